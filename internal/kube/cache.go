@@ -1,0 +1,304 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/watch"
+	clientcache "k8s.io/client-go/tools/cache"
+)
+
+// cache holds one collection a kind and namespace. A collection starts with
+// the first question to it: one list, then one watch, however many resources
+// ask.
+type cache struct {
+	ctx     context.Context //nolint:containedctx // the life of the watches, which no single call has
+	cluster *Cluster
+
+	mu          sync.Mutex
+	collections map[string]*collection
+}
+
+func newCache(ctx context.Context, cluster *Cluster) *cache {
+	return &cache{ctx: ctx, cluster: cluster, collections: map[string]*collection{}}
+}
+
+// collection returns the shared collection, starting it if it isn't running.
+func (c *cache) collection(kind Kind, namespace string) *collection {
+	key := kind.String() + "\x00" + namespace
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	col, ok := c.collections[key]
+	if !ok {
+		col = newCollection(Ref{Kind: kind, Namespace: namespace})
+		c.collections[key] = col
+		go col.run(c.ctx, c.cluster)
+	}
+	return col
+}
+
+// note remembers an object that the server has just returned to a write, so
+// that no later read can be older than it.
+func (c *cache) note(obj *unstructured.Unstructured) {
+	ref, err := RefOf(obj)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	col, ok := c.collections[ref.Kind.String()+"\x00"+ref.Namespace]
+	c.mu.Unlock()
+	if !ok {
+		return // whoever asks first will list after this write
+	}
+	if e, err := compact(obj); err == nil {
+		_ = col.Add(e) // never fails
+	}
+}
+
+// entry is one object as the cache keeps it: its metadata without the fields
+// that take space, and the whole as JSON, a small part of the size of decoded
+// maps.
+type entry struct {
+	metav1.ObjectMeta
+	json []byte
+}
+
+func (e *entry) object() (*unstructured.Unstructured, error) {
+	obj := &unstructured.Unstructured{}
+	return obj, obj.UnmarshalJSON(e.json)
+}
+
+func (e *entry) decode(into any) error {
+	return json.Unmarshal(e.json, into)
+}
+
+// compact is a client-go TransformFunc.
+func compact(obj any) (any, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return obj, nil
+	}
+	data, err := u.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return &entry{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
+			Labels: u.GetLabels(),
+		},
+		json: data,
+	}, nil
+}
+
+// collection is the objects of one kind in one namespace that can concern us,
+// kept current by client-go's Reflector, whose store it is.
+type collection struct {
+	scope Ref // without a name
+
+	mu      sync.Mutex
+	entries map[string]*entry
+	synced  bool
+	err     error         // why the last list or watch failed, nil once one succeeded
+	signal  chan struct{} // closed and replaced at each change of the fields above
+}
+
+func newCollection(scope Ref) *collection {
+	return &collection{scope: scope, entries: map[string]*entry{}, signal: make(chan struct{})}
+}
+
+// run lists and watches until ctx ends, or until the server says that we may not.
+func (c *collection) run(ctx context.Context, cluster *Cluster) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	resource, err := cluster.resource(c.scope)
+	if err != nil {
+		c.failed(wrap("list", c.scope, err))
+		return
+	}
+	selected := func(options metav1.ListOptions) metav1.ListOptions {
+		options.LabelSelector, options.FieldSelector = c.scope.Kind.LabelSelector, c.scope.Kind.FieldSelector
+		if options.ResourceVersion == "0" {
+			options.ResourceVersion = "" // "0" may answer from a stale cache; a plan wants what is
+		}
+		return options
+	}
+	check := func(verb string, err error) {
+		if err == nil || ctx.Err() != nil || apierrors.IsInvalid(err) {
+			return // Invalid: a server that cannot stream a list; the Reflector then lists
+		}
+		c.failed(cluster.denied(ctx, verb, c.scope, wrap(verb, c.scope, err)))
+		if apierrors.IsForbidden(err) {
+			stop()
+		}
+	}
+	lw := &clientcache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			list, err := resource.List(ctx, selected(options))
+			check("list", err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			w, err := resource.Watch(ctx, selected(options))
+			check("watch", err)
+			return w, err
+		},
+	}
+	expected := &unstructured.Unstructured{}
+	expected.SetGroupVersionKind(c.scope.Kind.GroupVersionKind)
+	clientcache.NewReflectorWithOptions(lw, expected, c, clientcache.ReflectorOptions{
+		Name: "terraform-provider-kt", TypeDescription: c.scope.Kind.Kind,
+	}).RunWithContext(ctx)
+}
+
+func (c *collection) failed(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+	c.changedLocked()
+}
+
+func (c *collection) changedLocked() {
+	close(c.signal)
+	c.signal = make(chan struct{})
+}
+
+// changed returns a channel that is closed at the next change.
+func (c *collection) changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.signal
+}
+
+// ready waits until the collection is complete. While the server cannot be
+// asked it returns the reason at once: the next call may find it healed.
+func (c *collection) ready(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		synced, err, signal := c.synced, c.err, c.signal
+		c.mu.Unlock()
+		switch {
+		case err != nil:
+			return err
+		case synced:
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return wrap("list", c.scope, ctx.Err())
+		case <-signal:
+		}
+	}
+}
+
+func (c *collection) get(name string) (*entry, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.entries[name]
+	return e, ok
+}
+
+// filter returns the entries that keep wants.
+func (c *collection) filter(keep func(*entry) bool) []*entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []*entry
+	for _, e := range c.entries {
+		if keep(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// The methods below make a collection the Reflector's store.
+
+// Transformer makes the Reflector hand over entries instead of decoded objects.
+func (c *collection) Transformer() clientcache.TransformFunc { return compact }
+
+// Add takes an object in, unless a newer state of it is known.
+func (c *collection) Add(obj any) error {
+	e, err := asEntry(obj)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old, ok := c.entries[e.Name]; ok && newer(old, e.ResourceVersion) {
+		return nil
+	}
+	c.entries[e.Name] = e
+	c.err = nil
+	c.changedLocked()
+	return nil
+}
+
+// Update is Add.
+func (c *collection) Update(obj any) error { return c.Add(obj) }
+
+// Delete takes an object out, unless one of the same name was made since.
+func (c *collection) Delete(obj any) error {
+	e, err := asEntry(obj)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old, ok := c.entries[e.Name]; ok && newer(old, e.ResourceVersion) {
+		return nil
+	}
+	delete(c.entries, e.Name)
+	c.changedLocked()
+	return nil
+}
+
+// Replace takes a whole list in, and keeps what we wrote after it was made.
+func (c *collection) Replace(list []any, version string) error {
+	entries := make(map[string]*entry, len(list))
+	for _, obj := range list {
+		e, err := asEntry(obj)
+		if err != nil {
+			return err
+		}
+		entries[e.Name] = e
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, old := range c.entries {
+		if newer(old, version) {
+			entries[name] = old
+		}
+	}
+	c.entries, c.synced, c.err = entries, true, nil
+	c.changedLocked()
+	return nil
+}
+
+// Resync has no meaning here.
+func (c *collection) Resync() error { return nil }
+
+func asEntry(obj any) (*entry, error) {
+	compacted, err := compact(obj)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := compacted.(*entry)
+	if !ok {
+		return nil, fmt.Errorf("%T is not an object", obj)
+	}
+	return e, nil
+}
+
+// newer says whether e is strictly newer than version. Resource versions are
+// comparable numbers (KEP-5504); one that is not is taken for older.
+func newer(e *entry, version string) bool {
+	order, err := resourceversion.CompareResourceVersion(e.ResourceVersion, version)
+	return err == nil && order > 0
+}

@@ -1,0 +1,260 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// Manager is the field manager of everything that the provider applies.
+const Manager = "terraform-provider-kt"
+
+// Cluster is one cluster as one run of the provider sees it. It connects when
+// it is first used. All methods may be called at the same time.
+type Cluster struct {
+	config  Config
+	connect func() (*connection, error)
+	cache   *cache
+	memo    sync.Map // answers that hold for the whole run: see Autoscaled, ServiceAccountExists
+}
+
+type connection struct {
+	dynamic   dynamic.Interface
+	rest      rest.Interface // for what is not an object: logs, API groups
+	namespace string
+}
+
+// NewCluster makes a Cluster. It reads no file and asks no server. The shared
+// watches end when ctx does.
+func NewCluster(ctx context.Context, config Config) *Cluster {
+	c := &Cluster{config: config}
+	c.connect = sync.OnceValues(func() (*connection, error) { return dial(config) })
+	c.cache = newCache(ctx, c)
+	return c
+}
+
+func dial(config Config) (*connection, error) {
+	resolved, err := config.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	httpClient, err := rest.HTTPClientFor(resolved.REST)
+	if err != nil {
+		return nil, &ConfigError{Err: fmt.Errorf("the credentials cannot be used: %w", err)}
+	}
+	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
+	if err != nil {
+		return nil, &ConfigError{Err: err}
+	}
+	unversioned := rest.CopyConfig(resolved.REST)
+	unversioned.GroupVersion = &schema.GroupVersion{}
+	unversioned.NegotiatedSerializer = plainSerializer()
+	raw, err := rest.UnversionedRESTClientForConfigAndClient(unversioned, httpClient)
+	if err != nil {
+		return nil, &ConfigError{Err: err}
+	}
+	return &connection{dynamic: dyn, rest: raw, namespace: resolved.Namespace}, nil
+}
+
+// plainSerializer decodes nothing but the Status of a failed request: what the
+// raw client fetches are log lines and probes of API groups.
+func plainSerializer() runtime.NegotiatedSerializer {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return serializer.NewCodecFactory(scheme).WithoutConversion()
+}
+
+// Namespace is where resources go that name no namespace. It reads
+// configuration files, and asks no server.
+func (c *Cluster) Namespace() (string, error) {
+	if c.config.Namespace != "" {
+		return c.config.Namespace, nil
+	}
+	conn, err := c.connect()
+	if err != nil {
+		return "", err
+	}
+	return conn.namespace, nil
+}
+
+func (c *Cluster) resource(ref Ref) (dynamic.ResourceInterface, error) {
+	conn, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	if ref.Kind.ClusterScoped {
+		return conn.dynamic.Resource(ref.gvr()), nil
+	}
+	return conn.dynamic.Resource(ref.gvr()).Namespace(ref.Namespace), nil
+}
+
+// Apply writes obj by server-side apply with strict field validation, taking
+// over fields that others hold. It returns the object as the server has it now.
+func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	applied, err := c.patch(ctx, "apply", obj, nil)
+	if err == nil {
+		c.cache.note(applied)
+	}
+	return applied, err
+}
+
+// DryRun asks the server what Apply would do, running admission and
+// validation, and changing nothing.
+func (c *Cluster) DryRun(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return c.patch(ctx, "apply", obj, []string{metav1.DryRunAll})
+}
+
+func (c *Cluster) patch(ctx context.Context, op string, obj *unstructured.Unstructured, dryRun []string) (*unstructured.Unstructured, error) {
+	ref, err := RefOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	resource, err := c.resource(ref)
+	if err != nil {
+		return nil, wrap(op, ref, err)
+	}
+	data, err := json.Marshal(obj.Object)
+	if err != nil {
+		return nil, wrap(op, ref, err)
+	}
+	force := true
+	out, err := resource.Patch(ctx, ref.Name, types.ApplyPatchType, data, metav1.PatchOptions{
+		FieldManager: Manager, Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
+	})
+	return out, c.denied(ctx, "patch", ref, wrap(op, ref, err))
+}
+
+// Get returns one object, straight from the server.
+func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	resource, err := c.resource(ref)
+	if err != nil {
+		return nil, wrap("read", ref, err)
+	}
+	obj, err := resource.Get(ctx, ref.Name, metav1.GetOptions{})
+	return obj, c.denied(ctx, "get", ref, wrap("read", ref, err))
+}
+
+// Delete starts the deletion of an object in the foreground: the object stays
+// until what it owns is gone. The uid, where given, guards against deleting an
+// object of the same name that somebody made since. An object that is already
+// gone is no error.
+func (c *Cluster) Delete(ctx context.Context, ref Ref, uid types.UID) error {
+	resource, err := c.resource(ref)
+	if err != nil {
+		return wrap("delete", ref, err)
+	}
+	foreground := metav1.DeletePropagationForeground
+	options := metav1.DeleteOptions{PropagationPolicy: &foreground}
+	if uid != "" {
+		options.Preconditions = &metav1.Preconditions{UID: &uid}
+	}
+	err = resource.Delete(ctx, ref.Name, options)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return c.denied(ctx, "delete", ref, wrap("delete", ref, err))
+}
+
+// denied tells a missing right from a refusal by admission: both are 403
+// Forbidden with the same details, so the server is asked whether the right is
+// there (https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access).
+func (c *Cluster) denied(ctx context.Context, verb string, ref Ref, err error) error {
+	e, ok := err.(*Error) //nolint:errorlint // wrap has just made it
+	if !ok || e.Class != Refused || !apierrors.IsForbidden(e.Err) {
+		return err
+	}
+	verbs := []string{verb}
+	if verb == "patch" {
+		verbs = append(verbs, "create") // server-side apply of a new object needs both
+	}
+	for _, verb := range verbs {
+		if allowed, known := c.allowed(ctx, verb, ref); known && !allowed {
+			e.Class = Denied
+		}
+	}
+	return e
+}
+
+func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, known bool) {
+	conn, err := c.connect()
+	if err != nil {
+		return false, false
+	}
+	review := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authorization.k8s.io/v1",
+		"kind":       "SelfSubjectAccessReview",
+		"spec": map[string]any{"resourceAttributes": map[string]any{
+			"namespace": ref.Namespace, "name": ref.Name, "verb": verb,
+			"group": ref.Kind.Group, "version": ref.Kind.Version, "resource": ref.Kind.Resource,
+		}},
+	}}
+	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
+	answer, err := conn.dynamic.Resource(gvr).Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, false
+	}
+	allowed, found, err := unstructured.NestedBool(answer.Object, "status", "allowed")
+	return allowed, found && err == nil
+}
+
+// ServiceAccountExists says whether a service account is there; true where it
+// cannot be known. One answer serves the whole run.
+func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name string) bool {
+	ref := Ref{Kind: ServiceAccount(), Namespace: namespace, Name: name}
+	return c.once(ref.String(), func() bool {
+		_, err := c.Get(ctx, ref)
+		return ClassOf(err) != NotFound
+	})
+}
+
+// Autoscaled says whether something in the cluster adds nodes on demand: the
+// cluster autoscaler, which keeps its status in a ConfigMap, or Karpenter,
+// which serves an API group. One answer serves the whole run.
+func (c *Cluster) Autoscaled(ctx context.Context) bool {
+	return c.once("autoscaled", func() bool {
+		if _, err := c.Get(ctx, Ref{Kind: ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"}); err == nil {
+			return true
+		}
+		conn, err := c.connect()
+		return err == nil && conn.rest.Get().AbsPath("/apis/karpenter.sh").Do(ctx).Error() == nil
+	})
+}
+
+func (c *Cluster) once(key string, answer func() bool) bool {
+	once, _ := c.memo.LoadOrStore(key, sync.OnceValue(answer))
+	return once.(func() bool)() //nolint:forcetypeassert // the only type stored
+}
+
+// Logs returns the last lines of a container's log; previous is the run before
+// the last restart.
+func (c *Cluster) Logs(ctx context.Context, namespace, pod, container string, previous bool, lines int) ([]string, error) {
+	conn, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	text, err := conn.rest.Get().
+		AbsPath("/api/v1/namespaces", namespace, "pods", pod, "log").
+		Param("container", container).
+		Param("previous", fmt.Sprint(previous)).
+		Param("tailLines", fmt.Sprint(lines)).
+		DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("logs of Pod %s/%s: %w", namespace, pod, err)
+	}
+	if len(text) == 0 {
+		return nil, nil
+	}
+	return strings.Split(strings.TrimRight(string(text), "\n"), "\n"), nil
+}

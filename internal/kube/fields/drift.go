@@ -1,0 +1,298 @@
+package fields
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Applied is what is remembered of one object after we applied it.
+type Applied struct {
+	// Object holds exactly what was sent.
+	Object map[string]any
+	// Set holds the fields that the server recorded as ours for it.
+	Set *fieldpath.Set
+	// Admitted holds, by String of the path, the value that the server made of
+	// ours where the two differ: a quantity written another way, a zero that a
+	// type leaves out (nil), a value that a mutating webhook replaced. As long
+	// as the field still holds it, nobody has changed the field since.
+	Admitted map[string]any
+}
+
+// Change is one field of ours that no longer holds what we applied.
+type Change struct {
+	// Path is the field, as String writes it.
+	Path string
+	// Removed says that the field, or the list item that it is in, is gone.
+	Removed bool
+	// Manager is who owns the field now, "" where nobody does: Kubernetes keeps
+	// no record of who removes a field.
+	Manager string
+	// Time is when Manager last wrote to the object, zero where unknown.
+	Time time.Time
+}
+
+// Admit compares what was sent with what the server made of it, and returns
+// the memory to keep. The second result lists the fields that hold another
+// value than the one sent, not counting ones that the server merely leaves out
+// because they are zero or empty.
+func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldpath.Set) (Applied, []string) {
+	applied := Applied{Object: sent, Set: set, Admitted: map[string]any{}}
+	var rewritten []string
+	for path := range leaves(set) {
+		was, hadIt := lookup(sent, path)
+		now, hasIt := lookup(response.Object, path)
+		if hadIt == hasIt && equal(was, now) {
+			continue
+		}
+		applied.Admitted[String(path)] = now
+		if hasIt || !empty(was) {
+			rewritten = append(rewritten, String(path))
+		}
+	}
+	return applied, rewritten
+}
+
+// Drift overlays the live values of our fields on what was applied. The
+// document keeps the applied order and wording wherever nothing changed, so
+// that it differs from the applied one in the changed fields only.
+func (a Applied) Drift(live *unstructured.Unstructured) (map[string]any, []Change) {
+	doc := runtime.DeepCopyJSON(a.Object)
+	var changes []Change
+	var gone []fieldpath.Path
+	for path := range ordered(a.Set) {
+		if slices.ContainsFunc(gone, func(g fieldpath.Path) bool { return isPrefix(g, path) }) {
+			continue
+		}
+		now, hasIt := lookup(live.Object, path)
+		switch {
+		case hasChildren(a.Set, path):
+			// A map or list item that holds other fields of ours: only its absence is news.
+			if hasIt || !isItem(path) {
+				continue
+			}
+			gone = append(gone, path)
+		case a.unchanged(path, now, hasIt):
+			continue
+		}
+		if hasIt {
+			doc = set(doc, path, now).(map[string]any)
+		} else {
+			doc = remove(doc, path).(map[string]any)
+		}
+		changes = append(changes, Change{Path: String(path), Removed: !hasIt})
+	}
+	attribute(changes, a.Set, live)
+	return doc, changes
+}
+
+// unchanged says whether the field still holds what the server admitted.
+func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool) bool {
+	if admitted, ok := a.Admitted[String(path)]; ok {
+		return equal(admitted, now)
+	}
+	was, hadIt := lookup(a.Object, path)
+	if hadIt == hasIt {
+		return equal(was, now)
+	}
+	return empty(was) && empty(now)
+}
+
+// attribute fills in who holds each changed field now. Where several managers
+// do, the latest writer is named.
+func attribute(changes []Change, ours *fieldpath.Set, live *unstructured.Unstructured) {
+	paths := map[string]fieldpath.Path{}
+	for path := range ordered(ours) {
+		paths[String(path)] = path
+	}
+	for _, entry := range live.GetManagedFields() {
+		theirs, err := decode(entry)
+		if err != nil {
+			continue // an entry that cannot be read names nobody
+		}
+		for i := range changes {
+			if changes[i].Removed || !theirs.Has(paths[changes[i].Path]) {
+				continue
+			}
+			if at := written(entry); changes[i].Manager == "" || at.After(changes[i].Time) {
+				changes[i].Manager, changes[i].Time = entry.Manager, at
+			}
+		}
+	}
+}
+
+func written(entry metav1.ManagedFieldsEntry) time.Time {
+	if entry.Time == nil {
+		return time.Time{}
+	}
+	return entry.Time.Time
+}
+
+// leaves yields the paths of set below which it has nothing more.
+func leaves(set *fieldpath.Set) func(func(fieldpath.Path) bool) {
+	return func(yield func(fieldpath.Path) bool) {
+		for path := range set.Leaves().All() {
+			if !yield(path.Copy()) {
+				return
+			}
+		}
+	}
+}
+
+// ordered yields every path of the set, parents before children.
+func ordered(set *fieldpath.Set) func(func(fieldpath.Path) bool) {
+	var paths []fieldpath.Path
+	for path := range set.All() {
+		paths = append(paths, path.Copy())
+	}
+	slices.SortStableFunc(paths, fieldpath.Path.Compare)
+	return slices.Values(paths)
+}
+
+func hasChildren(set *fieldpath.Set, path fieldpath.Path) bool {
+	for _, pe := range path {
+		child, ok := set.Children.Get(pe)
+		if !ok {
+			return false
+		}
+		set = child
+	}
+	return true
+}
+
+func isItem(path fieldpath.Path) bool {
+	last := path[len(path)-1]
+	return last.Key != nil || last.Value != nil
+}
+
+func isPrefix(prefix, path fieldpath.Path) bool {
+	return len(prefix) <= len(path) && prefix.Equals(path[:len(prefix)])
+}
+
+// lookup returns the value at path, and whether there is one.
+func lookup(v any, path fieldpath.Path) (any, bool) {
+	for _, pe := range path {
+		next, ok := child(v, pe)
+		if !ok {
+			return nil, false
+		}
+		v = next
+	}
+	return v, true
+}
+
+func child(v any, pe fieldpath.PathElement) (any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if pe.FieldName == nil {
+			return nil, false
+		}
+		field, ok := v[*pe.FieldName]
+		return field, ok
+	case []any:
+		if i := slices.IndexFunc(v, func(item any) bool { return Matches(item, pe) }); i >= 0 {
+			return v[i], true
+		}
+	}
+	return nil, false
+}
+
+// set returns v with the value at path replaced, making what is missing on the
+// way. v may be changed.
+func set(v any, path fieldpath.Path, to any) any {
+	if len(path) == 0 {
+		return to
+	}
+	pe := path[0]
+	if pe.FieldName != nil {
+		m, ok := v.(map[string]any)
+		if !ok {
+			m = map[string]any{}
+		}
+		m[*pe.FieldName] = set(m[*pe.FieldName], path[1:], to)
+		return m
+	}
+	list, _ := v.([]any)
+	if i := slices.IndexFunc(list, func(item any) bool { return Matches(item, pe) }); i >= 0 {
+		list[i] = set(list[i], path[1:], to)
+		return list
+	}
+	return append(list, set(nil, path[1:], to))
+}
+
+// remove returns v without the value at path. v may be changed.
+func remove(v any, path fieldpath.Path) any {
+	pe, last := path[0], len(path) == 1
+	switch v := v.(type) {
+	case map[string]any:
+		if pe.FieldName == nil {
+			return v
+		}
+		if last {
+			delete(v, *pe.FieldName)
+		} else if field, ok := v[*pe.FieldName]; ok {
+			v[*pe.FieldName] = remove(field, path[1:])
+		}
+		return v
+	case []any:
+		i := slices.IndexFunc(v, func(item any) bool { return Matches(item, pe) })
+		if i < 0 {
+			return v
+		}
+		if last {
+			return slices.Delete(v, i, i+1)
+		}
+		v[i] = remove(v[i], path[1:])
+		return v
+	default:
+		return v
+	}
+}
+
+// equal compares JSON values; whole numbers are equal whether a decoder made
+// them int64 or float64.
+func equal(a, b any) bool {
+	return reflect.DeepEqual(whole(a), whole(b))
+}
+
+func whole(v any) any {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case int:
+		return float64(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, item := range v {
+			out[k] = whole(item)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = whole(item)
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+// empty says whether a typed API object leaves the value out (omitempty).
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	default:
+		return reflect.ValueOf(v).IsZero()
+	}
+}

@@ -1,0 +1,194 @@
+// Package fields is the pure arithmetic of field ownership: which fields of a
+// live object are ours, what they hold now, what they held when we applied
+// them, and who changed them since.
+//
+// Ownership is what the API server wrote into metadata.managedFields when it
+// took our server-side apply
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/). The
+// set names list items by the keys of the type's own schema, so nothing here
+// has to guess how a list merges, for built-in kinds and CRDs alike.
+package fields
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// Owned returns the fields of obj that manager holds by server-side apply, and
+// whether there is such an entry at all. Entries of subresources don't count.
+func Owned(obj *unstructured.Unstructured, manager string) (*fieldpath.Set, bool, error) {
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" {
+			continue
+		}
+		set, err := decode(entry)
+		return set, err == nil, err
+	}
+	return nil, false, nil
+}
+
+// Parse reads a set in the FieldsV1 JSON form that Format writes.
+func Parse(fieldsV1 []byte) (*fieldpath.Set, error) {
+	set := &fieldpath.Set{}
+	if err := set.FromJSON(bytes.NewReader(fieldsV1)); err != nil {
+		return nil, fmt.Errorf("field set is not FieldsV1 JSON: %w", err)
+	}
+	return set, nil
+}
+
+// Format writes a set as FieldsV1 JSON.
+func Format(set *fieldpath.Set) ([]byte, error) {
+	return set.ToJSON()
+}
+
+func decode(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	if entry.FieldsV1 == nil {
+		return &fieldpath.Set{}, nil
+	}
+	set, err := Parse(entry.FieldsV1.GetRawBytes())
+	if err != nil {
+		return nil, fmt.Errorf("managed fields of %q: %w", entry.Manager, err)
+	}
+	return set, nil
+}
+
+// Project returns the fields of obj that are in set, with the values they have
+// now, in obj's own order. apiVersion, kind, name and namespace are always in
+// it: they belong to the request that owns the fields.
+func Project(obj map[string]any, set *fieldpath.Set) map[string]any {
+	out, _ := project(obj, set).(map[string]any)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for _, path := range identity() {
+		if v, ok, _ := unstructured.NestedString(obj, path...); ok {
+			_ = unstructured.SetNestedField(out, v, path...) // out holds only maps on these paths
+		}
+	}
+	return out
+}
+
+// identity lists the fields that say which object is meant. The API server
+// leaves them out of managedFields.
+func identity() [][]string {
+	return [][]string{{"apiVersion"}, {"kind"}, {"metadata", "name"}, {"metadata", "namespace"}}
+}
+
+// project keeps of v what set names. A member without children is a leaf (or
+// an atomic list or map) and is kept whole.
+func project(v any, set *fieldpath.Set) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for name, field := range v {
+			pe := fieldpath.FieldNameElement(name)
+			if kept, ok := keep(field, pe, set); ok {
+				out[name] = kept
+			}
+		}
+		return out
+	case []any:
+		out := []any{}
+		for _, item := range v {
+			for pe := range elements(set) {
+				if !Matches(item, pe) {
+					continue
+				}
+				if kept, ok := keep(item, pe, set); ok {
+					out = append(out, kept)
+				}
+				break
+			}
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+func keep(v any, pe fieldpath.PathElement, set *fieldpath.Set) (any, bool) {
+	if child, ok := set.Children.Get(pe); ok {
+		return project(v, child), true
+	}
+	return v, set.Members.Has(pe)
+}
+
+// elements yields every path element of the set's first level once.
+func elements(set *fieldpath.Set) func(func(fieldpath.PathElement) bool) {
+	return func(yield func(fieldpath.PathElement) bool) {
+		for pe := range set.Children.All() {
+			if !yield(pe) {
+				return
+			}
+		}
+		for pe := range set.Members.All() {
+			if _, both := set.Children.Get(pe); !both && !yield(pe) {
+				return
+			}
+		}
+	}
+}
+
+// Matches says whether a list item is the one that a path element names. A key
+// that the item leaves out matches: the server fills keys that have a default
+// (protocol TCP of a port) into the set, but not into what we sent.
+func Matches(item any, pe fieldpath.PathElement) bool {
+	switch {
+	case pe.Key != nil:
+		m, ok := item.(map[string]any)
+		if !ok {
+			return false
+		}
+		for _, key := range *pe.Key {
+			if got, present := m[key.Name]; present && !value.Equals(value.NewValueInterface(got), key.Value) {
+				return false
+			}
+		}
+		return true
+	case pe.Value != nil:
+		return value.Equals(value.NewValueInterface(item), *pe.Value)
+	default:
+		return false
+	}
+}
+
+// String writes a path as people write it:
+// spec.template.spec.containers["kubetorch"].env["HF_TOKEN"].value,
+// metadata.labels["app.kubernetes.io/name"], spec.ports[port=80,protocol=TCP].
+func String(path fieldpath.Path) string {
+	var b strings.Builder
+	for _, pe := range path {
+		switch {
+		case pe.FieldName != nil && strings.ContainsAny(*pe.FieldName, "./"):
+			fmt.Fprintf(&b, "[%q]", *pe.FieldName)
+		case pe.FieldName != nil:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(*pe.FieldName)
+		case pe.Key != nil && len(*pe.Key) == 1 && (*pe.Key)[0].Value.IsString():
+			fmt.Fprintf(&b, "[%q]", (*pe.Key)[0].Value.AsString())
+		case pe.Key != nil:
+			parts := make([]string, 0, len(*pe.Key))
+			for _, key := range *pe.Key {
+				parts = append(parts, key.Name+"="+scalar(key.Value))
+			}
+			fmt.Fprintf(&b, "[%s]", strings.Join(parts, ","))
+		case pe.Value != nil:
+			fmt.Fprintf(&b, "[%s]", scalar(*pe.Value))
+		case pe.Index != nil:
+			fmt.Fprintf(&b, "[%d]", *pe.Index)
+		}
+	}
+	return b.String()
+}
+
+func scalar(v value.Value) string {
+	return fmt.Sprint(v.Unstructured())
+}

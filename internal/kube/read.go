@@ -1,0 +1,101 @@
+package kube
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Read returns one object, from the shared collection of its kind and
+// namespace where it is in it. An object outside of it (its label was removed,
+// or it is not there at all) is fetched singly, so a NotFound is always the
+// server's own word. Without the right to list, every object is fetched.
+func (c *Cluster) Read(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	col := c.cache.collection(ref.Kind, ref.Namespace)
+	if err := col.ready(ctx); err != nil && ClassOf(err) != Denied {
+		return nil, err
+	}
+	if e, ok := col.get(ref.Name); ok {
+		return e.object()
+	}
+	return c.Get(ctx, ref)
+}
+
+// podsOf returns the pods that carry all labels of selector.
+func (c *Cluster) podsOf(ctx context.Context, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
+	col := c.cache.collection(Pod(), namespace)
+	if err := col.ready(ctx); err != nil {
+		return nil, err
+	}
+	return decodeAll[corev1.Pod](col.filter(func(e *entry) bool {
+		for key, value := range selector {
+			if e.Labels[key] != value {
+				return false
+			}
+		}
+		return true
+	}))
+}
+
+// warningsOf returns the warning events of a workload, its ReplicaSets and pods.
+func (c *Cluster) warningsOf(ctx context.Context, workload Ref, pods []*corev1.Pod) ([]*corev1.Event, error) {
+	col := c.cache.collection(Event(), workload.Namespace)
+	if err := col.ready(ctx); err != nil {
+		return nil, err
+	}
+	concerned := map[string]bool{workload.Name: true}
+	for _, pod := range pods {
+		concerned[pod.Name] = true
+	}
+	all, err := decodeAll[corev1.Event](col.filter(func(*entry) bool { return true }))
+	if err != nil {
+		return nil, err
+	}
+	var out []*corev1.Event
+	for _, event := range all {
+		about := event.InvolvedObject
+		if concerned[about.Name] || (about.Kind == "ReplicaSet" && replicaSetOf(about.Name, workload.Name)) {
+			out = append(out, event)
+		}
+	}
+	return out, nil
+}
+
+// replicaSetOf says whether a ReplicaSet is named as the Deployment controller
+// names its own: the Deployment's name and one more word, the template's hash.
+func replicaSetOf(replicaSet, deployment string) bool {
+	hash, ok := strings.CutPrefix(replicaSet, deployment+"-")
+	return ok && !strings.Contains(hash, "-")
+}
+
+// nodes returns all nodes, nil where they may not be listed.
+func (c *Cluster) nodes(ctx context.Context) []*corev1.Node {
+	col := c.cache.collection(Node(), "")
+	if err := col.ready(ctx); err != nil {
+		return nil
+	}
+	nodes, err := decodeAll[corev1.Node](col.filter(func(*entry) bool { return true }))
+	if err != nil {
+		return nil
+	}
+	return nodes
+}
+
+func decodeAll[T any](entries []*entry) ([]*T, error) {
+	out := make([]*T, 0, len(entries))
+	for _, e := range entries {
+		obj := new(T)
+		if err := e.decode(obj); err != nil {
+			return nil, err
+		}
+		out = append(out, obj)
+	}
+	return out, nil
+}
+
+func convert(obj *unstructured.Unstructured, into any) error {
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, into)
+}

@@ -1,0 +1,288 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// logLines is how many of a crashed container's last lines an error shows.
+const logLines = 20
+
+// getInterval is how often an object is fetched while waiting for it without
+// the right to watch, the one case that a watch cannot serve.
+const getInterval = 2 * time.Second
+
+// NotReadyError says why a workload did not become ready.
+type NotReadyError struct {
+	Ref     Ref
+	Verdict ready.Verdict
+	// Logs are the last lines of the container that the cause points at.
+	Logs []string
+	// Err is why the wait ended where the cause alone didn't end it: the time
+	// is up, or the run was interrupted.
+	Err error
+}
+
+func (e *NotReadyError) Error() string {
+	return fmt.Sprintf("%s is not ready: %s", e.Ref, e.Verdict.Message)
+}
+
+func (e *NotReadyError) Unwrap() error { return e.Err }
+
+// WaitReady waits until the workload is ready. It ends early with a
+// *NotReadyError once a cause is seen that waiting cannot heal, and at once
+// when ctx ends. podLabels select the workload's pods.
+func (c *Cluster) WaitReady(ctx context.Context, ref Ref, podLabels map[string]string) error {
+	seen := firstSeen{}
+	var last ready.Verdict
+	for {
+		wake := c.wakeup(ref)
+		verdict, err := c.Assess(ctx, ref, podLabels)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return err
+		case err == nil:
+			last = verdict
+		}
+		if ctx.Err() != nil {
+			return c.notReady(ref, last, context.Cause(ctx))
+		}
+		if verdict.Ready {
+			return nil
+		}
+		left, terminal := seen.left(verdict.Cause, time.Now())
+		if terminal && left <= 0 {
+			return c.notReady(ref, verdict, nil)
+		}
+		if !terminal {
+			left = getInterval
+			if c.watches(ref) {
+				left = 0
+			}
+		}
+		wait(ctx, wake, left)
+	}
+}
+
+// Assess says how a workload is right now, and what blocks it.
+func (c *Cluster) Assess(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, error) {
+	workload, err := c.Read(ctx, ref)
+	if err != nil {
+		return ready.Verdict{}, err
+	}
+	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Ready {
+		return verdict, nil // what is ready needs no diagnosis
+	}
+	snapshot, err := c.snapshot(ctx, ref, workload, podLabels)
+	if err != nil {
+		return ready.Verdict{}, err
+	}
+	return ready.Assess(snapshot), nil
+}
+
+// snapshot gathers what a diagnosis needs. What may not be read is left out.
+func (c *Cluster) snapshot(ctx context.Context, ref Ref, workload *unstructured.Unstructured, podLabels map[string]string) (ready.Snapshot, error) {
+	s := ready.Snapshot{Workload: workload}
+	var err error
+	if s.Pods, err = c.podsOf(ctx, ref.Namespace, podLabels); err != nil && ClassOf(err) != Denied {
+		return s, err
+	}
+	if s.Events, err = c.warningsOf(ctx, ref, s.Pods); err != nil && ClassOf(err) != Denied {
+		return s, err
+	}
+	if slices.ContainsFunc(s.Pods, unscheduled) {
+		s.Nodes = c.nodes(ctx)
+		s.Autoscaler = c.Autoscaled(ctx)
+		s.Claims = c.claimsOf(ctx, s.Pods)
+	}
+	return s, nil
+}
+
+func unscheduled(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
+		return condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse
+	})
+}
+
+// claimsOf fetches the volume claims that the pods mount; a missing one maps to nil.
+func (c *Cluster) claimsOf(ctx context.Context, pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {
+	claims := map[string]*corev1.PersistentVolumeClaim{}
+	for _, pod := range pods {
+		for _, volume := range pod.Spec.Volumes {
+			if volume.PersistentVolumeClaim == nil {
+				continue
+			}
+			name := volume.PersistentVolumeClaim.ClaimName
+			if _, known := claims[name]; known {
+				continue
+			}
+			obj, err := c.Get(ctx, Ref{Kind: PersistentVolumeClaim(), Namespace: pod.Namespace, Name: name})
+			switch {
+			case IsNotFound(err):
+				claims[name] = nil
+			case err == nil:
+				claim := &corev1.PersistentVolumeClaim{}
+				if convert(obj, claim) == nil {
+					claims[name] = claim
+				}
+			}
+		}
+	}
+	return claims
+}
+
+// notReady builds the error, with the log lines that its cause points at. The
+// run's own context may be over, so the logs get a moment of their own.
+func (c *Cluster) notReady(ref Ref, verdict ready.Verdict, cause error) error {
+	e := &NotReadyError{Ref: ref, Verdict: verdict, Err: cause}
+	if verdict.Cause == nil || verdict.Cause.Logs == nil || errors.Is(cause, context.Canceled) {
+		return e
+	}
+	ctx, cancel := context.WithTimeout(c.cache.ctx, dialTimeout)
+	defer cancel()
+	logs := verdict.Cause.Logs
+	for _, previous := range []bool{logs.Previous, !logs.Previous} { // the other run's log is better than none
+		if lines, err := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines); err == nil && len(lines) > 0 {
+			e.Logs = lines
+			break
+		}
+	}
+	return e
+}
+
+// firstSeen remembers when each cause was first seen without a break.
+type firstSeen map[string]time.Time
+
+// left returns how long the cause still has to heal, and whether it is one
+// that cannot heal after that.
+func (f firstSeen) left(cause *ready.Cause, now time.Time) (time.Duration, bool) {
+	if cause == nil {
+		clear(f)
+		return 0, false
+	}
+	key := cause.Key()
+	since, ok := f[key]
+	if !ok {
+		clear(f)
+		f[key], since = now, now
+	}
+	return cause.Grace - now.Sub(since), cause.Terminal
+}
+
+// wakeup returns the channels that tell of a change that may matter to a wait.
+// It is taken before looking, so that no change between is missed.
+func (c *Cluster) wakeup(ref Ref) []<-chan struct{} {
+	var out []<-chan struct{}
+	for _, kind := range []Kind{ref.Kind, Pod(), Event()} {
+		out = append(out, c.cache.collection(kind, ref.Namespace).changed())
+	}
+	return out
+}
+
+// watches says whether changes of ref arrive by the shared watch.
+func (c *Cluster) watches(ref Ref) bool {
+	col := c.cache.collection(ref.Kind, ref.Namespace)
+	_, known := col.get(ref.Name)
+	return known
+}
+
+// wait returns at the first of: a change, the end of ctx, or after d (0: never).
+func wait(ctx context.Context, wake []<-chan struct{}, d time.Duration) {
+	var timer <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-timer:
+	case <-wake[0]:
+	case <-wake[1]:
+	case <-wake[2]:
+	}
+}
+
+// WaitGone waits until an object whose deletion was started is gone, with all
+// that it owned. The error names what still blocks it.
+func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]string) error {
+	for {
+		wake := c.wakeup(ref)
+		obj, err := c.Read(ctx, ref)
+		switch {
+		case IsNotFound(err):
+			return nil
+		case ctx.Err() != nil:
+			return c.stillThere(ref, obj, podLabels, context.Cause(ctx))
+		case err != nil:
+			return err
+		}
+		left := getInterval
+		if c.watches(ref) {
+			left = 0
+		}
+		wait(ctx, wake, left)
+		if ctx.Err() != nil {
+			return c.stillThere(ref, obj, podLabels, context.Cause(ctx))
+		}
+	}
+}
+
+func (c *Cluster) stillThere(ref Ref, obj *unstructured.Unstructured, podLabels map[string]string, cause error) error {
+	e := &DeletionError{Ref: ref, Err: cause}
+	if obj != nil {
+		for _, finalizer := range obj.GetFinalizers() {
+			if finalizer != "foregroundDeletion" { // our own way of deleting; it waits for the pods below
+				e.Finalizers = append(e.Finalizers, finalizer)
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(c.cache.ctx, dialTimeout)
+	defer cancel()
+	pods, err := c.podsOf(ctx, ref.Namespace, podLabels)
+	if err != nil {
+		return e
+	}
+	for _, pod := range pods {
+		line := pod.Name
+		if len(pod.Finalizers) > 0 {
+			line += " (finalizers: " + strings.Join(pod.Finalizers, ", ") + ")"
+		}
+		e.Pods = append(e.Pods, line)
+	}
+	slices.Sort(e.Pods)
+	return e
+}
+
+// DeletionError says what keeps a deleted object from going away.
+type DeletionError struct {
+	Ref        Ref
+	Finalizers []string // of the object itself
+	Pods       []string // that are still there, with their finalizers
+	Err        error    // the time is up, or the run was interrupted
+}
+
+func (e *DeletionError) Error() string {
+	var blockers []string
+	if len(e.Finalizers) > 0 {
+		blockers = append(blockers, "its finalizers "+strings.Join(e.Finalizers, ", "))
+	}
+	if len(e.Pods) > 0 {
+		blockers = append(blockers, "its pods "+strings.Join(e.Pods, ", "))
+	}
+	if len(blockers) == 0 {
+		blockers = []string{"Kubernetes' garbage collector has not finished"}
+	}
+	return fmt.Sprintf("%s is being deleted, but is still there: %s", e.Ref, strings.Join(blockers, "; "))
+}
+
+func (e *DeletionError) Unwrap() error { return e.Err }
