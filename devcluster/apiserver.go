@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+)
+
+// auditPolicy logs each request once, when it is answered, without bodies: enough to count requests.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+`
+
+// prepareAPIServer reads the flags of kube-apiserver and returns what runs it on the given listener.
+func prepareAPIServer(ctx context.Context, listener net.Listener, files certFiles, etcdURL, dir, auditLog string) (func(context.Context) error, error) {
+	args := []string{
+		"--etcd-servers=" + etcdURL,
+		"--bind-address=127.0.0.1",
+		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=10.96.0.0/16",
+		"--tls-cert-file=" + files.serverCert,
+		"--tls-private-key-file=" + files.serverKey,
+		"--client-ca-file=" + files.ca,
+		"--requestheader-client-ca-file=" + files.frontCA,
+		"--requestheader-allowed-names=front-proxy-client",
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + files.frontCert,
+		"--proxy-client-key-file=" + files.frontKey,
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-key-file=" + files.accountKey,
+		"--service-account-signing-key-file=" + files.accountKey,
+		"--authorization-mode=Node,RBAC",
+		"--allow-privileged=true",
+		"--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-client-certificate=" + files.kubeletClientCert,
+		"--kubelet-client-key=" + files.kubeletClientKey,
+		// Room for a thousand objects handled at once by tests that run side by side.
+		"--max-requests-inflight=3000",
+		"--max-mutating-requests-inflight=2000",
+		"--profiling=false",
+	}
+	if auditLog != "" {
+		policy := filepath.Join(dir, "audit-policy.yaml")
+		if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "--audit-policy-file="+policy, "--audit-log-path="+auditLog)
+	}
+
+	opts := options.NewServerRunOptions()
+	if err := parseFlags(opts.Flags(), args); err != nil {
+		return nil, fmt.Errorf("flags of kube-apiserver: %w", err)
+	}
+	opts.SecureServing.Listener = listener
+	opts.SecureServing.BindPort = listener.Addr().(*net.TCPAddr).Port
+	// Feature gates are global to the process; controller-manager and scheduler find them set.
+	if err := opts.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
+		return nil, fmt.Errorf("feature gates: %w", err)
+	}
+	completed, err := opts.Complete(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("options of kube-apiserver: %w", err)
+	}
+	if errs := completed.Validate(); len(errs) > 0 {
+		return nil, fmt.Errorf("options of kube-apiserver: %w", errors.Join(errs...))
+	}
+	return func(ctx context.Context) error { return app.Run(ctx, completed) }, nil
+}
+
+// parseFlags parses args as the component's own command line would.
+func parseFlags(named cliflag.NamedFlagSets, args []string) error {
+	all := pflag.NewFlagSet("component", pflag.ContinueOnError)
+	for _, set := range named.FlagSets {
+		all.AddFlagSet(set)
+	}
+	return all.Parse(args)
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/devcluster/internal/pki"
+)
+
+// certFiles are the paths of everything that the components read from disk.
+type certFiles struct {
+	ca, caKey                           string
+	frontCA, frontCert, frontKey        string
+	serverCert, serverKey               string
+	kubeletClientCert, kubeletClientKey string
+	accountKey                          string // signs and checks service-account tokens
+	adminKubeconfig                     string // for our own components
+}
+
+// writeCerts makes the keys of a cluster under dir and writes a cluster-admin kubeconfig
+// for the user to userKubeconfig.
+func writeCerts(dir, server, userKubeconfig string) (certFiles, error) {
+	dir = filepath.Join(dir, "pki")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return certFiles{}, err
+	}
+	now := time.Now()
+	ca, err := pki.NewCA("devcluster-ca", now)
+	if err != nil {
+		return certFiles{}, err
+	}
+	front, err := pki.NewCA("devcluster-front-proxy-ca", now)
+	if err != nil {
+		return certFiles{}, err
+	}
+
+	var files certFiles
+	issue := []struct {
+		by        *pki.CA
+		name      string
+		id        pki.Identity
+		cert, key *string
+	}{
+		{ca, "apiserver", pki.Identity{
+			CommonName: "kube-apiserver",
+			IPs:        []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)},
+			DNSNames:   []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
+		}, &files.serverCert, &files.serverKey},
+		{ca, "apiserver-kubelet-client", pki.Identity{
+			CommonName: "kube-apiserver-kubelet-client", Organizations: []string{"system:masters"},
+		}, &files.kubeletClientCert, &files.kubeletClientKey},
+		{front, "front-proxy-client", pki.Identity{CommonName: "front-proxy-client"}, &files.frontCert, &files.frontKey},
+	}
+	for _, c := range issue {
+		pair, err := c.by.Issue(c.id, now)
+		if err != nil {
+			return certFiles{}, err
+		}
+		if *c.cert, *c.key, err = pair.WriteTo(dir, c.name); err != nil {
+			return certFiles{}, err
+		}
+	}
+	if files.ca, files.caKey, err = ca.WriteTo(dir, "ca"); err != nil {
+		return certFiles{}, err
+	}
+	if files.frontCA, _, err = front.WriteTo(dir, "front-proxy-ca"); err != nil {
+		return certFiles{}, err
+	}
+	accountKey, err := pki.NewKey()
+	if err != nil {
+		return certFiles{}, err
+	}
+	files.accountKey = filepath.Join(dir, "service-accounts.key")
+	if err := os.WriteFile(files.accountKey, accountKey, 0o600); err != nil {
+		return certFiles{}, err
+	}
+
+	files.adminKubeconfig = filepath.Join(dir, "components.kubeconfig")
+	for user, file := range map[string]string{"devcluster-components": files.adminKubeconfig, "devcluster-admin": userKubeconfig} {
+		if err := writeKubeconfig(ca, now, server, user, file); err != nil {
+			return certFiles{}, err
+		}
+	}
+	return files, nil
+}
+
+func writeKubeconfig(ca *pki.CA, now time.Time, server, user, file string) error {
+	client, err := ca.Issue(pki.Identity{CommonName: user, Organizations: []string{"system:masters"}}, now)
+	if err != nil {
+		return err
+	}
+	text, err := pki.Kubeconfig(server, user, ca.Cert, client)
+	if err != nil {
+		return fmt.Errorf("render the kubeconfig of %s: %w", user, err)
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return fmt.Errorf("write the kubeconfig of %s: %w", user, err)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
+)
+
+// prepareControllerManager reads the flags of kube-controller-manager and returns what runs it.
+func prepareControllerManager(ctx context.Context, kubeconfig string, files certFiles) (func(context.Context) error, error) {
+	opts, err := options.NewKubeControllerManagerOptions()
+	if err != nil {
+		return nil, fmt.Errorf("options of kube-controller-manager: %w", err)
+	}
+	all, disabled, aliases := app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases()
+	err = parseFlags(opts.Flags(all, disabled, aliases), []string{
+		"--kubeconfig=" + kubeconfig,
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--profiling=false",
+		"--use-service-account-credentials=false",
+		"--service-account-private-key-file=" + files.accountKey,
+		"--root-ca-file=" + files.ca,
+		"--cluster-signing-cert-file=" + files.ca,
+		"--cluster-signing-key-file=" + files.caKey,
+		"--enable-hostpath-provisioner=true",
+		// A claim for an existing volume otherwise waits up to 15 s.
+		"--pvclaimbinder-sync-period=1s",
+		// A starved machine must not make fake nodes look dead.
+		"--node-monitor-grace-period=10m",
+		"--kube-api-qps=2000",
+		"--kube-api-burst=4000",
+		"--concurrent-deployment-syncs=20",
+		"--concurrent-replicaset-syncs=20",
+		"--concurrent-statefulset-syncs=20",
+		"--concurrent-job-syncs=20",
+		"--concurrent-endpoint-syncs=10",
+		"--concurrent-service-endpoint-syncs=10",
+		"--concurrent-namespace-syncs=20",
+		"--concurrent-gc-syncs=30",
+		"--controller-shutdown-timeout=5s",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("flags of kube-controller-manager: %w", err)
+	}
+	config, err := opts.Config(ctx, all, disabled, aliases)
+	if err != nil {
+		return nil, fmt.Errorf("options of kube-controller-manager: %w", err)
+	}
+	return func(ctx context.Context) error { return app.Run(ctx, config.Complete()) }, nil
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+)
+
+// applyCRDs creates every CustomResourceDefinition in the given files and folders
+// and waits until the API server serves them. Documents of other kinds are passed over.
+func applyCRDs(ctx context.Context, config *rest.Config, paths []string) error {
+	crds, err := readCRDs(paths)
+	if err != nil || len(crds) == 0 {
+		return err
+	}
+	client, err := apiextensions.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	api := client.ApiextensionsV1().CustomResourceDefinitions()
+	for _, crd := range crds {
+		if _, err := api.Create(ctx, crd, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("create CustomResourceDefinition %s: %w", crd.Name, err)
+		}
+	}
+	for _, crd := range crds {
+		err := poll(ctx, "CustomResourceDefinition "+crd.Name+" to be established", func(ctx context.Context) (bool, error) {
+			got, err := api.Get(ctx, crd.Name, metav1.GetOptions{})
+			return err == nil && established(got), err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+// readCRDs reads files as they are and folders by their *.yaml, *.yml and *.json, not descending.
+func readCRDs(paths []string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	for _, path := range paths {
+		files, err := expand(path)
+		if err != nil {
+			return nil, fmt.Errorf("--crds: %w", err)
+		}
+		before := len(crds)
+		for _, file := range files {
+			found, err := readCRDFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("--crds %s: %w", file, err)
+			}
+			crds = append(crds, found...)
+		}
+		if len(crds) == before {
+			return nil, fmt.Errorf("--crds %s: there is no CustomResourceDefinition in it", path)
+		}
+	}
+	return crds, nil
+}
+
+func expand(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, entry := range entries {
+		if ext := filepath.Ext(entry.Name()); !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
+			files = append(files, filepath.Join(path, entry.Name()))
+		}
+	}
+	return files, nil
+}
+
+func readCRDFile(file string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	reader, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	decoder := yaml.NewYAMLOrJSONDecoder(reader, 4096)
+	for {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		err := decoder.Decode(crd)
+		if errors.Is(err, io.EOF) {
+			return crds, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if crd.Kind == "CustomResourceDefinition" {
+			crds = append(crds, crd)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+// Package nodespec reads the --node flag of the dev cluster and renders the Node objects it asks for.
+package nodespec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	// GPUResource is the extended resource that NVIDIA's device plugin registers.
+	GPUResource = corev1.ResourceName("nvidia.com/gpu")
+	// ProductLabel is the label that NVIDIA's GPU feature discovery sets to the name of the card.
+	ProductLabel = "nvidia.com/gpu.product"
+	// CountLabel is the label that NVIDIA's GPU feature discovery sets to the number of cards.
+	CountLabel = "nvidia.com/gpu.count"
+	// ManagedAnnotation marks the nodes that KWOK plays; a node without it is left to its own kubelet.
+	ManagedAnnotation = "kwok.x-k8s.io/node"
+)
+
+// maxGPUs bounds the GPUs of one node: far above real machines, far below what overflows a quantity.
+const maxGPUs = 1024
+
+// Node is one fake node, as the --node flag describes it.
+type Node struct {
+	Name    string
+	GPUs    int64  // whole cards; 0 makes a CPU node
+	Product string // value of ProductLabel; empty leaves the label out
+	Labels  map[string]string
+	Taints  []corev1.Taint
+}
+
+// Defaults are the nodes of a cluster that was started without any --node.
+func Defaults() []Node {
+	return []Node{
+		{Name: "h100-0", GPUs: 8, Product: "NVIDIA-H100-80GB-HBM3"},
+		{Name: "h100-1", GPUs: 8, Product: "NVIDIA-H100-80GB-HBM3"},
+		{Name: "l4-0", GPUs: 4, Product: "NVIDIA-L4"},
+		{Name: "cpu-0"},
+	}
+}
+
+// Parse reads one value of --node: comma-separated key=value pairs of
+// name, gpus, product, label.KEY and taint.KEY=VALUE:EFFECT (VALUE may be empty).
+// Every error names the part of the value that it is about.
+func Parse(value string) (Node, error) {
+	var node Node
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(value, ",") {
+		key, val, found := strings.Cut(part, "=")
+		if !found || key == "" {
+			return Node{}, fmt.Errorf("%q is not key=value; the keys are name, gpus, product, label.KEY and taint.KEY", part)
+		}
+		// One taint key may come with several effects, so taints are told apart whole.
+		id := key
+		if strings.HasPrefix(key, "taint.") {
+			id = part
+		}
+		if seen[id] {
+			return Node{}, fmt.Errorf("%q is given twice", id)
+		}
+		seen[id] = true
+		if err := node.set(key, val); err != nil {
+			return Node{}, fmt.Errorf("%s: %w", part, err)
+		}
+	}
+	if node.Name == "" {
+		return Node{}, fmt.Errorf("%q has no name; add name=NAME", value)
+	}
+	return node, nil
+}
+
+// ParseAll reads every value of --node and refuses two nodes of one name.
+// Without values it returns Defaults.
+func ParseAll(values []string) ([]Node, error) {
+	if len(values) == 0 {
+		return Defaults(), nil
+	}
+	nodes := make([]Node, 0, len(values))
+	names := map[string]bool{}
+	for _, value := range values {
+		node, err := Parse(value)
+		if err != nil {
+			return nil, fmt.Errorf("--node: %w", err)
+		}
+		if names[node.Name] {
+			return nil, fmt.Errorf("--node: two nodes are named %q; names are unique in a cluster", node.Name)
+		}
+		names[node.Name] = true
+		nodes = append(nodes, node)
+	}
+	return nodes, nil
+}
+
+func (n *Node) set(key, val string) error {
+	switch {
+	case key == "name":
+		n.Name = val
+		return invalid("a node name", validation.IsDNS1123Subdomain(val))
+	case key == "gpus":
+		count, err := strconv.ParseInt(val, 10, 64)
+		if err != nil || count < 0 || count > maxGPUs {
+			return fmt.Errorf("%q is not a whole number of GPUs from 0 to %d", val, maxGPUs)
+		}
+		n.GPUs = count
+		return nil
+	case key == "product":
+		n.Product = val
+		return invalid("a label value", validation.IsValidLabelValue(val))
+	case strings.HasPrefix(key, "label."):
+		return n.addLabel(strings.TrimPrefix(key, "label."), val)
+	case strings.HasPrefix(key, "taint."):
+		return n.addTaint(strings.TrimPrefix(key, "taint."), val)
+	}
+	return fmt.Errorf("unknown key %q; the keys are name, gpus, product, label.KEY and taint.KEY", key)
+}
+
+func (n *Node) addLabel(key, val string) error {
+	if err := invalid("a label key", validation.IsQualifiedName(key)); err != nil {
+		return err
+	}
+	if n.Labels == nil {
+		n.Labels = map[string]string{}
+	}
+	n.Labels[key] = val
+	return invalid("a label value", validation.IsValidLabelValue(val))
+}
+
+func (n *Node) addTaint(key, val string) error {
+	if err := invalid("a taint key", validation.IsQualifiedName(key)); err != nil {
+		return err
+	}
+	value, effect, found := strings.Cut(val, ":")
+	if !found {
+		return fmt.Errorf("a taint is taint.KEY=VALUE:EFFECT; %q has no effect", val)
+	}
+	switch corev1.TaintEffect(effect) {
+	case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute:
+	default:
+		return fmt.Errorf("%q is not a taint effect; use NoSchedule, PreferNoSchedule or NoExecute", effect)
+	}
+	n.Taints = append(n.Taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
+	return invalid("a taint value", validation.IsValidLabelValue(value))
+}
+
+func invalid(what string, problems []string) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not %s: %s", what, strings.Join(problems, "; "))
+}
+
+// Object renders the Node as Kubernetes wants it. The sizes are far above what tests ask for,
+// so that only GPUs, labels and taints decide where a pod fits, and a thousand pods fit one node.
+func (n Node) Object() *corev1.Node {
+	labels := map[string]string{
+		corev1.LabelHostname:   n.Name,
+		corev1.LabelOSStable:   "linux",
+		corev1.LabelArchStable: "amd64",
+	}
+	size := corev1.ResourceList{
+		corev1.ResourceCPU:              resource.MustParse("96"),
+		corev1.ResourceMemory:           resource.MustParse("1Ti"),
+		corev1.ResourceEphemeralStorage: resource.MustParse("1Ti"),
+		corev1.ResourcePods:             resource.MustParse("2000"),
+	}
+	if n.GPUs > 0 {
+		size[GPUResource] = *resource.NewQuantity(n.GPUs, resource.DecimalSI)
+		labels[CountLabel] = strconv.FormatInt(n.GPUs, 10)
+	}
+	if n.Product != "" {
+		labels[ProductLabel] = n.Product
+	}
+	for key, val := range n.Labels {
+		labels[key] = val
+	}
+	return &corev1.Node{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        n.Name,
+			Labels:      labels,
+			Annotations: map[string]string{ManagedAnnotation: "fake"},
+		},
+		Spec:   corev1.NodeSpec{Taints: n.Taints},
+		Status: corev1.NodeStatus{Capacity: size, Allocatable: size.DeepCopy()},
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// pollInterval is how often the start looks whether the cluster has come to what it waits for.
+const pollInterval = 50 * time.Millisecond
+
+// seed creates what the user finds in a fresh cluster (CRDs, a default StorageClass, nodes)
+// and waits until a workload can run.
+func seed(ctx context.Context, config *rest.Config, client kubernetes.Interface, opts Options) error {
+	if err := createNodes(ctx, client, opts); err != nil {
+		return err
+	}
+	if err := applyCRDs(ctx, config, opts.CRDs); err != nil {
+		return err
+	}
+	if _, err := client.StorageV1().StorageClasses().Create(ctx, defaultStorageClass(), metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create the default StorageClass: %w", err)
+	}
+	for _, node := range opts.Nodes {
+		if err := waitNode(ctx, client, node.Name); err != nil {
+			return err
+		}
+	}
+	return waitDefaultAccount(ctx, client)
+}
+
+func createNodes(ctx context.Context, client kubernetes.Interface, opts Options) error {
+	for _, node := range opts.Nodes {
+		if _, err := client.CoreV1().Nodes().Create(ctx, node.Object(), metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("create node %s: %w", node.Name, err)
+		}
+	}
+	return nil
+}
+
+// defaultStorageClass provisions a folder of this machine, by controller-manager's own host-path provisioner.
+func defaultStorageClass() *storagev1.StorageClass {
+	reclaim, binding := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
+	return &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        "standard",
+			Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"},
+		},
+		Provisioner:       "kubernetes.io/host-path",
+		ReclaimPolicy:     &reclaim,
+		VolumeBindingMode: &binding,
+	}
+}
+
+// waitReady waits for the API server to say that it is ready.
+func waitReady(ctx context.Context, client kubernetes.Interface) error {
+	return poll(ctx, "the API server to be ready", func(ctx context.Context) (bool, error) {
+		body, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		return err == nil && string(body) == "ok", nil
+	})
+}
+
+// waitNode waits until a node is ready and open for pods: a fresh one carries the
+// not-ready taint until controller-manager has seen it ready.
+func waitNode(ctx context.Context, client kubernetes.Interface, name string) error {
+	return poll(ctx, "node "+name+" to be ready", func(ctx context.Context) (bool, error) {
+		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, taint := range node.Spec.Taints {
+			if taint.Key == corev1.TaintNodeNotReady {
+				return false, nil
+			}
+		}
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady {
+				return condition.Status == corev1.ConditionTrue, nil
+			}
+		}
+		return false, nil
+	})
+}
+
+// waitDefaultAccount waits for the service account without which admission refuses every pod.
+func waitDefaultAccount(ctx context.Context, client kubernetes.Interface) error {
+	return poll(ctx, "the default service account", func(ctx context.Context) (bool, error) {
+		_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+func poll(ctx context.Context, what string, done wait.ConditionWithContextFunc) error {
+	if err := wait.PollUntilContextTimeout(ctx, pollInterval, startTimeout, true, done); err != nil {
+		return fmt.Errorf("waited for %s: %w", what, err)
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// hostPathRoot is the folder under which controller-manager's host-path provisioner
+// makes one folder per volume; its name is fixed in Kubernetes and shared by all clusters of the machine.
+const hostPathRoot = "/tmp/hostpath_pv"
+
+// removeHostPaths removes the folders of this cluster's volumes, and the root if that leaves it empty.
+// It runs after controller-manager has stopped and while the API server still answers.
+func removeHostPaths(root string, client kubernetes.Interface) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	volumes, err := client.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list the volumes whose folders are to be removed: %w", err)
+	}
+	var errs []error
+	for _, volume := range volumes.Items {
+		// Only what the provisioner made: a user's own volume may name any folder.
+		if source := volume.Spec.HostPath; source != nil && filepath.Dir(source.Path) == root {
+			errs = append(errs, os.RemoveAll(source.Path))
+		}
+	}
+	// Fails, and is meant to, while another cluster's volumes are in it.
+	_ = os.Remove(root)
+	return errors.Join(errs...)
+}
