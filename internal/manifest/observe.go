@@ -1,0 +1,158 @@
+package manifest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Observe reads a workload back into the attributes that render it, as far as
+// it shows them. It is the inverse of Render for what a workload says plainly:
+// a service_template has melted into the rest, and the provider's defaults are
+// not told from the compute's own attributes. What the workload lacks stays zero.
+func Observe(workload *unstructured.Unstructured) Compute {
+	c := Compute{
+		Name: workload.GetName(), Namespace: workload.GetNamespace(),
+		Username: workload.GetLabels()[UsernameLabel],
+	}
+	c.Replicas, _, _ = unstructured.NestedInt64(workload.Object, "spec", "replicas")
+	observeMetadata(&c, workload)
+
+	content, _, _ := unstructured.NestedMap(workload.Object, kindOf(c).podTemplate...)
+	var template corev1.PodTemplateSpec
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(content, &template) != nil {
+		return c // somebody put in what no pod has; manifests shows it all the same
+	}
+	observePod(&c, template.Spec)
+	for _, container := range template.Spec.Containers {
+		if container.Name == ContainerName {
+			observeContainer(&c, container)
+			observeMounts(&c, container, template.Spec.Volumes)
+		}
+	}
+	return c
+}
+
+func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
+	labels := union(workload.GetLabels())
+	for scheduler, key := range map[string]string{QueueSchedulerKueue: KueueQueueLabel, QueueSchedulerKAI: KAIQueueLabel} {
+		if queue, ok := labels[key]; ok {
+			c.QueueName, c.QueueScheduler = queue, scheduler
+		}
+		delete(labels, key)
+	}
+	if labels[AppLabel] == c.Name {
+		delete(labels, AppLabel)
+	}
+	for _, key := range []string{ServiceLabel, TemplateLabel, UsernameLabel, VersionLabel, ManagedByLabel} {
+		delete(labels, key)
+	}
+	c.Labels = labels
+
+	annotations := union(workload.GetAnnotations())
+	c.InactivityTTL = annotations[InactivityTTLAnnotation]
+	if formats := annotations[AllowedSerializationAnnotation]; formats != "" {
+		c.AllowedSerialization = strings.Split(formats, ",")
+	}
+	if mib, err := strconv.ParseInt(annotations[GPUMemoryAnnotation], 10, 64); err == nil {
+		c.GPUMemory = resource.NewQuantity(mib<<20, resource.BinarySI)
+	}
+	for _, key := range []string{InactivityTTLAnnotation, AllowedSerializationAnnotation, GPUMemoryAnnotation} {
+		delete(annotations, key)
+	}
+	c.Annotations = annotations
+}
+
+func observePod(c *Compute, pod corev1.PodSpec) {
+	c.ServiceAccountName, c.PriorityClassName = pod.ServiceAccountName, pod.PriorityClassName
+	c.NodeSelector = union(pod.NodeSelector)
+	c.GPUType = c.NodeSelector[gpuProductLabel]
+	delete(c.NodeSelector, gpuProductLabel)
+	for _, t := range pod.Tolerations {
+		c.Tolerations = append(c.Tolerations, Toleration{
+			Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect), TolerationSeconds: t.TolerationSeconds,
+		})
+	}
+	c.GPUAntiAffinity = pod.Affinity != nil && pod.Affinity.NodeAffinity != nil &&
+		keepsOffGPUs(pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+}
+
+func keepsOffGPUs(selector *corev1.NodeSelector) bool {
+	return selector != nil && slices.ContainsFunc(selector.NodeSelectorTerms, func(term corev1.NodeSelectorTerm) bool {
+		return slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
+			return r.Key == string(gpuResource) && r.Operator == corev1.NodeSelectorOpDoesNotExist
+		})
+	})
+}
+
+func observeContainer(c *Compute, container corev1.Container) {
+	c.Image, c.ImagePullPolicy, c.WorkingDir = container.Image, string(container.ImagePullPolicy), container.WorkingDir
+	for name, into := range map[corev1.ResourceName]**resource.Quantity{
+		corev1.ResourceCPU: &c.CPUs, corev1.ResourceMemory: &c.Memory, corev1.ResourceEphemeralStorage: &c.DiskSize,
+	} {
+		if quantity, ok := container.Resources.Requests[name]; ok {
+			*into = &quantity
+		}
+	}
+	if gpus, ok := container.Resources.Requests[gpuResource]; ok {
+		c.GPUs = gpus.Value()
+		c.Tolerations = withoutGPUTolerations(c.Tolerations)
+	}
+	security := container.SecurityContext
+	c.Freeze = security == nil || security.Capabilities == nil || !slices.Contains(security.Capabilities.Add, "SYS_PTRACE")
+	if probe := container.StartupProbe; probe != nil {
+		c.LaunchTimeout = time.Duration(probe.FailureThreshold) * startupPeriod * time.Second
+	}
+	c.EnvVars = map[string]string{}
+	for _, variable := range container.Env {
+		switch {
+		case variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil:
+			secret := secretNamed(c, variable.ValueFrom.SecretKeyRef.Name)
+			secret.EnvVars = append(secret.EnvVars, variable.Name)
+		case variable.ValueFrom == nil && variable.Name == logLevelEnv:
+			c.LogLevel = strings.ToLower(variable.Value)
+		case variable.ValueFrom == nil:
+			c.EnvVars[variable.Name] = variable.Value
+		}
+	}
+}
+
+// withoutGPUTolerations leaves out what schedule adds for GPUs by itself.
+func withoutGPUTolerations(tolerations []Toleration) []Toleration {
+	return slices.DeleteFunc(slices.Clone(tolerations), func(t Toleration) bool {
+		return slices.ContainsFunc(gpuTolerations(), func(gpu Toleration) bool { return sameTaint(t, gpu) && t.TolerationSeconds == nil })
+	})
+}
+
+func observeMounts(c *Compute, container corev1.Container, volumes []corev1.Volume) {
+	for _, mount := range container.VolumeMounts {
+		i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		if i < 0 {
+			continue
+		}
+		switch volume := volumes[i]; {
+		case volume.Name == sharedMemoryVolume && volume.EmptyDir != nil:
+			c.SharedMemoryLimit = volume.EmptyDir.SizeLimit
+		case volume.Secret != nil:
+			secretNamed(c, volume.Secret.SecretName).MountPath = mount.MountPath
+		case volume.PersistentVolumeClaim != nil:
+			c.Volumes = append(c.Volumes, VolumeRef{
+				ClaimName: volume.PersistentVolumeClaim.ClaimName, MountPath: mount.MountPath, ReadOnly: mount.ReadOnly,
+			})
+		}
+	}
+}
+
+func secretNamed(c *Compute, name string) *SecretRef {
+	i := slices.IndexFunc(c.Secrets, func(s SecretRef) bool { return s.Name == name })
+	if i < 0 {
+		i, c.Secrets = len(c.Secrets), append(c.Secrets, SecretRef{Name: name})
+	}
+	return &c.Secrets[i]
+}

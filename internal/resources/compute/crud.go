@@ -1,0 +1,313 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+const (
+	// requestTime is what an operation may take beyond the wait for readiness.
+	requestTime = 5 * time.Minute
+	deleteTime  = 10 * time.Minute
+)
+
+// Create applies what was planned, puts it into state, and waits.
+func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	limit, diags := plan.Timeouts.Create(ctx, r.launchTimeout(&plan)+requestTime)
+	resp.Diagnostics.Append(diags...)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	w := writer{r: r, model: &plan, memory: memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	w.apply(ctx, objects{})
+	if len(w.done) == 0 {
+		return // nothing exists, so nothing goes into state
+	}
+	w.save(ctx)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
+	w.wait(ctx)
+}
+
+// Update applies the objects that change, removes those that are no more, and waits.
+func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var plan, state model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	memory, diags := loadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	prior, diags := objectsOf(ctx, state.Manifests)
+	resp.Diagnostics.Append(diags...)
+	limit, diags := plan.Timeouts.Update(ctx, r.launchTimeout(&plan)+requestTime)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	w := writer{r: r, model: &plan, memory: memory, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	mustWait := plan.Ready.IsUnknown()
+	plan.Ready = state.Ready
+	w.apply(ctx, prior)
+	if resp.Diagnostics.HasError() {
+		w.savePartly(ctx, &state)
+		return
+	}
+	w.save(ctx)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
+	if mustWait {
+		w.wait(ctx)
+	}
+}
+
+// Delete removes the objects in the foreground and waits until the pods are
+// gone, so that their GPUs are free when it returns.
+func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(refuseIfProtected(&state)...)
+	limit, diags := state.Timeouts.Delete(ctx, deleteTime)
+	resp.Diagnostics.Append(diags...)
+	prior, diags := objectsOf(ctx, state.Manifests)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	resp.Diagnostics.Append(r.remove(ctx, prior, state.UID.ValueString(), state.podLabels())...)
+}
+
+// remove deletes objects of ours and waits until they are gone.
+func (r *computeResource) remove(ctx context.Context, gone objects, workloadUID string, podLabels map[string]string) diag.Diagnostics {
+	var diags diag.Diagnostics
+	decoded, err := gone.decode()
+	if err != nil {
+		diags.AddError("The state cannot be read", err.Error())
+		return diags
+	}
+	var going []kube.Ref
+	for _, obj := range decoded {
+		ref, err := kube.RefOf(obj)
+		if err == nil {
+			err = r.delete(ctx, ref, workloadUID)
+		}
+		if err != nil {
+			diags.Append(tf.Failure(err))
+			continue
+		}
+		going = append(going, ref)
+	}
+	for _, ref := range going {
+		if err := r.data.Cluster.WaitGone(ctx, ref, podLabels); err != nil {
+			diags.Append(tf.Failure(err))
+		}
+	}
+	return diags
+}
+
+// delete starts the deletion of one object. The workload is known by its UID;
+// any other object by being ours, as it has to be read to be known at all.
+func (r *computeResource) delete(ctx context.Context, ref kube.Ref, workloadUID string) error {
+	if ref.Kind.Kind != kube.Service().Kind {
+		return r.data.Cluster.Delete(ctx, ref, apitypes.UID(workloadUID))
+	}
+	live, err := r.data.Cluster.Get(ctx, ref)
+	if kube.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, ours, err := fields.Owned(live, kube.Manager); err != nil || !ours {
+		return err // somebody has replaced it by an object of their own: leave that
+	}
+	return r.data.Cluster.Delete(ctx, ref, live.GetUID())
+}
+
+func (r *computeResource) launchTimeout(m *model) time.Duration {
+	if timeout, err := manifest.ParseDuration(m.LaunchTimeout.ValueString()); err == nil && !m.LaunchTimeout.IsNull() {
+		return timeout
+	}
+	return r.data.Defaults.LaunchTimeout
+}
+
+func (m *model) podLabels() map[string]string {
+	return map[string]string{manifest.ServiceLabel: m.Name.ValueString()}
+}
+
+func (m *model) identity() identityModel {
+	return identityModel{Namespace: m.Namespace, Name: m.Name}
+}
+
+// writer carries out one plan, and keeps state true to the cluster on the way.
+type writer struct {
+	r       *computeResource
+	model   *model // the plan, becoming the new state
+	memory  memory
+	state   *tfsdk.State
+	private privateWriter
+	diags   *diag.Diagnostics
+
+	done objects // what has been applied, all of it or up to an error
+}
+
+// apply sends the planned objects that differ from prior ones, exactly as the
+// plan showed them, and deletes the prior ones that are no longer wanted.
+func (w *writer) apply(ctx context.Context, prior objects) {
+	planned, diags := objectsOf(ctx, w.model.Manifests)
+	w.diags.Append(diags...)
+	if w.model.Manifests.IsUnknown() {
+		defaults := w.r.data.Defaults
+		if creator := prior.username(); creator != "" && !defaults.UsernameChosen {
+			defaults.Username = creator
+		}
+		planned, diags = render(ctx, w.model, defaults)
+		w.diags.Append(diags...)
+	}
+	if w.diags.HasError() {
+		return
+	}
+	w.done = objects{}
+	changed, gone := planned.changedFrom(prior)
+	for key, text := range planned {
+		if _, changes := changed[key]; !changes {
+			w.done[key] = text
+		}
+	}
+	decoded, err := changed.decode()
+	if err != nil {
+		w.diags.AddError("The plan cannot be read", err.Error())
+		return
+	}
+	for _, obj := range decoded {
+		key := manifest.Key(obj)
+		_, known := prior[key]
+		if err := w.applyOne(ctx, key, obj, known); err != nil {
+			w.diags.Append(tf.Failure(err))
+			return
+		}
+		w.done[key] = planned[key]
+	}
+	w.diags.Append(w.r.remove(ctx, gone, w.model.UID.ValueString(), nil)...)
+	for key := range gone {
+		delete(w.memory, key)
+	}
+}
+
+func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, known bool) error {
+	cluster := w.r.data.Cluster
+	if !known {
+		if err := w.makeWay(ctx, obj); err != nil {
+			return err
+		}
+	}
+	live, err := cluster.Apply(ctx, obj)
+	if err != nil {
+		return err
+	}
+	rewritten, err := w.memory.remember(key, obj, live)
+	if err != nil {
+		return err
+	}
+	for _, field := range rewritten {
+		w.diags.AddWarning("The cluster changed a field on admission",
+			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it; see\n  kubectl get mutatingwebhookconfigurations", key, field))
+	}
+	if !isService(key) {
+		w.model.UID = types.StringValue(string(live.GetUID()))
+	}
+	return nil
+}
+
+// makeWay sees to it that a new object can be created: one of somebody else is
+// an error, and one that is still being deleted is waited for.
+func (w *writer) makeWay(ctx context.Context, obj *unstructured.Unstructured) error {
+	ref, err := kube.RefOf(obj)
+	if err != nil {
+		return err
+	}
+	if !w.model.AdoptExisting.ValueBool() {
+		if err := checkOwner(ctx, w.r.data.Cluster, obj); err != nil {
+			return err
+		}
+	}
+	live, err := w.r.data.Cluster.Read(ctx, ref)
+	if kube.IsNotFound(err) || (err == nil && live.GetDeletionTimestamp() == nil) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return w.r.data.Cluster.WaitGone(ctx, ref, w.model.podLabels())
+}
+
+// save puts the model into state, not ready yet.
+func (w *writer) save(ctx context.Context) {
+	w.model.Manifests = w.done.value()
+	if w.model.Ready.IsUnknown() || w.model.Ready.IsNull() {
+		w.model.Ready = types.BoolValue(false)
+	}
+	if w.model.UID.IsUnknown() {
+		w.model.UID = types.StringNull()
+	}
+	w.diags.Append(w.state.Set(ctx, w.model)...)
+	w.diags.Append(w.memory.save(ctx, w.private)...)
+}
+
+// savePartly keeps the prior state after a failed update, but for the objects
+// that were applied before it failed.
+func (w *writer) savePartly(ctx context.Context, prior *model) {
+	before, _ := objectsOf(ctx, prior.Manifests)
+	for key, text := range w.done {
+		before[key] = text
+	}
+	prior.Manifests = before.value()
+	w.diags.Append(w.state.Set(ctx, prior)...)
+	w.diags.Append(w.memory.save(ctx, w.private)...)
+}
+
+// wait waits for readiness as on_not_ready says, and notes it in state.
+func (w *writer) wait(ctx context.Context) {
+	ref, err := w.done.workload()
+	if err != nil || w.diags.HasError() {
+		return
+	}
+	var ready bool
+	if w.model.OnNotReady.ValueString() == ignoreOnNotReady {
+		verdict, err := w.r.data.Cluster.Assess(ctx, ref, w.model.podLabels())
+		ready = err == nil && verdict.Ready
+	} else {
+		waitCtx, cancel := context.WithTimeout(ctx, w.r.launchTimeout(w.model))
+		defer cancel()
+		err := w.r.data.Cluster.WaitReady(waitCtx, ref, w.model.podLabels())
+		ready = err == nil
+		switch {
+		case err == nil:
+		case w.model.OnNotReady.ValueString() == warnOnNotReady && kube.ClassOf(err) == kube.Other && ctx.Err() == nil:
+			w.diags.Append(tf.Caution(err, "on_not_ready = \"warn\" lets the run go on. The next plan will wait again."))
+		default:
+			w.diags.Append(tf.Failure(err))
+		}
+	}
+	w.model.Ready = types.BoolValue(ready)
+	w.diags.Append(w.state.Set(ctx, w.model)...)
+}

@@ -1,0 +1,189 @@
+package compute
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// objects are the objects of one compute by manifest.Key, each as the JSON
+// that stands in the attribute manifests.
+type objects map[string]string
+
+// render makes the objects of a wholly known model.
+func render(ctx context.Context, m *model, defaults tf.Defaults) (objects, diag.Diagnostics) {
+	spec, diags := m.spec(ctx, defaults)
+	if diags.HasError() {
+		return nil, diags
+	}
+	rendered, err := manifest.Render(spec)
+	if err != nil {
+		return nil, append(diags, renderErrors(err)...)
+	}
+	out := objects{}
+	for _, obj := range rendered {
+		text, err := manifest.JSON(obj)
+		if err != nil {
+			return nil, append(diags, renderErrors(err)...)
+		}
+		out[manifest.Key(obj)] = text
+	}
+	return out, diags
+}
+
+// objectsOf reads the attribute manifests; it has no objects where it is null
+// or unknown.
+func objectsOf(ctx context.Context, manifests types.Map) (objects, diag.Diagnostics) {
+	out := objects{}
+	if manifests.IsNull() || manifests.IsUnknown() {
+		return out, nil
+	}
+	diags := manifests.ElementsAs(ctx, &out, false)
+	return out, diags
+}
+
+// value is the attribute manifests.
+func (o objects) value() types.Map {
+	elements := make(map[string]attr.Value, len(o))
+	for key, text := range o {
+		elements[key] = types.StringValue(text)
+	}
+	return types.MapValueMust(types.StringType, elements)
+}
+
+// decode returns the objects in a fixed order, the workload before the Service.
+func (o objects) decode() ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	for _, key := range slices.SortedFunc(maps.Keys(o), workloadFirst) {
+		obj, err := decode(key, o[key])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, obj)
+	}
+	return out, nil
+}
+
+func decode(key, text string) (*unstructured.Unstructured, error) {
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON([]byte(text)); err != nil {
+		return nil, fmt.Errorf("manifests[%q]: %w", key, err)
+	}
+	return obj, nil
+}
+
+// workloadFirst orders keys. A Service is the only object that is no workload.
+func workloadFirst(a, b string) int {
+	rank := func(key string) string {
+		if isService(key) {
+			return "1" + key
+		}
+		return "0" + key
+	}
+	switch ra, rb := rank(a), rank(b); {
+	case ra < rb:
+		return -1
+	case ra > rb:
+		return 1
+	default:
+		return 0
+	}
+}
+
+func isService(key string) bool { return len(key) > 8 && key[:8] == "Service/" }
+
+// changedFrom returns the objects that differ from prior ones or are new, and
+// the ones of prior that are no more.
+func (o objects) changedFrom(prior objects) (changed, gone objects) {
+	changed, gone = objects{}, objects{}
+	for key, text := range o {
+		if prior[key] != text {
+			changed[key] = text
+		}
+	}
+	for key, text := range prior {
+		if _, ok := o[key]; !ok {
+			gone[key] = text
+		}
+	}
+	return changed, gone
+}
+
+// settle keeps the prior text of each object that says the same, apart from
+// zeros and empties, which a server may leave out.
+func (o objects) settle(prior objects) objects {
+	out := maps.Clone(o)
+	for key, text := range prior {
+		if planned, ok := out[key]; ok && planned != text && sameJSON(planned, text) {
+			out[key] = text
+		}
+	}
+	return out
+}
+
+func sameJSON(a, b string) bool {
+	var va, vb any
+	if json.Unmarshal([]byte(a), &va) != nil || json.Unmarshal([]byte(b), &vb) != nil {
+		return false
+	}
+	ja, errA := json.Marshal(withoutZeros(va))
+	jb, errB := json.Marshal(withoutZeros(vb))
+	return errA == nil && errB == nil && string(ja) == string(jb)
+}
+
+func withoutZeros(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, field := range v {
+			if field = withoutZeros(field); isZero(field) {
+				delete(v, key)
+			} else {
+				v[key] = field
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutZeros(v[i])
+		}
+	}
+	return v
+}
+
+func isZero(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	default:
+		return v == "" || v == false || v == 0.0
+	}
+}
+
+// workload returns the reference of the workload among the objects.
+func (o objects) workload() (kube.Ref, error) {
+	for key, text := range o {
+		if isService(key) {
+			continue
+		}
+		obj, err := decode(key, text)
+		if err != nil {
+			return kube.Ref{}, err
+		}
+		return kube.RefOf(obj)
+	}
+	return kube.Ref{}, fmt.Errorf("no workload among the objects")
+}

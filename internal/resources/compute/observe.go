@@ -1,0 +1,232 @@
+package compute
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// follow makes the typed attributes follow what changed between two
+// observations of the workload. An attribute whose field did not change keeps
+// its own wording, so that nothing but drift ever shows in a plan.
+func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag.Diagnostics {
+	f := follower{ctx: ctx}
+	followQuantity(&m.CPUs, before.CPUs, after.CPUs)
+	followQuantity(&m.Memory, before.Memory, after.Memory)
+	followQuantity(&m.DiskSize, before.DiskSize, after.DiskSize)
+	followQuantity(&m.GPUMemory, before.GPUMemory, after.GPUMemory)
+	followQuantity(&m.SharedMemoryLimit, before.SharedMemoryLimit, after.SharedMemoryLimit)
+	if before.GPUs != after.GPUs {
+		m.GPUs = types.Int64Value(after.GPUs)
+	}
+	m.followReplicas(before.Replicas, after.Replicas)
+	f.maps(&m.Labels, before.Labels, after.Labels)
+	f.maps(&m.Annotations, before.Annotations, after.Annotations)
+	f.maps(&m.EnvVars, before.EnvVars, after.EnvVars)
+	m.followNodes(&f, before, after)
+	f.texts(map[*types.String][2]string{
+		&m.ServiceAccountName: {before.ServiceAccountName, after.ServiceAccountName},
+		&m.PriorityClassName:  {before.PriorityClassName, after.PriorityClassName},
+		&m.ImagePullPolicy:    {before.ImagePullPolicy, after.ImagePullPolicy},
+		&m.WorkingDir:         {before.WorkingDir, after.WorkingDir},
+		&m.Image:              {before.Image, after.Image},
+		&m.QueueName:          {before.QueueName, after.QueueName},
+	})
+	if before.QueueScheduler != after.QueueScheduler && after.QueueScheduler != "" {
+		m.QueueScheduler = types.StringValue(after.QueueScheduler)
+	}
+	if before.InactivityTTL != after.InactivityTTL {
+		m.InactivityTTL = tf.DurationOf(after.InactivityTTL)
+	}
+	if before.Freeze != after.Freeze {
+		m.Freeze = types.BoolValue(after.Freeze)
+	}
+	if before.GPUAntiAffinity != after.GPUAntiAffinity && !(m.GPUAntiAffinity.IsNull() && !after.GPUAntiAffinity) {
+		m.GPUAntiAffinity = types.BoolValue(after.GPUAntiAffinity)
+	}
+	if before.LogLevel != after.LogLevel && after.LogLevel != "" && !(m.Logging.IsNull() && after.LogLevel == manifest.DefaultLogLevel) {
+		m.Logging = f.object(m.Logging, loggingModel{Level: types.StringValue(after.LogLevel)})
+	}
+	followList(&f, &m.AllowedSerialization, before.AllowedSerialization, after.AllowedSerialization, func(format string) string { return format })
+	followList(&f, &m.Tolerations, before.Tolerations, after.Tolerations, tolerationOf)
+	followList(&f, &m.Secrets, before.Secrets, after.Secrets, f.secretOf)
+	followList(&f, &m.Volumes, before.Volumes, after.Volumes, volumeOf)
+	return f.diags
+}
+
+// adopt fills an empty model from an observation, as import needs it, with the
+// defaults of the attributes that a workload does not show.
+func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.Defaults) diag.Diagnostics {
+	m.Suspend, m.AdoptExisting, m.DeletionProtection = types.BoolValue(false), types.BoolValue(false), types.BoolValue(false)
+	m.Freeze, m.Replicas = types.BoolValue(seen.Freeze), types.Int64Value(seen.Replicas)
+	m.QueueScheduler = types.StringValue(manifest.QueueSchedulerKueue)
+	m.Runtime, m.OnNotReady = types.StringValue("kubetorch"), types.StringValue(failOnNotReady)
+	seen.Labels = without(seen.Labels, defaults.Labels)
+	seen.Annotations = without(seen.Annotations, defaults.Annotations)
+	if seen.LaunchTimeout != 0 && seen.LaunchTimeout != defaults.LaunchTimeout {
+		m.LaunchTimeout = tf.DurationOf(seen.LaunchTimeout.String())
+	}
+	if seen.GPUAntiAffinity == defaults.GPUAntiAffinity {
+		seen.GPUAntiAffinity = false // the provider's default renders it
+	}
+	return m.follow(ctx, manifest.Compute{Replicas: seen.Replicas, Freeze: seen.Freeze}, seen)
+}
+
+func without(m, defaults map[string]string) map[string]string {
+	out := map[string]string{}
+	for key, value := range m {
+		if d, ok := defaults[key]; !ok || d != value {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// followReplicas takes a scaled workload for resumed where it was suspended.
+func (m *model) followReplicas(before, after int64) {
+	if before == after {
+		return
+	}
+	m.Replicas = types.Int64Value(after)
+	m.Suspend = types.BoolValue(false)
+}
+
+// followNodes follows the node selector, one label of which may stand in gpu_type.
+func (m *model) followNodes(f *follower, before, after manifest.Compute) {
+	f.texts(map[*types.String][2]string{&m.GPUType: {before.GPUType, after.GPUType}})
+	key, _, err := manifest.ParseGPUType(m.GPUType.ValueString())
+	if value := after.NodeSelector[key]; err == nil && before.NodeSelector[key] != value {
+		m.GPUType = types.StringNull()
+		if value != "" {
+			m.GPUType = types.StringValue(key + ": " + value)
+		}
+		before.NodeSelector, after.NodeSelector = without(before.NodeSelector, map[string]string{key: before.NodeSelector[key]}), without(after.NodeSelector, map[string]string{key: value})
+	}
+	f.maps(&m.NodeSelector, before.NodeSelector, after.NodeSelector)
+}
+
+func followQuantity(attribute *tf.Quantity, before, after *resource.Quantity) {
+	switch {
+	case before == nil && after == nil, before != nil && after != nil && before.Cmp(*after) == 0:
+	case after == nil:
+		*attribute = tf.QuantityOf("")
+	default:
+		*attribute = tf.QuantityOf(after.String())
+	}
+}
+
+// follower gathers diagnostics of conversions.
+type follower struct {
+	ctx   context.Context //nolint:containedctx // lives as long as one call of follow
+	diags diag.Diagnostics
+}
+
+// texts sets each attribute whose text changed; an empty one is null.
+func (f *follower) texts(attributes map[*types.String][2]string) {
+	for attribute, text := range attributes {
+		if text[0] == text[1] {
+			continue
+		}
+		*attribute = types.StringNull()
+		if text[1] != "" {
+			*attribute = types.StringValue(text[1])
+		}
+	}
+}
+
+// maps follows the keys that the attribute has, and ones that are new.
+// A key that came from the provider's defaults shows in manifests only.
+func (f *follower) maps(attribute *types.Map, before, after map[string]string) {
+	current := map[string]string{}
+	if !attribute.IsNull() {
+		f.diags.Append(attribute.ElementsAs(f.ctx, &current, false)...)
+	}
+	changed := false
+	for key, value := range after {
+		_, had := before[key]
+		_, mine := current[key]
+		if before[key] != value && (mine || !had) {
+			current[key], changed = value, true
+		}
+	}
+	for key := range before {
+		if _, still := after[key]; still {
+			continue
+		}
+		if _, mine := current[key]; mine {
+			delete(current, key)
+			changed = true
+		}
+	}
+	if !changed {
+		return
+	}
+	*attribute = types.MapNull(types.StringType)
+	if len(current) > 0 {
+		value, diags := types.MapValueFrom(f.ctx, types.StringType, current)
+		f.diags.Append(diags...)
+		*attribute = value
+	}
+}
+
+func (f *follower) object(current types.Object, value any) types.Object {
+	object, diags := types.ObjectValueFrom(f.ctx, current.AttributeTypes(f.ctx), value)
+	f.diags.Append(diags...)
+	return object
+}
+
+func followList[S, T any](f *follower, attribute *types.List, before, after []S, of func(S) T) {
+	if reflect.DeepEqual(before, after) || (len(before) == 0 && len(after) == 0) {
+		return
+	}
+	*attribute = listOf(f, attribute.ElementType(f.ctx), after, of)
+}
+
+func listOf[S, T any](f *follower, element attr.Type, items []S, of func(S) T) types.List {
+	if len(items) == 0 {
+		return types.ListNull(element)
+	}
+	out := make([]T, 0, len(items))
+	for _, item := range items {
+		out = append(out, of(item))
+	}
+	list, diags := types.ListValueFrom(f.ctx, element, out)
+	f.diags.Append(diags...)
+	return list
+}
+
+func tolerationOf(t manifest.Toleration) tolerationModel {
+	return tolerationModel{
+		Key: textOrNull(t.Key), Operator: textOrNull(t.Operator), Value: textOrNull(t.Value),
+		Effect: textOrNull(t.Effect), TolerationSeconds: types.Int64PointerValue(t.TolerationSeconds),
+	}
+}
+
+func (f *follower) secretOf(s manifest.SecretRef) secretModel {
+	return secretModel{
+		Name: types.StringValue(s.Name), MountPath: textOrNull(s.MountPath),
+		EnvVars: listOf(f, types.StringType, s.EnvVars, func(key string) string { return key }),
+	}
+}
+
+func volumeOf(v manifest.VolumeRef) volumeModel {
+	readOnly := types.BoolNull()
+	if v.ReadOnly {
+		readOnly = types.BoolValue(true)
+	}
+	return volumeModel{ClaimName: types.StringValue(v.ClaimName), MountPath: types.StringValue(v.MountPath), ReadOnly: readOnly}
+}
+
+func textOrNull(text string) types.String {
+	if text == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(text)
+}

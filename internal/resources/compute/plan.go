@@ -1,0 +1,221 @@
+package compute
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// ModifyPlan renders what will be applied, so that the plan shows it, and asks
+// the cluster whether it would take what changes.
+func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	var plan, state, config model
+	creating := req.State.Raw.IsNull()
+	if !creating {
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	}
+	if req.Plan.Raw.IsNull() {
+		resp.Diagnostics.Append(refuseIfProtected(&state)...)
+		return
+	}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+
+	p := planner{r: r, plan: &plan, state: &state, creating: creating}
+	p.place(ctx, config.Namespace)
+	if !creating && !plan.Namespace.Equal(state.Namespace) {
+		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("namespace"))
+	}
+	if req.Config.Raw.IsFullyKnown() && !plan.Namespace.IsUnknown() && r.configured() {
+		p.render(ctx)
+	} else {
+		plan.Manifests = types.MapUnknown(types.StringType)
+	}
+	if !p.diags.HasError() {
+		p.dryRun(ctx)
+	}
+	p.computed()
+	if p.replace {
+		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("manifests"))
+	}
+	if !creating && len(resp.RequiresReplace) > 0 {
+		resp.Diagnostics.Append(refuseIfProtected(&state)...)
+	}
+	resp.Diagnostics.Append(p.diags...)
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+}
+
+func (r *computeResource) configured() bool { return r.data != nil && !r.data.Unknown }
+
+func refuseIfProtected(state *model) diag.Diagnostics {
+	if !state.DeletionProtection.ValueBool() {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("deletion_protection"), "The compute is protected from deletion",
+		fmt.Sprintf("%s has deletion_protection = true, and this plan would delete it. Set it to false and apply that first. "+
+			"If Terraform marked the compute as tainted after a failed start, `terraform untaint` keeps it.", state.ID.ValueString()))}
+}
+
+// planner works out one plan. Its methods fill in plan, in the order in which
+// ModifyPlan calls them.
+type planner struct {
+	r        *computeResource
+	plan     *model
+	state    *model // empty when creating
+	creating bool
+	diags    diag.Diagnostics
+
+	rendered objects // nil while something is unknown
+	replace  bool    // a field changes that Kubernetes never lets change
+}
+
+// place finds the namespace and what follows from it. A namespace that the
+// configuration leaves out is found once and then kept: another kubeconfig
+// context must not move a running compute.
+func (p *planner) place(ctx context.Context, configured types.String) {
+	switch {
+	case !configured.IsNull():
+		p.plan.Namespace = configured
+	case !p.creating:
+		p.plan.Namespace = p.state.Namespace
+	case !p.r.configured():
+		p.plan.Namespace = types.StringUnknown()
+	default:
+		namespace, err := p.r.data.Cluster.Namespace()
+		if err != nil {
+			p.diags.Append(tf.Caution(err, "The plan stands, but where the compute goes is known only at apply."))
+			p.plan.Namespace = types.StringUnknown()
+			break
+		}
+		p.plan.Namespace = types.StringValue(namespace)
+	}
+	p.plan.ServiceName, p.plan.Mode = p.plan.Name, types.StringValue(manifest.Compute{}.Mode())
+	p.plan.ID, p.plan.URL = types.StringUnknown(), types.StringUnknown()
+	if p.plan.Name.IsUnknown() || p.plan.Namespace.IsUnknown() {
+		return
+	}
+	name, namespace := p.plan.Name.ValueString(), p.plan.Namespace.ValueString()
+	p.plan.ID = types.StringValue(namespace + "/" + name)
+	p.plan.URL = address(ctx, p.plan)
+}
+
+// address is the attribute url; unknown while the endpoint is.
+func address(ctx context.Context, m *model) types.String {
+	if m.Endpoint.IsUnknown() {
+		return types.StringUnknown()
+	}
+	if !m.Endpoint.IsNull() {
+		var endpoint endpointModel
+		if tf.Object(ctx, m.Endpoint, &endpoint); !endpoint.URL.IsNull() {
+			return endpoint.URL
+		}
+	}
+	return types.StringValue(fmt.Sprintf("http://%s.%s.svc.cluster.local:%d", m.Name.ValueString(), m.Namespace.ValueString(), manifest.ServicePort))
+}
+
+// render fills in manifests.
+func (p *planner) render(ctx context.Context) {
+	defaults := p.r.data.Defaults
+	prior, diags := objectsOf(ctx, p.state.Manifests)
+	p.diags.Append(diags...)
+	if creator := prior.username(); creator != "" && !defaults.UsernameChosen {
+		defaults.Username = creator
+	}
+	rendered, diags := render(ctx, p.plan, defaults)
+	p.diags.Append(diags...)
+	if p.diags.HasError() {
+		return
+	}
+	p.rendered = rendered.settle(prior)
+	p.plan.Manifests = p.rendered.value()
+	if p.creating && defaults.CompactPlans {
+		p.plan.Manifests = types.MapUnknown(types.StringType)
+	}
+}
+
+// username is whom the objects name as their creator, "" for nobody.
+func (o objects) username() string {
+	for key, text := range o {
+		if isService(key) {
+			continue
+		}
+		var obj struct {
+			Metadata struct {
+				Labels map[string]string `json:"labels"`
+			} `json:"metadata"`
+		}
+		if json.Unmarshal([]byte(text), &obj) == nil {
+			return obj.Metadata.Labels[manifest.UsernameLabel]
+		}
+	}
+	return ""
+}
+
+// computed decides what the remaining computed attributes will be.
+func (p *planner) computed() {
+	changes := p.creating || p.replace || !p.plan.Manifests.Equal(p.state.Manifests)
+	if p.creating || p.replace {
+		p.plan.UID = types.StringUnknown()
+	} else {
+		p.plan.UID = p.state.UID
+	}
+	waits := p.plan.OnNotReady.ValueString() != ignoreOnNotReady && !p.state.Ready.ValueBool()
+	if changes || waits {
+		p.plan.Ready = types.BoolUnknown()
+	} else {
+		p.plan.Ready = p.state.Ready
+	}
+}
+
+// dryRun asks the server about every object that is new or changes. Objects
+// that stay as they are cost no request.
+func (p *planner) dryRun(ctx context.Context) {
+	prior, _ := objectsOf(ctx, p.state.Manifests) // its diagnostics came with render
+	changed, _ := p.rendered.changedFrom(prior)
+	if len(changed) == 0 {
+		return
+	}
+	moves := !p.creating && (!p.plan.Name.Equal(p.state.Name) || !p.plan.Namespace.Equal(p.state.Namespace))
+	if moves {
+		return // the plan of the replacement is asked for next, as a creation
+	}
+	decoded, err := changed.decode()
+	if err != nil {
+		p.diags.AddError("The plan cannot be read", err.Error())
+		return
+	}
+	cluster := p.r.data.Cluster
+	for _, obj := range decoded {
+		_, known := prior[manifest.Key(obj)]
+		verdict := preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool())
+		p.replace = p.replace || (verdict.immutable && known)
+		p.diags.Append(verdict.diagnostics(p.creating)...)
+		if verdict.unreachable || p.diags.HasError() {
+			return // the next object would only say the same again
+		}
+	}
+	account := p.plan.ServiceAccountName.ValueString()
+	if !cluster.ServiceAccountExists(ctx, p.plan.Namespace.ValueString(), account) {
+		p.diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
+			fmt.Sprintf("Kubernetes refuses pods whose service account is missing. Create it before the compute:\n  kubectl create serviceaccount %s -n %s", account, p.plan.Namespace.ValueString()))
+	}
+}
+
+// keys lists the objects in messages.
+func (o objects) keys() string {
+	return strings.Join(slices.Sorted(maps.Keys(o)), ", ")
+}

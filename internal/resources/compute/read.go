@@ -1,0 +1,164 @@
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// Read brings state up to what the cluster has. It goes through the shared
+// collections, so refreshing a thousand computes costs two lists.
+func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() || !r.configured() {
+		return // the cluster is made in this run: what is in state stands
+	}
+	memory, diags := loadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.identity())...)
+
+	look := reader{r: r, state: &state, memory: memory}
+	var err error
+	if state.Manifests.IsNull() {
+		err = look.imported(ctx)
+		resp.Diagnostics.Append(look.memory.save(ctx, resp.Private)...)
+	} else {
+		err = look.refresh(ctx)
+	}
+	resp.Diagnostics.Append(look.diags...)
+	switch {
+	case errors.Is(err, errGone):
+		resp.State.RemoveResource(ctx)
+		return
+	case kube.ClassOf(err) == kube.Denied:
+		resp.Diagnostics.Append(tf.Caution(err, "The state is kept as it is."))
+		return
+	case err != nil:
+		resp.Diagnostics.Append(tf.Failure(err))
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+}
+
+// errGone says that the server has no such workload: the compute is no more.
+var errGone = errors.New("the workload does not exist")
+
+// reader brings one state up to date.
+type reader struct {
+	r      *computeResource
+	state  *model
+	memory memory
+	diags  diag.Diagnostics
+}
+
+// refresh looks at every object that was applied.
+func (l *reader) refresh(ctx context.Context) error {
+	applied, diags := objectsOf(ctx, l.state.Manifests)
+	l.diags.Append(diags...)
+	sent, err := applied.decode()
+	if err != nil {
+		return err
+	}
+	now := objects{}
+	for _, obj := range sent {
+		key := manifest.Key(obj)
+		ref, err := kube.RefOf(obj)
+		if err != nil {
+			return err
+		}
+		live, err := l.r.data.Cluster.Read(ctx, ref)
+		switch {
+		case kube.IsNotFound(err) && isService(key):
+			l.diags.AddWarning("An object was deleted outside of Terraform", fmt.Sprintf("%s does not exist any more. The next apply makes it again.", ref))
+			continue
+		case kube.IsNotFound(err):
+			return errGone
+		case err != nil:
+			return err
+		}
+		doc, changes, err := l.drift(key, obj, live)
+		if err != nil {
+			return err
+		}
+		now[key] = applied[key]
+		if len(changes) > 0 {
+			if now[key], err = manifest.JSON(&unstructured.Unstructured{Object: doc}); err != nil {
+				return err
+			}
+			l.warn(ref, changes)
+		}
+		if !isService(key) {
+			l.workload(ctx, obj, doc, live, len(changes) > 0)
+		}
+	}
+	l.state.Manifests = now.value()
+	return nil
+}
+
+// drift compares one object with what we applied. Where the private state has
+// no memory of it, what the cluster says is ours now has to do.
+func (l *reader) drift(key string, sent, live *unstructured.Unstructured) (map[string]any, []fields.Change, error) {
+	applied, ok, err := l.memory.recall(key, sent)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ok {
+		set, ours, err := fields.Owned(live, kube.Manager)
+		if err != nil || !ours {
+			return sent.Object, nil, err
+		}
+		applied = fields.Applied{Object: sent.Object, Set: set}
+	}
+	doc, changes := applied.Drift(live)
+	return doc, changes, nil
+}
+
+// workload takes over what the live workload says of the compute.
+func (l *reader) workload(ctx context.Context, sent *unstructured.Unstructured, doc map[string]any, live *unstructured.Unstructured, drifted bool) {
+	l.state.UID = types.StringValue(string(live.GetUID()))
+	l.state.Ready = types.BoolValue(ready.Assess(ready.Snapshot{Workload: live}).Ready)
+	if !drifted {
+		return
+	}
+	before := manifest.Observe(sent)
+	after := manifest.Observe(&unstructured.Unstructured{Object: doc})
+	l.diags.Append(l.state.follow(ctx, before, after)...)
+}
+
+// warn names every changed field, who changed it and when. The values stand in
+// the plan's diff, where Terraform hides the ones that it knows to be sensitive.
+func (l *reader) warn(ref kube.Ref, changes []fields.Change) {
+	lines := make([]string, 0, len(changes))
+	for _, change := range changes {
+		line := "  - " + change.Path
+		switch {
+		case change.Removed:
+			line += ": removed (Kubernetes keeps no record of who removes a field)"
+		case change.Manager == "":
+			line += ": changed"
+		default:
+			line += ": changed by " + change.Manager
+			if !change.Time.IsZero() {
+				line += " at " + change.Time.UTC().Format(time.RFC3339)
+			}
+		}
+		lines = append(lines, line)
+	}
+	l.diags.AddWarning(fmt.Sprintf("%s was changed outside of Terraform", ref),
+		"These fields no longer hold what was applied:\n"+strings.Join(lines, "\n")+
+			"\n\nThe next apply puts them back. To keep a change, put it into the configuration, or into lifecycle.ignore_changes.")
+}

@@ -1,0 +1,174 @@
+package compute
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// spec turns a wholly known model into what the renderer takes.
+func (m *model) spec(ctx context.Context, defaults tf.Defaults) (manifest.Compute, diag.Diagnostics) {
+	d := decoder{ctx: ctx}
+	c := manifest.Compute{
+		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(),
+		Username: defaults.Username, InstallNamespace: defaults.InstallNamespace,
+		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
+
+		CPUs:              d.quantity("cpus", m.CPUs),
+		Memory:            d.quantity("memory", m.Memory),
+		DiskSize:          d.quantity("disk_size", m.DiskSize),
+		GPUMemory:         d.quantity("gpu_memory", m.GPUMemory),
+		SharedMemoryLimit: d.quantity("shared_memory_limit", m.SharedMemoryLimit),
+		GPUs:              m.GPUs.ValueInt64(),
+		GPUType:           m.GPUType.ValueString(),
+		Replicas:          m.Replicas.ValueInt64(),
+		Suspend:           m.Suspend.ValueBool(),
+
+		Labels: decodeMap(&d, m.Labels), Annotations: decodeMap(&d, m.Annotations), NodeSelector: decodeMap(&d, m.NodeSelector),
+		Tolerations:        d.tolerations(m.Tolerations),
+		ServiceAccountName: m.ServiceAccountName.ValueString(),
+		PriorityClassName:  m.PriorityClassName.ValueString(),
+		ImagePullPolicy:    m.ImagePullPolicy.ValueString(),
+		WorkingDir:         m.WorkingDir.ValueString(),
+
+		Image: m.Image.ValueString(), EnvVars: decodeMap(&d, m.EnvVars),
+		Secrets: d.secrets(m.Secrets), Volumes: d.volumes(m.Volumes),
+
+		QueueName: m.QueueName.ValueString(), QueueScheduler: m.QueueScheduler.ValueString(),
+
+		Freeze:               m.Freeze.ValueBool(),
+		InactivityTTL:        m.InactivityTTL.ValueString(),
+		LaunchTimeout:        defaults.LaunchTimeout,
+		GPUAntiAffinity:      defaults.GPUAntiAffinity,
+		AllowedSerialization: decodeList[string](&d, m.AllowedSerialization),
+		ServiceTemplate:      d.template(m.ServiceTemplate.StringValue),
+		Endpoint:             d.endpoint(m.Endpoint),
+	}
+	if !m.LaunchTimeout.IsNull() {
+		timeout, err := manifest.ParseDuration(m.LaunchTimeout.ValueString())
+		d.attribute("launch_timeout", err)
+		c.LaunchTimeout = timeout
+	}
+	if !m.GPUAntiAffinity.IsNull() {
+		c.GPUAntiAffinity = m.GPUAntiAffinity.ValueBool()
+	}
+	if !m.Logging.IsNull() {
+		var logging loggingModel
+		d.diags.Append(tf.Object(ctx, m.Logging, &logging)...)
+		c.LogLevel = logging.Level.ValueString()
+	}
+	return c, d.diags
+}
+
+// decoder gathers diagnostics, so that spec can be one literal.
+type decoder struct {
+	ctx   context.Context //nolint:containedctx // lives as long as one call of spec
+	diags diag.Diagnostics
+}
+
+func (d *decoder) attribute(name string, err error) {
+	if err != nil {
+		d.diags.AddAttributeError(path.Root(name), "Invalid "+name, err.Error())
+	}
+}
+
+func (d *decoder) quantity(name string, text tf.Quantity) *resource.Quantity {
+	if text.IsNull() {
+		return nil
+	}
+	q, err := manifest.ParseQuantity(text.ValueString())
+	d.attribute(name, err)
+	return &q
+}
+
+func decodeMap(d *decoder, m types.Map) map[string]string {
+	if m.IsNull() {
+		return nil
+	}
+	out := map[string]string{}
+	d.diags.Append(m.ElementsAs(d.ctx, &out, false)...)
+	return out
+}
+
+func decodeList[T any](d *decoder, list types.List) []T {
+	if list.IsNull() {
+		return nil
+	}
+	var out []T
+	d.diags.Append(list.ElementsAs(d.ctx, &out, false)...)
+	return out
+}
+
+func (d *decoder) tolerations(list types.List) []manifest.Toleration {
+	var out []manifest.Toleration
+	for _, t := range decodeList[tolerationModel](d, list) {
+		out = append(out, manifest.Toleration{
+			Key: t.Key.ValueString(), Operator: t.Operator.ValueString(), Value: t.Value.ValueString(),
+			Effect: t.Effect.ValueString(), TolerationSeconds: t.TolerationSeconds.ValueInt64Pointer(),
+		})
+	}
+	return out
+}
+
+func (d *decoder) secrets(list types.List) []manifest.SecretRef {
+	var out []manifest.SecretRef
+	for _, s := range decodeList[secretModel](d, list) {
+		out = append(out, manifest.SecretRef{
+			Name: s.Name.ValueString(), EnvVars: decodeList[string](d, s.EnvVars), MountPath: s.MountPath.ValueString(),
+		})
+	}
+	return out
+}
+
+func (d *decoder) volumes(list types.List) []manifest.VolumeRef {
+	var out []manifest.VolumeRef
+	for _, v := range decodeList[volumeModel](d, list) {
+		out = append(out, manifest.VolumeRef{
+			ClaimName: v.ClaimName.ValueString(), MountPath: v.MountPath.ValueString(), ReadOnly: v.ReadOnly.ValueBool(),
+		})
+	}
+	return out
+}
+
+func (d *decoder) template(text types.String) map[string]any {
+	if text.IsNull() {
+		return nil
+	}
+	var template map[string]any
+	if err := json.Unmarshal([]byte(text.ValueString()), &template); err != nil {
+		d.attribute("service_template", fmt.Errorf("it must be a JSON object: %w", err))
+	}
+	return template
+}
+
+func (d *decoder) endpoint(object types.Object) *manifest.Endpoint {
+	if object.IsNull() {
+		return nil
+	}
+	var e endpointModel
+	d.diags.Append(tf.Object(d.ctx, object, &e)...)
+	return &manifest.Endpoint{URL: e.URL.ValueString(), Selector: decodeMap(d, e.Selector)}
+}
+
+// renderErrors puts each error of the renderer at its attribute.
+func renderErrors(err error) diag.Diagnostics {
+	var diags diag.Diagnostics
+	var attributes manifest.Errors
+	if !errors.As(err, &attributes) {
+		diags.AddError("The objects of this compute cannot be rendered", err.Error())
+		return diags
+	}
+	for _, e := range attributes {
+		diags.AddAttributeError(path.Root(e.Attribute), "Invalid "+e.Attribute, e.Attribute+" "+e.Detail)
+	}
+	return diags
+}

@@ -1,0 +1,55 @@
+package tf
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+)
+
+// ProviderData is what a configured provider hands to its resources.
+type ProviderData struct {
+	// Unknown says that the provider's configuration is not known yet, since it
+	// depends on resources of the same run. Cluster is nil then.
+	Unknown  bool
+	Cluster  *kube.Cluster
+	Defaults Defaults
+}
+
+// Defaults is what the provider block says for every resource.
+type Defaults struct {
+	// Username is the value of the label kubetorch.com/username.
+	Username string
+	// UsernameChosen says that the configuration names it. The OS user's name
+	// is only a guess: it must not change what somebody else has created.
+	UsernameChosen   bool
+	InstallNamespace string
+	LaunchTimeout    time.Duration
+	GPUAntiAffinity  bool
+	Labels           map[string]string
+	Annotations      map[string]string
+	CompactPlans     bool
+}
+
+// DataOf takes the provider's data out of a Configure request; nil before the
+// provider is configured, as in validation.
+func DataOf(raw any) (*ProviderData, diag.Diagnostics) {
+	if raw == nil {
+		return nil, nil
+	}
+	data, ok := raw.(*ProviderData)
+	if !ok {
+		return nil, diag.Diagnostics{diag.NewErrorDiagnostic("Unexpected provider data", fmt.Sprintf("%T is a bug in the provider; please report it.", raw))}
+	}
+	return data, nil
+}
+
+// Object decodes a known object into a struct.
+func Object(ctx context.Context, object types.Object, into any) diag.Diagnostics {
+	return object.As(ctx, into, basetypes.ObjectAsOptions{UnhandledNullAsEmpty: true})
+}

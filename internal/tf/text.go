@@ -1,0 +1,187 @@
+// Package tf is the bridge between the provider's own packages and Terraform:
+// custom types, validators, plan modifiers, and errors turned into diagnostics.
+package tf
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/attr/xattr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// Syntax is a notation in which several texts mean the same.
+type Syntax interface {
+	// Name is what a text of this notation is called in messages.
+	Name() string
+	// Check says what is wrong with a text, nil where nothing is.
+	Check(text string) error
+	// Same says whether two valid texts mean the same.
+	Same(a, b string) bool
+}
+
+// Quantity is a Kubernetes resource quantity ("500m", "4Gi"); texts of the
+// same amount are equal.
+type Quantity = Text[quantity]
+
+// QuantityType is the attribute type of Quantity.
+type QuantityType = TextType[quantity]
+
+// Duration is a length of time ("90s", "1m30s", "2d", or whole seconds as in
+// Kubetorch); texts of the same length are equal.
+type Duration = Text[duration]
+
+// DurationType is the attribute type of Duration.
+type DurationType = TextType[duration]
+
+type quantity struct{}
+
+func (quantity) Name() string { return "quantity" }
+
+func (quantity) Check(text string) error {
+	_, err := manifest.ParseQuantity(text)
+	return err
+}
+
+func (quantity) Same(a, b string) bool {
+	qa, errA := manifest.ParseQuantity(a)
+	qb, errB := manifest.ParseQuantity(b)
+	return errA == nil && errB == nil && qa.Cmp(qb) == 0
+}
+
+type duration struct{}
+
+func (duration) Name() string { return "duration" }
+
+func (duration) Check(text string) error {
+	_, err := manifest.ParseDuration(text)
+	return err
+}
+
+func (duration) Same(a, b string) bool {
+	da, errA := manifest.ParseDuration(a)
+	db, errB := manifest.ParseDuration(b)
+	return errA == nil && errB == nil && da == db
+}
+
+// TextType is the attribute type of texts in the notation S.
+type TextType[S Syntax] struct {
+	basetypes.StringType
+}
+
+// Equal reports whether the other type is the same one.
+func (t TextType[S]) Equal(o attr.Type) bool {
+	_, ok := o.(TextType[S])
+	return ok
+}
+
+// String names the type.
+func (t TextType[S]) String() string {
+	var s S
+	return "tf." + s.Name()
+}
+
+// ValueFromString wraps a plain string value.
+func (t TextType[S]) ValueFromString(_ context.Context, in basetypes.StringValue) (basetypes.StringValuable, diag.Diagnostics) {
+	return Text[S]{StringValue: in}, nil
+}
+
+// ValueFromTerraform converts a raw value.
+func (t TextType[S]) ValueFromTerraform(ctx context.Context, in tftypes.Value) (attr.Value, error) {
+	value, err := t.StringType.ValueFromTerraform(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := value.(basetypes.StringValue)
+	if !ok {
+		return nil, fmt.Errorf("unexpected value type %T", value)
+	}
+	return Text[S]{StringValue: s}, nil
+}
+
+// ValueType returns the value type.
+func (t TextType[S]) ValueType(context.Context) attr.Value { return Text[S]{} }
+
+// Text is a string in the notation S, with semantic equality.
+type Text[S Syntax] struct {
+	basetypes.StringValue
+}
+
+var (
+	_ basetypes.StringValuableWithSemanticEquals = Text[quantity]{}
+	_ xattr.ValidateableAttribute                = Text[quantity]{}
+)
+
+// QuantityOf wraps a text, "" as null.
+func QuantityOf(text string) Quantity { return textOf[quantity](text) }
+
+// DurationOf wraps a text, "" as null.
+func DurationOf(text string) Duration { return textOf[duration](text) }
+
+func textOf[S Syntax](text string) Text[S] {
+	if text == "" {
+		return Text[S]{StringValue: basetypes.NewStringNull()}
+	}
+	return Text[S]{StringValue: basetypes.NewStringValue(text)}
+}
+
+// Type returns the attribute type.
+func (v Text[S]) Type(context.Context) attr.Type { return TextType[S]{} }
+
+// Equal reports whether the other value is the same text.
+func (v Text[S]) Equal(o attr.Value) bool {
+	other, ok := o.(Text[S])
+	return ok && v.StringValue.Equal(other.StringValue)
+}
+
+// StringSemanticEquals reports whether both texts mean the same.
+func (v Text[S]) StringSemanticEquals(_ context.Context, o basetypes.StringValuable) (bool, diag.Diagnostics) {
+	other, ok := o.(Text[S])
+	return ok && v.same(other), nil
+}
+
+func (v Text[S]) same(other Text[S]) bool {
+	var s S
+	return s.Same(v.ValueString(), other.ValueString())
+}
+
+// ValidateAttribute checks the text offline, at its path.
+func (v Text[S]) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
+	if v.IsNull() || v.IsUnknown() {
+		return
+	}
+	var s S
+	if err := s.Check(v.ValueString()); err != nil {
+		resp.Diagnostics.AddAttributeError(req.Path, "Invalid "+s.Name(), err.Error())
+	}
+}
+
+// KeepSameQuantity is a plan modifier that keeps the prior text where the new
+// one means the same, so that rewriting "4096Mi" as "4Gi" plans nothing.
+func KeepSameQuantity() planmodifier.String { return keepSame[quantity]{} }
+
+// KeepSameDuration is KeepSameQuantity for durations.
+func KeepSameDuration() planmodifier.String { return keepSame[duration]{} }
+
+type keepSame[S Syntax] struct{}
+
+func (keepSame[S]) Description(context.Context) string {
+	return "A text that means the same as the one in state is no change."
+}
+
+func (k keepSame[S]) MarkdownDescription(ctx context.Context) string { return k.Description(ctx) }
+
+func (keepSame[S]) PlanModifyString(_ context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
+	if req.StateValue.IsNull() || req.PlanValue.IsNull() || req.PlanValue.IsUnknown() {
+		return
+	}
+	if (Text[S]{StringValue: req.StateValue}).same(Text[S]{StringValue: req.PlanValue}) {
+		resp.PlanValue = req.StateValue
+	}
+}
