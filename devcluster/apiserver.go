@@ -46,6 +46,7 @@ func prepareAPIServer(ctx context.Context, listener net.Listener, files certFile
 		"--authorization-mode=Node,RBAC",
 		"--allow-privileged=true",
 		"--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-certificate-authority=" + files.ca,
 		"--kubelet-client-certificate=" + files.kubeletClientCert,
 		"--kubelet-client-key=" + files.kubeletClientKey,
 		// Room for a thousand objects handled at once by tests that run side by side.

@@ -15,7 +15,8 @@ type certFiles struct {
 	ca, caKey                           string
 	frontCA, frontCert, frontKey        string
 	serverCert, serverKey               string
-	kubeletClientCert, kubeletClientKey string
+	kubeletClientCert, kubeletClientKey string // of the API server towards kubelets
+	kubeletCert, kubeletKey             string // of the fake kubelet
 	accountKey                          string // signs and checks service-account tokens
 	adminKubeconfig                     string // for our own components
 }
@@ -52,6 +53,9 @@ func writeCerts(dir, server, userKubeconfig string) (certFiles, error) {
 		{ca, "apiserver-kubelet-client", pki.Identity{
 			CommonName: "kube-apiserver-kubelet-client", Organizations: []string{"system:masters"},
 		}, &files.kubeletClientCert, &files.kubeletClientKey},
+		{ca, "kubelet", pki.Identity{
+			CommonName: "system:node:fake", Organizations: []string{"system:nodes"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)},
+		}, &files.kubeletCert, &files.kubeletKey},
 		{front, "front-proxy-client", pki.Identity{CommonName: "front-proxy-client"}, &files.frontCert, &files.frontKey},
 	}
 	for _, c := range issue {

@@ -122,9 +122,19 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	}
 	cluster.launch(base, "kube-scheduler", run)
 
+	kubelet, err := net.Listen("tcp", net.JoinHostPort(nodeIP, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("listen for the fake kubelet: %w", err)
+	}
+	stopKubelet, err := startKubelet(base, cluster.client, files, kubelet)
+	if err != nil {
+		return nil, errors.Join(err, kubelet.Close())
+	}
+	cluster.add("kubelet", stopKubelet)
+
 	kwokCtx, stopKWOK := context.WithCancel(base)
 	cluster.add("kwok", func() error { stopKWOK(); return nil })
-	if err := startKWOK(kwokCtx, files.adminKubeconfig, 0, logFile); err != nil {
+	if err := startKWOK(kwokCtx, files.adminKubeconfig, kubelet.Addr().(*net.TCPAddr).Port, logFile); err != nil {
 		return nil, err
 	}
 	if err := seed(ctx, config, cluster.client, opts); err != nil {

@@ -67,7 +67,7 @@ func startKWOK(ctx context.Context, kubeconfig string, kubeletPort int, logFile 
 		ImpersonatingTypedClient:          clients.ToImpersonatingTypedClient(),
 		ManageNodesWithAnnotationSelector: nodespec.ManagedAnnotation + "=fake",
 		CIDR:                              podCIDR,
-		NodeIP:                            "127.0.0.1",
+		NodeIP:                            nodeIP,
 		NodePort:                          kubeletPort,
 		LocalStages:                       local,
 		PodPlayStageParallelism:           16,

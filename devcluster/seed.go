@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/component-base/version"
 )
 
 // pollInterval is how often the start looks whether the cluster has come to what it waits for.
@@ -39,7 +40,7 @@ func seed(ctx context.Context, config *rest.Config, client kubernetes.Interface,
 
 func createNodes(ctx context.Context, client kubernetes.Interface, opts Options) error {
 	for _, node := range opts.Nodes {
-		if _, err := client.CoreV1().Nodes().Create(ctx, node.Object(), metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().Nodes().Create(ctx, node.Object(version.Get().GitVersion), metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create node %s: %w", node.Name, err)
 		}
 	}

@@ -157,7 +157,8 @@ func invalid(what string, problems []string) error {
 
 // Object renders the Node as Kubernetes wants it. The sizes are far above what tests ask for,
 // so that only GPUs, labels and taints decide where a pod fits, and a thousand pods fit one node.
-func (n Node) Object() *corev1.Node {
+// The kubelet's version, like v1.36.3, is what the node reports.
+func (n Node) Object(kubeletVersion string) *corev1.Node {
 	labels := map[string]string{
 		corev1.LabelHostname:   n.Name,
 		corev1.LabelOSStable:   "linux",
@@ -186,7 +187,11 @@ func (n Node) Object() *corev1.Node {
 			Labels:      labels,
 			Annotations: map[string]string{ManagedAnnotation: "fake"},
 		},
-		Spec:   corev1.NodeSpec{Taints: n.Taints},
-		Status: corev1.NodeStatus{Capacity: size, Allocatable: size.DeepCopy()},
+		Spec: corev1.NodeSpec{Taints: n.Taints},
+		Status: corev1.NodeStatus{
+			Capacity:    size,
+			Allocatable: size.DeepCopy(),
+			NodeInfo:    corev1.NodeSystemInfo{KubeletVersion: kubeletVersion},
+		},
 	}
 }

@@ -1,0 +1,58 @@
+package kubelet
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Event is what is to be recorded about a pod.
+type Event struct {
+	Container string // path of the container in the pod's spec; empty for the pod itself
+	Type      string // corev1.EventTypeNormal or EventTypeWarning
+	Reason    string
+	Message   string
+}
+
+// changes returns the events that the kubelet records on the way from one status of a container to the next.
+func changes(pod *corev1.Pod, container corev1.Container, old, next corev1.ContainerStatus) []Event {
+	normal := func(reason, format string, args ...any) Event {
+		return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	}
+	warning := func(reason, format string, args ...any) Event {
+		return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	}
+	if next.State.Running != nil && (old.State.Running == nil || old.RestartCount != next.RestartCount) {
+		return []Event{
+			normal("Pulled", "Container image %q already present on machine and can be accessed by the pod", container.Image),
+			normal("Created", "Container created"),
+			normal("Started", "Container started"),
+		}
+	}
+	now, was := next.State.Waiting, old.State.Waiting
+	if now == nil || was != nil && *was == *now {
+		return nil
+	}
+	switch now.Reason {
+	case reasonCreating:
+		if faultOf(container.Image) != faultNone {
+			return []Event{normal("Pulling", "Pulling image %q", container.Image)}
+		}
+	case reasonErrPull:
+		return []Event{
+			normal("Pulling", "Pulling image %q", container.Image),
+			warning("Failed", "Failed to pull image %q: %s", container.Image, now.Message),
+			warning("Failed", "Error: %s", now.Reason),
+		}
+	case reasonPullBackOff:
+		return []Event{
+			normal("BackOff", "Back-off pulling image %q", container.Image),
+			warning("Failed", "Error: %s", now.Reason),
+		}
+	case reasonConfigError:
+		return []Event{warning("Failed", "Error: %s", now.Message)}
+	case reasonCrashLoop:
+		return []Event{warning("BackOff", "Back-off restarting failed container %s in pod %s", container.Name, podID(pod))}
+	}
+	return nil
+}
