@@ -1,0 +1,68 @@
+package manifest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	bareNumber = regexp.MustCompile(`^[0-9]+$`)
+	duration   = regexp.MustCompile(strings.ReplaceAll(
+		`^(?:(NUMBER)d)?((?:NUMBER(?:ns|us|µs|μs|ms|s|m|h))*)$`, "NUMBER", `(?:[0-9]+\.?[0-9]*|\.[0-9]+)`))
+)
+
+// ParseDuration reads a duration that is not negative: "90s", "1m30s", "1d12h".
+// The units are those of [time.ParseDuration] and, before all others, d for 24
+// hours. A bare whole number is seconds, as in Kubetorch. An error is a sentence
+// without its subject ("is empty …").
+func ParseDuration(s string) (time.Duration, error) {
+	const longest = 64
+	switch {
+	case s == "":
+		return 0, errors.New(`is empty: give a duration such as "90s", "15m" or "1d12h", or leave the attribute out`)
+	case len(s) > longest:
+		return 0, fmt.Errorf("is %d characters long: a duration has no more than %d", len(s), longest)
+	case strings.Join(strings.Fields(s), "") != s:
+		return 0, fmt.Errorf("is %q, but a duration has no spaces: write %q", s, strings.Join(strings.Fields(s), ""))
+	case strings.HasPrefix(s, "-"):
+		return 0, fmt.Errorf("is %q, but must not be negative", s)
+	case bareNumber.MatchString(s):
+		return seconds(s)
+	}
+	parts := duration.FindStringSubmatch(s)
+	if parts == nil {
+		return 0, fmt.Errorf(`is %q, which is not a duration: give numbers with units (d, which comes first, h, m, s, ms), as in "90s", "15m" or "1d12h", or a whole number of seconds`, s)
+	}
+	days, err := hours(parts[1])
+	if err != nil || days > math.MaxInt64/24 {
+		return 0, tooLong(s)
+	}
+	rest, err := time.ParseDuration(cmp.Or(parts[2], "0s"))
+	if err != nil || rest > math.MaxInt64-24*days {
+		return 0, tooLong(s)
+	}
+	return 24*days + rest, nil
+}
+
+func seconds(s string) (time.Duration, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n > math.MaxInt64/int64(time.Second) {
+		return 0, tooLong(s)
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// hours reads a number, which may have a fraction, as hours.
+func hours(number string) (time.Duration, error) {
+	return time.ParseDuration(cmp.Or(number, "0") + "h")
+}
+
+func tooLong(s string) error {
+	return fmt.Errorf("is %q, but must be less than 292 years", s)
+}

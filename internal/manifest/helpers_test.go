@@ -1,0 +1,80 @@
+package manifest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// minimal is a compute with nothing but a name, as it comes from the schema.
+func minimal(change ...func(*manifest.Compute)) manifest.Compute {
+	c := manifest.Compute{Name: "svc", Namespace: "ml", Username: "alice", Replicas: 1}
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+func quantity(t testing.TB, s string) *resource.Quantity {
+	t.Helper()
+	q, err := manifest.ParseQuantity(s)
+	if err != nil {
+		t.Fatalf("quantity %v", err)
+	}
+	return &q
+}
+
+func render(t testing.TB, c manifest.Compute) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := manifest.Render(c)
+	if err != nil {
+		t.Fatalf("Render: %v", err)
+	}
+	return objects
+}
+
+// leaves are the scalars of a JSON value by their JSON pointers.
+func leaves(value any) map[string]any {
+	result := map[string]any{}
+	var walk func(pointer string, value any)
+	walk = func(pointer string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for key, v := range value {
+				walk(pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key), v)
+			}
+		case []any:
+			for i, v := range value {
+				walk(fmt.Sprintf("%s/%d", pointer, i), v)
+			}
+		default:
+			result[pointer] = value
+		}
+	}
+	walk("", value)
+	return result
+}
+
+func fromJSON(t testing.TB, text string) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return m
+}
+
+func toJSON(t testing.TB, value any) string {
+	t.Helper()
+	b, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

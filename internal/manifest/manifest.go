@@ -1,0 +1,173 @@
+// Package manifest renders a compute into the Kubernetes objects that run it.
+//
+// It is pure: the same [Compute] always gives the same objects, and nothing is
+// read from a cluster, a file or the environment. A compute can be run by
+// several kinds of workload; each is one row of the table in kinds.go and one
+// file of its own.
+package manifest
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// What Kubetorch fixes for every compute.
+const (
+	KubetorchVersion = "0.5.0" // release of Kubetorch whose objects are rendered, and that the pods install
+	ContainerName    = "kubetorch"
+	ServerPort       = 32300 // where the Kubetorch server listens in the pod
+	ServicePort      = 80    // where the Service of a compute listens
+)
+
+// What a compute gets where its attribute is not set.
+const (
+	DefaultImage            = "ghcr.io/run-house/server:v3"
+	DefaultServiceAccount   = "kubetorch-service-account"
+	DefaultInstallNamespace = "kubetorch"
+	DefaultLogLevel         = "info"
+	DefaultLaunchTimeout    = 15 * time.Minute
+)
+
+// The schedulers that a queue can belong to.
+const (
+	QueueSchedulerKueue = "kueue"
+	QueueSchedulerKAI   = "kai"
+)
+
+// Compute is everything that decides the objects of one kt_compute. A zero
+// field is an attribute that is not set.
+type Compute struct {
+	Name      string // RFC 1035 label
+	Namespace string
+
+	Username         string // a label value; empty: no username label
+	InstallNamespace string // where Kubetorch's own controller runs
+
+	// Of the provider. They go where Labels and Annotations go, and lose
+	// against them.
+	DefaultLabels, DefaultAnnotations map[string]string
+
+	CPUs, Memory, DiskSize *resource.Quantity // requests of the container
+	GPUs                   int64              // whole NVIDIA GPUs
+	GPUMemory              *resource.Quantity // share of one GPU, for KAI; excludes GPUs
+	GPUType                string             // see ParseGPUType
+	SharedMemoryLimit      *resource.Quantity // size of /dev/shm
+
+	Replicas int64
+	Suspend  bool // renders no replicas and keeps everything else
+
+	Labels, Annotations map[string]string // on the workload and its pods
+
+	NodeSelector       map[string]string
+	Tolerations        []Toleration
+	GPUAntiAffinity    bool // keep off nodes with GPUs; ignored where a GPU is asked for
+	ServiceAccountName string
+	PriorityClassName  string
+	QueueName          string
+	QueueScheduler     string // QueueSchedulerKueue (also where empty) or QueueSchedulerKAI
+
+	Image                string
+	ImagePullPolicy      string
+	WorkingDir           string
+	EnvVars              map[string]string
+	Secrets              []SecretRef
+	Volumes              []VolumeRef
+	Freeze               bool          // nothing is installed or synced into the pod
+	LaunchTimeout        time.Duration // how long the server may take to start
+	LogLevel             string        // "debug", "info", …, in any case
+	InactivityTTL        string        // verbatim, as Kubetorch reads it: "30m"
+	AllowedSerialization []string
+
+	// ServiceTemplate is merged over the finished workload, as MergeTemplate
+	// says. Only the identity of the workload and Suspend stand above it.
+	ServiceTemplate map[string]any
+
+	// Endpoint says how the compute is reached. Nil: a Service selects the
+	// compute's own pods.
+	Endpoint *Endpoint
+}
+
+// Toleration is one toleration of the pods, as in the Kubernetes API.
+type Toleration struct {
+	Key, Operator, Value, Effect string
+
+	TolerationSeconds *int64
+}
+
+// SecretRef gives the pods a Secret: as one environment variable per key, as a
+// read-only directory, or as both.
+type SecretRef struct {
+	Name      string
+	EnvVars   []string // keys of the Secret, and the names of the variables
+	MountPath string   // absolute
+}
+
+// VolumeRef mounts a PersistentVolumeClaim into the pods.
+type VolumeRef struct {
+	ClaimName string
+	MountPath string // absolute
+	ReadOnly  bool
+}
+
+// Endpoint replaces the Service that selects the compute's own pods. Exactly
+// one of its fields is set.
+type Endpoint struct {
+	URL      string            // reached there: no Service is rendered
+	Selector map[string]string // the Service selects these pods instead
+}
+
+// Mode is the way that the compute is run, the value of its attribute mode:
+// "deployment".
+func (c Compute) Mode() string { return kindOf(c).mode }
+
+// Render returns the objects of a compute, normalized: the workload, then the
+// Service if there is one. What it returns shares nothing with c.
+//
+// The error is of type [Errors]: all that is wrong, each part with the
+// attribute it belongs to.
+func Render(c Compute) ([]*unstructured.Unstructured, error) {
+	if errs := validate(c); len(errs) > 0 {
+		return nil, errs
+	}
+	workload, err := renderWorkload(c)
+	if err != nil {
+		return nil, err
+	}
+	objects := []*unstructured.Unstructured{workload}
+	if c.Endpoint == nil || c.Endpoint.URL == "" {
+		service, err := renderService(c)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, service)
+	}
+	return objects, nil
+}
+
+func renderWorkload(c Compute) (*unstructured.Unstructured, error) {
+	k := kindOf(c)
+	spec, err := k.spec(c)
+	if err != nil {
+		return nil, fmt.Errorf("rendering the %s of %s/%s: %w", k.gvk.Kind, c.Namespace, c.Name, err)
+	}
+	rendered := map[string]any{
+		"apiVersion": k.gvk.GroupVersion().String(),
+		"kind":       k.gvk.Kind,
+		"metadata":   workloadMetadata(c, k),
+		"spec":       spec,
+	}
+	if len(c.ServiceTemplate) > 0 {
+		merged := MergeTemplate(rendered, c.ServiceTemplate)
+		if errs := checkTemplate(k, rendered, merged); len(errs) > 0 {
+			return nil, errs
+		}
+		rendered = merged
+	}
+	if c.Suspend {
+		k.suspend(rendered)
+	}
+	return &unstructured.Unstructured{Object: normalizeMap(rendered, "")}, nil
+}

@@ -1,0 +1,116 @@
+package manifest
+
+import "slices"
+
+// MergeTemplate merges over into base, deeply, and returns the result, which
+// shares nothing with either:
+//
+//   - Maps are merged key by key.
+//   - A null in over removes the key.
+//   - Lists of maps are merged item by item if every item of both has a name
+//     that no other item of its list has: items of the same name are merged,
+//     others are appended. Where every item has a mountPath, that is the name,
+//     as it is for Kubernetes. Kubetorch replaces these lists, which silently
+//     loses the rendered container when a template adds to it.
+//   - All else, other lists among it, is replaced.
+//
+// Merging the same template again changes nothing. Both arguments are plain
+// JSON: maps, slices, strings, numbers, booleans and nil.
+func MergeTemplate(base, over map[string]any) map[string]any {
+	result := make(map[string]any, len(base)+len(over))
+	for key, value := range base {
+		if _, ok := over[key]; !ok {
+			result[key] = copyJSON(value)
+		}
+	}
+	for key, value := range over {
+		if value != nil {
+			result[key] = mergeValue(base[key], value)
+		}
+	}
+	return result
+}
+
+func mergeValue(base, over any) any {
+	switch over := over.(type) {
+	case map[string]any:
+		base, _ := base.(map[string]any)
+		return MergeTemplate(base, over)
+	case []any:
+		base, _ := base.([]any)
+		return mergeLists(base, over)
+	default:
+		return over
+	}
+}
+
+func mergeLists(base, over []any) []any {
+	key := mergeKey(base, over)
+	if key == "" {
+		base = nil
+	}
+	result := make([]any, len(base), len(base)+len(over))
+	for i, item := range base {
+		result[i] = copyJSON(item)
+	}
+	for _, item := range over {
+		same := -1
+		if key != "" {
+			same = slices.IndexFunc(base, func(b any) bool { return nameOf(b, key) == nameOf(item, key) })
+		}
+		if same < 0 {
+			result = append(result, mergeValue(nil, item))
+		} else {
+			result[same] = mergeValue(base[same], item)
+		}
+	}
+	return result
+}
+
+// mergeKey is the field that names the items of both lists, or empty if they
+// are not to be merged.
+func mergeKey(base, over []any) string {
+	for _, key := range []string{"mountPath", "name"} {
+		if allNamed(base, key) && allNamed(over, key) {
+			return key
+		}
+	}
+	return ""
+}
+
+func allNamed(list []any, key string) bool {
+	seen := make(map[string]bool, len(list))
+	for _, item := range list {
+		name := nameOf(item, key)
+		if name == "" || seen[name] {
+			return false
+		}
+		seen[name] = true
+	}
+	return len(list) > 0
+}
+
+func nameOf(item any, key string) string {
+	m, _ := item.(map[string]any)
+	name, _ := m[key].(string)
+	return name
+}
+
+func copyJSON(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		result := make(map[string]any, len(value))
+		for k, v := range value {
+			result[k] = copyJSON(v)
+		}
+		return result
+	case []any:
+		result := make([]any, len(value))
+		for i, v := range value {
+			result[i] = copyJSON(v)
+		}
+		return result
+	default:
+		return value
+	}
+}

@@ -1,0 +1,124 @@
+package manifest
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+)
+
+// The labels and annotations that Kubetorch, Kueue and KAI read.
+const (
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	ManagedByValue = "terraform-provider-kt"
+
+	AppLabel      = "app"
+	ServiceLabel  = "kubetorch.com/service"
+	TemplateLabel = "kubetorch.com/template"
+	UsernameLabel = "kubetorch.com/username"
+	VersionLabel  = "kubetorch.com/version"
+
+	KueueQueueLabel = "kueue.x-k8s.io/queue-name"
+	KAIQueueLabel   = "kai.scheduler/queue"
+
+	InactivityTTLAnnotation        = "kubetorch.com/inactivity-ttl"
+	AllowedSerializationAnnotation = "kubetorch.com/allowed-serialization"
+	GPUMemoryAnnotation            = "gpu-memory" // KAI's, in MiB
+)
+
+// ownPods selects the pods of a compute. Selectors cannot change once they are
+// applied, so this holds one label and no more.
+func ownPods(c Compute) map[string]string {
+	return map[string]string{ServiceLabel: c.Name}
+}
+
+func workloadMetadata(c Compute, k kind) map[string]any {
+	return map[string]any{
+		"name":        c.Name,
+		"namespace":   c.Namespace,
+		"labels":      toAny(union(podLabels(c), map[string]string{TemplateLabel: k.template, ManagedByLabel: ManagedByValue})),
+		"annotations": toAny(union(podAnnotations(c), workloadAnnotations(c))),
+	}
+}
+
+func podLabels(c Compute) map[string]string {
+	return union(map[string]string{AppLabel: c.Name}, givenLabels(c), identity(c), queueLabels(c))
+}
+
+func serviceLabels(c Compute) map[string]string {
+	return union(map[string]string{AppLabel: c.Name}, givenLabels(c), identity(c), map[string]string{ManagedByLabel: ManagedByValue})
+}
+
+func podAnnotations(c Compute) map[string]string {
+	return union(c.DefaultAnnotations, c.Annotations, gpuMemoryAnnotation(c))
+}
+
+// identity is what tells the pods of this compute from all others.
+func identity(c Compute) map[string]string {
+	labels := map[string]string{ServiceLabel: c.Name, VersionLabel: KubetorchVersion}
+	if c.Username != "" {
+		labels[UsernameLabel] = c.Username
+	}
+	return labels
+}
+
+// givenLabels are the user's labels but for those that are ours on the
+// workload only. validate has seen that they agree with ours.
+func givenLabels(c Compute) map[string]string {
+	labels := union(c.DefaultLabels, c.Labels)
+	delete(labels, TemplateLabel)
+	delete(labels, ManagedByLabel)
+	return labels
+}
+
+func queueLabels(c Compute) map[string]string {
+	switch {
+	case c.QueueName == "":
+		return nil
+	case c.QueueScheduler == QueueSchedulerKAI:
+		return map[string]string{KAIQueueLabel: c.QueueName}
+	default:
+		return map[string]string{KueueQueueLabel: c.QueueName}
+	}
+}
+
+func workloadAnnotations(c Compute) map[string]string {
+	annotations := map[string]string{}
+	if c.InactivityTTL != "" {
+		annotations[InactivityTTLAnnotation] = c.InactivityTTL
+	}
+	if len(c.AllowedSerialization) > 0 {
+		annotations[AllowedSerializationAnnotation] = strings.Join(c.AllowedSerialization, ",")
+	}
+	return annotations
+}
+
+// gpuMemoryAnnotation asks KAI for a share of a GPU, rounded up to whole MiB.
+func gpuMemoryAnnotation(c Compute) map[string]string {
+	if c.GPUMemory == nil {
+		return nil
+	}
+	const mib = 1 << 20
+	bytes := c.GPUMemory.Value()
+	whole := bytes / mib
+	if bytes%mib > 0 {
+		whole++
+	}
+	return map[string]string{GPUMemoryAnnotation: strconv.FormatInt(whole, 10)}
+}
+
+// union is a new map with the entries of all; the later ones win.
+func union(all ...map[string]string) map[string]string {
+	result := map[string]string{}
+	for _, m := range all {
+		maps.Copy(result, m)
+	}
+	return result
+}
+
+func toAny(m map[string]string) map[string]any {
+	result := make(map[string]any, len(m))
+	for k, v := range m {
+		result[k] = v
+	}
+	return result
+}

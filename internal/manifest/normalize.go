@@ -1,0 +1,180 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Key names an object among those of a compute: "Kind/namespace/name".
+func Key(o *unstructured.Unstructured) string {
+	return o.GetKind() + "/" + o.GetNamespace() + "/" + o.GetName()
+}
+
+// JSON is the normalized object as compact JSON with sorted keys. It fails only
+// on what no JSON has, such as an infinite number.
+func JSON(o *unstructured.Unstructured) (string, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // people read the start-up script in plans
+	if err := encoder.Encode(Normalize(o)); err != nil {
+		return "", fmt.Errorf("encoding %s: %w", Key(o), err)
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// Normalize returns the object in the one form that is applied and compared,
+// sharing nothing with o:
+//
+//   - Nulls, and empty strings, maps and lists in fields, are dropped, since
+//     the API server stores none of them. It stores the few that mean something
+//     to it (see keepsEmpty), and the empty strings in maps whose keys are the
+//     user's, such as labels. Items of lists are never dropped, but for nulls.
+//   - Quantities are in canonical form: "0.5" and 0.5 become "500m".
+//   - Whole numbers are int64, whatever type they had.
+//
+// Normalizing again changes nothing.
+func Normalize(o *unstructured.Unstructured) map[string]any {
+	return normalizeMap(o.Object, "")
+}
+
+// normalizeMap normalizes the map that is in the field parent.
+func normalizeMap(m map[string]any, parent string) map[string]any {
+	result := make(map[string]any, len(m))
+	for key, value := range m {
+		if text, ok := value.(string); ok && hasUserKeys(parent) {
+			result[key] = text
+			continue
+		}
+		if hasQuantities(parent) || isQuantity(key) {
+			value = canonicalQuantity(value)
+		}
+		value = normalizeValue(value, key)
+		if !isEmpty(value) || value != nil && keepsEmpty(key) {
+			result[key] = value
+		}
+	}
+	return result
+}
+
+func normalizeValue(value any, key string) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return normalizeMap(value, key)
+	case []any:
+		result := make([]any, 0, len(value))
+		for _, item := range value {
+			if item := normalizeValue(item, ""); item != nil {
+				result = append(result, item)
+			}
+		}
+		return result
+	default:
+		return normalizeNumber(value)
+	}
+}
+
+func normalizeNumber(value any) any {
+	switch n := value.(type) {
+	case int:
+		return int64(n)
+	case int32:
+		return int64(n)
+	case float32:
+		return normalizeNumber(float64(n))
+	case float64:
+		// Beyond 2^53 a float64 no longer says which whole number was meant.
+		if n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
+			return int64(n)
+		}
+		return n
+	case json.Number:
+		if whole, err := n.Int64(); err == nil {
+			return whole
+		}
+		if float, err := n.Float64(); err == nil {
+			return normalizeNumber(float)
+		}
+		return n.String()
+	default:
+		return value
+	}
+}
+
+func isEmpty(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return value == ""
+	case map[string]any:
+		return len(value) == 0
+	case []any:
+		return len(value) == 0
+	default:
+		return false
+	}
+}
+
+// keepsEmpty tells whether the API tells an empty value of a field from none:
+// an empty selector selects all, an empty storage class is none at all, and an
+// emptyDir says by being there what the volume is. KubeRay requires
+// rayStartParams.
+func keepsEmpty(field string) bool {
+	switch field {
+	case "emptyDir", "labelSelector", "namespaceSelector", "podSelector", "rayStartParams", "storageClassName":
+		return true
+	default:
+		return false
+	}
+}
+
+// hasUserKeys tells whether a field is a map from strings of the user's to
+// strings, in which an empty string is a value like any other.
+func hasUserKeys(field string) bool {
+	switch field {
+	case "annotations", "data", "labels", "matchLabels", "nodeSelector", "rayStartParams", "selector", "stringData":
+		return true
+	default:
+		return false
+	}
+}
+
+// hasQuantities tells whether a field is a map of quantities.
+func hasQuantities(field string) bool {
+	switch field {
+	case "limits", "overhead", "requests":
+		return true
+	default:
+		return false
+	}
+}
+
+func isQuantity(field string) bool {
+	return field == "divisor" || field == "sizeLimit"
+}
+
+// canonicalQuantity leaves what is no quantity as it is, for the API server to
+// judge.
+func canonicalQuantity(value any) any {
+	text, ok := value.(string)
+	if !ok {
+		switch n := normalizeNumber(value).(type) {
+		case int64:
+			text = strconv.FormatInt(n, 10)
+		case float64:
+			text = strconv.FormatFloat(n, 'f', -1, 64)
+		default:
+			return value
+		}
+	}
+	q, err := ParseQuantity(text)
+	if err != nil {
+		return value
+	}
+	return q.String()
+}

@@ -1,0 +1,137 @@
+package manifest
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+)
+
+const (
+	gpuResource = corev1.ResourceName("nvidia.com/gpu")
+	logLevelEnv = "KT_LOG_LEVEL"
+)
+
+// podTemplate is the template of the pods that run the Kubetorch server.
+func podTemplate(c Compute) *corev1ac.PodTemplateSpecApplyConfiguration {
+	volumes, mounts := volumesAndMounts(c)
+	pod := corev1ac.PodSpec().
+		WithContainers(container(c, mounts)).
+		WithServiceAccountName(cmp.Or(c.ServiceAccountName, DefaultServiceAccount)).
+		WithVolumes(volumes...)
+	schedule(pod, c)
+	return corev1ac.PodTemplateSpec().
+		WithLabels(podLabels(c)).
+		WithAnnotations(podAnnotations(c)).
+		WithSpec(pod)
+}
+
+func container(c Compute, mounts []*corev1ac.VolumeMountApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+	main := corev1ac.Container().
+		WithName(ContainerName).
+		WithImage(cmp.Or(c.Image, DefaultImage)).
+		// The script is an argument and not a third word of the command, as
+		// in Kubetorch, so that its own objects can be taken over unchanged.
+		WithCommand("/bin/bash", "-c").
+		WithArgs(startupScript(c)).
+		WithEnv(env(c)...).
+		WithPorts(corev1ac.ContainerPort().WithName("http1").WithContainerPort(ServerPort)).
+		WithResources(resources(c)).
+		WithVolumeMounts(mounts...).
+		WithStartupProbe(healthProbe().
+			WithInitialDelaySeconds(0).WithPeriodSeconds(startupPeriod).WithTimeoutSeconds(2).
+			WithFailureThreshold(startupFailures(c.LaunchTimeout))).
+		WithReadinessProbe(healthProbe().
+			WithPeriodSeconds(3).WithTimeoutSeconds(5).WithSuccessThreshold(1).WithFailureThreshold(5)).
+		WithLivenessProbe(healthProbe().
+			WithPeriodSeconds(30).WithTimeoutSeconds(5).WithFailureThreshold(3))
+	if c.ImagePullPolicy != "" {
+		main.WithImagePullPolicy(corev1.PullPolicy(c.ImagePullPolicy))
+	}
+	if c.WorkingDir != "" {
+		main.WithWorkingDir(c.WorkingDir)
+	}
+	if !c.Freeze {
+		// Kubetorch's debugger attaches to the running server.
+		main.WithSecurityContext(corev1ac.SecurityContext().
+			WithCapabilities(corev1ac.Capabilities().WithAdd("SYS_PTRACE")))
+	}
+	return main
+}
+
+func healthProbe() *corev1ac.ProbeApplyConfiguration {
+	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().
+		WithPath("/health").
+		WithPort(intstr.FromInt32(ServerPort)))
+}
+
+// startupPeriod is the number of seconds between two startup probes.
+const startupPeriod = 5
+
+// startupFailures is how many startup probes may fail before the kubelet
+// restarts the container: as many as fit into the launch timeout, at least one.
+func startupFailures(timeout time.Duration) int32 {
+	if timeout <= 0 {
+		timeout = DefaultLaunchTimeout
+	}
+	const most = 1 << 30
+	return int32(min(max(int64(timeout/(startupPeriod*time.Second)), 1), most))
+}
+
+// resources are requests only, but for GPUs: Kubernetes wants the request and
+// the limit of an extended resource to be equal.
+func resources(c Compute) *corev1ac.ResourceRequirementsApplyConfiguration {
+	requests := corev1.ResourceList{}
+	for name, quantity := range map[corev1.ResourceName]*resource.Quantity{
+		corev1.ResourceCPU:              c.CPUs,
+		corev1.ResourceMemory:           c.Memory,
+		corev1.ResourceEphemeralStorage: c.DiskSize,
+	} {
+		if quantity != nil {
+			requests[name] = quantity.DeepCopy()
+		}
+	}
+	requirements := corev1ac.ResourceRequirements()
+	if c.GPUs > 0 {
+		gpus := *resource.NewQuantity(c.GPUs, resource.DecimalSI)
+		requests[gpuResource] = gpus
+		requirements.WithLimits(corev1.ResourceList{gpuResource: gpus})
+	}
+	if len(requests) > 0 {
+		requirements.WithRequests(requests)
+	}
+	return requirements
+}
+
+// env is the environment in Kubetorch's order: the user's variables by name,
+// the log level unless it is one of them or comes from a secret, the secrets'.
+func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
+	var all []*corev1ac.EnvVarApplyConfiguration
+	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
+		all = append(all, corev1ac.EnvVar().WithName(name).WithValue(c.EnvVars[name]))
+	}
+	if !givesLogLevel(c) {
+		level := strings.ToUpper(cmp.Or(c.LogLevel, DefaultLogLevel))
+		all = append(all, corev1ac.EnvVar().WithName(logLevelEnv).WithValue(level))
+	}
+	for _, secret := range c.Secrets {
+		for _, key := range secret.EnvVars {
+			all = append(all, corev1ac.EnvVar().WithName(key).WithValueFrom(corev1ac.EnvVarSource().
+				WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(secret.Name).WithKey(key))))
+		}
+	}
+	return all
+}
+
+func givesLogLevel(c Compute) bool {
+	_, ok := c.EnvVars[logLevelEnv]
+	return ok || slices.ContainsFunc(c.Secrets, func(s SecretRef) bool {
+		return slices.Contains(s.EnvVars, logLevelEnv)
+	})
+}

@@ -1,0 +1,94 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// ParseQuantity reads a Kubernetes quantity, such as "500m", "2" or "4Gi", that
+// is not negative. The result prints in canonical form: "1000m" as "1". An
+// error is a sentence without its subject ("is empty …"), and suggests what may
+// have been meant.
+//
+// The form is that of k8s.io/apimachinery/pkg/api/resource. What Kubernetes
+// would silently cap, a value of 2^63-1 or more, is an error here.
+func ParseQuantity(s string) (resource.Quantity, error) {
+	if err := quantityForm(s); err != nil {
+		return resource.Quantity{}, err
+	}
+	q, err := resource.ParseQuantity(s)
+	if err != nil {
+		return resource.Quantity{}, unknownQuantity(s)
+	}
+	if q.Sign() < 0 {
+		return resource.Quantity{}, fmt.Errorf("is %q, but must not be negative", s)
+	}
+	if q.CmpInt64(math.MaxInt64) >= 0 {
+		return resource.Quantity{}, fmt.Errorf("is %q, but must be less than 2^63-1, the most that Kubernetes can count", s)
+	}
+	// Parsing keeps the text of some quantities ("+1", "01"), and printing
+	// gives it back; adding nothing makes it forget.
+	q.Add(resource.Quantity{Format: q.Format})
+	return q, nil
+}
+
+var (
+	quantityParts = regexp.MustCompile(`^[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(.*)$`)
+	exponent      = regexp.MustCompile(`^[eE][+-]?[0-9]+$`)
+	smallExponent = regexp.MustCompile(`^[eE][+-]?0*[0-9]{1,2}$`)
+)
+
+// quantityForm finds what can be said of a quantity before it is parsed. It
+// also keeps huge exponents from the parser, which would compute them in full.
+func quantityForm(s string) error {
+	const longest = 64
+	if s == "" {
+		return errors.New(`is empty: give a quantity such as "500m", "2" or "4Gi", or leave the attribute out`)
+	}
+	if len(s) > longest {
+		return fmt.Errorf("is %d characters long: a quantity has no more than %d", len(s), longest)
+	}
+	if fields := strings.Fields(s); strings.Join(fields, "") != s {
+		return fmt.Errorf("is %q, but a quantity has no spaces: write %q", s, strings.Join(fields, ""))
+	}
+	parts := quantityParts.FindStringSubmatch(s)
+	if parts == nil {
+		return fmt.Errorf(`is %q, which is not a quantity: it must begin with a number, as in "500m", "2" or "4Gi"`, s)
+	}
+	if exponent.MatchString(parts[2]) && !smallExponent.MatchString(parts[2]) {
+		return fmt.Errorf("is %q, whose exponent is too large", s)
+	}
+	return nil
+}
+
+const quantityUnits = "n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei"
+
+// unknownQuantity says what may have been meant by a number with a unit that
+// Kubernetes does not know.
+func unknownQuantity(s string) error {
+	parts := quantityParts.FindStringSubmatch(s)
+	number, unit := strings.TrimSuffix(s, parts[2]), parts[2]
+	if strings.HasPrefix(unit, ".") || strings.HasPrefix(unit, ",") {
+		return fmt.Errorf("is %q, which is not a number: a quantity has at most one decimal point and no other separators", s)
+	}
+	letters := strings.TrimSuffix(strings.ToLower(unit), "b")
+	binary := strings.HasSuffix(letters, "i")
+	prefix := strings.TrimSuffix(letters, "i")
+	if len(prefix) != 1 || !strings.Contains("kmgtpe", prefix) {
+		return fmt.Errorf("is %q, but %q is not a unit: give one of %s, or none", s, unit, quantityUnits)
+	}
+	upper := number + strings.ToUpper(prefix)
+	decimal := upper
+	if prefix == "k" {
+		decimal = number + "k"
+	}
+	if binary {
+		return fmt.Errorf("is %q, but %q is not a unit: did you mean %q? The case of a unit matters", s, unit, upper+"i")
+	}
+	return fmt.Errorf("is %q, but %q is not a unit: did you mean %q (powers of 1000) or %q (powers of 1024)?", s, unit, decimal, upper+"i")
+}

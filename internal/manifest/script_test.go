@@ -1,0 +1,255 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A fake program notes how it was called: its name, its process, what the
+// script exported to it and its arguments, each ended by a NUL, and the whole by
+// a line feed. It fails where FAIL is one of its arguments.
+const fakeProgram = `#!/bin/bash
+printf '%s\0' "${0##*/}" "$$" "$KT_SERVER_PORT" "$KT_FREEZE" "$KT_INSTALL_NAMESPACE" "$KT_SERVICE" \
+  "$(ulimit -Sn)/$(ulimit -Hn)" "$UV_BREAK_SYSTEM_PACKAGES$PIP_BREAK_SYSTEM_PACKAGES" "$@" >> "$CALLS"
+printf '\n' >> "$CALLS"
+for arg; do if [ "$arg" = "$FAIL" ]; then exit 42; fi; done
+exit 0
+`
+
+// call is what a fake program noted.
+type call struct {
+	program, pid, port, freeze, installNamespace, service, limits, breakSystem string
+
+	args []string
+}
+
+// outcome is what came of running a start-up script.
+type outcome struct {
+	pid    string // of the bash that was started
+	code   int
+	stderr string
+	calls  []call
+}
+
+// run runs the start-up script as the container does, with nothing on the PATH
+// but the fake programs, in an empty directory that it must leave empty.
+func run(t *testing.T, c Compute, fail string, programs ...string) outcome {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash on this machine")
+	}
+	bin, work, notes := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, program := range programs {
+		if err := os.WriteFile(filepath.Join(bin, program), []byte(fakeProgram), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls := filepath.Join(notes, "calls")
+	// A soft limit below the hard one leaves the script something to raise.
+	lowered := "ulimit -Sn 64; exec \"$0\" -c \"$1\""
+	cmd := exec.CommandContext(context.Background(), bash, "-c", lowered, bash, startupScript(c))
+	cmd.Dir = work
+	cmd.Env = []string{"PATH=" + bin, "CALLS=" + calls, "FAIL=" + fail}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(work); err != nil || len(left) > 0 {
+		t.Errorf("the script left %v in its directory (%v)", left, err)
+	}
+	noted, err := os.ReadFile(calls)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return outcome{
+		pid:    strconv.Itoa(cmd.Process.Pid),
+		code:   cmd.ProcessState.ExitCode(),
+		stderr: stderr.String(),
+		calls:  parseCalls(string(noted)),
+	}
+}
+
+func parseCalls(noted string) []call {
+	var calls []call
+	for one := range strings.SplitSeq(noted, "\x00\n") {
+		if f := strings.Split(one, "\x00"); len(f) >= 8 {
+			calls = append(calls, call{f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8:]})
+		}
+	}
+	return calls
+}
+
+func compute(change ...func(*Compute)) Compute {
+	c := Compute{Name: "svc", Namespace: "ml", Replicas: 1}
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+func frozen(c *Compute) { c.Freeze = true }
+
+// server is the command line that the container ends up as.
+var server = []string{"-m", "uvicorn", "kubetorch.serving.http_server:app", "--host", "0.0.0.0", "--port", "32300"}
+
+func TestScriptInstallsWithUVAndBecomesTheServer(t *testing.T) {
+	t.Parallel()
+	got := run(t, compute(), "", "python3", "python", "uv")
+	if got.code != 0 || len(got.calls) != 2 {
+		t.Fatalf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
+	}
+	install, serve := got.calls[0], got.calls[1]
+	if install.program != "uv" || len(install.args) != 5 || !strings.HasSuffix(install.args[3], "/python3") ||
+		!slices.Equal(slices.Delete(slices.Clone(install.args), 3, 4), []string{"pip", "install", "--python", "kubetorch[server]==0.5.0"}) {
+		t.Errorf("first call is %s %q, want uv to install for python3", install.program, install.args)
+	}
+	if install.breakSystem != "1" || serve.breakSystem != "" {
+		t.Errorf("leave to break system packages: %q for the install, %q for the server", install.breakSystem, serve.breakSystem)
+	}
+	if serve.program != "python3" || !slices.Equal(serve.args, server) {
+		t.Errorf("the container becomes %s %q, want python3 %q", serve.program, serve.args, server)
+	}
+	if serve.pid != got.pid {
+		t.Errorf("the server is process %s, want that of the container, %s", serve.pid, got.pid)
+	}
+}
+
+func TestScriptInstallsWithPipWithoutUV(t *testing.T) {
+	t.Parallel()
+	got := run(t, compute(), "", "python3")
+	if got.code != 0 || len(got.calls) != 2 {
+		t.Fatalf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
+	}
+	install := got.calls[0]
+	if want := []string{"-m", "pip", "install", "kubetorch[server]==0.5.0"}; install.program != "python3" || !slices.Equal(install.args, want) || install.breakSystem != "1" {
+		t.Errorf("first call is %s %q, want python3 %q", install.program, install.args, want)
+	}
+	if serve := got.calls[1]; !slices.Equal(serve.args, server) || serve.breakSystem != "" {
+		t.Errorf("the container becomes %s %q", serve.program, serve.args)
+	}
+}
+
+func TestScriptOfFrozenComputeInstallsNothing(t *testing.T) {
+	t.Parallel()
+	got := run(t, compute(frozen), "", "python3", "uv")
+	if got.code != 0 || len(got.calls) != 1 || !slices.Equal(got.calls[0].args, server) {
+		t.Fatalf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
+	}
+	if got.calls[0].freeze != "True" {
+		t.Errorf("KT_FREEZE is %q; Kubetorch compares it to True", got.calls[0].freeze)
+	}
+}
+
+func TestScriptFallsBackToPython(t *testing.T) {
+	t.Parallel()
+	got := run(t, compute(frozen), "", "python")
+	if got.code != 0 || len(got.calls) != 1 || got.calls[0].program != "python" {
+		t.Fatalf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
+	}
+}
+
+func TestScriptSaysThatThereIsNoPython(t *testing.T) {
+	t.Parallel()
+	got := run(t, compute(), "", "uv")
+	if got.code != 127 || len(got.calls) != 0 || !strings.Contains(got.stderr, "neither python3 nor python in PATH=/") {
+		t.Fatalf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
+	}
+}
+
+func TestScriptStopsAtAFailedInstall(t *testing.T) {
+	t.Parallel()
+	for name, programs := range map[string][]string{"uv": {"python3", "uv"}, "pip": {"python3"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := run(t, compute(), "install", programs...)
+			if got.code != 42 || len(got.calls) != 1 {
+				t.Fatalf("exit %d, calls %v, stderr %s; want the installer's 42 and no server", got.code, got.calls, got.stderr)
+			}
+		})
+	}
+}
+
+func TestScriptPassesTheServersExitOn(t *testing.T) {
+	t.Parallel()
+	if got := run(t, compute(frozen), "uvicorn", "python3"); got.code != 42 {
+		t.Fatalf("exit %d, want the server's 42", got.code)
+	}
+}
+
+func TestScriptExportsAndRaisesTheFileLimit(t *testing.T) {
+	t.Parallel()
+	got := run(t, compute(func(c *Compute) { c.InstallNamespace = "kt-system" }), "", "python3", "uv")
+	if len(got.calls) != 2 {
+		t.Fatalf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
+	}
+	for _, c := range got.calls {
+		if c.port != "32300" || c.freeze != "False" || c.installNamespace != "kt-system" || c.service != "svc" {
+			t.Errorf("%s sees port %q, freeze %q, install namespace %q, service %q", c.program, c.port, c.freeze, c.installNamespace, c.service)
+		}
+		if soft, hard, _ := strings.Cut(c.limits, "/"); soft != hard || soft == "64" {
+			t.Errorf("%s has the file limit %s, hard limit %s", c.program, soft, hard)
+		}
+	}
+}
+
+func TestScriptQuotesWhatItIsGiven(t *testing.T) {
+	t.Parallel()
+	for _, hostile := range []string{
+		"two words",
+		`it's "quoted"`,
+		"$(touch pwned)",
+		"`touch pwned`",
+		"$HOME ${PATH} $1",
+		"; touch pwned #",
+		"a && touch pwned || x",
+		"> pwned",
+		"line\nbreak",
+		`back\slash\`,
+		"'; touch pwned; '",
+		"-n",
+		"~",
+		"*",
+		"!!",
+		"ünïcode 日本",
+	} {
+		t.Run(hostile, func(t *testing.T) {
+			t.Parallel()
+			got := run(t, compute(frozen, func(c *Compute) { c.Name, c.InstallNamespace = hostile, hostile }), "", "python3")
+			if got.code != 0 || len(got.calls) != 1 {
+				t.Fatalf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
+			}
+			if c := got.calls[0]; c.service != hostile || c.installNamespace != hostile {
+				t.Errorf("the server sees service %q, install namespace %q", c.service, c.installNamespace)
+			}
+		})
+	}
+}
+
+// The kubelet replaces $(NAME) in arguments by the variable NAME, and $$ by $,
+// before bash sees them.
+func TestScriptHasNothingForTheKubeletToReplace(t *testing.T) {
+	t.Parallel()
+	replaced := regexp.MustCompile(`\$\$|\$\([-._a-zA-Z0-9]+\)`)
+	if found := replaced.FindString(startupScript(compute())); found != "" {
+		t.Errorf("the kubelet would replace %q", found)
+	}
+}
+
+func TestScriptIsShort(t *testing.T) {
+	t.Parallel()
+	const most = 800 // bytes; it is shown in every plan
+	if n := len(startupScript(compute())); n > most {
+		t.Errorf("%d bytes, want at most %d", n, most)
+	}
+}

@@ -1,0 +1,204 @@
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// validate finds what no object can be rendered from, or only one that
+// silently leaves out part of what was asked for. Whether single values are
+// well formed is the schema's to check, and the API server's.
+func validate(c Compute) Errors {
+	var errs Errors
+	if c.Name == "" {
+		errs.add("name", "is empty: give the compute a name.")
+	}
+	if c.Namespace == "" {
+		errs.add("namespace", "is empty: give the compute a namespace.")
+	}
+	if c.Replicas < 0 || c.Replicas > math.MaxInt32 {
+		errs.add("replicas", "is %d: give a number from 0 to %d.", c.Replicas, math.MaxInt32)
+	}
+	validateGPUs(c, &errs)
+	validateLabels(c, &errs)
+	validateAnnotations(c, &errs)
+	validateEnv(c, &errs)
+	validateMounts(c, &errs)
+	switch c.QueueScheduler {
+	case "", QueueSchedulerKueue, QueueSchedulerKAI:
+	default:
+		errs.add("queue_scheduler", "is %q: give %q or %q.", c.QueueScheduler, QueueSchedulerKueue, QueueSchedulerKAI)
+	}
+	if c.Endpoint != nil && (c.Endpoint.URL == "") == (len(c.Endpoint.Selector) == 0) {
+		errs.add("endpoint", "needs exactly one of url and selector.")
+	}
+	return errs
+}
+
+func validateGPUs(c Compute, errs *Errors) {
+	if c.GPUs < 0 {
+		errs.add("gpus", "is %d: give a whole number, 0 for none.", c.GPUs)
+	}
+	if c.GPUMemory != nil {
+		if c.GPUs > 0 {
+			errs.add("gpu_memory", "asks for a share of one GPU while gpus asks for %d whole ones, which KAI refuses: give one of the two.", c.GPUs)
+		}
+		if c.GPUMemory.Sign() <= 0 {
+			errs.add("gpu_memory", "is %s: give more than nothing, such as \"4Gi\".", c.GPUMemory)
+		}
+	}
+	if c.GPUType == "" {
+		return
+	}
+	key, value, err := ParseGPUType(c.GPUType)
+	if err != nil {
+		errs.add("gpu_type", "%v", err)
+		return
+	}
+	if selected, ok := c.NodeSelector[key]; ok && selected != value {
+		errs.add("gpu_type", "selects nodes with %s=%s while node_selector selects %s=%s: give one of the two.", key, value, key, selected)
+	}
+}
+
+// validateLabels refuses labels that would take the identity of the workload
+// from it. One that says what ours says is no conflict.
+func validateLabels(c Compute, errs *Errors) {
+	ours := union(identity(c), map[string]string{TemplateLabel: kindOf(c).template, ManagedByLabel: ManagedByValue})
+	instead := map[string]string{
+		ServiceLabel:    "it names the compute, and its pods are found by it",
+		UsernameLabel:   "it follows the provider's username; set that",
+		ManagedByLabel:  "the provider finds its objects by it",
+		KueueQueueLabel: "it follows queue_name; set that",
+		KAIQueueLabel:   "it follows queue_name; set that",
+	}
+	for _, given := range givenMaps(c.DefaultLabels, c.Labels, "labels") {
+		refuseOthers(given, union(ours, queueLabels(c)), instead, errs)
+	}
+}
+
+func validateAnnotations(c Compute, errs *Errors) {
+	ours := union(workloadAnnotations(c), gpuMemoryAnnotation(c))
+	instead := map[string]string{
+		InactivityTTLAnnotation:        "it follows inactivity_ttl",
+		AllowedSerializationAnnotation: "it follows allowed_serialization",
+		GPUMemoryAnnotation:            "it follows gpu_memory",
+	}
+	for _, given := range givenMaps(c.DefaultAnnotations, c.Annotations, "annotations") {
+		refuseOthers(given, ours, instead, errs)
+	}
+}
+
+type givenMap struct {
+	attribute, where string
+	entries          map[string]string
+}
+
+func givenMaps(ofProvider, own map[string]string, attribute string) []givenMap {
+	return []givenMap{
+		{attribute: attribute, where: "the provider's default_" + attribute, entries: ofProvider},
+		{attribute: attribute, where: attribute, entries: own},
+	}
+}
+
+func refuseOthers(given givenMap, ours, instead map[string]string, errs *Errors) {
+	for _, key := range slices.Sorted(maps.Keys(given.entries)) {
+		if want, ok := ours[key]; ok && given.entries[key] != want {
+			reason := cmp.Or(instead[key], "the provider sets it")
+			errs.add(given.attribute, "%s sets %s to %q, but it must be %q here: %s. Remove it.",
+				given.where, key, given.entries[key], want, reason)
+		}
+	}
+}
+
+func validateEnv(c Compute, errs *Errors) {
+	from := map[string]string{}
+	for name := range c.EnvVars {
+		from[name] = "env_vars"
+	}
+	for i, secret := range c.Secrets {
+		if secret.Name == "" {
+			errs.add("secrets", "item %d has no name.", i)
+		}
+		if len(secret.EnvVars) == 0 && secret.MountPath == "" {
+			errs.add("secrets", "secret %q is neither exposed nor mounted: give it env_vars or mount_path.", secret.Name)
+		}
+		for _, key := range secret.EnvVars {
+			if other, ok := from[key]; ok {
+				errs.add("secrets", "secret %q sets the variable %s, which %s sets too: remove one of them.", secret.Name, key, other)
+			}
+			from[key] = fmt.Sprintf("secret %q", secret.Name)
+		}
+	}
+}
+
+func validateMounts(c Compute, errs *Errors) {
+	at := map[string]string{sharedMemoryPath: "shared memory"}
+	add := func(attribute, what, where string) {
+		clean := path.Clean(where)
+		if other, ok := at[clean]; ok {
+			errs.add(attribute, "%s is mounted at %s, where %s is mounted too: give it another mount_path.", what, where, other)
+		}
+		at[clean] = what
+	}
+	for _, s := range c.Secrets {
+		if s.MountPath != "" {
+			add("secrets", fmt.Sprintf("secret %q", s.Name), s.MountPath)
+		}
+	}
+	for i, v := range c.Volumes {
+		if v.ClaimName == "" || v.MountPath == "" {
+			errs.add("volumes", "item %d needs a claim_name and a mount_path.", i)
+			continue
+		}
+		add("volumes", fmt.Sprintf("claim %q", v.ClaimName), v.MountPath)
+	}
+}
+
+// checkTemplate refuses a service_template after which the workload would no
+// longer be this compute's, or would not find its pods.
+func checkTemplate(k kind, rendered, merged map[string]any) Errors {
+	var errs Errors
+	for _, fixed := range append([][]string{
+		{"apiVersion"},
+		{"kind"},
+		{"metadata", "name"},
+		{"metadata", "namespace"},
+		{"metadata", "labels", ServiceLabel},
+		{"metadata", "labels", TemplateLabel},
+		{"metadata", "labels", ManagedByLabel},
+		append(slices.Clone(k.podTemplate), "metadata", "labels", ServiceLabel),
+	}, k.fixed...) {
+		before, _, _ := unstructured.NestedFieldNoCopy(rendered, fixed...)
+		after, _, err := unstructured.NestedFieldNoCopy(merged, fixed...)
+		if err != nil || !reflect.DeepEqual(before, after) {
+			errs.add("service_template", "changes %s, which the provider needs as it is: remove that from the template.", dotted(fixed))
+		}
+	}
+	if _, ok := merged["status"]; ok {
+		errs.add("service_template", "sets status, which belongs to the cluster: remove that from the template.")
+	}
+	containers := append(slices.Clone(k.podTemplate), "spec", "containers")
+	list, _, _ := unstructured.NestedFieldNoCopy(merged, containers...)
+	if !hasNamed(list, ContainerName) {
+		errs.add("service_template", "replaces %s and so removes the container %s: give each item a name, so that the items are merged.", dotted(containers), ContainerName)
+	}
+	return errs
+}
+
+func hasNamed(list any, name string) bool {
+	items, _ := list.([]any)
+	return slices.ContainsFunc(items, func(item any) bool {
+		m, _ := item.(map[string]any)
+		return m["name"] == name
+	})
+}
+
+func dotted(path []string) string { return strings.Join(path, ".") }

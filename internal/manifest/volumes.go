@@ -1,0 +1,107 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+)
+
+const (
+	sharedMemoryVolume = "dshm"
+	sharedMemoryPath   = "/dev/shm"
+	secretVolumePrefix = "secrets-"
+)
+
+// volumesAndMounts are the shared memory, the mounted secrets and the claims,
+// in this order. A secret or claim that is mounted twice is one volume.
+func volumesAndMounts(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev1ac.VolumeMountApplyConfiguration) {
+	volumes := []*corev1ac.VolumeApplyConfiguration{sharedMemory(c)}
+	mounts := []*corev1ac.VolumeMountApplyConfiguration{mount(sharedMemoryVolume, sharedMemoryPath, false)}
+	seen := map[string]bool{}
+	add := func(name, path string, readOnly bool, volume func() *corev1ac.VolumeApplyConfiguration) {
+		if !seen[name] {
+			seen[name] = true
+			volumes = append(volumes, volume().WithName(name))
+		}
+		mounts = append(mounts, mount(name, path, readOnly))
+	}
+	for _, s := range c.Secrets {
+		if s.MountPath != "" {
+			add(secretVolumeName(s.Name), s.MountPath, true, func() *corev1ac.VolumeApplyConfiguration {
+				return corev1ac.Volume().WithSecret(corev1ac.SecretVolumeSource().WithSecretName(s.Name))
+			})
+		}
+	}
+	for _, v := range c.Volumes {
+		add(claimVolumeName(v.ClaimName), v.MountPath, v.ReadOnly, func() *corev1ac.VolumeApplyConfiguration {
+			return corev1ac.Volume().WithPersistentVolumeClaim(claim(c, v.ClaimName))
+		})
+	}
+	return volumes, mounts
+}
+
+func sharedMemory(c Compute) *corev1ac.VolumeApplyConfiguration {
+	memory := corev1ac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory)
+	if c.SharedMemoryLimit != nil {
+		memory.WithSizeLimit(c.SharedMemoryLimit.DeepCopy())
+	}
+	return corev1ac.Volume().WithName(sharedMemoryVolume).WithEmptyDir(memory)
+}
+
+// claim is read-only as a whole where all of its mounts are.
+func claim(c Compute, name string) *corev1ac.PersistentVolumeClaimVolumeSourceApplyConfiguration {
+	source := corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(name)
+	for _, v := range c.Volumes {
+		if v.ClaimName == name && !v.ReadOnly {
+			return source
+		}
+	}
+	return source.WithReadOnly(true)
+}
+
+func mount(volume, path string, readOnly bool) *corev1ac.VolumeMountApplyConfiguration {
+	m := corev1ac.VolumeMount().WithName(volume).WithMountPath(path)
+	if readOnly {
+		m.WithReadOnly(true)
+	}
+	return m
+}
+
+func secretVolumeName(secret string) string {
+	name := secretVolumePrefix + secret
+	if isVolumeName(name) {
+		return name
+	}
+	return hashedVolumeName(name, "secret/"+secret)
+}
+
+// claimVolumeName is the claim's own name, as in Kubetorch, unless that could
+// be the name of another volume.
+func claimVolumeName(claim string) string {
+	if isVolumeName(claim) && claim != sharedMemoryVolume && !strings.HasPrefix(claim, secretVolumePrefix) {
+		return claim
+	}
+	return hashedVolumeName(claim, "claim/"+claim)
+}
+
+func isVolumeName(s string) bool { return len(validation.IsDNS1123Label(s)) == 0 }
+
+// hashedVolumeName makes a DNS label of a name that may be longer and have
+// dots, as those of secrets and claims may. The hash of the source keeps it
+// apart from other names, and the same from plan to plan.
+func hashedVolumeName(name, source string) string {
+	sum := sha256.Sum256([]byte(source))
+	hash := hex.EncodeToString(sum[:4])
+	label := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, name)
+	label = label[:min(len(label), validation.DNS1123LabelMaxLength-len(hash)-1)]
+	return strings.Trim(label+"-"+hash, "-")
+}
