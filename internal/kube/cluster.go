@@ -130,10 +130,21 @@ func (c *Cluster) patch(ctx context.Context, op string, obj *unstructured.Unstru
 		return nil, wrap(op, ref, err)
 	}
 	force := true
-	out, err := resource.Patch(ctx, ref.Name, types.ApplyPatchType, data, metav1.PatchOptions{
-		FieldManager: Manager, Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
-	})
-	return out, c.denied(ctx, "patch", ref, wrap(op, ref, err))
+	apply := func() (*unstructured.Unstructured, error) {
+		out, err := resource.Patch(ctx, ref.Name, types.ApplyPatchType, data, metav1.PatchOptions{
+			FieldManager: Manager, Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
+		})
+		return out, c.denied(ctx, "patch", ref, wrap(op, ref, err))
+	}
+	out, err := apply()
+	repair := c.untwin(ctx, obj, err)
+	if repair == nil {
+		return out, err
+	}
+	if err := c.patchJSON(ctx, ref, repair, dryRun); err != nil || len(dryRun) > 0 {
+		return obj, err // a dry run cannot go on from another one: this is as far as it can see
+	}
+	return apply()
 }
 
 // Get returns one object, straight from the server.

@@ -60,8 +60,9 @@ func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldp
 
 // Drift overlays the live values of our fields on what was applied. The
 // document keeps the applied order and wording wherever nothing changed, so
-// that it differs from the applied one in the changed fields only.
-func (a Applied) Drift(live *unstructured.Unstructured) (map[string]any, []Change) {
+// that it differs from the applied one in the changed fields only. Manager is
+// our own name: it is never who changed a field, even where it still holds it.
+func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[string]any, []Change) {
 	doc := runtime.DeepCopyJSON(a.Object)
 	var changes []Change
 	var gone []fieldpath.Path
@@ -87,7 +88,7 @@ func (a Applied) Drift(live *unstructured.Unstructured) (map[string]any, []Chang
 		}
 		changes = append(changes, Change{Path: String(path), Removed: !hasIt})
 	}
-	attribute(changes, a.Set, live)
+	attribute(changes, a.Set, live, manager)
 	return doc, changes
 }
 
@@ -103,16 +104,19 @@ func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool) bool {
 	return empty(was) && empty(now)
 }
 
-// attribute fills in who holds each changed field now. Where several managers
-// do, the latest writer is named.
-func attribute(changes []Change, ours *fieldpath.Set, live *unstructured.Unstructured) {
+// attribute fills in who else holds each changed field now. Where several
+// managers do, the latest writer is named.
+func attribute(changes []Change, ours *fieldpath.Set, live *unstructured.Unstructured, self string) {
+	if len(changes) == 0 {
+		return
+	}
 	paths := map[string]fieldpath.Path{}
 	for path := range ordered(ours) {
 		paths[String(path)] = path
 	}
 	for _, entry := range live.GetManagedFields() {
 		theirs, err := decode(entry)
-		if err != nil {
+		if err != nil || entry.Manager == self {
 			continue // an entry that cannot be read names nobody
 		}
 		for i := range changes {

@@ -123,7 +123,7 @@ func (l *reader) drift(key string, sent, live *unstructured.Unstructured) (map[s
 		}
 		applied = fields.Applied{Object: sent.Object, Set: set}
 	}
-	doc, changes := applied.Drift(live)
+	doc, changes := applied.Drift(live, kube.Manager)
 	return doc, changes, nil
 }
 

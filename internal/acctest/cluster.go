@@ -1,0 +1,124 @@
+// Package acctest runs the provider against a real control plane: the dev
+// cluster, or any cluster that KT_ACC_KUBECONFIG names.
+package acctest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Cluster is a running cluster that tests share. Each test has a namespace of
+// its own in it.
+type Cluster struct {
+	// Kubeconfig is the path of a kubeconfig with all rights.
+	Kubeconfig string
+	binary     string
+	stop       func() error
+	namespaces atomic.Int64
+}
+
+// Root is the root of the repository, seen from a test's working directory.
+func Root() string {
+	dir, err := os.Getwd()
+	for err == nil && dir != filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, ".goreleaser.yml")); err == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "."
+}
+
+// StartCluster starts the dev cluster with arguments of its command line, and
+// returns when a workload can run. The binary is KT_DEVCLUSTER, else
+// bin/devcluster. With KT_ACC_KUBECONFIG set, that cluster is used instead,
+// unless arguments ask for a particular one.
+func StartCluster(args ...string) (*Cluster, error) {
+	binary := os.Getenv("KT_DEVCLUSTER")
+	if binary == "" {
+		binary = filepath.Join(Root(), "bin", "devcluster")
+	}
+	if kubeconfig := os.Getenv("KT_ACC_KUBECONFIG"); kubeconfig != "" && len(args) == 0 {
+		return &Cluster{Kubeconfig: kubeconfig, binary: binary, stop: func() error { return nil }}, nil
+	}
+	command := exec.Command(binary, args...)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("%w; build the dev cluster with: make devcluster", err)
+	}
+	stop := func() error {
+		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		return command.Wait()
+	}
+	scanner := bufio.NewScanner(stdout)
+	for scanner.Scan() {
+		if kubeconfig, ok := strings.CutPrefix(scanner.Text(), "READY "); ok {
+			go func() { _, _ = io.Copy(io.Discard, stdout) }()
+			return &Cluster{Kubeconfig: kubeconfig, binary: binary, stop: stop}, nil
+		}
+	}
+	_ = command.Wait()
+	return nil, fmt.Errorf("the dev cluster ended before it was ready:\n%s", stderr.String())
+}
+
+// Stop stops the dev cluster and waits until it is gone.
+func (c *Cluster) Stop() error { return c.stop() }
+
+// Kubectl runs kubectl as cluster admin and returns what it prints.
+func (c *Cluster) Kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := c.TryKubectl(t, args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// TryKubectl is Kubectl for commands that may fail.
+func (c *Cluster) TryKubectl(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, c.binary, append([]string{"kubectl", "--kubeconfig", c.Kubeconfig}, args...)...)
+	out, err := command.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// Apply applies YAML as cluster admin.
+func (c *Cluster) Apply(t *testing.T, yaml string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "objects.yaml")
+	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Kubectl(t, "apply", "-f", file)
+}
+
+// Namespace makes a namespace with Kubetorch's service account, which goes
+// with the test.
+func (c *Cluster) Namespace(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprintf("acc-%d-%d", os.Getpid(), c.namespaces.Add(1))
+	c.Kubectl(t, "create", "namespace", name)
+	t.Cleanup(func() { c.Kubectl(t, "delete", "namespace", name, "--wait=false") })
+	c.Kubectl(t, "create", "serviceaccount", "kubetorch-service-account", "-n", name)
+	return name
+}

@@ -1,0 +1,175 @@
+// Package ready says whether a workload is ready, and what blocks it when it is
+// not. It is pure: objects go in, a verdict comes out. It reads no cluster, no
+// clock and no Terraform; whoever waits takes snapshots, asks for a verdict on
+// each, and keeps the time.
+package ready
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Snapshot is what is known about one workload at one moment. Nothing in it is
+// written to. All but Workload may be missing: the verdict then says less.
+type Snapshot struct {
+	// Workload is the live object; nil while it has not been seen.
+	Workload *unstructured.Unstructured
+	// ReplicaSets are those that the workload owns, old ones included. With
+	// them the pods of the current template are told from older ones exactly;
+	// nil is unknown, and the Deployment's conditions must do.
+	ReplicaSets []*appsv1.ReplicaSet
+	// Pods are the workload's pods of any age and revision, in any order.
+	Pods []*corev1.Pod
+	// Events are about the workload, its ReplicaSets, pods and claims, in any
+	// order. Warnings matter most; the Normal ones that tell more are
+	// NotTriggerScaleUp and TriggeredScaleUp (pods), Pulling (pods, from
+	// kubelets before 1.29) and FailedBinding (claims).
+	Events []*corev1.Event
+	// Nodes are all nodes of the cluster; nil is unknown (no right to list them).
+	Nodes []*corev1.Node
+	// Claims are the claims that the pods use, by name. A nil value was looked
+	// up and is missing; an absent key is unknown.
+	Claims map[string]*corev1.PersistentVolumeClaim
+	// Autoscaler is whether something adds nodes on demand (a cluster
+	// autoscaler or Karpenter), so that what no node can hold today may still run.
+	Autoscaler bool
+}
+
+// Phase is the stage that a workload is in.
+type Phase string
+
+// The phases, from a workload's point of view.
+const (
+	Ready         Phase = "Ready"
+	Progressing   Phase = "Progressing"   // the controllers have work to do
+	Queued        Phase = "Queued"        // held by a queue or a scheduling gate
+	Unschedulable Phase = "Unschedulable" // no node takes a pod, now or ever
+	Pulling       Phase = "Pulling"       // an image is on its way, or cannot be had
+	Starting      Phase = "Starting"      // containers start, or are not healthy yet
+	Crashing      Phase = "Crashing"      // containers end when they should run
+	Refused       Phase = "Refused"       // the API server refuses the pods
+	Terminating   Phase = "Terminating"   // the workload is being deleted
+)
+
+// Verdict says whether the workload is ready, and what blocks it when not.
+type Verdict struct {
+	Phase   Phase
+	Ready   bool
+	Message string // one line of progress: "1 of 3 pods ready: 2 pulling images"
+	Cause   *Cause // nil when ready and while simply progressing
+}
+
+// Cause is a thing that keeps a workload from becoming ready.
+type Cause struct {
+	Reason  string // machine word, one of the Reason constants
+	Object  string // the object that shows it: "Pod ml/svc-abc"
+	Subject string // what it is about, whichever pod shows it: an image, a Secret, a claim
+	Summary string // what was seen, in one or two sentences
+	Hint    string // what to do
+	Command string // the one kubectl command to look further
+
+	// Terminal is whether waiting cannot heal it. Even so it only ends a wait
+	// when it was seen for Grace without a break; zero is at once.
+	Terminal bool
+	Grace    time.Duration
+
+	// Missing is the object whose absence is the cause. A waiter that can read
+	// it may check that it is still missing before giving up.
+	Missing *Ref
+	// Logs says whose log lines explain more; nil if logs say nothing.
+	Logs *LogRef
+	// Events are the last relevant events, oldest first, at most five, without
+	// ages: "BackOff: Back-off pulling image … (x3)".
+	Events []string
+}
+
+// Key tells causes apart over time. It stays the same when another pod shows
+// the same trouble, so that a replaced pod does not restart a grace period.
+func (c *Cause) Key() string {
+	if c.Subject == "" {
+		return c.Reason + " " + c.Object
+	}
+	return c.Reason + " " + c.Subject
+}
+
+// Ref names an object, and a key in it when the object is a Secret or ConfigMap
+// of which only the key is missing.
+type Ref struct {
+	Kind, Namespace, Name string
+	Key                   string
+}
+
+// LogRef names a container's log.
+type LogRef struct {
+	Namespace, Pod, Container string
+	Previous                  bool // the log of the run before the last restart
+}
+
+// The reasons of causes.
+const (
+	ReasonInvalidImageName      = "InvalidImageName"
+	ReasonImagePullFailed       = "ImagePullFailed"
+	ReasonConfigError           = "ConfigError"          // a Secret, ConfigMap or key that a container needs
+	ReasonContainerStartFailed  = "ContainerStartFailed" // the runtime cannot start the container
+	ReasonMountFailed           = "MountFailed"
+	ReasonSandboxFailed         = "SandboxFailed" // network or runtime class
+	ReasonCrashLoop             = "CrashLoop"
+	ReasonContainerExited       = "ContainerExited" // once; it may not happen again
+	ReasonOutOfMemory           = "OutOfMemory"
+	ReasonProbeFailing          = "ProbeFailing"
+	ReasonQuotaExceeded         = "QuotaExceeded"
+	ReasonServiceAccountMissing = "ServiceAccountMissing"
+	ReasonPodsRefused           = "PodsRefused"
+	ReasonUnschedulable         = "Unschedulable"      // no node can ever hold a pod
+	ReasonWaitingForNode        = "WaitingForCapacity" // none can now
+	ReasonVolumeMissing         = "VolumeMissing"
+	ReasonVolumeNotBound        = "VolumeNotBound"
+	ReasonQueued                = "Queued"
+	ReasonPaused                = "Paused"
+	ReasonPodFailed             = "PodFailed" // evicted, refused by its node
+	ReasonNodeNotReady          = "NodeNotReady"
+	ReasonFailed                = "Failed" // the workload says so itself
+)
+
+// kinds is the table of readiness by kind; a kind that is not in it is judged
+// by kstatus and by its pods. It is never written to.
+var kinds = map[schema.GroupKind]func(Snapshot) Verdict{
+	{Group: "apps", Kind: "Deployment"}: deployment,
+}
+
+// Assess judges one snapshot.
+func Assess(s Snapshot) Verdict {
+	if s.Workload == nil || s.Workload.Object == nil {
+		return Verdict{Phase: Progressing, Message: "the workload is not in the cluster yet"}
+	}
+	if s.Workload.GetDeletionTimestamp() != nil {
+		return Verdict{Phase: Terminating, Message: "the workload is being deleted"}
+	}
+	if judge, ok := kinds[s.Workload.GroupVersionKind().GroupKind()]; ok {
+		return judge(s)
+	}
+	return anyKind(s)
+}
+
+// anyKind trusts kstatus for readiness and looks at all pods for causes.
+func anyKind(s Snapshot) Verdict {
+	res, err := status.Compute(s.Workload)
+	switch {
+	case err != nil:
+		return Verdict{Phase: Progressing, Message: fmt.Sprintf("the status of %s cannot be read: %s", object(s.Workload), clip(err.Error()))}
+	case res.Status == status.CurrentStatus:
+		return Verdict{Phase: Ready, Ready: true, Message: clip(res.Message)}
+	}
+	sc := newScene(s, s.Pods)
+	var causes []*Cause
+	if res.Status == status.FailedStatus {
+		causes = append(causes, sc.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message))))
+	}
+	return sc.verdict(append(causes, sc.podCauses()...), clip(res.Message))
+}
