@@ -1,0 +1,95 @@
+package acctest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// CLI is a folder with a configuration, and the real Terraform or OpenTofu
+// with the real provider binary in it, for what the in-process provider of
+// terraform-plugin-testing cannot show: warnings, signals, logs, files.
+type CLI struct {
+	Dir    string
+	binary string
+	env    []string
+}
+
+// NewCLI makes an empty folder. The provider binary is KT_PROVIDER, else
+// bin/terraform-provider-kt; the command line tool is TF_ACC_TERRAFORM_PATH,
+// else terraform or tofu on PATH.
+func NewCLI(t *testing.T) *CLI {
+	t.Helper()
+	provider := os.Getenv("KT_PROVIDER")
+	if provider == "" {
+		provider = filepath.Join(Root(), "bin", "terraform-provider-kt")
+	}
+	if _, err := os.Stat(provider); err != nil {
+		t.Fatalf("%v; build the provider with: make build", err)
+	}
+	c := &CLI{Dir: t.TempDir(), binary: os.Getenv("TF_ACC_TERRAFORM_PATH")}
+	for _, name := range []string{"terraform", "tofu"} {
+		if c.binary == "" {
+			c.binary, _ = exec.LookPath(name)
+		}
+	}
+	if c.binary == "" {
+		t.Fatal("neither terraform nor tofu is on PATH; set TF_ACC_TERRAFORM_PATH")
+	}
+	settings := filepath.Join(t.TempDir(), "cli.tfrc")
+	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n", filepath.Dir(provider))
+	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TF_CLI_CONFIG_FILE=" + settings,
+		"TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1", "TF_INPUT=0",
+	}
+	return c
+}
+
+// Setenv adds a variable to the environment of the runs.
+func (c *CLI) Setenv(name, value string) { c.env = append(c.env, name+"="+value) }
+
+// Write writes the configuration, which must name no required_providers.
+func (c *CLI) Write(t *testing.T, config string) {
+	t.Helper()
+	text := "terraform {\n  required_providers {\n    kt = {\n      source = \"ktdev/kt\"\n    }\n  }\n}\n" + config
+	if err := os.WriteFile(filepath.Join(c.Dir, "main.tf"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Command prepares a run, such as apply -auto-approve.
+func (c *CLI) Command(ctx context.Context, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, c.binary, args...)
+	command.Dir, command.Env = c.Dir, c.env
+	return command
+}
+
+// Run runs to the end and returns all output.
+func (c *CLI) Run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
+	defer cancel()
+	command := c.Command(ctx, append(args, "-no-color")...)
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	err := command.Run()
+	return out.String(), err
+}
+
+// MustRun is Run that ends the test on an error.
+func (c *CLI) MustRun(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := c.Run(t, args...)
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return out
+}
