@@ -7,14 +7,14 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/ktdev/terraform-provider-kt/devcluster/internal/nodespec"
+	"github.com/ktdev/terraform-provider-kt/devcluster/internal/hostpath"
+	"github.com/ktdev/terraform-provider-kt/devcluster/internal/options"
 )
 
 const (
@@ -23,17 +23,6 @@ const (
 	// stopTimeout bounds the stop of each part.
 	stopTimeout = 10 * time.Second
 )
-
-// Options say what cluster to start.
-type Options struct {
-	Dir        string          // holds keys, data and log; must exist
-	Kubeconfig string          // file to write for the user
-	Port       int             // of the API server on 127.0.0.1; 0 picks a free one
-	Nodes      []nodespec.Node // fake nodes
-	CRDs       []string        // files or folders of YAML to apply before the cluster is ready
-	AuditLog   string          // file for the API server's audit log; empty for none
-	Verbose    bool            // log to stderr rather than to a file in Dir
-}
 
 // Cluster is a running control plane.
 type Cluster struct {
@@ -52,7 +41,7 @@ type part struct {
 
 // Start brings up the control plane and returns once a workload can run.
 // On an error everything that was started is stopped again.
-func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
+func Start(ctx context.Context, opts options.Options) (_ *Cluster, err error) {
 	cluster := &Cluster{}
 	cluster.running, cluster.fail = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
@@ -115,7 +104,11 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	if run, err = prepareControllerManager(base, files.adminKubeconfig, files); err != nil {
 		return nil, err
 	}
-	cluster.add("volumes", func() error { return removeHostPaths(hostPathRoot, cluster.client) })
+	cluster.add("volumes", func() error {
+		ctx, cancel := context.WithTimeout(base, stopTimeout)
+		defer cancel()
+		return hostpath.Remove(ctx, hostpath.Root, cluster.client)
+	})
 	cluster.launch(base, "kube-controller-manager", run)
 	if run, err = prepareScheduler(base, files.adminKubeconfig, opts.Dir); err != nil {
 		return nil, err
@@ -192,8 +185,8 @@ func (c *Cluster) launch(base context.Context, name string, run func(context.Con
 }
 
 // openLog sends what the components log to a file in the directory, or to stderr.
-func openLog(opts Options) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(opts.Dir, "devcluster.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+func openLog(opts options.Options) (*os.File, error) {
+	file, err := os.OpenFile(opts.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -7,12 +7,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/version"
+
+	"github.com/ktdev/terraform-provider-kt/devcluster/internal/crds"
+	"github.com/ktdev/terraform-provider-kt/devcluster/internal/options"
 )
 
 // pollInterval is how often the start looks whether the cluster has come to what it waits for.
@@ -20,11 +24,18 @@ const pollInterval = 50 * time.Millisecond
 
 // seed creates what the user finds in a fresh cluster (CRDs, a default StorageClass, nodes)
 // and waits until a workload can run.
-func seed(ctx context.Context, config *rest.Config, client kubernetes.Interface, opts Options) error {
+func seed(ctx context.Context, config *rest.Config, client kubernetes.Interface, opts options.Options) error {
 	if err := createNodes(ctx, client, opts); err != nil {
 		return err
 	}
-	if err := applyCRDs(ctx, config, opts.CRDs); err != nil {
+	extensions, err := apiextensions.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	err = crds.Apply(ctx, extensions, opts.CRDs, func(what string, done func(context.Context) (bool, error)) error {
+		return poll(ctx, what, done)
+	})
+	if err != nil {
 		return err
 	}
 	if _, err := client.StorageV1().StorageClasses().Create(ctx, defaultStorageClass(), metav1.CreateOptions{}); err != nil {
@@ -38,7 +49,7 @@ func seed(ctx context.Context, config *rest.Config, client kubernetes.Interface,
 	return waitDefaultAccount(ctx, client)
 }
 
-func createNodes(ctx context.Context, client kubernetes.Interface, opts Options) error {
+func createNodes(ctx context.Context, client kubernetes.Interface, opts options.Options) error {
 	for _, node := range opts.Nodes {
 		if _, err := client.CoreV1().Nodes().Create(ctx, node.Object(version.Get().GitVersion), metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create node %s: %w", node.Name, err)

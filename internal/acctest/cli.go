@@ -20,16 +20,16 @@ type CLI struct {
 	env    []string
 }
 
-// NewCLI makes an empty folder. The provider binary is KT_PROVIDER, else
-// bin/terraform-provider-kt; the command line tool is TF_ACC_TERRAFORM_PATH,
+// NewCLI makes an empty folder. The provider binary is in KT_PROVIDER_DIR,
+// else bin/; the command line tool is TF_ACC_TERRAFORM_PATH,
 // else terraform or tofu on PATH.
 func NewCLI(t *testing.T) *CLI {
 	t.Helper()
-	provider := os.Getenv("KT_PROVIDER")
-	if provider == "" {
-		provider = filepath.Join(Root(), "bin", "terraform-provider-kt")
+	bin := os.Getenv("KT_PROVIDER_DIR")
+	if bin == "" {
+		bin = filepath.Join(Root(), "bin")
 	}
-	if _, err := os.Stat(provider); err != nil {
+	if _, err := os.Stat(filepath.Join(bin, "terraform-provider-kt")); err != nil {
 		t.Fatalf("%v; build the provider with: make build", err)
 	}
 	c := &CLI{Dir: t.TempDir(), binary: os.Getenv("TF_ACC_TERRAFORM_PATH")}
@@ -42,7 +42,7 @@ func NewCLI(t *testing.T) *CLI {
 		t.Fatal("neither terraform nor tofu is on PATH; set TF_ACC_TERRAFORM_PATH")
 	}
 	settings := filepath.Join(t.TempDir(), "cli.tfrc")
-	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n", filepath.Dir(provider))
+	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n", bin)
 	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -47,10 +47,10 @@ func living(pods []*corev1.Pod) []*corev1.Pod {
 // verdict is the one of a workload that is not ready. fallback is the progress
 // to tell when there are no pods to count.
 func (s *scene) verdict(causes []*Cause, fallback string) Verdict {
-	stage, message := s.progress(fallback)
+	phase, message := s.progress(fallback)
 	cause := worst(causes)
 	if cause == nil {
-		return Verdict{Phase: stage, Message: message}
+		return Verdict{Phase: phase, Message: message}
 	}
 	return Verdict{Phase: phaseOf(cause.Reason), Message: message, Cause: cause}
 }
@@ -98,86 +98,6 @@ func phaseOf(reason string) Phase {
 	return Starting
 }
 
-// progress is the stage of the pod that is furthest behind, and a count of the
-// pods at each stage.
-func (s *scene) progress(fallback string) (Phase, string) {
-	stages := []struct {
-		phase Phase
-		what  string
-		count int
-	}{
-		{phase: Refused, what: "failed"},
-		{phase: Queued, what: "queued"},
-		{phase: Unschedulable, what: "waiting for a node"},
-		{phase: Progressing, what: "being prepared"},
-		{phase: Pulling, what: "pulling images"},
-		{phase: Crashing, what: "crashing"},
-		{phase: Starting, what: "starting"},
-		{phase: Ready},
-	}
-	for _, p := range s.pods {
-		at := stageOf(p)
-		for i := range stages {
-			if stages[i].phase == at {
-				stages[i].count++
-			}
-		}
-	}
-	behind, parts := Progressing, []string(nil)
-	for _, st := range stages {
-		if st.count == 0 || st.phase == Ready {
-			continue
-		}
-		if len(parts) == 0 && st.phase != Refused {
-			behind = st.phase
-		}
-		parts = append(parts, fmt.Sprintf("%d %s", st.count, st.what))
-	}
-	total := max(s.desired, len(s.pods))
-	if total == 0 {
-		return behind, fallback
-	}
-	message := fmt.Sprintf("%d of %d pods ready", stages[len(stages)-1].count, total)
-	switch {
-	case len(parts) > 0:
-		message += ": " + strings.Join(parts, ", ")
-	case fallback != "":
-		message += ": " + fallback
-	}
-	return behind, message
-}
-
-// stageOf is how far one pod has come.
-func stageOf(p *corev1.Pod) Phase {
-	switch {
-	case p.Status.Phase == corev1.PodFailed:
-		return Refused
-	case podReady(p):
-		return Ready
-	case p.Spec.NodeName == "" && isQueued(p):
-		return Queued
-	case p.Spec.NodeName == "" && rejectedByScheduler(p) != "":
-		return Unschedulable
-	case p.Spec.NodeName == "":
-		return Progressing
-	}
-	for _, cs := range containerStatuses(p) {
-		if w := cs.State.Waiting; w != nil && imageTrouble(w.Reason) {
-			return Pulling
-		} else if w != nil && w.Reason == "CrashLoopBackOff" || failed(cs.State.Terminated) {
-			return Crashing
-		}
-	}
-	switch {
-	case anyStarted(p):
-		return Starting
-	case podCondition(p, corev1.PodReadyToStartContainers) == corev1.ConditionTrue:
-		// The sandbox is up and volumes are mounted: what is left is the image.
-		return Pulling
-	}
-	return Progressing
-}
-
 // podCauses asks every pod that is not ready.
 func (s *scene) podCauses() []*Cause {
 	var causes []*Cause
@@ -208,7 +128,7 @@ func (s *scene) podCause(p *corev1.Pod) []*Cause {
 	return s.nodeCauses(p)
 }
 
-// podCause builders share these: the object, its events and the command.
+// newPodCause fills in what all causes that a pod shows have in common.
 func (s *scene) newPodCause(p *corev1.Pod, reason, subject, summary, hint string) *Cause {
 	return &Cause{
 		Reason:  reason,

@@ -1,4 +1,5 @@
-package main
+// Package hostpath cleans up after the host-path provisioner of kube-controller-manager.
+package hostpath
 
 import (
 	"context"
@@ -11,15 +12,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// hostPathRoot is the folder under which controller-manager's host-path provisioner
+// Root is the folder under which controller-manager's host-path provisioner
 // makes one folder per volume; its name is fixed in Kubernetes and shared by all clusters of the machine.
-const hostPathRoot = "/tmp/hostpath_pv"
+const Root = "/tmp/hostpath_pv"
 
-// removeHostPaths removes the folders of this cluster's volumes, and the root if that leaves it empty.
-// It runs after controller-manager has stopped and while the API server still answers.
-func removeHostPaths(root string, client kubernetes.Interface) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
+// Remove removes the folders of this cluster's volumes, and the root if that leaves it empty.
+// It is for the time after controller-manager has stopped and while the API server still answers.
+func Remove(ctx context.Context, root string, client kubernetes.Interface) error {
 	volumes, err := client.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list the volumes whose folders are to be removed: %w", err)

@@ -1,4 +1,5 @@
-package main
+// Package crds brings CustomResourceDefinitions from files into a cluster.
+package crds
 
 import (
 	"context"
@@ -13,17 +14,13 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/rest"
 )
 
-// applyCRDs creates every CustomResourceDefinition in the given files and folders
-// and waits until the API server serves them. Documents of other kinds are passed over.
-func applyCRDs(ctx context.Context, config *rest.Config, paths []string) error {
-	crds, err := readCRDs(paths)
-	if err != nil || len(crds) == 0 {
-		return err
-	}
-	client, err := apiextensions.NewForConfig(config)
+// Apply creates every CustomResourceDefinition in the given files and folders, and with await
+// (a poll that gives up by itself) waits until the API server serves each.
+// A folder counts by its *.yaml, *.yml and *.json, not descending; documents of other kinds are passed over.
+func Apply(ctx context.Context, client apiextensions.Interface, paths []string, await func(what string, done func(context.Context) (bool, error)) error) error {
+	crds, err := read(paths)
 	if err != nil {
 		return err
 	}
@@ -34,7 +31,7 @@ func applyCRDs(ctx context.Context, config *rest.Config, paths []string) error {
 		}
 	}
 	for _, crd := range crds {
-		err := poll(ctx, "CustomResourceDefinition "+crd.Name+" to be established", func(ctx context.Context) (bool, error) {
+		err := await("CustomResourceDefinition "+crd.Name+" to be established", func(ctx context.Context) (bool, error) {
 			got, err := api.Get(ctx, crd.Name, metav1.GetOptions{})
 			return err == nil && established(got), err
 		})
@@ -51,8 +48,7 @@ func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	})
 }
 
-// readCRDs reads files as they are and folders by their *.yaml, *.yml and *.json, not descending.
-func readCRDs(paths []string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+func read(paths []string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	var crds []*apiextensionsv1.CustomResourceDefinition
 	for _, path := range paths {
 		files, err := expand(path)
@@ -61,7 +57,7 @@ func readCRDs(paths []string) ([]*apiextensionsv1.CustomResourceDefinition, erro
 		}
 		before := len(crds)
 		for _, file := range files {
-			found, err := readCRDFile(file)
+			found, err := readFile(file)
 			if err != nil {
 				return nil, fmt.Errorf("--crds %s: %w", file, err)
 			}
@@ -95,7 +91,7 @@ func expand(path string) ([]string, error) {
 	return files, nil
 }
 
-func readCRDFile(file string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+func readFile(file string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	reader, err := os.Open(file)
 	if err != nil {
 		return nil, err
