@@ -134,7 +134,7 @@ func listKeys(obj *unstructured.Unstructured, list []string) []string {
 		if err != nil {
 			continue
 		}
-		for path := range set.All() {
+		for _, path := range fields.Paths(set) {
 			if names := keysAt(path, list); names != nil {
 				return names
 			}

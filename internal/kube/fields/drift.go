@@ -30,8 +30,9 @@ type Change struct {
 	Path string
 	// Removed says that the field, or the list item that it is in, is gone.
 	Removed bool
-	// Manager is who owns the field now, "" where nobody does: Kubernetes keeps
-	// no record of who removes a field.
+	// Manager is who owns the field now, "" where nobody does. Kubernetes keeps
+	// no record of who removes a field: for one that is gone it is who wrote to
+	// the object last after we did, "" where nobody has.
 	Manager string
 	// Time is when Manager last wrote to the object, zero where unknown.
 	Time time.Time
@@ -44,7 +45,7 @@ type Change struct {
 func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldpath.Set) (Applied, []string) {
 	applied := Applied{Object: sent, Set: set, Admitted: map[string]any{}}
 	var rewritten []string
-	for path := range leaves(set) {
+	for _, path := range Paths(set.Leaves()) {
 		was, hadIt := lookup(sent, path)
 		now, hasIt := lookup(response.Object, path)
 		if hadIt == hasIt && equal(was, now) {
@@ -66,7 +67,7 @@ func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[str
 	doc := runtime.DeepCopyJSON(a.Object)
 	var changes []Change
 	var gone []fieldpath.Path
-	for path := range ordered(a.Set) {
+	for _, path := range Paths(a.Set) {
 		if slices.ContainsFunc(gone, func(g fieldpath.Path) bool { return isPrefix(g, path) }) {
 			continue
 		}
@@ -104,30 +105,43 @@ func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool) bool {
 	return empty(was) && empty(now)
 }
 
-// attribute fills in who else holds each changed field now. Where several
-// managers do, the latest writer is named.
+// attribute fills in who else holds each changed field now; where several
+// managers do, the latest writer. Of a removed field there is no record, so it
+// is put down to whoever wrote to the object last after us, if anybody did.
 func attribute(changes []Change, ours *fieldpath.Set, live *unstructured.Unstructured, self string) {
 	if len(changes) == 0 {
 		return
 	}
 	paths := map[string]fieldpath.Path{}
-	for path := range ordered(ours) {
+	for _, path := range Paths(ours) {
 		paths[String(path)] = path
 	}
+	applied := lastApplied(live, self)
 	for _, entry := range live.GetManagedFields() {
 		theirs, err := decode(entry)
 		if err != nil || entry.Manager == self {
 			continue // an entry that cannot be read names nobody
 		}
-		for i := range changes {
-			if changes[i].Removed || !theirs.Has(paths[changes[i].Path]) {
-				continue
+		at := written(entry)
+		for i, change := range changes {
+			concerned := theirs.Has(paths[change.Path])
+			if change.Removed {
+				concerned = entry.Subresource == "" && !at.Before(applied)
 			}
-			if at := written(entry); changes[i].Manager == "" || at.After(changes[i].Time) {
+			if concerned && (change.Manager == "" || at.After(change.Time)) {
 				changes[i].Manager, changes[i].Time = entry.Manager, at
 			}
 		}
 	}
+}
+
+func lastApplied(live *unstructured.Unstructured, self string) time.Time {
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager == self && entry.Operation == metav1.ManagedFieldsOperationApply {
+			return written(entry)
+		}
+	}
+	return time.Time{}
 }
 
 func written(entry metav1.ManagedFieldsEntry) time.Time {
@@ -135,27 +149,6 @@ func written(entry metav1.ManagedFieldsEntry) time.Time {
 		return time.Time{}
 	}
 	return entry.Time.Time
-}
-
-// leaves yields the paths of set below which it has nothing more.
-func leaves(set *fieldpath.Set) func(func(fieldpath.Path) bool) {
-	return func(yield func(fieldpath.Path) bool) {
-		for path := range set.Leaves().All() {
-			if !yield(path.Copy()) {
-				return
-			}
-		}
-	}
-}
-
-// ordered yields every path of the set, parents before children.
-func ordered(set *fieldpath.Set) func(func(fieldpath.Path) bool) {
-	var paths []fieldpath.Path
-	for path := range set.All() {
-		paths = append(paths, path.Copy())
-	}
-	slices.SortStableFunc(paths, fieldpath.Path.Compare)
-	return slices.Values(paths)
 }
 
 func hasChildren(set *fieldpath.Set, path fieldpath.Path) bool {

@@ -12,6 +12,7 @@ package fields
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,7 +97,7 @@ func project(v any, set *fieldpath.Set) any {
 	case []any:
 		out := []any{}
 		for _, item := range v {
-			for pe := range elements(set) {
+			for _, pe := range elements(set) {
 				if !Matches(item, pe) {
 					continue
 				}
@@ -119,20 +120,26 @@ func keep(v any, pe fieldpath.PathElement, set *fieldpath.Set) (any, bool) {
 	return v, set.Members.Has(pe)
 }
 
-// elements yields every path element of the set's first level once.
-func elements(set *fieldpath.Set) func(func(fieldpath.PathElement) bool) {
-	return func(yield func(fieldpath.PathElement) bool) {
-		for pe := range set.Children.All() {
-			if !yield(pe) {
-				return
-			}
-		}
-		for pe := range set.Members.All() {
-			if _, both := set.Children.Get(pe); !both && !yield(pe) {
-				return
-			}
+// elements returns every path element of the set's first level once. (The
+// iterators of package fieldpath must not be left early, so they are drained.)
+func elements(set *fieldpath.Set) []fieldpath.PathElement {
+	all := slices.Collect(set.Children.All())
+	for pe := range set.Members.All() {
+		if _, both := set.Children.Get(pe); !both {
+			all = append(all, pe)
 		}
 	}
+	return all
+}
+
+// Paths returns every path of the set, parents before children.
+func Paths(set *fieldpath.Set) []fieldpath.Path {
+	var paths []fieldpath.Path
+	for path := range set.All() {
+		paths = append(paths, path.Copy()) // the iterator reuses its memory
+	}
+	slices.SortStableFunc(paths, fieldpath.Path.Compare)
+	return paths
 }
 
 // Matches says whether a list item is the one that a path element names. A key

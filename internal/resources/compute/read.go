@@ -144,17 +144,19 @@ func (l *reader) workload(ctx context.Context, sent *unstructured.Unstructured, 
 func (l *reader) warn(ref kube.Ref, changes []fields.Change) {
 	lines := make([]string, 0, len(changes))
 	for _, change := range changes {
-		line := "  - " + change.Path
+		line := "  - " + change.Path + ": "
 		switch {
+		case change.Removed && change.Manager == "":
+			line += "removed (Kubernetes keeps no record of who removes a field)"
 		case change.Removed:
-			line += ": removed (Kubernetes keeps no record of who removes a field)"
+			line += "removed; the last to write to the object was " + change.Manager
 		case change.Manager == "":
-			line += ": changed"
+			line += "changed"
 		default:
-			line += ": changed by " + change.Manager
-			if !change.Time.IsZero() {
-				line += " at " + change.Time.UTC().Format(time.RFC3339)
-			}
+			line += "changed by " + change.Manager
+		}
+		if !change.Time.IsZero() {
+			line += " at " + change.Time.UTC().Format(time.RFC3339)
 		}
 		lines = append(lines, line)
 	}
