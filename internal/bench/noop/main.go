@@ -1,0 +1,74 @@
+// Command noop is a provider with the schema of kt that does nothing: it asks
+// no cluster, renders nothing and keeps every state. A plan with it costs what
+// Terraform itself costs, which is what the benchmark compares kt with.
+package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	kt "github.com/ktdev/terraform-provider-kt/internal/provider"
+	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
+)
+
+func main() {
+	err := providerserver.Serve(context.Background(), func() provider.Provider { return idle{} },
+		providerserver.ServeOpts{Address: "registry.terraform.io/ktdev/kt"})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+type idle struct{}
+
+func (idle) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
+	resp.TypeName = "kt"
+}
+
+func (idle) Schema(ctx context.Context, req provider.SchemaRequest, resp *provider.SchemaResponse) {
+	kt.New(ctx, "noop", kube.Env{})().Schema(ctx, req, resp)
+}
+
+func (idle) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
+
+func (idle) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{func() resource.Resource { return idleCompute{} }}
+}
+
+func (idle) DataSources(context.Context) []func() datasource.DataSource { return nil }
+
+type idleCompute struct{}
+
+func (idleCompute) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_compute"
+}
+
+func (idleCompute) Schema(ctx context.Context, req resource.SchemaRequest, resp *resource.SchemaResponse) {
+	compute.New().Schema(ctx, req, resp)
+}
+
+func (idleCompute) IdentitySchema(ctx context.Context, req resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	if r, ok := compute.New().(resource.ResourceWithIdentity); ok {
+		r.IdentitySchema(ctx, req, resp)
+	}
+}
+
+func (idleCompute) Create(_ context.Context, _ resource.CreateRequest, resp *resource.CreateResponse) {
+	resp.Diagnostics.AddError("noop", "this provider only plans")
+}
+
+func (idleCompute) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
+
+func (idleCompute) Update(_ context.Context, _ resource.UpdateRequest, resp *resource.UpdateResponse) {
+	resp.Diagnostics.AddError("noop", "this provider only plans")
+}
+
+func (idleCompute) Delete(_ context.Context, _ resource.DeleteRequest, resp *resource.DeleteResponse) {
+	resp.Diagnostics.AddError("noop", "this provider only plans")
+}
