@@ -84,7 +84,7 @@ func phaseOf(reason string) Phase {
 	switch reason {
 	case ReasonInvalidImageName, ReasonImagePullFailed:
 		return Pulling
-	case ReasonCrashLoop, ReasonContainerExited, ReasonOutOfMemory, ReasonPodFailed, ReasonFailed:
+	case ReasonCrashLoop, ReasonContainerExited, ReasonOutOfMemory, ReasonFailed:
 		return Crashing
 	case ReasonQuotaExceeded, ReasonServiceAccountMissing, ReasonPodsRefused:
 		return Refused
@@ -92,7 +92,7 @@ func phaseOf(reason string) Phase {
 		return Unschedulable
 	case ReasonQueued:
 		return Queued
-	case ReasonPaused:
+	case ReasonPaused, ReasonPodFailed:
 		return Progressing
 	}
 	return Starting

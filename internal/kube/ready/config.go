@@ -1,0 +1,130 @@
+package ready
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Texts of the kubelet (pkg/kubelet/kubelet_pods.go, pkg/volume/{secret,configmap}).
+var (
+	absentObject    = regexp.MustCompile(`(?i)\b(secret|configmap) "([^"]+)" not found`)
+	absentKey       = regexp.MustCompile(`couldn't find key (.+?) in (Secret|ConfigMap) ([^/\s]+)/(\S+)`)
+	absentVolumeKey = regexp.MustCompile(`references non-existent (secret|config) key: (\S+)`)
+	volumeInMessage = regexp.MustCompile(`for volume "([^"]+)"`)
+)
+
+// missingObject reads from a kubelet's message which Secret, ConfigMap or key is
+// not there; nil if it is about something else.
+func missingObject(p *corev1.Pod, message string) *Ref {
+	if m := absentKey.FindStringSubmatch(message); m != nil {
+		return &Ref{Kind: m[2], Namespace: m[3], Name: m[4], Key: m[1]}
+	}
+	if m := absentObject.FindStringSubmatch(message); m != nil {
+		return &Ref{Kind: properKind(m[1]), Namespace: p.Namespace, Name: m[2]}
+	}
+	if m := absentVolumeKey.FindStringSubmatch(message); m != nil {
+		ref := &Ref{Kind: properKind(m[1]), Namespace: p.Namespace, Key: m[2]}
+		if v := volumeInMessage.FindStringSubmatch(message); v != nil {
+			ref.Name = mountedName(p, v[1], ref.Kind)
+		}
+		return ref
+	}
+	return nil
+}
+
+func properKind(word string) string {
+	if strings.EqualFold(word, "secret") {
+		return "Secret"
+	}
+	return "ConfigMap"
+}
+
+// mountedName is the Secret or ConfigMap that a volume mounts; "" for a
+// projected one, which may mount several.
+func mountedName(p *corev1.Pod, volume, kind string) string {
+	for _, v := range p.Spec.Volumes {
+		switch {
+		case v.Name != volume:
+		case kind == "Secret" && v.Secret != nil:
+			return v.Secret.SecretName
+		case kind == "ConfigMap" && v.ConfigMap != nil:
+			return v.ConfigMap.Name
+		}
+	}
+	return ""
+}
+
+// configCause explains CreateContainerConfigError.
+func (s *scene) configCause(p *corev1.Pod, name, message string) *Cause {
+	if ref := missingObject(p, message); ref != nil {
+		c := s.newPodCause(p, ReasonConfigError, ref.subject(),
+			fmt.Sprintf("Container %s cannot start: %s", name, ref.absent()), ref.hint())
+		c.Missing = ref
+		return c.terminal(shortGrace)
+	}
+	c := s.newPodCause(p, ReasonConfigError, "container "+name,
+		fmt.Sprintf("Container %s cannot start: %s", name, clip(message)),
+		"Check what the container takes from Secrets and ConfigMaps, and its security context.")
+	if strings.Contains(message, "timed out waiting for the condition") {
+		return c // the kubelet has not read the object yet
+	}
+	return c.terminal(shortGrace)
+}
+
+// mountCause explains a pod whose volumes cannot be mounted.
+func (s *scene) mountCause(p *corev1.Pod) *Cause {
+	log := s.events.about("Pod", p.Name)
+	e := log.latest("FailedMount", "FailedAttachVolume", "FailedMapVolume")
+	if e == nil {
+		return nil
+	}
+	if pulling := log.latest("Pulling", "Pulled", "Created"); pulling != nil && lastSeen(pulling).After(lastSeen(e)) {
+		return nil // kubelets before 1.29 do not say otherwise that mounting went well
+	}
+	// A later event may say only that mounting timed out.
+	for i := len(log) - 1; i >= 0; i-- {
+		ref := missingObject(p, log[i].Message)
+		if log[i].Reason != "FailedMount" || ref == nil {
+			continue
+		}
+		c := s.newPodCause(p, ReasonMountFailed, ref.subject(), "A volume cannot be mounted: "+ref.absent(), ref.hint())
+		c.Missing = ref
+		return c.terminal(shortGrace)
+	}
+	return s.newPodCause(p, ReasonMountFailed, "", "A volume cannot be mounted: "+clip(e.Message), mountHint(e.Message))
+}
+
+func mountHint(message string) string {
+	if strings.Contains(message, "Multi-Attach") {
+		return "Another node still uses the volume, which only one may (ReadWriteOnce). It is freed when the pod there is gone."
+	}
+	return "The kubelet tries again. If it lasts, look at the volume's driver and its server."
+}
+
+// subject is the same for a whole object and for a key in it, so that the grace
+// period goes on while an object comes into being without the key.
+func (r *Ref) subject() string { return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name) }
+
+// absent says in a sentence that the object or key is not there.
+func (r *Ref) absent() string {
+	switch {
+	case r.Key != "" && r.Name != "":
+		return fmt.Sprintf("%s %q in namespace %s has no key %q.", r.Kind, r.Name, r.Namespace, r.Key)
+	case r.Key != "":
+		return fmt.Sprintf("a %s has no key %q.", r.Kind, r.Key)
+	}
+	return fmt.Sprintf("%s %q does not exist in namespace %s.", r.Kind, r.Name, r.Namespace)
+}
+
+func (r *Ref) hint() string {
+	switch {
+	case r.Key != "":
+		return fmt.Sprintf("Add the key to the %s, or correct the key that is asked for.", r.Kind)
+	case r.Kind == "Secret":
+		return "Create it before the compute (reference `kt_secret` so that Terraform orders them), or correct the name in `secrets`."
+	}
+	return "Create it before the compute, or correct its name."
+}

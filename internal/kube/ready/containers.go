@@ -1,0 +1,205 @@
+package ready
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// crashLoopBackOff is the waiting reason of a container that the kubelet will
+// start again later, since it ended before.
+const crashLoopBackOff = "CrashLoopBackOff"
+
+// containerCauses asks each container that does not run as it should.
+func (s *scene) containerCauses(p *corev1.Pod) []*Cause {
+	var causes []*Cause
+	for _, cs := range containerStatuses(p) {
+		if c := s.containerCause(p, cs); c != nil {
+			causes = append(causes, c)
+		}
+	}
+	return causes
+}
+
+func (s *scene) containerCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
+	state := cs.State
+	switch {
+	case cs.Ready, state.Terminated != nil && state.Terminated.ExitCode == 0:
+		return nil
+	case state.Waiting != nil && imageTrouble(state.Waiting.Reason):
+		return s.imageCause(p, cs.Name, *state.Waiting)
+	case state.Waiting != nil && state.Waiting.Reason == "CreateContainerConfigError":
+		return s.configCause(p, cs.Name, state.Waiting.Message)
+	}
+	end, previous := lastEnd(cs)
+	switch {
+	case end != nil && end.Reason == "OOMKilled":
+		return s.oomCause(p, cs, previous)
+	case state.Waiting != nil && state.Waiting.Reason == crashLoopBackOff:
+		return s.crashCause(p, cs, end).terminal(0)
+	case state.Waiting != nil && startFailures[state.Waiting.Reason]:
+		return s.startCause(p, cs.Name, *state.Waiting)
+	case failed(state.Terminated) && cs.RestartCount >= crashLoopRestarts:
+		return s.crashCause(p, cs, end).terminal(0)
+	case failed(state.Terminated):
+		return s.exitCause(p, cs, end)
+	case state.Running != nil && cs.RestartCount >= crashLoopRestarts:
+		// It runs once more, and may be healed: not the end until it crashes again.
+		return s.crashCause(p, cs, end)
+	case state.Running != nil:
+		return s.probeCause(p, cs)
+	}
+	return nil
+}
+
+// crashLoopRestarts is how many restarts make a loop of single crashes.
+const crashLoopRestarts = 2
+
+// startFailures are the waiting reasons of a container that was never run: the
+// names are the kubelet's (pkg/kubelet/kuberuntime, pkg/kubelet/container).
+var startFailures = map[string]bool{
+	"CreateContainerError": true,
+	"RunContainerError":    true,
+	"PreCreateHookError":   true,
+	"PreStartHookError":    true,
+	"PostStartHookError":   true,
+}
+
+// lastEnd is how the container ended last, and whether that run is already
+// followed by another one (so that its log is the previous one).
+func lastEnd(cs corev1.ContainerStatus) (end *corev1.ContainerStateTerminated, previous bool) {
+	if cs.State.Terminated != nil {
+		return cs.State.Terminated, false
+	}
+	return cs.LastTerminationState.Terminated, true
+}
+
+func (s *scene) crashCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
+	summary := fmt.Sprintf("Container %s crashes again and again (%s).", cs.Name, number(int(cs.RestartCount), "restart"))
+	if end != nil {
+		summary = fmt.Sprintf("Container %s crashes again and again: %s, %s.%s",
+			cs.Name, exit(end), number(int(cs.RestartCount), "restart"), lastWords(end))
+	}
+	if e := s.containerEvents(p, cs.Name).latestWhere(killingProbe); e != nil {
+		summary += " Before that: " + clip(e.Message) + "."
+	}
+	c := s.newPodCause(p, ReasonCrashLoop, "container "+cs.Name, summary, exitHint(end))
+	return c.withLogs(p, cs.Name, cs.State.Terminated == nil)
+}
+
+func (s *scene) exitCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
+	c := s.newPodCause(p, ReasonContainerExited, "container "+cs.Name,
+		fmt.Sprintf("Container %s ended: %s.%s It will be started again.", cs.Name, exit(end), lastWords(end)), exitHint(end))
+	return c.withLogs(p, cs.Name, false)
+}
+
+func (s *scene) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool) *Cause {
+	summary := fmt.Sprintf("Container %s was killed because it ran out of memory", cs.Name)
+	var hint string
+	resources := container(p, cs.Name).Resources
+	limit, limited := resources.Limits[corev1.ResourceMemory]
+	request, requested := resources.Requests[corev1.ResourceMemory]
+	switch {
+	case limited:
+		summary += fmt.Sprintf(": its memory limit is %s.", amount(corev1.ResourceMemory, limit))
+		hint = "Raise the limit. `memory` sets the request only: the limit comes from `service_template` or from a LimitRange of the namespace."
+	case requested:
+		summary += fmt.Sprintf(" on its node: it has no memory limit, and requests %s.", amount(corev1.ResourceMemory, request))
+		hint = "Raise `memory` to what the container really uses, so that it gets a node with that much free."
+	default:
+		summary += " on its node: it has neither a memory limit nor a request."
+		hint = "Set `memory` to what the container really uses, so that it gets a node with that much free."
+	}
+	hint += " Files in /dev/shm count too (`shared_memory_limit`)."
+	c := s.newPodCause(p, ReasonOutOfMemory, "container "+cs.Name, summary, hint)
+	return c.withLogs(p, cs.Name, previous).terminal(0)
+}
+
+func (s *scene) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
+	return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
+		fmt.Sprintf("Container %s cannot be started (%s): %s", name, w.Reason, clip(w.Message)),
+		"Check that the image has the command, and `working_dir` and the mounts of the container.").terminal(pullGrace)
+}
+
+// probeCause says which probe a running container fails. It may well be that it
+// only needs longer to start.
+func (s *scene) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
+	e := s.containerEvents(p, cs.Name).latest("Unhealthy")
+	if e == nil || lastSeen(e).Before(cs.State.Running.StartedAt.Time) {
+		return nil
+	}
+	c := s.newPodCause(p, ReasonProbeFailing, "container "+cs.Name,
+		fmt.Sprintf("Container %s runs, but is not healthy: %s", cs.Name, clip(e.Message)),
+		"Its log says what it is doing. If it only needs longer to start, raise `launch_timeout`.")
+	return c.withLogs(p, cs.Name, false)
+}
+
+// withLogs points a cause to a container's log, and its command with it.
+func (c *Cause) withLogs(p *corev1.Pod, name string, previous bool) *Cause {
+	c.Logs = &LogRef{Namespace: p.Namespace, Pod: p.Name, Container: name, Previous: previous}
+	c.Command = kubectl(p.Namespace, fmt.Sprintf("logs %s -c %s", p.Name, name))
+	if previous {
+		c.Command += " --previous"
+	}
+	return c
+}
+
+// containerEvents are the pod's events that are about one container, or about
+// none in particular.
+func (s *scene) containerEvents(p *corev1.Pod, name string) eventLog {
+	var out eventLog
+	for _, e := range s.events.about("Pod", p.Name) {
+		if e.InvolvedObject.FieldPath == "" || strings.Contains(e.InvolvedObject.FieldPath, "{"+name+"}") {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// killingProbe is whether an event is of a probe that makes the kubelet kill.
+func killingProbe(e *corev1.Event) bool {
+	return e.Reason == "Unhealthy" &&
+		(strings.HasPrefix(e.Message, "Liveness probe") || strings.HasPrefix(e.Message, "Startup probe"))
+}
+
+// exit is how a container ended: "exit code 1 (Error)".
+func exit(t *corev1.ContainerStateTerminated) string {
+	text := fmt.Sprintf("exit code %d", t.ExitCode)
+	if t.Reason != "" {
+		text += fmt.Sprintf(" (%s)", t.Reason)
+	}
+	return text
+}
+
+// lastWords quotes a termination message.
+func lastWords(t *corev1.ContainerStateTerminated) string {
+	if t.Message == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Its last message: %s", clipEnd(t.Message))
+}
+
+// exitHint goes by the exit code, which for codes over 128 is 128 and a signal.
+func exitHint(t *corev1.ContainerStateTerminated) string {
+	if t == nil {
+		return "Its log says why."
+	}
+	switch t.ExitCode {
+	case 0:
+		return "It ended without an error, but should keep running: check its command."
+	case 126:
+		return "Its command is there, but cannot be executed: check permissions and architecture."
+	case 127:
+		return "A command was not found: check the image, its PATH and the start-up script."
+	case 128:
+		return "The runtime could not start its command: check that the image has it."
+	case 137:
+		return "It was killed (SIGKILL): by a probe, by its node, or for memory that it shares with others. Its log says how far it came."
+	case 139:
+		return "It crashed with a segmentation fault: often a library that does not fit the GPU driver."
+	case 143:
+		return "It was told to stop (SIGTERM), mostly by a failing probe. Its log says how far it came."
+	}
+	return "Its log says why."
+}

@@ -1,0 +1,145 @@
+package ready
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const (
+	maxText     = 300 // characters of a message that somebody else wrote
+	maxLogLines = 20
+)
+
+// Explain is the text of an error: what is wrong, where it shows, what to do,
+// the last events and log lines, and the command to look further. logs are the
+// last lines of the container that c.Logs names, oldest first; at most the last
+// 20 are shown.
+func Explain(c *Cause, logs []string) string {
+	if c == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", c.Summary)
+	for _, row := range [][2]string{{"Seen on:", c.Object}, {"To do:", c.Hint}, {"Look further:", c.Command}} {
+		if row[1] != "" {
+			fmt.Fprintf(&b, "%-14s%s\n", row[0], row[1])
+		}
+	}
+	section(&b, "Last events:", c.Events)
+	section(&b, logTitle(c.Logs), logTail(logs))
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func section(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", title)
+	for _, line := range lines {
+		fmt.Fprintf(b, "  %s\n", line)
+	}
+}
+
+func logTitle(l *LogRef) string {
+	switch {
+	case l == nil:
+		return "Last log lines:"
+	case l.Previous:
+		return fmt.Sprintf("Last log lines of container %s before it ended:", l.Container)
+	}
+	return fmt.Sprintf("Last log lines of container %s:", l.Container)
+}
+
+// logTail is the last lines that say something, each cut and without what would
+// drive a terminal.
+func logTail(logs []string) []string {
+	var lines []string
+	for _, line := range logs {
+		line = cut(strings.TrimRight(printable(line), " "), maxText)
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(0, len(lines)-maxLogLines):]
+}
+
+// escapes are the sequences that colour a terminal's text or move its cursor.
+var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]|\x1b\\][^\x07]*\x07")
+
+// printable drops terminal escapes and control characters; a tab is a space.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n':
+			return ' '
+		case !unicode.IsGraphic(r):
+			return -1
+		}
+		return r
+	}, escapes.ReplaceAllString(strings.ToValidUTF8(s, "�"), ""))
+}
+
+// clip makes one line of a message that somebody else wrote, cut to a length
+// that can be read.
+func clip(s string) string {
+	return cut(strings.Join(strings.Fields(printable(s)), " "), maxText)
+}
+
+// clipEnd is clip for text whose end says most, such as a log.
+func clipEnd(s string) string {
+	r := []rune(strings.Join(strings.Fields(printable(s)), " "))
+	if len(r) <= maxText {
+		return string(r)
+	}
+	return "…" + string(r[len(r)-maxText+1:])
+}
+
+func cut(s string, limit int) string {
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	return string(r[:limit-1]) + "…"
+}
+
+// object is how errors name an object: "Deployment ml/svc".
+func object(u *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %s/%s", u.GetKind(), u.GetNamespace(), u.GetName())
+}
+
+// resourceArg names an object to kubectl, with its group where the kind alone
+// could be another's: "deployment.apps svc".
+func resourceArg(u *unstructured.Unstructured) string {
+	kind := strings.ToLower(u.GetKind())
+	if group := u.GroupVersionKind().Group; group != "" {
+		kind += "." + group
+	}
+	return kind + " " + u.GetName()
+}
+
+func kubectl(namespace, rest string) string {
+	if namespace == "" {
+		return "kubectl " + rest
+	}
+	return fmt.Sprintf("kubectl -n %s %s", namespace, rest)
+}
+
+// number writes a count with its noun: "1 node", "3 nodes".
+func number(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// listed joins items for reading and leaves out what is too much.
+func listed(items []string, most int) string {
+	if len(items) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(items[:most], ", "), len(items)-most)
+	}
+	return strings.Join(items, ", ")
+}

@@ -1,0 +1,99 @@
+package ready
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// imageTrouble is whether a container waits because its image cannot be had.
+// The names are the kubelet's (pkg/kubelet/images) and the CRI's (cri-api/pkg/errors).
+func imageTrouble(waiting string) bool {
+	switch waiting {
+	case "InvalidImageName", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
+		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
+		return true
+	}
+	return false
+}
+
+func (s *scene) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
+	image := container(p, name).Image
+	subject := "image " + image
+	switch w.Reason {
+	case "InvalidImageName":
+		return s.newPodCause(p, ReasonInvalidImageName, subject,
+			fmt.Sprintf("Image name %q is not valid: %s", image, clip(pullError(w.Message))),
+			"Correct `image`: [registry/]repository[:tag][@digest], repository in lower case.").terminal(0)
+	case "ErrImageNeverPull":
+		return s.newPodCause(p, ReasonImagePullFailed, subject,
+			fmt.Sprintf("Image %q is not on node %s, and its pull policy is Never.", image, p.Spec.NodeName),
+			"Set `image_pull_policy` to IfNotPresent, or put the image on the nodes.").terminal(pullGrace)
+	}
+	message := pullError(w.Message)
+	if message == "" {
+		// Kubelets before 1.31 say only that they back off; the event has the error.
+		if e := s.containerEvents(p, name).latestWhere(failedPull); e != nil {
+			message = pullError(e.Message)
+		}
+	}
+	if message == "" {
+		message = w.Reason
+	}
+	c := s.newPodCause(p, ReasonImagePullFailed, subject,
+		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHint(message))
+	if strings.Contains(strings.ToLower(message), "pull qps exceeded") {
+		return c // the kubelet's own limit: it goes on by itself
+	}
+	return c.terminal(pullGrace)
+}
+
+func failedPull(e *corev1.Event) bool {
+	return e.Reason == "Failed" && strings.HasPrefix(e.Message, "Failed to pull image")
+}
+
+// pullWrapper is what kubelet and runtime put before the error that matters.
+var pullWrapper = regexp.MustCompile(`^(?:Back-off pulling image "[^"]*"|Failed to pull image "[^"]*"|` +
+	`Failed to apply default image tag "[^"]*"|ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|` +
+	`failed to pull and unpack image "[^"]*"|failed to resolve (?:reference|image) "[^"]*"|failed to do request|` +
+	`rpc error: code = \w+ desc =)(?:: *| +|$)`)
+
+// pullError is the innermost error of a message about a pull.
+func pullError(message string) string {
+	for {
+		rest := pullWrapper.ReplaceAllString(message, "")
+		if rest == message {
+			return strings.TrimSpace(message)
+		}
+		message = rest
+	}
+}
+
+// pullHints go by what registries, containerd, CRI-O and Docker write.
+var pullHints = []struct {
+	words []string
+	hint  string
+}{
+	{[]string{"no space left", "disk quota"}, "The node's disk is full."},
+	{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"}, "The image is not built for the architecture of the node: choose other nodes with `node_selector`, or build it for this one."},
+	{[]string{"toomanyrequests", "too many requests", "rate limit"}, "The registry limits how often it is asked: pull with an account (imagePullSecrets of the service account), or from a mirror."},
+	{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth", "403 forbidden", "permission denied", "denied:"}, "Check the name, and give the service account an imagePullSecret for this registry."},
+	{[]string{"x509", "certificate"}, "The nodes do not trust the registry's certificate."},
+	{[]string{"no such host", "dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout", "deadline exceeded"}, "The nodes cannot reach the registry: check its name in `image`, and the network."},
+	{[]string{"not found", "manifest unknown", "name unknown", "does not exist"}, "Check the name and tag in `image`: the registry does not have it."},
+	{[]string{"signature"}, "The image's signature does not satisfy the policy of the nodes."},
+}
+
+func pullHint(message string) string {
+	low := strings.ToLower(message)
+	for _, h := range pullHints {
+		for _, w := range h.words {
+			if strings.Contains(low, w) {
+				return h.hint
+			}
+		}
+	}
+	return "Check `image`, and that the nodes can reach its registry."
+}

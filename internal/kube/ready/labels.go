@@ -1,0 +1,111 @@
+package ready
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	scheduling "k8s.io/component-helpers/scheduling/corev1"
+)
+
+// labelMisfit explains a pod whose node selector or affinity matches no node:
+// by the first demand that none meets, and what nodes have instead.
+func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
+	demands := labelDemands(p)
+	for _, d := range demands {
+		if !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return meets(n, d) }) {
+			return demandMisfit(d, nodes)
+		}
+	}
+	if len(demands) == 0 {
+		return misfit{
+			summary: "No node matches the pod's required node affinity.",
+			hint:    "Correct the affinity in `service_template`.",
+		}
+	}
+	var all []string
+	for _, d := range demands {
+		all = append(all, demandText(d))
+	}
+	return misfit{
+		summary: "No node has all that the pod demands of its labels together: " + listed(all, 5) + ".",
+		hint:    "Drop or correct one of them in `node_selector`, `gpu_type` or `service_template`.",
+	}
+}
+
+// labelDemands are what each node must meet: the node selector, and the
+// required affinity if it has one term (several are alternatives).
+func labelDemands(p *corev1.Pod) []corev1.NodeSelectorRequirement {
+	var out []corev1.NodeSelectorRequirement
+	for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
+		out = append(out, corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{p.Spec.NodeSelector[key]}})
+	}
+	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		if terms := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms; len(terms) == 1 {
+			out = append(out, terms[0].MatchExpressions...)
+		}
+	}
+	return out
+}
+
+func meets(n *corev1.Node, d corev1.NodeSelectorRequirement) bool {
+	ok, err := scheduling.MatchNodeSelectorTerms(n, &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{d}}},
+	})
+	return ok || err != nil
+}
+
+func demandMisfit(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit {
+	values := map[string]int{}
+	for _, n := range nodes {
+		if v, ok := n.Labels[d.Key]; ok {
+			values[v]++
+		}
+	}
+	hint := "Correct `node_selector`, or add such a node."
+	if strings.Contains(d.Key, "gpu") || strings.Contains(d.Key, "accelerator") {
+		hint = "Set `gpu_type` to one that the cluster has, or add such a node."
+	}
+	// The GPU operator labels a node some minutes after it joined.
+	unlabelled := strings.HasPrefix(d.Key, "nvidia.com/") && slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
+		_, labelled := n.Labels[d.Key]
+		return !labelled && gpuByLabel(n)
+	})
+	switch {
+	case d.Operator == corev1.NodeSelectorOpDoesNotExist:
+		return misfit{
+			summary: fmt.Sprintf("Every node (%d) has label %s, and this pod may only run on one without it.", len(nodes), d.Key),
+			hint:    "Turn `gpu_anti_affinity` off if it may run on GPU nodes, or add a node without the label.",
+		}
+	case len(values) == 0:
+		return misfit{summary: fmt.Sprintf("No node has label %s, or that label with any other value.", demandText(d)), hint: hint, mayHeal: unlabelled}
+	}
+	return misfit{summary: fmt.Sprintf("No node has label %s; nodes have %s.", demandText(d), tally(values, "node")), hint: hint, mayHeal: unlabelled}
+}
+
+func demandText(d corev1.NodeSelectorRequirement) string {
+	switch {
+	case d.Operator == corev1.NodeSelectorOpExists:
+		return d.Key
+	case d.Operator == corev1.NodeSelectorOpDoesNotExist:
+		return "!" + d.Key
+	case d.Operator == corev1.NodeSelectorOpIn && len(d.Values) == 1:
+		return d.Key + "=" + d.Values[0]
+	}
+	return fmt.Sprintf("%s %s (%s)", d.Key, strings.ToLower(string(d.Operator)), listed(d.Values, 5))
+}
+
+// tally writes counted values, most frequent first: "a (2 nodes), b (1 node)".
+func tally(counts map[string]int, noun string) string {
+	keys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
+	})
+	items := make([]string, len(keys))
+	for i, k := range keys {
+		items[i] = fmt.Sprintf("%s (%s)", k, number(counts[k], noun))
+	}
+	return listed(items, 8)
+}

@@ -1,0 +1,140 @@
+package ready
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// refusedCause explains pods, or a ReplicaSet, that the API server refuses to
+// create: by quota, by admission, or for want of a service account.
+func (s *scene) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
+	message := s.refusal(d, rev)
+	if message == "" {
+		return nil
+	}
+	c := &Cause{Object: fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name), Command: kubectl(d.Namespace, "describe deployment.apps "+d.Name)}
+	if rev.replicaSet != "" {
+		c.Object = fmt.Sprintf("ReplicaSet %s/%s", d.Namespace, rev.replicaSet)
+		c.Command = kubectl(d.Namespace, "describe replicaset.apps "+rev.replicaSet)
+	}
+	c.Events = s.events.about("ReplicaSet", rev.replicaSet).render()
+	explainRefusal(c, d.Namespace, message)
+	if !saysNo.MatchString(message) {
+		return c // the API server or a webhook could not answer; it is asked again
+	}
+	return c.terminal(shortGrace)
+}
+
+// refusal is the API server's own message; "" if nothing is refused.
+func (s *scene) refusal(d *appsv1.Deployment, rev revision) string {
+	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c != nil && c.Reason == "ReplicaSetCreateError" {
+		return c.Message
+	}
+	if rev.object != nil {
+		for _, c := range rev.object.Status.Conditions {
+			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == "FailedCreate" {
+				return c.Message
+			}
+		}
+		return ""
+	}
+	if d.Status.ObservedGeneration < d.Generation {
+		return ""
+	}
+	c := deploymentCondition(d, appsv1.DeploymentReplicaFailure)
+	if c != nil && c.Status == corev1.ConditionTrue && c.Reason == "FailedCreate" {
+		if ofOtherReplicaSet(d.Name, rev.replicaSet, c.Message) {
+			return ""
+		}
+		return c.Message
+	}
+	if s.ReplicaSets == nil && len(s.pods) == 0 && rev.replicaSet != "" {
+		if e := s.events.about("ReplicaSet", rev.replicaSet).latest("FailedCreate"); e != nil {
+			return e.Message
+		}
+	}
+	return ""
+}
+
+// ofOtherReplicaSet is whether a message names a pod of another revision: the
+// Deployment passes on the failures of old ReplicaSets too.
+func ofOtherReplicaSet(deployment, current, message string) bool {
+	return current != "" &&
+		strings.Contains(message, `pods "`+deployment+"-") &&
+		!strings.Contains(message, `pods "`+current+"-")
+}
+
+// Texts of the API server's admission plugins.
+var (
+	exceededQuota  = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (.+), used: (.+), limited: (\S+)`)
+	failedQuota    = regexp.MustCompile(`failed quota: ([^:]+): must specify (.+)`)
+	serviceAccount = regexp.MustCompile(`error looking up service account ([^/\s]+)/(\S+?): (.+)`)
+	priorityClass  = regexp.MustCompile(`no PriorityClass with name (\S+) was found`)
+	saysNo         = regexp.MustCompile(`is forbidden|denied|is invalid`)
+	forbiddenPod   = regexp.MustCompile(`^(?:Error creating: )?(?:pods|replicasets\.apps) "[^"]*" is forbidden: `)
+)
+
+// explainRefusal fills in what the message says.
+func explainRefusal(c *Cause, namespace, message string) {
+	reason := clip(forbiddenPod.ReplaceAllString(message, ""))
+	if m := exceededQuota.FindStringSubmatch(message); m != nil {
+		c.Reason, c.Subject = ReasonQuotaExceeded, "quota "+m[1]
+		c.Summary = fmt.Sprintf("Quota %s of namespace %s does not allow the pods: %s.", m[1], namespace, quotaShortage(m[2], m[3], m[4]))
+		c.Hint = "Ask for less, free what others of the namespace use, or have the quota raised."
+		c.Command = kubectl(namespace, "describe resourcequota "+m[1])
+		return
+	}
+	if m := failedQuota.FindStringSubmatch(message); m != nil {
+		c.Reason, c.Subject = ReasonQuotaExceeded, "quota "+m[1]
+		c.Summary = fmt.Sprintf("Quota %s of namespace %s demands that pods say what they need: %s is not set.", m[1], namespace, clip(m[2]))
+		c.Hint = "Set `cpus`, `memory` or `disk_size` for requests; limits go into `service_template`."
+		return
+	}
+	if m := serviceAccount.FindStringSubmatch(message); m != nil && strings.Contains(m[3], "not found") {
+		c.Reason, c.Subject = ReasonServiceAccountMissing, "ServiceAccount "+m[1]+"/"+m[2]
+		c.Summary = fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2], m[1])
+		c.Hint = "Create it (Kubetorch's own installation brings `kubetorch-service-account`), or name another in `service_account_name`."
+		c.Command = kubectl(m[1], "get serviceaccounts")
+		c.Missing = &Ref{Kind: "ServiceAccount", Namespace: m[1], Name: m[2]}
+		return
+	}
+	c.Reason = ReasonPodsRefused
+	c.Summary = "The cluster refuses the pods: " + reason
+	switch {
+	case priorityClass.MatchString(message):
+		c.Hint = "Create the PriorityClass, or name another in `priority_class_name`."
+	case strings.Contains(message, "violates PodSecurity"):
+		c.Hint = "The namespace's Pod Security level forbids this. `freeze = true` does without SYS_PTRACE; other fields go into `service_template`."
+	case strings.Contains(message, "ValidatingAdmissionPolicy"), strings.Contains(message, "denied the request"):
+		c.Hint = "A policy of the cluster forbids this: change what its message names, or ask who runs it."
+	case strings.Contains(message, "failed calling webhook"):
+		c.Hint = "A webhook of the cluster does not answer: ask who runs it."
+	default:
+		c.Hint = "Change what the message names."
+	}
+}
+
+// quotaShortage puts the three lists of a quota's message side by side, each of
+// the form "cpu=2,requests.nvidia.com/gpu=8".
+func quotaShortage(requested, used, limited string) string {
+	have, limit := assignments(used), assignments(limited)
+	var parts []string
+	for item := range strings.SplitSeq(requested, ",") {
+		name, want, _ := strings.Cut(item, "=")
+		parts = append(parts, fmt.Sprintf("%s %s asked for, %s of %s in use", want, name, have[name], limit[name]))
+	}
+	return listed(parts, 3)
+}
+
+func assignments(list string) map[string]string {
+	out := map[string]string{}
+	for item := range strings.SplitSeq(list, ",") {
+		name, value, _ := strings.Cut(item, "=")
+		out[name] = value
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package ready
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// revision is the part of a Deployment that runs its current template. The pods
+// of older ones may still be there, and what ails them is no longer of interest.
+type revision struct {
+	replicaSet string             // "" if there is none yet, or it is not known
+	object     *appsv1.ReplicaSet // nil if ReplicaSets are not known
+	pods       []*corev1.Pod
+}
+
+func currentRevision(d *appsv1.Deployment, s Snapshot) revision {
+	if s.ReplicaSets == nil {
+		return guessRevision(d, s.Pods)
+	}
+	rs := currentReplicaSet(d, s.ReplicaSets)
+	if rs == nil {
+		return revision{}
+	}
+	return revision{replicaSet: rs.Name, object: rs, pods: podsOf(rs.Name, d.Name, s.Pods)}
+}
+
+// currentReplicaSet is the one with the Deployment's template, as the Deployment
+// controller itself finds it (pkg/controller/deployment/util, EqualIgnoreHash).
+// Of several the one of the highest revision counts.
+func currentReplicaSet(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *appsv1.ReplicaSet {
+	var same []*appsv1.ReplicaSet
+	for _, rs := range sets {
+		if rs != nil && sameTemplate(&rs.Spec.Template, &d.Spec.Template) {
+			same = append(same, rs)
+		}
+	}
+	if len(same) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(same, func(a, b *appsv1.ReplicaSet) int {
+		return cmp.Or(cmp.Compare(revisionNumber(a), revisionNumber(b)), strings.Compare(a.Name, b.Name))
+	})
+}
+
+func sameTemplate(a, b *corev1.PodTemplateSpec) bool {
+	a, b = a.DeepCopy(), b.DeepCopy()
+	delete(a.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
+	delete(b.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
+	return apiequality.Semantic.DeepEqual(a, b)
+}
+
+func revisionNumber(rs *appsv1.ReplicaSet) int {
+	n, _ := strconv.Atoi(rs.Annotations["deployment.kubernetes.io/revision"])
+	return n
+}
+
+// namedReplicaSet finds the ReplicaSet in the messages of the Progressing
+// condition, all of which quote it (pkg/controller/deployment/{progress,sync}.go).
+var namedReplicaSet = regexp.MustCompile(`(?i)replica ?set "([^"]+)"`)
+
+// guessRevision does without ReplicaSets: it goes by the Deployment's condition,
+// else by age. The condition may lag behind (a rollback, a Recreate whose old
+// pods are not gone yet), so pods that plainly run something else do not count.
+func guessRevision(d *appsv1.Deployment, pods []*corev1.Pod) revision {
+	if d.Status.ObservedGeneration < d.Generation || d.Status.Replicas > 0 && d.Status.UpdatedReplicas == 0 {
+		return revision{}
+	}
+	name := youngestReplicaSet(d.Name, pods)
+	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c != nil {
+		if m := namedReplicaSet.FindStringSubmatch(c.Message); m != nil {
+			name = m[1]
+		}
+	}
+	return revision{
+		replicaSet: name,
+		pods: slices.DeleteFunc(podsOf(name, d.Name, pods), func(p *corev1.Pod) bool {
+			return runsSomethingElse(p, &d.Spec.Template)
+		}),
+	}
+}
+
+// youngestReplicaSet is the one whose first pod is the youngest: an older one
+// may have made a pod since, but its first pod is older.
+func youngestReplicaSet(deployment string, pods []*corev1.Pod) string {
+	first := map[string]metav1.Time{}
+	for _, p := range pods {
+		if p == nil {
+			continue
+		}
+		rs := replicaSetOf(deployment, p)
+		if t, ok := first[rs]; !ok || p.CreationTimestamp.Before(&t) {
+			first[rs] = p.CreationTimestamp
+		}
+	}
+	youngest, found := "", false
+	for rs, t := range first {
+		best := first[youngest]
+		if !found || best.Before(&t) || best.Equal(&t) && rs > youngest {
+			youngest, found = rs, true
+		}
+	}
+	return youngest
+}
+
+func podsOf(replicaSet, deployment string, pods []*corev1.Pod) []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, p := range pods {
+		if p != nil && replicaSetOf(deployment, p) == replicaSet {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// replicaSetOf is the name of a pod's ReplicaSet; "" if it has none.
+func replicaSetOf(deployment string, p *corev1.Pod) string {
+	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "ReplicaSet" {
+		return owner.Name
+	}
+	if hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; hash != "" {
+		return deployment + "-" + hash
+	}
+	return ""
+}
+
+// runsSomethingElse is whether a container of the template has another image or
+// command in the pod.
+func runsSomethingElse(p *corev1.Pod, template *corev1.PodTemplateSpec) bool {
+	for _, want := range template.Spec.Containers {
+		have := container(p, want.Name)
+		if have.Image != want.Image || !slices.Equal(have.Command, want.Command) || !slices.Equal(have.Args, want.Args) {
+			return true
+		}
+	}
+	return false
+}
+
+func deploymentCondition(d *appsv1.Deployment, t appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
+	for i := range d.Status.Conditions {
+		if d.Status.Conditions[i].Type == t {
+			return &d.Status.Conditions[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package ready
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	kaiScheduler = "kai-scheduler"
+	kaiQueue     = "kai.scheduler/queue"
+	kueueQueue   = "kueue.x-k8s.io/queue-name"
+	kueueGates   = "kueue.x-k8s.io/"
+)
+
+// isQueued is whether a pod without a node is held by a queue: by a scheduling
+// gate (Kueue's or another's) or in KAI, which schedules from queues only.
+func isQueued(p *corev1.Pod) bool {
+	return len(p.Spec.SchedulingGates) > 0 || p.Spec.SchedulerName == kaiScheduler
+}
+
+func (s *scene) queued(p *corev1.Pod) *Cause {
+	var gates []string
+	kueue := false
+	for _, g := range p.Spec.SchedulingGates {
+		gates = append(gates, g.Name)
+		kueue = kueue || strings.HasPrefix(g.Name, kueueGates)
+	}
+	switch {
+	case kueue:
+		c := s.newPodCause(p, ReasonQueued, "kueue", "Kueue has not admitted the pod yet"+inQueue(p.Labels[kueueQueue])+s.schedulerSays(p)+".",
+			"It starts once its queue has room. The Workload's conditions say what is short.")
+		c.Command = kubectl(p.Namespace, "get workloads.kueue.x-k8s.io -o wide")
+		return c
+	case len(gates) > 0:
+		return s.newPodCause(p, ReasonQueued, "gates", "The pod is held by scheduling gates: "+listed(gates, 5)+".",
+			"It starts once the controllers that set the gates remove them.")
+	}
+	return s.newPodCause(p, ReasonQueued, "kai", "KAI has not scheduled the pod yet"+inQueue(p.Labels[kaiQueue])+s.schedulerSays(p)+".",
+		"It starts once its queue has room.")
+}
+
+func inQueue(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " in queue " + name
+}
+
+// schedulerSays appends what a scheduler wrote on the pod or in an event.
+func (s *scene) schedulerSays(p *corev1.Pod) string {
+	message := schedulerMessage(p)
+	if message == "" {
+		if e := s.events.about("Pod", p.Name).latest("Unschedulable", "NotEnoughResources", "FailedScheduling"); e != nil {
+			message = e.Message
+		}
+	}
+	if message == "" {
+		return ""
+	}
+	return ": " + strings.TrimSuffix(clip(message), ".")
+}
+
+// schedulerMessage is why the scheduler found no node; "" while it has not tried.
+func schedulerMessage(p *corev1.Pod) string {
+	c := podCondition(p, corev1.PodScheduled)
+	if c.Status != corev1.ConditionFalse || c.Reason == corev1.PodReasonSchedulingGated {
+		return ""
+	}
+	if c.Message == "" {
+		return c.Reason
+	}
+	return c.Message
+}
+
+// schedulingCauses explains a pod for which the scheduler found no node.
+func (s *scene) schedulingCauses(p *corev1.Pod) []*Cause {
+	message := schedulerMessage(p)
+	if message == "" {
+		return nil
+	}
+	short := filterMessage(message)
+	if s.Autoscaler {
+		return []*Cause{s.autoscaled(p, short)}
+	}
+	if len(s.Nodes) == 0 || !defaultScheduler(p) {
+		hint := messageHint(message)
+		if s.Nodes == nil {
+			hint += " (Without the right to list nodes it cannot be said whether any node can ever hold the pod.)"
+		}
+		return []*Cause{s.newPodCause(p, ReasonWaitingForNode, "", "No node takes the pod: "+clip(short), hint)}
+	}
+	if why, never := neverFits(p, s.Nodes, s.desired); never {
+		c := s.newPodCause(p, ReasonUnschedulable, "", why.summary, why.hint)
+		if why.mayHeal {
+			return []*Cause{c}
+		}
+		return []*Cause{c.terminal(shortGrace)}
+	}
+	summary := fmt.Sprintf("No node has room for the pod now: it asks for %s. The scheduler: %s", amounts(requests(p)), clip(short))
+	return []*Cause{s.newPodCause(p, ReasonWaitingForNode, "", summary, messageHint(message))}
+}
+
+// defaultScheduler is whether the rules of Kubernetes' own scheduler hold.
+func defaultScheduler(p *corev1.Pod) bool {
+	return p.Spec.SchedulerName == "" || p.Spec.SchedulerName == corev1.DefaultSchedulerName
+}
+
+// autoscaled explains a pod where nodes may still come.
+func (s *scene) autoscaled(p *corev1.Pod, short string) *Cause {
+	c := s.newPodCause(p, ReasonWaitingForNode, "", "No node takes the pod yet: "+clip(short),
+		"An autoscaler may add a node. If none comes: no node pool fits what the pod asks for, or it is at its limit.")
+	e := s.events.about("Pod", p.Name).latestWhere(ofAutoscaler)
+	switch {
+	case e == nil:
+	case e.Reason == "TriggeredScaleUp" || e.Reason == "Nominated":
+		c.Summary += " A node is being added: " + clip(e.Message)
+		c.Hint = "Wait for the new node; GPU nodes take several minutes."
+	default:
+		c.Summary += " The autoscaler adds no node for it: " + clip(e.Message)
+		c.Hint = "Ask for what a node pool can have (`gpu_type`, `gpus`, `cpus`, `memory`, `node_selector`, `tolerations`), or have a pool's limit raised."
+	}
+	return c
+}
+
+// ofAutoscaler goes by the events of the cluster autoscaler and of Karpenter.
+func ofAutoscaler(e *corev1.Event) bool {
+	switch e.Reason {
+	case "NotTriggerScaleUp", "TriggeredScaleUp", "FailedScaleUp", "Nominated":
+		return true
+	case "FailedScheduling":
+		return e.Source.Component == "karpenter" || e.ReportingController == "karpenter"
+	}
+	return false
+}
+
+// filterMessage leaves out what the scheduler writes about preemption, which
+// repeats the counts.
+func filterMessage(message string) string {
+	for _, tail := range []string{"no new claims to deallocate", "preemption:"} {
+		if i := strings.Index(message, tail); i > 0 {
+			message = message[:i]
+		}
+	}
+	return strings.TrimRight(message, " ,")
+}
+
+// messageHints go by the scheduler's words (pkg/scheduler/framework/plugins);
+// the first that occurs decides.
+var messageHints = []struct{ words, hint string }{
+	{"Insufficient", "It starts when other pods make room. To fit now, ask for less (`gpus`, `cpus`, `memory`) or fewer `replicas`."},
+	{"node(s) were unschedulable", "Nodes are cordoned: uncordon them, or wait."},
+	{"node affinity/selector", "Correct `gpu_type` or `node_selector`, or wait for such a node."},
+	{"untolerated taint", "Add `tolerations` for nodes that are meant for this pod."},
+	{"didn't tolerate", "Add `tolerations` for nodes that are meant for this pod."},
+	{"volume node affinity", "Its volume is in another zone or on another node than the ones with room."},
+	{"PersistentVolume", "Its volume is not bound: look at the claim."},
+	{"free ports", "Another pod holds the same host port on every node."},
+	{"anti-affinity", "Another pod keeps it away by anti-affinity."},
+	{"topology spread", "Its spread constraints leave no node: relax them in `service_template`."},
+}
+
+func messageHint(message string) string {
+	for _, h := range messageHints {
+		if strings.Contains(message, h.words) {
+			return h.hint
+		}
+	}
+	return "It starts when a node takes it."
+}

@@ -1,0 +1,125 @@
+package ready
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// claimCauses explains a pod that gets no node because a claim of it is missing
+// or not bound. Nothing is wrong with one that waits for its first consumer.
+func (s *scene) claimCauses(p *corev1.Pod) []*Cause {
+	var causes []*Cause
+	for _, name := range claimNames(p) {
+		if c := s.claimCause(p, name); c != nil {
+			causes = append(causes, c)
+		}
+	}
+	return causes
+}
+
+// claimNames are the claims that the pod mounts. One for a generic ephemeral
+// volume is named after pod and volume.
+func claimNames(p *corev1.Pod) []string {
+	var names []string
+	for _, v := range p.Spec.Volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			names = append(names, v.PersistentVolumeClaim.ClaimName)
+		case v.Ephemeral != nil:
+			names = append(names, p.Name+"-"+v.Name)
+		}
+	}
+	return names
+}
+
+// Texts of the scheduler (plugins/volumebinding) and of the volume controller.
+var (
+	noClaim        = regexp.MustCompile(`persistentvolumeclaim "([^"]+)" not found`)
+	noStorageClass = regexp.MustCompile(`storageclass(?:\.storage\.k8s\.io)? "([^"]+)" not found`)
+)
+
+func (s *scene) claimCause(p *corev1.Pod, name string) *Cause {
+	claim, known := s.Claims[name]
+	message := schedulerMessage(p)
+	switch {
+	case known && claim == nil:
+		return s.claimMissing(p, name)
+	case !known:
+		if m := noClaim.FindStringSubmatch(message); m != nil && m[1] == name {
+			return s.claimMissing(p, name)
+		}
+		return nil
+	case claim.DeletionTimestamp != nil:
+		return s.unbound(p, name, "is being deleted", "Wait until it is gone and created again, or keep it.").terminal(volumeGrace)
+	case claim.Status.Phase == corev1.ClaimLost:
+		return s.unbound(p, name, "has lost its PersistentVolume", "Its data is gone or must be bound again by hand: recreate the claim.").terminal(shortGrace)
+	case claim.Status.Phase == corev1.ClaimPending:
+		return s.claimPending(p, claim)
+	}
+	return nil
+}
+
+func (s *scene) claimMissing(p *corev1.Pod, name string) *Cause {
+	c := s.newPodCause(p, ReasonVolumeMissing, "claim "+p.Namespace+"/"+name,
+		fmt.Sprintf("PersistentVolumeClaim %q does not exist in namespace %s.", name, p.Namespace),
+		"Create it before the compute (reference `kt_volume` so that Terraform orders them), or correct `claim_name` in `volumes`.")
+	c.Command = kubectl(p.Namespace, "get persistentvolumeclaims")
+	c.Missing = &Ref{Kind: "PersistentVolumeClaim", Namespace: p.Namespace, Name: name}
+	return c.terminal(shortGrace)
+}
+
+func (s *scene) unbound(p *corev1.Pod, name, what, hint string) *Cause {
+	return &Cause{
+		Reason:  ReasonVolumeNotBound,
+		Object:  fmt.Sprintf("PersistentVolumeClaim %s/%s", p.Namespace, name),
+		Subject: "claim " + p.Namespace + "/" + name,
+		Summary: fmt.Sprintf("PersistentVolumeClaim %q %s.", name, what),
+		Hint:    hint,
+		Command: kubectl(p.Namespace, "describe persistentvolumeclaim "+name),
+		Events:  s.events.about("PersistentVolumeClaim", name).render(),
+	}
+}
+
+func (s *scene) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeClaim) *Cause {
+	class := ""
+	if claim.Spec.StorageClassName != nil {
+		class = *claim.Spec.StorageClassName
+	}
+	if e := s.events.about("PersistentVolumeClaim", claim.Name).latest("ProvisioningFailed", "VolumeMismatch"); e != nil {
+		if m := noStorageClass.FindStringSubmatch(e.Message); m != nil {
+			return s.unbound(p, claim.Name, fmt.Sprintf("cannot be bound: StorageClass %q does not exist", m[1]),
+				"Create the class, or have the claim use another (`kubectl get storageclasses`).").terminal(volumeGrace)
+		}
+		c := s.unbound(p, claim.Name, "cannot be bound: "+strings.TrimSuffix(clip(e.Message), "."), "Correct what the provisioner names in the claim or its StorageClass.")
+		if stillWorking(e.Message) {
+			return c
+		}
+		return c.terminal(volumeGrace)
+	}
+	switch {
+	case class == "" && claim.Spec.VolumeName == "":
+		return s.unbound(p, claim.Name, "cannot be bound: it has no StorageClass, and no PersistentVolume fits it",
+			"Give the claim a StorageClass (`kubectl get storageclasses`), or create a PersistentVolume for it.").terminal(volumeGrace)
+	case class == "":
+		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound to PersistentVolume %q yet", claim.Spec.VolumeName),
+			"Check that the PersistentVolume exists, is Available, and has the claim's size and access mode.")
+	case strings.Contains(schedulerMessage(p), "unbound immediate PersistentVolumeClaims"):
+		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound yet: StorageClass %q has not provided a volume", class),
+			"If it lasts, look at the class's provisioner.")
+	}
+	return nil
+}
+
+// stillWorking is whether a provisioner only says that it needs longer, as CSI
+// drivers of slow file systems do (gRPC codes that are tried again).
+func stillWorking(message string) bool {
+	for _, word := range []string{"DeadlineExceeded", "code = Aborted", "code = Unavailable", "in progress", "already exists", "context deadline exceeded"} {
+		if strings.Contains(message, word) {
+			return true
+		}
+	}
+	return false
+}
