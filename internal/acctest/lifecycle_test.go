@@ -21,7 +21,7 @@ func compute(attributes string) string {
 resource "kt_compute" "trainer" {
   name           = "trainer"
   cpus           = "1"
-  launch_timeout = "60s"
+  launch_timeout = "1m"
   %s
 }`, attributes)
 }

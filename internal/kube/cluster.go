@@ -137,7 +137,7 @@ func (c *Cluster) patch(ctx context.Context, op string, obj *unstructured.Unstru
 		return out, c.denied(ctx, "patch", ref, wrap(op, ref, err))
 	}
 	out, err := apply()
-	repair := c.untwin(ctx, obj, err)
+	repair := c.repair(ctx, obj, err)
 	if repair == nil {
 		return out, err
 	}

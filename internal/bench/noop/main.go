@@ -8,9 +8,11 @@ import (
 	"log"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	kt "github.com/ktdev/terraform-provider-kt/internal/provider"
@@ -63,7 +65,14 @@ func (idleCompute) Create(_ context.Context, _ resource.CreateRequest, resp *res
 	resp.Diagnostics.AddError("noop", "this provider only plans")
 }
 
-func (idleCompute) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
+// Read keeps the state, but has to say the identity again.
+func (idleCompute) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	for _, name := range []string{"namespace", "name"} {
+		var value types.String
+		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root(name), &value)...)
+		resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root(name), value)...)
+	}
+}
 
 func (idleCompute) Update(_ context.Context, _ resource.UpdateRequest, resp *resource.UpdateResponse) {
 	resp.Diagnostics.AddError("noop", "this provider only plans")

@@ -3,6 +3,8 @@ package compute
 import (
 	"context"
 	"reflect"
+	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -71,12 +73,24 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	seen.Labels = without(seen.Labels, defaults.Labels)
 	seen.Annotations = without(seen.Annotations, defaults.Annotations)
 	if seen.LaunchTimeout != 0 && seen.LaunchTimeout != defaults.LaunchTimeout {
-		m.LaunchTimeout = tf.DurationOf(seen.LaunchTimeout.String())
+		m.LaunchTimeout = tf.DurationOf(durationText(seen.LaunchTimeout))
 	}
 	if seen.GPUAntiAffinity == defaults.GPUAntiAffinity {
 		seen.GPUAntiAffinity = false // the provider's default renders it
 	}
 	return m.follow(ctx, manifest.Compute{Replicas: seen.Replicas, Freeze: seen.Freeze}, seen)
+}
+
+// durationText writes 90s as "1m30s" and 20m as "20m".
+func durationText(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func without(m, defaults map[string]string) map[string]string {

@@ -24,12 +24,12 @@ import (
 func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.identity())...)
 	if resp.Diagnostics.HasError() || !r.configured() {
 		return // the cluster is made in this run: what is in state stands
 	}
 	memory, diags := loadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.identity())...)
 
 	look := reader{r: r, state: &state, memory: memory}
 	var err error

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -16,11 +17,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// Server-side apply knows a list item by its keys. Where somebody changed the
-// key itself (the port number of our Service port), an apply adds our item
-// anew beside the changed one, and the server refuses the two for what must be
-// unique in them (the port's name). Such a changed item is called a twin here:
-// the repair gives it its keys back, and the apply then finds it.
+// Server-side apply cannot put everything back by itself:
+//
+//   - It knows a list item by its keys. Where somebody changed a key (the port
+//     number of our Service port), it adds our item anew beside the changed one,
+//     and the server refuses the two for what must be unique in them (the port's
+//     name). The repair gives the changed item, its twin, the keys back.
+//   - It leaves fields alone that we don't apply, even where they exclude one
+//     that we do: the parameters that the server defaulted for a rolling update,
+//     when the strategy becomes Recreate; a probe's exec that somebody put in
+//     the place of our httpGet. The repair replaces the struct they are in by
+//     ours.
+//
+// Both are read from the causes of the refusal, by their types and fields.
 
 // patchOp is one operation of a JSON patch (RFC 6902).
 type patchOp struct {
@@ -29,35 +38,69 @@ type patchOp struct {
 	Value any    `json:"value"`
 }
 
-// untwin returns the patch that gives twins their keys back, nil where err is
-// of another kind or no twin is found.
-func (c *Cluster) untwin(ctx context.Context, obj *unstructured.Unstructured, err error) []patchOp {
-	e, ok := err.(*Error) //nolint:errorlint // wrap has just made it
-	if !ok || e.Class != Invalid {
+// repair returns the patch after which obj can be applied, nil where err is of
+// another kind or nothing can be done.
+func (c *Cluster) repair(ctx context.Context, obj *unstructured.Unstructured, err error) []patchOp {
+	var e *Error
+	if !errors.As(err, &e) || e.Class != Invalid {
 		return nil
 	}
-	ref, refErr := RefOf(obj)
-	if refErr != nil {
+	ref, err := RefOf(obj)
+	if err != nil {
 		return nil
 	}
+	live, err := c.Get(ctx, ref)
+	if err != nil {
+		return nil
+	}
+	return repairs(obj, live, e.Fields)
+}
+
+func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []patchOp {
 	var patch []patchOp
-	var live *unstructured.Unstructured
-	for _, cause := range e.Fields {
-		if cause.Type != metav1.CauseTypeFieldValueDuplicate {
-			continue
+	for _, cause := range causes {
+		switch cause.Type {
+		case metav1.CauseTypeFieldValueDuplicate:
+			patch = append(patch, twinKeys(wanted, live, cause.Field)...)
+		case metav1.CauseTypeForbidden:
+			patch = append(patch, ownStruct(wanted, live, cause.Field)...)
 		}
-		if live == nil {
-			if live, refErr = c.Get(ctx, ref); refErr != nil {
-				return nil
-			}
-		}
-		patch = append(patch, twinKeys(obj, live, cause.Field)...)
 	}
 	if patch == nil {
 		return nil
 	}
 	guard := patchOp{Op: "test", Path: "/metadata/resourceVersion", Value: live.GetResourceVersion()}
 	return append([]patchOp{guard}, patch...)
+}
+
+// ownStruct replaces the struct around a field that we do not apply, and that
+// may not stand beside one that we do, by the struct that we apply.
+func ownStruct(wanted, live *unstructured.Unstructured, forbidden string) []patchOp {
+	path := steps(forbidden)
+	var ours, theirs any = wanted.Object, live.Object
+	for _, step := range path[:len(path)-1] {
+		if _, err := strconv.Atoi(step); err == nil {
+			item, _ := walk(theirs, []string{step}).(map[string]any)
+			ours, theirs = itemNamed(ours, item["name"]), item
+			continue
+		}
+		ours, theirs = walk(ours, []string{step}), walk(theirs, []string{step})
+	}
+	own, ok := ours.(map[string]any)
+	if _, applied := own[path[len(path)-1]]; !ok || applied || theirs == nil {
+		return nil // our own field is at fault, or the struct is new
+	}
+	return []patchOp{{Op: "replace", Path: "/" + pointer(path[:len(path)-1]), Value: own}}
+}
+
+func itemNamed(list any, name any) any {
+	items, _ := list.([]any)
+	for _, item := range items {
+		if m, _ := item.(map[string]any); name != nil && m["name"] == name {
+			return m
+		}
+	}
+	return nil
 }
 
 // twinKeys compares the items that have the same value in the duplicate field,
@@ -99,7 +142,12 @@ func splitIndex(field string) (list []string, name string, ok bool) {
 	if match == nil {
 		return nil, "", false
 	}
-	return strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(match[1]), "."), match[2], true
+	return steps(match[1]), match[2], true
+}
+
+// steps splits spec.containers[0].ports into names and indexes.
+func steps(field string) []string {
+	return strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(field), ".")
 }
 
 // walk follows names and indexes.

@@ -1,0 +1,7 @@
+import {
+  to = kt_compute.trainer
+  identity = {
+    namespace = "ml"
+    name      = "trainer"
+  }
+}

@@ -1,0 +1,1 @@
+terraform import kt_compute.trainer ml/trainer
