@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -24,10 +25,17 @@ const (
 	stopTimeout = 10 * time.Second
 )
 
-// Cluster is a running control plane.
+// Cluster is a running control plane with its nodes.
 type Cluster struct {
-	client kubernetes.Interface
+	opts  options.Options
+	log   *os.File
+	certs certFiles
+	// base is what parts run under. It outlives the caller's context: an interrupt
+	// leads to Stop and its order, not to all parts ending at once.
+	base   context.Context
 	parts  []part // in start order
+	config *rest.Config
+	client kubernetes.Interface
 	// running ends when a part fails, with the failure as its cause.
 	running context.Context
 	fail    context.CancelCauseFunc
@@ -41,99 +49,117 @@ type part struct {
 
 // Start brings up the control plane and returns once a workload can run.
 // On an error everything that was started is stopped again.
-func Start(ctx context.Context, opts options.Options) (_ *Cluster, err error) {
-	cluster := &Cluster{}
-	cluster.running, cluster.fail = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer func() {
-		if err != nil {
-			if cause := context.Cause(cluster.running); cause != nil {
-				err = cause // and err only says what waited for the failed part
-			}
-			err = errors.Join(err, cluster.Stop())
-		}
-	}()
-	// Waiting is in vain once a part has failed.
+func Start(ctx context.Context, opts options.Options) (*Cluster, error) {
+	base := context.WithoutCancel(ctx)
+	running, fail := context.WithCancelCause(base)
+	c := &Cluster{opts: opts, base: base, running: running, fail: fail}
+
+	// Waiting for the rest is in vain once a part has failed.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(cluster.running, cancel)()
-	// Some parts stop as soon as their context ends. They get one that outlives
-	// ctx, so that an interrupt leads to Stop and its order instead.
-	base := context.WithoutCancel(ctx)
+	defer context.AfterFunc(running, cancel)()
 
-	logFile, err := openLog(opts)
-	if err != nil {
-		return nil, err
+	for _, step := range []func(context.Context) error{c.openLog, c.startAPI, c.startControllers, c.startNodes, c.seed} {
+		err := step(ctx)
+		if cause := context.Cause(running); cause != nil {
+			err = cause // and err, if any, only says what waited for the failed part
+		}
+		if err != nil {
+			return nil, errors.Join(err, c.Stop())
+		}
 	}
-	cluster.add("log", logFile.Close)
+	return c, nil
+}
 
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", fmt.Sprint(opts.Port)))
+// openLog sends what the components log to a file in the directory, or to stderr.
+func (c *Cluster) openLog(context.Context) error {
+	file, err := os.OpenFile(c.opts.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("listen for the API server: %w", err)
+		return err
 	}
-	server := "https://" + listener.Addr().String()
-	files, err := writeCerts(opts.Dir, server, opts.Kubeconfig)
-	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+	c.log = file
+	c.add("log", file.Close)
+	var out io.Writer = file
+	if c.opts.Verbose {
+		out = os.Stderr
 	}
+	setLogOutput(out)
+	return nil
+}
 
-	etcd, etcdURL, err := startEtcd(ctx, opts.Dir, logFile.Name())
+// startAPI starts etcd and kube-apiserver, and waits until it serves.
+func (c *Cluster) startAPI(ctx context.Context) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.opts.Port)))
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return fmt.Errorf("listen for the API server: %w", err)
 	}
-	cluster.add("etcd", func() error { etcd.Close(); return nil })
-
-	run, err := prepareAPIServer(base, listener, files, etcdURL, opts.Dir, opts.AuditLog)
+	// kube-apiserver closes it too, once it has come that far.
+	c.add("listener", func() error { _ = listener.Close(); return nil })
+	if c.certs, err = writeCerts(c.opts.DataDir(), "https://"+listener.Addr().String(), c.opts.Kubeconfig); err != nil {
+		return err
+	}
+	etcd, etcdURL, err := startEtcd(ctx, c.opts.DataDir(), c.log.Name())
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return err
 	}
-	cluster.launch(base, "kube-apiserver", run)
+	c.add("etcd", func() error { etcd.Close(); return nil })
 
-	config, err := clientcmd.BuildConfigFromFlags("", files.adminKubeconfig)
+	run, err := prepareAPIServer(c.base, listener, c.certs, etcdURL, c.opts.DataDir(), c.opts.AuditLog)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	config.QPS = -1 // no throttling on our side
-	config.WarningHandler = rest.NoWarnings{}
-	if cluster.client, err = kubernetes.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	if err := waitReady(ctx, cluster.client); err != nil {
-		return nil, err
-	}
+	c.launch("kube-apiserver", run)
 
-	if run, err = prepareControllerManager(base, files.adminKubeconfig, files); err != nil {
-		return nil, err
+	if c.config, err = clientcmd.BuildConfigFromFlags("", c.certs.adminKubeconfig); err != nil {
+		return err
 	}
-	cluster.add("volumes", func() error {
-		ctx, cancel := context.WithTimeout(base, stopTimeout)
+	c.config.QPS = -1 // no throttling on our side
+	c.config.WarningHandler = rest.NoWarnings{}
+	if c.client, err = kubernetes.NewForConfig(c.config); err != nil {
+		return err
+	}
+	return waitReady(ctx, c.client)
+}
+
+// startControllers starts kube-controller-manager and kube-scheduler.
+func (c *Cluster) startControllers(context.Context) error {
+	run, err := prepareControllerManager(c.base, c.certs)
+	if err != nil {
+		return err
+	}
+	c.add("volumes", func() error {
+		ctx, cancel := context.WithTimeout(c.base, stopTimeout)
 		defer cancel()
-		return hostpath.Remove(ctx, hostpath.Root, cluster.client)
+		return hostpath.Remove(ctx, hostpath.Root, c.client)
 	})
-	cluster.launch(base, "kube-controller-manager", run)
-	if run, err = prepareScheduler(base, files.adminKubeconfig, opts.Dir); err != nil {
-		return nil, err
+	c.launch("kube-controller-manager", run)
+	if run, err = prepareScheduler(c.base, c.certs, c.opts.DataDir()); err != nil {
+		return err
 	}
-	cluster.launch(base, "kube-scheduler", run)
+	c.launch("kube-scheduler", run)
+	return nil
+}
 
-	kubelet, err := net.Listen("tcp", net.JoinHostPort(nodeIP, "0"))
+// startNodes starts what plays the nodes and their pods.
+func (c *Cluster) startNodes(context.Context) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort(nodeIP, "0"))
 	if err != nil {
-		return nil, fmt.Errorf("listen for the fake kubelet: %w", err)
+		return fmt.Errorf("listen for the fake kubelet: %w", err)
 	}
-	stopKubelet, err := startKubelet(base, cluster.client, files, kubelet)
+	stop, err := startKubelet(c.base, c.client, c.certs, listener)
 	if err != nil {
-		return nil, errors.Join(err, kubelet.Close())
+		return errors.Join(err, listener.Close())
 	}
-	cluster.add("kubelet", stopKubelet)
+	c.add("kubelet", stop)
 
-	kwokCtx, stopKWOK := context.WithCancel(base)
-	cluster.add("kwok", func() error { stopKWOK(); return nil })
-	if err := startKWOK(kwokCtx, files.adminKubeconfig, kubelet.Addr().(*net.TCPAddr).Port, logFile); err != nil {
-		return nil, err
-	}
-	if err := seed(ctx, config, cluster.client, opts); err != nil {
-		return nil, err
-	}
-	return cluster, context.Cause(cluster.running)
+	ctx, cancel := context.WithCancel(c.base)
+	c.add("kwok", func() error { cancel(); return nil })
+	return startKWOK(ctx, c.certs.adminKubeconfig, listener.Addr().(*net.TCPAddr).Port, c.log)
+}
+
+// seed creates what a fresh cluster holds and waits until a workload can run.
+func (c *Cluster) seed(ctx context.Context) error {
+	return seed(ctx, c.config, c.client, c.opts)
 }
 
 // Wait blocks until the context ends (nil) or a part of the cluster fails (its error).
@@ -163,8 +189,8 @@ func (c *Cluster) add(name string, stop func() error) {
 }
 
 // launch runs a part in the background; its early end is a failure of the cluster.
-func (c *Cluster) launch(base context.Context, name string, run func(context.Context) error) {
-	ctx, cancel := context.WithCancel(base)
+func (c *Cluster) launch(name string, run func(context.Context) error) {
+	ctx, cancel := context.WithCancel(c.base)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -182,18 +208,4 @@ func (c *Cluster) launch(base context.Context, name string, run func(context.Con
 			return fmt.Errorf("still running after %s", stopTimeout)
 		}
 	})
-}
-
-// openLog sends what the components log to a file in the directory, or to stderr.
-func openLog(opts options.Options) (*os.File, error) {
-	file, err := os.OpenFile(opts.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	var out io.Writer = file
-	if opts.Verbose {
-		out = os.Stderr
-	}
-	setLogOutput(out)
-	return file, nil
 }

@@ -9,14 +9,14 @@ import (
 )
 
 // prepareControllerManager reads the flags of kube-controller-manager and returns what runs it.
-func prepareControllerManager(ctx context.Context, kubeconfig string, files certFiles) (func(context.Context) error, error) {
+func prepareControllerManager(ctx context.Context, files certFiles) (func(context.Context) error, error) {
 	opts, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
 		return nil, fmt.Errorf("options of kube-controller-manager: %w", err)
 	}
 	all, disabled, aliases := app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases()
 	err = parseFlags(opts.Flags(all, disabled, aliases), []string{
-		"--kubeconfig=" + kubeconfig,
+		"--kubeconfig=" + files.adminKubeconfig,
 		"--leader-elect=false",
 		"--secure-port=0",
 		"--profiling=false",

@@ -64,4 +64,3 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	return errors.Join(cluster.Wait(ctx), cluster.Stop())
 }
-

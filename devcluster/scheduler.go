@@ -21,9 +21,9 @@ enableProfiling: false
 `
 
 // prepareScheduler writes the configuration of kube-scheduler into dir and returns what runs it.
-func prepareScheduler(ctx context.Context, kubeconfig, dir string) (func(context.Context) error, error) {
+func prepareScheduler(ctx context.Context, files certFiles, dir string) (func(context.Context) error, error) {
 	file := filepath.Join(dir, "scheduler.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, schedulerConfig, kubeconfig), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, schedulerConfig, files.adminKubeconfig), 0o600); err != nil {
 		return nil, err
 	}
 	opts := options.NewOptions()

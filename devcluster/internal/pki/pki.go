@@ -22,6 +22,9 @@ import (
 // lifetime bounds every certificate: longer than a dev cluster stays up, too short to be worth keeping.
 const lifetime = 30 * 24 * time.Hour
 
+// ClusterName is what kubeconfigs call the cluster and the context.
+const ClusterName = "devcluster"
+
 // Identity is what a certificate says about its holder; Kubernetes reads the
 // common name as the user and the organizations as groups.
 type Identity struct {
@@ -100,16 +103,15 @@ func (p Pair) WriteTo(dir, name string) (certFile, keyFile string, err error) {
 
 // Kubeconfig renders a kubeconfig with one cluster, one user (client certificate) and one current context.
 func Kubeconfig(server, user string, caCert []byte, client Pair) ([]byte, error) {
-	const name = "devcluster"
 	return clientcmd.Write(clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{
-			name: {Server: server, CertificateAuthorityData: caCert},
+			ClusterName: {Server: server, CertificateAuthorityData: caCert},
 		},
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{
 			user: {ClientCertificateData: client.Cert, ClientKeyData: client.Key},
 		},
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: user}},
-		CurrentContext: name,
+		Contexts:       map[string]*clientcmdapi.Context{ClusterName: {Cluster: ClusterName, AuthInfo: user}},
+		CurrentContext: ClusterName,
 	})
 }
 
