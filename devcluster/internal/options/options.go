@@ -113,19 +113,18 @@ func (o Options) Prepare() (_ Options, clean func() error, err error) {
 	return o, clean, nil
 }
 
-// replaceable refuses to overwrite a kubeconfig that is for anything but a dev cluster.
+// replaceable refuses to overwrite a file that is neither empty nor the kubeconfig of a dev cluster.
 func replaceable(file string) error {
-	config, err := clientcmd.LoadFromFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("--kubeconfig: there is something else in %s (%w); name another file", file, err)
+		return fmt.Errorf("--kubeconfig: %w", err)
 	}
-	for name := range config.Clusters {
-		if name != pki.ClusterName {
-			return fmt.Errorf("--kubeconfig: %s holds the cluster %q, which would be lost; name another file", file, name)
-		}
+	config, err := clientcmd.LoadFromFile(file)
+	if err != nil || len(config.Clusters) != 1 || config.Clusters[pki.ClusterName] == nil {
+		return fmt.Errorf("--kubeconfig: %s holds something else than the kubeconfig of a dev cluster; name another file", file)
 	}
 	return nil
 }
