@@ -45,7 +45,7 @@ func run(ctx context.Context, sizes string, runs int) (err error) {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	start, err := startUp(ctx, filepath.Join(b.providers["kt"], "terraform-provider-kt"), runs)
+	start, err := startUp(ctx, filepath.Join(b.providers["kt"], "terraform-provider-kt"), dir, runs)
 	if err != nil {
 		return err
 	}

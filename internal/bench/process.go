@@ -89,10 +89,10 @@ func peakMemory(parent int) int {
 
 // startUp measures how long the provider's process takes until its schema is
 // served: the handshake of go-plugin, and one GetProviderSchema.
-func startUp(ctx context.Context, binary string, runs int) (time.Duration, error) {
+func startUp(ctx context.Context, binary, tmp string, runs int) (time.Duration, error) {
 	var times []time.Duration
 	for range runs {
-		took, err := startOnce(ctx, binary)
+		took, err := startOnce(ctx, binary, tmp)
 		if err != nil {
 			return 0, err
 		}
@@ -101,9 +101,10 @@ func startUp(ctx context.Context, binary string, runs int) (time.Duration, error
 	return median(times), nil
 }
 
-func startOnce(ctx context.Context, binary string) (took time.Duration, err error) {
+func startOnce(ctx context.Context, binary, tmp string) (took time.Duration, err error) {
 	command := exec.CommandContext(ctx, binary)
-	command.Env = append(os.Environ(), "PLUGIN_PROTOCOL_VERSIONS=6",
+	// Its socket goes into tmp, since a process that is killed leaves it behind.
+	command.Env = append(os.Environ(), "TMPDIR="+tmp, "PLUGIN_PROTOCOL_VERSIONS=6",
 		"TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2")
 	stdout, err := command.StdoutPipe()
 	if err != nil {

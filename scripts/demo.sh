@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Shows the main job end to end on a dev cluster of its own: apply, an empty second plan, drift that is found and put
+# back, a failure that explains itself, destroy. Called by `make demo`, which builds what it needs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cli=${KT_CLI:?run this by: make demo}
+devcluster=${KT_DEVCLUSTER:?run this by: make demo}
+providers=${KT_PROVIDER_DIR:?run this by: make demo}
+
+say() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
+show() { printf '\033[2m$ %s\033[0m\n' "$*"; }
+
+work=$(mktemp -d)
+cluster_pid=
+finish() {
+    if [ -n "$cluster_pid" ]; then
+        kill -TERM "$cluster_pid" 2>/dev/null || true
+        wait "$cluster_pid" 2>/dev/null || true
+    fi
+    rm -rf "$work"
+}
+trap finish EXIT
+
+say "Starting a control plane (etcd, API server, controllers, scheduler, fake GPU nodes) in one process"
+"$devcluster" --dir "$work/cluster" \
+    --node name=gpu-0,gpus=8,product=NVIDIA-H100-80GB-HBM3 --node name=gpu-1,gpus=8,product=NVIDIA-H100-80GB-HBM3 \
+    --node name=cpu-0 >"$work/cluster.out" 2>"$work/cluster.err" &
+cluster_pid=$!
+until grep -q '^READY ' "$work/cluster.out"; do
+    kill -0 "$cluster_pid" 2>/dev/null || { cat "$work/cluster.err" >&2; exit 1; }
+    sleep 0.1
+done
+kubeconfig=$(sed -n 's/^READY //p' "$work/cluster.out")
+kubectl() { show "kubectl $*"; "$devcluster" kubectl --kubeconfig "$kubeconfig" "$@"; }
+kubectl get nodes -L nvidia.com/gpu.product
+kubectl create namespace ml
+kubectl create serviceaccount kubetorch-service-account -n ml
+
+# A provider that is not in a registry is installed from a folder.
+for host in registry.terraform.io registry.opentofu.org; do
+    plugin=$work/plugins/$host/ktdev/kt/0.0.1/$(go env GOOS)_$(go env GOARCH)
+    mkdir -p "$plugin"
+    ln -s "$providers/terraform-provider-kt" "$plugin/terraform-provider-kt_v0.0.1"
+done
+cat >"$work/cli.tfrc" <<EOF
+provider_installation {
+  filesystem_mirror {
+    path = "$work/plugins"
+  }
+}
+EOF
+export TF_CLI_CONFIG_FILE=$work/cli.tfrc TF_IN_AUTOMATION=1 KUBE_CONFIG_PATH=$kubeconfig KT_NAMESPACE=ml
+mkdir "$work/training"
+cp examples/gpu-training/*.tf "$work/training/"
+cd "$work/training"
+name=$(basename "$cli")
+tf() { show "$name $*"; "$cli" "$@" -no-color 2>&1; }
+
+say "Applying examples/gpu-training: one compute for alice, one for bob"
+tf init | sed -n '/Installed/p; /successfully/p'
+tf apply -auto-approve | sed -n '/^Plan:/,$p'
+kubectl get deployments,services,pods -n ml
+
+say "A second plan is empty"
+tf plan -detailed-exitcode
+
+say "Somebody changes things behind Terraform's back"
+kubectl scale deployment trainer-bob -n ml --replicas=3
+kubectl set image deployment/trainer-bob -n ml kubetorch=nvcr.io/nvidia/pytorch:latest
+
+say "The next plan shows each field, and who changed it"
+tf plan
+
+say "The next apply puts exactly that back"
+tf apply -auto-approve | sed -n '/^Plan:/p; /^kt_.*omplete/p; /^Apply/p'
+tf plan -detailed-exitcode
+
+say "A failure explains itself in seconds: bob asks for 9 GPUs, and no node has more than 8"
+if tf apply -auto-approve -var 'trainers={alice=1,bob=9}' | sed -n '/Error:/,$p'; then
+    echo "the apply should have failed" >&2
+    exit 1
+fi
+
+say "Destroying: it returns when the last pod is gone"
+tf destroy -auto-approve | sed -n '/^Plan:/p; /^kt_.*: Destr/p; /^Destroy/p'
+kubectl get pods -n ml
+
+say "Done. The control plane stops now, and nothing stays behind."
