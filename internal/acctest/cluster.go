@@ -52,6 +52,9 @@ func StartCluster(args ...string) (*Cluster, error) {
 	if kubeconfig := os.Getenv("KT_ACC_KUBECONFIG"); kubeconfig != "" && len(args) == 0 {
 		return &Cluster{Kubeconfig: kubeconfig, binary: binary, stop: func() error { return nil }}, nil
 	}
+	if len(args) == 0 {
+		args = roomForAll()
+	}
 	command := exec.Command(binary, args...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -79,6 +82,19 @@ func StartCluster(args ...string) (*Cluster, error) {
 	return nil, fmt.Errorf("the dev cluster ended before it was ready:\n%s", stderr.String())
 }
 
+// roomForAll has enough GPUs that tests which run side by side don't wait for
+// each other's.
+func roomForAll() []string {
+	var args []string
+	for i := range 12 {
+		args = append(args,
+			"--node", fmt.Sprintf("name=h100-%d,gpus=8,product=NVIDIA-H100-80GB-HBM3", i),
+			"--node", fmt.Sprintf("name=l4-%d,gpus=4,product=NVIDIA-L4", i),
+			"--node", fmt.Sprintf("name=cpu-%d", i))
+	}
+	return args
+}
+
 // Stop stops the dev cluster and waits until it is gone.
 func (c *Cluster) Stop() error { return c.stop() }
 
@@ -102,14 +118,14 @@ func (c *Cluster) TryKubectl(t *testing.T, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// Apply applies YAML as cluster admin.
-func (c *Cluster) Apply(t *testing.T, yaml string) {
+// Apply applies YAML as cluster admin, with further arguments of kubectl apply.
+func (c *Cluster) Apply(t *testing.T, yaml string, args ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "objects.yaml")
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.Kubectl(t, "apply", "-f", file)
+	c.Kubectl(t, append([]string{"apply", "-f", file}, args...)...)
 }
 
 // Namespace makes a namespace with Kubetorch's service account, which goes
