@@ -16,7 +16,7 @@ func TestParseQuantityGivesCanonicalForm(t *testing.T) {
 	for in, want := range map[string]string{
 		"0": "0", "1": "1", "01": "1", "+1": "1", "1.": "1", ".5": "500m", "0.5": "500m", "1000m": "1", "1500m": "1500m",
 		"4Gi": "4Gi", "4096Mi": "4Gi", "0.5Ti": "512Gi", "4G": "4G", "1000000": "1M", "1e3": "1e3", "1E": "1E", "100k": "100k",
-		"1n": "1n", "7Ei": "7Ei", "1e-9": "1e-9",
+		"1n": "1n", "62.5Ki": "64k", "7Ei": "7Ei", "1e-9": "1e-9",
 	} {
 		q, err := manifest.ParseQuantity(in)
 		if err != nil || q.String() != want {
@@ -164,7 +164,7 @@ func TestParseGPUTypeRefuses(t *testing.T) {
 }
 
 func FuzzParseQuantity(f *testing.F) {
-	for _, seed := range []string{"", "1", "-1", "0.5", "4gb", "4096Mi", "1e3", "1E99", "16Ei", "1e2147483647", "1 Gi", "1.2.3", "0.0001n"} {
+	for _, seed := range []string{"", "1", "-1", "0.5", "4gb", "4096Mi", "1e3", "1E99", "16Ei", "1e2147483647", "1 Gi", "1.2.3", "0.0001n", "62.5Ki"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

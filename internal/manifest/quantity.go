@@ -31,10 +31,20 @@ func ParseQuantity(s string) (resource.Quantity, error) {
 	if q.CmpInt64(math.MaxInt64) >= 0 {
 		return resource.Quantity{}, fmt.Errorf("is %q, but must be less than 2^63-1, the most that Kubernetes can count", s)
 	}
-	// Parsing keeps the text of some quantities ("+1", "01"), and printing
-	// gives it back; adding nothing makes it forget.
+	return canonical(q), nil
+}
+
+// canonical is the quantity in the form that survives being printed and read
+// again. Parsing alone does not give it: it keeps the text of some quantities
+// ("+1", "01"), which adding nothing makes it forget, and "62.5Ki" prints as
+// "64000", which is then read as "64k".
+func canonical(q resource.Quantity) resource.Quantity {
 	q.Add(resource.Quantity{Format: q.Format})
-	return q, nil
+	if printed, err := resource.ParseQuantity(q.String()); err == nil {
+		q.Format = printed.Format
+		q.Add(resource.Quantity{Format: q.Format})
+	}
+	return q
 }
 
 var (

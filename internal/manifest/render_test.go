@@ -122,7 +122,7 @@ func templated(t testing.TB) manifest.Compute {
 			"spec": {"template": {"spec": {
 				"containers": [
 					{"name": "kubetorch", "livenessProbe": null,
-					 "resources": {"limits": {"cpu": 0.5, "memory": "1024Mi"}},
+					 "resources": {"limits": {"cpu": 1.5, "memory": "1024Mi"}},
 					 "env": [{"name": "EXTRA", "value": "1"}],
 					 "volumeMounts": [{"name": "cache", "mountPath": "/cache"}, {"name": "cache", "mountPath": "/tmp"}]},
 					{"name": "sidecar", "image": "busybox", "args": ["--flag", ""]}
