@@ -21,7 +21,7 @@ func deploymentKind() kind {
 
 func deploymentSpec(c Compute) (map[string]any, error) {
 	spec := appsv1ac.DeploymentSpec().
-		WithReplicas(int32(c.Replicas)).
+		WithReplicas(int32(c.Replicas)). //nolint:gosec // validate has seen that it fits
 		WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownPods(c))).
 		WithTemplate(podTemplate(c))
 	// Decided from the replicas that were asked for, so that suspending a

@@ -21,20 +21,20 @@ func minimal(change ...func(*manifest.Compute)) manifest.Compute {
 	return c
 }
 
-func quantity(t testing.TB, s string) *resource.Quantity {
-	t.Helper()
+func quantity(tb testing.TB, s string) *resource.Quantity {
+	tb.Helper()
 	q, err := manifest.ParseQuantity(s)
 	if err != nil {
-		t.Fatalf("quantity %v", err)
+		tb.Fatalf("quantity %v", err)
 	}
 	return &q
 }
 
-func render(t testing.TB, c manifest.Compute) []*unstructured.Unstructured {
-	t.Helper()
+func render(tb testing.TB, c manifest.Compute) []*unstructured.Unstructured {
+	tb.Helper()
 	objects, err := manifest.Render(c)
 	if err != nil {
-		t.Fatalf("Render: %v", err)
+		tb.Fatalf("Render: %v", err)
 	}
 	return objects
 }
@@ -61,20 +61,20 @@ func leaves(value any) map[string]any {
 	return result
 }
 
-func fromJSON(t testing.TB, text string) map[string]any {
-	t.Helper()
+func fromJSON(tb testing.TB, text string) map[string]any {
+	tb.Helper()
 	var m map[string]any
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		t.Fatalf("%s: %v", text, err)
+		tb.Fatalf("%s: %v", text, err)
 	}
 	return m
 }
 
-func toJSON(t testing.TB, value any) string {
-	t.Helper()
+func toJSON(tb testing.TB, value any) string {
+	tb.Helper()
 	b, err := json.Marshal(value)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(b)
 }

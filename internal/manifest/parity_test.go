@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
@@ -64,6 +65,7 @@ type parityInput struct {
 }
 
 func (in parityInput) compute(t *testing.T) manifest.Compute {
+	t.Helper()
 	c := manifest.Compute{
 		Name: "svc", Namespace: "ml", Username: "alice", Replicas: 1,
 		CPUs: optional(t, in.CPUs), Memory: optional(t, in.Memory), DiskSize: optional(t, in.DiskSize),
@@ -95,6 +97,7 @@ func (in parityInput) compute(t *testing.T) manifest.Compute {
 }
 
 func optional(t *testing.T, s string) *resource.Quantity {
+	t.Helper()
 	if s == "" {
 		return nil
 	}
@@ -154,5 +157,5 @@ func sameLeaf(pointer string, got, want any) bool {
 	}
 	gotJSON, err1 := json.Marshal(got)
 	wantJSON, err2 := json.Marshal(want)
-	return err1 == nil && err2 == nil && string(gotJSON) == string(wantJSON)
+	return err1 == nil && err2 == nil && bytes.Equal(gotJSON, wantJSON)
 }

@@ -89,7 +89,7 @@ func unknownQuantity(s string) error {
 	letters := strings.TrimSuffix(strings.ToLower(unit), "b")
 	binary := strings.HasSuffix(letters, "i")
 	prefix := strings.TrimSuffix(letters, "i")
-	if len(prefix) != 1 || !strings.Contains("kmgtpe", prefix) {
+	if len(prefix) != 1 || !strings.ContainsRune("kmgtpe", rune(prefix[0])) {
 		return fmt.Errorf("is %q, but %q is not a unit: give one of %s, or none", s, unit, quantityUnits)
 	}
 	upper := number + strings.ToUpper(prefix)

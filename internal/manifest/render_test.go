@@ -3,8 +3,10 @@ package manifest_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -24,13 +25,14 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // goldens are computes whose objects are kept whole in testdata/golden.
-func goldens(t testing.TB) map[string]manifest.Compute {
+func goldens(tb testing.TB) map[string]manifest.Compute {
+	tb.Helper()
 	return map[string]manifest.Compute{
 		"smallest":                {Name: "svc", Namespace: "ml", Replicas: 1},
-		"everything":              everything(t),
+		"everything":              everything(tb),
 		"suspended":               minimal(func(c *manifest.Compute) { c.Replicas = 3; c.Suspend = true }),
 		"scaled-to-zero":          minimal(func(c *manifest.Compute) { c.Replicas = 0 }),
-		"shared-gpu-in-kai-queue": sharedGPU(t),
+		"shared-gpu-in-kai-queue": sharedGPU(tb),
 		"kueue-queue":             minimal(func(c *manifest.Compute) { c.QueueName = "gpu-queue" }),
 		"defaults-of-provider": minimal(func(c *manifest.Compute) {
 			c.DefaultLabels = map[string]string{"team": "platform", "tier": "batch", "app": "fleet", "empty": ""}
@@ -43,10 +45,10 @@ func goldens(t testing.TB) map[string]manifest.Compute {
 			c.LogLevel = "debug"
 		}),
 		"awkward-volumes":  awkwardVolumes(),
-		"service-template": templated(t),
+		"service-template": templated(tb),
 		"service-template-suspended": minimal(func(c *manifest.Compute) {
 			c.Suspend = true
-			c.ServiceTemplate = fromJSON(t, `{"spec": {"replicas": 5, "revisionHistoryLimit": 2.0}}`)
+			c.ServiceTemplate = fromJSON(tb, `{"spec": {"replicas": 5, "revisionHistoryLimit": 2.0}}`)
 		}),
 		"endpoint-url": minimal(func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{URL: "http://gateway.example"} }),
 		"endpoint-selector": minimal(func(c *manifest.Compute) {
@@ -56,11 +58,12 @@ func goldens(t testing.TB) map[string]manifest.Compute {
 	}
 }
 
-func everything(t testing.TB) manifest.Compute {
+func everything(tb testing.TB) manifest.Compute {
+	tb.Helper()
 	return manifest.Compute{
 		Name: "trainer", Namespace: "ml", Username: "alice", InstallNamespace: "kt-system",
 		DefaultLabels: map[string]string{"org": "research"}, DefaultAnnotations: map[string]string{"org": "research"},
-		CPUs: quantity(t, "1500m"), Memory: quantity(t, "4096Mi"), DiskSize: quantity(t, "0.5Ti"), SharedMemoryLimit: quantity(t, "2Gi"),
+		CPUs: quantity(tb, "1500m"), Memory: quantity(tb, "4096Mi"), DiskSize: quantity(tb, "0.5Ti"), SharedMemoryLimit: quantity(tb, "2Gi"),
 		GPUs: 2, GPUType: "NVIDIA-H100-80GB-HBM3", Replicas: 4,
 		Labels: map[string]string{"team": "ml"}, Annotations: map[string]string{"note": "keep"},
 		NodeSelector: map[string]string{"pool": "spot"},
@@ -85,9 +88,10 @@ func everything(t testing.TB) manifest.Compute {
 	}
 }
 
-func sharedGPU(t testing.TB) manifest.Compute {
+func sharedGPU(tb testing.TB) manifest.Compute {
+	tb.Helper()
 	return minimal(func(c *manifest.Compute) {
-		c.GPUMemory = quantity(t, "4G") // 3814.7 MiB
+		c.GPUMemory = quantity(tb, "4G") // 3814.7 MiB
 		c.GPUAntiAffinity = true
 		c.QueueName, c.QueueScheduler = "research", "kai"
 	})
@@ -113,11 +117,12 @@ func awkwardVolumes() manifest.Compute {
 	})
 }
 
-func templated(t testing.TB) manifest.Compute {
+func templated(tb testing.TB) manifest.Compute {
+	tb.Helper()
 	return minimal(func(c *manifest.Compute) {
-		c.CPUs = quantity(t, "1")
+		c.CPUs = quantity(tb, "1")
 		c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists"}}
-		c.ServiceTemplate = fromJSON(t, `{
+		c.ServiceTemplate = fromJSON(tb, `{
 			"metadata": {"labels": {"tier": "gold"}},
 			"spec": {"template": {"spec": {
 				"containers": [
@@ -245,13 +250,12 @@ func TestSuspendChangesOnlyTheReplicas(t *testing.T) {
 
 func TestEveryVolumeNameIsItsOwnAndValid(t *testing.T) {
 	t.Parallel()
-	volumes, _, err := unstructured.NestedSlice(render(t, awkwardVolumes())[0].Object, "spec", "template", "spec", "volumes")
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := map[string]bool{}
-	for _, v := range volumes {
-		name := v.(map[string]any)["name"].(string)
+	for pointer, leaf := range leaves(render(t, awkwardVolumes())[0].Object) {
+		if ok, _ := path.Match("/spec/template/spec/volumes/*/name", pointer); !ok {
+			continue
+		}
+		name := fmt.Sprint(leaf)
 		if seen[name] {
 			t.Errorf("volume %s is there twice", name)
 		}

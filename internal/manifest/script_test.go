@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -56,7 +55,7 @@ func run(t *testing.T, c Compute, fail string, programs ...string) outcome {
 	calls := filepath.Join(notes, "calls")
 	// A soft limit below the hard one leaves the script something to raise.
 	lowered := "ulimit -Sn 64; exec \"$0\" -c \"$1\""
-	cmd := exec.CommandContext(context.Background(), bash, "-c", lowered, bash, startupScript(c))
+	cmd := exec.CommandContext(t.Context(), bash, "-c", lowered, bash, startupScript(c))
 	cmd.Dir = work
 	cmd.Env = []string{"PATH=" + bin, "CALLS=" + calls, "FAIL=" + fail}
 	var stderr strings.Builder
