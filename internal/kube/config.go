@@ -4,19 +4,17 @@
 package kube
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 )
@@ -41,16 +39,16 @@ type Exec struct {
 // configuration, where the KUBE_* variables have already filled attributes
 // that were not set. Empty fields are unset.
 type Config struct {
-	Host                 string
+	Host                 string // URL; https where it has no scheme
 	Token                string
-	ConfigPaths          []string
+	ConfigPaths          []string // kubeconfig files; "~" is Env.Home
 	ConfigContext        string
 	ConfigContextCluster string
 	ConfigContextUser    string
 	ClusterCACertificate string // PEM
 	ClientCertificate    string // PEM
 	ClientKey            string // PEM
-	Insecure             bool
+	Insecure             *bool  // nil leaves it to the kubeconfig
 	TLSServerName        string
 	ProxyURL             string
 	Exec                 *Exec
@@ -81,14 +79,16 @@ func OSEnv() Env {
 	return Env{Getenv: os.Getenv, Home: home, InClusterDir: DefaultInClusterDir}
 }
 
-func (e Env) get(name string) string {
+// Get returns the value of a variable, "" where it is not set.
+func (e Env) Get(name string) string {
 	if e.Getenv == nil {
 		return ""
 	}
 	return e.Getenv(name)
 }
 
-// ConfigError says that the configuration names no cluster, or not a usable one.
+// ConfigError says that the configuration names no cluster, or not a usable
+// one. Its text never holds a credential.
 type ConfigError struct {
 	// Attribute is the provider attribute at fault, "" where none is.
 	Attribute string
@@ -101,10 +101,14 @@ func (e *ConfigError) Error() string {
 	if len(e.Tried) == 0 {
 		return e.Err.Error()
 	}
-	return e.Err.Error() + "\n  - " + strings.Join(e.Tried, "\n  - ")
+	return e.Err.Error() + "\n\nThis was tried, in this order:\n  - " + strings.Join(e.Tried, "\n  - ")
 }
 
 func (e *ConfigError) Unwrap() error { return e.Err }
+
+func configError(attribute, format string, args ...any) error {
+	return &ConfigError{Attribute: attribute, Err: fmt.Errorf(format, args...)}
+}
 
 // Resolved is a configuration that names a cluster.
 type Resolved struct {
@@ -113,26 +117,21 @@ type Resolved struct {
 }
 
 // Resolve finds the cluster and the namespace. It reads files, and asks no
-// server. The order is: explicit attributes and KUBE_* variables, KUBECONFIG, ~/.kube/config, and the files of a pod's
-// service account. There is no implicit localhost: where nothing is found, the
-// error lists what was tried.
+// server. The order is: ConfigPaths or Host, the variable KUBECONFIG or else
+// ~/.kube/config, and the files of a pod's service account. The other fields
+// are laid over what is found. There is no implicit localhost: where nothing
+// is found, the error, a *ConfigError, lists what was tried.
 func (c Config) Resolve() (Resolved, error) {
-	raw, source, tried, err := c.load()
+	if err := c.check(); err != nil {
+		return Resolved{}, err
+	}
+	found, err := c.find()
 	if err != nil {
 		return Resolved{}, err
 	}
-	var restConfig *rest.Config
-	var contextNamespace string
-	if source == sourceInCluster {
-		restConfig, contextNamespace, err = c.inCluster()
-	} else {
-		restConfig, contextNamespace, err = c.fromKubeconfig(raw, tried)
-	}
+	restConfig, contextNamespace, err := c.client(found)
 	if err != nil {
 		return Resolved{}, err
-	}
-	if err := checkHost(restConfig.Host); err != nil {
-		return Resolved{}, &ConfigError{Attribute: "host", Err: err}
 	}
 	restConfig.UserAgent = c.UserAgent
 	restConfig.QPS, restConfig.Burst = -1, 0 // no limit: the API server's priority and fairness is the limiter
@@ -140,183 +139,150 @@ func (c Config) Resolve() (Resolved, error) {
 		restConfig.QPS, restConfig.Burst = c.QPS, c.Burst
 	}
 	restConfig.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
-	namespace, err := c.namespace(contextNamespace)
+	namespace, err := c.namespace(contextNamespace, found.origin)
 	return Resolved{REST: restConfig, Namespace: namespace}, err
 }
 
-type source int
-
-const (
-	sourceKubeconfig source = iota
-	sourceAttributes
-	sourceInCluster
-)
-
-// load finds the kubeconfig to start from, empty where the attributes suffice.
-func (c Config) load() (*clientcmdapi.Config, source, []string, error) {
-	if len(c.ConfigPaths) > 0 {
-		raw, err := loadFiles(expandAll(c.ConfigPaths, c.Env.Home), true)
-		if err != nil {
-			return nil, 0, nil, &ConfigError{Attribute: "config_path", Err: err}
-		}
-		return raw, sourceKubeconfig, nil, nil
+// find looks for the cluster in the documented order.
+func (c Config) find() (kubeconfig, error) {
+	if paths := nonEmpty(c.ConfigPaths); len(paths) > 0 {
+		return c.explicitFiles(paths)
 	}
 	if c.Host != "" {
-		return clientcmdapi.NewConfig(), sourceAttributes, nil, nil
+		return c.hostOnly()
 	}
 	tried := []string{
-		"attribute host or KUBE_HOST: not set",
+		"attribute host, KUBE_HOST: not set",
 		"attributes config_path and config_paths, KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS: not set",
 	}
-	if list := c.Env.get("KUBECONFIG"); list != "" {
-		raw, err := loadFiles(filepath.SplitList(list), false)
-		if err != nil {
-			return nil, 0, nil, &ConfigError{Err: fmt.Errorf("KUBECONFIG: %w", err)}
+	for _, look := range []func() (kubeconfig, string, error){c.fromVariable, c.fromHome, c.fromPod} {
+		found, why, err := look()
+		if err != nil || why == "" {
+			return found, err
 		}
-		if !clientcmdapi.IsConfigEmpty(raw) {
-			return raw, sourceKubeconfig, tried, nil
-		}
-		tried = append(tried, "KUBECONFIG="+list+": no cluster in it")
-	} else {
-		tried = append(tried, "KUBECONFIG: not set")
+		tried = append(tried, why)
 	}
-	if c.Env.Home != "" {
-		file := filepath.Join(c.Env.Home, ".kube", "config")
-		raw, err := loadFiles([]string{file}, false)
-		if err != nil {
-			return nil, 0, nil, &ConfigError{Err: err}
-		}
-		if !clientcmdapi.IsConfigEmpty(raw) {
-			return raw, sourceKubeconfig, tried, nil
-		}
-		tried = append(tried, "~/.kube/config: not there, or no cluster in it")
-	}
-	if c.inClusterAvailable() {
-		return nil, sourceInCluster, tried, nil
-	}
-	tried = append(tried, "in-cluster service account: KUBERNETES_SERVICE_HOST or its token file is missing")
-	return nil, 0, nil, &ConfigError{
+	return kubeconfig{}, &ConfigError{
 		Tried: tried,
-		Err:   errors.New("no Kubernetes cluster is configured: set one of these in the provider block or the environment"),
+		Err:   errors.New("no Kubernetes cluster is configured; set host or config_path in the provider block, or one of the variables below"),
 	}
 }
 
-func loadFiles(files []string, mustExist bool) (*clientcmdapi.Config, error) {
-	rules := clientcmd.ClientConfigLoadingRules{}
-	for _, file := range files {
-		if file == "" {
-			continue
-		}
-		if _, err := os.Stat(file); mustExist && err != nil {
-			return nil, fmt.Errorf("kubeconfig %s cannot be read: %w", file, err)
-		}
-		rules.Precedence = append(rules.Precedence, file)
+// hostOnly is for a host that is given without kubeconfig files: the ones of
+// the environment may be another cluster's.
+func (c Config) hostOnly() (kubeconfig, error) {
+	if cmp.Or(c.ConfigContext, c.ConfigContextCluster, c.ConfigContextUser) != "" {
+		return kubeconfig{}, configError("config_context", "config_context, config_context_cluster and config_context_user (or KUBE_CTX, KUBE_CTX_CLUSTER, KUBE_CTX_AUTH_INFO) choose from a kubeconfig, but only host is set; set config_path too, or leave them out")
 	}
-	raw, err := rules.Load()
+	return kubeconfig{raw: clientcmdapi.NewConfig(), origin: "the provider's configuration"}, nil
+}
+
+// explicitFiles are the files that the configuration names: each must be there.
+func (c Config) explicitFiles(paths []string) (kubeconfig, error) {
+	if err := checkPaths(paths); err != nil {
+		return kubeconfig{}, configError("config_path", "config_path (or KUBE_CONFIG_PATH) %w", err)
+	}
+	paths = expandAll(paths, c.Env.Home)
+	for _, path := range paths {
+		if _, err := os.Stat(path); err != nil {
+			return kubeconfig{}, configError("config_path", "kubeconfig %s cannot be read: %w", path, reason(err))
+		}
+	}
+	found, err := loadFiles(paths)
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %s is not valid: %w", strings.Join(files, ", "), err)
+		return kubeconfig{}, &ConfigError{Attribute: "config_path", Err: err}
 	}
-	return raw, nil
+	return found, nil
 }
 
-func (c Config) fromKubeconfig(raw *clientcmdapi.Config, tried []string) (*rest.Config, string, error) {
-	overrides := c.overrides()
-	contextName := c.ConfigContext
-	if contextName == "" {
-		contextName = raw.CurrentContext
+// The next three look at one source each. The text that they return says why
+// the source was passed over, and is "" if it was not.
+
+// fromVariable reads the files that KUBECONFIG lists. Like kubectl, it passes
+// over the ones that are missing.
+func (c Config) fromVariable() (kubeconfig, string, error) {
+	list := c.Env.Get("KUBECONFIG")
+	if list == "" {
+		return kubeconfig{}, "KUBECONFIG: not set", nil
 	}
-	if c.ConfigContext != "" {
-		if _, ok := raw.Contexts[c.ConfigContext]; !ok {
-			return nil, "", &ConfigError{Attribute: "config_context", Err: fmt.Errorf("context %q is not in the kubeconfig; it has %s", c.ConfigContext, names(raw.Contexts))}
-		}
+	paths := nonEmpty(filepath.SplitList(list))
+	if err := checkPaths(paths); err != nil {
+		return kubeconfig{}, "", configError("", "KUBECONFIG %w", err)
 	}
-	clientConfig := clientcmd.NewNonInteractiveClientConfig(*raw, contextName, overrides, nil)
-	restConfig, err := clientConfig.ClientConfig()
+	found, err := loadFiles(paths)
 	if err != nil {
-		return nil, "", &ConfigError{Tried: tried, Err: fmt.Errorf("the provider's configuration does not make a usable client: %w", err)}
+		return kubeconfig{}, "", configError("", "KUBECONFIG: %w", err)
 	}
-	namespace := ""
-	if kubeContext, ok := raw.Contexts[contextName]; ok {
-		namespace = kubeContext.Namespace
+	if found.empty() {
+		return kubeconfig{}, "KUBECONFIG=" + list + ": no such file, or no cluster in it", nil
 	}
-	return restConfig, namespace, nil
+	return found, "", nil
 }
 
-// overrides lays the explicit attributes over a kubeconfig, as kubectl's flags do.
-func (c Config) overrides() *clientcmd.ConfigOverrides {
-	o := &clientcmd.ConfigOverrides{CurrentContext: c.ConfigContext}
-	o.Context.Cluster, o.Context.AuthInfo = c.ConfigContextCluster, c.ConfigContextUser
-	o.ClusterInfo.Server = c.Host
-	o.ClusterInfo.CertificateAuthorityData = pem(c.ClusterCACertificate)
-	o.ClusterInfo.InsecureSkipTLSVerify = c.Insecure
-	o.ClusterInfo.TLSServerName = c.TLSServerName
-	o.ClusterInfo.ProxyURL = c.ProxyURL
-	o.AuthInfo.Token = c.Token
-	o.AuthInfo.ClientCertificateData = pem(c.ClientCertificate)
-	o.AuthInfo.ClientKeyData = pem(c.ClientKey)
-	if c.Exec != nil {
-		exec := &clientcmdapi.ExecConfig{
-			APIVersion: c.Exec.APIVersion, Command: c.Exec.Command, Args: c.Exec.Args,
-			InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
-		}
-		for name, value := range c.Exec.Env {
-			exec.Env = append(exec.Env, clientcmdapi.ExecEnvVar{Name: name, Value: value})
-		}
-		o.AuthInfo.Exec = exec
+// fromHome reads ~/.kube/config, which KUBECONFIG stands in for, also where
+// its files are missing: another cluster than the one meant must not be taken.
+func (c Config) fromHome() (kubeconfig, string, error) {
+	switch {
+	case c.Env.Get("KUBECONFIG") != "":
+		return kubeconfig{}, "~/.kube/config: not looked at, since KUBECONFIG is set", nil
+	case c.Env.Home == "":
+		return kubeconfig{}, "~/.kube/config: there is no home folder", nil
 	}
-	return o
-}
-
-func pem(s string) []byte {
-	if s == "" {
-		return nil
-	}
-	return []byte(s)
-}
-
-func (c Config) inClusterAvailable() bool {
-	if c.Env.InClusterDir == "" || c.Env.get("KUBERNETES_SERVICE_HOST") == "" || c.Env.get("KUBERNETES_SERVICE_PORT") == "" {
-		return false
-	}
-	_, err := os.Stat(filepath.Join(c.Env.InClusterDir, "token"))
-	return err == nil
-}
-
-// inCluster is rest.InClusterConfig with a folder that can be chosen. The
-// token is given as a file, since a kubelet renews it.
-func (c Config) inCluster() (*rest.Config, string, error) {
-	dir := c.Env.InClusterDir
-	config := &rest.Config{
-		Host:            "https://" + net.JoinHostPort(c.Env.get("KUBERNETES_SERVICE_HOST"), c.Env.get("KUBERNETES_SERVICE_PORT")),
-		BearerTokenFile: filepath.Join(dir, "token"),
-		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "ca.crt")},
-	}
-	token, err := os.ReadFile(config.BearerTokenFile)
+	file := filepath.Join(c.Env.Home, ".kube", "config")
+	found, err := loadFiles([]string{file})
 	if err != nil {
-		return nil, "", &ConfigError{Err: fmt.Errorf("in-cluster service account token: %w", err)}
+		return kubeconfig{}, "", &ConfigError{Err: err}
 	}
-	config.BearerToken = strings.TrimSpace(string(token))
-	namespace, _ := os.ReadFile(filepath.Join(dir, "namespace")) // optional: the default applies
-	return config, strings.TrimSpace(string(namespace)), nil
+	if found.empty() {
+		return kubeconfig{}, "~/.kube/config: no such file, or no cluster in it", nil
+	}
+	return found, "", nil
+}
+
+// fromPod reads the service account of the pod that this process runs in.
+func (c Config) fromPod() (kubeconfig, string, error) {
+	const source = "in-cluster service account: "
+	host, port := c.Env.Get("KUBERNETES_SERVICE_HOST"), c.Env.Get("KUBERNETES_SERVICE_PORT")
+	switch {
+	case host == "" || port == "":
+		return kubeconfig{}, source + "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set", nil
+	case c.Env.InClusterDir == "":
+		return kubeconfig{}, source + "not looked for", nil
+	}
+	if _, err := os.Stat(filepath.Join(c.Env.InClusterDir, "token")); err != nil {
+		return kubeconfig{}, source + err.Error(), nil
+	}
+	return inCluster("https://"+net.JoinHostPort(host, port), c.Env.InClusterDir), "", nil
 }
 
 // namespace applies the order of the product's reference: provider (with
 // KT_NAMESPACE), ~/.kt/config.yaml, the kubeconfig's context or the in-cluster
 // file, "default".
-func (c Config) namespace(contextNamespace string) (string, error) {
+func (c Config) namespace(contextNamespace, origin string) (string, error) {
 	if c.Namespace != "" {
 		return c.Namespace, nil
 	}
 	if c.Env.Home != "" {
+		const file = "~/.kt/config.yaml"
 		fromFile, err := kubetorchNamespace(filepath.Join(c.Env.Home, ".kt", "config.yaml"))
-		if err != nil || fromFile != "" {
-			return fromFile, err
+		switch {
+		case err != nil:
+			return "", configError("namespace", "%s cannot be read: %w", file, err)
+		case fromFile != "":
+			return checkNamespace(fromFile, file)
 		}
 	}
 	if contextNamespace != "" {
-		return contextNamespace, nil
+		return checkNamespace(contextNamespace, origin)
 	}
 	return "default", nil
+}
+
+func checkNamespace(name, source string) (string, error) {
+	if broken := validation.IsDNS1123Label(name); len(broken) > 0 {
+		return "", configError("namespace", "%s names the namespace %q: %s", source, name, strings.Join(broken, "; "))
+	}
+	return name, nil
 }
 
 // kubetorchNamespace reads `namespace` from Kubetorch's own configuration file.
@@ -331,40 +297,5 @@ func kubetorchNamespace(file string) (string, error) {
 	if err == nil {
 		err = yaml.Unmarshal(data, &config)
 	}
-	if err != nil {
-		return "", &ConfigError{Attribute: "namespace", Err: fmt.Errorf("~/.kt/config.yaml cannot be read: %w", err)}
-	}
-	return config.Namespace, nil
-}
-
-func checkHost(host string) error {
-	if host == "" {
-		return errors.New("the cluster's address is empty: set host, or a kubeconfig whose cluster has a server")
-	}
-	u, err := url.Parse(host)
-	if err == nil && u.Scheme == "" {
-		u, err = url.Parse("https://" + host)
-	}
-	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return fmt.Errorf("%q is not an address of an API server; it looks like https://10.0.0.1:6443", host)
-	}
-	return nil
-}
-
-func expandAll(paths []string, home string) []string {
-	out := make([]string, len(paths))
-	for i, path := range paths {
-		out[i] = path
-		if rest, ok := strings.CutPrefix(path, "~"); ok && home != "" && (rest == "" || rest[0] == '/') {
-			out[i] = filepath.Join(home, rest)
-		}
-	}
-	return out
-}
-
-func names(contexts map[string]*clientcmdapi.Context) string {
-	if len(contexts) == 0 {
-		return "none"
-	}
-	return strings.Join(slices.Sorted(maps.Keys(contexts)), ", ")
+	return config.Namespace, err
 }

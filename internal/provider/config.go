@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/user"
@@ -13,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -59,47 +61,59 @@ const (
 	defaultLaunchTimeout    = 15 * time.Minute
 )
 
-// clusterConfig merges the provider block with the KUBE_* variables: an
-// attribute wins over its variable.
+// clusterConfig merges the provider block with the KUBE_* variables. An
+// attribute wins over its variable. What the block says as a whole wins, too:
+//   - host in the block: no kubeconfig of the environment is read, as it may be
+//     another cluster's;
+//   - config_path or config_paths in the block: the kubeconfig says what the
+//     server and who the user is; of the variables, only the ones that choose
+//     from it and say how to connect count (KUBE_CTX…, KUBE_INSECURE, KUBE_PROXY_URL);
+//   - token, client_certificate or exec in the block: who the user is.
 func (m model) clusterConfig(ctx context.Context, env kube.Env, version string) (kube.Config, diag.Diagnostics) {
 	var diags diag.Diagnostics
-	or := func(attribute types.String, variable string) string {
-		if attribute.ValueString() != "" || variable == "" {
+	var paths []string
+	diags.Append(m.ConfigPaths.ElementsAs(ctx, &paths, false)...)
+	byFile := m.ConfigPath.ValueString() != "" || len(paths) > 0
+	byHost := m.Host.ValueString() != "" && !byFile
+	byToken := m.Token.ValueString() != "" || !m.Exec.IsNull()
+	byCertificate := m.ClientCertificate.ValueString() != "" || m.ClientKey.ValueString() != ""
+
+	or := func(attribute types.String, variable string, counts bool) string {
+		if attribute.ValueString() != "" || !counts {
 			return attribute.ValueString()
 		}
-		return env.Getenv(variable)
+		return env.Get(variable)
 	}
 	config := kube.Config{
-		Host:                 or(m.Host, "KUBE_HOST"),
-		Token:                or(m.Token, "KUBE_TOKEN"),
-		ConfigContext:        or(m.ConfigContext, "KUBE_CTX"),
-		ConfigContextCluster: or(m.ConfigContextCluster, "KUBE_CTX_CLUSTER"),
-		ConfigContextUser:    or(m.ConfigContextUser, "KUBE_CTX_AUTH_INFO"),
-		ClusterCACertificate: or(m.ClusterCACertificate, "KUBE_CLUSTER_CA_CERT_DATA"),
-		ClientCertificate:    or(m.ClientCertificate, "KUBE_CLIENT_CERT_DATA"),
-		ClientKey:            or(m.ClientKey, "KUBE_CLIENT_KEY_DATA"),
-		TLSServerName:        or(m.TLSServerName, "KUBE_TLS_SERVER_NAME"),
-		ProxyURL:             or(m.ProxyURL, "KUBE_PROXY_URL"),
-		Namespace:            or(m.Namespace, "KT_NAMESPACE"),
-		Insecure:             m.Insecure.ValueBool(),
+		Host:                 or(m.Host, "KUBE_HOST", !byFile),
+		Token:                or(m.Token, "KUBE_TOKEN", !byFile && !byToken && !byCertificate),
+		ConfigPaths:          paths,
+		ConfigContext:        or(m.ConfigContext, "KUBE_CTX", !byHost),
+		ConfigContextCluster: or(m.ConfigContextCluster, "KUBE_CTX_CLUSTER", !byHost),
+		ConfigContextUser:    or(m.ConfigContextUser, "KUBE_CTX_AUTH_INFO", !byHost),
+		ClusterCACertificate: or(m.ClusterCACertificate, "KUBE_CLUSTER_CA_CERT_DATA", !byFile && !m.Insecure.ValueBool()),
+		ClientCertificate:    or(m.ClientCertificate, "KUBE_CLIENT_CERT_DATA", !byFile && !byToken),
+		ClientKey:            or(m.ClientKey, "KUBE_CLIENT_KEY_DATA", !byToken && (byCertificate || !byFile)),
+		TLSServerName:        or(m.TLSServerName, "KUBE_TLS_SERVER_NAME", !byFile),
+		ProxyURL:             or(m.ProxyURL, "KUBE_PROXY_URL", true),
+		Namespace:            m.Namespace.ValueString(),
+		Insecure:             m.Insecure.ValueBoolPointer(),
 		QPS:                  float32(m.ClientQPS.ValueFloat64()),
 		Burst:                int(m.ClientBurst.ValueInt64()),
 		UserAgent:            "terraform-provider-kt/" + version,
 		Env:                  env,
 	}
-	if m.Insecure.IsNull() {
+	if len(paths) == 0 {
+		config.ConfigPaths = configPaths(m.ConfigPath.ValueString(), env, byHost)
+	}
+	if m.Insecure.IsNull() && m.ClusterCACertificate.ValueString() == "" {
 		config.Insecure = boolVariable(env, "KUBE_INSECURE", &diags)
+	}
+	if config.Namespace == "" {
+		config.Namespace = namespaceVariable(env, &diags)
 	}
 	if config.QPS > 0 && config.Burst == 0 {
 		config.Burst = max(1, int(2*config.QPS))
-	}
-	switch {
-	case !m.ConfigPaths.IsNull():
-		diags.Append(m.ConfigPaths.ElementsAs(ctx, &config.ConfigPaths, false)...)
-	case or(m.ConfigPath, "KUBE_CONFIG_PATH") != "":
-		config.ConfigPaths = []string{or(m.ConfigPath, "KUBE_CONFIG_PATH")}
-	case env.Getenv("KUBE_CONFIG_PATHS") != "":
-		config.ConfigPaths = filepath.SplitList(env.Getenv("KUBE_CONFIG_PATHS"))
 	}
 	if !m.Exec.IsNull() {
 		var exec execModel
@@ -111,54 +125,56 @@ func (m model) clusterConfig(ctx context.Context, env kube.Env, version string) 
 	return config, diags
 }
 
-func boolVariable(env kube.Env, name string, diags *diag.Diagnostics) bool {
-	text := env.Getenv(name)
+// configPaths are the kubeconfig files where config_paths names none.
+func configPaths(attribute string, env kube.Env, byHost bool) []string {
+	switch {
+	case attribute != "":
+		return []string{attribute}
+	case byHost:
+		return nil
+	case env.Get("KUBE_CONFIG_PATH") != "":
+		return []string{env.Get("KUBE_CONFIG_PATH")}
+	default:
+		return filepath.SplitList(env.Get("KUBE_CONFIG_PATHS"))
+	}
+}
+
+// namespaceVariable is KT_NAMESPACE, which no schema has checked.
+func namespaceVariable(env kube.Env, diags *diag.Diagnostics) string {
+	name := env.Get("KT_NAMESPACE")
+	if broken := validation.IsDNS1123Label(name); name != "" && len(broken) > 0 {
+		diags.AddError("Invalid environment variable", fmt.Sprintf("KT_NAMESPACE is %q: %s.", name, strings.Join(broken, "; ")))
+	}
+	return name
+}
+
+// boolVariable is nil where the variable is not set.
+func boolVariable(env kube.Env, name string, diags *diag.Diagnostics) *bool {
+	text := env.Get(name)
 	if text == "" {
-		return false
+		return nil
 	}
 	value, err := strconv.ParseBool(text)
 	if err != nil {
 		diags.AddError("Invalid environment variable", fmt.Sprintf("%s is %q; it must be true or false.", name, text))
+		return nil
 	}
-	return value
+	return &value
 }
 
 // defaults is what the provider block says for every resource.
 func (m model) defaults(ctx context.Context, env kube.Env) (tf.Defaults, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	d := tf.Defaults{
-		Username:         username(m.Username.ValueString()),
-		UsernameChosen:   true,
-		InstallNamespace: m.InstallNamespace.ValueString(),
-		LaunchTimeout:    defaultLaunchTimeout,
+		InstallNamespace: cmp.Or(m.InstallNamespace.ValueString(), defaultInstallNamespace),
+		LaunchTimeout:    m.launchTimeout(env, &diags),
 		GPUAntiAffinity:  m.GPUAntiAffinity.ValueBool(),
 		CompactPlans:     m.CompactPlans.ValueBool(),
 	}
-	if d.Username == "" {
-		d.Username = username(env.Getenv("KT_USERNAME"))
-	}
-	if d.Username == "" {
-		d.UsernameChosen = false
-		if account, err := user.Current(); err == nil {
-			d.Username = username(account.Username)
-		}
-	}
-	if d.InstallNamespace == "" {
-		d.InstallNamespace = defaultInstallNamespace
-	}
+	d.Username, d.UsernameChosen = m.username(env, &diags)
 	if m.GPUAntiAffinity.IsNull() {
-		d.GPUAntiAffinity = boolVariable(env, "KT_GPU_ANTI_AFFINITY", &diags)
-	}
-	text, source := m.LaunchTimeout.ValueString(), "launch_timeout"
-	if text == "" {
-		text, source = env.Getenv("KT_LAUNCH_TIMEOUT"), "KT_LAUNCH_TIMEOUT"
-	}
-	if text != "" {
-		timeout, err := manifest.ParseDuration(text)
-		if err != nil {
-			diags.AddAttributeError(path.Root("launch_timeout"), "Invalid duration", source+": "+err.Error())
-		}
-		d.LaunchTimeout = timeout
+		wanted := boolVariable(env, "KT_GPU_ANTI_AFFINITY", &diags)
+		d.GPUAntiAffinity = wanted != nil && *wanted
 	}
 	if !m.DefaultLabels.IsNull() {
 		diags.Append(m.DefaultLabels.ElementsAs(ctx, &d.Labels, false)...)
@@ -169,13 +185,51 @@ func (m model) defaults(ctx context.Context, env kube.Env) (tf.Defaults, diag.Di
 	return d, diags
 }
 
-// username cleans the name of an account to a label value, as Kubetorch does:
-// lower case, and a dash for each run of other characters.
-func username(name string) string {
+func (m model) launchTimeout(env kube.Env, diags *diag.Diagnostics) time.Duration {
+	text, source := m.LaunchTimeout.ValueString(), "launch_timeout"
+	if text == "" {
+		text, source = env.Get("KT_LAUNCH_TIMEOUT"), "The environment variable KT_LAUNCH_TIMEOUT"
+	}
+	if text == "" {
+		return defaultLaunchTimeout
+	}
+	timeout, err := manifest.ParseDuration(text)
+	if err == nil && timeout <= 0 {
+		err = fmt.Errorf("is %q, which leaves no time to become ready", text)
+	}
+	if err != nil {
+		diags.AddAttributeError(path.Root("launch_timeout"), "Invalid duration", source+" "+err.Error())
+	}
+	return timeout
+}
+
+// username returns the cleaned name, and whether the configuration names it.
+func (m model) username(env kube.Env, diags *diag.Diagnostics) (name string, chosen bool) {
+	if text := m.Username.ValueString(); text != "" {
+		name := labelValue(text)
+		if name == "" {
+			diags.AddAttributeError(path.Root("username"), "Invalid username", fmt.Sprintf("Nothing of %q can stand in a label value, which has letters, digits and dashes.", text))
+		}
+		return name, true
+	}
+	if name := labelValue(env.Get("KT_USERNAME")); name != "" {
+		return name, true
+	}
+	account, err := user.Current()
+	if err != nil {
+		return "", false
+	}
+	return labelValue(account.Username), false
+}
+
+// labelValue cleans the name of an account as Kubetorch does: lower case, and
+// a dash for each run of other characters.
+func labelValue(name string) string {
 	if _, after, found := strings.Cut(name, `\`); found {
 		name = after // DOMAIN\user
 	}
 	name, _, _ = strings.Cut(name, "@")
 	cleaned := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-")
-	return strings.Trim(cleaned[:min(len(cleaned), 63)], "-")
+	cleaned = strings.TrimLeft(cleaned, "-")
+	return strings.TrimRight(cleaned[:min(len(cleaned), validation.LabelValueMaxLength)], "-")
 }

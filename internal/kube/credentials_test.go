@@ -1,0 +1,149 @@
+package kube
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestResolveRefusesWhatLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	all := "no-cluster, no-user, nowhere, odd, one, password, plugin, two"
+	file := func(text string) func(world, *Config) {
+		return func(w world, c *Config) { c.ConfigPaths = []string{w.write("config", text)} }
+	}
+	two := func(change func(*Config)) func(world, *Config) {
+		return func(w world, c *Config) { file(twoClusters)(w, c); change(c) }
+	}
+	host := func(host string) func(world, *Config) {
+		return func(_ world, c *Config) { c.Host = host }
+	}
+	for name, test := range map[string]struct {
+		prepare   func(world, *Config)
+		attribute string
+		want      []string
+	}{
+		"an unknown context":          {two(func(c *Config) { c.ConfigContext = "three" }), "config_context", []string{`context "three" is not in kubeconfig `, "which has the contexts: " + all}},
+		"an unknown cluster":          {two(func(c *Config) { c.ConfigContextCluster = "three" }), "config_context_cluster", []string{`cluster "three" is not in`, "which has the clusters: nowhere, odd, one, two"}},
+		"an unknown user":             {two(func(c *Config) { c.ConfigContextUser = "three" }), "config_context_user", []string{`user "three" is not in`, "which has the users: one, password, plugin, two"}},
+		"an unknown user and a token": {two(func(c *Config) { c.ConfigContextUser, c.Token = "three", "mine" }), "config_context_user", []string{`user "three" is not in`}},
+		"a context of no cluster":     {two(func(c *Config) { c.ConfigContext = "no-cluster" }), "config_context_cluster", []string{`cluster "gone" is not in`}},
+		"a context of no user":        {two(func(c *Config) { c.ConfigContext = "no-user" }), "config_context_user", []string{`user "gone" is not in`}},
+		"a cluster without a server":  {two(func(c *Config) { c.ConfigContext = "nowhere" }), "host", []string{`cluster "nowhere" of kubeconfig`, "has no server"}},
+		"a server that is no URL":     {two(func(c *Config) { c.ConfigContext = "odd" }), "host", []string{`cluster "odd"`, `"ftp://odd.example.com" is not an address of an API server`}},
+		"a context without any file":  {func(w world, c *Config) { c.ConfigContext = "one"; w.inPod() }, "config_context", []string{`context "one" is not in the in-cluster service account`}},
+		"a context beside a host":     {func(_ world, c *Config) { c.ConfigContext, c.Host = "one", "https://one" }, "config_context", []string{"choose from a kubeconfig, but only host is set"}},
+		"no current context":          {file(strings.Replace(twoClusters, "current-context: one", "", 1)), "config_context", []string{"has no current-context; set config_context (or KUBE_CTX) to one of its contexts: " + all}},
+		"a dangling current context":  {file(strings.Replace(twoClusters, "current-context: one", "current-context: gone", 1)), "config_context", []string{`context "gone" is not in`, all}},
+		"an empty kubeconfig":         {file(""), "config_path", []string{"kubeconfig ", "has no cluster in it"}},
+		"invalid YAML":                {file("clusters: [{]"), "config_path", []string{"kubeconfig ", "is not valid", "yaml"}},
+		"another kind of file":        {file("just text"), "config_path", []string{"is not valid"}},
+		"a missing file":              {func(_ world, c *Config) { c.ConfigPaths = []string{"~/missing"} }, "config_path", []string{"/missing cannot be read: no such file or directory"}},
+		"one missing of two files": {func(w world, c *Config) {
+			file(twoClusters)(w, c)
+			c.ConfigPaths = append(c.ConfigPaths, "/missing/two")
+		}, "config_path", []string{"kubeconfig /missing/two cannot be read"}},
+		"a folder":                  {func(w world, c *Config) { c.ConfigPaths = []string{w.home} }, "config_path", []string{"is a directory"}},
+		"an invalid KUBECONFIG":     {func(w world, _ *Config) { w.vars["KUBECONFIG"] = w.write("config", "}{") }, "", []string{"KUBECONFIG: kubeconfig ", "is not valid"}},
+		"an invalid ~/.kube/config": {func(w world, _ *Config) { w.write(".kube/config", "}{") }, "", []string{".kube/config is not valid"}},
+		"a host with no name":       {host("https://"), "host", []string{`"https://" is not an address of an API server; it looks like https://10.0.0.1:6443`}},
+		"a host of another scheme":  {host("ftp://10.0.0.1"), "host", []string{"is not an address"}},
+		"a host with blanks":        {host("not a host"), "host", []string{"is not an address"}},
+		"a host with a bad port":    {host("10.0.0.1:api"), "host", []string{"is not an address"}},
+		"a host with a user":        {host("https://anna:secret@10.0.0.1"), "host", []string{`"https://***@10.0.0.1" is not an address`}},
+		"insecure with an authority": {func(_ world, c *Config) {
+			c.Host, c.Insecure, c.ClusterCACertificate = "https://h", new(true), newPair(t).certificate
+		}, "insecure", []string{"exclude each other"}},
+		"a proxy of an unknown scheme": {func(_ world, c *Config) { c.Host, c.ProxyURL = "https://h", "ssh://proxy" }, "proxy_url", []string{`"ssh://proxy"`, "http, https or socks5"}},
+		"a proxy that is no URL":       {func(_ world, c *Config) { c.Host, c.ProxyURL = "https://h", "proxy:3128" }, "proxy_url", []string{`"proxy:3128"`}},
+		"a pod without its authority": {func(w world, _ *Config) {
+			w.inPod()
+			if err := os.Remove(filepath.Join(w.pod, "ca.crt")); err != nil {
+				t.Fatal(err)
+			}
+		}, "", []string{"the in-cluster service account in ", "ca.crt"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			c := Config{Env: w.env()}
+			test.prepare(w, &c)
+			mustFail(t, c, test.attribute, test.want...)
+		})
+	}
+}
+
+// Credentials in the wrong place or form are told apart, and never shown.
+func TestResolveNeverShowsCredentials(t *testing.T) {
+	t.Parallel()
+	const secret = "c2VjcmV0LXRoYXQtbXVzdC1ub3QtYmUtc2hvd24"
+	mine, other := newPair(t), newPair(t)
+	inKubeconfig := strings.Replace(kubeconfigText("one"), "one-token", secret, 1)
+	encoded := base64.StdEncoding.EncodeToString([]byte(mine.key))
+	for name, test := range map[string]struct {
+		config    Config
+		variables map[string]string
+		attribute string
+		want      string
+		secrets   []string
+	}{
+		"a kubeconfig for its path":            {Config{ConfigPaths: []string{inKubeconfig}}, nil, "config_path", "holds a text that is no path, perhaps the kubeconfig itself", nil},
+		"an encoded kubeconfig for its path":   {Config{ConfigPaths: []string{strings.Repeat(secret, 50)}}, nil, "config_path", "holds a text that is no path", nil},
+		"a kubeconfig in KUBECONFIG":           {Config{}, map[string]string{"KUBECONFIG": inKubeconfig}, "", "KUBECONFIG holds a text that is no path", nil},
+		"a token of two lines":                 {Config{Host: "https://h", Token: secret + "\n" + secret}, nil, "token", "has blanks or line breaks inside", nil},
+		"a key that is base64":                 {Config{Host: "https://h", ClientCertificate: mine.certificate, ClientKey: encoded}, nil, "client_key", "is base64 of a PEM text: wrap it in base64decode", []string{encoded}},
+		"an authority that is a path":          {Config{Host: "https://h", ClusterCACertificate: "/etc/ca.crt"}, nil, "cluster_ca_certificate", `for a path, write file("…")`, nil},
+		"a key that is indented":               {Config{Host: "https://h", ClientCertificate: mine.certificate, ClientKey: " " + strings.ReplaceAll(mine.key, "\n", "\n ")}, nil, "client_key", "at the beginning of a line", nil},
+		"a certificate without its key":        {Config{Host: "https://h", ClientCertificate: mine.certificate}, nil, "client_key", "client_key (or KUBE_CLIENT_KEY_DATA) is not", nil},
+		"a key without its certificate":        {Config{Host: "https://h", ClientKey: mine.key}, nil, "client_certificate", "client_certificate (or KUBE_CLIENT_CERT_DATA) is not", nil},
+		"a certificate of another key":         {Config{Host: "https://h", ClientCertificate: other.certificate, ClientKey: mine.key}, nil, "client_certificate", "private key does not match public key", nil},
+		"a password in a host":                 {Config{Host: "https://anna:" + secret + "@h"}, nil, "host", "https://***@h", nil},
+		"a password in a bad host":             {Config{Host: "https://anna:" + secret + "@h:port"}, nil, "host", "https://***@h", nil},
+		"a password in a bad proxy":            {Config{Host: "https://h", ProxyURL: "anna:" + secret + "@proxy"}, nil, "proxy_url", `"***@proxy"`, nil},
+		"a password with an at in a bad proxy": {Config{Host: "https://h", ProxyURL: "ssh://anna:" + secret + "@@proxy"}, nil, "proxy_url", `"ssh://***@proxy"`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for name, value := range test.variables {
+				w.vars[name] = value
+			}
+			test.config.Env = w.env()
+			failure := mustFail(t, test.config, test.attribute, test.want)
+			for _, secret := range append(test.secrets, secret, strings.Split(mine.key, "\n")[1]) {
+				if strings.Contains(failure.Error(), secret) {
+					t.Errorf("the error shows a credential:\n%v", failure)
+				}
+			}
+		})
+	}
+}
+
+func TestResolveNeverShowsTheTokenOfABrokenKubeconfig(t *testing.T) {
+	t.Parallel()
+	const secret = "secret-that-must-not-be-shown"
+	for name, text := range map[string]string{
+		"the token alone":            secret,
+		"an unquoted line too many":  "users:\n- name: one\n  user:\n    token: " + secret + "\n   token: " + secret,
+		"a token where a list is":    "users: " + secret,
+		"a token where an object is": "users: [{name: one, user: " + secret + "}]",
+		"a key that is no base64":    "users: [{name: one, user: {client-key-data: " + secret + "}}]",
+		"two credentials":            "current-context: one\nclusters: [{name: one, cluster: {server: 'https://one'}}]\nusers: [{name: one, user: {token: " + secret + ", username: anna, password: " + secret + "}}]\ncontexts: [{name: one, context: {cluster: one, user: one}}]",
+		"a password in the proxy":    "current-context: one\nclusters: [{name: one, cluster: {server: 'https://one', proxy-url: 'ssh://anna:" + secret + "@proxy'}}]\ncontexts: [{name: one, context: {cluster: one}}]",
+		"a password in the server":   "current-context: one\nclusters: [{name: one, cluster: {server: 'https://anna:" + secret + "@one'}}]\ncontexts: [{name: one, context: {cluster: one}}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			_, err := Config{ConfigPaths: []string{w.write("config", text)}, Env: w.env()}.Resolve()
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("the error shows a credential:\n%v", err)
+			}
+		})
+	}
+}

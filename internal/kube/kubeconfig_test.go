@@ -1,0 +1,212 @@
+package kube
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+const twoClusters = `apiVersion: v1
+kind: Config
+current-context: one
+clusters:
+- {name: one, cluster: {server: "https://one.example.com", tls-server-name: one, proxy-url: "http://proxy-of-one:3128"}}
+- {name: two, cluster: {server: "https://two.example.com", insecure-skip-tls-verify: true}}
+- {name: nowhere, cluster: {proxy-url: "http://proxy:3128"}}
+- {name: odd, cluster: {server: "ftp://odd.example.com"}}
+users:
+- {name: one, user: {token: one-token}}
+- {name: two, user: {token: two-token}}
+- {name: password, user: {username: anna, password: anna-password}}
+- {name: plugin, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/plugin-of-file, interactiveMode: Never}}}
+contexts:
+- {name: one, context: {cluster: one, user: one, namespace: namespace-one}}
+- {name: two, context: {cluster: two, user: two}}
+- {name: password, context: {cluster: one, user: password}}
+- {name: plugin, context: {cluster: one, user: plugin}}
+- {name: nowhere, context: {cluster: nowhere, user: one}}
+- {name: odd, context: {cluster: odd, user: one}}
+- {name: no-cluster, context: {cluster: gone, user: one}}
+- {name: no-user, context: {cluster: one, user: gone}}
+`
+
+// client is what of a rest.Config the attributes decide.
+type client struct {
+	Host, Token, Username, Exec string
+	ServerName, Proxy           string
+	Insecure                    bool
+	CA, Certificate, Key        string
+	Namespace                   string
+}
+
+func clientOf(t *testing.T, r Resolved) client {
+	t.Helper()
+	c := client{
+		Host: r.REST.Host, Token: r.REST.BearerToken, Username: r.REST.Username,
+		ServerName: r.REST.ServerName, Insecure: r.REST.Insecure,
+		CA: string(r.REST.CAData), Certificate: string(r.REST.CertData), Key: string(r.REST.KeyData),
+		Namespace: r.Namespace,
+	}
+	if r.REST.ExecProvider != nil {
+		c.Exec = r.REST.ExecProvider.Command
+	}
+	if r.REST.Proxy != nil {
+		proxy, err := r.REST.Proxy(&http.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Proxy = proxy.String()
+	}
+	return c
+}
+
+func TestResolveLaysAttributesOverTheKubeconfig(t *testing.T) {
+	t.Parallel()
+	pair := newPair(t)
+	one := client{
+		Host: "https://one.example.com", Token: "one-token", ServerName: "one",
+		Proxy: "http://proxy-of-one:3128", Namespace: "namespace-one",
+	}
+	with := func(base client, change func(*client)) client { change(&base); return base }
+	for name, test := range map[string]struct {
+		config Config
+		want   client
+	}{
+		"the current context": {Config{}, one},
+		"another context": {
+			Config{ConfigContext: "two"},
+			client{Host: "https://two.example.com", Token: "two-token", Insecure: true, Namespace: "default"},
+		},
+		"another cluster": {
+			Config{ConfigContextCluster: "two"},
+			client{Host: "https://two.example.com", Token: "one-token", Insecure: true, Namespace: "namespace-one"},
+		},
+		"another user":                  {Config{ConfigContextUser: "two"}, with(one, func(c *client) { c.Token = "two-token" })},
+		"a host, whose name is another": {Config{Host: "https://mine.example.com"}, with(one, func(c *client) { c.Host, c.ServerName = "https://mine.example.com", "" })},
+		"a host without a scheme":       {Config{Host: "10.0.0.1:6443"}, with(one, func(c *client) { c.Host, c.ServerName = "https://10.0.0.1:6443", "" })},
+		"a host for a dangling cluster": {Config{Host: "https://mine.example.com", ConfigContext: "no-cluster"}, client{Host: "https://mine.example.com", Token: "one-token", Namespace: "default"}},
+		"a token":                       {Config{Token: "mine"}, with(one, func(c *client) { c.Token = "mine" })},
+		"a token with a line break":     {Config{Token: "mine\n"}, with(one, func(c *client) { c.Token = "mine" })},
+		"a token over a password":       {Config{ConfigContext: "password", Token: "mine"}, with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
+		"a token over a plugin":         {Config{ConfigContext: "plugin", Token: "mine"}, with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
+		"a token over a dangling user":  {Config{ConfigContext: "no-user", Token: "mine"}, with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
+		"a certificate over a token": {
+			Config{ClientCertificate: pair.certificate, ClientKey: pair.key},
+			with(one, func(c *client) { c.Token, c.Certificate, c.Key = "", pair.certificate, pair.key }),
+		},
+		"a plugin over a token": {
+			Config{Exec: &Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "/bin/plugin"}},
+			with(one, func(c *client) { c.Token, c.Exec = "", "/bin/plugin" }),
+		},
+		"the plugin of the file":     {Config{ConfigContext: "plugin"}, with(one, func(c *client) { c.Token, c.Exec, c.Namespace = "", "/bin/plugin-of-file", "default" })},
+		"an authority over insecure": {Config{ConfigContext: "two", ClusterCACertificate: pair.certificate}, client{Host: "https://two.example.com", Token: "two-token", CA: pair.certificate, Namespace: "default"}},
+		"insecure":                   {Config{Insecure: new(true)}, with(one, func(c *client) { c.Insecure = true })},
+		"secure over insecure":       {Config{ConfigContext: "two", Insecure: new(false)}, client{Host: "https://two.example.com", Token: "two-token", Namespace: "default"}},
+		"a server name":              {Config{TLSServerName: "kubernetes"}, with(one, func(c *client) { c.ServerName = "kubernetes" })},
+		"a proxy":                    {Config{ProxyURL: "socks5://other:1080"}, with(one, func(c *client) { c.Proxy = "socks5://other:1080" })},
+		"a namespace":                {Config{Namespace: "mine"}, with(one, func(c *client) { c.Namespace = "mine" })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			test.config.Env = w.env()
+			test.config.ConfigPaths = []string{w.write("config", twoClusters)}
+			got, err := test.config.Resolve()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, clientOf(t, got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestResolveLaysAttributesOverTheServiceAccount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.inPod()
+	plain, err := Config{Env: w.env()}.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain.REST.BearerTokenFile != filepath.Join(w.pod, "token") || plain.REST.CAFile != filepath.Join(w.pod, "ca.crt") {
+		t.Errorf("token file %q and CA file %q are not the pod's", plain.REST.BearerTokenFile, plain.REST.CAFile)
+	}
+	mine, err := Config{Env: w.env(), Token: "mine", ProxyURL: "http://proxy:3128", TLSServerName: "kubernetes", Insecure: new(true)}.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := client{
+		Host: "https://10.96.0.1:443", Token: "mine", ServerName: "kubernetes", Proxy: "http://proxy:3128",
+		Insecure: true, Namespace: "pod-namespace",
+	}
+	if diff := cmp.Diff(want, clientOf(t, mine)); diff != "" || mine.REST.BearerTokenFile != "" || mine.REST.CAFile != "" {
+		t.Errorf("token file %q, CA file %q\n%s", mine.REST.BearerTokenFile, mine.REST.CAFile, diff)
+	}
+}
+
+func TestResolveMergesConfigPaths(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.write("first", "current-context: both\ncontexts: [{name: both, context: {cluster: second, user: shared}}]\nusers: [{name: shared, user: {token: of-first}}]\n")
+	second := w.write("second", kubeconfigText("second")+"users: [{name: shared, user: {token: of-second}}]\n")
+	second = w.write("second", strings.Replace(kubeconfigText("second"), "users: [", "users: [{name: shared, user: {token: of-second}}, ", 1))
+	for name, test := range map[string]struct {
+		paths []string
+		want  identity
+	}{
+		"the first file wins":      {[]string{first, second}, identity{"https://second.example.com:6443", "of-first", "default"}},
+		"in the order given":       {[]string{second, first}, identity{"https://second.example.com:6443", "second-token", "second-namespace"}},
+		"paths under the home":     {[]string{"~/first", "~/second"}, identity{"https://second.example.com:6443", "of-first", "default"}},
+		"empty paths do not count": {[]string{"", second, ""}, identity{"https://second.example.com:6443", "second-token", "second-namespace"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Config{ConfigPaths: test.paths, Env: w.env()}.Resolve()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, identity{got.REST.Host, got.REST.BearerToken, got.Namespace}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestResolveHandsOverTheExecPlugin(t *testing.T) {
+	t.Parallel()
+	got, err := Config{
+		Host: "https://h", Env: newWorld(t).env(),
+		Exec: &Exec{APIVersion: "client.authentication.k8s.io/v1beta1", Command: "aws", Args: []string{"eks", "get-token"}, Env: map[string]string{"B": "2", "A": "1"}},
+	}.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &clientcmdapi.ExecConfig{
+		APIVersion: "client.authentication.k8s.io/v1beta1", Command: "aws", Args: []string{"eks", "get-token"},
+		Env:             []clientcmdapi.ExecEnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}},
+		InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+	}
+	if diff := cmp.Diff(want.String(), got.REST.ExecProvider.String()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want.Env, got.REST.ExecProvider.Env); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAHomeIsOnlyPutInForATildeAlone(t *testing.T) {
+	t.Parallel()
+	got := expandAll([]string{"~", "~/x", "~anna/x", "/x/~", "x"}, "/home/otto")
+	if diff := cmp.Diff([]string{"/home/otto", "/home/otto/x", "~anna/x", "/x/~", "x"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := expandAll([]string{"~/x"}, ""); got[0] != "~/x" {
+		t.Errorf("without a home, ~/x became %s", got[0])
+	}
+}

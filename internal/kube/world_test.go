@@ -1,0 +1,128 @@
+package kube
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// world is the outside of one test: a home folder, a pod's service account
+// folder, and variables. Nothing of this process's own is seen.
+type world struct {
+	t    *testing.T
+	home string
+	pod  string
+	vars map[string]string
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	return world{t: t, home: t.TempDir(), pod: t.TempDir(), vars: map[string]string{}}
+}
+
+func (w world) env() Env {
+	return Env{Getenv: func(name string) string { return w.vars[name] }, Home: w.home, InClusterDir: w.pod}
+}
+
+// write writes a file into the home folder and returns its path.
+func (w world) write(name, text string) string {
+	w.t.Helper()
+	return writeFile(w.t, filepath.Join(w.home, name), text)
+}
+
+func writeFile(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// inPod makes the world that of a process in a pod.
+func (w world) inPod() {
+	w.t.Helper()
+	w.vars["KUBERNETES_SERVICE_HOST"], w.vars["KUBERNETES_SERVICE_PORT"] = "10.96.0.1", "443"
+	writeFile(w.t, filepath.Join(w.pod, "token"), "pod-token\n")
+	writeFile(w.t, filepath.Join(w.pod, "namespace"), "pod-namespace\n")
+	writeFile(w.t, filepath.Join(w.pod, "ca.crt"), newPair(w.t).certificate)
+}
+
+// kubeconfig is a kubeconfig whose cluster, user and context have one name.
+func kubeconfigText(name string) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: %[1]s
+clusters: [{name: %[1]s, cluster: {server: "https://%[1]s.example.com:6443"}}]
+users: [{name: %[1]s, user: {token: %[1]s-token}}]
+contexts: [{name: %[1]s, context: {cluster: %[1]s, user: %[1]s, namespace: %[1]s-namespace}}]
+`, name)
+}
+
+// pair is a self-signed certificate and its key, as PEM.
+type pair struct{ certificate, key string }
+
+func newPair(t *testing.T) pair {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encodedKey, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair{
+		certificate: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})),
+		key:         string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encodedKey})),
+	}
+}
+
+// identity is where a resolved configuration leads, and as whom.
+type identity struct{ Host, Token, Namespace string }
+
+// mustFail resolves a configuration that must be refused because of the
+// attribute, with each text in the error, and with no localhost in it.
+func mustFail(t *testing.T, c Config, attribute string, texts ...string) *ConfigError {
+	t.Helper()
+	resolved, err := c.Resolve()
+	var failure *ConfigError
+	if !errors.As(err, &failure) {
+		t.Fatalf("got %+v and the error %v, want a ConfigError", resolved.REST, err)
+	}
+	if failure.Attribute != attribute {
+		t.Errorf("the error is about attribute %q, want %q", failure.Attribute, attribute)
+	}
+	for _, text := range texts {
+		if !strings.Contains(failure.Error(), text) {
+			t.Errorf("the error does not say %q:\n%v", text, failure)
+		}
+	}
+	for _, text := range []string{"localhost", "KUBERNETES_MASTER"} {
+		if strings.Contains(failure.Error(), text) {
+			t.Errorf("the error speaks of %s:\n%v", text, failure)
+		}
+	}
+	return failure
+}
