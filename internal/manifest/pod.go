@@ -114,7 +114,9 @@ func resources(c Compute) *corev1ac.ResourceRequirementsApplyConfiguration {
 func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 	var all []*corev1ac.EnvVarApplyConfiguration
 	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
-		all = append(all, corev1ac.EnvVar().WithName(name).WithValue(c.EnvVars[name]))
+		if !refersToItself(name, c.EnvVars[name]) { // see expansions
+			all = append(all, corev1ac.EnvVar().WithName(name).WithValue(c.EnvVars[name]))
+		}
 	}
 	if !givesLogLevel(c) {
 		level := strings.ToUpper(cmp.Or(c.LogLevel, DefaultLogLevel))

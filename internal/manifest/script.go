@@ -3,6 +3,9 @@ package manifest
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -23,8 +26,10 @@ func startupScript(c Compute) string {
 		fmt.Sprintf("export KT_SERVER_PORT=%d KT_FREEZE=%s KT_INSTALL_NAMESPACE=%s KT_SERVICE=%s",
 			ServerPort, freeze, shellQuote(cmp.Or(c.InstallNamespace, DefaultInstallNamespace)), shellQuote(c.Name)),
 		"ulimit -Sn hard || :",
-		`py=$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; exit 127; }`,
 	}
+	lines = append(lines, expansions(c.EnvVars)...)
+	lines = append(lines,
+		`py=$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; exit 127; }`)
 	if !c.Freeze {
 		pkg := shellQuote("kubetorch[server]==" + KubetorchVersion)
 		lines = append(lines,
@@ -35,6 +40,47 @@ func startupScript(c Compute) string {
 	}
 	lines = append(lines, fmt.Sprintf(`exec "$py" -m uvicorn kubetorch.serving.http_server:app --host 0.0.0.0 --port %d`, ServerPort))
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// reference is a shell variable in the value of another: $NAME or ${NAME}.
+var reference = regexp.MustCompile(`\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})`)
+
+// expansions export the variables whose values refer to others, as Kubetorch
+// promises of PATH="$PATH:/custom/bin". Nothing else in a value is expanded.
+func expansions(vars map[string]string) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if reference.MatchString(vars[name]) {
+			lines = append(lines, fmt.Sprintf("export %s=%s", name, expandingQuote(vars[name])))
+		}
+	}
+	return lines
+}
+
+// refersToItself tells whether a variable extends the one of the image. Such a
+// one must not be in the container's own environment, where it would stand in
+// the place of what it extends.
+func refersToItself(name, value string) bool {
+	for _, match := range reference.FindAllStringSubmatch(value, -1) {
+		if match[1] == name || match[2] == name {
+			return true
+		}
+	}
+	return false
+}
+
+// expandingQuote is s as one word of a POSIX shell, with references expanded.
+func expandingQuote(s string) string {
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`)
+	var b strings.Builder
+	end := 0
+	for _, at := range reference.FindAllStringIndex(s, -1) {
+		b.WriteString(escape.Replace(s[end:at[0]]))
+		b.WriteString(s[at[0]:at[1]])
+		end = at[1]
+	}
+	b.WriteString(escape.Replace(s[end:]))
+	return `"` + b.String() + `"`
 }
 
 // shellQuote is s as one word of a POSIX shell.

@@ -252,3 +252,42 @@ func TestScriptIsShort(t *testing.T) {
 		t.Errorf("%d bytes, want at most %d", n, most)
 	}
 }
+
+func TestScriptExpandsVariablesThatReferToOthersAndNothingElse(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ value, want string }{
+		"extends the image's own": {"$BASE:/custom/bin", "/image:/custom/bin"},
+		"with braces":             {"${BASE}x", "/imagex"},
+		"quotes and backslashes":  {`"$BASE" \n 'x'`, `"/image" \n 'x'`},
+		"runs no command":         {"$BASE $(echo no) `echo no` $((1+1)) $$ ${BASE:-x}", "/image $(echo no) `echo no` $((1+1)) $$ ${BASE:-x}"},
+		"a line feed":             {"$BASE\nnext", "/image\nnext"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lines := expansions(map[string]string{"VALUE": test.value, "PLAIN": "costs 5$ and $1"})
+			if len(lines) != 1 {
+				t.Fatalf("exports %q, want the one variable that refers to another", lines)
+			}
+			cmd := exec.CommandContext(t.Context(), "bash", "-c", lines[0]+"\nprintf %s \"$VALUE\"")
+			cmd.Env = []string{"BASE=/image"}
+			out, err := cmd.Output()
+			if err != nil || string(out) != test.want {
+				t.Errorf("%s gives %q (%v), want %q", lines[0], out, err, test.want)
+			}
+		})
+	}
+}
+
+func TestVariableThatExtendsItselfIsLeftToTheScript(t *testing.T) {
+	t.Parallel()
+	c := compute(func(c *Compute) { c.EnvVars = map[string]string{"PATH": "$PATH:/custom", "DATA": "$HOME/data"} })
+	for _, variable := range env(c) {
+		if *variable.Name == "PATH" {
+			t.Error("PATH is in the container's environment, where it replaces the image's")
+		}
+	}
+	if script := startupScript(c); !strings.Contains(script, `export PATH="$PATH:/custom"`) || !strings.Contains(script, `export DATA="$HOME/data"`) {
+		t.Errorf("the script does not export what refers to others:\n%s", script)
+	}
+}
