@@ -1,0 +1,165 @@
+package options
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ktdev/terraform-provider-kt/devcluster/internal/nodespec"
+	"github.com/ktdev/terraform-provider-kt/devcluster/internal/pki"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	got, err := Parse([]string{
+		"--dir", "d", "--kubeconfig=k", "--port", "7443", "--verbose", "--audit-log", "a",
+		"--node", "name=a,gpus=1,product=L4", "--node", "name=b", "--crds", "x", "--crds", "y,z",
+	}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Dir != "d" || got.Kubeconfig != "k" || got.Port != 7443 || !got.Verbose || got.AuditLog != "a" {
+		t.Errorf("%+v", got)
+	}
+	if len(got.Nodes) != 2 || got.Nodes[0].Product != "L4" || got.Nodes[1].Name != "b" {
+		t.Errorf("nodes %+v", got.Nodes)
+	}
+	// A comma belongs to the path: paths are given one per flag.
+	if len(got.CRDs) != 2 || got.CRDs[1] != "y,z" {
+		t.Errorf("crds %q", got.CRDs)
+	}
+}
+
+func TestParseDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := Parse(nil, io.Discard)
+	if err != nil || got.Dir != "" || got.Port != 0 || len(got.Nodes) != len(nodespec.Defaults()) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ arg, err string }{
+		"an unknown flag":          {"--nodes=3", "unknown flag: --nodes"},
+		"an unknown command":       {"start", `unknown command "start"`},
+		"a port out of range":      {"--port=65536", "not a port"},
+		"a negative port":          {"--port=-1", "not a port"},
+		"a node without name":      {"--node=gpus=1", "--node: "},
+		"a port that is no number": {"--port=x", "invalid argument"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := Parse([]string{c.arg}, io.Discard); err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v; want an error with %q", c.arg, err, c.err)
+			}
+		})
+	}
+}
+
+func TestHelpNamesEveryFlag(t *testing.T) {
+	t.Parallel()
+	var help strings.Builder
+	if _, err := Parse([]string{"--help"}, &help); !errors.Is(err, pflag.ErrHelp) {
+		t.Fatalf("error %v", err)
+	}
+	for _, want := range []string{"--dir", "--kubeconfig", "--port", "--node", "--crds", "--audit-log", "--verbose", "devcluster kubectl", "devcluster version", "READY"} {
+		if !strings.Contains(help.String(), want) {
+			t.Errorf("the help does not name %s:\n%s", want, help.String())
+		}
+	}
+}
+
+func TestPrepareMakesAndRemovesTemporaryFolder(t *testing.T) {
+	t.Parallel()
+	opts, clean, err := Options{}.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !filepath.IsAbs(opts.Dir) || opts.Kubeconfig != filepath.Join(opts.Dir, "kubeconfig") || opts.AuditLog != "" {
+		t.Errorf("%+v", opts)
+	}
+	touch(t, opts.LogFile(), "")
+	touch(t, opts.Kubeconfig, "")
+	if err := clean(); err != nil {
+		t.Error(err)
+	}
+	wantGone(t, opts.Dir)
+}
+
+func TestPrepareLeavesOnlyWhatIsNotOursInGivenFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	foreign, stale := filepath.Join(dir, "pki"), filepath.Join(dir, "devcluster-data", "stale")
+	touch(t, foreign, "mine")
+	touch(t, stale, "")
+	opts, clean, err := Options{Dir: dir}.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantGone(t, stale)
+	touch(t, filepath.Join(opts.DataDir(), "etcd"), "")
+	touch(t, opts.LogFile(), "")
+	if err := clean(); err != nil { // no kubeconfig was written; that is no error
+		t.Error(err)
+	}
+	wantGone(t, opts.DataDir())
+	for _, path := range []string{foreign, opts.LogFile()} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%s should have stayed: %v", path, err)
+		}
+	}
+}
+
+func TestPrepareReplacesOnlyKubeconfigsOfDevClusters(t *testing.T) {
+	t.Parallel()
+	ours, err := pki.Kubeconfig("https://127.0.0.1:1", "user", nil, pki.Pair{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		content string
+		refused bool
+	}{
+		"an empty file":                 {"", false},
+		"one of an earlier dev cluster": {string(ours), false},
+		"one of another cluster":        {strings.ReplaceAll(string(ours), pki.ClusterName, "production"), true},
+		"some other YAML":               {"a: b\n", true},
+		"no YAML":                       {"\x00", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "config")
+			touch(t, file, c.content)
+			_, _, err := Options{Dir: t.TempDir(), Kubeconfig: file}.Prepare()
+			if refused := err != nil; refused != c.refused {
+				t.Errorf("refused: %t (%v); want %t", refused, err, c.refused)
+			}
+			if got, err := os.ReadFile(file); err != nil || string(got) != c.content {
+				t.Errorf("the file changed to %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func touch(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantGone(t *testing.T, path string) {
+	t.Helper()
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", path, err)
+	}
+}
