@@ -158,7 +158,7 @@ func (v Text[S]) ValidateAttribute(_ context.Context, req xattr.ValidateAttribut
 	}
 	var s S
 	if err := s.Check(v.ValueString()); err != nil {
-		resp.Diagnostics.AddAttributeError(req.Path, "Invalid "+s.Name(), err.Error())
+		resp.Diagnostics.AddAttributeError(req.Path, "Invalid "+s.Name(), sentence(req.Path, v.ValueString(), err))
 	}
 }
 

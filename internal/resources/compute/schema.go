@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -84,7 +83,7 @@ func resourceAttributes() map[string]schema.Attribute {
 		"memory":    quantity("Memory that each pod requests, such as `4Gi`."),
 		"disk_size": quantity("Ephemeral storage that each pod requests, such as `10Gi`."),
 		"gpus": schema.Int64Attribute{
-			Optional: true, Validators: []validator.Int64{int64validator.AtLeast(0)},
+			Optional: true, CustomType: tf.WholeNumberType{}, Validators: []validator.Int64{int64validator.AtLeast(0)},
 			MarkdownDescription: "Whole GPUs of each pod (`nvidia.com/gpu`); 0 is none. Adds the tolerations that GPU nodes need.",
 		},
 		"gpu_type": schema.StringAttribute{
@@ -93,42 +92,44 @@ func resourceAttributes() map[string]schema.Attribute {
 		},
 		"gpu_memory": schema.StringAttribute{
 			Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: keepQuantity(),
-			Validators:          []validator.String{stringvalidator.ConflictsWith(path.MatchRoot("gpus"))},
 			MarkdownDescription: "Share of one GPU's memory, such as `4Gi`, for the KAI scheduler's GPU sharing. Not together with `gpus`.",
 		},
 		"shared_memory_limit": quantity("Size limit of `/dev/shm`, such as `2Gi`. Default: the pod's memory limit, or half of the node's memory."),
 		"replicas": schema.Int64Attribute{
-			Optional: true, Computed: true, Default: int64default.StaticInt64(1),
+			Optional: true, Computed: true, CustomType: tf.WholeNumberType{}, Default: int64default.StaticInt64(1),
 			Validators:          []validator.Int64{int64validator.Between(0, 1<<31-1)},
 			MarkdownDescription: "Number of pods. With more than one, an update stops all of them before it starts new ones. Default: 1.",
 		},
 	}
 }
 
+// What items of secrets and volumes must have is optional here, and required by
+// checkRequired: for an item that is unknown as a whole, such as kt_volume.x.ref
+// before it exists, the framework reports each required attribute as missing.
 func podAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"labels": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
-			Validators:          []validator.Map{mapvalidator.KeysAre(tf.LabelKey()), mapvalidator.ValueStringsAre(tf.LabelValue())},
+			Validators:          tf.Labels(),
 			MarkdownDescription: "Labels of the workload and its pods, over the provider's `default_labels`.",
 		},
 		"annotations": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: []validator.Map{mapvalidator.KeysAre(tf.LabelKey())},
+			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
 			MarkdownDescription: "Annotations of the workload and its pods, over the provider's `default_annotations`.",
 		},
 		"node_selector": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
-			Validators:          []validator.Map{mapvalidator.KeysAre(tf.LabelKey()), mapvalidator.ValueStringsAre(tf.LabelValue())},
+			Validators:          tf.Labels(),
 			MarkdownDescription: "Labels that a node must have.",
 		},
 		"tolerations": schema.ListNestedAttribute{
-			Optional: true, MarkdownDescription: "Taints that the pods tolerate, besides those of GPU nodes when `gpus` is set.",
+			Optional: true, Validators: []validator.List{tf.NoNulls()}, MarkdownDescription: "Taints that the pods tolerate, besides those of GPU nodes when `gpus` is set.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":                schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelKey()}, MarkdownDescription: "Key of the taint; left out with `Exists`, every taint."},
 				"operator":           schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Exists", "Equal")}, MarkdownDescription: "`Equal` (Kubernetes' default) or `Exists`."},
 				"value":              schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()}, MarkdownDescription: "Value of the taint, with `Equal`."},
 				"effect":             schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("NoSchedule", "PreferNoSchedule", "NoExecute")}, MarkdownDescription: "Effect of the taint; left out, every effect."},
-				"toleration_seconds": schema.Int64Attribute{Optional: true, MarkdownDescription: "How long a `NoExecute` taint is tolerated, in seconds."},
+				"toleration_seconds": schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{}, MarkdownDescription: "How long a `NoExecute` taint is tolerated, in seconds."},
 			}},
 		},
 		"service_account_name": schema.StringAttribute{
@@ -145,24 +146,24 @@ func podAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Container image. Default: `ghcr.io/run-house/server:v3`.",
 		},
 		"env_vars": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: []validator.Map{mapvalidator.KeysAre(tf.EnvVarName())},
-			MarkdownDescription: "Environment variables of the container; `$NAME` in a value is expanded by its shell, as in `$PATH:/custom/bin`. They show in the plan and in `manifests`: keep secret values in `secrets`.",
+			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
+			MarkdownDescription: "Environment variables of the container. They show in the plan and in `manifests`: keep secret values in `secrets`.",
 		},
 		"secrets": schema.ListNestedAttribute{
-			Optional: true, MarkdownDescription: "Secrets of the same namespace, as environment variables, as files, or both.",
+			Optional: true, Validators: []validator.List{tf.NoNulls()}, MarkdownDescription: "Secrets of the same namespace, as environment variables, as files, or both.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of the Secret."},
+				"name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of the Secret; required."},
 				"env_vars": schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Keys of the Secret that become environment variables of the same name.",
-					Validators: []validator.List{listvalidator.UniqueValues(), listvalidator.SizeAtLeast(1), listvalidator.ValueStringsAre(tf.EnvVarName())}},
+					Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls(), listvalidator.ValueStringsAre(tf.EnvVarName())}},
 				"mount_path": schema.StringAttribute{Optional: true, MarkdownDescription: "Folder that its keys are mounted into as files, read-only.",
-					Validators: []validator.String{tf.AbsolutePath(), stringvalidator.AtLeastOneOf(path.MatchRelative().AtParent().AtName("env_vars"))}},
+					Validators: []validator.String{tf.MountPath()}},
 			}},
 		},
 		"volumes": schema.ListNestedAttribute{
-			Optional: true, MarkdownDescription: "PersistentVolumeClaims of the same namespace to mount.",
+			Optional: true, Validators: []validator.List{tf.NoNulls()}, MarkdownDescription: "PersistentVolumeClaims of the same namespace to mount.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"claim_name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of the claim."},
-				"mount_path": schema.StringAttribute{Required: true, Validators: []validator.String{tf.AbsolutePath()}, MarkdownDescription: "Where it is mounted, an absolute path."},
+				"claim_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of the claim; required."},
+				"mount_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.MountPath()}, MarkdownDescription: "Where it is mounted, an absolute path; required."},
 				"read_only":  schema.BoolAttribute{Optional: true, MarkdownDescription: "Mount it read-only."},
 			}},
 		},
@@ -192,10 +193,10 @@ func behaviourAttributes() map[string]schema.Attribute {
 		},
 		"allowed_serialization": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType, MarkdownDescription: "Serialization formats that calls may use, such as `json` and `pickle`. Default: Kubetorch's.",
-			Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1), tf.LabelValue())},
+			Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(), listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1), tf.LabelValue())},
 		},
 		"service_template": schema.StringAttribute{
-			Optional: true, CustomType: jsontypes.NormalizedType{},
+			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
 			MarkdownDescription: "JSON that is merged over the rendered workload, last: objects field by field, lists of named items by `name`, other lists as a whole; null removes a field.",
 		},
 		"suspend": toggle("Scale to zero and keep everything else; false restores `replicas`. Default: false."),
@@ -203,9 +204,9 @@ func behaviourAttributes() map[string]schema.Attribute {
 			Optional: true, MarkdownDescription: "Another way to reach the pods than the compute's own Service.",
 			Attributes: map[string]schema.Attribute{
 				"url": schema.StringAttribute{Optional: true, MarkdownDescription: "URL of a Service or Ingress that exists; no Service is made.",
-					Validators: []validator.String{stringvalidator.LengthAtLeast(1), stringvalidator.ExactlyOneOf(path.MatchRelative().AtParent().AtName("selector"))}},
+					Validators: []validator.String{tf.EndpointURL()}},
 				"selector": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Labels of the pods that the Service selects instead of the compute's own.",
-					Validators: []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(tf.LabelKey()), mapvalidator.ValueStringsAre(tf.LabelValue())}},
+					Validators: append(tf.Labels(), mapvalidator.SizeAtLeast(1))},
 			},
 		},
 		"runtime": schema.StringAttribute{

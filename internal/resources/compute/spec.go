@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -168,7 +169,11 @@ func renderErrors(err error) diag.Diagnostics {
 		return diags
 	}
 	for _, e := range attributes {
-		diags.AddAttributeError(path.Root(e.Attribute), "Invalid "+e.Attribute, e.Attribute+" "+e.Detail)
+		detail := e.Detail
+		if !strings.HasPrefix(detail, e.Attribute+" ") {
+			detail = e.Attribute + " " + detail
+		}
+		diags.AddAttributeError(path.Root(e.Attribute), "Invalid "+e.Attribute, detail)
 	}
 	return diags
 }

@@ -1,21 +1,30 @@
 package compute
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	stdpath "path"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// ValidateConfig checks offline what concerns more than one attribute. What is
-// unknown yet is checked again when it is known, in the plan.
+// ValidateConfig checks offline what concerns more than one attribute; the
+// schema checks each by itself, whatever is found here. What is unknown yet is
+// checked again when it is known, in the plan.
 func (r *computeResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
@@ -23,69 +32,240 @@ func (r *computeResource) ValidateConfig(ctx context.Context, req resource.Valid
 		return
 	}
 	resp.Diagnostics.Append(checkTolerations(ctx, config.Tolerations)...)
+	resp.Diagnostics.Append(checkVariables(ctx, &config)...)
+	resp.Diagnostics.Append(checkMounts(ctx, &config)...)
+	resp.Diagnostics.Append(checkEndpoint(ctx, config.Endpoint)...)
 	resp.Diagnostics.Append(checkScheduling(&config)...)
 	resp.Diagnostics.Append(checkTimes(&config)...)
-	if resp.Diagnostics.HasError() || !req.Config.Raw.IsFullyKnown() {
-		return
-	}
-	// The renderer knows what else does not go together: the namespace and the
-	// user, which may come from the environment, make no difference to that.
-	if config.Namespace.IsNull() {
-		config.Namespace = types.StringValue("default")
-	}
-	_, diags := render(ctx, &config, tf.Defaults{LaunchTimeout: time.Minute})
-	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(checkRendering(ctx, req.Config)...)
 }
 
 // checkTolerations applies Kubernetes' own rules
 // (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
 func checkTolerations(ctx context.Context, list types.List) diag.Diagnostics {
-	if list.IsNull() || list.IsUnknown() {
-		return nil
-	}
-	var tolerations []tolerationModel
-	diags := list.ElementsAs(ctx, &tolerations, false)
-	for i, t := range tolerations {
+	var diags diag.Diagnostics
+	for i, t := range tf.Items[tolerationModel](ctx, list) {
+		if t.Key.IsUnknown() || t.Operator.IsUnknown() || t.Value.IsUnknown() || t.Effect.IsUnknown() {
+			continue
+		}
 		at := path.Root("tolerations").AtListIndex(i)
 		exists := t.Operator.ValueString() == "Exists"
-		known := !t.Key.IsUnknown() && !t.Operator.IsUnknown() && !t.Value.IsUnknown() && !t.Effect.IsUnknown()
-		switch {
-		case !known:
-		case exists && t.Value.ValueString() != "":
+		if exists && t.Value.ValueString() != "" {
 			diags.AddAttributeError(at.AtName("value"), "Invalid toleration", "operator Exists tolerates every value of the taint: leave out value, or use Equal.")
-		case !exists && t.Key.ValueString() == "":
-			diags.AddAttributeError(at.AtName("key"), "Invalid toleration", "without a key, operator must be Exists, which tolerates every taint.")
-		case !t.TolerationSeconds.IsNull() && t.Effect.ValueString() != "NoExecute":
-			diags.AddAttributeError(at.AtName("toleration_seconds"), "Invalid toleration", "toleration_seconds needs effect NoExecute, the only one that evicts pods.")
 		}
+		if !exists && t.Key.IsNull() {
+			diags.AddAttributeError(at.AtName("key"), "Invalid toleration", "without a key, operator must be Exists, which tolerates every taint: give a key, or operator = \"Exists\".")
+		}
+		if !t.TolerationSeconds.IsNull() && t.Effect.ValueString() != "NoExecute" {
+			diags.AddAttributeError(at.AtName("toleration_seconds"), "Invalid toleration", "toleration_seconds needs effect NoExecute, the only one that evicts pods: give effect = \"NoExecute\", or leave it out.")
+		}
+	}
+	return diags
+}
+
+// checkVariables finds secrets that say too little, and environment variables
+// that are set twice.
+func checkVariables(ctx context.Context, config *model) diag.Diagnostics {
+	var diags diag.Diagnostics
+	setBy := map[string]string{}
+	for name := range config.EnvVars.Elements() {
+		setBy[name] = "env_vars"
+	}
+	for i, secret := range tf.Items[secretModel](ctx, config.Secrets) {
+		at := path.Root("secrets").AtListIndex(i)
+		diags.Append(checkRequired(at.AtName("name"), secret.Name, "the name of a Secret of the same namespace")...)
+		if secret.EnvVars.IsNull() && secret.MountPath.IsNull() {
+			diags.AddAttributeError(at, "Unused secret", at.String()+" is neither exposed nor mounted: give env_vars, mount_path or both.")
+		}
+		for j, element := range secret.EnvVars.Elements() {
+			name, ok := element.(types.String)
+			if !ok || name.IsNull() || name.IsUnknown() {
+				continue
+			}
+			if other, taken := setBy[name.ValueString()]; taken {
+				diags.AddAttributeError(at.AtName("env_vars").AtListIndex(j), "Variable set twice",
+					fmt.Sprintf("%s sets the variable %s too: remove one of them.", other, name.ValueString()))
+			}
+			setBy[name.ValueString()] = at.String()
+		}
+	}
+	return diags
+}
+
+// checkMounts finds volumes that say too little, and paths where two things are
+// mounted.
+func checkMounts(ctx context.Context, config *model) diag.Diagnostics {
+	var diags diag.Diagnostics
+	mounted := map[string]string{"/dev/shm": "the shared memory"}
+	mount := func(item path.Path, where types.String) {
+		if where.IsNull() || where.IsUnknown() {
+			return
+		}
+		clean := stdpath.Clean(where.ValueString())
+		if other, taken := mounted[clean]; taken {
+			diags.AddAttributeError(item.AtName("mount_path"), "Path mounted twice",
+				fmt.Sprintf("%s is where %s is mounted: give another mount_path.", clean, other))
+			return
+		}
+		mounted[clean] = item.String()
+	}
+	for i, secret := range tf.Items[secretModel](ctx, config.Secrets) {
+		mount(path.Root("secrets").AtListIndex(i), secret.MountPath)
+	}
+	for i, volume := range tf.Items[volumeModel](ctx, config.Volumes) {
+		at := path.Root("volumes").AtListIndex(i)
+		diags.Append(checkRequired(at.AtName("claim_name"), volume.ClaimName, "the name of a PersistentVolumeClaim of the same namespace")...)
+		diags.Append(checkRequired(at.AtName("mount_path"), volume.MountPath, "an absolute path, such as /data")...)
+		mount(at, volume.MountPath)
+	}
+	return diags
+}
+
+func checkRequired(at path.Path, value types.String, what string) diag.Diagnostics {
+	if !value.IsNull() {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "Missing attribute", fmt.Sprintf("%s is required: give %s.", at, what))}
+}
+
+func checkEndpoint(ctx context.Context, object types.Object) diag.Diagnostics {
+	var diags diag.Diagnostics
+	var endpoint endpointModel
+	if object.IsNull() || object.IsUnknown() || tf.Object(ctx, object, &endpoint).HasError() {
+		return diags
+	}
+	at := path.Root("endpoint")
+	switch {
+	case endpoint.URL.IsUnknown() || endpoint.Selector.IsUnknown():
+	case endpoint.URL.IsNull() && endpoint.Selector.IsNull():
+		diags.AddAttributeError(at, "Empty endpoint", "endpoint says nothing: give url, for a Service or Ingress that exists, or selector, for the pods that the compute's Service selects; or leave endpoint out.")
+	case !endpoint.URL.IsNull() && !endpoint.Selector.IsNull():
+		diags.AddAttributeError(at.AtName("url"), "Conflicting attributes", "endpoint has both url, with which no Service is made, and selector, for the Service that is made: give one of the two.")
 	}
 	return diags
 }
 
 func checkScheduling(config *model) diag.Diagnostics {
 	var diags diag.Diagnostics
-	if config.GPUAntiAffinity.ValueBool() && (config.GPUs.ValueInt64() > 0 || !config.GPUMemory.IsNull()) {
-		diags.AddAttributeError(path.Root("gpu_anti_affinity"), "Conflicting attributes", "gpu_anti_affinity keeps the pods off GPU nodes, but they ask for GPUs.")
+	wantsGPU := config.GPUs.ValueInt64() > 0 || (!config.GPUMemory.IsNull() && !config.GPUMemory.IsUnknown())
+	if config.GPUAntiAffinity.ValueBool() && wantsGPU {
+		diags.AddAttributeError(path.Root("gpu_anti_affinity"), "Conflicting attributes",
+			"gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory asks for GPUs: leave out one of the two.")
 	}
 	if config.QueueScheduler.ValueString() != "" && config.QueueName.IsNull() {
-		diags.AddAttributeError(path.Root("queue_scheduler"), "Missing queue_name", "queue_scheduler says whose queue queue_name is; set queue_name too.")
+		diags.AddAttributeError(path.Root("queue_scheduler"), "Missing queue_name",
+			"queue_scheduler says whose queue queue_name is: give queue_name too, or leave out queue_scheduler.")
 	}
 	return diags
 }
 
-// checkTimes looks at durations that are valid but unlikely to be meant.
+// checkTimes looks at durations that are well formed but unlikely to be meant.
 func checkTimes(config *model) diag.Diagnostics {
 	var diags diag.Diagnostics
-	ttl, err := manifest.ParseDuration(config.InactivityTTL.ValueString())
-	if known(config.InactivityTTL) && err == nil && ttl < time.Minute {
+	if ttl, ok := parsed(config.InactivityTTL); ok && ttl < time.Minute {
 		diags.AddAttributeWarning(path.Root("inactivity_ttl"), "Very short inactivity_ttl",
-			fmt.Sprintf("Kubetorch may delete the compute before its first call: %s is less than a minute.", config.InactivityTTL.ValueString()))
+			fmt.Sprintf("Kubetorch may delete the compute before its first call: inactivity_ttl is %s, less than a minute.", config.InactivityTTL.ValueString()))
 	}
-	timeout, err := manifest.ParseDuration(config.LaunchTimeout.ValueString())
-	if known(config.LaunchTimeout) && err == nil && timeout <= 0 {
-		diags.AddAttributeError(path.Root("launch_timeout"), "Invalid launch_timeout", "it must be more than zero; on_not_ready = \"ignore\" does not wait at all.")
+	if timeout, ok := parsed(config.LaunchTimeout); ok && timeout <= 0 {
+		diags.AddAttributeError(path.Root("launch_timeout"), "Invalid launch_timeout",
+			fmt.Sprintf("launch_timeout is %q, but must be more than zero: on_not_ready = \"ignore\" is what does not wait.", config.LaunchTimeout.ValueString()))
+	}
+	for name, value := range config.Timeouts.Attributes() {
+		text, ok := value.(types.String)
+		if !ok || text.IsNull() || text.IsUnknown() {
+			continue
+		}
+		// A text that is no duration is reported by the schema.
+		if timeout, err := time.ParseDuration(text.ValueString()); err == nil && timeout <= 0 {
+			diags.AddAttributeError(path.Root("timeouts").AtName(name), "Invalid timeout",
+				fmt.Sprintf("timeouts.%s is %q, but must be more than zero: give a duration such as \"20m\", or leave it out.", name, text.ValueString()))
+		}
 	}
 	return diags
 }
 
-func known(text tf.Duration) bool { return !text.IsNull() && !text.IsUnknown() }
+func parsed(text tf.Duration) (time.Duration, bool) {
+	if text.IsNull() || text.IsUnknown() {
+		return 0, false
+	}
+	d, err := manifest.ParseDuration(text.ValueString())
+	return d, err == nil
+}
+
+// checkRendering asks the renderer what else does not go together. It is given
+// only what is wholly known: an attribute that is not cannot be blamed yet.
+func checkRendering(ctx context.Context, config tfsdk.Config) diag.Diagnostics {
+	var known model
+	if knownPart(config).Get(ctx, &known).HasError() || known.Name.IsNull() {
+		return nil // the schema reports errors
+	}
+	// Nothing of the provider block is known here, nor does it matter to what
+	// goes together.
+	spec, diags := known.spec(ctx, tf.Defaults{LaunchTimeout: time.Minute})
+	if diags.HasError() {
+		return nil
+	}
+	if spec.Namespace == "" {
+		spec.Namespace = namespaceOf(spec.ServiceTemplate)
+	}
+	if _, _, err := manifest.ParseGPUType(spec.GPUType); err != nil {
+		spec.GPUType = ""
+	}
+	_, err := manifest.Render(spec)
+	if err == nil {
+		return nil
+	}
+	var found manifest.Errors
+	if errors.As(err, &found) {
+		err = slices.DeleteFunc(found, checkedElsewhere)
+	}
+	return renderErrors(err)
+}
+
+// checkedElsewhere tells whether the schema or a check of this file reports all
+// that the renderer finds wrong with an attribute, and at a better path.
+func checkedElsewhere(e *manifest.AttributeError) bool {
+	switch e.Attribute {
+	case "name", "namespace", "replicas", "gpus", "queue_scheduler", "endpoint", "secrets", "volumes":
+		return true
+	default:
+		return false
+	}
+}
+
+// namespaceOf is the namespace that a template gives the workload, which is
+// right where the compute's own turns out to be the same.
+func namespaceOf(template map[string]any) string {
+	namespace, _, _ := unstructured.NestedString(template, "metadata", "namespace")
+	return cmp.Or(namespace, "default")
+}
+
+// knownPart is a configuration without the attributes that are unknown, or
+// hold something unknown or null in a collection, which the schema refuses.
+func knownPart(config tfsdk.Config) tfsdk.Config {
+	var own map[string]tftypes.Value
+	if err := config.Raw.As(&own); err != nil {
+		return config
+	}
+	attributes := maps.Clone(own)                 // As does not copy
+	if !attributes["queue_scheduler"].IsKnown() { // it decides which label queue_name becomes
+		attributes["queue_name"] = tftypes.NewValue(tftypes.String, nil)
+	}
+	for name, value := range attributes {
+		if !isWhole(value) {
+			attributes[name] = tftypes.NewValue(value.Type(), nil)
+		}
+	}
+	return tfsdk.Config{Raw: tftypes.NewValue(config.Raw.Type(), attributes), Schema: config.Schema}
+}
+
+func isWhole(value tftypes.Value) bool {
+	whole := true
+	err := tftypes.Walk(value, func(at *tftypes.AttributePath, v tftypes.Value) (bool, error) {
+		_, attribute := at.LastStep().(tftypes.AttributeName)
+		inCollection := len(at.Steps()) > 0 && !attribute
+		whole = whole && v.IsKnown() && !(v.IsNull() && inCollection)
+		return whole, nil
+	})
+	return whole && err == nil
+}

@@ -1,0 +1,65 @@
+package tf
+
+import (
+	"context"
+	"iter"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// NoNulls requires that no value of a map and no item of a list is null, at the
+// path of that one.
+func NoNulls() interface {
+	validator.Map
+	validator.List
+} {
+	return noNulls{}
+}
+
+type noNulls struct{}
+
+func (noNulls) Description(context.Context) string { return "without nulls" }
+
+func (n noNulls) MarkdownDescription(ctx context.Context) string { return n.Description(ctx) }
+
+func (noNulls) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
+	for key, value := range req.ConfigValue.Elements() {
+		refuseNull(req.Path.AtMapKey(key), value, &resp.Diagnostics)
+	}
+}
+
+func (noNulls) ValidateList(_ context.Context, req validator.ListRequest, resp *validator.ListResponse) {
+	for i, item := range req.ConfigValue.Elements() {
+		refuseNull(req.Path.AtListIndex(i), item, &resp.Diagnostics)
+	}
+}
+
+func refuseNull(at path.Path, value attr.Value, diags *diag.Diagnostics) {
+	if value.IsNull() {
+		diags.AddAttributeError(at, "Null value", at.String()+" is null: give a value, or leave it out.")
+	}
+}
+
+// Items decodes the items of a list of objects, by index, as far as they are
+// known and not null.
+func Items[T any](ctx context.Context, list types.List) iter.Seq2[int, T] {
+	return func(yield func(int, T) bool) {
+		for i, element := range list.Elements() {
+			object, ok := element.(types.Object)
+			if !ok || object.IsNull() || object.IsUnknown() {
+				continue
+			}
+			var item T
+			if Object(ctx, object, &item).HasError() {
+				continue // the schema reports what is wrong with it
+			}
+			if !yield(i, item) {
+				return
+			}
+		}
+	}
+}
