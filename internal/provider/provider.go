@@ -47,15 +47,15 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Provisions ML compute on Kubernetes: GPU services, training pools, autoscaled inference and tensor servers, with their volumes, secrets and images.",
 		Attributes: map[string]schema.Attribute{
-			"host":                   optional("Address of the Kubernetes API server, such as `https://10.0.0.1:6443`. Environment: `KUBE_HOST`."),
+			"host":                   optional("Address of the Kubernetes API server, such as `https://10.0.0.1:6443`. Without `config_path` beside it, no kubeconfig is read. Environment: `KUBE_HOST`."),
 			"token":                  secret("Bearer token of the user or service account. Environment: `KUBE_TOKEN`."),
-			"config_path":            optional("Path of a kubeconfig file. Environment: `KUBE_CONFIG_PATH`.", stringvalidator.ConflictsWith(path.MatchRoot("config_paths"))),
+			"config_path":            optional("Path of a kubeconfig file. Set here, it says what the server and who the user is, whatever the other variables say. Environment: `KUBE_CONFIG_PATH`.", stringvalidator.ConflictsWith(path.MatchRoot("config_paths"))),
 			"config_paths":           schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Paths of kubeconfig files, merged as kubectl merges them. Environment: `KUBE_CONFIG_PATHS`, separated as in `PATH`."},
 			"config_context":         optional("Context of the kubeconfig to use. Environment: `KUBE_CTX`."),
 			"config_context_cluster": optional("Cluster of the kubeconfig to use instead of the context's. Environment: `KUBE_CTX_CLUSTER`."),
 			"config_context_user":    optional("User of the kubeconfig to use instead of the context's. Environment: `KUBE_CTX_AUTH_INFO`."),
 			"cluster_ca_certificate": optional("PEM certificates of the authority that signed the API server's certificate. Environment: `KUBE_CLUSTER_CA_CERT_DATA`."),
-			"client_certificate":     optional("PEM client certificate. Environment: `KUBE_CLIENT_CERT_DATA`.", stringvalidator.AlsoRequires(path.MatchRoot("client_key"))),
+			"client_certificate":     optional("PEM client certificate; it needs `client_key`. Environment: `KUBE_CLIENT_CERT_DATA`."),
 			"client_key":             secret("PEM key of the client certificate. Environment: `KUBE_CLIENT_KEY_DATA`."),
 			"insecure":               flag("Do not check the API server's certificate. Environment: `KUBE_INSECURE`."),
 			"tls_server_name":        optional("Name to expect in the API server's certificate instead of its address. Environment: `KUBE_TLS_SERVER_NAME`."),

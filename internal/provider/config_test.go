@@ -1,0 +1,385 @@
+package provider
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	frameworkprovider "github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// block is a provider block: what it leaves out is null.
+type block map[string]tftypes.Value
+
+func str(s string) tftypes.Value { return tftypes.NewValue(tftypes.String, s) }
+
+func list(items ...string) tftypes.Value {
+	values := make([]tftypes.Value, len(items))
+	for i, item := range items {
+		values[i] = str(item)
+	}
+	return tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, values)
+}
+
+func dict(items map[string]string) tftypes.Value {
+	values := map[string]tftypes.Value{}
+	for key, item := range items {
+		values[key] = str(item)
+	}
+	return tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, values)
+}
+
+func boolean(b bool) tftypes.Value { return tftypes.NewValue(tftypes.Bool, b) }
+
+func number(n float64) tftypes.Value { return tftypes.NewValue(tftypes.Number, n) }
+
+func plugin(args, env tftypes.Value) tftypes.Value {
+	return tftypes.NewValue(execType(), map[string]tftypes.Value{
+		"api_version": str("client.authentication.k8s.io/v1"), "command": str("aws"), "args": args, "env": env,
+	})
+}
+
+func execType() tftypes.Object {
+	return tftypes.Object{AttributeTypes: map[string]tftypes.Type{
+		"api_version": tftypes.String, "command": tftypes.String,
+		"args": tftypes.List{ElementType: tftypes.String}, "env": tftypes.Map{ElementType: tftypes.String},
+	}}
+}
+
+func variables(vars map[string]string) kube.Env {
+	return kube.Env{Getenv: func(name string) string { return vars[name] }}
+}
+
+// config is the block as Terraform sends it.
+func (b block) config(t *testing.T) tfsdk.Config {
+	t.Helper()
+	var schema frameworkprovider.SchemaResponse
+	(&kt{}).Schema(t.Context(), frameworkprovider.SchemaRequest{}, &schema)
+	object, ok := schema.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
+	if !ok {
+		t.Fatal("the provider's schema is no object")
+	}
+	values := map[string]tftypes.Value{}
+	for name, typ := range object.AttributeTypes {
+		values[name] = tftypes.NewValue(typ, nil)
+	}
+	maps.Copy(values, b)
+	return tfsdk.Config{Raw: tftypes.NewValue(object, values), Schema: schema.Schema}
+}
+
+func (b block) model(t *testing.T) model {
+	t.Helper()
+	var m model
+	if diags := b.config(t).Get(t.Context(), &m); diags.HasError() {
+		t.Fatal(diags)
+	}
+	return m
+}
+
+func (b block) configure(t *testing.T, env kube.Env) (*tf.ProviderData, diag.Diagnostics) {
+	t.Helper()
+	var resp frameworkprovider.ConfigureResponse
+	(&kt{ctx: t.Context(), version: "test", env: env}).Configure(t.Context(), frameworkprovider.ConfigureRequest{Config: b.config(t)}, &resp)
+	data, ok := resp.ResourceData.(*tf.ProviderData)
+	if !ok || resp.DataSourceData != any(data) || resp.EphemeralResourceData != any(data) {
+		t.Fatalf("resources, data sources and ephemeral resources got %v, %v and %v, want the same data",
+			resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData)
+	}
+	return data, resp.Diagnostics
+}
+
+// everyVariable sets each KUBE_* variable to a value that names it.
+func everyVariable() map[string]string {
+	return map[string]string{
+		"KUBE_HOST": "kube-host", "KUBE_TOKEN": "kube-token", "KUBE_CONFIG_PATH": "kube-config-path",
+		"KUBE_CONFIG_PATHS": "kube-config-paths:second", "KUBE_CTX": "kube-ctx", "KUBE_CTX_CLUSTER": "kube-ctx-cluster",
+		"KUBE_CTX_AUTH_INFO": "kube-ctx-auth-info", "KUBE_CLUSTER_CA_CERT_DATA": "kube-ca",
+		"KUBE_CLIENT_CERT_DATA": "kube-cert", "KUBE_CLIENT_KEY_DATA": "kube-key", "KUBE_INSECURE": "true",
+		"KUBE_TLS_SERVER_NAME": "kube-tls-server-name", "KUBE_PROXY_URL": "kube-proxy-url", "KT_NAMESPACE": "kt-namespace",
+	}
+}
+
+func TestClusterConfigTakesAttributesBeforeVariables(t *testing.T) {
+	t.Parallel()
+	only := func(vars map[string]string, names ...string) map[string]string {
+		out := map[string]string{}
+		for _, name := range names {
+			out[name] = vars[name]
+		}
+		return out
+	}
+	all := everyVariable()
+	for name, test := range map[string]struct {
+		block block
+		vars  map[string]string
+		want  kube.Config
+	}{
+		"neither": {nil, nil, kube.Config{}},
+		"all variables": {nil, all, kube.Config{
+			Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"}, ConfigContext: "kube-ctx",
+			ConfigContextCluster: "kube-ctx-cluster", ConfigContextUser: "kube-ctx-auth-info", ClusterCACertificate: "kube-ca",
+			ClientCertificate: "kube-cert", ClientKey: "kube-key", Insecure: new(true), TLSServerName: "kube-tls-server-name",
+			ProxyURL: "kube-proxy-url", Namespace: "kt-namespace",
+		}},
+		"all attributes": {
+			block{
+				"host": str("host"), "token": str("token"), "config_path": str("path"), "config_context": str("context"),
+				"config_context_cluster": str("cluster"), "config_context_user": str("user"), "cluster_ca_certificate": str("ca"),
+				"client_certificate": str("cert"), "client_key": str("key"), "insecure": boolean(false), "tls_server_name": str("name"),
+				"proxy_url": str("proxy"), "exec": plugin(list("get-token"), dict(map[string]string{"A": "1"})), "namespace": str("ns"),
+				"client_qps": number(2.5), "client_burst": number(9),
+			}, all,
+			kube.Config{
+				Host: "host", Token: "token", ConfigPaths: []string{"path"}, ConfigContext: "context", ConfigContextCluster: "cluster",
+				ConfigContextUser: "user", ClusterCACertificate: "ca", ClientCertificate: "cert", ClientKey: "key", Insecure: new(false),
+				TLSServerName: "name", ProxyURL: "proxy", Namespace: "ns", QPS: 2.5, Burst: 9,
+				Exec: &kube.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws", Args: []string{"get-token"}, Env: map[string]string{"A": "1"}},
+			},
+		},
+		"an empty attribute is none": {
+			block{"host": str(""), "token": str(""), "config_path": str(""), "config_paths": list(), "namespace": str("")},
+			only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CONFIG_PATH", "KT_NAMESPACE"),
+			kube.Config{Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"}, Namespace: "kt-namespace"},
+		},
+		"config_path before KUBE_CONFIG_PATHS": {block{"config_path": str("path")}, only(all, "KUBE_CONFIG_PATHS"), kube.Config{ConfigPaths: []string{"path"}}},
+		"config_paths before KUBE_CONFIG_PATH": {block{"config_paths": list("a", "b")}, only(all, "KUBE_CONFIG_PATH"), kube.Config{ConfigPaths: []string{"a", "b"}}},
+		"KUBE_CONFIG_PATHS":                    {nil, only(all, "KUBE_CONFIG_PATHS"), kube.Config{ConfigPaths: []string{"kube-config-paths", "second"}}},
+		"host in the block leaves every kubeconfig out": {
+			block{"host": str("host")}, all,
+			kube.Config{
+				Host: "host", Token: "kube-token", ClusterCACertificate: "kube-ca", ClientCertificate: "kube-cert", ClientKey: "kube-key",
+				Insecure: new(true), TLSServerName: "kube-tls-server-name", ProxyURL: "kube-proxy-url", Namespace: "kt-namespace",
+			},
+		},
+		"config_path in the block says the server and the user": {
+			block{"config_path": str("path")}, all,
+			kube.Config{
+				ConfigPaths: []string{"path"}, ConfigContext: "kube-ctx", ConfigContextCluster: "kube-ctx-cluster",
+				ConfigContextUser: "kube-ctx-auth-info", Insecure: new(true), ProxyURL: "kube-proxy-url", Namespace: "kt-namespace",
+			},
+		},
+		"token in the block is who the user is": {
+			block{"token": str("token")}, only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA", "KUBE_CLIENT_KEY_DATA"),
+			kube.Config{Host: "kube-host", Token: "token"},
+		},
+		"exec in the block is who the user is": {
+			block{"exec": plugin(tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, nil), tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, nil))},
+			only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA", "KUBE_CLIENT_KEY_DATA"),
+			kube.Config{Host: "kube-host", Exec: &kube.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws"}},
+		},
+		"client_certificate in the block, its key from the environment": {
+			block{"config_path": str("path"), "client_certificate": str("cert")},
+			only(all, "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA", "KUBE_CLIENT_KEY_DATA"),
+			kube.Config{ConfigPaths: []string{"path"}, ClientCertificate: "cert", ClientKey: "kube-key"},
+		},
+		"insecure in the block before an authority of the environment": {
+			block{"insecure": boolean(true)}, only(all, "KUBE_HOST", "KUBE_CLUSTER_CA_CERT_DATA"), kube.Config{Host: "kube-host", Insecure: new(true)},
+		},
+		"an authority in the block before KUBE_INSECURE": {
+			block{"cluster_ca_certificate": str("ca")}, only(all, "KUBE_HOST", "KUBE_INSECURE"), kube.Config{Host: "kube-host", ClusterCACertificate: "ca"},
+		},
+		"KUBE_INSECURE of no":                 {nil, map[string]string{"KUBE_INSECURE": "0"}, kube.Config{Insecure: new(false)}},
+		"bursts of twice the rate by default": {block{"client_qps": number(10)}, nil, kube.Config{QPS: 10, Burst: 20}},
+		"bursts of one at least":              {block{"client_qps": number(0.2)}, nil, kube.Config{QPS: 0.2, Burst: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, diags := test.block.model(t).clusterConfig(t.Context(), variables(test.vars), "test")
+			if len(diags) > 0 {
+				t.Fatal(diags)
+			}
+			test.want.UserAgent = "terraform-provider-kt/test"
+			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(kube.Config{}, "Env"), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDefaultsTakeAttributesBeforeVariables(t *testing.T) {
+	t.Parallel()
+	standard := tf.Defaults{Username: "anna", UsernameChosen: true, InstallNamespace: "kubetorch", LaunchTimeout: 15 * time.Minute}
+	with := func(change func(*tf.Defaults)) tf.Defaults { d := standard; change(&d); return d }
+	for name, test := range map[string]struct {
+		block block
+		vars  map[string]string
+		want  tf.Defaults
+	}{
+		"only a name": {nil, nil, standard},
+		"username before its variable": {
+			block{"username": str("otto")}, nil, with(func(d *tf.Defaults) { d.Username = "otto" }),
+		},
+		"launch_timeout":                     {block{"launch_timeout": str("1h30m")}, nil, with(func(d *tf.Defaults) { d.LaunchTimeout = 90 * time.Minute })},
+		"launch_timeout before its variable": {block{"launch_timeout": str("20m")}, map[string]string{"KT_LAUNCH_TIMEOUT": "60"}, with(func(d *tf.Defaults) { d.LaunchTimeout = 20 * time.Minute })},
+		"KT_LAUNCH_TIMEOUT in seconds":       {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "1800"}, with(func(d *tf.Defaults) { d.LaunchTimeout = 30 * time.Minute })},
+		"KT_GPU_ANTI_AFFINITY":               {nil, map[string]string{"KT_GPU_ANTI_AFFINITY": "True"}, with(func(d *tf.Defaults) { d.GPUAntiAffinity = true })},
+		"gpu_anti_affinity before its variable": {
+			block{"gpu_anti_affinity": boolean(false)}, map[string]string{"KT_GPU_ANTI_AFFINITY": "1"}, standard,
+		},
+		"install_namespace": {block{"install_namespace": str("kt")}, nil, with(func(d *tf.Defaults) { d.InstallNamespace = "kt" })},
+		"compact_plans":     {block{"compact_plans": boolean(true)}, nil, with(func(d *tf.Defaults) { d.CompactPlans = true })},
+		"default labels and annotations": {
+			block{"default_labels": dict(map[string]string{"team": "ml"}), "default_annotations": dict(map[string]string{"note": "x y"})}, nil,
+			with(func(d *tf.Defaults) {
+				d.Labels, d.Annotations = map[string]string{"team": "ml"}, map[string]string{"note": "x y"}
+			}),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			vars := map[string]string{"KT_USERNAME": "anna"}
+			maps.Copy(vars, test.vars)
+			data, diags := test.block.configure(t, variables(vars))
+			if len(diags) > 0 {
+				t.Fatal(diags)
+			}
+			if data.Unknown || data.Cluster == nil {
+				t.Errorf("unknown %v, cluster %v", data.Unknown, data.Cluster)
+			}
+			if diff := cmp.Diff(test.want, data.Defaults); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTheOSUserIsOnlyAGuess(t *testing.T) {
+	t.Parallel()
+	data, diags := block{}.configure(t, kube.Env{})
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	if data.Defaults.UsernameChosen {
+		t.Errorf("%q counts as chosen", data.Defaults.Username)
+	}
+}
+
+func TestConfigureRefusesBadVariablesAndNames(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		block block
+		vars  map[string]string
+		want  string
+	}{
+		"KUBE_INSECURE":        {nil, map[string]string{"KUBE_INSECURE": "yes"}, `KUBE_INSECURE is "yes"; it must be true or false.`},
+		"KT_GPU_ANTI_AFFINITY": {nil, map[string]string{"KT_GPU_ANTI_AFFINITY": "gpu"}, `KT_GPU_ANTI_AFFINITY is "gpu"; it must be true or false.`},
+		"KT_LAUNCH_TIMEOUT":    {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "soon"}, `The environment variable KT_LAUNCH_TIMEOUT is "soon", which is not a duration`},
+		"no time at all":       {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "0"}, `KT_LAUNCH_TIMEOUT is "0", which leaves no time`},
+		"KT_NAMESPACE":         {nil, map[string]string{"KT_NAMESPACE": "ML_Team"}, `KT_NAMESPACE is "ML_Team": a lowercase RFC 1123 label`},
+		"a name of signs":      {block{"username": str("@@")}, nil, `Nothing of "@@" can stand in a label value`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, diags := test.block.configure(t, variables(test.vars))
+			if len(diags) != 1 || diags.ErrorsCount() != 1 || !strings.Contains(diags[0].Detail(), test.want) {
+				t.Errorf("got %v, want one error that says %q", diags, test.want)
+			}
+		})
+	}
+}
+
+func TestNamesOfAccountsBecomeLabelValues(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"anna":                           "anna",
+		"Anna":                           "anna",
+		`CORP\Anna.Karenina`:             "anna-karenina",
+		"anna.karenina@example.com":      "anna-karenina",
+		`CORP\anna@example.com`:          "anna",
+		"__anna__":                       "anna",
+		"anna (admin)":                   "anna-admin",
+		"änna":                           "nna",
+		"123":                            "123",
+		"":                               "",
+		"@example.com":                   "",
+		`CORP\`:                          "",
+		"陳":                              "",
+		strings.Repeat("a", 70):          strings.Repeat("a", 63),
+		strings.Repeat("a", 62) + "-bcd": strings.Repeat("a", 62),
+		"-" + strings.Repeat("a", 63):    strings.Repeat("a", 63),
+	} {
+		if got := labelValue(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A cluster that is made in the same run must not hinder the plan: nothing is
+// read, and nothing is refused, while any value is missing.
+func TestUnknownValuesLeaveTheClusterOpen(t *testing.T) {
+	t.Parallel()
+	unknownString := tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
+	for name, b := range map[string]block{
+		"host":                  {"host": unknownString},
+		"token":                 {"host": str("https://h"), "token": unknownString},
+		"an item of a list":     {"config_paths": tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, []tftypes.Value{str("a"), unknownString})},
+		"a value in exec":       {"exec": plugin(list(), tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, map[string]tftypes.Value{"A": unknownString}))},
+		"exec as a whole":       {"exec": tftypes.NewValue(execType(), tftypes.UnknownValue)},
+		"insecure":              {"insecure": tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue)},
+		"default labels":        {"default_labels": tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, tftypes.UnknownValue)},
+		"host and bad variable": {"host": unknownString},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, diags := b.configure(t, variables(map[string]string{"KUBE_INSECURE": "perhaps"}))
+			if len(diags) > 0 || !data.Unknown || data.Cluster != nil {
+				t.Errorf("unknown %v, cluster %v, %v", data.Unknown, data.Cluster, diags)
+			}
+		})
+	}
+}
+
+// Files and servers are for when a resource needs them.
+func TestConfigureReadsNothing(t *testing.T) {
+	t.Parallel()
+	env := variables(nil)
+	env.Home, env.InClusterDir = "/missing/home", "/missing/pod"
+	for name, b := range map[string]block{
+		"nothing configured": {},
+		"a missing file":     {"config_path": str("/missing/config")},
+		"a bad host":         {"host": str("ftp://nowhere")},
+		"a bad certificate":  {"host": str("https://h"), "cluster_ca_certificate": str("no PEM")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if data, diags := b.configure(t, env); len(diags) > 0 || data.Cluster == nil {
+				t.Errorf("cluster %v, %v", data.Cluster, diags)
+			}
+		})
+	}
+}
+
+func TestCredentialsAreSensitiveAndEverythingIsDescribed(t *testing.T) {
+	t.Parallel()
+	var resp frameworkprovider.SchemaResponse
+	(&kt{}).Schema(t.Context(), frameworkprovider.SchemaRequest{}, &resp)
+	if diags := resp.Schema.ValidateImplementation(t.Context()); diags.HasError() {
+		t.Error(diags)
+	}
+	var sensitive []string
+	for name, attribute := range resp.Schema.Attributes {
+		if attribute.IsRequired() || !attribute.IsOptional() {
+			t.Errorf("%s is not optional", name)
+		}
+		if attribute.IsSensitive() {
+			sensitive = append(sensitive, name)
+		}
+		if !strings.HasSuffix(attribute.GetMarkdownDescription(), ".") {
+			t.Errorf("%s is not described in a sentence: %q", name, attribute.GetMarkdownDescription())
+		}
+	}
+	slices.Sort(sensitive)
+	if diff := cmp.Diff([]string{"client_key", "token"}, sensitive); diff != "" {
+		t.Error(diff)
+	}
+}
