@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -23,11 +24,15 @@ import (
 )
 
 // ValidateConfig checks offline what concerns more than one attribute; the
-// schema checks each by itself, whatever is found here. What is unknown yet is
-// checked again when it is known, in the plan.
+// schema checks each by itself, and reports those that are left out here because
+// they cannot be read. What is unknown yet is checked in the plan.
 func (r *computeResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	readable := part(req.Config, func(name string, _ tftypes.Value) bool {
+		var value attr.Value
+		return !req.Config.GetAttribute(ctx, path.Root(name), &value).HasError()
+	})
 	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(readable.Get(ctx, &config)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -37,7 +42,7 @@ func (r *computeResource) ValidateConfig(ctx context.Context, req resource.Valid
 	resp.Diagnostics.Append(checkEndpoint(ctx, config.Endpoint)...)
 	resp.Diagnostics.Append(checkScheduling(&config)...)
 	resp.Diagnostics.Append(checkTimes(&config)...)
-	resp.Diagnostics.Append(checkRendering(ctx, req.Config)...)
+	resp.Diagnostics.Append(checkRendering(ctx, readable)...)
 }
 
 // checkTolerations applies Kubernetes' own rules
@@ -194,22 +199,28 @@ func parsed(text tf.Duration) (time.Duration, bool) {
 
 // checkRendering asks the renderer what else does not go together. It is given
 // only what is wholly known: an attribute that is not cannot be blamed yet.
-func checkRendering(ctx context.Context, config tfsdk.Config) diag.Diagnostics {
+func checkRendering(ctx context.Context, readable tfsdk.Config) diag.Diagnostics {
+	var scheduler types.String
+	diags := readable.GetAttribute(ctx, path.Root("queue_scheduler"), &scheduler)
 	var known model
-	if knownPart(config).Get(ctx, &known).HasError() || known.Name.IsNull() {
-		return nil // the schema reports errors
+	diags.Append(part(readable, func(name string, value tftypes.Value) bool {
+		// Whose queue it is decides which label its name becomes.
+		return isWhole(value) && (name != "queue_name" || !scheduler.IsUnknown())
+	}).Get(ctx, &known)...)
+	if diags.HasError() || known.Name.IsNull() {
+		return diags // a missing name is for the schema to report
 	}
 	// Nothing of the provider block is known here, nor does it matter to what
 	// goes together.
 	spec, diags := known.spec(ctx, tf.Defaults{LaunchTimeout: time.Minute})
 	if diags.HasError() {
-		return nil
+		return nil // what cannot be read is for the schema to report
 	}
 	if spec.Namespace == "" {
 		spec.Namespace = namespaceOf(spec.ServiceTemplate)
 	}
 	if _, _, err := manifest.ParseGPUType(spec.GPUType); err != nil {
-		spec.GPUType = ""
+		spec.GPUType = "" // likewise
 	}
 	_, err := manifest.Render(spec)
 	if err == nil {
@@ -240,25 +251,23 @@ func namespaceOf(template map[string]any) string {
 	return cmp.Or(namespace, "default")
 }
 
-// knownPart is a configuration without the attributes that are unknown, or
-// hold something unknown or null in a collection, which the schema refuses.
-func knownPart(config tfsdk.Config) tfsdk.Config {
+// part is a configuration in which the attributes that are not wanted are null.
+func part(config tfsdk.Config, wanted func(name string, value tftypes.Value) bool) tfsdk.Config {
 	var own map[string]tftypes.Value
 	if err := config.Raw.As(&own); err != nil {
 		return config
 	}
-	attributes := maps.Clone(own)                 // As does not copy
-	if !attributes["queue_scheduler"].IsKnown() { // it decides which label queue_name becomes
-		attributes["queue_name"] = tftypes.NewValue(tftypes.String, nil)
-	}
-	for name, value := range attributes {
-		if !isWhole(value) {
+	attributes := maps.Clone(own) // As does not copy
+	for name, value := range own {
+		if !wanted(name, value) {
 			attributes[name] = tftypes.NewValue(value.Type(), nil)
 		}
 	}
 	return tfsdk.Config{Raw: tftypes.NewValue(config.Raw.Type(), attributes), Schema: config.Schema}
 }
 
+// isWhole tells whether all of a value is known, and no item of a collection is
+// null, which the schema refuses.
 func isWhole(value tftypes.Value) bool {
 	whole := true
 	err := tftypes.Walk(value, func(at *tftypes.AttributePath, v tftypes.Value) (bool, error) {

@@ -1,0 +1,574 @@
+package provider_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// A badInput is one thing wrong with a kt_compute, and the one diagnostic that
+// says so.
+type badInput struct {
+	name   string
+	config string // JSON; the name is added
+	at     string // path of the diagnostic
+	says   string // part of its detail: what was seen, or what to do
+	warns  bool   // it is a warning
+}
+
+const named = `"name": "trainer"`
+
+func TestComputeRefusesBadInputAtItsAttribute(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	for _, group := range [][]badInput{
+		badNames(), badQuantities(), badNumbers(), badDurations(), badMaps(), badChoices(), badImagesAndPaths(), badTolerations(),
+		badCombinations(), badDuplicates(), badIdentity(), badGPUTypes(), badTemplates(), incomplete(),
+	} {
+		for _, c := range group {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				found := o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], withName(c.config)))
+				severity := tfprotov6.DiagnosticSeverityError
+				if c.warns {
+					severity = tfprotov6.DiagnosticSeverityWarning
+				}
+				if len(found) != 1 || found[0].severity != severity || found[0].path != c.at || !strings.Contains(found[0].detail, c.says) {
+					t.Errorf("%s gives %v\nwant one %s at %s that says: %s", c.config, found, severity, c.at, c.says)
+				}
+				if len(found) > 0 && found[0].summary == "" {
+					t.Error("the diagnostic has no summary")
+				}
+			})
+		}
+	}
+}
+
+// withName gives the configuration a name unless it has one.
+func withName(config string) string {
+	if strings.Contains(config, `"name"`) && strings.HasPrefix(config, `{"name"`) {
+		return config
+	}
+	if config == "{}" {
+		return "{" + named + "}"
+	}
+	return "{" + named + ", " + strings.TrimPrefix(config, "{")
+}
+
+func badNames() []badInput {
+	long := strings.Repeat("a", 64)
+	return []badInput{
+		{name: "no name", config: `{"name": null}`, at: "name", says: "Must set a configuration value"},
+		{name: "empty name", config: `{"name": ""}`, at: "name", says: "name is empty: give an RFC 1035 label"},
+		{name: "name in upper case", config: `{"name": "Trainer"}`, at: "name", says: `Did you mean "trainer"?`},
+		{name: "name with underscore", config: `{"name": "llm_train"}`, at: "name", says: `Did you mean "llm-train"?`},
+		{name: "name with blank", config: `{"name": "llm train"}`, at: "name", says: `Did you mean "llm-train"?`},
+		{name: "name with dot", config: `{"name": "llm.train"}`, at: "name", says: `Did you mean "llm-train"?`},
+		{name: "name with leading digit", config: `{"name": "8b-trainer"}`, at: "name", says: `name is "8b-trainer", but must be an RFC 1035 label: at most 63 lower-case letters, digits and dashes, a letter first`},
+		{name: "name with trailing dash", config: `{"name": "trainer-"}`, at: "name", says: `Did you mean "trainer"?`},
+		{name: "name of 64 characters", config: `{"name": "` + long + `"}`, at: "name", says: "at most 63"},
+		{name: "name with a line break", config: `{"name": "trainer\n"}`, at: "name", says: `name is "trainer\n"`},
+		{name: "name outside of ASCII", config: `{"name": "tränen"}`, at: "name", says: `name is "tränen"`},
+		{name: "namespace in upper case", config: `{"namespace": "ML"}`, at: "namespace", says: `Did you mean "ml"?`},
+		{name: "namespace with dot", config: `{"namespace": "ml.team"}`, at: "namespace", says: `Did you mean "ml-team"?`},
+		{name: "empty namespace", config: `{"namespace": ""}`, at: "namespace", says: "namespace is empty: give the name of a namespace"},
+		{name: "namespace of 64 characters", config: `{"namespace": "` + long + `"}`, at: "namespace", says: "at most 63"},
+		{name: "service account", config: `{"service_account_name": "My_Account"}`, at: "service_account_name", says: `Did you mean "my-account"?`},
+		{name: "empty service account", config: `{"service_account_name": ""}`, at: "service_account_name", says: "service_account_name is empty"},
+		{name: "priority class", config: `{"priority_class_name": "High Priority"}`, at: "priority_class_name", says: `Did you mean "high-priority"?`},
+		{name: "name of a secret", config: `{"secrets": [{"name": "HF_TOKEN", "env_vars": ["HF_TOKEN"]}]}`, at: "secrets[0].name", says: `Did you mean "hf-token"?`},
+		{name: "name of a claim", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data"}, {"claim_name": "data/2", "mount_path": "/more"}]}`, at: "volumes[1].claim_name", says: `Did you mean "data-2"?`},
+	}
+}
+
+func badQuantities() []badInput {
+	cases := []badInput{}
+	for _, q := range []struct{ attribute, value, says string }{
+		{"memory", "4gb", `memory is "4gb", but "gb" is not a unit: did you mean "4G" (powers of 1000) or "4Gi" (powers of 1024)?`},
+		{"memory", "4GB", `did you mean "4G" (powers of 1000) or "4Gi" (powers of 1024)?`},
+		{"memory", "4 Gi", `a quantity has no spaces: write "4Gi"`},
+		{"memory", "4mi", `did you mean "4Mi"? The case of a unit matters`},
+		{"memory", "4GI", `did you mean "4Gi"? The case of a unit matters`},
+		{"memory", "1K", `did you mean "1k" (powers of 1000) or "1Ki" (powers of 1024)?`},
+		{"memory", "Gi", "it must begin with a number"},
+		{"memory", "lots", "it must begin with a number"},
+		{"memory", "1,5Gi", "at most one decimal point and no other separators"},
+		{"memory", "16Ei", "the most that Kubernetes can count"},
+		{"memory", "1e400", "exponent is too large"},
+		{"memory", "1e-999999999", "exponent is too large"},
+		{"cpus", "-1", "must not be negative"},
+		{"cpus", "", `give a quantity such as "500m", "2" or "4Gi", or leave the attribute out`},
+		{"cpus", "1,5", "at most one decimal point"},
+		{"cpus", "0x10", `"x10" is not a unit`},
+		{"cpus", "1e2147483647", "exponent is too large"},
+		{"cpus", "2 cores", "a quantity has no spaces"},
+		{"cpus", "NaN", "it must begin with a number"},
+		{"disk_size", "10GiB", `did you mean "10Gi"?`},
+		{"disk_size", strings.Repeat("9", 100_000), "is 100000 characters long"},
+		{"gpu_memory", "4g", `did you mean "4G" (powers of 1000) or "4Gi" (powers of 1024)?`},
+		{"gpu_memory", "0", `give more than nothing, such as "4Gi"`},
+		{"shared_memory_limit", "2gi", `did you mean "2Gi"?`},
+	} {
+		cases = append(cases, badInput{
+			name: fmt.Sprintf("%s %.20q", q.attribute, q.value), config: fmt.Sprintf("{%q: %q}", q.attribute, q.value),
+			at: q.attribute, says: q.says,
+		})
+	}
+	return cases
+}
+
+func badNumbers() []badInput {
+	return []badInput{
+		{name: "negative gpus", config: `{"gpus": -1}`, at: "gpus", says: "must be at least 0, got: -1"},
+		{name: "one and a half gpus", config: `{"gpus": 1.5}`, at: "gpus", says: "gpus is 1.5, but must be a whole number."},
+		{name: "more gpus than 64 bits hold", config: `{"gpus": 1e30}`, at: "gpus", says: "gpus is 1e+30, but must be less than 2^63."},
+		{name: "negative replicas", config: `{"replicas": -3}`, at: "replicas", says: "must be between 0 and 2147483647, got: -3"},
+		{name: "replicas beyond 32 bits", config: `{"replicas": 2147483648}`, at: "replicas", says: "must be between 0 and 2147483647, got: 2147483648"},
+		{name: "half a replica", config: `{"replicas": 0.5}`, at: "replicas", says: "replicas is 0.5, but must be a whole number."},
+		{name: "fraction of a second", config: `{"tolerations": [{"operator": "Exists", "effect": "NoExecute", "toleration_seconds": 0.25}]}`, at: "tolerations[0].toleration_seconds", says: "is 0.25, but must be a whole number."},
+	}
+}
+
+func badDurations() []badInput {
+	return []badInput{
+		{name: "duration in words", config: `{"launch_timeout": "5 minutes"}`, at: "launch_timeout", says: "a duration has no spaces"},
+		{name: "unit in words", config: `{"launch_timeout": "5minutes"}`, at: "launch_timeout", says: `give numbers with units (d, which comes first, h, m, s, ms)`},
+		{name: "negative duration", config: `{"launch_timeout": "-5m"}`, at: "launch_timeout", says: "must not be negative"},
+		{name: "unknown unit", config: `{"launch_timeout": "1x"}`, at: "launch_timeout", says: `launch_timeout is "1x", which is not a duration`},
+		{name: "empty duration", config: `{"launch_timeout": ""}`, at: "launch_timeout", says: `give a duration such as "90s", "15m" or "1d12h", or leave the attribute out`},
+		{name: "negative part", config: `{"launch_timeout": "1h-5m"}`, at: "launch_timeout", says: "which is not a duration"},
+		{name: "days last", config: `{"launch_timeout": "12h1d"}`, at: "launch_timeout", says: "d, which comes first"},
+		{name: "duration beyond 64 bits", config: `{"launch_timeout": "9999999d"}`, at: "launch_timeout", says: "less than 292 years"},
+		{name: "seconds beyond 64 bits", config: `{"inactivity_ttl": "99999999999999999999"}`, at: "inactivity_ttl", says: "less than 292 years"},
+		{name: "endless duration", config: `{"inactivity_ttl": "` + strings.Repeat("1h", 10_000) + `"}`, at: "inactivity_ttl", says: "20000 characters long"},
+		{name: "no time to launch", config: `{"launch_timeout": "0s"}`, at: "launch_timeout", says: `on_not_ready = "ignore" is what does not wait`},
+		{name: "ttl of weeks", config: `{"inactivity_ttl": "2w"}`, at: "inactivity_ttl", says: `inactivity_ttl is "2w", which is not a duration`},
+		{name: "ttl under a minute", config: `{"inactivity_ttl": "59s"}`, at: "inactivity_ttl", says: "inactivity_ttl is 59s, less than a minute", warns: true},
+		{name: "ttl in bare seconds under a minute", config: `{"inactivity_ttl": "30"}`, at: "inactivity_ttl", says: "less than a minute", warns: true},
+		{name: "timeout in words", config: `{"timeouts": {"create": "ten minutes"}}`, at: "timeouts.create", says: `"ten minutes" must be a string containing a sequence of decimal numbers`},
+		{name: "timeout without a unit", config: `{"timeouts": {"update": "600"}}`, at: "timeouts.update", says: `"600" must be`},
+		{name: "empty timeout", config: `{"timeouts": {"delete": ""}}`, at: "timeouts.delete", says: `"" must be`},
+		{name: "negative timeout", config: `{"timeouts": {"delete": "-5m"}}`, at: "timeouts.delete", says: `timeouts.delete is "-5m", but must be more than zero`},
+		{name: "zero timeout", config: `{"timeouts": {"create": "0s"}}`, at: "timeouts.create", says: "must be more than zero"},
+	}
+}
+
+func badMaps() []badInput {
+	long := strings.Repeat("v", 64)
+	return []badInput{
+		{name: "label key with blank", config: `{"labels": {"my team": "ml"}}`, at: `labels["my team"]`, says: `a key of labels is "my team", but must be the key of a label`},
+		{name: "label key of 64 characters", config: `{"labels": {"` + long + `": "ml"}}`, at: `labels["` + long + `"]`, says: "at most 63"},
+		{name: "label key with bad prefix", config: `{"labels": {"Bad_Prefix!/team": "ml"}}`, at: `labels["Bad_Prefix!/team"]`, says: "after a domain and a slash or alone, such as example.com/team or team"},
+		{name: "label key with two slashes", config: `{"labels": {"a/b/c": "ml"}}`, at: `labels["a/b/c"]`, says: `a key of labels is "a/b/c"`},
+		{name: "empty label key", config: `{"labels": {"": "ml"}}`, at: `labels[""]`, says: "a key of labels is empty"},
+		{name: "label value of 64 characters", config: `{"labels": {"team": "` + long + `"}}`, at: `labels["team"]`, says: "but must be the value of a label: at most 63"},
+		{name: "label value with blank", config: `{"labels": {"team": "machine learning"}}`, at: `labels["team"]`, says: `labels["team"] is "machine learning"`},
+		{name: "label value with trailing dash", config: `{"labels": {"team": "ml-"}}`, at: `labels["team"]`, says: "a letter or digit first and last"},
+		{name: "null label", config: `{"labels": {"team": null}}`, at: `labels["team"]`, says: `labels["team"] is null: give a value, or leave it out.`},
+		{name: "annotation key with blank", config: `{"annotations": {"my note": "x"}}`, at: `annotations["my note"]`, says: `a key of annotations is "my note"`},
+		{name: "null annotation", config: `{"annotations": {"note": null}}`, at: `annotations["note"]`, says: "is null"},
+		{name: "node selector value", config: `{"node_selector": {"zone": "eu west"}}`, at: `node_selector["zone"]`, says: `is "eu west"`},
+		{name: "node selector key", config: `{"node_selector": {"zone:": "eu"}}`, at: `node_selector["zone:"]`, says: `a key of node_selector is "zone:"`},
+		{name: "variable with leading digit", config: `{"env_vars": {"1BAD": "x"}}`, at: `env_vars["1BAD"]`, says: `a key of env_vars is "1BAD", but must be the name of an environment variable: letters, digits, underscores, dashes and dots, no digit first`},
+		{name: "variable with equals sign", config: `{"env_vars": {"A=B": "x"}}`, at: `env_vars["A=B"]`, says: `a key of env_vars is "A=B"`},
+		{name: "variable without a name", config: `{"env_vars": {"": "x"}}`, at: `env_vars[""]`, says: "a key of env_vars is empty"},
+		{name: "null variable", config: `{"env_vars": {"A": null}}`, at: `env_vars["A"]`, says: "is null"},
+		{name: "variable from a secret", config: `{"secrets": [{"name": "hf", "env_vars": ["HF TOKEN"]}]}`, at: "secrets[0].env_vars[0]", says: `is "HF TOKEN", but must be the name of an environment variable`},
+		{name: "null variable from a secret", config: `{"secrets": [{"name": "hf", "env_vars": [null]}]}`, at: "secrets[0].env_vars[0]", says: "is null"},
+		{name: "no variables from a secret", config: `{"secrets": [{"name": "hf", "env_vars": []}]}`, at: "secrets[0].env_vars", says: "must contain at least 1 elements, got: 0"},
+		{name: "queue name", config: `{"queue_name": "my queue"}`, at: "queue_name", says: `queue_name is "my queue"`},
+		{name: "empty queue name", config: `{"queue_name": ""}`, at: "queue_name", says: "must be at least 1, got: 0"},
+		{name: "no serialization", config: `{"allowed_serialization": []}`, at: "allowed_serialization", says: "must contain at least 1 elements, got: 0"},
+		{name: "empty serialization", config: `{"allowed_serialization": ["json", ""]}`, at: "allowed_serialization[1]", says: "must be at least 1, got: 0"},
+		{name: "serializations in one text", config: `{"allowed_serialization": ["json,pickle"]}`, at: "allowed_serialization[0]", says: `is "json,pickle"`},
+		{name: "serialization twice", config: `{"allowed_serialization": ["json", "json"]}`, at: "allowed_serialization", says: `duplicate values of: "json"`},
+		{name: "endpoint selector value", config: `{"endpoint": {"selector": {"role": "head node"}}}`, at: `endpoint.selector["role"]`, says: `is "head node"`},
+		{name: "endpoint that selects all", config: `{"endpoint": {"selector": {}}}`, at: "endpoint.selector", says: "must contain at least 1 elements, got: 0"},
+	}
+}
+
+func badChoices() []badInput {
+	cases := []badInput{}
+	for _, c := range []struct{ attribute, value, says string }{
+		{"image_pull_policy", "always", `must be one of: ["Always" "IfNotPresent" "Never"], got: "always"`},
+		{"on_not_ready", "fail", `must be one of: ["error" "warn" "ignore"], got: "fail"`},
+		{"runtime", "ray", `must be one of: ["kubetorch"], got: "ray"`},
+	} {
+		cases = append(cases, badInput{name: c.attribute, config: fmt.Sprintf("{%q: %q}", c.attribute, c.value), at: c.attribute, says: c.says})
+	}
+	return append(cases,
+		badInput{name: "queue_scheduler", config: `{"queue_name": "q", "queue_scheduler": "volcano"}`, at: "queue_scheduler", says: `must be one of: ["kueue" "kai"], got: "volcano"`},
+		badInput{name: "logging level", config: `{"logging": {"level": "TRACE"}}`, at: "logging.level", says: `must be one of: ["debug" "info" "warning" "error"], got: "TRACE"`},
+		badInput{name: "read-only attribute", config: `{"url": "http://x"}`, at: "url", says: "Remove the configuration line"},
+	)
+}
+
+func badImagesAndPaths() []badInput {
+	return []badInput{
+		{name: "empty image", config: `{"image": ""}`, at: "image", says: "image is empty: give an image, such as nvcr.io/nvidia/pytorch:23.12-py3"},
+		{name: "blank image", config: `{"image": "  "}`, at: "image", says: "image is empty"},
+		{name: "image with blank", config: `{"image": "nvidia/pytorch :23.12"}`, at: "image", says: `image is "nvidia/pytorch :23.12", which is no image reference`},
+		{name: "image in upper case", config: `{"image": "nvcr.io/nvidia/PyTorch"}`, at: "image", says: "must be lowercase"},
+		{name: "image with two tags", config: `{"image": "pytorch:2.4:latest"}`, at: "image", says: "give registry/repository:tag"},
+		{name: "image as URL", config: `{"image": "https://nvcr.io/nvidia/pytorch"}`, at: "image", says: "invalid reference format"},
+		{name: "relative working directory", config: `{"working_dir": "app/src"}`, at: "working_dir", says: `a relative path: give an absolute one, such as "/app/src"`},
+		{name: "working directory with dots", config: `{"working_dir": "/app/../src"}`, at: "working_dir", says: `not a clean path: write "/src"`},
+		{name: "home as working directory", config: `{"working_dir": "~/app"}`, at: "working_dir", says: "a relative path"},
+		{name: "empty working directory", config: `{"working_dir": ""}`, at: "working_dir", says: "working_dir is empty"},
+		{name: "relative path of a secret", config: `{"secrets": [{"name": "hf", "mount_path": "secrets"}]}`, at: "secrets[0].mount_path", says: `secrets[0].mount_path is "secrets", a relative path`},
+		{name: "relative path of a volume", config: `{"volumes": [{"claim_name": "data", "mount_path": "./data"}]}`, at: "volumes[0].mount_path", says: `such as "/data"`},
+		{name: "path with a doubled slash", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data//x"}]}`, at: "volumes[0].mount_path", says: `write "/data/x"`},
+		{name: "path with a blank at its end", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data "}]}`, at: "volumes[0].mount_path", says: "remove the blanks around the path"},
+		{name: "path with a colon", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data:ro"}]}`, at: "volumes[0].mount_path", says: "no colon in a mount path"},
+		{name: "volume over the whole image", config: `{"volumes": [{"claim_name": "data", "mount_path": "/"}]}`, at: "volumes[0].mount_path", says: "would hide the whole image"},
+		{name: "empty endpoint URL", config: `{"endpoint": {"url": ""}}`, at: "endpoint.url", says: "endpoint.url is empty: give an address"},
+		{name: "endpoint URL without a host", config: `{"endpoint": {"url": "http://"}}`, at: "endpoint.url", says: "not a URL with a host"},
+		{name: "endpoint URL with blank", config: `{"endpoint": {"url": "my svc"}}`, at: "endpoint.url", says: "not a URL with a host"},
+		{name: "endpoint URL that is not HTTP", config: `{"endpoint": {"url": "ftp://svc"}}`, at: "endpoint.url", says: "begin it with http:// or https://"},
+	}
+}
+
+func badTolerations() []badInput {
+	return []badInput{
+		{name: "Exists with value", config: `{"tolerations": [{"key": "dedicated", "operator": "Exists", "value": "gpu"}]}`, at: "tolerations[0].value", says: "leave out value, or use Equal"},
+		{name: "Equal without key", config: `{"tolerations": [{"key": "a", "operator": "Exists"}, {"operator": "Equal", "value": "gpu"}]}`, at: "tolerations[1].key", says: `give a key, or operator = "Exists"`},
+		{name: "neither key nor operator", config: `{"tolerations": [{"effect": "NoSchedule"}]}`, at: "tolerations[0].key", says: "without a key, operator must be Exists"},
+		{name: "seconds without effect", config: `{"tolerations": [{"key": "a", "operator": "Exists", "toleration_seconds": 60}]}`, at: "tolerations[0].toleration_seconds", says: `give effect = "NoExecute"`},
+		{name: "seconds with NoSchedule", config: `{"tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule", "toleration_seconds": 60}]}`, at: "tolerations[0].toleration_seconds", says: "needs effect NoExecute"},
+		{name: "unknown effect", config: `{"tolerations": [{"key": "a", "operator": "Exists", "effect": "noschedule"}]}`, at: "tolerations[0].effect", says: `must be one of: ["NoSchedule" "PreferNoSchedule" "NoExecute"], got: "noschedule"`},
+		{name: "unknown operator", config: `{"tolerations": [{"key": "a", "operator": "In", "value": "b"}]}`, at: "tolerations[0].operator", says: `must be one of: ["Exists" "Equal"], got: "In"`},
+		{name: "key that is none", config: `{"tolerations": [{"key": "a b", "operator": "Exists"}]}`, at: "tolerations[0].key", says: `tolerations[0].key is "a b"`},
+		{name: "empty key", config: `{"tolerations": [{"key": "", "value": "b"}]}`, at: "tolerations[0].key", says: "tolerations[0].key is empty"},
+		{name: "value that is none", config: `{"tolerations": [{"key": "a", "value": "b c"}]}`, at: "tolerations[0].value", says: `tolerations[0].value is "b c"`},
+		{name: "null toleration", config: `{"tolerations": [null]}`, at: "tolerations[0]", says: "is null"},
+	}
+}
+
+func badCombinations() []badInput {
+	return []badInput{
+		{name: "gpu_memory beside gpus", config: `{"gpus": 1, "gpu_memory": "4Gi"}`, at: "gpu_memory", says: "give one of the two"},
+		{name: "anti-affinity beside gpus", config: `{"gpus": 1, "gpu_anti_affinity": true}`, at: "gpu_anti_affinity", says: "gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory asks for GPUs"},
+		{name: "anti-affinity beside gpu_memory", config: `{"gpu_memory": "4Gi", "gpu_anti_affinity": true}`, at: "gpu_anti_affinity", says: "leave out one of the two"},
+		{name: "endpoint with url and selector", config: `{"endpoint": {"url": "http://svc", "selector": {"app": "ray"}}}`, at: "endpoint.url", says: "give one of the two"},
+		{name: "empty endpoint", config: `{"endpoint": {}}`, at: "endpoint", says: "give url, for a Service or Ingress that exists, or selector"},
+		{name: "secret that is not used", config: `{"secrets": [{"name": "hf"}]}`, at: "secrets[0]", says: "give env_vars, mount_path or both"},
+		{name: "scheduler without queue", config: `{"queue_scheduler": "kai"}`, at: "queue_scheduler", says: "give queue_name too"},
+	}
+}
+
+func badDuplicates() []badInput {
+	return []badInput{
+		{name: "two volumes at one path", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data"}]}`, at: "volumes[1].mount_path", says: "/data is where volumes[0] is mounted: give another mount_path"},
+		{name: "two volumes at one path but for a slash", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data/"}]}`, at: "volumes[1].mount_path", says: "volumes[0] is mounted"},
+		{name: "one claim twice at one path", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "a", "mount_path": "/data"}]}`, at: "volumes[1].mount_path", says: "volumes[0] is mounted"},
+		{name: "secret and volume at one path", config: `{"secrets": [{"name": "hf", "mount_path": "/data"}], "volumes": [{"claim_name": "b", "mount_path": "/data"}]}`, at: "volumes[0].mount_path", says: "secrets[0] is mounted"},
+		{name: "volume over the shared memory", config: `{"volumes": [{"claim_name": "b", "mount_path": "/dev/shm"}]}`, at: "volumes[0].mount_path", says: "/dev/shm is where the shared memory is mounted"},
+		{name: "variable from env_vars and a secret", config: `{"env_vars": {"HF_TOKEN": "x"}, "secrets": [{"name": "hf", "env_vars": ["OTHER", "HF_TOKEN"]}]}`, at: "secrets[0].env_vars[1]", says: "env_vars sets the variable HF_TOKEN too: remove one of them"},
+		{name: "variable twice from a secret", config: `{"secrets": [{"name": "hf", "env_vars": ["HF_TOKEN", "HF_TOKEN"]}]}`, at: "secrets[0].env_vars[1]", says: "secrets[0] sets the variable HF_TOKEN too"},
+		{name: "variable from two secrets", config: `{"secrets": [{"name": "a", "env_vars": ["KEY"]}, {"name": "b", "env_vars": ["KEY"]}]}`, at: "secrets[1].env_vars[0]", says: "secrets[0] sets the variable KEY too"},
+		{name: "duplicate beside an unknown item", config: `{"volumes": ["` + unknown + `", {"claim_name": "b", "mount_path": "/dev/shm"}]}`, at: "volumes[1].mount_path", says: "the shared memory is mounted"},
+	}
+}
+
+func badIdentity() []badInput {
+	return []badInput{
+		{name: "label of the service", config: `{"labels": {"kubetorch.com/service": "other"}}`, at: "labels", says: `labels sets kubetorch.com/service to "other", but it must be "trainer" here`},
+		{name: "label of the manager", config: `{"labels": {"app.kubernetes.io/managed-by": "helm"}}`, at: "labels", says: "the provider finds its objects by it. Remove it."},
+		{name: "label of the template", config: `{"labels": {"kubetorch.com/template": "ksvc"}}`, at: "labels", says: `it must be "deployment" here`},
+		{name: "label of another queue", config: `{"queue_name": "a", "labels": {"kueue.x-k8s.io/queue-name": "b"}}`, at: "labels", says: "it follows queue_name; set that"},
+		{name: "annotation of another ttl", config: `{"inactivity_ttl": "2h", "annotations": {"kubetorch.com/inactivity-ttl": "1h"}}`, at: "annotations", says: "it follows inactivity_ttl"},
+		{name: "label beside something unknown", config: `{"image": "` + unknown + `", "labels": {"kubetorch.com/service": "other"}}`, at: "labels", says: `it must be "trainer" here`},
+	}
+}
+
+func badGPUTypes() []badInput {
+	cases := []badInput{
+		{name: "gpu_type against node_selector", config: `{"gpu_type": "L4", "node_selector": {"nvidia.com/gpu.product": "H100"}}`, at: "gpu_type", says: "while node_selector selects nvidia.com/gpu.product=H100: give one of the two"},
+	}
+	for value, says := range map[string]string{
+		"":             `gpu_type is empty: give a product such as "L4", or a node label as "key: value"`,
+		"NVIDIA L4":    `did you mean "NVIDIA-L4"?`,
+		"gpu:":         "names the label gpu but no value",
+		": L4":         `"" is not the key of a label`,
+		"two words: x": `"two words" is not the key of a label`,
+		"a:b:c":        `"b:c" is not the value of a label`,
+		"L4!":          `"L4!" is not the value of a label`,
+	} {
+		cases = append(cases, badInput{name: fmt.Sprintf("gpu_type %q", value), config: fmt.Sprintf(`{"gpu_type": %q}`, value), at: "gpu_type", says: says})
+	}
+	return cases
+}
+
+func badTemplates() []badInput {
+	cases := []badInput{}
+	for template, says := range map[string]string{
+		``:                                "not valid JSON",
+		`{"spec"`:                         "not valid JSON",
+		`spec: {replicas: 2}`:             "not valid JSON",
+		`["spec"]`:                        "holds a list as JSON, but must hold an object: give it as jsonencode({ spec = { … } })",
+		`"spec"`:                          "holds a string as JSON",
+		`7`:                               "holds a number as JSON",
+		`true`:                            "holds a boolean as JSON",
+		`{"spec": 1e999}`:                 "cannot be read",
+		`{"kind": "StatefulSet"}`:         "service_template changes kind, which the provider needs as it is: remove that from the template",
+		`{"apiVersion": "apps/v2"}`:       "changes apiVersion",
+		`{"metadata": {"name": "other"}}`: "changes metadata.name",
+		`{"status": {"replicas": 1}}`:     "sets status",
+		`{"metadata": {"labels": {"app.kubernetes.io/managed-by": null}}}`:                 "changes metadata.labels.app.kubernetes.io/managed-by",
+		`{"spec": {"selector": {"matchLabels": {"app": "x"}}}}`:                            "changes spec.selector",
+		`{"spec": {"selector": null}}`:                                                     "changes spec.selector",
+		`{"spec": {"template": {"metadata": {"labels": {"kubetorch.com/service": "x"}}}}}`: "changes spec.template.metadata.labels.kubetorch.com/service",
+		`{"spec": {"template": {"spec": {"containers": [{"image": "x"}]}}}}`:               "removes the container kubetorch: give each item a name",
+		`{"spec": {"template": {"spec": {"containers": null}}}}`:                           "removes the container kubetorch",
+		`{"spec": {"template": {"spec": {"containers": "kubetorch"}}}}`:                    "removes the container kubetorch",
+	} {
+		encoded, err := json.Marshal(template)
+		if err != nil {
+			panic(err) // a string
+		}
+		cases = append(cases, badInput{name: "service_template " + template, config: fmt.Sprintf(`{"service_template": %s}`, encoded), at: "service_template", says: says})
+	}
+	return append(cases, badInput{
+		name: "template of another namespace", config: `{"namespace": "ml", "service_template": "{\"metadata\": {\"namespace\": \"other\"}}"}`,
+		at: "service_template", says: "changes metadata.namespace",
+	})
+}
+
+func incomplete() []badInput {
+	return []badInput{
+		{name: "secret without a name", config: `{"secrets": [{"mount_path": "/x"}]}`, at: "secrets[0].name", says: "secrets[0].name is required: give the name of a Secret of the same namespace."},
+		{name: "volume without a claim", config: `{"volumes": [{"mount_path": "/x"}]}`, at: "volumes[0].claim_name", says: "volumes[0].claim_name is required"},
+		{name: "volume without a path", config: `{"volumes": [{"claim_name": "x"}]}`, at: "volumes[0].mount_path", says: "volumes[0].mount_path is required: give an absolute path, such as /data."},
+		{name: "null secret", config: `{"secrets": [null]}`, at: "secrets[0]", says: "is null"},
+		{name: "null volume", config: `{"volumes": [null]}`, at: "volumes[0]", says: "is null"},
+	}
+}
+
+func TestComputeReportsEachOfSeveralMistakes(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	config := `{"name": "Bad", "memory": "4gb", "gpus": -1, "image": "a b", "gpu_type": "L 4", "launch_timeout": "1x", "queue_scheduler": "kai",
+		"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}], "volumes": [{"claim_name": "a", "mount_path": "x"}]}`
+	var at []string
+	for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], config)) {
+		at = append(at, f.path)
+	}
+	slices.Sort(at)
+	want := []string{"gpu_type", "gpus", "image", "launch_timeout", "memory", "name", "queue_scheduler", "tolerations[0].value", "volumes[0].mount_path"}
+	if !slices.Equal(at, want) {
+		t.Errorf("errors at %q, want one at each of %q", at, want)
+	}
+}
+
+func TestComputeTakesGoodInput(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	for name, config := range goodInputs() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], withName(config))) {
+				t.Errorf("%s: %s", config, f)
+			}
+		})
+	}
+}
+
+func goodInputs() map[string]string {
+	return map[string]string{
+		"a name alone":                     `{}`,
+		"name of 63 characters":            `{"name": "` + strings.Repeat("a", 63) + `"}`,
+		"namespace that begins with digit": `{"namespace": "2024-ml"}`,
+		"quantities":                       `{"cpus": "0.5", "memory": "4096Mi", "disk_size": "1.5Ti", "shared_memory_limit": "64M"}`,
+		"quantities of many notations":     `{"cpus": "1e-3", "memory": "1e9", "disk_size": "07Gi"}`,
+		"no gpus":                          `{"gpus": 0}`,
+		"no gpus beside gpu_memory":        `{"gpus": 0, "gpu_memory": "4Gi"}`,
+		"gpus of a product":                `{"gpus": 8, "gpu_type": "NVIDIA-H100-80GB-HBM3"}`,
+		"gpus of a label":                  `{"gpus": 1, "gpu_type": "cloud.google.com/gke-accelerator: nvidia-l4"}`,
+		"gpu_type that node_selector says": `{"gpus": 1, "gpu_type": "L4", "node_selector": {"nvidia.com/gpu.product": "L4"}}`,
+		"anti-affinity without gpus":       `{"gpus": 0, "gpu_anti_affinity": true}`,
+		"no anti-affinity with gpus":       `{"gpus": 1, "gpu_anti_affinity": false}`,
+		"no replicas":                      `{"replicas": 0}`,
+		"most replicas":                    `{"replicas": 2147483647}`,
+		"durations":                        `{"launch_timeout": "1d12h", "inactivity_ttl": "1m", "timeouts": {"create": "1h30m", "update": "90s", "delete": "10m"}}`,
+		"bare seconds":                     `{"launch_timeout": "900", "inactivity_ttl": "3600"}`,
+		"labels with prefix":               `{"labels": {"example.com/team": "ml", "empty": "", "Upper_Case.1": "A_b.C"}}`,
+		"labels that say what ours do":     `{"labels": {"kubetorch.com/service": "trainer", "app.kubernetes.io/managed-by": "terraform-provider-kt"}}`,
+		"annotations of any value":         `{"annotations": {"example.com/note": "any text\nof any length: ` + strings.Repeat("é", 300) + `"}}`,
+		"variables of any value":           `{"env_vars": {"PATH": "/opt/bin:$PATH", "_x": "", "a.b-c": "x"}}`,
+		"secrets both ways":                `{"secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/root/.hf"}, {"name": "hf.v2", "mount_path": "/root/.hf2/"}]}`,
+		"one claim at two paths":           `{"volumes": [{"claim_name": "data", "mount_path": "/a"}, {"claim_name": "data", "mount_path": "/b", "read_only": true}]}`,
+		"volume inside of a volume":        `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data/sub"}]}`,
+		"tolerations":                      `{"tolerations": [{"operator": "Exists"}, {"key": "a", "value": ""}, {"key": "a", "operator": "Exists", "value": ""}, {"key": "b", "operator": "Equal", "value": "c", "effect": "NoExecute", "toleration_seconds": -1}]}`,
+		"root as working directory":        `{"working_dir": "/"}`,
+		"working directory with a colon":   `{"working_dir": "/opt/a:b/"}`,
+		"image by digest":                  `{"image": "registry.example.com:5000/ml/train:v1@sha256:` + strings.Repeat("0f", 32) + `"}`,
+		"image without tag":                `{"image": "pytorch"}`,
+		"kueue queue":                      `{"queue_name": "team-a"}`,
+		"kai queue":                        `{"queue_name": "team-a", "queue_scheduler": "kai"}`,
+		"endpoint by URL":                  `{"endpoint": {"url": "https://api.example.com/train?x=1"}}`,
+		"endpoint by address":              `{"endpoint": {"url": "my-svc.my-ns.svc.cluster.local:8080"}}`,
+		"endpoint by selector":             `{"endpoint": {"selector": {"app": "ray", "role": "head"}}}`,
+		"template that adds":               `{"service_template": "{\"spec\": {\"template\": {\"spec\": {\"containers\": [{\"name\": \"kubetorch\", \"tty\": true}, {\"name\": \"sidecar\", \"image\": \"x\"}]}}}}"}`,
+		"template that is empty":           `{"service_template": "{}"}`,
+		"template that is null":            `{"service_template": "null"}`,
+		// The compute's own namespace is the provider's, which validation does not see.
+		"template of a namespace": `{"service_template": "{\"metadata\": {\"namespace\": \"ml\"}}"}`,
+		"empty collections":       `{"labels": {}, "annotations": {}, "node_selector": {}, "env_vars": {}, "tolerations": [], "secrets": [], "volumes": []}`,
+		"choices": `{"image_pull_policy": "Never", "on_not_ready": "warn", "runtime": "kubetorch", "logging": {"level": "debug"}, "allowed_serialization": ["json", "pickle"],
+			"freeze": true, "suspend": true, "adopt_existing": true, "deletion_protection": true}`,
+		"logging with defaults": `{"logging": {}}`,
+	}
+}
+
+// everything sets each attribute that can be set.
+const everything = `{
+	"name": "trainer", "namespace": "ml", "cpus": "1", "memory": "4Gi", "disk_size": "10Gi", "gpus": 1, "gpu_type": "L4",
+	"shared_memory_limit": "1Gi", "replicas": 2, "labels": {"team": "ml"}, "annotations": {"note": "x"}, "node_selector": {"zone": "a"},
+	"tolerations": [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute", "toleration_seconds": 60}],
+	"service_account_name": "robot", "priority_class_name": "high", "image_pull_policy": "Always", "working_dir": "/app", "image": "pytorch:2.4",
+	"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/hf"}],
+	"volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}], "queue_name": "q", "queue_scheduler": "kueue", "freeze": false,
+	"inactivity_ttl": "2h", "launch_timeout": "30m", "gpu_anti_affinity": false, "logging": {"level": "info"}, "allowed_serialization": ["json"],
+	"service_template": "{\"spec\": {\"minReadySeconds\": 5}}", "suspend": false, "endpoint": {"selector": {"app": "x"}}, "runtime": "kubetorch",
+	"on_not_ready": "error", "adopt_existing": false, "deletion_protection": false, "timeouts": {"create": "20m", "update": "20m", "delete": "10m"}
+}`
+
+func TestComputeSaysNothingOfWhatIsUnknown(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	whole := jsonConfig(t, o.types["kt_compute"], everything)
+	for _, f := range o.validate(t, "kt_compute", whole) {
+		t.Fatalf("wholly known: %s", f)
+	}
+	for _, at := range places(t, whole) {
+		t.Run(pathText(at), func(t *testing.T) {
+			t.Parallel()
+			config, err := tftypes.Transform(whole, func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+				if path.Equal(at) {
+					return tftypes.NewValue(v.Type(), tftypes.UnknownValue), nil
+				}
+				return v, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range o.validate(t, "kt_compute", config) {
+				t.Error(f)
+			}
+		})
+	}
+}
+
+// places are the paths of all that is set: attributes, and what is in them.
+func places(t *testing.T, config tftypes.Value) []*tftypes.AttributePath {
+	t.Helper()
+	var all []*tftypes.AttributePath
+	err := tftypes.Walk(config, func(path *tftypes.AttributePath, v tftypes.Value) (bool, error) {
+		if len(path.Steps()) > 0 && !v.IsNull() {
+			all = append(all, path)
+		}
+		return true, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 60 {
+		t.Fatalf("only %d places are set", len(all))
+	}
+	return all
+}
+
+func TestEverythingIsSetWhereUnknownsAreTried(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	var set map[string]any
+	if err := json.Unmarshal([]byte(everything), &set); err != nil {
+		t.Fatal(err)
+	}
+	computed := []string{"id", "mode", "service_name", "url", "ready", "uid", "manifests"}
+	for name := range o.types["kt_compute"].AttributeTypes {
+		// gpu_memory excludes gpus.
+		if _, ok := set[name]; !ok && name != "gpu_memory" && !slices.Contains(computed, name) {
+			t.Errorf("everything does not set %s", name)
+		}
+	}
+}
+
+func TestComputeSaysNothingWhereAllIsUnknown(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	values := map[string]tftypes.Value{}
+	for name, typ := range o.types["kt_compute"].AttributeTypes {
+		values[name] = tftypes.NewValue(typ, nil)
+		if strings.Contains(everything, `"`+name+`":`) || name == "gpu_memory" {
+			values[name] = tftypes.NewValue(typ, tftypes.UnknownValue)
+		}
+	}
+	for _, f := range o.validate(t, "kt_compute", tftypes.NewValue(o.types["kt_compute"], values)) {
+		t.Error(f)
+	}
+}
+
+// What an unknown value could still become is no conflict.
+func TestComputeWaitsForWhatCouldStillFit(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	for _, config := range []string{
+		`{"queue_name": "a", "queue_scheduler": "?", "labels": {"kueue.x-k8s.io/queue-name": "b"}}`,
+		`{"queue_name": "?", "queue_scheduler": "kai"}`,
+		`{"gpus": "?", "gpu_memory": "4Gi"}`,
+		`{"gpus": 1, "gpu_memory": "?"}`,
+		`{"gpu_memory": "?", "gpu_anti_affinity": true}`,
+		`{"gpu_type": "?", "node_selector": {"nvidia.com/gpu.product": "H100"}}`,
+		`{"name": "?", "labels": {"kubetorch.com/service": "x"}}`,
+		`{"namespace": "?", "service_template": "{\"metadata\": {\"namespace\": \"x\"}}"}`,
+		`{"endpoint": {"url": "?", "selector": {"a": "b"}}}`,
+		`{"endpoint": {"url": "?"}}`,
+		`{"secrets": [{"name": "hf", "env_vars": "?"}]}`,
+		`{"secrets": [{"name": "hf", "mount_path": "?"}]}`,
+		`{"secrets": ["?"], "volumes": ["?"], "tolerations": ["?"]}`,
+		`{"tolerations": [{"operator": "?", "value": "x"}, {"key": "?", "value": "x"}, {"key": "a", "toleration_seconds": 5, "effect": "?"}]}`,
+		`{"env_vars": {"A": "?"}, "labels": {"a": "?"}, "allowed_serialization": ["?", "json"]}`,
+	} {
+		config = withName(strings.ReplaceAll(config, `"?"`, `"`+unknown+`"`))
+		for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], config)) {
+			t.Errorf("%s: %s", config, f)
+		}
+	}
+}
+
+// FuzzComputeValidation gives texts to the attributes that have a grammar.
+func FuzzComputeValidation(f *testing.F) {
+	for _, seed := range []string{
+		"", "4Gi", "4gb", "1e2147483647", "-1", "90s", "1d12h", "1h-5m", "L4", "key: value", "a:b:c", `{`, `[]`, `null`,
+		`{"spec": {"template": {"spec": {"containers": [{"name": "kubetorch", "resources": {"limits": {"cpu": "1e99999999"}}}]}}}}`,
+		`{"spec": {"template": {"spec": {"containers": {"name": 1}}}}}`, `{"spec": []}`, `{"metadata": {"labels": 7}}`, "\x00", "é", "/a/../b", "http://[::1", "a@b",
+	} {
+		f.Add(seed)
+	}
+	o := serveOffline(f)
+	typ := o.types["kt_compute"]
+	attributes := []string{
+		"cpus", "memory", "gpu_memory", "launch_timeout", "inactivity_ttl", "gpu_type", "service_template", "name", "namespace", "image", "working_dir", "queue_name",
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, attribute := range attributes {
+			values := map[string]tftypes.Value{}
+			for name, of := range typ.AttributeTypes {
+				values[name] = tftypes.NewValue(of, nil)
+			}
+			values["name"] = tftypes.NewValue(tftypes.String, "trainer")
+			values[attribute] = tftypes.NewValue(tftypes.String, text)
+			for _, found := range o.validate(t, "kt_compute", tftypes.NewValue(typ, values)) {
+				if found.path != attribute || strings.TrimSpace(found.detail) == "" {
+					t.Errorf("%s = %q: %s", attribute, text, found)
+				}
+			}
+		}
+	})
+}
