@@ -5,6 +5,7 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -61,7 +62,7 @@ const (
 type Verdict struct {
 	Phase   Phase
 	Ready   bool
-	Message string // one line of progress: "1 of 3 pods ready: 2 pulling images"
+	Message string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
 	Cause   *Cause // nil when ready and while simply progressing
 }
 
@@ -90,12 +91,15 @@ type Cause struct {
 }
 
 // Key tells causes apart over time. It stays the same when another pod shows
-// the same trouble, so that a replaced pod does not restart a grace period.
+// the same trouble, so that a replaced pod does not restart a grace period. It
+// changes when a cause that may heal turns into one that cannot, so that the
+// grace period starts then.
 func (c *Cause) Key() string {
-	if c.Subject == "" {
-		return c.Reason + " " + c.Object
+	key := c.Reason + " " + cmp.Or(c.Subject, c.Object)
+	if !c.Terminal {
+		return key + " (may heal)"
 	}
-	return c.Reason + " " + c.Subject
+	return key
 }
 
 // Ref names an object, and a key in it when the object is a Secret or ConfigMap
@@ -127,7 +131,7 @@ const (
 	ReasonServiceAccountMissing = "ServiceAccountMissing"
 	ReasonPodsRefused           = "PodsRefused"
 	ReasonUnschedulable         = "Unschedulable"      // no node can ever hold a pod
-	ReasonWaitingForNode        = "WaitingForCapacity" // none can now
+	ReasonWaitingForCapacity    = "WaitingForCapacity" // none can now
 	ReasonVolumeMissing         = "VolumeMissing"
 	ReasonVolumeNotBound        = "VolumeNotBound"
 	ReasonQueued                = "Queued"
@@ -138,9 +142,11 @@ const (
 )
 
 // kinds is the table of readiness by kind; a kind that is not in it is judged
-// by kstatus and by its pods. It is never written to.
-var kinds = map[schema.GroupKind]func(Snapshot) Verdict{
-	{Group: "apps", Kind: "Deployment"}: deployment,
+// by kstatus and by its pods.
+func kinds() map[schema.GroupKind]func(Snapshot) Verdict {
+	return map[schema.GroupKind]func(Snapshot) Verdict{
+		{Group: "apps", Kind: "Deployment"}: deployment,
+	}
 }
 
 // Assess judges one snapshot.
@@ -151,7 +157,7 @@ func Assess(s Snapshot) Verdict {
 	if s.Workload.GetDeletionTimestamp() != nil {
 		return Verdict{Phase: Terminating, Message: "the workload is being deleted"}
 	}
-	if judge, ok := kinds[s.Workload.GroupVersionKind().GroupKind()]; ok {
+	if judge, ok := kinds()[s.Workload.GroupVersionKind().GroupKind()]; ok {
 		return judge(s)
 	}
 	return anyKind(s)
@@ -164,12 +170,12 @@ func anyKind(s Snapshot) Verdict {
 	case err != nil:
 		return Verdict{Phase: Progressing, Message: fmt.Sprintf("the status of %s cannot be read: %s", object(s.Workload), clip(err.Error()))}
 	case res.Status == status.CurrentStatus:
-		return Verdict{Phase: Ready, Ready: true, Message: clip(res.Message)}
+		return Verdict{Phase: Ready, Ready: true, Message: cmp.Or(clip(res.Message), "ready")}
 	}
 	sc := newScene(s, s.Pods)
 	var causes []*Cause
 	if res.Status == status.FailedStatus {
 		causes = append(causes, sc.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message))))
 	}
-	return sc.verdict(append(causes, sc.podCauses()...), clip(res.Message))
+	return sc.verdict(append(causes, sc.podCauses()...), cmp.Or(clip(res.Message), "not ready yet"))
 }

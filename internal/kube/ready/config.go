@@ -3,6 +3,7 @@ package ready
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -85,9 +86,9 @@ func (s *scene) mountCause(p *corev1.Pod) *Cause {
 		return nil // kubelets before 1.29 do not say otherwise that mounting went well
 	}
 	// A later event may say only that mounting timed out.
-	for i := len(log) - 1; i >= 0; i-- {
-		ref := missingObject(p, log[i].Message)
-		if log[i].Reason != "FailedMount" || ref == nil {
+	for _, earlier := range slices.Backward(log) {
+		ref := missingObject(p, earlier.Message)
+		if earlier.Reason != "FailedMount" || ref == nil {
 			continue
 		}
 		c := s.newPodCause(p, ReasonMountFailed, ref.subject(), "A volume cannot be mounted: "+ref.absent(), ref.hint())

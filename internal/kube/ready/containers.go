@@ -38,7 +38,7 @@ func (s *scene) containerCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause 
 		return s.oomCause(p, cs, previous)
 	case state.Waiting != nil && state.Waiting.Reason == crashLoopBackOff:
 		return s.crashCause(p, cs, end).terminal(0)
-	case state.Waiting != nil && startFailures[state.Waiting.Reason]:
+	case state.Waiting != nil && startFailure(state.Waiting.Reason):
 		return s.startCause(p, cs.Name, *state.Waiting)
 	case failed(state.Terminated) && cs.RestartCount >= crashLoopRestarts:
 		return s.crashCause(p, cs, end).terminal(0)
@@ -56,14 +56,14 @@ func (s *scene) containerCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause 
 // crashLoopRestarts is how many restarts make a loop of single crashes.
 const crashLoopRestarts = 2
 
-// startFailures are the waiting reasons of a container that was never run: the
-// names are the kubelet's (pkg/kubelet/kuberuntime, pkg/kubelet/container).
-var startFailures = map[string]bool{
-	"CreateContainerError": true,
-	"RunContainerError":    true,
-	"PreCreateHookError":   true,
-	"PreStartHookError":    true,
-	"PostStartHookError":   true,
+// startFailure is whether a container waits because it cannot be run: the
+// reasons are the kubelet's (pkg/kubelet/kuberuntime, pkg/kubelet/container).
+func startFailure(waiting string) bool {
+	switch waiting {
+	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
+		return true
+	}
+	return false
 }
 
 // lastEnd is how the container ended last, and whether that run is already

@@ -16,10 +16,7 @@ func deployment(s Snapshot) Verdict {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, &d); err != nil {
 		return anyKind(s)
 	}
-	desired := 1
-	if d.Spec.Replicas != nil {
-		desired = int(*d.Spec.Replicas)
-	}
+	desired := wanted(&d)
 	observed := d.Status.ObservedGeneration >= d.Generation
 	switch {
 	case observed && desired == 0 && d.Status.Replicas == 0:
@@ -35,7 +32,18 @@ func deployment(s Snapshot) Verdict {
 	sc := newScene(s, rev.pods)
 	sc.desired = desired
 	sc.dropReplaced()
+	if s.Pods == nil {
+		sc.desired = 0 // the Deployment has counted them
+	}
 	return sc.verdict(append(sc.deploymentCauses(&d, rev), sc.podCauses()...), sc.deploymentRemark(&d, rev))
+}
+
+// wanted is how many pods a Deployment asks for; 1 where it does not say.
+func wanted(d *appsv1.Deployment) int {
+	if d.Spec.Replicas == nil {
+		return 1
+	}
+	return int(*d.Spec.Replicas)
 }
 
 const unobserved = "the Deployment controller has not seen the last change yet"
@@ -43,8 +51,8 @@ const unobserved = "the Deployment controller has not seen the last change yet"
 func rolledOut(s Snapshot, d *appsv1.Deployment, desired int) bool {
 	if d.Spec.Paused {
 		// kstatus waits for a condition that a paused Deployment does not get.
-		n := int32(desired)
-		return d.Status.Replicas == n && d.Status.UpdatedReplicas == n && d.Status.AvailableReplicas == n
+		st := d.Status
+		return int(st.Replicas) == desired && st.UpdatedReplicas == st.Replicas && st.AvailableReplicas == st.Replicas
 	}
 	res, err := status.Compute(s.Workload)
 	return err == nil && res.Status == status.CurrentStatus
@@ -69,8 +77,8 @@ func (s *scene) deploymentRemark(d *appsv1.Deployment, rev revision) string {
 	switch {
 	case d.Status.ObservedGeneration < d.Generation:
 		return unobserved
-	case s.Pods == nil && d.Status.UpdatedReplicas > 0:
-		return fmt.Sprintf("%d updated", d.Status.UpdatedReplicas)
+	case s.Pods == nil:
+		return fmt.Sprintf("%d of %d pods ready", min(d.Status.ReadyReplicas, d.Status.UpdatedReplicas), wanted(d))
 	case old > 0:
 		return fmt.Sprintf("%s of the previous revision left", number(int(old), "pod"))
 	case len(rev.pods) == 0:

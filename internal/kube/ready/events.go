@@ -2,7 +2,9 @@ package ready
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,21 +79,35 @@ func (l eventLog) latestWhere(ok func(*corev1.Event) bool) *corev1.Event {
 	return nil
 }
 
-// render is the last few events as lines, oldest first, each text once.
+// render is the last few events as lines, oldest first. Events that differ in
+// the random name of a pod only are one line with the count of all.
 func (l eventLog) render() []string {
-	var lines []string
-	seen := map[string]bool{}
-	for _, e := range slices.Backward(l) {
-		text := e.Reason + ": " + clip(e.Message)
-		if seen[text] || len(lines) == maxEvents {
-			continue
-		}
-		seen[text] = true
-		if n := timesSeen(e); n > 1 {
-			text += fmt.Sprintf(" (x%d)", n)
-		}
-		lines = append(lines, text)
+	type line struct {
+		text  string
+		times int
 	}
-	slices.Reverse(lines)
-	return lines
+	var lines []*line
+	known := map[string]*line{}
+	for _, e := range slices.Backward(l) {
+		message := strings.TrimPrefix(e.Message, "(combined from similar events): ")
+		key := e.Reason + ": " + podName.ReplaceAllString(message, "")
+		if known[key] == nil && len(lines) < maxEvents {
+			known[key] = &line{text: e.Reason + ": " + clip(message)}
+			lines = append(lines, known[key])
+		}
+		if known[key] != nil {
+			known[key].times += timesSeen(e)
+		}
+	}
+	var out []string
+	for _, line := range slices.Backward(lines) {
+		if line.times > 1 {
+			line.text += fmt.Sprintf(" (x%d)", line.times)
+		}
+		out = append(out, line.text)
+	}
+	return out
 }
+
+// podName is how messages name the pod that could not be created.
+var podName = regexp.MustCompile(`pods "[^"]*"`)

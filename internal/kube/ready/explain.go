@@ -68,7 +68,7 @@ func logTail(logs []string) []string {
 }
 
 // escapes are the sequences that colour a terminal's text or move its cursor.
-var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]|\x1b\\][^\x07]*\x07")
+var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[\\x20-\\x2f]*[\\x40-\\x7e]|\x1b\\][^\x07]*\x07")
 
 // printable drops terminal escapes and control characters; a tab is a space.
 func printable(s string) string {

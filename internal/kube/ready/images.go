@@ -45,7 +45,8 @@ func (s *scene) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 	c := s.newPodCause(p, ReasonImagePullFailed, subject,
 		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHint(message))
 	if strings.Contains(strings.ToLower(message), "pull qps exceeded") {
-		return c // the kubelet's own limit: it goes on by itself
+		c.Hint = "The kubelet limits how often it pulls; it goes on by itself."
+		return c
 	}
 	return c.terminal(pullGrace)
 }
@@ -72,23 +73,27 @@ func pullError(message string) string {
 }
 
 // pullHints go by what registries, containerd, CRI-O and Docker write.
-var pullHints = []struct {
+func pullHints() []pullHintRow {
+	return []pullHintRow{
+		{[]string{"no space left", "disk quota"}, "The node's disk is full."},
+		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"}, "The image is not built for the architecture of the node: choose other nodes with `node_selector`, or build it for this one."},
+		{[]string{"toomanyrequests", "too many requests", "rate limit"}, "The registry limits how often it is asked: pull with an account (imagePullSecrets of the service account), or from a mirror."},
+		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth", "403 forbidden", "permission denied", "denied:"}, "Check the name, and give the service account an imagePullSecret for this registry."},
+		{[]string{"x509", "certificate"}, "The nodes do not trust the registry's certificate."},
+		{[]string{"no such host", "dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout", "deadline exceeded"}, "The nodes cannot reach the registry: check its name in `image`, and the network."},
+		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"}, "Check the name and tag in `image`: the registry does not have it."},
+		{[]string{"signature"}, "The image's signature does not satisfy the policy of the nodes."},
+	}
+}
+
+type pullHintRow struct {
 	words []string
 	hint  string
-}{
-	{[]string{"no space left", "disk quota"}, "The node's disk is full."},
-	{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"}, "The image is not built for the architecture of the node: choose other nodes with `node_selector`, or build it for this one."},
-	{[]string{"toomanyrequests", "too many requests", "rate limit"}, "The registry limits how often it is asked: pull with an account (imagePullSecrets of the service account), or from a mirror."},
-	{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth", "403 forbidden", "permission denied", "denied:"}, "Check the name, and give the service account an imagePullSecret for this registry."},
-	{[]string{"x509", "certificate"}, "The nodes do not trust the registry's certificate."},
-	{[]string{"no such host", "dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout", "deadline exceeded"}, "The nodes cannot reach the registry: check its name in `image`, and the network."},
-	{[]string{"not found", "manifest unknown", "name unknown", "does not exist"}, "Check the name and tag in `image`: the registry does not have it."},
-	{[]string{"signature"}, "The image's signature does not satisfy the policy of the nodes."},
 }
 
 func pullHint(message string) string {
 	low := strings.ToLower(message)
-	for _, h := range pullHints {
+	for _, h := range pullHints() {
 		for _, w := range h.words {
 			if strings.Contains(low, w) {
 				return h.hint

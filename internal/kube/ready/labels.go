@@ -65,15 +65,10 @@ func demandMisfit(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit
 			values[v]++
 		}
 	}
-	hint := "Correct `node_selector`, or add such a node."
+	m := misfit{hint: "Correct `node_selector`, or add such a node."}
 	if strings.Contains(d.Key, "gpu") || strings.Contains(d.Key, "accelerator") {
-		hint = "Set `gpu_type` to one that the cluster has, or add such a node."
+		m.hint = "Set `gpu_type` to one that the cluster has, or add such a node."
 	}
-	// The GPU operator labels a node some minutes after it joined.
-	unlabelled := strings.HasPrefix(d.Key, "nvidia.com/") && slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
-		_, labelled := n.Labels[d.Key]
-		return !labelled && gpuByLabel(n)
-	})
 	switch {
 	case d.Operator == corev1.NodeSelectorOpDoesNotExist:
 		return misfit{
@@ -81,9 +76,24 @@ func demandMisfit(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit
 			hint:    "Turn `gpu_anti_affinity` off if it may run on GPU nodes, or add a node without the label.",
 		}
 	case len(values) == 0:
-		return misfit{summary: fmt.Sprintf("No node has label %s, or that label with any other value.", demandText(d)), hint: hint, mayHeal: unlabelled}
+		m.summary = fmt.Sprintf("No node has label %s, or that label with any other value.", demandText(d))
+	default:
+		m.summary = fmt.Sprintf("No node has label %s; nodes have %s.", demandText(d), tally(values))
 	}
-	return misfit{summary: fmt.Sprintf("No node has label %s; nodes have %s.", demandText(d), tally(values, "node")), hint: hint, mayHeal: unlabelled}
+	if unlabelledGPU(d.Key, nodes) {
+		m.mayHeal = true
+		m.summary += " A GPU node does not have the label yet: its driver may still be being installed."
+	}
+	return m
+}
+
+// unlabelledGPU is whether a GPU node lacks a label that the GPU operator sets
+// some minutes after a node joins.
+func unlabelledGPU(key string, nodes []*corev1.Node) bool {
+	return strings.HasPrefix(key, "nvidia.com/") && slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
+		_, labelled := n.Labels[key]
+		return !labelled && gpuByLabel(n)
+	})
 }
 
 func demandText(d corev1.NodeSelectorRequirement) string {
@@ -98,14 +108,14 @@ func demandText(d corev1.NodeSelectorRequirement) string {
 	return fmt.Sprintf("%s %s (%s)", d.Key, strings.ToLower(string(d.Operator)), listed(d.Values, 5))
 }
 
-// tally writes counted values, most frequent first: "a (2 nodes), b (1 node)".
-func tally(counts map[string]int, noun string) string {
+// tally writes how many nodes have each value, most frequent first: "a (2 nodes), b (1 node)".
+func tally(counts map[string]int) string {
 	keys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
 	})
 	items := make([]string, len(keys))
 	for i, k := range keys {
-		items[i] = fmt.Sprintf("%s (%s)", k, number(counts[k], noun))
+		items[i] = fmt.Sprintf("%s (%s)", k, number(counts[k], "node"))
 	}
 	return listed(items, 8)
 }

@@ -29,6 +29,7 @@ type misfit struct {
 // affinity, host ports and volumes are left to the scheduler's own message.
 func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool) {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *corev1.Node) bool { return n == nil })
+	slices.SortFunc(nodes, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 	want := requests(p)
 	labelled := filter(nodes, func(n *corev1.Node) bool { return matchesLabels(p, n) })
 	if len(labelled) == 0 {
@@ -52,9 +53,9 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 		return taintMisfit(p, roomy), true
 	}
 	if free := filter(labelled, func(n *corev1.Node) bool { return barrier(p, n) == nil }); len(free) > 0 {
-		return resourceMisfit(free, want, len(nodes)), true
+		return resourceMisfit(free, nodes, want), true
 	}
-	return resourceMisfit(labelled, want, len(nodes)), true
+	return resourceMisfit(labelled, nodes, want), true
 }
 
 func filter(nodes []*corev1.Node, keep func(*corev1.Node) bool) []*corev1.Node {
@@ -158,9 +159,11 @@ func staysForGood(t *corev1.Taint) bool {
 
 // gpuLabels are set on GPU nodes before their devices can be used: by node
 // feature discovery, the GPU operator, GKE and EKS.
-var gpuLabels = []string{
-	"nvidia.com/gpu.present", "feature.node.kubernetes.io/pci-10de.present",
-	"cloud.google.com/gke-accelerator", "eks.amazonaws.com/instance-gpu-count",
+func gpuLabels() []string {
+	return []string{
+		"nvidia.com/gpu.present", "feature.node.kubernetes.io/pci-10de.present",
+		"cloud.google.com/gke-accelerator", "eks.amazonaws.com/instance-gpu-count",
+	}
 }
 
 // registering finds a node that has GPUs by its labels, and offers none yet.
@@ -177,7 +180,7 @@ func registering(nodes []*corev1.Node, want corev1.ResourceList) *corev1.Node {
 }
 
 func gpuByLabel(n *corev1.Node) bool {
-	return slices.ContainsFunc(gpuLabels, func(label string) bool {
+	return slices.ContainsFunc(gpuLabels(), func(label string) bool {
 		v := n.Labels[label]
 		return v != "" && v != "false" && v != "0"
 	})
@@ -206,42 +209,35 @@ func taintMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	for _, n := range nodes {
 		count[barrier(p, n).ToString()]++
 	}
+	who := fmt.Sprintf("the %d nodes that could hold it have taints", len(nodes))
+	if len(nodes) == 1 {
+		who = "the only node that could hold it has a taint"
+	}
 	return misfit{
-		summary: fmt.Sprintf("No node takes this pod: the %s that could hold it %s taints that it does not tolerate: %s.",
-			number(len(nodes), "node"), plural(len(nodes), "has", "have"), tally(count, "node")),
-		hint: "Add `tolerations` for them, if this pod is meant to run there.",
+		summary: fmt.Sprintf("No node takes this pod: %s that it does not tolerate: %s.", who, tally(count)),
+		hint:    "Add `tolerations` for them, if this pod is meant to run there.",
 	}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 // resourceMisfit explains a pod that is too large for each of the nodes, which
-// are all that its labels and taints leave of total.
-func resourceMisfit(nodes []*corev1.Node, want corev1.ResourceList, total int) misfit {
-	where := ""
-	if len(nodes) < total {
-		where = " that it may run on"
-	}
+// are what its labels and taints leave of all.
+func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit {
 	for _, name := range resourceNames(want) {
-		largest, having := resource.Quantity{}, 0
-		for _, n := range nodes {
-			q := ceiling(n, name)
-			if q.Cmp(largest) > 0 {
-				largest = q
-			}
-			if q.Sign() > 0 {
-				having++
-			}
+		having, largest := offers(nodes, name)
+		everywhere, _ := offers(all, name)
+		where := ""
+		if everywhere > having {
+			where = " that it may run on"
 		}
 		q := want[name]
 		switch {
 		case q.Cmp(largest) <= 0:
 			continue
+		case everywhere == 0:
+			return misfit{
+				summary: fmt.Sprintf("No node can hold this pod: it asks for %s, and no node has any.", amountOf(name, want)),
+				hint:    "Add such nodes, or correct " + attribute(name) + ".",
+			}
 		case having == 0:
 			return misfit{
 				summary: fmt.Sprintf("No node can hold this pod: it asks for %s, and none of the %s%s has any.", amountOf(name, want), number(len(nodes), "node"), where),
@@ -259,9 +255,23 @@ func resourceMisfit(nodes []*corev1.Node, want corev1.ResourceList, total int) m
 		}
 	}
 	return misfit{
-		summary: fmt.Sprintf("No node can hold this pod: each of its requests fits on one of the %s%s, but no node has all of %s.", number(len(nodes), "node"), where, amounts(want)),
+		summary: fmt.Sprintf("No node can hold this pod: each of its requests fits on one of the %s that it may run on, but no node has all of %s.", number(len(nodes), "node"), amounts(want)),
 		hint:    "Bring the requests into the proportion that nodes have, or add larger nodes.",
 	}
+}
+
+// offers is how many nodes have some of a resource, and the most that one has.
+func offers(nodes []*corev1.Node, name corev1.ResourceName) (having int, largest resource.Quantity) {
+	for _, n := range nodes {
+		q := ceiling(n, name)
+		if q.Cmp(largest) > 0 {
+			largest = q
+		}
+		if q.Sign() > 0 {
+			having++
+		}
+	}
+	return having, largest
 }
 
 func nodeNoun(name corev1.ResourceName) string {

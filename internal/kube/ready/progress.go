@@ -21,27 +21,51 @@ const (
 	stageReady
 )
 
-// stages says, for each stage in order, the phase of a workload whose slowest
-// pod is there, and the words for a count of pods.
-var stages = [...]struct {
-	phase Phase
-	words string
-}{
-	stageFailed:        {Progressing, "failed"},
-	stageQueued:        {Queued, "queued"},
-	stageUnschedulable: {Unschedulable, "waiting for a node"},
-	stagePreparing:     {Progressing, "being prepared"},
-	stagePulling:       {Pulling, "pulling images"},
-	stageCrashing:      {Crashing, "crashing"},
-	stageStarting:      {Starting, "starting"},
-	stageReady:         {Progressing, ""},
+// phase is that of a workload whose slowest pod is at this stage.
+func (s stage) phase() Phase {
+	switch s {
+	case stageQueued:
+		return Queued
+	case stageUnschedulable:
+		return Unschedulable
+	case stagePulling:
+		return Pulling
+	case stageCrashing:
+		return Crashing
+	case stageStarting:
+		return Starting
+	case stageFailed, stagePreparing, stageReady:
+	}
+	return Progressing
+}
+
+// words go with a count of pods: "2 pulling an image".
+func (s stage) words() string {
+	switch s {
+	case stageFailed:
+		return "failed"
+	case stageQueued:
+		return "queued"
+	case stageUnschedulable:
+		return "waiting for a node"
+	case stagePreparing:
+		return "being prepared"
+	case stagePulling:
+		return "pulling an image"
+	case stageCrashing:
+		return "crashing"
+	case stageStarting:
+		return "starting"
+	case stageReady:
+	}
+	return "ready"
 }
 
 // progress is the phase of the pod that is furthest behind, and a count of pods
 // by stage. remark is added when no pod is on its way, and stands alone when
 // there is nothing to count.
 func (s *scene) progress(remark string) (Phase, string) {
-	var counts [len(stages)]int
+	var counts [stageReady + 1]int
 	slowest := stageReady
 	for _, p := range s.pods {
 		at := stageOf(p)
@@ -55,7 +79,7 @@ func (s *scene) progress(remark string) (Phase, string) {
 	var parts []string
 	for at, n := range counts[:stageReady] {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, stages[at].words))
+			parts = append(parts, fmt.Sprintf("%d %s", n, stage(at).words()))
 		}
 	}
 	if len(parts) == 0 && remark != "" {
@@ -65,7 +89,7 @@ func (s *scene) progress(remark string) (Phase, string) {
 	if len(parts) > 0 {
 		message += ": " + strings.Join(parts, ", ")
 	}
-	return stages[slowest].phase, message
+	return slowest.phase(), message
 }
 
 func stageOf(p *corev1.Pod) stage {
@@ -88,6 +112,8 @@ func stageOf(p *corev1.Pod) stage {
 			return stagePulling
 		case w != nil && w.Reason == crashLoopBackOff, failed(cs.State.Terminated):
 			return stageCrashing
+		case w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing":
+			return stageStarting // it has its image, and cannot use something else
 		}
 		started = started || cs.State.Running != nil || cs.State.Terminated != nil
 	}

@@ -21,12 +21,26 @@ func (s *scene) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 		c.Object = fmt.Sprintf("ReplicaSet %s/%s", d.Namespace, rev.replicaSet)
 		c.Command = kubectl(d.Namespace, "describe replicaset.apps "+rev.replicaSet)
 	}
-	c.Events = s.events.about("ReplicaSet", rev.replicaSet).render()
+	c.Events = s.refusedEvents(rev.replicaSet).render()
 	explainRefusal(c, d.Namespace, message)
 	if !saysNo.MatchString(message) {
 		return c // the API server or a webhook could not answer; it is asked again
 	}
 	return c.terminal(shortGrace)
+}
+
+// refusedEvents are those of one ReplicaSet, or of all if it is not known.
+func (s *scene) refusedEvents(replicaSet string) eventLog {
+	if replicaSet != "" {
+		return s.events.about("ReplicaSet", replicaSet)
+	}
+	var out eventLog
+	for _, e := range s.events {
+		if e.Reason == "FailedCreate" {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // refusal is the API server's own message; "" if nothing is refused.
@@ -90,7 +104,7 @@ func explainRefusal(c *Cause, namespace, message string) {
 	}
 	if m := failedQuota.FindStringSubmatch(message); m != nil {
 		c.Reason, c.Subject = ReasonQuotaExceeded, "quota "+m[1]
-		c.Summary = fmt.Sprintf("Quota %s of namespace %s demands that pods say what they need: %s is not set.", m[1], namespace, clip(m[2]))
+		c.Summary = fmt.Sprintf("Quota %s of namespace %s demands that pods set %s.", m[1], namespace, clip(m[2]))
 		c.Hint = "Set `cpus`, `memory` or `disk_size` for requests; limits go into `service_template`."
 		return
 	}
@@ -127,7 +141,7 @@ func quotaShortage(requested, used, limited string) string {
 		name, want, _ := strings.Cut(item, "=")
 		parts = append(parts, fmt.Sprintf("%s %s asked for, %s of %s in use", want, name, have[name], limit[name]))
 	}
-	return listed(parts, 3)
+	return strings.Join(parts, "; ")
 }
 
 func assignments(list string) map[string]string {

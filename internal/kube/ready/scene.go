@@ -65,7 +65,7 @@ func worst(causes []*Cause) *Cause {
 		return cmp.Or(
 			cmp.Compare(healable(a), healable(b)),
 			cmp.Compare(a.Grace, b.Grace),
-			cmp.Compare(slices.Index(bySeverity, phaseOf(a.Reason)), slices.Index(bySeverity, phaseOf(b.Reason))),
+			cmp.Compare(severity(a), severity(b)),
 		)
 	})
 }
@@ -77,8 +77,11 @@ func healable(c *Cause) int {
 	return 1
 }
 
-// bySeverity orders the phases of causes that are equal otherwise.
-var bySeverity = []Phase{Refused, Crashing, Pulling, Unschedulable, Starting, Progressing, Queued}
+// severity orders causes that are equal otherwise: the phases that are furthest
+// from being ready come first.
+func severity(c *Cause) int {
+	return slices.Index([]Phase{Refused, Crashing, Pulling, Unschedulable, Starting, Progressing, Queued}, phaseOf(c.Reason))
+}
 
 func phaseOf(reason string) Phase {
 	switch reason {
@@ -88,7 +91,7 @@ func phaseOf(reason string) Phase {
 		return Crashing
 	case ReasonQuotaExceeded, ReasonServiceAccountMissing, ReasonPodsRefused:
 		return Refused
-	case ReasonUnschedulable, ReasonWaitingForNode, ReasonVolumeMissing, ReasonVolumeNotBound:
+	case ReasonUnschedulable, ReasonWaitingForCapacity, ReasonVolumeMissing, ReasonVolumeNotBound:
 		return Unschedulable
 	case ReasonQueued:
 		return Queued

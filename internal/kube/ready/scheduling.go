@@ -45,7 +45,7 @@ func inQueue(name string) string {
 	if name == "" {
 		return ""
 	}
-	return " in queue " + name
+	return fmt.Sprintf(" (queue %s)", name)
 }
 
 // schedulerSays appends what a scheduler wrote on the pod or in an event.
@@ -89,17 +89,17 @@ func (s *scene) schedulingCauses(p *corev1.Pod) []*Cause {
 		if s.Nodes == nil {
 			hint += " (Without the right to list nodes it cannot be said whether any node can ever hold the pod.)"
 		}
-		return []*Cause{s.newPodCause(p, ReasonWaitingForNode, "", "No node takes the pod: "+clip(short), hint)}
+		return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", "No node takes the pod: "+clip(short), hint)}
 	}
 	if why, never := neverFits(p, s.Nodes, s.desired); never {
-		c := s.newPodCause(p, ReasonUnschedulable, "", why.summary, why.hint)
+		c := s.newPodCause(p, ReasonUnschedulable, "pods", why.summary, why.hint)
 		if why.mayHeal {
 			return []*Cause{c}
 		}
 		return []*Cause{c.terminal(shortGrace)}
 	}
 	summary := fmt.Sprintf("No node has room for the pod now: it asks for %s. The scheduler: %s", amounts(requests(p)), clip(short))
-	return []*Cause{s.newPodCause(p, ReasonWaitingForNode, "", summary, messageHint(message))}
+	return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", summary, messageHint(message))}
 }
 
 // defaultScheduler is whether the rules of Kubernetes' own scheduler hold.
@@ -109,7 +109,7 @@ func defaultScheduler(p *corev1.Pod) bool {
 
 // autoscaled explains a pod where nodes may still come.
 func (s *scene) autoscaled(p *corev1.Pod, short string) *Cause {
-	c := s.newPodCause(p, ReasonWaitingForNode, "", "No node takes the pod yet: "+clip(short),
+	c := s.newPodCause(p, ReasonWaitingForCapacity, "pods", "No node takes the pod yet: "+clip(short),
 		"An autoscaler may add a node. If none comes: no node pool fits what the pod asks for, or it is at its limit.")
 	e := s.events.about("Pod", p.Name).latestWhere(ofAutoscaler)
 	switch {
@@ -148,21 +148,23 @@ func filterMessage(message string) string {
 
 // messageHints go by the scheduler's words (pkg/scheduler/framework/plugins);
 // the first that occurs decides.
-var messageHints = []struct{ words, hint string }{
-	{"Insufficient", "It starts when other pods make room. To fit now, ask for less (`gpus`, `cpus`, `memory`) or fewer `replicas`."},
-	{"node(s) were unschedulable", "Nodes are cordoned: uncordon them, or wait."},
-	{"node affinity/selector", "Correct `gpu_type` or `node_selector`, or wait for such a node."},
-	{"untolerated taint", "Add `tolerations` for nodes that are meant for this pod."},
-	{"didn't tolerate", "Add `tolerations` for nodes that are meant for this pod."},
-	{"volume node affinity", "Its volume is in another zone or on another node than the ones with room."},
-	{"PersistentVolume", "Its volume is not bound: look at the claim."},
-	{"free ports", "Another pod holds the same host port on every node."},
-	{"anti-affinity", "Another pod keeps it away by anti-affinity."},
-	{"topology spread", "Its spread constraints leave no node: relax them in `service_template`."},
+func messageHints() []struct{ words, hint string } {
+	return []struct{ words, hint string }{
+		{"Insufficient", "It starts when other pods make room. To fit now, ask for less (`gpus`, `cpus`, `memory`) or fewer `replicas`."},
+		{"node(s) were unschedulable", "Nodes are cordoned: uncordon them, or wait."},
+		{"node affinity/selector", "Correct `gpu_type` or `node_selector`, or wait for such a node."},
+		{"untolerated taint", "Add `tolerations` for nodes that are meant for this pod."},
+		{"didn't tolerate", "Add `tolerations` for nodes that are meant for this pod."},
+		{"volume node affinity", "Its volume is in another zone or on another node than the ones with room."},
+		{"PersistentVolume", "Its volume is not bound: look at the claim."},
+		{"free ports", "Another pod holds the same host port on every node."},
+		{"anti-affinity", "Another pod keeps it away by anti-affinity."},
+		{"topology spread", "Its spread constraints leave no node: relax them in `service_template`."},
+	}
 }
 
 func messageHint(message string) string {
-	for _, h := range messageHints {
+	for _, h := range messageHints() {
 		if strings.Contains(message, h.words) {
 			return h.hint
 		}

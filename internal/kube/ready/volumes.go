@@ -95,6 +95,7 @@ func (s *scene) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeClaim)
 		}
 		c := s.unbound(p, claim.Name, "cannot be bound: "+strings.TrimSuffix(clip(e.Message), "."), "Correct what the provisioner names in the claim or its StorageClass.")
 		if stillWorking(e.Message) {
+			c.Hint = "The provisioner says that it needs longer, and goes on."
 			return c
 		}
 		return c.terminal(volumeGrace)

@@ -1,0 +1,60 @@
+package ready
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestAssess holds the verdict on each fixture, and the text of its error.
+func TestAssess(t *testing.T) {
+	t.Parallel()
+	for _, file := range fixtureFiles(t) {
+		t.Run(fixtureName(file), func(t *testing.T) {
+			t.Parallel()
+			f := readFixture(t, file)
+			got := golden(f, Assess(f.snapshot(t)))
+			goldenFile := strings.TrimSuffix(file, ".yaml") + ".golden"
+			if *update {
+				if err := os.WriteFile(goldenFile, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(goldenFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("verdict on %q (-want +got), -update accepts it:\n%s", f.About, diff)
+			}
+		})
+	}
+}
+
+// golden writes a verdict in a form that is easy to review.
+func golden(f fixture, v Verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\nphase: %s\nready: %t\nmessage: %s\n", f.About, v.Phase, v.Ready, v.Message)
+	c := v.Cause
+	if c == nil {
+		return b.String() + "cause: none\n"
+	}
+	end := "it may heal"
+	if c.Terminal {
+		end = fmt.Sprintf("terminal after %s", c.Grace)
+	}
+	fmt.Fprintf(&b, "cause: %s, %s\nkey: %s\n", c.Reason, end, c.Key())
+	if c.Missing != nil {
+		fmt.Fprintf(&b, "missing: %+v\n", *c.Missing)
+	}
+	if c.Logs != nil {
+		fmt.Fprintf(&b, "logs: %+v\n", *c.Logs)
+	}
+	return b.String() + "\n" + Explain(c, f.Logs) + "\n"
+}

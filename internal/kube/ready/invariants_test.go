@@ -1,0 +1,257 @@
+package ready
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// checkVerdict holds what every verdict must be, whatever the objects are.
+func checkVerdict(t *testing.T, v Verdict) {
+	t.Helper()
+	c := v.Cause
+	switch {
+	case v.Message == "":
+		t.Error("no message")
+	case v.Phase == "":
+		t.Error("no phase")
+	case v.Ready != (v.Phase == Ready):
+		t.Errorf("ready is %t in phase %s", v.Ready, v.Phase)
+	case v.Ready && c != nil:
+		t.Errorf("ready, yet blocked by %s", c.Reason)
+	}
+	if c == nil {
+		return
+	}
+	if c.Reason == "" || c.Object == "" || c.Summary == "" || c.Hint == "" || !strings.HasPrefix(c.Command, "kubectl ") {
+		t.Errorf("the cause lacks something: %+v", *c)
+	}
+	if !c.Terminal && c.Grace != 0 || c.Grace < 0 || c.Grace > time.Minute {
+		t.Errorf("grace of %s, terminal %t", c.Grace, c.Terminal)
+	}
+	if v.Phase == Queued && c.Terminal {
+		t.Error("queued, yet terminal")
+	}
+	if len(c.Events) > maxEvents {
+		t.Errorf("%d events", len(c.Events))
+	}
+	for _, text := range append([]string{c.Summary, c.Hint}, c.Events...) {
+		if utf8.RuneCountInString(text) > 1500 || strings.ContainsAny(text, "\n\x1b") {
+			t.Errorf("text that does not fit a line: %q", text)
+		}
+	}
+	for _, part := range []string{c.Summary, c.Object, c.Command} {
+		if !strings.Contains(Explain(c, nil), part) {
+			t.Errorf("Explain leaves out %q", part)
+		}
+	}
+}
+
+func TestVerdictsAreWhole(t *testing.T) {
+	t.Parallel()
+	for _, file := range fixtureFiles(t) {
+		t.Run(fixtureName(file), func(t *testing.T) {
+			t.Parallel()
+			checkVerdict(t, Assess(readFixture(t, file).snapshot(t)))
+		})
+	}
+}
+
+// TestOrderDoesNotMatter: the lists of a cluster come in any order, and a grace
+// period must not start anew because of that.
+func TestOrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, file := range fixtureFiles(t) {
+		s := readFixture(t, file).snapshot(t)
+		want := Assess(s)
+		for range 5 {
+			shuffle(random, s.Pods)
+			shuffle(random, s.Nodes)
+			shuffle(random, s.ReplicaSets)
+			got := Assess(s)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: in another order the verdict is %+v, not %+v", file, got, want)
+			}
+		}
+	}
+}
+
+func shuffle[T any](random *rand.Rand, list []T) {
+	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
+// TestSnapshotIsNotWrittenTo: its objects belong to a shared cache.
+func TestSnapshotIsNotWrittenTo(t *testing.T) {
+	t.Parallel()
+	for _, file := range fixtureFiles(t) {
+		f := readFixture(t, file)
+		s, untouched := f.snapshot(t), readFixture(t, file).snapshot(t)
+		Assess(s)
+		if !reflect.DeepEqual(s, untouched) {
+			t.Errorf("%s: Assess has changed its input", file)
+		}
+	}
+}
+
+// TestEnvironmentIsNeverShown: values of variables may be secret.
+func TestEnvironmentIsNeverShown(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-5f2b"
+	for _, file := range fixtureFiles(t) {
+		f := readFixture(t, file)
+		for _, p := range f.Pods {
+			for i := range p.Spec.Containers {
+				p.Spec.Containers[i].Env = []corev1.EnvVar{{Name: "TOKEN", Value: canary}}
+			}
+		}
+		v := Assess(f.snapshot(t))
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text)+Explain(v.Cause, nil), canary) {
+			t.Errorf("%s: the verdict shows a value of the environment", file)
+		}
+	}
+}
+
+func TestKeyStaysWhileTheTroubleIsTheSame(t *testing.T) {
+	t.Parallel()
+	first := Assess(load(t, "image-pull")).Cause
+	s := load(t, "image-pull")
+	s.Pods[0].Name += "-replaced"
+	if again := Assess(s).Cause; again.Key() != first.Key() {
+		t.Errorf("another pod of the same image: %q became %q", first.Key(), again.Key())
+	}
+	s.Pods[0].Spec.Containers[0].Image = "other:1"
+	if other := Assess(s).Cause; other.Key() == first.Key() {
+		t.Errorf("another image has the same key %q", other.Key())
+	}
+	mayHeal := Assess(load(t, "image-qps")).Cause
+	if mayHeal.Key() == first.Key() {
+		t.Errorf("what may heal has the key of what cannot, %q", first.Key())
+	}
+	if a, b := (&Cause{Reason: "A", Object: "Pod ml/a"}), (&Cause{Reason: "A", Object: "Pod ml/b"}); a.Key() == b.Key() {
+		t.Error("causes without a subject are told apart by their object")
+	}
+}
+
+func TestLostRightsOnlyMakeVerdictsMilder(t *testing.T) {
+	t.Parallel()
+	for _, file := range fixtureFiles(t) {
+		s := readFixture(t, file).snapshot(t)
+		full := Assess(s)
+		s.ReplicaSets, s.Events, s.Nodes, s.Claims = nil, nil, nil, nil
+		less := Assess(s)
+		if full.Ready != less.Ready {
+			t.Errorf("%s: ready is %t with all rights, %t with few", file, full.Ready, less.Ready)
+		}
+		if less.Cause != nil && less.Cause.Terminal && (full.Cause == nil || !full.Cause.Terminal) {
+			t.Errorf("%s: %s is final only because less is known", file, less.Cause.Reason)
+		}
+	}
+}
+
+// FuzzAssess takes fixtures apart at random: no snapshot may stop the provider,
+// and each verdict must be whole.
+func FuzzAssess(f *testing.F) {
+	var fixtures [][]byte
+	for i, file := range fixtureFiles(f) {
+		data, err := json.Marshal(readFixture(f, file))
+		if err != nil {
+			f.Fatal(err)
+		}
+		fixtures = append(fixtures, data)
+		f.Add(uint16(i), uint64(i), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, which uint16, seed uint64, times uint8) {
+		var tree any
+		if err := json.Unmarshal(fixtures[int(which)%len(fixtures)], &tree); err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewPCG(seed, 0))
+		for range times % 16 {
+			mutate(random, tree)
+		}
+		data, err := json.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fx fixture
+		if json.Unmarshal(data, &fx) != nil {
+			return // typed lists cannot hold this
+		}
+		var workload struct{ Kind string }
+		if fx.Workload != nil && (json.Unmarshal(fx.Workload, &workload) != nil || workload.Kind == "") {
+			return // nor can a cluster
+		}
+		checkVerdict(t, Assess(fx.snapshot(t)))
+	})
+}
+
+// mutate walks to a random place of a JSON tree and changes what is there.
+func mutate(random *rand.Rand, node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		if len(n) == 0 {
+			return
+		}
+		keys := make([]string, 0, len(n))
+		for k := range n {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		key := keys[random.IntN(len(keys))]
+		if branch(n[key]) && random.IntN(8) > 0 {
+			mutate(random, n[key])
+			return
+		}
+		if random.IntN(2) == 0 {
+			delete(n, key)
+			return
+		}
+		n[key] = changed(random, n[key])
+	case []any:
+		if len(n) == 0 {
+			return
+		}
+		i := random.IntN(len(n))
+		if branch(n[i]) && random.IntN(8) > 0 {
+			mutate(random, n[i])
+			return
+		}
+		n[i] = changed(random, n[i])
+	}
+}
+
+func branch(node any) bool {
+	switch n := node.(type) {
+	case map[string]any:
+		return len(n) > 0
+	case []any:
+		return len(n) > 0
+	}
+	return false
+}
+
+// changed is another value, mostly of the same type.
+func changed(random *rand.Rand, old any) any {
+	switch old.(type) {
+	case string:
+		choices := []string{"", "x", "True", "False", "CrashLoopBackOff", "ErrImagePull", "FailedMount", "Pending", "Failed", "kai-scheduler", "2026-11-21T08:00:00Z", "0", "-1"}
+		return choices[random.IntN(len(choices))]
+	case float64:
+		return []float64{0, -1, 1, 2, 1 << 30}[random.IntN(5)]
+	case bool:
+		return random.IntN(2) == 0
+	}
+	return []any{nil, "x", 1.0, map[string]any{}, []any{}}[random.IntN(5)]
+}

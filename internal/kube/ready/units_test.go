@@ -1,0 +1,131 @@
+package ready
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestOnlyTaintsThatStayAreABarrier(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		taint      corev1.Taint
+		toleration corev1.Toleration
+		barrier    bool
+	}{
+		{taint: corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule}, barrier: true},
+		{taint: corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoExecute}, barrier: true},
+		{taint: corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectPreferNoSchedule}},
+		{
+			taint:      corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule},
+			toleration: corev1.Toleration{Key: "team", Operator: corev1.TolerationOpEqual, Value: "ml"},
+		},
+		{
+			taint:      corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule},
+			toleration: corev1.Toleration{Key: "team", Operator: corev1.TolerationOpEqual, Value: "web"}, barrier: true,
+		},
+		{taint: corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}, barrier: true},
+		{taint: corev1.Taint{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule}},
+		{taint: corev1.Taint{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoExecute}},
+		{taint: corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}},
+		{taint: corev1.Taint{Key: "node.cilium.io/agent-not-ready", Effect: corev1.TaintEffectNoExecute}},
+		{taint: corev1.Taint{Key: "ebs.csi.aws.com/agent-not-ready", Effect: corev1.TaintEffectNoExecute}},
+		{taint: corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}},
+	} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{c.toleration}}}
+		if c.toleration.Key == "" {
+			p.Spec.Tolerations = nil
+		}
+		n := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{c.taint}}}
+		if got := barrier(p, n) != nil; got != c.barrier {
+			t.Errorf("%s with toleration %v: barrier is %t", c.taint.ToString(), c.toleration, got)
+		}
+	}
+}
+
+func TestCurrentReplicaSetHasTheTemplateAndTheHighestRevision(t *testing.T) {
+	t.Parallel()
+	template := func(image, hash string) corev1.PodTemplateSpec {
+		return corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "a", appsv1.DefaultDeploymentUniqueLabelKey: hash}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: image}}},
+		}
+	}
+	set := func(name, image, revision string) *appsv1.ReplicaSet {
+		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"deployment.kubernetes.io/revision": revision}}}
+		rs.Spec.Template = template(image, name)
+		return rs
+	}
+	d := &appsv1.Deployment{}
+	d.Spec.Template = template("b", "")
+	delete(d.Spec.Template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
+
+	sets := []*appsv1.ReplicaSet{nil, set("a-1", "a", "11"), set("b-9", "b", "9"), set("b-10", "b", "10")}
+	if got := currentReplicaSet(d, sets); got == nil || got.Name != "b-10" {
+		t.Errorf("got %v, want b-10", got)
+	}
+	if got := currentReplicaSet(d, sets[:2]); got != nil {
+		t.Errorf("got %s, but none has the template", got.Name)
+	}
+	if got := d.Spec.Template.Labels; len(got) != 1 {
+		t.Errorf("the template was changed: %v", got)
+	}
+}
+
+func TestClaimsOfEphemeralVolumesAreNamedAfterPodAndVolume(t *testing.T) {
+	t.Parallel()
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "svc-1"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{
+		{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
+		{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "shared"}}},
+		{Name: "dshm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+	}}}
+	if got := strings.Join(claimNames(p), " "); got != "svc-1-scratch shared" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestEventsOfManyPodNamesAreOneLine(t *testing.T) {
+	t.Parallel()
+	event := func(message string, count int32) *corev1.Event {
+		return &corev1.Event{Reason: "FailedCreate", Message: message, Count: count}
+	}
+	series := &corev1.Event{Reason: "BackOff", Message: "again", Series: &corev1.EventSeries{Count: 7}}
+	log := newEventLog([]*corev1.Event{
+		event(`Error creating: pods "a-1" is forbidden: no`, 1),
+		event(`Error creating: pods "a-2" is forbidden: no`, 1),
+		event(`(combined from similar events): Error creating: pods "a-3" is forbidden: no`, 5),
+		nil, series,
+	})
+	got := strings.Join(log.render(), "\n")
+	want := `FailedCreate: Error creating: pods "a-3" is forbidden: no (x7)` + "\nBackOff: again (x7)"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestMissingObjectIsReadFromMessages(t *testing.T) {
+	t.Parallel()
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ml"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{
+		{Name: "cfg", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
+		{Name: "both", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}},
+	}}}
+	for message, want := range map[string]string{
+		`secret "hf" not found`:                          `Secret "hf" does not exist in namespace ml.`,
+		`configmap "settings" not found`:                 `ConfigMap "settings" does not exist in namespace ml.`,
+		`couldn't find key a.b in ConfigMap ml/settings`: `ConfigMap "settings" in namespace ml has no key "a.b".`,
+		`MountVolume.SetUp failed for volume "cfg" : configmap references non-existent config key: x`: `ConfigMap "settings" in namespace ml has no key "x".`,
+		`MountVolume.SetUp failed for volume "both" : references non-existent secret key: k`:          `a Secret has no key "k".`,
+		`MountVolume.SetUp failed for volume "nfs" : mount failed: exit status 32`:                    "",
+	} {
+		got := ""
+		if ref := missingObject(p, message); ref != nil {
+			got = ref.absent()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", message, got, want)
+		}
+	}
+}
