@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -20,7 +17,7 @@ import (
 // ModifyPlan renders what will be applied, so that the plan shows it, and asks
 // the cluster whether it would take what changes.
 func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	var plan, state, config model
+	var plan, state model
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -29,14 +26,16 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
 		return
 	}
+	var namespace types.String
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("namespace"), &namespace)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 
+	proposed := plan
 	p := planner{r: r, plan: &plan, state: &state, creating: creating}
-	p.place(ctx, config.Namespace)
+	p.place(ctx, namespace)
 	if !creating && !plan.Namespace.Equal(state.Namespace) {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("namespace"))
 	}
@@ -52,11 +51,20 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	if p.replace {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("manifests"))
 	}
-	if !creating && len(resp.RequiresReplace) > 0 {
+	if p.moves() || p.replace {
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
 	}
 	resp.Diagnostics.Append(p.diags...)
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+	if !plan.computesLike(&proposed) {
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+	}
+}
+
+// computesLike says whether all computed attributes are equal. Writing a whole
+// model back costs more than all else that a plan without changes does.
+func (m *model) computesLike(o *model) bool {
+	return m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) && m.ServiceName.Equal(o.ServiceName) &&
+		m.URL.Equal(o.URL) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) && m.Manifests.Equal(o.Manifests)
 }
 
 func (r *computeResource) configured() bool { return r.data != nil && !r.data.Unknown }
@@ -189,8 +197,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	if len(changed) == 0 {
 		return
 	}
-	moves := !p.creating && (!p.plan.Name.Equal(p.state.Name) || !p.plan.Namespace.Equal(p.state.Namespace))
-	if moves {
+	if p.moves() {
 		return // the plan of the replacement is asked for next, as a creation
 	}
 	decoded, err := changed.decode()
@@ -215,7 +222,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 }
 
-// keys lists the objects in messages.
-func (o objects) keys() string {
-	return strings.Join(slices.Sorted(maps.Keys(o)), ", ")
+// moves says whether another name or namespace makes it another compute.
+func (p *planner) moves() bool {
+	return !p.creating && (!p.plan.Name.Equal(p.state.Name) || !p.plan.Namespace.Equal(p.state.Namespace))
 }

@@ -31,6 +31,7 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 	memory, diags := loadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 
+	before := state
 	look := reader{r: r, state: &state, memory: memory}
 	var err error
 	if state.Manifests.IsNull() {
@@ -51,7 +52,9 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 		resp.Diagnostics.Append(tf.Failure(err))
 		return
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+	if !state.computesLike(&before) { // any drift shows in manifests too
+		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+	}
 }
 
 // errGone says that the server has no such workload: the compute is no more.
