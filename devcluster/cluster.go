@@ -118,6 +118,13 @@ func (c *Cluster) startAPI(ctx context.Context) error {
 	if c.client, err = kubernetes.NewForConfig(c.config); err != nil {
 		return err
 	}
+	// It dies loudly when it is stopped while it starts; so a stop lets it finish first.
+	c.add("kube-apiserver's start", func() error {
+		if c.running.Err() != nil {
+			return nil // it has failed by itself
+		}
+		return waitReady(c.running, c.client)
+	})
 	return waitReady(ctx, c.client)
 }
 

@@ -35,7 +35,7 @@ func TestLogHandler(t *testing.T) {
 		"a crash, just exited":    {"broken.invalid/crash", time.Second, "", 200, traceback},
 		"a crash, on its way":     {"broken.invalid/crash", 0, "", 200, "INFO:     starting the server\n"},
 		"the run before":          {"broken.invalid/crash", 6 * time.Second, "previous=true", 200, traceback},
-		"no run before":           {"broken.invalid/crash", 0, "previous=true", 400, "previous terminated container \"c0\" in pod \"pod\" not found\n"},
+		"no run before":           {"broken.invalid/crash", 0, "previous=true", 400, "previous terminated container \"c0\" in pod \"pod\" not found"},
 		"the last lines":          {"broken.invalid/crash", 6 * time.Second, "tailLines=1", 200, "ModuleNotFoundError: No module named 'kubetorch'\n"},
 		"no lines":                {"broken.invalid/crash", 6 * time.Second, "tailLines=0", 200, ""},
 		"the first bytes":         {"broken.invalid/crash", 6 * time.Second, "limitBytes=4", 200, "INFO"},
@@ -44,12 +44,12 @@ func TestLogHandler(t *testing.T) {
 		"since a later time":      {"broken.invalid/crash", 6 * time.Second, "sinceTime=2026-01-02T04:00:00Z", 200, ""},
 		"of the last seconds":     {"broken.invalid/crash", 6 * time.Second, "sinceSeconds=1", 200, ""},
 		"killed for memory":       {"broken.invalid/oom", 6 * time.Second, "", 200, "INFO:     starting the server\nINFO:     loading model weights into memory\n"},
-		"an image that fails":     {"broken.invalid/pull", 0, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: image can't be pulled\n"},
-		"an image in back-off":    {"broken.invalid/pull", 5 * time.Second, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: trying and failing to pull image\n"},
-		"a wrong configuration":   {"broken.invalid/config", 0, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: CreateContainerConfigError\n"},
-		"an option that is wrong": {"nginx", 0, "tailLines=x", 400, "tailLines=\"x\" is not a whole number from 0\n"},
-		"a container that is not": {"nginx", 0, "container=other", 400, "container \"other\" in pod \"pod\" is not available\n"},
-		"a pod that is not":       {"nginx", 0, "pod=other", 404, "pod does not exist\n"},
+		"an image that fails":     {"broken.invalid/pull", 0, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: image can't be pulled"},
+		"an image in back-off":    {"broken.invalid/pull", 5 * time.Second, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: trying and failing to pull image"},
+		"a wrong configuration":   {"broken.invalid/config", 0, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: CreateContainerConfigError"},
+		"an option that is wrong": {"nginx", 0, "tailLines=x", 400, "tailLines=\"x\" is not a whole number from 0"},
+		"a container that is not": {"nginx", 0, "container=other", 400, "container \"other\" in pod \"pod\" is not available"},
+		"a pod that is not":       {"nginx", 0, "pod=other", 404, "pod does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

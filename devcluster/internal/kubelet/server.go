@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"io"
 	"net/http"
 	"time"
 
@@ -14,17 +15,17 @@ func LogHandler(pod func(namespace, name string) *corev1.Pod) http.Handler {
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
 		found := pod(r.PathValue("namespace"), r.PathValue("pod"))
 		if found == nil {
-			http.Error(w, "pod does not exist", http.StatusNotFound)
+			refuse(w, "pod does not exist", http.StatusNotFound)
 			return
 		}
 		opts, err := parseLogOptions(r.URL.Query(), time.Now())
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+			refuse(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		lines, err := containerLog(found, r.PathValue("container"), opts.previous)
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+			refuse(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain")
@@ -38,4 +39,11 @@ func LogHandler(pod func(namespace, name string) *corev1.Pod) http.Handler {
 		}
 	})
 	return mux
+}
+
+// refuse writes a message as it is; the API server passes it on to the user.
+func refuse(w http.ResponseWriter, message string, code int) {
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, message) // a client that has left needs no answer
 }

@@ -1,0 +1,205 @@
+// Package e2e starts the built dev cluster and holds it to what it promises.
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// patience bounds every wait. It is no claim about speed: a starved machine may need much of it.
+const patience = 3 * time.Minute
+
+// process is a dev cluster in a process of its own.
+type process struct {
+	command *exec.Cmd
+	lines   chan string // of stdout; closed at its end
+	stderr  bytes.Buffer
+}
+
+// binary is the dev cluster as `make devcluster` builds it.
+func binary(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("KT_DEVCLUSTER")
+	if path == "" {
+		path = filepath.Join("..", "..", "bin", "devcluster")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%v; build it with `make devcluster`, or name one in KT_DEVCLUSTER", err)
+	}
+	return path
+}
+
+// launch starts the dev cluster and makes sure that it does not outlive the test.
+func launch(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{command: exec.Command(binary(t), args...), lines: make(chan string, 16)}
+	// A kubeconfig of the user must not matter.
+	p.command.Env = append(append(os.Environ(), "KUBECONFIG="+filepath.Join(t.TempDir(), "nowhere")), env...)
+	p.command.Stderr = &p.stderr
+	stdout, err := p.command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.lines)
+		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
+			p.lines <- scanner.Text()
+		}
+	}()
+	t.Cleanup(func() { _ = p.command.Process.Kill() })
+	return p
+}
+
+// ready waits for the line that says so and returns the kubeconfig in it.
+func (p *process) ready(t *testing.T) string {
+	t.Helper()
+	select {
+	case line, open := <-p.lines:
+		kubeconfig, found := strings.CutPrefix(line, "READY ")
+		if !open || !found {
+			t.Fatalf("stdout began with %q (open: %t); stderr: %s", line, open, p.end())
+		}
+		return kubeconfig
+	case <-time.After(patience):
+		t.Fatal("the cluster did not get ready")
+	}
+	return ""
+}
+
+// stop sends a signal and checks that the process ends well, having said nothing else.
+func (p *process) stop(t *testing.T, signal os.Signal) {
+	t.Helper()
+	if err := p.command.Process.Signal(signal); err != nil {
+		t.Error(err)
+	}
+	for line := range p.lines {
+		t.Errorf("more on stdout: %q", line)
+	}
+	if err := p.command.Wait(); err != nil || p.stderr.Len() > 0 {
+		t.Errorf("after %s: %v, stderr: %s", signal, err, p.stderr.String())
+	}
+}
+
+// end kills the process and returns what it wrote to stderr.
+func (p *process) end() string {
+	_ = p.command.Process.Kill()
+	for range p.lines {
+	}
+	_ = p.command.Wait()
+	return p.stderr.String()
+}
+
+func connect(t *testing.T, kubeconfig string) (*rest.Config, kubernetes.Interface) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config, client
+}
+
+// eventually waits until a look at the cluster finds what it wants; the look says what it saw instead.
+func eventually(t *testing.T, what string, look func(context.Context) (saw string, ok bool)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for {
+		saw, ok := look(ctx)
+		if ok {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited for %s; saw last: %s", what, saw)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func TestClusterCleansUpItsTemporaryFolder(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	p := launch(t, []string{"TMPDIR=" + temp})
+	kubeconfig := p.ready(t)
+	if !strings.HasPrefix(kubeconfig, temp) {
+		t.Errorf("kubeconfig %s is not under %s", kubeconfig, temp)
+	}
+	p.stop(t, syscall.SIGINT)
+	wantEntries(t, temp)
+}
+
+func TestClusterStopsWhileItStarts(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	p := launch(t, []string{"TMPDIR=" + temp})
+	eventually(t, "the start to begin", func(context.Context) (string, bool) {
+		logs, err := filepath.Glob(filepath.Join(temp, "*", "devcluster.log"))
+		return "no log yet", err == nil && len(logs) == 1
+	})
+	p.stop(t, syscall.SIGTERM)
+	wantEntries(t, temp)
+}
+
+func TestClusterSaysWhyItCannotStart(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"wrong node":  {[]string{"--node", "name=a,gpus=many"}, `"many" is not a whole number`},
+		"no such CRD": {[]string{"--crds", filepath.Join(t.TempDir(), "nowhere")}, "no such file or directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			temp := t.TempDir()
+			p := launch(t, []string{"TMPDIR=" + temp}, c.args...)
+			for line := range p.lines {
+				t.Errorf("stdout: %q", line)
+			}
+			if err := p.command.Wait(); err == nil || !strings.Contains(p.stderr.String(), c.want) {
+				t.Errorf("%v, stderr: %s; want %q in it", err, p.stderr.String(), c.want)
+			}
+			wantEntries(t, temp)
+		})
+	}
+}
+
+// wantEntries checks what is in a folder.
+func wantEntries(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("%s holds %q; want %q", dir, got, want)
+	}
+}
