@@ -6,9 +6,12 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // check finds the mistakes in attributes that need no file to be seen. Its
@@ -111,3 +114,26 @@ func checkPaths(paths []string) error {
 	}
 	return nil
 }
+
+// pluginErrors makes a failed credential plugin a *ConfigError, so that it is
+// not taken for a server that cannot be reached. client-go gives the failure no
+// type of its own, but a text that is not the server's.
+func pluginErrors(plugin *clientcmdapi.ExecConfig, next http.RoundTripper) http.RoundTripper {
+	if plugin == nil {
+		return next
+	}
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err == nil {
+			return response, nil
+		}
+		if cause, ok := strings.CutPrefix(err.Error(), "getting credentials: "); ok {
+			err = configError("exec", "the credential plugin %s gave no credentials: %s\n\nRun it by hand to see what it says; its own messages are in Terraform's log (TF_LOG=debug).", plugin.Command, cause)
+		}
+		return nil, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

@@ -2,10 +2,15 @@ package kube
 
 import (
 	"encoding/base64"
+	"errors"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 func TestResolveRefusesWhatLeadsNowhere(t *testing.T) {
@@ -143,6 +148,50 @@ func TestResolveNeverShowsTheTokenOfABrokenKubeconfig(t *testing.T) {
 			}
 			if strings.Contains(err.Error(), secret) {
 				t.Errorf("the error shows a credential:\n%v", err)
+			}
+		})
+	}
+}
+
+// transport answers each request with one error.
+type transport struct{ err error }
+
+func (f transport) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+
+func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
+	t.Parallel()
+	plugin := &clientcmdapi.ExecConfig{Command: "aws"}
+	failed := errors.New("getting credentials: exec: executable aws failed with exit code 1")
+	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for name, test := range map[string]struct {
+		plugin *clientcmdapi.ExecConfig
+		err    error
+		class  Class
+		says   string
+	}{
+		"the plugin failed":       {plugin, failed, Misconfigured, "the credential plugin aws gave no credentials: exec: executable aws failed with exit code 1"},
+		"the server is away":      {plugin, refused, Unreachable, "To read Deployment ml/trainer, this was tried: GET https://h/apis: dial: connection refused"},
+		"away without any plugin": {nil, refused, Unreachable, "GET https://h/apis: dial: connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := &http.Client{Transport: pluginErrors(test.plugin, transport{test.err})}
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://h/apis?watch=true", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := client.Do(request)
+			if err == nil {
+				_ = response.Body.Close()
+				t.Fatal("no error")
+			}
+			wrapped := wrap("read", Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"}, err)
+			var failure *Error
+			if !errors.As(wrapped, &failure) || failure.Class != test.class {
+				t.Fatalf("%v is of class %v, want %v", wrapped, ClassOf(wrapped), test.class)
+			}
+			if _, detail := failure.Explain(); !strings.Contains(detail, test.says) || strings.Contains(detail, "watch=true") {
+				t.Errorf("it says:\n%s\nwant: %s", detail, test.says)
 			}
 		})
 	}

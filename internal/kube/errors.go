@@ -213,16 +213,35 @@ func (e *Error) Explain() (summary, detail string) {
 		return fmt.Sprintf("Somebody else changed %s at the same time", e.Object), saw + "\n\nRun the plan again."
 	case Unreachable:
 		return "The Kubernetes API server cannot be reached",
-			fmt.Sprintf("To %s %s, this was tried: %v\n\nCheck the provider's host or kubeconfig, the network and the server's certificate:\n  kubectl cluster-info", e.Op, e.Object, e.Err)
+			fmt.Sprintf("To %s %s, this was tried: %s\n\nCheck the provider's host or kubeconfig, the network and the server's certificate:\n  kubectl cluster-info", e.Op, strings.TrimSuffix(e.Object, "/"), attempt(e.Err))
 	case Canceled:
 		return fmt.Sprintf("Interrupted: %s %s", e.Op, e.Object), e.Err.Error()
 	case Misconfigured:
+		var config *ConfigError
+		if errors.As(e.Err, &config) {
+			return "The provider is not configured for a cluster", config.Error()
+		}
 		return "The provider is not configured for a cluster", e.Err.Error()
 	case NotFound:
 		return fmt.Sprintf("%s does not exist", e.Object), saw
 	default:
 		return fmt.Sprintf("Could not %s %s", e.Op, e.Object), saw
 	}
+}
+
+// attempt says which request failed and how, without its query, which is long
+// and helps nobody.
+func attempt(err error) string {
+	var request *url.Error
+	if !errors.As(err, &request) {
+		return err.Error()
+	}
+	target, parseErr := url.Parse(request.URL)
+	if parseErr != nil {
+		return err.Error()
+	}
+	target.RawQuery = ""
+	return fmt.Sprintf("%s %s: %v", strings.ToUpper(request.Op), target.Redacted(), request.Err)
 }
 
 func (e *Error) fieldList() string {

@@ -27,6 +27,7 @@ func explain(err error) (summary, detail string) {
 	var request *kube.Error
 	var notReady *kube.NotReadyError
 	var deletion *kube.DeletionError
+	var config *kube.ConfigError
 	switch {
 	case errors.As(err, &notReady):
 		return explainNotReady(notReady)
@@ -36,6 +37,8 @@ func explain(err error) (summary, detail string) {
 				deletion.Ref.Kind.Resource, deletion.Ref.Name, deletion.Ref.Namespace)
 	case errors.As(err, &request):
 		return request.Explain()
+	case errors.As(err, &config):
+		return "The provider is not configured for a cluster", config.Error()
 	default:
 		return "The provider could not finish", err.Error()
 	}

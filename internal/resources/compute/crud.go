@@ -176,6 +176,10 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	planned, diags := objectsOf(ctx, w.model.Manifests)
 	w.diags.Append(diags...)
 	if w.model.Manifests.IsUnknown() {
+		if _, err := w.r.data.Cluster.Namespace(); err != nil && w.model.Namespace.IsUnknown() {
+			w.diags.Append(tf.Failure(err)) // what left the namespace unknown in the plan
+			return
+		}
 		defaults := w.r.data.Defaults
 		if creator := prior.username(); creator != "" && !defaults.UsernameChosen {
 			defaults.Username = creator
