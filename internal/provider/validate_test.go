@@ -3,6 +3,7 @@ package provider_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -150,9 +151,9 @@ func badDurations() []badInput {
 		{name: "ttl of weeks", config: `{"inactivity_ttl": "2w"}`, at: "inactivity_ttl", says: `inactivity_ttl is "2w", which is not a duration`},
 		{name: "ttl under a minute", config: `{"inactivity_ttl": "59s"}`, at: "inactivity_ttl", says: "inactivity_ttl is 59s, less than a minute", warns: true},
 		{name: "ttl in bare seconds under a minute", config: `{"inactivity_ttl": "30"}`, at: "inactivity_ttl", says: "less than a minute", warns: true},
-		{name: "timeout in words", config: `{"timeouts": {"create": "ten minutes"}}`, at: "timeouts.create", says: `"ten minutes" must be a string containing a sequence of decimal numbers`},
-		{name: "timeout without a unit", config: `{"timeouts": {"update": "600"}}`, at: "timeouts.update", says: `"600" must be`},
-		{name: "empty timeout", config: `{"timeouts": {"delete": ""}}`, at: "timeouts.delete", says: `"" must be`},
+		{name: "timeout in words", config: `{"timeouts": {"create": "ten minutes"}}`, at: "timeouts.create", says: `timeouts.create is "ten minutes", which is not a duration: give numbers with units (h, m, s), as in "20m" or "1h30m".`},
+		{name: "timeout without a unit", config: `{"timeouts": {"update": "600"}}`, at: "timeouts.update", says: `timeouts.update is "600", which is not a duration`},
+		{name: "empty timeout", config: `{"timeouts": {"delete": ""}}`, at: "timeouts.delete", says: `timeouts.delete is "", which is not a duration`},
 		{name: "negative timeout", config: `{"timeouts": {"delete": "-5m"}}`, at: "timeouts.delete", says: `timeouts.delete is "-5m", but must be more than zero`},
 		{name: "zero timeout", config: `{"timeouts": {"create": "0s"}}`, at: "timeouts.create", says: "must be more than zero"},
 	}
@@ -235,11 +236,11 @@ func badImagesAndPaths() []badInput {
 
 func badTolerations() []badInput {
 	return []badInput{
-		{name: "Exists with value", config: `{"tolerations": [{"key": "dedicated", "operator": "Exists", "value": "gpu"}]}`, at: "tolerations[0].value", says: "leave out value, or use Equal"},
+		{name: "Exists with value", config: `{"tolerations": [{"key": "dedicated", "operator": "Exists", "value": "gpu"}]}`, at: "tolerations[0].value", says: "tolerations[0] has a value, but its operator Exists tolerates every value of the taint: leave out value, or use Equal."},
 		{name: "Equal without key", config: `{"tolerations": [{"key": "a", "operator": "Exists"}, {"operator": "Equal", "value": "gpu"}]}`, at: "tolerations[1].key", says: `give a key, or operator = "Exists"`},
-		{name: "neither key nor operator", config: `{"tolerations": [{"effect": "NoSchedule"}]}`, at: "tolerations[0].key", says: "without a key, operator must be Exists"},
+		{name: "neither key nor operator", config: `{"tolerations": [{"effect": "NoSchedule"}]}`, at: "tolerations[0].key", says: "tolerations[0] has no key"},
 		{name: "seconds without effect", config: `{"tolerations": [{"key": "a", "operator": "Exists", "toleration_seconds": 60}]}`, at: "tolerations[0].toleration_seconds", says: `give effect = "NoExecute"`},
-		{name: "seconds with NoSchedule", config: `{"tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule", "toleration_seconds": 60}]}`, at: "tolerations[0].toleration_seconds", says: "needs effect NoExecute"},
+		{name: "seconds with NoSchedule", config: `{"tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule", "toleration_seconds": 60}]}`, at: "tolerations[0].toleration_seconds", says: "tolerations[0] has toleration_seconds, which needs the effect NoExecute"},
 		{name: "unknown effect", config: `{"tolerations": [{"key": "a", "operator": "Exists", "effect": "noschedule"}]}`, at: "tolerations[0].effect", says: `must be one of: ["NoSchedule" "PreferNoSchedule" "NoExecute"], got: "noschedule"`},
 		{name: "unknown operator", config: `{"tolerations": [{"key": "a", "operator": "In", "value": "b"}]}`, at: "tolerations[0].operator", says: `must be one of: ["Exists" "Equal"], got: "In"`},
 		{name: "key that is none", config: `{"tolerations": [{"key": "a b", "operator": "Exists"}]}`, at: "tolerations[0].key", says: `tolerations[0].key is "a b"`},
@@ -263,14 +264,14 @@ func badCombinations() []badInput {
 
 func badDuplicates() []badInput {
 	return []badInput{
-		{name: "two volumes at one path", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data"}]}`, at: "volumes[1].mount_path", says: "/data is where volumes[0] is mounted: give another mount_path"},
+		{name: "two volumes at one path", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data"}]}`, at: "volumes[1].mount_path", says: "volumes[1].mount_path is /data, where volumes[0] is mounted: give another path."},
 		{name: "two volumes at one path but for a slash", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data/"}]}`, at: "volumes[1].mount_path", says: "volumes[0] is mounted"},
 		{name: "one claim twice at one path", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "a", "mount_path": "/data"}]}`, at: "volumes[1].mount_path", says: "volumes[0] is mounted"},
 		{name: "secret and volume at one path", config: `{"secrets": [{"name": "hf", "mount_path": "/data"}], "volumes": [{"claim_name": "b", "mount_path": "/data"}]}`, at: "volumes[0].mount_path", says: "secrets[0] is mounted"},
-		{name: "volume over the shared memory", config: `{"volumes": [{"claim_name": "b", "mount_path": "/dev/shm"}]}`, at: "volumes[0].mount_path", says: "/dev/shm is where the shared memory is mounted"},
-		{name: "variable from env_vars and a secret", config: `{"env_vars": {"HF_TOKEN": "x"}, "secrets": [{"name": "hf", "env_vars": ["OTHER", "HF_TOKEN"]}]}`, at: "secrets[0].env_vars[1]", says: "env_vars sets the variable HF_TOKEN too: remove one of them"},
-		{name: "variable twice from a secret", config: `{"secrets": [{"name": "hf", "env_vars": ["HF_TOKEN", "HF_TOKEN"]}]}`, at: "secrets[0].env_vars[1]", says: "secrets[0] sets the variable HF_TOKEN too"},
-		{name: "variable from two secrets", config: `{"secrets": [{"name": "a", "env_vars": ["KEY"]}, {"name": "b", "env_vars": ["KEY"]}]}`, at: "secrets[1].env_vars[0]", says: "secrets[0] sets the variable KEY too"},
+		{name: "volume over the shared memory", config: `{"volumes": [{"claim_name": "b", "mount_path": "/dev/shm"}]}`, at: "volumes[0].mount_path", says: "volumes[0].mount_path is /dev/shm, where the shared memory is mounted"},
+		{name: "variable from env_vars and a secret", config: `{"env_vars": {"HF_TOKEN": "x"}, "secrets": [{"name": "hf", "env_vars": ["OTHER", "HF_TOKEN"]}]}`, at: "secrets[0].env_vars[1]", says: "secrets[0].env_vars[1] is HF_TOKEN, a variable that env_vars sets too: remove one of them."},
+		{name: "variable twice from a secret", config: `{"secrets": [{"name": "hf", "env_vars": ["HF_TOKEN", "HF_TOKEN"]}]}`, at: "secrets[0].env_vars[1]", says: "a variable that secrets[0] sets too"},
+		{name: "variable from two secrets", config: `{"secrets": [{"name": "a", "env_vars": ["KEY"]}, {"name": "b", "env_vars": ["KEY"]}]}`, at: "secrets[1].env_vars[0]", says: "secrets[1].env_vars[0] is KEY, a variable that secrets[0] sets too"},
 		{name: "duplicate beside an unknown item", config: `{"volumes": ["` + unknown + `", {"claim_name": "b", "mount_path": "/dev/shm"}]}`, at: "volumes[1].mount_path", says: "the shared memory is mounted"},
 	}
 }
@@ -542,32 +543,34 @@ func TestComputeWaitsForWhatCouldStillFit(t *testing.T) {
 	}
 }
 
-// FuzzComputeValidation gives texts to the attributes that have a grammar.
+// FuzzComputeValidation gives a text to one of the attributes that have a grammar.
 func FuzzComputeValidation(f *testing.F) {
-	for _, seed := range []string{
-		"", "4Gi", "4gb", "1e2147483647", "-1", "90s", "1d12h", "1h-5m", "L4", "key: value", "a:b:c", `{`, `[]`, `null`,
-		`{"spec": {"template": {"spec": {"containers": [{"name": "kubetorch", "resources": {"limits": {"cpu": "1e99999999"}}}]}}}}`,
-		`{"spec": {"template": {"spec": {"containers": {"name": 1}}}}}`, `{"spec": []}`, `{"metadata": {"labels": 7}}`, "\x00", "é", "/a/../b", "http://[::1", "a@b",
-	} {
-		f.Add(seed)
-	}
-	o := serveOffline(f)
-	typ := o.types["kt_compute"]
 	attributes := []string{
 		"cpus", "memory", "gpu_memory", "launch_timeout", "inactivity_ttl", "gpu_type", "service_template", "name", "namespace", "image", "working_dir", "queue_name",
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, attribute := range attributes {
-			values := map[string]tftypes.Value{}
-			for name, of := range typ.AttributeTypes {
-				values[name] = tftypes.NewValue(of, nil)
-			}
-			values["name"] = tftypes.NewValue(tftypes.String, "trainer")
-			values[attribute] = tftypes.NewValue(tftypes.String, text)
-			for _, found := range o.validate(t, "kt_compute", tftypes.NewValue(typ, values)) {
-				if found.path != attribute || strings.TrimSpace(found.detail) == "" {
-					t.Errorf("%s = %q: %s", attribute, text, found)
-				}
+	for i := range attributes {
+		for _, seed := range []string{
+			"", "4Gi", "4gb", "1e2147483647", "-1", "90s", "1d12h", "1h-5m", "L4", "key: value", "a:b:c", `{`, `[]`, `null`,
+			`{"spec": {"template": {"spec": {"containers": [{"name": "kubetorch", "resources": {"limits": {"cpu": "1e99999999"}}}]}}}}`,
+			`{"spec": {"template": {"spec": {"containers": {"name": 1}}}}}`, `{"spec": []}`, `{"metadata": {"labels": 7}}`, "\x00", "é", "/a/../b", "http://[::1", "a@b",
+		} {
+			f.Add(byte(i), seed)
+		}
+	}
+	o := serveOffline(f)
+	typ := o.types["kt_compute"]
+	unset := map[string]tftypes.Value{}
+	for name, of := range typ.AttributeTypes {
+		unset[name] = tftypes.NewValue(of, nil)
+	}
+	f.Fuzz(func(t *testing.T, which byte, text string) {
+		attribute := attributes[int(which)%len(attributes)]
+		values := maps.Clone(unset)
+		values["name"] = tftypes.NewValue(tftypes.String, "trainer")
+		values[attribute] = tftypes.NewValue(tftypes.String, text)
+		for _, found := range o.validate(t, "kt_compute", tftypes.NewValue(typ, values)) {
+			if found.path != attribute || strings.TrimSpace(found.detail) == "" {
+				t.Errorf("%s = %q: %s", attribute, text, found)
 			}
 		}
 	})

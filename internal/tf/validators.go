@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/distribution/reference"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
@@ -89,6 +90,20 @@ func absolutePath(s string) error {
 		return fmt.Errorf("is %s, which is not a clean path: write %s", quoted(s), quoted(clean))
 	}
 	return nil
+}
+
+// Timeout requires a length of time that is more than zero, as
+// terraform-plugin-framework-timeouts reads it.
+func Timeout() validator.String {
+	return check("a duration such as 20m or 1h30m", "Invalid timeout", func(s string) error {
+		switch timeout, err := time.ParseDuration(s); {
+		case err != nil:
+			return fmt.Errorf(`is %s, which is not a duration: give numbers with units (h, m, s), as in "20m" or "1h30m"`, quoted(s))
+		case timeout <= 0:
+			return fmt.Errorf(`is %s, but must be more than zero: give a duration such as "20m", or leave it out`, quoted(s))
+		}
+		return nil
+	})
 }
 
 // GPUType requires a GPU product, or a node label as "key: value".

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -27,10 +28,10 @@ const description = `Runs one ML compute: a service, a pool of workers or a trai
 
 The plan shows every field that will be applied in ` + "`manifests`" + `. Fields that somebody else changed since show in the next plan, with who changed them; fields that the provider did not apply are left alone.`
 
-func (r *computeResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *computeResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: description,
-		Attributes:          attributes(ctx),
+		Attributes:          attributes(),
 	}
 }
 
@@ -43,14 +44,9 @@ func (r *computeResource) IdentitySchema(_ context.Context, _ resource.IdentityS
 	}
 }
 
-func attributes(ctx context.Context) map[string]schema.Attribute {
+func attributes() map[string]schema.Attribute {
 	all := map[string]schema.Attribute{
-		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
-			Create: true, Update: true, Delete: true,
-			CreateDescription: "How long creation may take in all, such as `20m`. Default: `launch_timeout` and five minutes.",
-			UpdateDescription: "How long an update may take in all. Default: `launch_timeout` and five minutes.",
-			DeleteDescription: "How long deletion may take, until the last pod is gone. Default: `10m`.",
-		}),
+		"timeouts": timeoutsAttribute(),
 	}
 	for _, group := range []map[string]schema.Attribute{
 		identityAttributes(), resourceAttributes(), podAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
@@ -60,6 +56,25 @@ func attributes(ctx context.Context) map[string]schema.Attribute {
 		}
 	}
 	return all
+}
+
+// timeoutsAttribute is what [timeouts.Attributes] makes, with validators that
+// name the attribute and refuse what is not more than zero.
+func timeoutsAttribute() schema.Attribute {
+	timeout := func(description string) schema.StringAttribute {
+		return schema.StringAttribute{Optional: true, Validators: []validator.String{tf.Timeout()}, MarkdownDescription: description}
+	}
+	return schema.SingleNestedAttribute{
+		Optional: true, MarkdownDescription: "How long operations may take in all: texts such as `90s` or `1h30m`.",
+		CustomType: timeouts.Type{ObjectType: types.ObjectType{AttrTypes: map[string]attr.Type{
+			"create": types.StringType, "update": types.StringType, "delete": types.StringType,
+		}}},
+		Attributes: map[string]schema.Attribute{
+			"create": timeout("How long creation may take in all, such as `20m`. Default: `launch_timeout` and five minutes."),
+			"update": timeout("How long an update may take in all. Default: `launch_timeout` and five minutes."),
+			"delete": timeout("How long deletion may take, until the last pod is gone. Default: `10m`."),
+		},
+	}
 }
 
 func identityAttributes() map[string]schema.Attribute {

@@ -56,13 +56,13 @@ func checkTolerations(ctx context.Context, list types.List) diag.Diagnostics {
 		at := path.Root("tolerations").AtListIndex(i)
 		exists := t.Operator.ValueString() == "Exists"
 		if exists && t.Value.ValueString() != "" {
-			diags.AddAttributeError(at.AtName("value"), "Invalid toleration", "operator Exists tolerates every value of the taint: leave out value, or use Equal.")
+			diags.AddAttributeError(at.AtName("value"), "Invalid toleration", at.String()+" has a value, but its operator Exists tolerates every value of the taint: leave out value, or use Equal.")
 		}
 		if !exists && t.Key.IsNull() {
-			diags.AddAttributeError(at.AtName("key"), "Invalid toleration", "without a key, operator must be Exists, which tolerates every taint: give a key, or operator = \"Exists\".")
+			diags.AddAttributeError(at.AtName("key"), "Invalid toleration", at.String()+" has no key, and only operator Exists goes without one, for every taint: give a key, or operator = \"Exists\".")
 		}
 		if !t.TolerationSeconds.IsNull() && t.Effect.ValueString() != "NoExecute" {
-			diags.AddAttributeError(at.AtName("toleration_seconds"), "Invalid toleration", "toleration_seconds needs effect NoExecute, the only one that evicts pods: give effect = \"NoExecute\", or leave it out.")
+			diags.AddAttributeError(at.AtName("toleration_seconds"), "Invalid toleration", at.String()+" has toleration_seconds, which needs the effect NoExecute, the only one that evicts pods: give effect = \"NoExecute\", or leave out toleration_seconds.")
 		}
 	}
 	return diags
@@ -88,8 +88,9 @@ func checkVariables(ctx context.Context, config *model) diag.Diagnostics {
 				continue
 			}
 			if other, taken := setBy[name.ValueString()]; taken {
-				diags.AddAttributeError(at.AtName("env_vars").AtListIndex(j), "Variable set twice",
-					fmt.Sprintf("%s sets the variable %s too: remove one of them.", other, name.ValueString()))
+				item := at.AtName("env_vars").AtListIndex(j)
+				diags.AddAttributeError(item, "Variable set twice",
+					fmt.Sprintf("%s is %s, a variable that %s sets too: remove one of them.", item, name.ValueString(), other))
 			}
 			setBy[name.ValueString()] = at.String()
 		}
@@ -109,7 +110,7 @@ func checkMounts(ctx context.Context, config *model) diag.Diagnostics {
 		clean := stdpath.Clean(where.ValueString())
 		if other, taken := mounted[clean]; taken {
 			diags.AddAttributeError(item.AtName("mount_path"), "Path mounted twice",
-				fmt.Sprintf("%s is where %s is mounted: give another mount_path.", clean, other))
+				fmt.Sprintf("%s.mount_path is %s, where %s is mounted: give another path.", item, clean, other))
 			return
 		}
 		mounted[clean] = item.String()
@@ -174,17 +175,6 @@ func checkTimes(config *model) diag.Diagnostics {
 	if timeout, ok := parsed(config.LaunchTimeout); ok && timeout <= 0 {
 		diags.AddAttributeError(path.Root("launch_timeout"), "Invalid launch_timeout",
 			fmt.Sprintf("launch_timeout is %q, but must be more than zero: on_not_ready = \"ignore\" is what does not wait.", config.LaunchTimeout.ValueString()))
-	}
-	for name, value := range config.Timeouts.Attributes() {
-		text, ok := value.(types.String)
-		if !ok || text.IsNull() || text.IsUnknown() {
-			continue
-		}
-		// A text that is no duration is reported by the schema.
-		if timeout, err := time.ParseDuration(text.ValueString()); err == nil && timeout <= 0 {
-			diags.AddAttributeError(path.Root("timeouts").AtName(name), "Invalid timeout",
-				fmt.Sprintf("timeouts.%s is %q, but must be more than zero: give a duration such as \"20m\", or leave it out.", name, text.ValueString()))
-		}
 	}
 	return diags
 }
