@@ -53,7 +53,7 @@ func TestTextsAreReadAsTheyAreWritten(t *testing.T) {
 			}
 		}
 	}
-	if tf.QuantityType(tf.QuantityType{}).Equal(tf.DurationType{}) {
+	if (tf.QuantityType{}).Equal(tf.DurationType{}) {
 		t.Error("a quantity's type equals a duration's")
 	}
 	if !tf.QuantityOf("").IsNull() || tf.QuantityOf("1").Equal(tf.QuantityOf("1000m")) || !tf.QuantityOf("1").Equal(tf.QuantityOf("1")) {

@@ -161,21 +161,25 @@ func JSONObject() validator.String {
 		if err := json.Unmarshal([]byte(s), &content); err != nil {
 			return fmt.Errorf("holds JSON that cannot be read: %w", err) // a number out of range
 		}
-		kind := ""
 		switch content.(type) {
 		case nil, map[string]any: // null merges nothing
 			return nil
-		case []any:
-			kind = "a list"
-		case string:
-			kind = "a string"
-		case bool:
-			kind = "a boolean"
-		default:
-			kind = "a number"
 		}
-		return fmt.Errorf("holds %s as JSON, but must hold an object: give it as jsonencode({ spec = { … } })", kind)
+		return fmt.Errorf("holds %s as JSON, but must hold an object: give it as jsonencode({ spec = { … } })", kindOf(content))
 	})
+}
+
+func kindOf(content any) string {
+	switch content.(type) {
+	case []any:
+		return "a list"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	default:
+		return "a number"
+	}
 }
 
 // name requires a lower-case name by one of Kubernetes' rules.

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -51,9 +52,7 @@ func attributes() map[string]schema.Attribute {
 	for _, group := range []map[string]schema.Attribute{
 		identityAttributes(), resourceAttributes(), podAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
 	} {
-		for name, attribute := range group {
-			all[name] = attribute
-		}
+		maps.Copy(all, group)
 	}
 	return all
 }

@@ -216,8 +216,7 @@ func checkRendering(ctx context.Context, readable tfsdk.Config) diag.Diagnostics
 	if err == nil {
 		return nil
 	}
-	var found manifest.Errors
-	if errors.As(err, &found) {
+	if found, ok := errors.AsType[manifest.Errors](err); ok {
 		err = slices.DeleteFunc(found, checkedElsewhere)
 	}
 	return renderErrors(err)
