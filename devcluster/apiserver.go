@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 
@@ -23,7 +24,7 @@ rules:
 `
 
 // prepareAPIServer reads the flags of kube-apiserver and returns what runs it on the given listener.
-func prepareAPIServer(ctx context.Context, listener net.Listener, files certFiles, etcdURL, dir, auditLog string) (func(context.Context) error, error) {
+func prepareAPIServer(ctx context.Context, listener *net.TCPListener, files certFiles, etcdURL, dir, auditLog string) (func(context.Context) error, error) {
 	args := []string{
 		"--etcd-servers=" + etcdURL,
 		"--bind-address=127.0.0.1",
@@ -67,7 +68,7 @@ func prepareAPIServer(ctx context.Context, listener net.Listener, files certFile
 		return nil, fmt.Errorf("flags of kube-apiserver: %w", err)
 	}
 	opts.SecureServing.Listener = listener
-	opts.SecureServing.BindPort = listener.Addr().(*net.TCPAddr).Port
+	opts.SecureServing.BindPort = port(listener)
 	// Feature gates are global to the process; controller-manager and scheduler find them set.
 	if err := opts.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
 		return nil, fmt.Errorf("feature gates: %w", err)
@@ -80,6 +81,16 @@ func prepareAPIServer(ctx context.Context, listener net.Listener, files certFile
 		return nil, fmt.Errorf("options of kube-apiserver: %w", errors.Join(errs...))
 	}
 	return func(ctx context.Context) error { return app.Run(ctx, completed) }, nil
+}
+
+// listen takes a port of a loopback address; 0 is a free one.
+func listen(address string, port int) (*net.TCPListener, error) {
+	return net.ListenTCP("tcp", &net.TCPAddr{IP: net.ParseIP(address), Port: port})
+}
+
+// port is the port that a listener has got.
+func port(listener *net.TCPListener) int {
+	return int(netip.MustParseAddrPort(listener.Addr().String()).Port())
 }
 
 // parseFlags parses args as the component's own command line would.

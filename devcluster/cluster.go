@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"strconv"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -89,7 +88,7 @@ func (c *Cluster) openLog(context.Context) error {
 
 // startAPI starts etcd and kube-apiserver, and waits until it serves.
 func (c *Cluster) startAPI(ctx context.Context) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.opts.Port)))
+	listener, err := listen("127.0.0.1", c.opts.Port)
 	if err != nil {
 		return fmt.Errorf("listen for the API server: %w", err)
 	}
@@ -120,10 +119,11 @@ func (c *Cluster) startAPI(ctx context.Context) error {
 	}
 	// It dies loudly when it is stopped while it starts; so a stop lets it finish first.
 	c.add("kube-apiserver's start", func() error {
-		if c.running.Err() != nil {
-			return nil // it has failed by itself
+		err := waitReady(c.running, c.client)
+		if context.Cause(c.running) != nil {
+			err = nil // it, or another part, has failed by itself
 		}
-		return waitReady(c.running, c.client)
+		return err
 	})
 	return waitReady(ctx, c.client)
 }
@@ -149,7 +149,7 @@ func (c *Cluster) startControllers(context.Context) error {
 
 // startNodes starts what plays the nodes and their pods.
 func (c *Cluster) startNodes(context.Context) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort(nodeIP, "0"))
+	listener, err := listen(nodeIP, 0)
 	if err != nil {
 		return fmt.Errorf("listen for the fake kubelet: %w", err)
 	}
@@ -161,7 +161,7 @@ func (c *Cluster) startNodes(context.Context) error {
 
 	ctx, cancel := context.WithCancel(c.base)
 	c.add("kwok", func() error { cancel(); return nil })
-	return startKWOK(ctx, c.certs.adminKubeconfig, listener.Addr().(*net.TCPAddr).Port, c.log)
+	return startKWOK(ctx, c.certs.adminKubeconfig, port(listener), c.log)
 }
 
 // seed creates what a fresh cluster holds and waits until a workload can run.
@@ -182,9 +182,9 @@ func (c *Cluster) Wait(ctx context.Context) error {
 // Stop ends every part in reverse order of its start.
 func (c *Cluster) Stop() error {
 	var errs []error
-	for i := len(c.parts) - 1; i >= 0; i-- {
-		if err := c.parts[i].stop(); err != nil {
-			errs = append(errs, fmt.Errorf("stop %s: %w", c.parts[i].name, err))
+	for _, part := range slices.Backward(c.parts) {
+		if err := part.stop(); err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", part.name, err))
 		}
 	}
 	c.parts = nil

@@ -32,7 +32,7 @@ type cluster struct {
 	client     kubernetes.Interface
 }
 
-func TestClusterRunsWorkloads(t *testing.T) {
+func TestClusterRunsWorkloads(t *testing.T) { //nolint:tparallel // what follows the group must wait for it
 	t.Parallel()
 	dir, audit := t.TempDir(), filepath.Join(t.TempDir(), "audit.log")
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -47,6 +47,7 @@ func TestClusterRunsWorkloads(t *testing.T) {
 	c.config, c.client = connect(t, kubeconfig)
 
 	var volume string
+	// The group ends when all that run in parallel in it have.
 	t.Run("workloads", func(t *testing.T) {
 		for name, test := range map[string]func(*testing.T, cluster, string){
 			"nodes-as-asked-for":     testNodes,
@@ -205,17 +206,17 @@ func testSlow(t *testing.T, c cluster, ns string) {
 func testMissingSecret(t *testing.T, c cluster, ns string) {
 	spec := imagePod("nginx")
 	spec.Containers[0].Env = []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-		LocalObjectReference: corev1.LocalObjectReference{Name: "token"}, Key: "key",
+		LocalObjectReference: corev1.LocalObjectReference{Name: "token"}, Key: "api",
 	}}}}
 	c.pod(t, ns, spec)
 	c.until(t, ns, "the missing Secret", waitingWith(`secret "token" not found`))
 	c.event(t, ns, corev1.EventTypeWarning, "Failed", `Error: secret "token" not found`)
 	c.secret(t, ns, map[string]string{"other": "x"})
-	c.until(t, ns, "the missing key", waitingWith("couldn't find key key in Secret "+ns+"/token"))
+	c.until(t, ns, "the missing key", waitingWith("couldn't find key api in Secret "+ns+"/token"))
 	if err := c.client.CoreV1().Secrets(ns).Delete(t.Context(), "token", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.secret(t, ns, map[string]string{"key": "x"})
+	c.secret(t, ns, map[string]string{"api": "x"})
 	c.until(t, ns, "the pod to be ready", ready)
 }
 

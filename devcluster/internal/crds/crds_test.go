@@ -110,7 +110,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// newFake is an API server without definitions.
+// newFake is an API server without definitions. NewClientset does not know their schema.
 func newFake() *fake.Clientset {
-	return fake.NewSimpleClientset() //nolint:staticcheck // its successor does not know the schema of definitions
+	return fake.NewSimpleClientset()
 }

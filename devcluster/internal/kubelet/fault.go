@@ -36,6 +36,7 @@ func faultOf(image string) fault {
 	switch f := fault(name); f {
 	case faultHeals, faultCrash, faultOOM, faultConfig, faultSlow, faultNever:
 		return f
+	case faultPull, faultNone:
 	}
 	return faultPull
 }

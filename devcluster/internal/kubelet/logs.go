@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,36 +18,31 @@ type logLine struct {
 }
 
 // What containers that fail have written, up to their end.
-var (
-	crashLog = []string{
-		"INFO:     starting the server",
-		"Traceback (most recent call last):",
-		`  File "/app/server.py", line 3, in <module>`,
-		"    import kubetorch",
-		"ModuleNotFoundError: No module named 'kubetorch'",
-	}
-	oomLog = []string{
-		"INFO:     starting the server",
-		"INFO:     loading model weights into memory",
-	}
+const (
+	crashLog = `INFO:     starting the server
+Traceback (most recent call last):
+  File "/app/server.py", line 3, in <module>
+    import kubetorch
+ModuleNotFoundError: No module named 'kubetorch'`
+	oomLog = `INFO:     starting the server
+INFO:     loading model weights into memory`
 )
 
 // logLines are the lines of one run of a container. The first is written at its start, the rest at its end.
 func logLines(container corev1.Container, started, finished time.Time) []logLine {
-	texts := []string{fmt.Sprintf("fake container %s started; nothing runs on this node", container.Name)}
-	switch faultOf(container.Image) {
-	case faultCrash:
-		texts = crashLog
-	case faultOOM:
-		texts = oomLog
+	text := fmt.Sprintf("fake container %s started; nothing runs on this node", container.Name)
+	if f := faultOf(container.Image); f == faultCrash {
+		text = crashLog
+	} else if f == faultOOM {
+		text = oomLog
 	}
-	lines := make([]logLine, 0, len(texts))
-	for i, text := range texts {
+	var lines []logLine
+	for i, line := range strings.Split(text, "\n") {
 		at := finished
 		if i == 0 || finished.IsZero() {
 			at = started
 		}
-		lines = append(lines, logLine{at, text})
+		lines = append(lines, logLine{at, line})
 	}
 	return lines
 }

@@ -71,6 +71,7 @@ func (s scene) at(elapsed time.Duration) moment {
 		return s.running(slowFor)
 	case faultNever:
 		return waiting(reasonCreating, "", 0)
+	case faultNone:
 	}
 	return s.running(0)
 }

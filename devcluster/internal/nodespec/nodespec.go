@@ -3,6 +3,7 @@ package nodespec
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -177,9 +178,7 @@ func (n Node) Object(kubeletVersion string) *corev1.Node {
 	if n.Product != "" {
 		labels[ProductLabel] = n.Product
 	}
-	for key, val := range n.Labels {
-		labels[key] = val
-	}
+	maps.Copy(labels, n.Labels)
 	return &corev1.Node{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
 		ObjectMeta: metav1.ObjectMeta{

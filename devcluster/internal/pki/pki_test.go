@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"net"
@@ -67,8 +68,8 @@ func TestKeysDiffer(t *testing.T) {
 	t.Parallel()
 	a, errA := NewKey()
 	b, errB := NewKey()
-	if errA != nil || errB != nil || string(a) == string(b) {
-		t.Errorf("two keys: %v, %v, equal: %t", errA, errB, string(a) == string(b))
+	if errA != nil || errB != nil || bytes.Equal(a, b) {
+		t.Errorf("two keys: %v, %v, equal: %t", errA, errB, bytes.Equal(a, b))
 	}
 }
 
