@@ -106,6 +106,7 @@ type collection struct {
 	mu      sync.Mutex
 	entries map[string]*entry
 	synced  bool
+	denied  bool          // the server does not let us list or watch: nothing is kept
 	err     error         // why the last list or watch failed, nil once one succeeded
 	signal  chan struct{} // closed and replaced at each change of the fields above
 }
@@ -134,10 +135,11 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 		if err == nil || ctx.Err() != nil || apierrors.IsInvalid(err) {
 			return // Invalid: a server that cannot stream a list; the Reflector then lists
 		}
-		c.failed(cluster.denied(ctx, verb, c.scope, wrap(verb, c.scope, err)))
 		if apierrors.IsForbidden(err) {
-			stop()
+			c.giveUp()
+			defer stop()
 		}
+		c.failed(cluster.denied(ctx, verb, c.scope, wrap(verb, c.scope, err)))
 	}
 	lw := &clientcache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -163,6 +165,13 @@ func (c *collection) failed(err error) {
 	defer c.mu.Unlock()
 	c.err = err
 	c.changedLocked()
+}
+
+// giveUp forgets all objects, which no watch would keep current any more.
+func (c *collection) giveUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries, c.denied = map[string]*entry{}, true
 }
 
 func (c *collection) changedLocked() {
@@ -231,7 +240,7 @@ func (c *collection) Add(obj any) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old, ok := c.entries[e.Name]; ok && newer(old, e.ResourceVersion) {
+	if old, ok := c.entries[e.Name]; c.denied || ok && newer(old, e.ResourceVersion) {
 		return nil
 	}
 	c.entries[e.Name] = e

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // Read returns one object, from the shared collection of its kind and
@@ -40,15 +42,19 @@ func (c *Cluster) podsOf(ctx context.Context, namespace string, selector map[str
 	}))
 }
 
-// warningsOf returns the warning events of a workload, its ReplicaSets and pods.
-func (c *Cluster) warningsOf(ctx context.Context, workload Ref, pods []*corev1.Pod) ([]*corev1.Event, error) {
+// warningsOf returns the warning events of a workload, its ReplicaSets, and the
+// pods and claims that are known of it.
+func (c *Cluster) warningsOf(ctx context.Context, workload Ref, known ready.Snapshot) ([]*corev1.Event, error) {
 	col := c.cache.collection(Event(), workload.Namespace)
 	if err := col.ready(ctx); err != nil {
 		return nil, err
 	}
 	concerned := map[string]bool{workload.Name: true}
-	for _, pod := range pods {
+	for _, pod := range known.Pods {
 		concerned[pod.Name] = true
+	}
+	for claim := range known.Claims {
+		concerned[claim] = true
 	}
 	all, err := decodeAll[corev1.Event](col.filter(func(*entry) bool { return true }))
 	if err != nil {

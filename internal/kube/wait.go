@@ -42,35 +42,67 @@ func (e *NotReadyError) Unwrap() error { return e.Err }
 // *NotReadyError once a cause is seen that waiting cannot heal, and at once
 // when ctx ends. podLabels select the workload's pods.
 func (c *Cluster) WaitReady(ctx context.Context, ref Ref, podLabels map[string]string) error {
-	seen := firstSeen{}
-	var last ready.Verdict
+	var (
+		seen firstSeen
+		away absence
+		last ready.Verdict
+	)
 	for {
 		wake := c.wakeup(ref)
 		verdict, err := c.Assess(ctx, ref, podLabels)
 		switch {
-		case err != nil && ctx.Err() == nil:
-			return err
-		case err == nil:
-			last = verdict
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
+			// The look was cut short, so what was seen before says more.
 			return c.notReady(ref, last, context.Cause(ctx))
-		}
-		if verdict.Ready {
+		case away.passes(err, time.Now()):
+			wait(ctx, wake, getInterval)
+			continue
+		case err != nil:
+			return err
+		case verdict.Ready:
 			return nil
 		}
+		last = verdict
 		left, terminal := seen.left(verdict.Cause, time.Now())
-		if terminal && left <= 0 {
+		if terminal && left <= 0 && !c.appeared(ctx, verdict.Cause.Missing) {
 			return c.notReady(ref, verdict, nil)
 		}
-		if !terminal {
-			left = getInterval
-			if c.watches(ref) {
-				left = 0
-			}
-		}
-		wait(ctx, wake, left)
+		wait(ctx, wake, pause(left, c.watches(ref)))
 	}
+}
+
+// pause is how long to wait for a change before looking again, 0 for as long as
+// it takes: until the rest of a grace period is over, if there is one, and not
+// for long where no watch tells of changes.
+func pause(left time.Duration, watched bool) time.Duration {
+	left = max(left, 0)
+	switch {
+	case watched:
+		return left
+	case left == 0:
+		return getInterval
+	default:
+		return min(left, getInterval)
+	}
+}
+
+// maxAbsence is how long the API server may be away during a wait: one that is
+// updated or restarted is back in less.
+const maxAbsence = time.Minute
+
+// absence remembers since when the API server cannot be reached.
+type absence struct{ since time.Time }
+
+// passes says whether err is an outage that may still pass.
+func (a *absence) passes(err error, now time.Time) bool {
+	if ClassOf(err) != Unreachable {
+		a.since = time.Time{}
+		return false
+	}
+	if a.since.IsZero() {
+		a.since = now
+	}
+	return now.Sub(a.since) < maxAbsence
 }
 
 // Assess says how a workload is right now, and what blocks it.
@@ -96,13 +128,13 @@ func (c *Cluster) snapshot(ctx context.Context, ref Ref, workload *unstructured.
 	if s.Pods, err = c.podsOf(ctx, ref.Namespace, podLabels); err != nil && ClassOf(err) != Denied {
 		return s, err
 	}
-	if s.Events, err = c.warningsOf(ctx, ref, s.Pods); err != nil && ClassOf(err) != Denied {
-		return s, err
-	}
 	if slices.ContainsFunc(s.Pods, unscheduled) {
 		s.Nodes = c.nodes(ctx)
 		s.Autoscaler = c.Autoscaled(ctx)
 		s.Claims = c.claimsOf(ctx, s.Pods)
+	}
+	if s.Events, err = c.warningsOf(ctx, ref, s); err != nil && ClassOf(err) != Denied {
+		return s, err
 	}
 	return s, nil
 }
@@ -140,6 +172,25 @@ func (c *Cluster) claimsOf(ctx context.Context, pods []*corev1.Pod) map[string]*
 	return claims
 }
 
+// appeared says whether an object whose absence was the cause is there by now:
+// who waits for it (the kubelet, the ReplicaSet controller) backs off, and may
+// take a while to look again. Only metadata is asked for, so that no value of a
+// Secret comes here; and so a missing key is taken for missing still.
+func (c *Cluster) appeared(ctx context.Context, missing *ready.Ref) bool {
+	if missing == nil || missing.Key != "" {
+		return false
+	}
+	conn, err := c.connect()
+	if err != nil {
+		return false
+	}
+	_, err = conn.rest.Get().
+		AbsPath("/api/v1/namespaces", missing.Namespace, strings.ToLower(missing.Kind)+"s", missing.Name).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
+		DoRaw(ctx)
+	return err == nil
+}
+
 // notReady builds the error, with the log lines that its cause points at. The
 // run's own context may be over, so the logs get a moment of their own.
 func (c *Cluster) notReady(ref Ref, verdict ready.Verdict, cause error) error {
@@ -159,23 +210,23 @@ func (c *Cluster) notReady(ref Ref, verdict ready.Verdict, cause error) error {
 	return e
 }
 
-// firstSeen remembers when each cause was first seen without a break.
-type firstSeen map[string]time.Time
+// firstSeen remembers the last cause, and when it was first seen without a break.
+type firstSeen struct {
+	cause string
+	since time.Time
+}
 
 // left returns how long the cause still has to heal, and whether it is one
 // that cannot heal after that.
-func (f firstSeen) left(cause *ready.Cause, now time.Time) (time.Duration, bool) {
+func (f *firstSeen) left(cause *ready.Cause, now time.Time) (time.Duration, bool) {
 	if cause == nil {
-		clear(f)
+		*f = firstSeen{}
 		return 0, false
 	}
-	key := cause.Key()
-	since, ok := f[key]
-	if !ok {
-		clear(f)
-		f[key], since = now, now
+	if key := cause.Key(); f.cause != key {
+		*f = firstSeen{cause: key, since: now}
 	}
-	return cause.Grace - now.Sub(since), cause.Terminal
+	return cause.Grace - now.Sub(f.since), cause.Terminal
 }
 
 // wakeup returns the channels that tell of a change that may matter to a wait.
@@ -215,6 +266,10 @@ func wait(ctx context.Context, wake []<-chan struct{}, d time.Duration) {
 // WaitGone waits until an object whose deletion was started is gone, with all
 // that it owned. The error names what still blocks it.
 func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]string) error {
+	var (
+		away absence
+		last *unstructured.Unstructured
+	)
 	for {
 		wake := c.wakeup(ref)
 		obj, err := c.Read(ctx, ref)
@@ -222,18 +277,15 @@ func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]st
 		case IsNotFound(err):
 			return nil
 		case ctx.Err() != nil:
-			return c.stillThere(ref, obj, podLabels, context.Cause(ctx))
+			return c.stillThere(ref, last, podLabels, context.Cause(ctx))
+		case away.passes(err, time.Now()):
+			wait(ctx, wake, getInterval)
+			continue
 		case err != nil:
 			return err
 		}
-		left := getInterval
-		if c.watches(ref) {
-			left = 0
-		}
-		wait(ctx, wake, left)
-		if ctx.Err() != nil {
-			return c.stillThere(ref, obj, podLabels, context.Cause(ctx))
-		}
+		last = obj
+		wait(ctx, wake, pause(0, c.watches(ref)))
 	}
 }
 

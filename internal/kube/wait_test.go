@@ -1,0 +1,333 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+func TestGraceOfACause(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	pull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image a", Object: "Pod ml/a", Terminal: true, Grace: 40 * time.Second}
+	samePull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image a", Object: "Pod ml/b", Terminal: true, Grace: 40 * time.Second}
+	otherPull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image b", Object: "Pod ml/a", Terminal: true, Grace: 40 * time.Second}
+	queued := &ready.Cause{Reason: "Queued", Subject: "kueue"}
+	crash := &ready.Cause{Reason: "CrashLoop", Subject: "container a", Terminal: true}
+	type look struct {
+		after    time.Duration
+		cause    *ready.Cause
+		left     time.Duration
+		terminal bool
+	}
+	for name, looks := range map[string][]look{
+		"nothing blocks":                     {{0, nil, 0, false}},
+		"it runs from the first sight":       {{0, pull, 40 * time.Second, true}, {30 * time.Second, pull, 10 * time.Second, true}, {40 * time.Second, pull, 0, true}},
+		"another pod with the same trouble":  {{0, pull, 40 * time.Second, true}, {30 * time.Second, samePull, 10 * time.Second, true}},
+		"another trouble begins anew":        {{0, pull, 40 * time.Second, true}, {30 * time.Second, otherPull, 40 * time.Second, true}},
+		"a moment without it begins anew":    {{0, pull, 40 * time.Second, true}, {30 * time.Second, nil, 0, false}, {31 * time.Second, pull, 40 * time.Second, true}},
+		"back to an earlier one begins anew": {{0, pull, 40 * time.Second, true}, {time.Second, otherPull, 40 * time.Second, true}, {30 * time.Second, pull, 40 * time.Second, true}},
+		"none for what cannot heal":          {{0, crash, 0, true}},
+		"what heals by itself never ends it": {{0, queued, 0, false}, {time.Hour, queued, -time.Hour, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen firstSeen
+			for _, look := range looks {
+				left, terminal := seen.left(look.cause, start.Add(look.after))
+				if left != look.left || terminal != look.terminal {
+					t.Errorf("after %v: %v left, terminal %v; want %v, %v", look.after, left, terminal, look.left, look.terminal)
+				}
+			}
+		})
+	}
+}
+
+func TestAbsenceOfTheServerIsBornForAWhile(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	outage := &Error{Class: Unreachable, Err: errors.New("connection refused")}
+	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
+	type look struct {
+		after  time.Duration
+		err    error
+		passes bool
+	}
+	for name, looks := range map[string][]look{
+		"reachable":               {{0, nil, false}},
+		"a refusal is no outage":  {{0, denied, false}},
+		"gone for less":           {{0, outage, true}, {maxAbsence - 1, outage, true}},
+		"gone for good":           {{0, outage, true}, {maxAbsence, outage, false}},
+		"back and gone once more": {{0, outage, true}, {maxAbsence - 1, nil, false}, {maxAbsence, outage, true}, {2*maxAbsence - 1, outage, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var away absence
+			for _, look := range looks {
+				if got := away.passes(look.err, start.Add(look.after)); got != look.passes {
+					t.Errorf("after %v: passes %v, want %v", look.after, got, look.passes)
+				}
+			}
+		})
+	}
+}
+
+func TestPauseBetweenLooks(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		left    time.Duration
+		watched bool
+		want    time.Duration
+	}{
+		"a watch tells of any change":          {0, true, 0},
+		"a watch does not tell that time went": {time.Minute, true, time.Minute},
+		"a negative rest is no rest":           {-time.Minute, true, 0},
+		"without a watch, by gets":             {0, false, getInterval},
+		"without a watch, within the grace":    {time.Minute, false, getInterval},
+		"without a watch, to the grace's end":  {time.Second, false, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := pause(test.left, test.watched); got != test.want {
+				t.Errorf("pause %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// fakeAPI answers each request by answer, as JSON.
+type fakeAPI struct {
+	answer func(verb, path string, request *http.Request) (code int, body any)
+}
+
+func (f fakeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	verb := map[string]string{http.MethodGet: "get", http.MethodPatch: "patch", http.MethodPost: "create", http.MethodDelete: "delete"}[request.Method]
+	path := request.URL.Path
+	last := path[strings.LastIndex(path, "/")+1:]
+	switch {
+	case request.URL.Query().Get("watch") == "true":
+		verb = "watch"
+	case verb == "get" && strings.HasSuffix(last, "s"): // a collection; no object here is named so
+		verb = "list"
+	}
+	code, body := f.answer(verb, path, request)
+	if status, ok := body.(metav1.Status); ok {
+		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		status.Status, status.Code = metav1.StatusFailure, int32(code)
+		body = status
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func failing(code int, reason metav1.StatusReason) (int, any) {
+	return code, metav1.Status{Reason: reason, Message: string(reason)}
+}
+
+// getsOnly is the answer to somebody who may get and write, not list or watch.
+// ok is false for a request that is allowed.
+func getsOnly(verb, path string, request *http.Request) (code int, body any, ok bool) {
+	if strings.HasSuffix(path, "/selfsubjectaccessreviews") {
+		var review map[string]any
+		_ = json.NewDecoder(request.Body).Decode(&review)
+		asked, _, _ := unstructured.NestedString(review, "spec", "resourceAttributes", "verb")
+		review["status"] = map[string]any{"allowed": asked != "list" && asked != "watch"}
+		return http.StatusCreated, review, true
+	}
+	if verb == "list" || verb == "watch" {
+		code, body = failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		return code, body, true
+	}
+	return 0, nil, false
+}
+
+func clusterOf(t *testing.T, api fakeAPI) *Cluster {
+	t.Helper()
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	return NewCluster(t.Context(), Config{Host: server.URL, Token: "x", Env: Env{Getenv: func(string) string { return "" }}})
+}
+
+const (
+	trainerPath = "/apis/apps/v1/namespaces/ml/deployments/trainer"
+	claimPath   = "/api/v1/namespaces/ml/persistentvolumeclaims/weights"
+)
+
+func trainer() Ref { return Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"} }
+
+// deployment is one of one replica, of which ready are ready.
+func deployment(version string, ready int64) *unstructured.Unstructured {
+	available := map[int64]string{0: "False", 1: "True"}[ready]
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"namespace": "ml", "name": "trainer", "uid": "u", "generation": int64(1), "resourceVersion": version},
+		"spec":     map[string]any{"replicas": int64(1), "template": map[string]any{"spec": map[string]any{}}},
+		"status": map[string]any{
+			"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": ready, "availableReplicas": ready,
+			"conditions": []any{
+				map[string]any{"type": "Available", "status": available},
+				map[string]any{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": `ReplicaSet "trainer-1" has successfully progressed.`},
+			},
+		},
+	}}
+}
+
+func TestWaitGoesByGetsWithoutTheRightToListOrWatch(t *testing.T) {
+	t.Parallel()
+	cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
+		if code, body, ok := getsOnly(verb, path, request); ok {
+			return code, body
+		}
+		if verb == "patch" {
+			return http.StatusOK, deployment("1", 0).Object
+		}
+		return http.StatusOK, deployment("2", 1).Object
+	}})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := cluster.Read(ctx, trainer()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.Apply(ctx, deployment("", 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.WaitReady(ctx, trainer(), nil); err != nil {
+		t.Errorf("what no watch keeps current was still believed: %v", err)
+	}
+}
+
+func TestWaitOutlastsAnOutage(t *testing.T) {
+	t.Parallel()
+	var gets atomic.Int32
+	cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
+		if code, body, ok := getsOnly(verb, path, request); ok {
+			return code, body
+		}
+		if gets.Add(1) == 1 {
+			return failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+		}
+		return http.StatusOK, deployment("2", 1).Object
+	}})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := cluster.WaitReady(ctx, trainer(), nil); err != nil || gets.Load() < 2 {
+		t.Errorf("after %d gets: %v", gets.Load(), err)
+	}
+}
+
+func TestWaitEndsWithTheCredentials(t *testing.T) {
+	t.Parallel()
+	cluster := clusterOf(t, fakeAPI{func(string, string, *http.Request) (int, any) {
+		return failing(http.StatusUnauthorized, metav1.StatusReasonUnauthorized)
+	}})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := cluster.WaitReady(ctx, trainer(), nil); ClassOf(err) != Unauthorized {
+		t.Errorf("%v, want Unauthorized", err)
+	}
+}
+
+func TestWaitThatIsCutShortSaysWhatWasSeenBefore(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	pod := map[string]any{
+		"metadata": map[string]any{"namespace": "ml", "name": "trainer-1-a", "resourceVersion": "1", "labels": map[string]any{"pod-template-hash": "1"}},
+		"spec":     map[string]any{"volumes": []any{map[string]any{"name": "w", "persistentVolumeClaim": map[string]any{"claimName": "weights"}}}},
+		"status": map[string]any{"phase": "Pending", "conditions": []any{
+			map[string]any{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."},
+		}},
+	}
+	var claims atomic.Int32
+	cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
+		switch {
+		case path == "/api/v1/namespaces/ml/pods" && verb == "list":
+			return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{pod}}
+		case path == "/api/v1/namespaces/ml/pods" && request.URL.Query().Get("sendInitialEvents") != "":
+			return failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid) // as a server that cannot
+		case path == "/api/v1/namespaces/ml/pods":
+			<-request.Context().Done()
+			return http.StatusOK, nil
+		case path == trainerPath:
+			return http.StatusOK, deployment("1", 0).Object
+		case path == claimPath:
+			if claims.Add(1) > 1 {
+				cancel()
+				return failing(http.StatusInternalServerError, metav1.StatusReasonInternalError)
+			}
+			return http.StatusOK, map[string]any{
+				"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"namespace": "ml", "name": "weights"},
+				"spec": map[string]any{"storageClassName": "fast"}, "status": map[string]any{"phase": "Pending"},
+			}
+		}
+		if code, body, ok := getsOnly(verb, path, request); ok {
+			return code, body
+		}
+		return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+	}})
+	err := cluster.WaitReady(ctx, trainer(), map[string]string{"pod-template-hash": "1"})
+	var failure *NotReadyError
+	if !errors.As(err, &failure) || failure.Verdict.Cause == nil {
+		t.Fatalf("no cause: %v", err)
+	}
+	if got := failure.Verdict.Cause.Reason; got != ready.ReasonVolumeNotBound {
+		t.Errorf("%s: %s", got, failure.Verdict.Cause.Summary)
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v does not say that it was interrupted", err)
+	}
+}
+
+func TestAbsentObjectIsLookedForBeforeGivingUp(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		missing *ready.Ref
+		path    string // that is asked for
+		code    int
+		reason  metav1.StatusReason
+		want    bool
+	}{
+		"nothing is missing":        {},
+		"a Secret that came":        {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 200, "", true},
+		"a Secret still missing":    {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 404, metav1.StatusReasonNotFound, false},
+		"a Secret we may not read":  {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 403, metav1.StatusReasonForbidden, false},
+		"a key, not to be asked":    {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf", Key: "TOKEN"}, "", 0, "", false},
+		"a ConfigMap that came":     {&ready.Ref{Kind: "ConfigMap", Namespace: "ml", Name: "c"}, "/api/v1/namespaces/ml/configmaps/c", 200, "", true},
+		"a service account":         {&ready.Ref{Kind: "ServiceAccount", Namespace: "ml", Name: "a"}, "/api/v1/namespaces/ml/serviceaccounts/a", 200, "", true},
+		"a volume claim that came":  {&ready.Ref{Kind: "PersistentVolumeClaim", Namespace: "ml", Name: "w"}, "/api/v1/namespaces/ml/persistentvolumeclaims/w", 200, "", true},
+		"an unavailable API server": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 503, metav1.StatusReasonServiceUnavailable, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked string
+			cluster := clusterOf(t, fakeAPI{func(_, path string, request *http.Request) (int, any) {
+				asked = path
+				if accept := request.Header.Get("Accept"); !strings.Contains(accept, "as=PartialObjectMetadata") {
+					t.Errorf("values were asked for: Accept %q", accept)
+				}
+				if test.code != http.StatusOK {
+					return failing(test.code, test.reason)
+				}
+				return http.StatusOK, map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
+			}})
+			if got := cluster.appeared(t.Context(), test.missing); got != test.want {
+				t.Errorf("appeared: %v, want %v", got, test.want)
+			}
+			if asked != test.path {
+				t.Errorf("asked for %q, want %q", asked, test.path)
+			}
+		})
+	}
+}
