@@ -78,9 +78,9 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 			"client_qps":        schema.Float64Attribute{Optional: true, MarkdownDescription: "Limit of requests a second to the API server. Default: none; the server's own priority and fairness is the limiter.", Validators: []validator.Float64{float64validator.AtLeast(0)}},
 			"client_burst":      schema.Int64Attribute{Optional: true, MarkdownDescription: "Requests that may exceed `client_qps` for a moment. Default: twice `client_qps`.", Validators: []validator.Int64{int64validator.AtLeast(1), int64validator.AlsoRequires(path.MatchRoot("client_qps"))}},
 			"default_labels": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Labels of every resource; a resource's own win.",
-				Validators: []validator.Map{mapvalidator.KeysAre(tf.LabelKey()), mapvalidator.ValueStringsAre(tf.LabelValue())}},
+				Validators: tf.Labels()},
 			"default_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Annotations of every resource; a resource's own win.",
-				Validators: []validator.Map{mapvalidator.KeysAre(tf.LabelKey())}},
+				Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())}},
 			"compact_plans": flag("Leave `manifests` out of the plan of a new resource; it is shown in full from then on. Default: false."),
 		},
 	}
