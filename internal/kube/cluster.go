@@ -54,7 +54,7 @@ func dial(config Config) (*connection, error) {
 	if err != nil {
 		return nil, &ConfigError{Err: fmt.Errorf("the credentials cannot be used: %w", err)}
 	}
-	httpClient.Transport = pluginErrors(resolved.REST.ExecProvider, httpClient.Transport)
+	httpClient.Transport = plainErrors{next: httpClient.Transport, plugin: resolved.REST.ExecProvider}
 	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
 	if err != nil {
 		return nil, &ConfigError{Err: err}

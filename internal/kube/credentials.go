@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
@@ -115,25 +116,32 @@ func checkPaths(paths []string) error {
 	return nil
 }
 
-// pluginErrors makes a failed credential plugin a *ConfigError, so that it is
-// not taken for a server that cannot be reached. client-go gives the failure no
-// type of its own, but a text that is not the server's.
-func pluginErrors(plugin *clientcmdapi.ExecConfig, next http.RoundTripper) http.RoundTripper {
-	if plugin == nil {
-		return next
-	}
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		response, err := next.RoundTrip(request)
-		if err == nil {
-			return response, nil
-		}
-		if cause, ok := strings.CutPrefix(err.Error(), "getting credentials: "); ok {
-			err = configError("exec", "the credential plugin %s gave no credentials: %s\n\nRun it by hand to see what it says; its own messages are in Terraform's log (TF_LOG=debug).", plugin.Command, cause)
-		}
-		return nil, err
-	})
+// plainErrors is an http.RoundTripper that makes failures on the way to the
+// server say what they are.
+type plainErrors struct {
+	next   http.RoundTripper
+	plugin *clientcmdapi.ExecConfig // nil for none
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
+// RoundTrip makes one request.
+func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := p.next.RoundTrip(request)
+	if err == nil {
+		return response, nil
+	}
+	// client-go gives the failure of a credential plugin no type of its own, but
+	// a text that is not the server's. It is none of a server that cannot be reached.
+	if cause, ok := strings.CutPrefix(err.Error(), "getting credentials: "); ok && p.plugin != nil {
+		return nil, configError("exec", "the credential plugin %s gave no credentials: %s\n\nRun it by hand to see what it says; its own messages are in Terraform's log (TF_LOG=debug).", p.plugin.Command, cause)
+	}
+	// client-go starts a watch ten times over where an error calls itself a
+	// timeout, which takes minutes if nobody is at the address. Without the type
+	// it is told after the first time.
+	if utilnet.IsTimeout(err) && request.Context().Err() == nil {
+		return nil, errors.New(err.Error())
+	}
+	return nil, err
+}
 
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+// WrappedRoundTripper lets apimachinery see the transport.
+func (p plainErrors) WrappedRoundTripper() http.RoundTripper { return p.next }

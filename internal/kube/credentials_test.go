@@ -8,8 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
@@ -153,10 +157,16 @@ func TestResolveNeverShowsTheTokenOfABrokenKubeconfig(t *testing.T) {
 	}
 }
 
-// transport answers each request with one error.
-type transport struct{ err error }
+// broken answers each request with one error, and counts them.
+type broken struct {
+	err      error
+	requests *atomic.Int64
+}
 
-func (f transport) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+func (b broken) RoundTrip(*http.Request) (*http.Response, error) {
+	b.requests.Add(1)
+	return nil, b.err
+}
 
 func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
 	t.Parallel()
@@ -175,7 +185,7 @@ func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := &http.Client{Transport: pluginErrors(test.plugin, transport{test.err})}
+			client := &http.Client{Transport: plainErrors{plugin: test.plugin, next: broken{test.err, &atomic.Int64{}}}}
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://h/apis?watch=true", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -194,5 +204,23 @@ func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
 				t.Errorf("it says:\n%s\nwant: %s", detail, test.says)
 			}
 		})
+	}
+}
+
+func TestAServerThatDoesNotAnswerIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	client := &http.Client{Transport: plainErrors{next: broken{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, &requests}}}
+	dyn, err := dynamic.NewForConfigAndClient(&rest.Config{Host: "https://h"}, client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := Ref{Kind: Deployment(), Namespace: "ml"}
+	_, err = dyn.Resource(ref.gvr()).Namespace(ref.Namespace).Watch(t.Context(), metav1.ListOptions{})
+	if class := ClassOf(wrap("watch", ref, err)); class != Unreachable {
+		t.Errorf("%v is of class %v, want %v", err, class, Unreachable)
+	}
+	if !strings.Contains(err.Error(), "dial: i/o timeout") || requests.Load() != 1 {
+		t.Errorf("%d requests ended with: %v", requests.Load(), err)
 	}
 }
