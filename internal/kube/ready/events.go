@@ -2,7 +2,6 @@ package ready
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -89,14 +88,13 @@ func (l eventLog) render() []string {
 	var lines []*line
 	known := map[string]*line{}
 	for _, e := range slices.Backward(l) {
-		message := strings.TrimPrefix(e.Message, "(combined from similar events): ")
-		key := e.Reason + ": " + podName.ReplaceAllString(message, "")
-		if known[key] == nil && len(lines) < maxEvents {
-			known[key] = &line{text: e.Reason + ": " + clip(message)}
-			lines = append(lines, known[key])
+		text := e.Reason + ": " + clip(shortened(e))
+		if known[text] == nil && len(lines) < maxEvents {
+			known[text] = &line{text: text}
+			lines = append(lines, known[text])
 		}
-		if known[key] != nil {
-			known[key].times += timesSeen(e)
+		if known[text] != nil {
+			known[text].times += timesSeen(e)
 		}
 	}
 	var out []string
@@ -109,5 +107,17 @@ func (l eventLog) render() []string {
 	return out
 }
 
-// podName is how messages name the pod that could not be created.
-var podName = regexp.MustCompile(`pods "[^"]*"`)
+// shortened is an event's message without what its reason and its cause tell
+// already.
+func shortened(e *corev1.Event) string {
+	message := strings.TrimPrefix(e.Message, "(combined from similar events): ")
+	switch {
+	case e.Reason == "FailedScheduling":
+		return filterMessage(message)
+	case e.Reason == "FailedCreate":
+		return refusedPod.ReplaceAllString(message, "")
+	case failedPull(e):
+		return "Failed to pull image: " + pullError(message)
+	}
+	return message
+}

@@ -89,12 +89,13 @@ var (
 	serviceAccount = regexp.MustCompile(`error looking up service account ([^/\s]+)/(\S+?): (.+)`)
 	priorityClass  = regexp.MustCompile(`no PriorityClass with name (\S+) was found`)
 	saysNo         = regexp.MustCompile(`is forbidden|denied|is invalid`)
-	forbiddenPod   = regexp.MustCompile(`^(?:Error creating: )?(?:pods|replicasets\.apps) "[^"]*" is forbidden: `)
+	limitRange     = regexp.MustCompile(`(?:maximum|minimum) \S+ usage per \w+ is|max limit to request ratio per|must be less than or equal to \S+ limit`)
+	refusedPod     = regexp.MustCompile(`^(?:Error creating: )?(?:pods|Pod|replicasets\.apps|ReplicaSet\.apps) "[^"]*" is (?:forbidden|invalid): `)
 )
 
 // explainRefusal fills in what the message says.
 func explainRefusal(c *Cause, namespace, message string) {
-	reason := clip(forbiddenPod.ReplaceAllString(message, ""))
+	reason := clip(refusedPod.ReplaceAllString(message, ""))
 	if m := exceededQuota.FindStringSubmatch(message); m != nil {
 		c.Reason, c.Subject = ReasonQuotaExceeded, "quota "+m[1]
 		c.Summary = fmt.Sprintf("Quota %s of namespace %s does not allow the pods: %s.", m[1], namespace, quotaShortage(m[2], m[3], m[4]))
@@ -111,7 +112,8 @@ func explainRefusal(c *Cause, namespace, message string) {
 	if m := serviceAccount.FindStringSubmatch(message); m != nil && strings.Contains(m[3], "not found") {
 		c.Reason, c.Subject = ReasonServiceAccountMissing, "ServiceAccount "+m[1]+"/"+m[2]
 		c.Summary = fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2], m[1])
-		c.Hint = "Create it (Kubetorch's own installation brings `kubetorch-service-account`), or name another in `service_account_name`."
+		c.Hint = fmt.Sprintf("Create it (`%s`; Kubetorch's installation brings `kubetorch-service-account`), or name another in `service_account_name`.",
+			kubectl(m[1], "create serviceaccount "+m[2]))
 		c.Command = kubectl(m[1], "get serviceaccounts")
 		c.Missing = &Ref{Kind: "ServiceAccount", Namespace: m[1], Name: m[2]}
 		return
@@ -121,6 +123,9 @@ func explainRefusal(c *Cause, namespace, message string) {
 	switch {
 	case priorityClass.MatchString(message):
 		c.Hint = "Create the PriorityClass, or name another in `priority_class_name`."
+	case limitRange.MatchString(message):
+		c.Hint = "A LimitRange of the namespace bounds what containers ask for, and sets limits where none are given. Ask for what it allows, or set limits in `service_template`."
+		c.Command = kubectl(namespace, "describe limitrange")
 	case strings.Contains(message, "violates PodSecurity"):
 		c.Hint = "The namespace's Pod Security level forbids this. `freeze = true` does without SYS_PTRACE; other fields go into `service_template`."
 	case strings.Contains(message, "ValidatingAdmissionPolicy"), strings.Contains(message, "denied the request"):

@@ -100,7 +100,7 @@ func TestEventsOfManyPodNamesAreOneLine(t *testing.T) {
 		nil, series,
 	})
 	got := strings.Join(log.render(), "\n")
-	want := `FailedCreate: Error creating: pods "a-3" is forbidden: no (x7)` + "\nBackOff: again (x7)"
+	want := "FailedCreate: no (x7)\nBackOff: again (x7)"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
