@@ -8,9 +8,11 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -291,6 +293,52 @@ func TestAccCredentialsThatEndKeepStateAndClusterTogether(t *testing.T) {
 	cluster.Kubectl(t, "get", "deployment,service", "trainer", "-n", ns)
 
 	token("third")
+	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// A host that has come to lead to something else says nothing about what the
+// cluster has.
+func TestAccCredentialsForAnotherServerKeepState(t *testing.T) {
+	if cluster == nil {
+		t.Skip("TF_ACC is not set")
+	}
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	ours := smallest(attribute("config_path", cluster.Kubeconfig) + attribute("namespace", ns))
+	cli.Write(t, ours)
+	cli.MustRun(t, "apply", "-auto-approve")
+	for name, answer := range map[string]struct {
+		status int
+		body   string
+	}{
+		"a web server without the page": {http.StatusNotFound, "404 page not found\n"},
+		"a login page":                  {http.StatusOK, "<html>Please log in.</html>"},
+		"a proxy without its server":    {http.StatusBadGateway, "Bad Gateway"},
+		"a gateway that is not ours":    {http.StatusForbidden, "Forbidden"},
+	} {
+		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(answer.status)
+			_, _ = io.WriteString(w, answer.body)
+		}))
+		cli.Write(t, smallest(attribute("host", server.URL)+attribute("namespace", ns)+"  insecure = true\n"))
+		if output, err := cli.Run(t, "plan", "-detailed-exitcode"); err == nil || strings.Contains(output, "will be created") {
+			t.Errorf("%s: %v\n%s", name, err, output)
+		}
+		for _, command := range [][]string{{"apply", "-auto-approve"}, {"destroy", "-auto-approve"}, {"destroy", "-auto-approve", "-refresh=false"}} {
+			output, err := cli.Run(t, command...)
+			if err == nil {
+				t.Errorf("%s: %v went through:\n%s", name, command, output)
+			}
+			if state := cli.MustRun(t, "state", "list"); !strings.Contains(state, trainer) {
+				t.Fatalf("%s: after %v the compute is gone from state:\n%s", name, command, output)
+			}
+		}
+		server.Close()
+	}
+	cluster.Kubectl(t, "get", "deployment,service", "trainer", "-n", ns)
+	cli.Write(t, ours)
 	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
 	cli.MustRun(t, "destroy", "-auto-approve")
 }

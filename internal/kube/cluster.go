@@ -172,11 +172,11 @@ func (c *Cluster) Delete(ctx context.Context, ref Ref, uid types.UID) error {
 	if uid != "" {
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
-	err = resource.Delete(ctx, ref.Name, options)
-	if apierrors.IsNotFound(err) {
+	err = wrap("delete", ref, resource.Delete(ctx, ref.Name, options))
+	if IsNotFound(err) {
 		return nil
 	}
-	return c.denied(ctx, "delete", ref, wrap("delete", ref, err))
+	return c.denied(ctx, "delete", ref, err)
 }
 
 // denied tells a missing right from a refusal by admission: both are 403

@@ -126,6 +126,10 @@ type plainErrors struct {
 // RoundTrip makes one request.
 func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := p.next.RoundTrip(request)
+	if err == nil && strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
+		_ = response.Body.Close()
+		return nil, fmt.Errorf("the answer is a web page (%s), which no Kubernetes API server gives; something else is at this address, or on the way to it", response.Status)
+	}
 	if err == nil {
 		return response, nil
 	}

@@ -122,11 +122,14 @@ func classify(ref Ref, err error) (Class, []FieldCause) {
 
 func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 	fields := causes(status)
+	if status.Reason != metav1.StatusReasonNotFound && status.Reason != metav1.StatusReasonUnauthorized && !fromAPI(status) {
+		return Unreachable, nil
+	}
 	switch status.Reason {
 	case metav1.StatusReasonNotFound:
 		switch {
-		case status.Details == nil || status.Details.Name == "":
-			return KindMissing, nil
+		case status.Details == nil || status.Details.Name == "" || !fromAPI(status):
+			return KindMissing, nil // nobody looked for the object: the path is not served, maybe by no API server at all
 		case status.Details.Kind == "namespaces" && ref.Kind.Kind != "Namespace":
 			return NamespaceMissing, nil
 		default:
@@ -153,6 +156,12 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 	default:
 		return Other, fields
 	}
+}
+
+// fromAPI says whether the status is what the API server sent. client-go makes
+// one up for an answer that holds none, such as a gateway's.
+func fromAPI(status metav1.Status) bool {
+	return !apierrors.HasStatusCause(&apierrors.StatusError{ErrStatus: status}, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 func causes(status metav1.Status) []FieldCause {
@@ -197,7 +206,7 @@ func (e *Error) Explain() (summary, detail string) {
 			fmt.Sprintf("%s cannot be created in it. %s\n\nCreate the namespace first, or in the same configuration with depends_on:\n  kubectl create namespace %s", e.Object, saw, namespace)
 	case KindMissing:
 		return "The cluster does not know " + kind,
-			fmt.Sprintf("%s\n\nInstall the operator or CRD that serves it, then look with:\n  kubectl api-resources | grep -i %s", saw, strings.ToLower(kind))
+			fmt.Sprintf("%s\n\nIf it is a kind of an operator's, install that operator or its CRD. If it is one of Kubernetes' own, the provider's host does not lead to an API server. Look with:\n  kubectl api-resources | grep -i %s", saw, strings.ToLower(kind))
 	case Unauthorized:
 		return "The cluster does not accept the credentials",
 			saw + "\n\nThe token or certificate is missing, wrong or has expired. Renew it, and check with:\n  kubectl auth whoami"

@@ -1,0 +1,58 @@
+package kube
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// What stands in front of an API server, or in its place, must not be taken
+// for its word: above all not for the word that an object is gone.
+func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
+	t.Parallel()
+	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"NotFound","code":404,"details":{"name":"trainer","kind":"deployments","group":"apps"}}`
+	for name, test := range map[string]struct {
+		code        int
+		contentType string
+		body        string
+		class       Class
+		says        string
+	}{
+		"the object is gone":               {404, "application/json", status, NotFound, "does not exist"},
+		"the path is not served":           {404, "text/plain", "404 page not found\n", KindMissing, "host does not lead to an API server"},
+		"JSON of another API":              {404, "application/json", `{"detail":"Not Found"}`, KindMissing, "host does not lead to an API server"},
+		"a web page that is not there":     {404, "text/html; charset=utf-8", "<html>", Unreachable, "the answer is a web page (404 Not Found)"},
+		"a login page":                     {200, "text/html", "<html>", Unreachable, "the answer is a web page (200 OK)"},
+		"a gateway without its server":     {502, "text/plain", "Bad Gateway", Unreachable, "Bad Gateway"},
+		"a gateway that lets nobody in":    {403, "text/plain", "Forbidden", Unreachable, "Forbidden"},
+		"a gateway that wants credentials": {401, "text/plain", "Unauthorized", Unauthorized, "kubectl auth whoami"},
+		"a server with too much to do":     {429, "text/plain", "Too many requests", Unreachable, "too many requests"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", test.contentType)
+				w.WriteHeader(test.code)
+				_, _ = io.WriteString(w, test.body)
+			}))
+			t.Cleanup(server.Close)
+			cluster := NewCluster(t.Context(), Config{Host: server.URL, Namespace: "ml"})
+			ref := Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"}
+			_, err := cluster.Get(t.Context(), ref)
+			var failure *Error
+			if !errors.As(err, &failure) || failure.Class != test.class {
+				t.Fatalf("%v is of class %v, want %v", err, ClassOf(err), test.class)
+			}
+			if summary, detail := failure.Explain(); !strings.Contains(summary+detail, test.says) {
+				t.Errorf("it says %s:\n%s\nwant: %s", summary, detail, test.says)
+			}
+			err = cluster.Delete(t.Context(), ref, "")
+			if gone := err == nil; gone != (test.class == NotFound) {
+				t.Errorf("deletion ended with %v", err)
+			}
+		})
+	}
+}
