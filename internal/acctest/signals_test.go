@@ -1,0 +1,160 @@
+package acctest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// interrupted is how long a command may take to end after a signal. It should
+// take two seconds; a machine that runs other tests as well gets more.
+const interrupted = 15 * time.Second
+
+func TestAccSignalsInterruptedWaitEndsAtOnceWithStateSaved(t *testing.T) {
+	if cluster == nil {
+		t.Skip("TF_ACC is not set")
+	}
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	// Nothing is wrong with this compute that could end the wait early.
+	cli.Write(t, cluster.Config(ns, compute(`image = "broken.invalid/never"`)))
+
+	command := cli.Command(t.Context(), "apply", "-auto-approve", "-no-color")
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForPods(t, ns, 1)
+	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- command.Wait() }()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Errorf("an interrupted apply reports success:\n%s", out.String())
+		}
+	case <-time.After(interrupted):
+		_ = command.Process.Kill()
+		t.Fatalf("still running %s after SIGINT:\n%s", interrupted, out.String())
+	}
+	if !strings.Contains(out.String(), "interrupted") {
+		t.Errorf("the error does not say that the wait was interrupted:\n%s", out.String())
+	}
+	state := readState(t, cli)
+	if len(state) != 1 || state[0].Status != "tainted" || state[0].Attributes.Ready || state[0].Attributes.UID == "" {
+		t.Errorf("state holds %+v, want the compute, tainted and not ready", state)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+func TestAccSignalsKilledApplyIsFinishedByTheNextOne(t *testing.T) {
+	if cluster == nil {
+		t.Skip("TF_ACC is not set")
+	}
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	const count = 6
+	cli.Write(t, cluster.Config(ns, fmt.Sprintf(`
+resource "kt_compute" "pool" {
+  count          = %d
+  name           = "pool-${count.index}"
+  cpus           = "100m"
+  image          = "broken.invalid/slow"
+  launch_timeout = "2m"
+}`, count)))
+
+	command := cli.Command(t.Context(), "apply", "-auto-approve", "-no-color", "-parallelism=3")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the provider is killed with it
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForPods(t, ns, 2)
+	if err := syscall.Kill(-command.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait() // it was killed: its status says nothing
+	before := uids(t, ns)
+
+	_ = os.Remove(filepath.Join(cli.Dir, ".terraform.tfstate.lock.info")) // as `terraform force-unlock` would
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	after := uids(t, ns)
+	if len(after) != count {
+		t.Errorf("there are %d Deployments, want %d: %v", len(after), count, after)
+	}
+	for name, uid := range before {
+		if after[name] != uid {
+			t.Errorf("Deployment %s of the killed run was replaced, not finished", name)
+		}
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// waitForPods waits until there are that many pods.
+func waitForPods(t *testing.T, namespace string, count int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for ctx.Err() == nil {
+		if len(strings.Fields(cluster.Kubectl(t, "get", "pods", "-n", namespace, "-o", "name"))) >= count {
+			return
+		}
+	}
+	t.Fatalf("there never were %d pods", count)
+}
+
+func uids(t *testing.T, namespace string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for line := range strings.Lines(cluster.Kubectl(t, "get", "deployments", "-n", namespace,
+		"-o", `jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{"\n"}{end}`)) {
+		if name, uid, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			out[name] = uid
+		}
+	}
+	return out
+}
+
+// instance is one resource instance in a state file.
+type instance struct {
+	Status     string `json:"status"`
+	Attributes struct {
+		Ready bool   `json:"ready"`
+		UID   string `json:"uid"`
+	} `json:"attributes"`
+}
+
+func readState(t *testing.T, cli *acctest.CLI) []instance {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(cli.Dir, "terraform.tfstate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state struct {
+		Resources []struct {
+			Instances []instance `json:"instances"`
+		} `json:"resources"`
+	}
+	if err := json.Unmarshal(data, &state); err != nil {
+		t.Fatal(err)
+	}
+	var all []instance
+	for _, r := range state.Resources {
+		all = append(all, r.Instances...)
+	}
+	return all
+}
