@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -292,11 +293,12 @@ func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]st
 func (c *Cluster) stillThere(ref Ref, obj *unstructured.Unstructured, podLabels map[string]string, cause error) error {
 	e := &DeletionError{Ref: ref, Err: cause}
 	if obj != nil {
-		for _, finalizer := range obj.GetFinalizers() {
-			if finalizer != "foregroundDeletion" { // our own way of deleting; it waits for the pods below
-				e.Finalizers = append(e.Finalizers, finalizer)
-			}
-		}
+		e.Finalizers = slices.DeleteFunc(obj.GetFinalizers(), func(finalizer string) bool {
+			return finalizer == metav1.FinalizerDeleteDependents // our own way of deleting; it waits for the pods below
+		})
+	}
+	if ref.Kind.Kind == Service().Kind || len(podLabels) == 0 {
+		return e
 	}
 	ctx, cancel := context.WithTimeout(c.cache.ctx, dialTimeout)
 	defer cancel()
@@ -305,13 +307,9 @@ func (c *Cluster) stillThere(ref Ref, obj *unstructured.Unstructured, podLabels 
 		return e
 	}
 	for _, pod := range pods {
-		line := pod.Name
-		if len(pod.Finalizers) > 0 {
-			line += " (finalizers: " + strings.Join(pod.Finalizers, ", ") + ")"
-		}
-		e.Pods = append(e.Pods, line)
+		e.Pods = append(e.Pods, RemainingPod{Name: pod.Name, Finalizers: pod.Finalizers})
 	}
-	slices.Sort(e.Pods)
+	slices.SortFunc(e.Pods, func(a, b RemainingPod) int { return strings.Compare(a.Name, b.Name) })
 	return e
 }
 
@@ -319,22 +317,48 @@ func (c *Cluster) stillThere(ref Ref, obj *unstructured.Unstructured, podLabels 
 type DeletionError struct {
 	Ref        Ref
 	Finalizers []string // of the object itself
-	Pods       []string // that are still there, with their finalizers
-	Err        error    // the time is up, or the run was interrupted
+	Pods       []RemainingPod
+	Err        error // the time is up, or the run was interrupted
+}
+
+// RemainingPod is a pod that is still there, and what holds it, if anything does.
+type RemainingPod struct {
+	Name       string
+	Finalizers []string
 }
 
 func (e *DeletionError) Error() string {
-	var blockers []string
-	if len(e.Finalizers) > 0 {
-		blockers = append(blockers, "its finalizers "+strings.Join(e.Finalizers, ", "))
-	}
-	if len(e.Pods) > 0 {
-		blockers = append(blockers, "its pods "+strings.Join(e.Pods, ", "))
-	}
-	if len(blockers) == 0 {
-		blockers = []string{"Kubernetes' garbage collector has not finished"}
-	}
-	return fmt.Sprintf("%s is being deleted, but is still there: %s", e.Ref, strings.Join(blockers, "; "))
+	return fmt.Sprintf("%s is being deleted, but %s", e.Ref, e.Blockers())
 }
 
 func (e *DeletionError) Unwrap() error { return e.Err }
+
+// Blockers says what keeps the object: "it is held by finalizer a/b; its pods
+// remain: c, d (held by finalizer e/f)".
+func (e *DeletionError) Blockers() string {
+	var blockers []string
+	if len(e.Finalizers) > 0 {
+		blockers = append(blockers, "it is "+heldBy(e.Finalizers))
+	}
+	if len(e.Pods) > 0 {
+		pods := make([]string, len(e.Pods))
+		for i, pod := range e.Pods {
+			pods[i] = pod.Name
+			if len(pod.Finalizers) > 0 {
+				pods[i] += " (" + heldBy(pod.Finalizers) + ")"
+			}
+		}
+		blockers = append(blockers, "its pods remain: "+strings.Join(pods, ", "))
+	}
+	if len(blockers) == 0 {
+		return "Kubernetes' garbage collector has not finished"
+	}
+	return strings.Join(blockers, "; ")
+}
+
+func heldBy(finalizers []string) string {
+	if len(finalizers) == 1 {
+		return "held by finalizer " + finalizers[0]
+	}
+	return "held by finalizers " + strings.Join(finalizers, ", ")
+}

@@ -1,9 +1,14 @@
 package tf
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -23,20 +28,26 @@ func Caution(err error, consequence string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(summary, detail+"\n\n"+consequence)
 }
 
+// explainer is an error that says by itself what was seen and what to do.
+type explainer interface {
+	error
+	Explain() (summary, detail string)
+}
+
 func explain(err error) (summary, detail string) {
-	var request *kube.Error
-	var notReady *kube.NotReadyError
-	var deletion *kube.DeletionError
-	var config *kube.ConfigError
+	var (
+		notReady *kube.NotReadyError
+		deletion *kube.DeletionError
+		config   *kube.ConfigError
+		other    explainer
+	)
 	switch {
 	case errors.As(err, &notReady):
 		return explainNotReady(notReady)
 	case errors.As(err, &deletion):
-		return "Deletion has not finished", deletion.Error() + why(deletion.Err) +
-			fmt.Sprintf("\n\nLook with:\n  kubectl get %s %s -n %s -o jsonpath='{.metadata.finalizers}'",
-				deletion.Ref.Kind.Resource, deletion.Ref.Name, deletion.Ref.Namespace)
-	case errors.As(err, &request):
-		return request.Explain()
+		return explainDeletion(deletion)
+	case errors.As(err, &other):
+		return other.Explain()
 	case errors.As(err, &config):
 		return "The provider is not configured for a cluster", config.Error()
 	default:
@@ -45,27 +56,98 @@ func explain(err error) (summary, detail string) {
 }
 
 func explainNotReady(e *kube.NotReadyError) (summary, detail string) {
-	summary = fmt.Sprintf("%s is not ready: %s", e.Ref, e.Verdict.Message)
-	if e.Verdict.Message == "" {
-		summary = fmt.Sprintf("%s is not ready", e.Ref)
+	if e.Verdict.Cause != nil {
+		cause := *e.Verdict.Cause
+		cause.Summary += why(e.Err)
+		return fmt.Sprintf("%s is not ready: %s", e.Ref, words(cause.Reason)), ready.Explain(&cause, e.Logs)
 	}
-	if e.Verdict.Cause == nil {
-		return summary, "No cause was found that waiting cannot heal." + why(e.Err) +
-			fmt.Sprintf("\n\nLook with:\n  kubectl describe %s %s -n %s", e.Ref.Kind.Resource, e.Ref.Name, e.Ref.Namespace)
-	}
-	return fmt.Sprintf("%s is not ready: %s", e.Ref, e.Verdict.Cause.Reason),
-		ready.Explain(e.Verdict.Cause, e.Logs) + why(e.Err)
+	progress := cmp.Or(e.Verdict.Message, "nothing is known of it yet")
+	return fmt.Sprintf("%s is not ready", e.Ref), ready.Explain(&ready.Cause{
+		Summary: fmt.Sprintf("As last seen: %s. Nothing shows that it cannot become ready.%s", progress, why(e.Err)),
+		Object:  e.Ref.String(),
+		Hint:    fmt.Sprintf("If it only needs longer, raise `%s`. `terraform untaint` keeps a compute whose creation was too slow; else the next apply replaces it.", limitOf(e.Err)),
+		Command: fmt.Sprintf("kubectl -n %s describe %s %s", e.Ref.Namespace, e.Ref.Kind.Resource, e.Ref.Name),
+	}, nil)
 }
 
+func explainDeletion(e *kube.DeletionError) (summary, detail string) {
+	const hint = "The next destroy or apply goes on waiting."
+	cause := ready.Cause{
+		Summary: fmt.Sprintf("Its deletion has begun, but %s.%s", e.Blockers(), why(e.Err)),
+		Object:  e.Ref.String(),
+		Hint:    hint,
+		Command: fmt.Sprintf("kubectl -n %s get %s %s -o yaml", e.Ref.Namespace, e.Ref.Kind.Resource, e.Ref.Name),
+	}
+	held := slices.IndexFunc(e.Pods, func(pod kube.RemainingPod) bool { return len(pod.Finalizers) > 0 })
+	if len(e.Finalizers) > 0 || held >= 0 {
+		cause.Hint = "Whoever set a finalizer removes it once its work is done: see that its controller runs. " + hint
+	}
+	if len(e.Pods) > 0 && len(e.Finalizers) == 0 {
+		cause.Command = fmt.Sprintf("kubectl -n %s get pod %s -o yaml", e.Ref.Namespace, e.Pods[max(held, 0)].Name)
+	}
+	return fmt.Sprintf("%s is not gone yet", e.Ref), ready.Explain(&cause, nil)
+}
+
+// why says what ended a wait that its cause alone did not end, as a further sentence.
 func why(err error) string {
+	var limit timeLimit
 	switch {
 	case err == nil:
 		return ""
 	case errors.Is(err, context.Canceled):
-		return "\n\nThe wait was interrupted."
+		return " The wait was interrupted."
+	case errors.As(err, &limit):
+		return " " + limit.Error()
 	case errors.Is(err, context.DeadlineExceeded):
-		return "\n\nThe time to wait is up; launch_timeout and timeouts set it."
+		return " " + timeIsUp + "."
 	default:
-		return "\n\n" + err.Error()
+		return " " + err.Error()
 	}
+}
+
+// limitOf is the attribute that ended a wait.
+func limitOf(err error) string {
+	var limit timeLimit
+	if errors.As(err, &limit) {
+		return limit.attribute
+	}
+	return "launch_timeout"
+}
+
+const timeIsUp = "The time to wait is up"
+
+// WithTimeLimit is [context.WithTimeout]; what it ends says which attribute
+// set the limit.
+func WithTimeLimit(ctx context.Context, limit time.Duration, attribute string) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, timeLimit{limit: limit, attribute: attribute})
+}
+
+// timeLimit is the end of a time that an attribute sets.
+type timeLimit struct {
+	limit     time.Duration
+	attribute string
+}
+
+func (l timeLimit) Error() string {
+	limit := l.limit.String() // 1h0m0s
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(limit, zero) {
+			limit = limit[:len(limit)-2]
+		}
+	}
+	return fmt.Sprintf("%s: `%s` is %s.", timeIsUp, l.attribute, limit)
+}
+
+func (l timeLimit) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// words writes a reason such as ImagePullFailed as a headline says it.
+func words(reason string) string {
+	var b strings.Builder
+	for i, r := range reason {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }

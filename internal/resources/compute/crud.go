@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,7 +34,7 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 	}
 	limit, diags := plan.Timeouts.Create(ctx, r.launchTimeout(&plan)+requestTime)
 	resp.Diagnostics.Append(diags...)
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.create")
 	defer cancel()
 
 	w := writer{r: r, model: &plan, memory: memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
@@ -60,7 +61,7 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.update")
 	defer cancel()
 
 	w := writer{r: r, model: &plan, memory: memory, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
@@ -91,7 +92,7 @@ func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.delete")
 	defer cancel()
 	resp.Diagnostics.Append(r.remove(ctx, prior, state.UID.ValueString(), state.podLabels())...)
 }
@@ -300,13 +301,13 @@ func (w *writer) wait(ctx context.Context) {
 		verdict, err := w.r.data.Cluster.Assess(ctx, ref, w.model.podLabels())
 		ready = err == nil && verdict.Ready
 	} else {
-		waitCtx, cancel := context.WithTimeout(ctx, w.r.launchTimeout(w.model))
+		waitCtx, cancel := tf.WithTimeLimit(ctx, w.r.launchTimeout(w.model), "launch_timeout")
 		defer cancel()
 		err := w.r.data.Cluster.WaitReady(waitCtx, ref, w.model.podLabels())
 		ready = err == nil
 		switch {
 		case err == nil:
-		case w.model.OnNotReady.ValueString() == warnOnNotReady && kube.ClassOf(err) == kube.Other && ctx.Err() == nil:
+		case w.model.OnNotReady.ValueString() == warnOnNotReady && kube.ClassOf(err) == kube.Other && !errors.Is(err, context.Canceled):
 			w.diags.Append(tf.Caution(err, "on_not_ready = \"warn\" lets the run go on. The next plan will wait again."))
 		default:
 			w.diags.Append(tf.Failure(err))

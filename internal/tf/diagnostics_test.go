@@ -1,0 +1,140 @@
+package tf
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func trainer() kube.Ref { return kube.Ref{Kind: kube.Deployment(), Namespace: "ml", Name: "trainer"} }
+
+func crash() ready.Verdict {
+	return ready.Verdict{Message: "0 of 1 pods ready: 1 crashing", Cause: &ready.Cause{
+		Reason: ready.ReasonCrashLoop, Object: "Pod ml/trainer-1-a", Summary: "Container kubetorch crashes again and again: exit code 1 (Error), 3 restarts.",
+		Hint: "Its log says why.", Command: "kubectl -n ml logs trainer-1-a -c kubetorch --previous", Terminal: true,
+		Logs:   &ready.LogRef{Namespace: "ml", Pod: "trainer-1-a", Container: "kubetorch", Previous: true},
+		Events: []string{"BackOff: Back-off restarting failed container kubetorch (x3)"},
+	}}
+}
+
+func queued() ready.Verdict {
+	return ready.Verdict{Message: "0 of 1 pods ready: 1 queued", Cause: &ready.Cause{
+		Reason: ready.ReasonQueued, Object: "Pod ml/trainer-1-a", Summary: "Kueue has not admitted the pod yet in queue team-a.",
+		Hint: "It starts once its queue has room.", Command: "kubectl -n ml get workloads.kueue.x-k8s.io -o wide",
+	}}
+}
+
+// ended is how a wait ends when the limit of an attribute is over.
+func ended(attribute string, limit time.Duration) error { return timeLimit{limit, attribute} }
+
+func TestDiagnosticsSayWhatWasSeenAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{
+		"crash":               &kube.NotReadyError{Ref: trainer(), Verdict: crash(), Logs: []string{"Traceback (most recent call last):", "ModuleNotFoundError: No module named 'kubetorch'"}},
+		"queued-too-long":     &kube.NotReadyError{Ref: trainer(), Verdict: queued(), Err: ended("launch_timeout", 90*time.Second)},
+		"queued-interrupted":  &kube.NotReadyError{Ref: trainer(), Verdict: queued(), Err: context.Canceled},
+		"slow":                &kube.NotReadyError{Ref: trainer(), Verdict: ready.Verdict{Message: "0 of 1 pods ready: 1 pulling an image"}, Err: ended("timeouts.create", 10*time.Minute)},
+		"never-seen":          &kube.NotReadyError{Ref: trainer(), Err: ended("launch_timeout", time.Hour)},
+		"deletion-finalizer":  &kube.DeletionError{Ref: trainer(), Finalizers: []string{"example.com/backup"}, Err: ended("timeouts.delete", 10*time.Minute)},
+		"deletion-pods":       &kube.DeletionError{Ref: trainer(), Pods: []kube.RemainingPod{{Name: "trainer-1-a"}, {Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}, Err: ended("timeouts.delete", 10*time.Minute)},
+		"deletion-slow-pods":  &kube.DeletionError{Ref: trainer(), Pods: []kube.RemainingPod{{Name: "trainer-1-a"}}, Err: ended("timeouts.delete", 10*time.Minute)},
+		"deletion-unexplored": &kube.DeletionError{Ref: trainer(), Err: context.Canceled},
+		"configuration":       fmt.Errorf("connect: %w", &kube.ConfigError{Err: errors.New("no cluster is configured")}),
+		"other":               errors.New("disk is full"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			summary, detail := explain(fmt.Errorf("on the way: %w", err))
+			got := summary + "\n\n" + detail + "\n"
+			file := filepath.Join("testdata", "diagnostics", name+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, readErr := os.ReadFile(file)
+			if readErr != nil {
+				t.Fatal(readErr)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("(-want +got), -update accepts it:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestExplainingLeavesTheCauseAlone(t *testing.T) {
+	t.Parallel()
+	e := &kube.NotReadyError{Ref: trainer(), Verdict: crash(), Err: context.Canceled}
+	before := e.Verdict.Cause.Summary
+	explain(e)
+	if e.Verdict.Cause.Summary != before {
+		t.Errorf("the summary has become %q", e.Verdict.Cause.Summary)
+	}
+}
+
+func TestFailureIsAnErrorAndCautionAWarning(t *testing.T) {
+	t.Parallel()
+	err := &kube.NotReadyError{Ref: trainer(), Verdict: crash()}
+	if got := Failure(err); got.Severity() != diag.SeverityError {
+		t.Errorf("Failure is a %v", got.Severity())
+	}
+	caution := Caution(err, "The run goes on.")
+	if caution.Severity() != diag.SeverityWarning || caution.Summary() != Failure(err).Summary() {
+		t.Errorf("Caution is a %v: %s", caution.Severity(), caution.Summary())
+	}
+	if !strings.HasSuffix(caution.Detail(), "\n\nThe run goes on.") {
+		t.Errorf("the consequence is missing:\n%s", caution.Detail())
+	}
+}
+
+func TestTimeLimitNamesItsAttribute(t *testing.T) {
+	t.Parallel()
+	outer, cancel := WithTimeLimit(t.Context(), time.Nanosecond, "timeouts.create")
+	defer cancel()
+	inner, cancel := WithTimeLimit(outer, time.Hour, "launch_timeout")
+	defer cancel()
+	<-inner.Done()
+	cause := context.Cause(inner)
+	if !errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) {
+		t.Errorf("%v is no deadline", cause)
+	}
+	if got := cause.Error(); !strings.Contains(got, "`timeouts.create`") {
+		t.Errorf("%s names another limit than the one that was over first", got)
+	}
+	for limit, want := range map[time.Duration]string{
+		time.Hour: "1h", 90 * time.Minute: "1h30m", 15 * time.Minute: "15m", 90 * time.Second: "1m30s", 20 * time.Second: "20s", time.Hour + time.Second: "1h0m1s",
+	} {
+		if got := (timeLimit{limit, "launch_timeout"}).Error(); !strings.HasSuffix(got, "is "+want+".") {
+			t.Errorf("%v is written %q, want %s", limit, got, want)
+		}
+	}
+}
+
+func TestReasonsAreWrittenAsWords(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]string{
+		ready.ReasonImagePullFailed: "image pull failed",
+		ready.ReasonOutOfMemory:     "out of memory",
+		ready.ReasonUnschedulable:   "unschedulable",
+		"":                          "",
+	} {
+		if got := words(reason); got != want {
+			t.Errorf("%s is written %q, want %q", reason, got, want)
+		}
+	}
+}
