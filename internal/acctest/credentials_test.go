@@ -70,10 +70,10 @@ type route struct {
 }
 
 func TestAccCredentialsReachTheCluster(t *testing.T) {
+	t.Parallel()
 	if cluster == nil {
 		t.Skip("TF_ACC is not set")
 	}
-	t.Parallel()
 	for name, lead := range map[string]func(t *testing.T, ns string) route{
 		"kubeconfig":           throughKubeconfig,
 		"KUBECONFIG":           throughVariable,
@@ -136,7 +136,7 @@ func credentialPlugin(t *testing.T) string {
 [ "$1" = get-token ] || exit 2
 echo "{\"apiVersion\": \"client.authentication.k8s.io/v1\", \"kind\": \"ExecCredential\", \"status\": {\"token\": \"$TOKEN\"}}"
 `
-	if err := os.WriteFile(file, []byte(script), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -238,14 +238,14 @@ func startProxy(t *testing.T) (address string, connections *atomic.Int64) {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
-		defer upstream.Close() //nolint:errcheck // nothing is lost
+		defer upstream.Close()
 		w.WriteHeader(http.StatusOK)
 		client, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		defer client.Close() //nolint:errcheck // nothing is lost
+		defer client.Close()
 		connections.Add(1)
 		go func() {
 			_, _ = io.Copy(upstream, client)
@@ -259,10 +259,10 @@ func startProxy(t *testing.T) (address string, connections *atomic.Int64) {
 
 // With the variables alone, and the real command line tool and provider.
 func TestAccCredentialsOfTheEnvironment(t *testing.T) {
+	t.Parallel()
 	if cluster == nil {
 		t.Skip("TF_ACC is not set")
 	}
-	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
 	config := admin(t)
@@ -285,10 +285,10 @@ func TestAccCredentialsOfTheEnvironment(t *testing.T) {
 
 // The cluster itself is made in the same run: nothing of it is known at plan.
 func TestAccCredentialsUnknownAtPlan(t *testing.T) {
+	t.Parallel()
 	if cluster == nil {
 		t.Skip("TF_ACC is not set")
 	}
-	t.Parallel()
 	for name, attributes := range map[string]func(t *testing.T, ns string) string{
 		"config_path": func(_ *testing.T, ns string) string {
 			return "  config_path = terraform_data.cluster.output.path\n" + attribute("namespace", ns)

@@ -249,8 +249,9 @@ func (c Config) fromPod() (kubeconfig, string, error) {
 	case c.Env.InClusterDir == "":
 		return kubeconfig{}, source + "not looked for", nil
 	}
-	if _, err := os.Stat(filepath.Join(c.Env.InClusterDir, "token")); err != nil {
-		return kubeconfig{}, source + err.Error(), nil
+	token := filepath.Join(c.Env.InClusterDir, "token")
+	if file, _ := os.Stat(token); file == nil {
+		return kubeconfig{}, source + token + " cannot be read", nil
 	}
 	return inCluster("https://"+net.JoinHostPort(host, port), c.Env.InClusterDir), "", nil
 }

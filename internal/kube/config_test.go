@@ -96,7 +96,7 @@ func TestResolveWithNothingFoundSaysWhatWasTried(t *testing.T) {
 					w.t.Fatal(err)
 				}
 			},
-			[]string{"in-cluster service account: stat ", "token: no such file or directory"},
+			[]string{"in-cluster service account: /", "/token cannot be read"},
 		},
 		"the variables of client-go's own defaults": {
 			func(w world, _ *Config) { w.vars["KUBERNETES_MASTER"] = "http://localhost:8080" },

@@ -3,6 +3,7 @@ package kube
 import (
 	"encoding/base64"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -116,9 +117,7 @@ func TestResolveNeverShowsCredentials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			for name, value := range test.variables {
-				w.vars[name] = value
-			}
+			maps.Copy(w.vars, test.variables)
 			test.config.Env = w.env()
 			failure := mustFail(t, test.config, test.attribute, test.want)
 			for _, secret := range append(test.secrets, secret, strings.Split(mine.key, "\n")[1]) {

@@ -203,8 +203,7 @@ func nonEmpty(list []string) []string {
 
 // reason is why a file could not be used, without the path again.
 func reason(err error) error {
-	var pathErr *os.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err
 	}
 	return err

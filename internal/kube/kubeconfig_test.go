@@ -154,8 +154,7 @@ func TestResolveMergesConfigPaths(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.write("first", "current-context: both\ncontexts: [{name: both, context: {cluster: second, user: shared}}]\nusers: [{name: shared, user: {token: of-first}}]\n")
-	second := w.write("second", kubeconfigText("second")+"users: [{name: shared, user: {token: of-second}}]\n")
-	second = w.write("second", strings.Replace(kubeconfigText("second"), "users: [", "users: [{name: shared, user: {token: of-second}}, ", 1))
+	second := w.write("second", strings.Replace(kubeconfigText("second"), "users: [", "users: [{name: shared, user: {token: of-second}}, ", 1))
 	for name, test := range map[string]struct {
 		paths []string
 		want  identity
