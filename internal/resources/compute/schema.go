@@ -161,7 +161,7 @@ func podAttributes() map[string]schema.Attribute {
 		},
 		"env_vars": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
-			MarkdownDescription: "Environment variables of the container. They show in the plan and in `manifests`: keep secret values in `secrets`.",
+			MarkdownDescription: "Environment variables of the container; `$NAME` in a value is expanded by its shell, as in `$PATH:/custom/bin`. They show in the plan and in `manifests`: keep secret values in `secrets`.",
 		},
 		"secrets": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{tf.NoNulls()}, MarkdownDescription: "Secrets of the same namespace, as environment variables, as files, or both.",
