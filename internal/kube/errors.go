@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -153,6 +152,8 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 		return Conflict, fields
 	case metav1.StatusReasonServiceUnavailable, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonTooManyRequests:
 		return Unreachable, nil
+	case metav1.StatusReasonUnknown:
+		return Refused, fields // the API server's own answers have reasons; a webhook's verdict may lack one
 	default:
 		return Other, fields
 	}
@@ -190,83 +191,4 @@ func isNetwork(err error) bool {
 	)
 	return errors.As(err, &netErr) || errors.As(err, &urlErr) || errors.As(err, &unknown) ||
 		errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &record)
-}
-
-// Explain says what failed in one sentence, and what to do about it.
-func (e *Error) Explain() (summary, detail string) {
-	namespace, name, _ := strings.Cut(e.Object[strings.Index(e.Object, " ")+1:], "/")
-	if name == "" {
-		name, namespace = namespace, ""
-	}
-	kind, _, _ := strings.Cut(e.Object, " ")
-	saw := "The API server answered: " + e.Err.Error()
-	switch e.Class {
-	case NamespaceMissing:
-		return fmt.Sprintf("Namespace %q does not exist", namespace),
-			fmt.Sprintf("%s cannot be created in it. %s\n\nCreate the namespace first, or in the same configuration with depends_on:\n  kubectl create namespace %s", e.Object, saw, namespace)
-	case KindMissing:
-		return "The cluster does not know " + kind,
-			fmt.Sprintf("%s\n\nIf it is a kind of an operator's, install that operator or its CRD. If it is one of Kubernetes' own, the provider's host does not lead to an API server. Look with:\n  kubectl api-resources | grep -i %s", saw, strings.ToLower(kind))
-	case Unauthorized:
-		return "The cluster does not accept the credentials",
-			saw + "\n\nThe token or certificate is missing, wrong or has expired. Renew it, and check with:\n  kubectl auth whoami"
-	case Denied:
-		return fmt.Sprintf("No permission to %s %s", e.Op, e.Object),
-			fmt.Sprintf("%s\n\nGrant the right to the user that the provider runs as. What it may do:\n  kubectl auth can-i --list%s", saw, inNamespace(namespace))
-	case Refused:
-		return fmt.Sprintf("The cluster refused %s", e.Object),
-			fmt.Sprintf("%s\n\nA quota, an admission webhook or a policy of the cluster said no. Look with:\n  kubectl describe resourcequota,limitrange%s\n  kubectl get validatingadmissionpolicies,validatingwebhookconfigurations", saw, inNamespace(namespace))
-	case Invalid, Immutable:
-		return fmt.Sprintf("%s is not valid", e.Object), saw + e.fieldList()
-	case Conflict:
-		return fmt.Sprintf("Somebody else changed %s at the same time", e.Object), saw + "\n\nRun the plan again."
-	case Unreachable:
-		return "The Kubernetes API server cannot be reached",
-			fmt.Sprintf("To %s %s, this was tried: %s\n\nCheck the provider's host or kubeconfig, the network and the server's certificate:\n  kubectl cluster-info", e.Op, strings.TrimSuffix(e.Object, "/"), attempt(e.Err))
-	case Canceled:
-		return fmt.Sprintf("Interrupted: %s %s", e.Op, e.Object), e.Err.Error()
-	case Misconfigured:
-		var config *ConfigError
-		if errors.As(e.Err, &config) {
-			return "The provider is not configured for a cluster", config.Error()
-		}
-		return "The provider is not configured for a cluster", e.Err.Error()
-	case NotFound:
-		return fmt.Sprintf("%s does not exist", e.Object), saw
-	default:
-		return fmt.Sprintf("Could not %s %s", e.Op, e.Object), saw
-	}
-}
-
-// attempt says which request failed and how, without its query, which is long
-// and helps nobody.
-func attempt(err error) string {
-	var request *url.Error
-	if !errors.As(err, &request) {
-		return err.Error()
-	}
-	target, parseErr := url.Parse(request.URL)
-	if parseErr != nil {
-		return err.Error()
-	}
-	target.RawQuery = ""
-	return fmt.Sprintf("%s %s: %v", strings.ToUpper(request.Op), target.Redacted(), request.Err)
-}
-
-func (e *Error) fieldList() string {
-	var b strings.Builder
-	for _, f := range e.Fields {
-		fmt.Fprintf(&b, "\n  %s: %s", f.Field, f.Message)
-	}
-	if b.Len() > 0 {
-		return "\n" + b.String()
-	}
-	return ""
-}
-
-func inNamespace(namespace string) string {
-	if namespace == "" {
-		return ""
-	}
-	return " -n " + namespace
 }

@@ -140,17 +140,23 @@ func failing(code int, reason metav1.StatusReason) (int, any) {
 // ok is false for a request that is allowed.
 func getsOnly(verb, path string, request *http.Request) (code int, body any, ok bool) {
 	if strings.HasSuffix(path, "/selfsubjectaccessreviews") {
-		var review map[string]any
-		_ = json.NewDecoder(request.Body).Decode(&review)
-		asked, _, _ := unstructured.NestedString(review, "spec", "resourceAttributes", "verb")
-		review["status"] = map[string]any{"allowed": asked != "list" && asked != "watch"}
-		return http.StatusCreated, review, true
+		code, body = reviewed(request, func(verb string) bool { return verb != "list" && verb != "watch" })
+		return code, body, true
 	}
 	if verb == "list" || verb == "watch" {
 		code, body = failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 		return code, body, true
 	}
 	return 0, nil, false
+}
+
+// reviewed answers a SelfSubjectAccessReview.
+func reviewed(request *http.Request, may func(verb string) bool) (code int, body any) {
+	var review map[string]any
+	_ = json.NewDecoder(request.Body).Decode(&review)
+	verb, _, _ := unstructured.NestedString(review, "spec", "resourceAttributes", "verb")
+	review["status"] = map[string]any{"allowed": may(verb)}
+	return http.StatusCreated, review
 }
 
 func clusterOf(t *testing.T, api fakeAPI) *Cluster {

@@ -1,0 +1,176 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// Explain says in one line what failed, and then what was seen, what to do and
+// how to look further, in the form of [ready.Explain].
+func (e *Error) Explain() (summary, detail string) {
+	summary, cause := e.explanation()
+	return summary, ready.Explain(&cause, nil)
+}
+
+func (e *Error) explanation() (summary string, cause ready.Cause) {
+	kind, namespace := e.place()
+	object := strings.TrimSuffix(e.Object, "/")
+	cause.Summary = e.Err.Error()
+	var status apierrors.APIStatus
+	if errors.As(e.Err, &status) {
+		cause.Summary = "The API server answered: " + cause.Summary
+	}
+	switch e.Class {
+	case NamespaceMissing:
+		cause.Hint = fmt.Sprintf("Create it first (`kubectl create namespace %s`), or in the same configuration with depends_on; or correct `namespace`.", namespace)
+		cause.Command = "kubectl get namespaces"
+		return fmt.Sprintf("Namespace %q does not exist", namespace), cause
+	case KindMissing:
+		cause.Hint = "If it is a kind of an operator's, install that operator or its CRD. If it is one of Kubernetes' own, the provider's host does not lead to an API server."
+		cause.Command = "kubectl api-resources | grep -i " + strings.ToLower(kind)
+		return "The cluster does not know " + kind, cause
+	case Unauthorized:
+		cause.Hint = "The token or certificate is missing, wrong or has expired: renew it."
+		cause.Command = "kubectl auth whoami"
+		return "The cluster does not accept the credentials", cause
+	case Denied:
+		cause.Hint = "Grant the right to the user that the provider runs as, or use another."
+		cause.Command = strings.TrimSuffix("kubectl auth can-i --list -n "+namespace, " -n ")
+		return fmt.Sprintf("No permission to %s %s", e.Op, object), cause
+	case Refused:
+		cause.Hint, cause.Command = refusal(e.Err.Error(), namespace)
+		return fmt.Sprintf("The cluster refused %s", object), cause
+	case Invalid, Immutable:
+		if list := e.fieldList(); list != "" {
+			cause.Summary = "The API server found fault with:" + list
+		}
+		cause.Hint = "Correct the attribute that sets the field, or `service_template`."
+		if e.Class == Immutable {
+			cause.Hint = "Kubernetes never lets this field change: replace the compute (`terraform apply -replace=ADDRESS`), or put the field back."
+		}
+		return fmt.Sprintf("%s is not valid", object), cause
+	case Conflict:
+		cause.Hint = "Run the plan again."
+		return fmt.Sprintf("Somebody else changed %s at the same time", object), cause
+	case Unreachable:
+		return e.unreachable(object)
+	case Canceled:
+		cause.Summary = fmt.Sprintf("What was going on: %s", attempt(e.Err))
+		if errors.Is(e.Err, context.DeadlineExceeded) {
+			cause.Hint = "Raise `timeouts`, or see why the API server is slow."
+			cause.Command = "kubectl get --raw '/readyz?verbose'"
+			return fmt.Sprintf("No time left to %s %s", e.Op, object), cause
+		}
+		return fmt.Sprintf("Interrupted: %s %s", e.Op, object), cause
+	case Misconfigured:
+		cause.Summary = e.Err.Error()
+		var config *ConfigError
+		if errors.As(e.Err, &config) {
+			cause.Summary = config.Error()
+		}
+		return "The provider is not configured for a cluster", cause
+	case NotFound:
+		return fmt.Sprintf("%s does not exist", object), cause
+	default:
+		cause.Hint, cause.Command = otherFailure(e.Err.Error())
+		return fmt.Sprintf("Could not %s %s", e.Op, object), cause
+	}
+}
+
+// place is the kind and the namespace of the object, "" for none.
+func (e *Error) place() (kind, namespace string) {
+	kind, rest, _ := strings.Cut(e.Object, " ")
+	namespace, _, namespaced := strings.Cut(rest, "/")
+	if !namespaced {
+		return kind, ""
+	}
+	return kind, namespace
+}
+
+func (e *Error) unreachable(object string) (summary string, cause ready.Cause) {
+	var status apierrors.APIStatus
+	if errors.As(e.Err, &status) && fromAPI(status.Status()) {
+		return "The Kubernetes API server cannot serve requests now", ready.Cause{
+			Summary: fmt.Sprintf("To %s %s, it was asked, and answered: %v", e.Op, object, e.Err),
+			Hint:    "It is starting, overloaded or losing its storage: try again in a moment.",
+			Command: "kubectl get --raw '/readyz?verbose'",
+		}
+	}
+	return "The Kubernetes API server cannot be reached", ready.Cause{
+		Summary: fmt.Sprintf("To %s %s, this was tried: %s", e.Op, object, attempt(e.Err)),
+		Hint:    "Check the provider's host or kubeconfig, the network and the server's certificate.",
+		Command: "kubectl cluster-info",
+	}
+}
+
+// attempt says which request failed and how, without its query, which is long
+// and helps nobody.
+func attempt(err error) string {
+	var request *url.Error
+	if !errors.As(err, &request) {
+		return err.Error()
+	}
+	target, parseErr := url.Parse(request.URL)
+	if parseErr != nil {
+		return err.Error()
+	}
+	target.RawQuery = ""
+	return fmt.Sprintf("%s %s: %v", strings.ToUpper(request.Op), target.Redacted(), request.Err)
+}
+
+// Texts of the API server's admission (plugin/pkg/admission/resourcequota,
+// apiserver/pkg/admission/plugin/{policy,webhook}); they only choose advice.
+var (
+	byQuota      = regexp.MustCompile(`exceeded quota: ([^,]+),`)
+	byPolicy     = regexp.MustCompile(`ValidatingAdmissionPolicy '([^']+)'`)
+	byWebhook    = regexp.MustCompile(`admission webhook "[^"]+" denied`)
+	terminating  = regexp.MustCompile(`because it is being terminated`)
+	webhookFails = regexp.MustCompile(`failed calling webhook "[^"]+"`)
+)
+
+const listWebhooks = "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+
+// refusal is what to do about an admission step that said no.
+func refusal(message, namespace string) (hint, command string) {
+	if m := byQuota.FindStringSubmatch(message); m != nil {
+		return "Ask for less, free what others of the namespace use, or have the quota raised.",
+			fmt.Sprintf("kubectl -n %s describe resourcequota %s", namespace, m[1])
+	}
+	if m := byPolicy.FindStringSubmatch(message); m != nil {
+		return "A policy of the cluster forbids this: change what its message names, or ask who runs it.",
+			"kubectl describe validatingadmissionpolicy " + m[1]
+	}
+	switch {
+	case byWebhook.MatchString(message):
+		return "A webhook of the cluster forbids this: change what its message names, or ask who runs it.", listWebhooks
+	case terminating.MatchString(message):
+		return "The namespace is being deleted: wait until it is gone and create it again, or choose another.",
+			fmt.Sprintf("kubectl get namespace %s -o yaml", namespace)
+	}
+	return "A quota, a policy or another admission step of the cluster forbids this: change what the message names.",
+		fmt.Sprintf("kubectl -n %s describe resourcequota,limitrange", namespace)
+}
+
+// otherFailure is what to do about a failure of no particular class.
+func otherFailure(message string) (hint, command string) {
+	if webhookFails.MatchString(message) {
+		return "A webhook of the cluster does not answer: try again, or ask who runs it.", listWebhooks
+	}
+	return "", ""
+}
+
+func (e *Error) fieldList() string {
+	var b strings.Builder
+	for _, f := range e.Fields {
+		fmt.Fprintf(&b, "\n  %s: %s", f.Field, f.Message)
+	}
+	return b.String()
+}
