@@ -23,8 +23,11 @@ func changes(pod *corev1.Pod, container corev1.Container, old, next corev1.Conta
 		return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
 	if next.State.Running != nil && (old.State.Running == nil || old.RestartCount != next.RestartCount) {
+		if faultOf(container.Image) == faultNone {
+			return nil // as with KWOK: a start as usual is no news, and hundreds at once would crowd out the rest
+		}
 		pulled := normal("Pulled", "Container image %q already present on machine and can be accessed by the pod", container.Image)
-		if old.State.Waiting != nil && faultOf(container.Image) != faultNone && old.LastTerminationState.Terminated == nil {
+		if old.State.Waiting != nil && old.LastTerminationState.Terminated == nil {
 			pulled = normal("Pulled", "Successfully pulled image %q in 1s (1s including waiting). Image size: 1048576 bytes.", container.Image)
 		}
 		return []Event{
