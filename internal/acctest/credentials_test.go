@@ -239,16 +239,17 @@ func startProxy(t *testing.T) (address string, connections *atomic.Int64) {
 			return
 		}
 		defer upstream.Close()
-		w.WriteHeader(http.StatusOK)
-		client, _, err := http.NewResponseController(w).Hijack()
+		client, buffered, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		defer client.Close()
 		connections.Add(1)
+		// Only now: net/http would read on, and keep what the client sends next.
+		_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n")
 		go func() {
-			_, _ = io.Copy(upstream, client)
+			_, _ = io.Copy(upstream, buffered)
 			_ = upstream.Close()
 		}()
 		_, _ = io.Copy(client, upstream)
