@@ -138,14 +138,20 @@ func (c *Cluster) patch(ctx context.Context, op string, obj *unstructured.Unstru
 		return out, c.denied(ctx, "patch", ref, wrap(op, ref, err))
 	}
 	out, err := apply()
-	repair := c.repair(ctx, obj, err)
-	if repair == nil {
-		return out, err
+	if err == nil {
+		return out, nil
 	}
-	if err := c.patchJSON(ctx, ref, repair, dryRun); err != nil || len(dryRun) > 0 {
-		return obj, err // a dry run cannot go on from another one: this is as far as it can see
+	repaired, repairErr := c.repair(ctx, obj, err, dryRun)
+	switch {
+	case repairErr != nil:
+		return nil, repairErr
+	case !repaired:
+		return nil, err
+	case len(dryRun) > 0:
+		return obj, nil // a dry run cannot go on from another one: this is as far as it can see
+	default:
+		return apply()
 	}
-	return apply()
 }
 
 // Get returns one object, straight from the server.

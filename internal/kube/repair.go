@@ -12,6 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
@@ -38,24 +41,70 @@ type patchOp struct {
 	Value any    `json:"value"`
 }
 
-// repair returns the patch after which obj can be applied, nil where err is of
-// another kind or nothing can be done.
-func (c *Cluster) repair(ctx context.Context, obj *unstructured.Unstructured, err error) []patchOp {
+// repair makes it possible to apply obj after err, and says whether it is. In a
+// dry run it only finds out whether the server would let it.
+func (c *Cluster) repair(ctx context.Context, obj *unstructured.Unstructured, err error, dryRun []string) (bool, error) {
 	var e *Error
 	if !errors.As(err, &e) || e.Class != Invalid {
-		return nil
+		return false, nil
 	}
 	ref, err := RefOf(obj)
 	if err != nil {
-		return nil
+		return false, err
 	}
-	live, err := c.Get(ctx, ref)
-	if err != nil {
-		return nil
+	repaired := false
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		live, err := c.Get(ctx, ref)
+		if err != nil {
+			return err
+		}
+		patch := repairs(obj, live, e.Fields)
+		if patch == nil {
+			return nil
+		}
+		repaired = true
+		return c.patchJSON(ctx, ref, patch, dryRun)
+	})
+	if err != nil || !repaired || len(dryRun) > 0 {
+		return repaired, err
 	}
-	return repairs(obj, live, e.Fields)
+	return true, c.holdByApply(ctx, ref)
 }
 
+// holdByApply makes fields that were patched ours by server-side apply alone:
+// what another entry of managedFields holds too, an apply that leaves it out
+// would not remove.
+func (c *Cluster) holdByApply(ctx context.Context, ref Ref) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		live, err := c.Get(ctx, ref)
+		if err != nil {
+			return err
+		}
+		upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(Manager), Manager)
+		if err != nil || upgrade == nil {
+			return wrap("repair", ref, err)
+		}
+		return c.patchJSON(ctx, ref, json.RawMessage(upgrade), nil)
+	})
+}
+
+func (c *Cluster) patchJSON(ctx context.Context, ref Ref, patch any, dryRun []string) error {
+	resource, err := c.resource(ref)
+	if err != nil {
+		return wrap("repair", ref, err)
+	}
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return wrap("repair", ref, err)
+	}
+	_, err = resource.Patch(ctx, ref.Name, types.JSONPatchType, data, metav1.PatchOptions{
+		FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
+	})
+	return c.denied(ctx, "patch", ref, wrap("repair", ref, err))
+}
+
+// repairs returns the patch that mends what the causes name, nil where nothing
+// can be done. It holds for this very state of the live object.
 func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []patchOp {
 	var patch []patchOp
 	for _, cause := range causes {
@@ -69,38 +118,24 @@ func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []pat
 	if patch == nil {
 		return nil
 	}
-	guard := patchOp{Op: "test", Path: "/metadata/resourceVersion", Value: live.GetResourceVersion()}
+	guard := patchOp{Op: "replace", Path: "/metadata/resourceVersion", Value: live.GetResourceVersion()}
 	return append([]patchOp{guard}, patch...)
 }
 
-// ownStruct replaces the struct around a field that we do not apply, and that
-// may not stand beside one that we do, by the struct that we apply.
+// ownStruct replaces the struct around a field that may not stand beside
+// another one by the struct that we apply.
 func ownStruct(wanted, live *unstructured.Unstructured, forbidden string) []patchOp {
 	path := steps(forbidden)
-	var ours, theirs any = wanted.Object, live.Object
-	for _, step := range path[:len(path)-1] {
-		if _, err := strconv.Atoi(step); err == nil {
-			item, _ := walk(theirs, []string{step}).(map[string]any)
-			ours, theirs = itemNamed(ours, item["name"]), item
-			continue
-		}
-		ours, theirs = walk(ours, []string{step}), walk(theirs, []string{step})
-	}
-	own, ok := ours.(map[string]any)
-	if _, applied := own[path[len(path)-1]]; !ok || applied || theirs == nil {
-		return nil // our own field is at fault, or the struct is new
-	}
-	return []patchOp{{Op: "replace", Path: "/" + pointer(path[:len(path)-1]), Value: own}}
-}
-
-func itemNamed(list any, name any) any {
-	items, _ := list.([]any)
-	for _, item := range items {
-		if m, _ := item.(map[string]any); name != nil && m["name"] == name {
-			return m
+	path = path[:len(path)-1]
+	ours, theirs := meet(wanted.Object, live.Object, path)
+	own, _ := ours.(map[string]any)
+	other, _ := theirs.(map[string]any)
+	for name := range other {
+		if _, applied := own[name]; own != nil && !applied {
+			return []patchOp{{Op: "replace", Path: pointer(path), Value: own}}
 		}
 	}
-	return nil
+	return nil // nothing but our own fields can be at fault
 }
 
 // twinKeys compares the items that have the same value in the duplicate field,
@@ -111,8 +146,9 @@ func twinKeys(wanted, live *unstructured.Unstructured, duplicate string) []patch
 		return nil
 	}
 	keys := listKeys(live, list)
-	wantedItems, _ := walk(wanted.Object, list).([]any)
-	liveItems, _ := walk(live.Object, list).([]any)
+	ours, theirs := meet(wanted.Object, live.Object, list)
+	wantedItems, _ := ours.([]any)
+	liveItems, _ := theirs.([]any)
 	var patch []patchOp
 	for _, item := range wantedItems {
 		want, _ := item.(map[string]any)
@@ -126,7 +162,7 @@ func twinKeys(wanted, live *unstructured.Unstructured, duplicate string) []patch
 			}
 			for _, key := range keys {
 				if value, given := want[key]; given && fmt.Sprint(value) != fmt.Sprint(have[key]) {
-					patch = append(patch, patchOp{Op: "replace", Path: fmt.Sprintf("/%s/%d/%s", pointer(list), i, key), Value: value})
+					patch = append(patch, patchOp{Op: "replace", Path: fmt.Sprintf("%s/%d/%s", pointer(list), i, key), Value: value})
 				}
 			}
 		}
@@ -150,26 +186,52 @@ func steps(field string) []string {
 	return strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(field), ".")
 }
 
-// walk follows names and indexes.
-func walk(v any, path []string) any {
+// meet follows path into both documents. An index counts the live items; the
+// wanted item is the one of the same name, wherever it stands.
+func meet(wanted, live any, path []string) (ours, theirs any) {
 	for _, step := range path {
-		switch at := v.(type) {
+		switch at := live.(type) {
 		case map[string]any:
-			v = at[step]
+			m, _ := wanted.(map[string]any)
+			wanted, live = m[step], at[step]
 		case []any:
 			i, err := strconv.Atoi(step)
 			if err != nil || i >= len(at) {
-				return nil
+				return nil, nil
 			}
-			v = at[i]
+			live = at[i]
+			wanted = itemNamed(wanted, nameOf(live))
 		default:
-			return nil
+			return nil, nil
 		}
 	}
-	return v
+	return wanted, live
 }
 
-func pointer(path []string) string { return strings.Join(path, "/") }
+func itemNamed(list any, name string) any {
+	items, _ := list.([]any)
+	for _, item := range items {
+		if name != "" && nameOf(item) == name {
+			return item
+		}
+	}
+	return nil
+}
+
+func nameOf(item any) string {
+	m, _ := item.(map[string]any)
+	name, _ := m["name"].(string)
+	return name
+}
+
+// pointer writes steps as a JSON pointer (RFC 6901).
+func pointer(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+	}
+	return b.String()
+}
 
 // listKeys returns the names of the keys of a list's items, as the server's
 // record of ownership uses them.
@@ -207,20 +269,4 @@ func keysAt(path fieldpath.Path, list []string) []string {
 		names = append(names, field.Name)
 	}
 	return names
-}
-
-// patchJSON sends a JSON patch.
-func (c *Cluster) patchJSON(ctx context.Context, ref Ref, patch []patchOp, dryRun []string) error {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return wrap("repair", ref, err)
-	}
-	data, err := json.Marshal(patch)
-	if err != nil {
-		return wrap("repair", ref, err)
-	}
-	_, err = resource.Patch(ctx, ref.Name, types.JSONPatchType, data, metav1.PatchOptions{
-		FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
-	})
-	return c.denied(ctx, "patch", ref, wrap("repair", ref, err))
 }

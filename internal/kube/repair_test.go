@@ -1,0 +1,121 @@
+package kube
+
+import (
+	"encoding/json"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// parse reads an object from YAML as a client does.
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON(data); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// wantedPods is a Deployment as we apply it.
+const wantedPods = `
+apiVersion: apps/v1
+kind: Deployment
+spec:
+  strategy: {type: Recreate}
+  template:
+    spec:
+      containers:
+      - name: kubetorch
+        ports: [{name: http1, containerPort: 32300}]
+        livenessProbe: {httpGet: {path: /health, port: 32300}, periodSeconds: 30}
+`
+
+// livePods is the same with a sidecar before our container, and everything
+// changed that the server would refuse beside what we apply.
+const livePods = `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  resourceVersion: "7"
+  managedFields:
+  - manager: terraform-provider-kt
+    operation: Apply
+    fieldsV1:
+      f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"kubetorch"}': {f:ports: {'k:{"containerPort":32300,"protocol":"TCP"}': {f:name: {}}}}}}}}
+spec:
+  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}
+  template:
+    spec:
+      containers:
+      - name: injected
+        ports: [{name: http1, containerPort: 1, protocol: TCP}]
+        livenessProbe: {exec: {command: ["true"]}}
+      - name: kubetorch
+        ports: [{name: metrics, containerPort: 2, protocol: TCP}, {name: http1, containerPort: 9000, protocol: TCP}]
+        livenessProbe: {exec: {command: ["true"]}, periodSeconds: 30}
+`
+
+func TestRepairsPutBackWhatAnApplyCannot(t *testing.T) {
+	t.Parallel()
+	duplicate := func(field string) FieldCause {
+		return FieldCause{Type: metav1.CauseTypeFieldValueDuplicate, Field: field}
+	}
+	forbidden := func(field string) FieldCause {
+		return FieldCause{Type: metav1.CauseTypeForbidden, Field: field}
+	}
+	const guard = `{"op":"replace","path":"/metadata/resourceVersion","value":"7"}`
+	for name, test := range map[string]struct {
+		cause FieldCause
+		want  string
+	}{
+		"the keys of an item that somebody renumbered": {
+			duplicate("spec.template.spec.containers[1].ports[2].name"),
+			`[` + guard + `,{"op":"replace","path":"/spec/template/spec/containers/1/ports/1/containerPort","value":32300}]`,
+		},
+		"a struct with a field of others in it": {
+			forbidden("spec.strategy.rollingUpdate"),
+			`[` + guard + `,{"op":"replace","path":"/spec/strategy","value":{"type":"Recreate"}}]`,
+		},
+		"a struct whose field of ours is named, since another excludes it": {
+			forbidden("spec.template.spec.containers[1].livenessProbe.httpGet"),
+			`[` + guard + `,{"op":"replace","path":"/spec/template/spec/containers/1/livenessProbe","value":{"httpGet":{"path":"/health","port":32300},"periodSeconds":30}}]`,
+		},
+		"nothing in a container of others": {
+			forbidden("spec.template.spec.containers[0].livenessProbe.exec"), `null`,
+		},
+		"nothing in a list that is shorter": {
+			forbidden("spec.template.spec.containers[7].livenessProbe.exec"), `null`,
+		},
+		"nothing for other causes": {
+			FieldCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.strategy.type"}, `null`,
+		},
+		"nothing for a field that is no list item's": {
+			duplicate("metadata.name"), `null`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := json.Marshal(repairs(parse(t, wantedPods), parse(t, livePods), []FieldCause{test.cause}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPointerEscapesAsJSONPointersDo(t *testing.T) {
+	t.Parallel()
+	if got, want := pointer([]string{"metadata", "labels", "a/b~c"}), "/metadata/labels/a~1b~0c"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
