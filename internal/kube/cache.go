@@ -57,8 +57,8 @@ func (c *cache) note(obj *unstructured.Unstructured) {
 	if !ok {
 		return // whoever asks first will list after this write
 	}
-	if e, err := compact(obj); err == nil {
-		_ = col.Add(e) // never fails
+	if e, err := asEntry(obj); err == nil {
+		col.wrote(e)
 	}
 }
 
@@ -105,6 +105,7 @@ type collection struct {
 
 	mu      sync.Mutex
 	entries map[string]*entry
+	latest  string // the newest resource version that the server has told of
 	synced  bool
 	denied  bool          // the server does not let us list or watch: nothing is kept
 	err     error         // why the last list or watch failed, nil once one succeeded
@@ -240,13 +241,35 @@ func (c *collection) Add(obj any) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.toldLocked(e.ResourceVersion)
+	c.putLocked(e)
+	return nil
+}
+
+// wrote takes in what the server answered to a write of ours, unless it has
+// told since that the object was deleted again: it tells everything in order.
+func (c *collection) wrote(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, there := c.entries[e.Name]; !there && !newer(e, c.latest) && c.latest != "" {
+		return
+	}
+	c.putLocked(e)
+}
+
+func (c *collection) putLocked(e *entry) {
 	if old, ok := c.entries[e.Name]; c.denied || ok && newer(old, e.ResourceVersion) {
-		return nil
+		return
 	}
 	c.entries[e.Name] = e
 	c.err = nil
 	c.changedLocked()
-	return nil
+}
+
+func (c *collection) toldLocked(version string) {
+	if order, err := resourceversion.CompareResourceVersion(version, c.latest); err != nil || order > 0 {
+		c.latest = version
+	}
 }
 
 // Update is Add.
@@ -260,6 +283,7 @@ func (c *collection) Delete(obj any) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.toldLocked(e.ResourceVersion)
 	if old, ok := c.entries[e.Name]; ok && newer(old, e.ResourceVersion) {
 		return nil
 	}
@@ -285,7 +309,7 @@ func (c *collection) Replace(list []any, version string) error {
 			entries[name] = old
 		}
 	}
-	c.entries, c.synced, c.err = entries, true, nil
+	c.entries, c.latest, c.synced, c.err = entries, version, true, nil
 	c.changedLocked()
 	return nil
 }

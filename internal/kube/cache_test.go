@@ -1,0 +1,151 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// stored is an object as the server returns it.
+func stored(name, version string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"namespace": "ml", "name": name, "resourceVersion": version},
+	}}
+}
+
+// told is one thing that a collection learns, such as add a@5 or list @7 a@5 b@6.
+type told string
+
+func (s told) tell(t *testing.T, c *collection) {
+	t.Helper()
+	verb, rest, _ := strings.Cut(string(s), " ")
+	var objects []any
+	version := ""
+	for _, word := range strings.Fields(rest) {
+		name, at, _ := strings.Cut(word, "@")
+		if name == "" {
+			version = at
+			continue
+		}
+		objects = append(objects, stored(name, at))
+	}
+	var err error
+	switch verb {
+	case "add":
+		err = c.Add(objects[0])
+	case "update":
+		err = c.Update(objects[0])
+	case "delete":
+		err = c.Delete(objects[0])
+	case "list":
+		err = c.Replace(objects, version)
+	case "wrote":
+		var e *entry
+		if e, err = asEntry(objects[0]); err == nil {
+			c.wrote(e)
+		}
+	default:
+		t.Fatalf("unknown verb %q", verb)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCollectionIsNeverOlderThanWhatWeWrote(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		told []told
+		want string
+	}{
+		"a list":                                    {[]told{"list @9 a@5 b@6"}, "a@5 b@6"},
+		"a newer list replaces":                     {[]told{"list @9 a@5 b@6", "list @12 a@11"}, "a@11"},
+		"an older list keeps what we wrote":         {[]told{"wrote a@10", "list @9 a@5"}, "a@10"},
+		"an older list keeps what we made":          {[]told{"wrote a@10", "list @9"}, "a@10"},
+		"a newer list drops what was deleted since": {[]told{"wrote a@10", "list @11"}, ""},
+		"a newer event":                             {[]told{"list @9 a@5", "update a@10"}, "a@10"},
+		"a late event from before our write":        {[]told{"list @9 a@5", "wrote a@12", "update a@10"}, "a@12"},
+		"the event of our own write":                {[]told{"list @9 a@5", "wrote a@12", "update a@12"}, "a@12"},
+		"an event that overtakes our write":         {[]told{"list @9 a@5", "update a@13", "wrote a@12"}, "a@13"},
+		"more digits are newer":                     {[]told{"list @9 a@9", "wrote a@10", "update a@9"}, "a@10"},
+		"a deletion":                                {[]told{"list @9 a@5", "delete a@10"}, ""},
+		"a late deletion of what we made again":     {[]told{"list @9 a@5", "wrote a@12", "delete a@10"}, "a@12"},
+		"a deletion that overtakes our write":       {[]told{"list @9", "add a@12", "delete a@13", "wrote a@12"}, ""},
+		"our write of what was deleted before it":   {[]told{"list @9 a@5", "delete a@10", "wrote a@12"}, "a@12"},
+		"a deletion of what is not there":           {[]told{"list @9 a@5", "delete b@10"}, "a@5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+			for _, s := range test.told {
+				s.tell(t, c)
+			}
+			var have []string
+			for _, name := range slices.Sorted(maps.Keys(c.entries)) {
+				have = append(have, name+"@"+c.entries[name].ResourceVersion)
+			}
+			if got := strings.Join(have, " "); got != test.want {
+				t.Errorf("has %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestCollectionWakesWhoWaitsForAChange(t *testing.T) {
+	t.Parallel()
+	for _, s := range []told{"add a@5", "update a@6", "delete a@7", "list @8 a@5", "wrote a@9"} {
+		c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+		changed := c.changed()
+		s.tell(t, c)
+		select {
+		case <-changed:
+		default:
+			t.Errorf("%q woke nobody", s)
+		}
+	}
+}
+
+func TestCollectionIsReadyWithItsFirstList(t *testing.T) {
+	t.Parallel()
+	c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.ready(ended); ClassOf(err) != Canceled {
+		t.Errorf("before the first list: got %v, want the end of the context", err)
+	}
+	outage := errors.New("connection refused")
+	c.failed(outage)
+	if err := c.ready(t.Context()); !errors.Is(err, outage) {
+		t.Errorf("while the server is away: got %v", err)
+	}
+	told("list @9 a@5").tell(t, c)
+	if err := c.ready(ended); err != nil {
+		t.Errorf("after the first list: %v", err)
+	}
+}
+
+func TestEntriesKeepTheWholeObject(t *testing.T) {
+	t.Parallel()
+	obj := stored("a", "5")
+	obj.SetLabels(map[string]string{"team": "ml"})
+	e, err := asEntry(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := e.object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.GetName() != "a" || back.GetLabels()["team"] != "ml" || e.Labels["team"] != "ml" || back.GetResourceVersion() != "5" {
+		t.Errorf("got %v from %v", back, e)
+	}
+	if _, err := asEntry("a string"); err == nil {
+		t.Error("a string is no object")
+	}
+}
