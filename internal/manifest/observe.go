@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
+
+// LogLevelVariable is the environment variable that holds the log level.
+const LogLevelVariable = logLevelEnv
 
 // Observe reads a workload back into the attributes that render it, as far as
 // it shows them. It is the inverse of Render for what a workload says plainly:
@@ -37,6 +41,16 @@ func Observe(workload *unstructured.Unstructured) Compute {
 		}
 	}
 	return c
+}
+
+// ObserveEndpoint reads back from a Service which other pods than the compute's
+// own it selects, nil where it selects these or says nothing.
+func ObserveEndpoint(service *unstructured.Unstructured) *Endpoint {
+	selector, _, err := unstructured.NestedStringMap(service.Object, "spec", "selector")
+	if err != nil || len(selector) == 0 || maps.Equal(selector, ownPods(Compute{Name: service.GetName()})) {
+		return nil
+	}
+	return &Endpoint{Selector: selector}
 }
 
 func observeMetadata(c *Compute, workload *unstructured.Unstructured) {

@@ -1,0 +1,166 @@
+package manifest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// asSeen is what a workload shows of the minimal compute, where nothing else is set.
+func asSeen(change ...func(*manifest.Compute)) manifest.Compute {
+	return minimal(append([]func(*manifest.Compute){func(c *manifest.Compute) {
+		c.Image = manifest.DefaultImage
+		c.ServiceAccountName = manifest.DefaultServiceAccount
+		c.LaunchTimeout = manifest.DefaultLaunchTimeout
+		c.LogLevel = manifest.DefaultLogLevel
+	}}, change...)...)
+}
+
+func TestObserveIsTheInverseOfRender(t *testing.T) {
+	t.Parallel()
+	seconds := int64(60)
+	for name, set := range map[string]func(*manifest.Compute){
+		"nothing set": func(*manifest.Compute) {},
+		"resources": func(c *manifest.Compute) {
+			c.CPUs, c.Memory = quantity(t, "0.5"), quantity(t, "4096Mi")
+			c.DiskSize, c.SharedMemoryLimit = quantity(t, "2G"), quantity(t, "1Gi")
+		},
+		"GPUs of a product": func(c *manifest.Compute) { c.GPUs, c.GPUType = 2, "NVIDIA-L4" },
+		"GPUs and tolerations": func(c *manifest.Compute) {
+			c.GPUs, c.Tolerations = 1, []manifest.Toleration{{Key: "spot", Operator: "Exists"}}
+		},
+		"a share of a GPU": func(c *manifest.Compute) { c.GPUMemory = quantity(t, "5Gi") },
+		"replicas":         func(c *manifest.Compute) { c.Replicas = 3 },
+		"labels and annotations": func(c *manifest.Compute) {
+			c.Labels = map[string]string{"team": "ml", "empty": ""}
+			c.Annotations = map[string]string{"owner": "alice"}
+		},
+		"another app": func(c *manifest.Compute) { c.Labels = map[string]string{manifest.AppLabel: "other"} },
+		"scheduling": func(c *manifest.Compute) {
+			c.NodeSelector = map[string]string{"zone": "a"}
+			c.Tolerations = []manifest.Toleration{{Key: "zone", Operator: "Equal", Value: "a", Effect: "NoExecute", TolerationSeconds: &seconds}}
+			c.GPUAntiAffinity = true
+			c.ServiceAccountName, c.PriorityClassName = "runner", "high"
+		},
+		"queue of Kueue": func(c *manifest.Compute) {
+			c.QueueName, c.QueueScheduler = "team", manifest.QueueSchedulerKueue
+		},
+		"queue of KAI": func(c *manifest.Compute) {
+			c.QueueName, c.QueueScheduler = "team", manifest.QueueSchedulerKAI
+		},
+		"container": func(c *manifest.Compute) {
+			c.Image, c.ImagePullPolicy, c.WorkingDir = "one:1", "Always", "/work"
+			c.EnvVars = map[string]string{"MODE": "fast", "EMPTY": ""}
+		},
+		"behaviour": func(c *manifest.Compute) {
+			c.Freeze, c.LaunchTimeout, c.LogLevel = true, 90*time.Second, "debug"
+			c.InactivityTTL, c.AllowedSerialization = "2h", []string{"json", "pickle"}
+		},
+		"secrets": func(c *manifest.Compute) {
+			c.Secrets = []manifest.SecretRef{
+				{Name: "tokens", EnvVars: []string{"HF_TOKEN", "WANDB_API_KEY"}, MountPath: "/tokens"},
+				{Name: "files.of.a-name-that-no-volume-can-have", MountPath: "/files"},
+			}
+		},
+		"volumes": func(c *manifest.Compute) {
+			c.Volumes = []manifest.VolumeRef{
+				{ClaimName: "data", MountPath: "/data", ReadOnly: true},
+				{ClaimName: "scratch", MountPath: "/scratch"},
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := manifest.Observe(render(t, minimal(set))[0])
+			if diff := cmp.Diff(asSeen(set), got, sameQuantities(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("-rendered +observed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func sameQuantities() cmp.Option {
+	return cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
+}
+
+func TestObserveSeesTheWorkloadAsItIsNow(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		set  func(*manifest.Compute)
+		want func(*manifest.Compute)
+	}{
+		"no replicas while suspended": {
+			func(c *manifest.Compute) { c.Replicas, c.Suspend = 3, true },
+			func(c *manifest.Compute) { c.Replicas = 0 },
+		},
+		"a GPU type by another label is a node selector": {
+			func(c *manifest.Compute) { c.GPUs, c.GPUType = 1, "gpu.vendor/model: x" },
+			func(c *manifest.Compute) {
+				c.GPUs, c.NodeSelector = 1, map[string]string{"gpu.vendor/model": "x"}
+			},
+		},
+		"what the template says": {
+			func(c *manifest.Compute) {
+				c.ServiceTemplate = fromJSON(t, `{"spec": {"replicas": 4, "template": {"spec": {"containers": [{"name": "kubetorch", "image": "two:2"}]}}}}`)
+			},
+			func(c *manifest.Compute) { c.Replicas, c.Image = 4, "two:2" },
+		},
+		"the provider's defaults among its own": {
+			func(c *manifest.Compute) {
+				c.DefaultLabels, c.Labels = map[string]string{"org": "x"}, map[string]string{"team": "ml"}
+			},
+			func(c *manifest.Compute) { c.Labels = map[string]string{"org": "x", "team": "ml"} },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := manifest.Observe(render(t, minimal(test.set))[0])
+			if diff := cmp.Diff(asSeen(test.want), got, sameQuantities(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("-want +observed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestObserveBearsWhatIsNoWorkload(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"an empty object":      `{"kind": "Deployment"}`,
+		"a pod that is a list": `{"kind": "Deployment", "spec": {"template": []}}`,
+		"containers of text":   `{"kind": "Deployment", "spec": {"replicas": "2", "template": {"spec": {"containers": "x"}}}}`,
+		"another container":    `{"kind": "Deployment", "spec": {"template": {"spec": {"containers": [{"name": "other", "image": "x"}]}}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := manifest.Observe(&unstructured.Unstructured{Object: fromJSON(t, text)})
+			if diff := cmp.Diff(manifest.Compute{}, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("observed what is not there:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestObserveEndpointIsTheInverseOfRender(t *testing.T) {
+	t.Parallel()
+	for name, endpoint := range map[string]*manifest.Endpoint{
+		"own pods":   nil,
+		"other pods": {Selector: map[string]string{"app": "proxy"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := render(t, minimal(func(c *manifest.Compute) { c.Endpoint = endpoint }))[1]
+			if diff := cmp.Diff(endpoint, manifest.ObserveEndpoint(service)); diff != "" {
+				t.Errorf("-rendered +observed:\n%s", diff)
+			}
+		})
+	}
+	if got := manifest.ObserveEndpoint(&unstructured.Unstructured{Object: map[string]any{}}); got != nil {
+		t.Errorf("an empty object selects %v", got)
+	}
+}
