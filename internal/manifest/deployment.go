@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"cmp"
+
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -26,7 +28,7 @@ func deploymentSpec(c Compute) (map[string]any, error) {
 		WithTemplate(podTemplate(c))
 	// Decided from the replicas that were asked for, so that suspending a
 	// compute changes nothing but their number.
-	if c.Replicas > 1 {
+	if cmp.Or(c.DesignedFor, c.Replicas) > 1 {
 		spec.WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType))
 	}
 	return toMap(spec)

@@ -58,6 +58,10 @@ type Compute struct {
 
 	Replicas int64
 	Suspend  bool // renders no replicas and keeps everything else
+	// DesignedFor is the number of replicas that the strategy is chosen for,
+	// where somebody may scale the workload without changing the rest of it;
+	// zero: Replicas.
+	DesignedFor int64
 
 	Labels, Annotations map[string]string // on the workload and its pods
 

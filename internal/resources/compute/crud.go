@@ -38,6 +38,7 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 	defer cancel()
 
 	w := writer{r: r, model: &plan, memory: memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	w.notes.Designed = notes{}.designedFor(&plan, &model{})
 	w.apply(ctx, objects{})
 	if len(w.done) == 0 {
 		return // nothing exists, so nothing goes into state
@@ -54,6 +55,8 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	memory, diags := loadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
+	before, diags := loadNotes(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
 	prior, diags := objectsOf(ctx, state.Manifests)
 	resp.Diagnostics.Append(diags...)
 	limit, diags := plan.Timeouts.Update(ctx, r.launchTimeout(&plan)+requestTime)
@@ -64,7 +67,8 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.update")
 	defer cancel()
 
-	w := writer{r: r, model: &plan, memory: memory, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	w := writer{r: r, model: &plan, memory: memory, notes: before, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	w.notes.Designed = before.designedFor(&plan, &state)
 	mustWait := plan.Ready.IsUnknown()
 	plan.Ready = state.Ready
 	w.apply(ctx, prior)
@@ -85,6 +89,8 @@ func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(refuseIfProtected(&state)...)
+	memory, diags := loadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
 	limit, diags := state.Timeouts.Delete(ctx, deleteTime)
 	resp.Diagnostics.Append(diags...)
 	prior, diags := objectsOf(ctx, state.Manifests)
@@ -94,11 +100,11 @@ func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest
 	}
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.delete")
 	defer cancel()
-	resp.Diagnostics.Append(r.remove(ctx, prior, state.UID.ValueString(), state.podLabels())...)
+	resp.Diagnostics.Append(r.remove(ctx, prior, memory, state.podLabels())...)
 }
 
 // remove deletes objects of ours and waits until they are gone.
-func (r *computeResource) remove(ctx context.Context, gone objects, workloadUID string, podLabels map[string]string) diag.Diagnostics {
+func (r *computeResource) remove(ctx context.Context, gone objects, memory memory, podLabels map[string]string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	decoded, err := gone.decode()
 	if err != nil {
@@ -108,14 +114,16 @@ func (r *computeResource) remove(ctx context.Context, gone objects, workloadUID 
 	var going []kube.Ref
 	for _, obj := range decoded {
 		ref, err := kube.RefOf(obj)
+		started := false
 		if err == nil {
-			err = r.delete(ctx, ref, workloadUID)
+			started, err = r.delete(ctx, ref, memory[manifest.Key(obj)].UID)
 		}
 		if err != nil {
 			diags.Append(tf.Failure(err))
-			continue
 		}
-		going = append(going, ref)
+		if started && err == nil {
+			going = append(going, ref)
+		}
 	}
 	for _, ref := range going {
 		if err := r.data.Cluster.WaitGone(ctx, ref, podLabels); err != nil {
@@ -125,23 +133,27 @@ func (r *computeResource) remove(ctx context.Context, gone objects, workloadUID 
 	return diags
 }
 
-// delete starts the deletion of one object. The workload is known by its UID;
-// any other object by being ours, as it has to be read to be known at all.
-func (r *computeResource) delete(ctx context.Context, ref kube.Ref, workloadUID string) error {
-	if ref.Kind.Kind != kube.Service().Kind {
-		return r.data.Cluster.Delete(ctx, ref, apitypes.UID(workloadUID))
-	}
-	live, err := r.data.Cluster.Get(ctx, ref)
+// delete starts the deletion of one object and says whether there was one to
+// delete. One that somebody has made in its place since is left alone: the UID
+// tells, or where none is remembered, that its fields are not ours.
+func (r *computeResource) delete(ctx context.Context, ref kube.Ref, uid apitypes.UID) (bool, error) {
+	live, err := r.data.Cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	if _, ours, err := fields.Owned(live, kube.Manager); err != nil || !ours {
-		return err // somebody has replaced it by an object of their own: leave that
+	same := live.GetUID() == uid
+	if uid == "" {
+		if _, same, err = fields.Owned(live, kube.Manager); err != nil {
+			return false, err
+		}
 	}
-	return r.data.Cluster.Delete(ctx, ref, live.GetUID())
+	if !same {
+		return false, nil
+	}
+	return true, r.data.Cluster.Delete(ctx, ref, live.GetUID())
 }
 
 func (r *computeResource) launchTimeout(m *model) time.Duration {
@@ -164,6 +176,7 @@ type writer struct {
 	r       *computeResource
 	model   *model // the plan, becoming the new state
 	memory  memory
+	notes   notes
 	state   *tfsdk.State
 	private privateWriter
 	diags   *diag.Diagnostics
@@ -181,11 +194,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 			w.diags.Append(tf.Failure(err)) // what left the namespace unknown in the plan
 			return
 		}
-		defaults := w.r.data.Defaults
-		if creator := prior.username(); creator != "" && !defaults.UsernameChosen {
-			defaults.Username = creator
-		}
-		planned, diags = render(ctx, w.model, defaults)
+		planned, diags = render(ctx, w.model, prior.keepCreator(w.r.data.Defaults), w.notes.Designed)
 		w.diags.Append(diags...)
 	}
 	if w.diags.HasError() {
@@ -193,6 +202,11 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	}
 	w.done = objects{}
 	changed, gone := planned.changedFrom(prior)
+	for key := range gone {
+		if w.memory.foreign(key) {
+			delete(gone, key) // it was imported, but is not wanted: it stays with those whose it is
+		}
+	}
 	for key, text := range planned {
 		if _, changes := changed[key]; !changes {
 			w.done[key] = text
@@ -207,12 +221,12 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 		key := manifest.Key(obj)
 		_, known := prior[key]
 		if err := w.applyOne(ctx, key, obj, known); err != nil {
-			w.diags.Append(tf.Failure(err))
+			w.diags.Append(failure(err))
 			return
 		}
 		w.done[key] = planned[key]
 	}
-	w.diags.Append(w.r.remove(ctx, gone, w.model.UID.ValueString(), nil)...)
+	w.diags.Append(w.r.remove(ctx, gone, w.memory, nil)...)
 	for key := range gone {
 		delete(w.memory, key)
 	}
@@ -225,7 +239,7 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 			return err
 		}
 	}
-	live, err := cluster.Apply(ctx, obj)
+	live, err := cluster.Apply(ctx, w.precisely(obj, known))
 	if err != nil {
 		return err
 	}
@@ -241,6 +255,16 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 		w.model.UID = types.StringValue(string(live.GetUID()))
 	}
 	return nil
+}
+
+// precisely adds the UID to an object that the plan knows to be there, so that
+// the server refuses to make another one if it has gone since.
+func (w *writer) precisely(obj *unstructured.Unstructured, known bool) *unstructured.Unstructured {
+	if uid := w.model.UID.ValueString(); known && uid != "" && !isService(manifest.Key(obj)) {
+		obj = obj.DeepCopy()
+		obj.SetUID(apitypes.UID(uid))
+	}
+	return obj
 }
 
 // makeWay sees to it that a new object can be created: one of somebody else is
@@ -275,7 +299,12 @@ func (w *writer) save(ctx context.Context) {
 		w.model.UID = types.StringNull()
 	}
 	w.diags.Append(w.state.Set(ctx, w.model)...)
+	w.remember(ctx)
+}
+
+func (w *writer) remember(ctx context.Context) {
 	w.diags.Append(w.memory.save(ctx, w.private)...)
+	w.diags.Append(w.notes.save(ctx, w.private)...)
 }
 
 // savePartly keeps the prior state after a failed update, but for the objects
@@ -287,7 +316,7 @@ func (w *writer) savePartly(ctx context.Context, prior *model) {
 	}
 	prior.Manifests = before.value()
 	w.diags.Append(w.state.Set(ctx, prior)...)
-	w.diags.Append(w.memory.save(ctx, w.private)...)
+	w.remember(ctx)
 }
 
 // wait waits for readiness as on_not_ready says, and notes it in state.
@@ -314,5 +343,7 @@ func (w *writer) wait(ctx context.Context) {
 		}
 	}
 	w.model.Ready = types.BoolValue(ready)
+	w.notes.Unready = !ready
 	w.diags.Append(w.state.Set(ctx, w.model)...)
+	w.remember(ctx)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
@@ -65,27 +66,35 @@ func (l *reader) imported(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		doc := live.Object
 		set, ours, err := fields.Owned(live, kube.Manager)
 		if err != nil {
 			return err
 		}
-		if ours {
-			doc = fields.Project(live.Object, set)
-			projected := &unstructured.Unstructured{Object: doc}
-			if found[manifest.Key(projected)], err = manifest.JSON(projected); err != nil {
-				return err
-			}
-			if _, err := l.memory.remember(manifest.Key(projected), projected, live); err != nil {
-				return err
-			}
+		if !ours {
+			set = fieldpath.NewSet() // its name is all that we know of it
 		}
-		if kind.Kind != kube.Service().Kind {
+		doc := &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
+		key := manifest.Key(doc)
+		if found[key], err = manifest.JSON(doc); err != nil {
+			return err
+		}
+		if _, err := l.memory.note(key, doc, live, set); err != nil {
+			return err
+		}
+		switch {
+		case isService(key):
+			l.diags.Append(l.state.followEndpoint(ctx, nil, manifest.ObserveEndpoint(doc))...)
+		case ours:
+			l.diags.Append(l.state.adopt(ctx, manifest.Observe(doc), l.r.data.Defaults)...)
+		default:
+			l.diags.Append(l.state.adopt(ctx, common(manifest.Observe(live)), l.r.data.Defaults)...)
+		}
+		if !isService(key) {
 			l.state.UID = types.StringValue(string(live.GetUID()))
 			l.state.Ready = types.BoolValue(ready.Assess(ready.Snapshot{Workload: live}).Ready)
-			l.diags.Append(l.state.adopt(ctx, manifest.Observe(&unstructured.Unstructured{Object: doc}), l.r.data.Defaults)...)
 		}
 	}
+	l.learned = true
 	l.state.Manifests = found.value()
 	l.state.ServiceName = l.state.Name
 	l.state.Mode = types.StringValue(manifest.Compute{}.Mode())

@@ -21,12 +21,14 @@ import (
 // that stands in the attribute manifests.
 type objects map[string]string
 
-// render makes the objects of a wholly known model.
-func render(ctx context.Context, m *model, defaults tf.Defaults) (objects, diag.Diagnostics) {
+// render makes the objects of a wholly known model, designed for a number of
+// replicas that may be another than the one that runs.
+func render(ctx context.Context, m *model, defaults tf.Defaults, designedFor int64) (objects, diag.Diagnostics) {
 	spec, diags := m.spec(ctx, defaults)
 	if diags.HasError() {
 		return nil, diags
 	}
+	spec.DesignedFor = designedFor
 	rendered, err := manifest.Render(spec)
 	if err != nil {
 		return nil, append(diags, renderErrors(err)...)

@@ -47,15 +47,16 @@ func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag
 	if before.InactivityTTL != after.InactivityTTL {
 		m.InactivityTTL = tf.DurationOf(after.InactivityTTL)
 	}
+	if before.LaunchTimeout != after.LaunchTimeout && after.LaunchTimeout > 0 {
+		m.LaunchTimeout = tf.DurationOf(durationText(after.LaunchTimeout))
+	}
 	if before.Freeze != after.Freeze {
 		m.Freeze = types.BoolValue(after.Freeze)
 	}
 	if before.GPUAntiAffinity != after.GPUAntiAffinity && !(m.GPUAntiAffinity.IsNull() && !after.GPUAntiAffinity) {
 		m.GPUAntiAffinity = types.BoolValue(after.GPUAntiAffinity)
 	}
-	if before.LogLevel != after.LogLevel && after.LogLevel != "" && !(m.Logging.IsNull() && after.LogLevel == manifest.DefaultLogLevel) {
-		m.Logging = f.object(m.Logging, loggingModel{Level: types.StringValue(after.LogLevel)})
-	}
+	m.followLogLevel(&f, before.LogLevel, after.LogLevel)
 	followList(&f, &m.AllowedSerialization, before.AllowedSerialization, after.AllowedSerialization, func(format string) string { return format })
 	followList(&f, &m.Tolerations, before.Tolerations, after.Tolerations, tolerationOf)
 	followList(&f, &m.Secrets, before.Secrets, after.Secrets, f.secretOf)
@@ -67,18 +68,46 @@ func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag
 // defaults of the attributes that a workload does not show.
 func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.Defaults) diag.Diagnostics {
 	m.Suspend, m.AdoptExisting, m.DeletionProtection = types.BoolValue(false), types.BoolValue(false), types.BoolValue(false)
+	if seen.Replicas == 0 {
+		m.Suspend, seen.Replicas = types.BoolValue(true), 1 // how many it runs when resumed, it does not show
+	}
 	m.Freeze, m.Replicas = types.BoolValue(seen.Freeze), types.Int64Value(seen.Replicas)
 	m.QueueScheduler = types.StringValue(manifest.QueueSchedulerKueue)
 	m.Runtime, m.OnNotReady = types.StringValue("kubetorch"), types.StringValue(failOnNotReady)
 	seen.Labels = without(seen.Labels, defaults.Labels)
 	seen.Annotations = without(seen.Annotations, defaults.Annotations)
-	if seen.LaunchTimeout != 0 && seen.LaunchTimeout != defaults.LaunchTimeout {
-		m.LaunchTimeout = tf.DurationOf(durationText(seen.LaunchTimeout))
+	if seen.LaunchTimeout == defaults.LaunchTimeout {
+		seen.LaunchTimeout = 0 // the provider's default renders it
 	}
-	if seen.GPUAntiAffinity == defaults.GPUAntiAffinity {
-		seen.GPUAntiAffinity = false // the provider's default renders it
+	if wantsGPU := seen.GPUs > 0 || seen.GPUMemory != nil; !wantsGPU && seen.GPUAntiAffinity != defaults.GPUAntiAffinity {
+		m.GPUAntiAffinity = types.BoolValue(seen.GPUAntiAffinity)
 	}
-	return m.follow(ctx, manifest.Compute{Replicas: seen.Replicas, Freeze: seen.Freeze}, seen)
+	return m.follow(ctx, manifest.Compute{Replicas: seen.Replicas, Freeze: seen.Freeze, GPUAntiAffinity: seen.GPUAntiAffinity}, seen)
+}
+
+// common keeps of the attributes of somebody else's workload those that every
+// compute has. An apply takes these over; of the others it would leave in place
+// what the configuration lacks, so that a plan must not show it as removed.
+func common(seen manifest.Compute) manifest.Compute {
+	return manifest.Compute{
+		Replicas: seen.Replicas, Image: seen.Image, ServiceAccountName: seen.ServiceAccountName, Freeze: seen.Freeze,
+	}
+}
+
+// followEndpoint makes the attribute endpoint follow what the Service selects.
+func (m *model) followEndpoint(ctx context.Context, before, after *manifest.Endpoint) diag.Diagnostics {
+	if reflect.DeepEqual(before, after) {
+		return nil
+	}
+	f := follower{ctx: ctx}
+	if after == nil {
+		m.Endpoint = types.ObjectNull(m.Endpoint.AttributeTypes(ctx))
+		return nil
+	}
+	selector, diags := types.MapValueFrom(ctx, types.StringType, after.Selector)
+	f.diags.Append(diags...)
+	m.Endpoint = f.object(m.Endpoint, endpointModel{URL: types.StringNull(), Selector: selector})
+	return f.diags
 }
 
 // durationText writes 90s as "1m30s" and 20m as "20m".
@@ -110,6 +139,24 @@ func (m *model) followReplicas(before, after int64) {
 	}
 	m.Replicas = types.Int64Value(after)
 	m.Suspend = types.BoolValue(false)
+}
+
+// followLogLevel follows the log level in env_vars, if it is given there, else in logging.
+func (m *model) followLogLevel(f *follower, before, after string) {
+	if _, given := m.EnvVars.Elements()[manifest.LogLevelVariable]; given {
+		f.maps(&m.EnvVars, logLevelVariable(before), logLevelVariable(after))
+		return
+	}
+	if before != after && after != "" && !(m.Logging.IsNull() && after == manifest.DefaultLogLevel) {
+		m.Logging = f.object(m.Logging, loggingModel{Level: types.StringValue(after)})
+	}
+}
+
+func logLevelVariable(level string) map[string]string {
+	if level == "" {
+		return nil
+	}
+	return map[string]string{manifest.LogLevelVariable: strings.ToUpper(level)}
 }
 
 // followNodes follows the node selector, one label of which may stand in gpu_type.
@@ -164,9 +211,9 @@ func (f *follower) maps(attribute *types.Map, before, after map[string]string) {
 	}
 	changed := false
 	for key, value := range after {
-		_, had := before[key]
+		was, had := before[key]
 		_, mine := current[key]
-		if before[key] != value && (mine || !had) {
+		if !had || (mine && was != value) {
 			current[key], changed = value, true
 		}
 	}

@@ -34,7 +34,9 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	}
 
 	proposed := plan
-	p := planner{r: r, plan: &plan, state: &state, creating: creating}
+	remembered, diags := loadNotes(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	p := planner{r: r, plan: &plan, state: &state, notes: remembered, creating: creating}
 	p.place(ctx, namespace)
 	if !creating && !plan.Namespace.Equal(state.Namespace) {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("namespace"))
@@ -51,7 +53,10 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	if p.replace {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("manifests"))
 	}
-	if p.moves() || p.replace {
+	if p.notes.Ending {
+		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("uid"))
+	}
+	if p.moves() || p.replaces() {
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
 	}
 	resp.Diagnostics.Append(p.diags...)
@@ -84,6 +89,7 @@ type planner struct {
 	r        *computeResource
 	plan     *model
 	state    *model // empty when creating
+	notes    notes
 	creating bool
 	diags    diag.Diagnostics
 
@@ -137,13 +143,10 @@ func address(ctx context.Context, m *model) types.String {
 
 // render fills in manifests.
 func (p *planner) render(ctx context.Context) {
-	defaults := p.r.data.Defaults
 	prior, diags := objectsOf(ctx, p.state.Manifests)
 	p.diags.Append(diags...)
-	if creator := prior.username(); creator != "" && !defaults.UsernameChosen {
-		defaults.Username = creator
-	}
-	rendered, diags := render(ctx, p.plan, defaults)
+	defaults := prior.keepCreator(p.r.data.Defaults)
+	rendered, diags := render(ctx, p.plan, defaults, p.notes.designedFor(p.plan, p.state))
 	p.diags.Append(diags...)
 	if p.diags.HasError() {
 		return
@@ -153,6 +156,15 @@ func (p *planner) render(ctx context.Context) {
 	if p.creating && defaults.CompactPlans {
 		p.plan.Manifests = types.MapUnknown(types.StringType)
 	}
+}
+
+// keepCreator keeps the name of whoever made the objects, unless the
+// configuration gives one.
+func (o objects) keepCreator(defaults tf.Defaults) tf.Defaults {
+	if creator := o.username(); creator != "" && !defaults.UsernameChosen {
+		defaults.Username = creator
+	}
+	return defaults
 }
 
 // username is whom the objects name as their creator, "" for nobody.
@@ -173,15 +185,19 @@ func (o objects) username() string {
 	return ""
 }
 
+// replaces says whether the compute has to be made anew.
+func (p *planner) replaces() bool { return p.replace || p.notes.Ending }
+
 // computed decides what the remaining computed attributes will be.
 func (p *planner) computed() {
-	changes := p.creating || p.replace || !p.plan.Manifests.Equal(p.state.Manifests)
-	if p.creating || p.replace {
+	anew := p.creating || p.replaces()
+	changes := anew || !p.plan.Manifests.Equal(p.state.Manifests)
+	if anew {
 		p.plan.UID = types.StringUnknown()
 	} else {
 		p.plan.UID = p.state.UID
 	}
-	waits := p.plan.OnNotReady.ValueString() != ignoreOnNotReady && !p.state.Ready.ValueBool()
+	waits := p.plan.OnNotReady.ValueString() != ignoreOnNotReady && p.notes.Unready && !p.state.Ready.ValueBool()
 	if changes || waits {
 		p.plan.Ready = types.BoolUnknown()
 	} else {
@@ -210,7 +226,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		_, known := prior[manifest.Key(obj)]
 		verdict := preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool())
 		p.replace = p.replace || (verdict.immutable && known)
-		p.diags.Append(verdict.diagnostics(p.creating)...)
+		p.diags.Append(verdict.diagnostics(p.creating, known)...)
 		if verdict.unreachable || p.diags.HasError() {
 			return // the next object would only say the same again
 		}

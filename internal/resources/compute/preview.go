@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 
 // outlook is what the server said of one planned object.
 type outlook struct {
+	ref         kube.Ref
 	err         error
 	immutable   bool
 	unreachable bool
@@ -23,35 +25,36 @@ type outlook struct {
 // preview looks whether somebody else's object is in the way, where that
 // matters, and runs the apply dry.
 func preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, mustBeOurs bool) outlook {
-	if mustBeOurs {
-		if err := checkOwner(ctx, cluster, obj); err != nil {
-			return verdictOf(err)
-		}
+	ref, err := kube.RefOf(obj)
+	if err == nil && mustBeOurs {
+		err = checkOwner(ctx, cluster, obj)
 	}
-	_, err := cluster.DryRun(ctx, obj)
-	return verdictOf(err)
-}
-
-func verdictOf(err error) outlook {
+	if err == nil {
+		_, err = cluster.DryRun(ctx, obj)
+	}
 	class := kube.ClassOf(err)
 	return outlook{
+		ref:         ref,
 		err:         err,
 		immutable:   class == kube.Immutable,
 		unreachable: class == kube.Unreachable || class == kube.Misconfigured || class == kube.Unauthorized,
 	}
 }
 
-// diagnostics decides which of the server's answers stop the plan. What the
+// diagnostics decides which of the server's answers stop the plan. A field
+// that cannot change of an object that is ours means a replacement. What the
 // same run may still create is only a warning, and so is a cluster that cannot
 // be reached while something new is planned.
-func (o outlook) diagnostics(creating bool) diag.Diagnostics {
+func (o outlook) diagnostics(creating, known bool) diag.Diagnostics {
 	if o.err == nil {
 		return nil
 	}
 	warning := ""
 	switch class := kube.ClassOf(o.err); {
+	case class == kube.Immutable && known:
+		return nil
 	case class == kube.Immutable:
-		return nil // a replacement, or a field that Kubernetes will name at apply
+		return diag.Diagnostics{o.rigid()}
 	case class == kube.NamespaceMissing, class == kube.KindMissing:
 		warning = "The plan stands if the same run creates what is missing."
 	case class == kube.Denied:
@@ -62,7 +65,24 @@ func (o outlook) diagnostics(creating bool) diag.Diagnostics {
 	if warning != "" {
 		return diag.Diagnostics{tf.Caution(o.err, warning)}
 	}
-	return diag.Diagnostics{tf.Failure(o.err)}
+	return diag.Diagnostics{failure(o.err)}
+}
+
+// failure is tf.Failure for what concerns objects of others too.
+func failure(err error) diag.Diagnostic {
+	var foreign *foreignError
+	if errors.As(err, &foreign) {
+		return diag.NewErrorDiagnostic(foreign.ref+" belongs to somebody else", foreign.Error())
+	}
+	return tf.Failure(err)
+}
+
+// rigid says that an object of somebody else cannot be made what is needed.
+func (o outlook) rigid() diag.Diagnostic {
+	kind, name := strings.ToLower(o.ref.Kind.Kind), o.ref.Name
+	return diag.NewErrorDiagnostic(o.ref.String()+" cannot be taken over",
+		fmt.Sprintf("It differs from what this compute needs in a field that Kubernetes never lets change. %v\n\n"+
+			"Choose another name, or delete it and apply again:\n  kubectl delete %s %s -n %s", o.err, kind, name, o.ref.Namespace))
 }
 
 // foreignError says that an object is in the way which we did not make.

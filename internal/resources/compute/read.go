@@ -31,14 +31,22 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 	memory, diags := loadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 
+	noted, diags := loadNotes(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+
 	before := state
-	look := reader{r: r, state: &state, memory: memory}
+	look := reader{r: r, state: &state, memory: memory, notes: noted}
 	var err error
 	if state.Manifests.IsNull() {
 		err = look.imported(ctx)
-		resp.Diagnostics.Append(look.memory.save(ctx, resp.Private)...)
 	} else {
 		err = look.refresh(ctx)
+	}
+	if look.learned {
+		resp.Diagnostics.Append(look.memory.save(ctx, resp.Private)...)
+	}
+	if look.notes != noted {
+		resp.Diagnostics.Append(look.notes.save(ctx, resp.Private)...)
 	}
 	resp.Diagnostics.Append(look.diags...)
 	switch {
@@ -65,7 +73,10 @@ type reader struct {
 	r      *computeResource
 	state  *model
 	memory memory
+	notes  notes
 	diags  diag.Diagnostics
+
+	learned bool // memory has changed
 }
 
 // refresh looks at every object that was applied.
@@ -83,13 +94,10 @@ func (l *reader) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		live, err := l.r.data.Cluster.Read(ctx, ref)
+		live, err := l.find(ctx, key, ref)
 		switch {
-		case kube.IsNotFound(err) && isService(key):
-			l.diags.AddWarning("An object was deleted outside of Terraform", fmt.Sprintf("%s does not exist any more. The next apply makes it again.", ref))
+		case errors.Is(err, errGone) && isService(key):
 			continue
-		case kube.IsNotFound(err):
-			return errGone
 		case err != nil:
 			return err
 		}
@@ -97,19 +105,52 @@ func (l *reader) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		now[key] = applied[key]
-		if len(changes) > 0 {
-			if now[key], err = manifest.JSON(&unstructured.Unstructured{Object: doc}); err != nil {
-				return err
-			}
-			l.warn(ref, changes)
-		}
 		if !isService(key) {
-			l.workload(ctx, obj, doc, live, len(changes) > 0)
+			l.workload(live)
+		}
+		now[key] = applied[key]
+		if len(changes) == 0 {
+			continue
+		}
+		l.warn(ref, changes)
+		observed := &unstructured.Unstructured{Object: doc}
+		if now[key], err = manifest.JSON(observed); err != nil {
+			return err
+		}
+		if isService(key) {
+			l.diags.Append(l.state.followEndpoint(ctx, manifest.ObserveEndpoint(obj), manifest.ObserveEndpoint(observed))...)
+		} else {
+			l.diags.Append(l.state.follow(ctx, manifest.Observe(obj), manifest.Observe(observed))...)
 		}
 	}
 	l.state.Manifests = now.value()
 	return nil
+}
+
+// find returns the object that was applied, errGone where it is there no more.
+// What somebody else has made in its place is another object.
+func (l *reader) find(ctx context.Context, key string, ref kube.Ref) (*unstructured.Unstructured, error) {
+	live, err := l.r.data.Cluster.Read(ctx, ref)
+	if kube.IsNotFound(err) {
+		l.diags.AddWarning("An object was deleted outside of Terraform", fmt.Sprintf("%s does not exist any more. The next apply makes it again.", ref))
+		return nil, errGone
+	}
+	known, ok := l.memory[key]
+	if err != nil || !ok || known.UID == live.GetUID() {
+		return live, err
+	}
+	_, ours, err := fields.Owned(live, kube.Manager)
+	if err != nil {
+		return nil, err
+	}
+	if !ours {
+		l.diags.AddWarning("An object was replaced outside of Terraform",
+			fmt.Sprintf("%s was deleted, and made again by somebody else: its fields are managed by %s.", ref, strings.Join(managers(live), ", ")))
+		return nil, errGone
+	}
+	known.UID = live.GetUID() // deleted and restored with all of its metadata
+	l.memory[key], l.learned = known, true
+	return live, nil
 }
 
 // drift compares one object with what we applied. Where the private state has
@@ -130,16 +171,16 @@ func (l *reader) drift(key string, sent, live *unstructured.Unstructured) (map[s
 	return doc, changes, nil
 }
 
-// workload takes over what the live workload says of the compute.
-func (l *reader) workload(ctx context.Context, sent *unstructured.Unstructured, doc map[string]any, live *unstructured.Unstructured, drifted bool) {
+// workload takes over what the live workload says of the compute as a whole.
+func (l *reader) workload(live *unstructured.Unstructured) {
 	l.state.UID = types.StringValue(string(live.GetUID()))
 	l.state.Ready = types.BoolValue(ready.Assess(ready.Snapshot{Workload: live}).Ready)
-	if !drifted {
-		return
+	l.notes.Unready = l.notes.Unready && !l.state.Ready.ValueBool()
+	if since := live.GetDeletionTimestamp(); since != nil {
+		l.notes.Ending = true
+		l.diags.AddWarning(fmt.Sprintf("%s %s is being deleted", live.GetKind(), l.state.ID.ValueString()),
+			fmt.Sprintf("Its deletion began at %s. An apply waits until it is gone, and then makes it again.", since.UTC().Format(time.RFC3339)))
 	}
-	before := manifest.Observe(sent)
-	after := manifest.Observe(&unstructured.Unstructured{Object: doc})
-	l.diags.Append(l.state.follow(ctx, before, after)...)
 }
 
 // warn names every changed field, who changed it and when. The values stand in

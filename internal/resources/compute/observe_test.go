@@ -1,0 +1,217 @@
+package compute
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	quantities "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// blank is a model in which every attribute is null.
+func blank(t *testing.T) *model {
+	t.Helper()
+	var described resource.SchemaResponse
+	(&computeResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
+	object, ok := described.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
+	if !ok {
+		t.Fatal("the schema is no object")
+	}
+	nulls := map[string]tftypes.Value{}
+	for name, attribute := range object.AttributeTypes {
+		nulls[name] = tftypes.NewValue(attribute, nil)
+	}
+	var m model
+	state := tfsdk.State{Schema: described.Schema, Raw: tftypes.NewValue(object, nulls)}
+	if diags := state.Get(t.Context(), &m); diags.HasError() {
+		t.Fatal(diags)
+	}
+	return &m
+}
+
+// planned is a blank model with what every configuration has.
+func planned(t *testing.T, set ...func(*model)) *model {
+	t.Helper()
+	m := blank(t)
+	m.Name, m.Namespace, m.Replicas = types.StringValue("trainer"), types.StringValue("ml"), types.Int64Value(1)
+	for _, f := range set {
+		f(m)
+	}
+	return m
+}
+
+var defaults = tf.Defaults{ //nolint:gochecknoglobals // a constant
+	Username: "alice", LaunchTimeout: 15 * time.Minute,
+	Labels: map[string]string{"org": "x"}, Annotations: map[string]string{"cost": "1"},
+}
+
+func rendered(t *testing.T, m *model, with tf.Defaults) objects {
+	t.Helper()
+	out, diags := render(t.Context(), m, with, 1)
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	return out
+}
+
+func observed(t *testing.T, o objects) manifest.Compute {
+	t.Helper()
+	return manifest.Observe(workloadOf(t, o))
+}
+
+func sameQuantities() cmp.Option {
+	return cmp.Comparer(func(a, b quantities.Quantity) bool { return a.Cmp(b) == 0 })
+}
+
+func workloadOf(t *testing.T, o objects) *unstructured.Unstructured {
+	t.Helper()
+	all, err := o.decode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0]
+}
+
+func texts(t *testing.T, m map[string]string) types.Map {
+	t.Helper()
+	out, diags := types.MapValueFrom(t.Context(), types.StringType, m)
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	return out
+}
+
+// settings are ways to set every attribute that a workload shows.
+func settings(t *testing.T) map[string]func(*model) {
+	t.Helper()
+	f := &follower{ctx: t.Context()}
+	return map[string]func(*model){
+		"nothing": func(*model) {},
+		"resources": func(m *model) {
+			m.CPUs, m.Memory = tf.QuantityOf("500m"), tf.QuantityOf("1Gi")
+			m.DiskSize, m.SharedMemoryLimit = tf.QuantityOf("2G"), tf.QuantityOf("64Mi")
+		},
+		"GPUs": func(m *model) { m.GPUs, m.GPUType = types.Int64Value(2), types.StringValue("NVIDIA-L4") },
+		"GPUs by another label": func(m *model) {
+			m.GPUs, m.GPUType = types.Int64Value(2), types.StringValue("gpu.vendor/model: x")
+		},
+		"a share of a GPU": func(m *model) { m.GPUMemory = tf.QuantityOf("5Gi") },
+		"replicas":         func(m *model) { m.Replicas = types.Int64Value(3) },
+		"metadata": func(m *model) {
+			m.Labels, m.Annotations = texts(t, map[string]string{"team": "ml", "empty": ""}), texts(t, map[string]string{"owner": "alice"})
+		},
+		"scheduling": func(m *model) {
+			m.NodeSelector = texts(t, map[string]string{"zone": "a"})
+			m.Tolerations = listOf(f, m.Tolerations.ElementType(f.ctx), []manifest.Toleration{{Key: "spot", Operator: "Exists"}}, tolerationOf)
+			m.GPUAntiAffinity = types.BoolValue(true)
+			m.ServiceAccountName, m.PriorityClassName = types.StringValue("runner"), types.StringValue("high")
+		},
+		"container": func(m *model) {
+			m.Image, m.ImagePullPolicy = types.StringValue("one:1"), types.StringValue("Always")
+			m.WorkingDir, m.EnvVars = types.StringValue("/work"), texts(t, map[string]string{"MODE": "fast", "EMPTY": ""})
+		},
+		"log level as a variable": func(m *model) { m.EnvVars = texts(t, map[string]string{"KT_LOG_LEVEL": "TRACE"}) },
+		"mounts": func(m *model) {
+			m.Secrets = listOf(f, m.Secrets.ElementType(f.ctx), []manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens"}}, f.secretOf)
+			m.Volumes = listOf(f, m.Volumes.ElementType(f.ctx), []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}}, volumeOf)
+		},
+		"queue of Kueue": func(m *model) { m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kueue") },
+		"queue of KAI":   func(m *model) { m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kai") },
+		"behaviour": func(m *model) {
+			m.Freeze, m.InactivityTTL, m.LaunchTimeout = types.BoolValue(true), tf.DurationOf("2h"), tf.DurationOf("90s")
+			m.Logging = f.object(m.Logging, loggingModel{Level: types.StringValue("debug")})
+			m.AllowedSerialization = listOf(f, types.StringType, []string{"json"}, func(s string) string { return s })
+		},
+	}
+}
+
+func TestFollowMakesAttributesRenderWhatTheClusterHas(t *testing.T) {
+	t.Parallel()
+	all := settings(t)
+	for fromName, from := range all {
+		for toName, to := range all {
+			t.Run(fromName+" to "+toName, func(t *testing.T) {
+				t.Parallel()
+				m := planned(t, from)
+				before, after := rendered(t, m, defaults), rendered(t, planned(t, to), defaults)
+				if diags := m.follow(t.Context(), observed(t, before), observed(t, after)); diags.HasError() {
+					t.Fatal(diags)
+				}
+				// compared as seen: the order of variables is free
+				if diff := cmp.Diff(observed(t, after), observed(t, rendered(t, m, defaults)), sameQuantities()); diff != "" {
+					t.Errorf("-in the cluster +rendered from the attributes:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestFollowKeepsTheWordingOfWhatDidNotChange(t *testing.T) {
+	t.Parallel()
+	m := planned(t, func(m *model) { m.Memory, m.LaunchTimeout = tf.QuantityOf("1024Mi"), tf.DurationOf("90") })
+	seen := observed(t, rendered(t, m, defaults))
+	changed := seen
+	changed.Replicas = 5
+	if diags := m.follow(t.Context(), seen, changed); diags.HasError() {
+		t.Fatal(diags)
+	}
+	if m.Memory.ValueString() != "1024Mi" || m.LaunchTimeout.ValueString() != "90" || m.Replicas.ValueInt64() != 5 {
+		t.Errorf("memory %s, launch_timeout %s, replicas %s", m.Memory, m.LaunchTimeout, m.Replicas)
+	}
+	if !m.Labels.IsNull() || !m.CPUs.IsNull() || !m.Logging.IsNull() {
+		t.Errorf("labels %s, cpus %s, logging %s: want null", m.Labels, m.CPUs, m.Logging)
+	}
+}
+
+func TestFollowTakesAScaledWorkloadForResumed(t *testing.T) {
+	t.Parallel()
+	m := planned(t, func(m *model) { m.Suspend = types.BoolValue(true) })
+	if diags := m.follow(t.Context(), manifest.Compute{}, manifest.Compute{Replicas: 2}); diags.HasError() {
+		t.Fatal(diags)
+	}
+	if m.Suspend.ValueBool() || m.Replicas.ValueInt64() != 2 {
+		t.Errorf("suspend %s, replicas %s", m.Suspend, m.Replicas)
+	}
+}
+
+func TestAdoptMakesAttributesRenderWhatWasImported(t *testing.T) {
+	t.Parallel()
+	gpus := defaults
+	gpus.GPUAntiAffinity = true
+	for withName, with := range map[string]tf.Defaults{"": defaults, " off GPU nodes by default": gpus} {
+		for name, set := range settings(t) {
+			t.Run(name+withName, func(t *testing.T) {
+				t.Parallel()
+				want := rendered(t, planned(t, set), with)
+				m := planned(t)
+				if diags := m.adopt(t.Context(), observed(t, want), with); diags.HasError() {
+					t.Fatal(diags)
+				}
+				if got := rendered(t, m, with); !maps.Equal(got, want) {
+					t.Errorf("the imported attributes render\n%v\nwant\n%v", got, want)
+				}
+			})
+		}
+	}
+}
+
+func TestAdoptTakesNoReplicasForSuspended(t *testing.T) {
+	t.Parallel()
+	m := planned(t)
+	if diags := m.adopt(context.Background(), manifest.Compute{}, defaults); diags.HasError() {
+		t.Fatal(diags)
+	}
+	if !m.Suspend.ValueBool() || m.Replicas.ValueInt64() != 1 {
+		t.Errorf("suspend %s, replicas %s", m.Suspend, m.Replicas)
+	}
+}
