@@ -1,6 +1,7 @@
 package acctest_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -8,96 +9,208 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// stages are the attributes of one compute that belong together, as they are
-// created and as they are changed. They are removed after that.
-type stages struct {
+// attributes are attributes that go together, from one value to another to none.
+type attributes struct {
+	name    string
+	objects string // YAML of what must be there
+	always  string // attributes that stay
+
 	created, changed string
-	// notImported are attributes that a live workload does not show.
-	notImported []string
+
+	// hidden are attributes that the cluster does not show, so that the plan
+	// after an import sets them, and nothing else.
+	hidden []string
 }
 
-// everyAttribute has each attribute of the schema in some group.
-func everyAttribute() map[string]stages {
-	return map[string]stages{
-		"requests": {
-			created: "cpus = \"500m\"\nmemory = \"1Gi\"\ndisk_size = \"2Gi\"\nshared_memory_limit = \"256Mi\"",
-			changed: "cpus = 2\nmemory = \"1500M\"\ndisk_size = \"3Gi\"\nshared_memory_limit = \"1Gi\"",
+func allAttributes() []attributes {
+	return []attributes{
+		{
+			name:    "resources",
+			created: "cpus = \"500m\"\n memory = \"512Mi\"\n disk_size = \"1Gi\"\n shared_memory_limit = \"64Mi\"",
+			changed: "cpus = 0.25\n memory = \"1Gi\"\n disk_size = \"2G\"\n shared_memory_limit = \"128Mi\"",
 		},
-		"gpus": {
-			created: "gpus = 1\ngpu_type = \"NVIDIA-L4\"\nnode_selector = { \"kubernetes.io/os\" = \"linux\" }\ntolerations = [{ key = \"gpu-reserved\", operator = \"Exists\", effect = \"NoSchedule\" }]",
-			changed: "gpus = 2\ngpu_type = \"nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3\"\ntolerations = [{ key = \"spot\", operator = \"Equal\", value = \"yes\", effect = \"NoExecute\", toleration_seconds = 60 }]",
-			// The product is taken for a product, however it was written.
-			notImported: []string{"gpu_type"},
+		{
+			name:    "whole GPUs",
+			created: "gpus = 1\n gpu_type = \"NVIDIA-L4\"",
+			changed: "gpus = 2\n gpu_type = \"nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3\"",
 		},
-		"metadata": {
-			created: "labels = { team = \"a\", cost = \"1\" }\nannotations = { \"prometheus.io/scrape\" = \"true\" }\nenv_vars = { OMP_NUM_THREADS = \"4\", EMPTY = \"\" }",
-			changed: "labels = { team = \"b\" }\nannotations = { note = \"two words\" }\nenv_vars = { OMP_NUM_THREADS = \"8\", PATHS = \"$HOME/x\" }",
+		{
+			name:    "a share of a GPU",
+			created: `gpu_memory = "4Gi"`,
+			changed: `gpu_memory = "5000M"`,
 		},
-		"files": {
-			created: "secrets = [{ name = \"huggingface\", env_vars = [\"HF_TOKEN\"] }]\nvolumes = [{ claim_name = \"weights\", mount_path = \"/weights\" }]",
-			changed: "secrets = [{ name = \"aws\", mount_path = \"/root/.aws\" }]\nvolumes = [{ claim_name = \"weights\", mount_path = \"/data\", read_only = true }]",
+		{
+			name:    "replicas",
+			created: "replicas = 3",
+			changed: "replicas = 2",
 		},
-		"pod": {
-			created: "service_account_name = \"default\"\npriority_class_name = \"system-cluster-critical\"\nimage_pull_policy = \"Always\"\nworking_dir = \"/app\"\nimage = \"registry.example.com/a:1\"",
-			changed: "service_account_name = \"default\"\nimage_pull_policy = \"Never\"\nworking_dir = \"/srv\"\nimage = \"registry.example.com/a:2\"",
+		{
+			name:    "labels and annotations",
+			created: "labels = { team = \"ml\", tier = \"\" }\n annotations = { owner = \"alice\" }",
+			changed: "labels = { team = \"web\" }\n annotations = { owner = \"bob\", \"example.com/cost\" = \"\" }",
 		},
-		"server": {
-			created: "freeze = true\ninactivity_ttl = \"2h\"\nlaunch_timeout = \"2m\"\nlogging = { level = \"debug\" }\nallowed_serialization = [\"json\"]\ngpu_anti_affinity = true",
-			changed: "freeze = false\ninactivity_ttl = \"1d\"\nlaunch_timeout = \"3m\"\nlogging = { level = \"error\" }\nallowed_serialization = [\"json\", \"pickle\"]\ngpu_anti_affinity = false",
-			// Not being kept off GPU nodes is how every workload looks.
-			notImported: []string{"gpu_anti_affinity"},
+		{
+			name:    "scheduling",
+			objects: "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: runner}",
+			created: `
+			  node_selector        = { "kubernetes.io/os" = "linux" }
+			  tolerations          = [{ key = "spot", operator = "Exists" }, { key = "zone", value = "a", effect = "NoExecute", toleration_seconds = 60 }]
+			  gpu_anti_affinity    = true
+			  service_account_name = "runner"`,
+			changed: `
+			  node_selector = { "kubernetes.io/arch" = "amd64" }
+			  tolerations   = [{ key = "spot", operator = "Equal", value = "yes" }]
+			  gpu_anti_affinity = false`,
 		},
-		"queue": {
-			created:     "queue_name = \"team-a\"\nqueue_scheduler = \"kueue\"\non_not_ready = \"ignore\"",
-			changed:     "queue_name = \"team-b\"\nqueue_scheduler = \"kai\"\ngpu_memory = \"4Gi\"\non_not_ready = \"ignore\"",
-			notImported: []string{"on_not_ready", "ready"},
+		{
+			name:    "priority",
+			created: `priority_class_name = "system-cluster-critical"`,
+			changed: `priority_class_name = "system-node-critical"`,
 		},
-		"behaviour": {
-			created:     "replicas = 2\nsuspend = true\nruntime = \"kubetorch\"\nadopt_existing = true\ndeletion_protection = true\nservice_template = jsonencode({ spec = { minReadySeconds = 1 } })\nendpoint = { url = \"http://example.com\" }\ntimeouts = { create = \"5m\" }\non_not_ready = \"error\"",
-			changed:     "replicas = 2\nsuspend = false\nruntime = \"kubetorch\"\nadopt_existing = false\ndeletion_protection = false\nservice_template = jsonencode({ spec = { revisionHistoryLimit = 2 } })\nendpoint = { selector = { app = \"pool\" } }\ntimeouts = { update = \"6m\", delete = \"7m\" }\non_not_ready = \"warn\"",
-			notImported: []string{"service_template", "endpoint", "url", "timeouts", "on_not_ready"},
+		{
+			name:    "container",
+			created: "image = \"one:1\"\n image_pull_policy = \"Always\"\n working_dir = \"/work\"\n env_vars = { MODE = \"fast\", EMPTY = \"\" }",
+			changed: "image = \"two:2\"\n image_pull_policy = \"Never\"\n working_dir = \"/tmp\"\n env_vars = { MODE = \"slow\", PATHS = \"$HOME/x\" }",
+		},
+		{
+			name: "secrets and volumes",
+			objects: `
+apiVersion: v1
+kind: Secret
+metadata: {name: tokens}
+stringData: {HF_TOKEN: none, WANDB_API_KEY: none}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
+			created: `
+			  secrets = [{ name = "tokens", env_vars = ["HF_TOKEN"], mount_path = "/secrets" }]
+			  volumes = [{ claim_name = "data", mount_path = "/data", read_only = true }]`,
+			changed: `
+			  secrets = [{ name = "tokens", env_vars = ["WANDB_API_KEY", "HF_TOKEN"] }]
+			  volumes = [{ claim_name = "data", mount_path = "/mnt" }]`,
+		},
+		{
+			name:    "queue of Kueue",
+			created: `queue_name = "team-a"`,
+			changed: "queue_name = \"team-b\"\n queue_scheduler = \"kueue\"",
+		},
+		{
+			name: "queue of KAI", always: `on_not_ready = "ignore"`,
+			created: "queue_name = \"team-a\"\n queue_scheduler = \"kai\"",
+			changed: "queue_name = \"team-b\"\n queue_scheduler = \"kai\"",
+			hidden:  []string{"on_not_ready"},
+		},
+		{
+			name: "behaviour",
+			created: `
+			  freeze                = true
+			  launch_timeout        = "3m"
+			  inactivity_ttl        = "2h"
+			  allowed_serialization = ["json", "pickle"]
+			  logging               = { level = "debug" }`,
+			changed: `
+			  launch_timeout        = "1m30s"
+			  inactivity_ttl        = "30m"
+			  allowed_serialization = ["json"]
+			  logging               = { level = "warning" }`,
+		},
+		{
+			name: "service template", hidden: []string{"service_template"},
+			created: `service_template = jsonencode({ spec = { minReadySeconds = 1, template = { spec = {
+			  terminationGracePeriodSeconds = 5
+			  containers = [{ name = "kubetorch", readinessProbe = null, lifecycle = { preStop = { sleep = { seconds = 1 } } } }, { name = "sidecar", image = "sidecar:1" }]
+			} } } })`,
+			changed: `service_template = jsonencode({ spec = { template = { spec = { terminationGracePeriodSeconds = 7 } } } })`,
+		},
+		{
+			name: "endpoint elsewhere", hidden: []string{"endpoint", "url"},
+			created: `endpoint = { url = "http://gateway.example:8080" }`,
+			changed: `endpoint = { url = "http://gateway.example:9090" }`,
+		},
+		{
+			name:    "endpoint of other pods",
+			created: `endpoint = { selector = { app = "proxy" } }`,
+			changed: `endpoint = { selector = { app = "proxy", tier = "web" } }`,
+		},
+		{
+			name:    "suspension",
+			created: "suspend = true",
+			changed: "suspend = false\n replicas = 2",
+		},
+		{
+			name: "suspension of several", hidden: []string{"replicas"},
+			created: "suspend = true\n replicas = 3",
+			changed: "suspend = true\n replicas = 1",
+		},
+		{
+			name: "what is only the provider's", hidden: []string{"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
+			created: "runtime = \"kubetorch\"\n adopt_existing = true\n on_not_ready = \"warn\"\n deletion_protection = true\n timeouts = { create = \"2m\", delete = \"3m\" }",
+			changed: "adopt_existing = false\n on_not_ready = \"error\"\n timeouts = { update = \"2m\" }",
 		},
 	}
 }
 
-func TestAccAttributesAreCreatedChangedImportedAndRemoved(t *testing.T) {
-	if cluster == nil {
-		t.Skip("TF_ACC is not set")
-	}
+// beside is the compute under test, and a plain one beside it.
+func beside(attributes string) string {
+	return fmt.Sprintf(`
+resource "kt_compute" "trainer" {
+  name = "trainer"
+  %s
+}
+
+resource "kt_compute" "plain" {
+  name = "plain"
+}`, attributes)
+}
+
+func TestAccAttributesAreSetChangedRemovedAndImported(t *testing.T) {
 	t.Parallel()
-	for name, group := range everyAttribute() {
-		t.Run(name, func(t *testing.T) {
-			ns := cluster.Namespace(t)
-			cluster.Apply(t, prerequisites, "-n", ns)
-			config := func(attributes string) string {
-				return cluster.Config(ns, "resource \"kt_compute\" \"trainer\" {\nname = \"trainer\"\n"+attributes+"\n}")
-			}
-			resource.ParallelTest(t, resource.TestCase{
-				ProtoV6ProviderFactories: acctest.Factories(t),
-				Steps: []resource.TestStep{
-					{Config: config(group.created), ConfigPlanChecks: expectAction(plancheck.ResourceActionCreate)},
-					{Config: config(group.changed), ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate)},
-					{
-						ResourceName: trainer, ImportState: true, ImportStateVerify: true,
-						ImportStateVerifyIgnore: append([]string{"manifests"}, group.notImported...),
-					},
-					{Config: config(removed(group.changed)), ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate)},
-				},
-			})
+	for _, a := range allAttributes() {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			a.run(t)
 		})
 	}
 }
 
-// removed keeps only what a compute on this cluster cannot do without.
-func removed(attributes string) string {
-	if strings.Contains(attributes, "kai") {
-		return `on_not_ready = "ignore"`
+func (a *attributes) run(t *testing.T) {
+	t.Helper()
+	ns := namespace(t)
+	if a.objects != "" {
+		cluster.Apply(t, a.objects, "-n", ns)
 	}
-	return ""
+	config := func(attributes string) string { return withDefaults(ns, `launch_timeout = "2m"`, beside(a.always+"\n"+attributes)) }
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: config(a.created)},
+			{
+				Config:       config(a.created),
+				ResourceName: trainer, ImportState: true, ImportStateKind: resource.ImportBlockWithID,
+				ExpectNonEmptyPlan: len(a.hidden) > 0,
+				ImportPlanChecks:   resource.ImportPlanChecks{PreApply: []plancheck.PlanCheck{shows(a.hidden, nil)}},
+			},
+			{Config: config(a.changed), ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate)},
+			{
+				Config:           config(""),
+				ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate),
+				Check: func(*terraform.State) error {
+					got, want := live(t, ns, "trainer"), live(t, ns, "plain")
+					if a.always == "" && got != want {
+						return fmt.Errorf("something stayed after the attributes were removed.\ngot:  %s\nwant: %s", got, want)
+					}
+					return nil
+				},
+			},
+		},
+	})
 }
 
 func TestAccAttributesAreAllCovered(t *testing.T) {
@@ -111,15 +224,20 @@ func TestAccAttributesAreAllCovered(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all strings.Builder
-	for _, group := range everyAttribute() {
-		all.WriteString(group.created + "\n" + group.changed + "\n")
+	for _, a := range allAttributes() {
+		all.WriteString(a.created + "\n" + a.changed + "\n")
 	}
 	for _, attribute := range schema.ResourceSchemas["kt_compute"].Block.Attributes {
 		if attribute.Name == "name" || attribute.Name == "namespace" || (attribute.Computed && !attribute.Optional) {
 			continue // in every test, or not to be set
 		}
-		if !regexp.MustCompile(`(?m)^` + attribute.Name + ` = `).MatchString(all.String()) {
-			t.Errorf("no group has the attribute %s", attribute.Name)
+		if !regexp.MustCompile(`(?m)^\s*` + attribute.Name + `\s+= `).MatchString(all.String()) {
+			t.Errorf("no case has the attribute %s", attribute.Name)
 		}
 	}
+}
+
+// withDefaults is a provider block with more in it.
+func withDefaults(ns, block, config string) string {
+	return strings.Replace(cluster.Config(ns, config), "provider \"kt\" {", "provider \"kt\" {\n"+block, 1)
 }

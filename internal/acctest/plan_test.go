@@ -1,0 +1,251 @@
+package acctest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+)
+
+// namespace is a namespace of the test's own in the shared cluster.
+func namespace(t *testing.T) string {
+	t.Helper()
+	if cluster == nil {
+		t.Skip("TF_ACC is not set")
+	}
+	return cluster.Namespace(t)
+}
+
+type providers = map[string]func() (tfprotov6.ProviderServer, error)
+
+// witness notes what the provider warns of while it refreshes, which
+// terraform-plugin-testing doesn't hand over.
+type witness struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (w *witness) watch(all providers) providers {
+	watched := providers{}
+	for name, factory := range all {
+		watched[name] = func() (tfprotov6.ProviderServer, error) {
+			server, err := factory()
+			return watchedServer{server, w}, err
+		}
+	}
+	return watched
+}
+
+type watchedServer struct {
+	tfprotov6.ProviderServer
+	witness *witness
+}
+
+func (s watchedServer) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+	resp, err := s.ProviderServer.ReadResource(ctx, req)
+	if resp != nil {
+		s.witness.note(resp.Diagnostics)
+	}
+	return resp, err
+}
+
+func (s watchedServer) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	resp, err := s.ProviderServer.ApplyResourceChange(ctx, req)
+	if resp != nil {
+		s.witness.note(resp.Diagnostics)
+	}
+	return resp, err
+}
+
+func (w *witness) note(diagnostics []*tfprotov6.Diagnostic) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, d := range diagnostics {
+		w.seen = append(w.seen, d.Summary+"\n"+d.Detail)
+	}
+}
+
+func (w *witness) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = nil
+}
+
+func (w *witness) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.seen, "\n")
+}
+
+// expect checks that each part stands in a warning. NS stands for the namespace.
+func (w *witness) expect(ns string, parts []string) plancheck.PlanCheck {
+	return planCheck(func(plan) error {
+		for _, part := range parts {
+			if part = strings.ReplaceAll(part, "NS", ns); !strings.Contains(w.text(), part) {
+				return fmt.Errorf("no warning says %q; there are:\n%s", part, w.text())
+			}
+		}
+		return nil
+	})
+}
+
+func (w *witness) expectNothing() plancheck.PlanCheck {
+	return planCheck(func(plan) error {
+		if text := w.text(); text != "" {
+			return fmt.Errorf("unexpected warnings:\n%s", text)
+		}
+		return nil
+	})
+}
+
+// plan is the planned change of the trainer: its attributes before and after.
+type plan struct{ before, after map[string]any }
+
+type planCheck func(plan) error
+
+func (check planCheck) CheckPlan(_ context.Context, req plancheck.CheckPlanRequest, resp *plancheck.CheckPlanResponse) {
+	resp.Error = errors.New("the plan does not have " + trainer)
+	for _, r := range req.Plan.ResourceChanges {
+		if r.Address == trainer {
+			before, _ := r.Change.Before.(map[string]any)
+			after, _ := r.Change.After.(map[string]any)
+			resp.Error = check(plan{before, after})
+		}
+	}
+}
+
+// shows checks that the plan changes these attributes besides manifests, and
+// these fields in manifests, each with the kind of the object before it, and
+// nothing else.
+func shows(attributes, fields []string) plancheck.PlanCheck {
+	return planCheck(func(p plan) error {
+		var changed []string
+		for name := range p.before {
+			if name != "manifests" && name != "ready" && !reflect.DeepEqual(p.before[name], p.after[name]) {
+				changed = append(changed, name)
+			}
+		}
+		return errors.Join(
+			sameElements("attributes", changed, attributes),
+			sameElements("fields of manifests", p.fields(), fields))
+	})
+}
+
+func sameElements(what string, got, want []string) error {
+	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
+	if slices.Equal(got, want) {
+		return nil
+	}
+	return fmt.Errorf("the plan changes the %s\n  %q,\nbut should change\n  %q", what, got, want)
+}
+
+// fields lists what changes in manifests: Deployment spec.replicas.
+func (p plan) fields() []string {
+	before, _ := p.before["manifests"].(map[string]any)
+	after, _ := p.after["manifests"].(map[string]any)
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(union(before, after))) {
+		kind, _, _ := strings.Cut(key, "/")
+		for _, path := range differences(kind+" ", decoded(before[key]), decoded(after[key])) {
+			all = append(all, strings.TrimSuffix(path, " "))
+		}
+	}
+	return all
+}
+
+func decoded(manifest any) any {
+	text, _ := manifest.(string)
+	var v any
+	_ = json.Unmarshal([]byte(text), &v) // no object stays nil
+	return v
+}
+
+// differences returns the paths of the fields that differ. A list whose length
+// differs is one field.
+func differences(path string, a, b any) []string {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok {
+			return []string{path}
+		}
+		var all []string
+		for name := range union(a, b) {
+			all = append(all, differences(join(path, name), a[name], b[name])...)
+		}
+		return all
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return []string{path}
+		}
+		var all []string
+		for i := range a {
+			all = append(all, differences(join(path, fmt.Sprint(i)), a[i], b[i])...)
+		}
+		return all
+	}
+	if reflect.DeepEqual(a, b) {
+		return nil
+	}
+	return []string{path}
+}
+
+func join(path, name string) string {
+	if strings.HasSuffix(path, " ") {
+		return path + name
+	}
+	return path + "." + name
+}
+
+func union(a, b map[string]any) map[string]any {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]any{}
+	}
+	maps.Copy(all, b)
+	return all
+}
+
+// live is all that the Deployment and the Service of a compute hold, but for
+// what the server alone writes, with NAME for its name.
+func live(t *testing.T, ns, name string) string {
+	t.Helper()
+	var list struct {
+		Items []map[string]any `json:"items"`
+	}
+	text := cluster.Kubectl(t, "get", "deployment/"+name, "service/"+name, "-n", ns, "-o", "json")
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range list.Items {
+		delete(item, "status")
+		metadata, _ := item["metadata"].(map[string]any)
+		for _, field := range []string{"resourceVersion", "generation", "managedFields", "uid", "creationTimestamp"} {
+			delete(metadata, field)
+		}
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			delete(annotations, "deployment.kubernetes.io/revision")
+			if len(annotations) == 0 {
+				delete(metadata, "annotations")
+			}
+		}
+		spec, _ := item["spec"].(map[string]any)
+		delete(spec, "clusterIP")
+		delete(spec, "clusterIPs")
+	}
+	out, err := json.Marshal(list.Items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(out), name, "NAME")
+}
