@@ -186,7 +186,9 @@ func (a *attributes) run(t *testing.T) {
 	if a.objects != "" {
 		cluster.Apply(t, a.objects, "-n", ns)
 	}
-	config := func(attributes string) string { return withDefaults(ns, `launch_timeout = "2m"`, beside(a.always+"\n"+attributes)) }
+	config := func(attributes string) string {
+		return withDefaults(ns, `launch_timeout = "2m"`, beside(a.always+"\n"+attributes))
+	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{

@@ -34,12 +34,10 @@ func expectAction(action plancheck.ResourceActionType) resource.ConfigPlanChecks
 }
 
 func TestAccComputeIsCreatedUpdatedSuspendedResumedImportedAndDeleted(t *testing.T) {
-	ns := ""
-	if cluster != nil {
-		ns = cluster.Namespace(t)
-	}
+	t.Parallel()
+	ns := namespace(t)
 	config := func(attributes string) string { return cluster.Config(ns, compute(attributes)) }
-	resource.ParallelTest(t, resource.TestCase{
+	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{
 			{

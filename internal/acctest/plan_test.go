@@ -74,12 +74,6 @@ func (w *witness) note(diagnostics []*tfprotov6.Diagnostic) {
 	}
 }
 
-func (w *witness) forget() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.seen = nil
-}
-
 func (w *witness) text() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -171,7 +171,7 @@ func twinKeys(wanted, live *unstructured.Unstructured, duplicate string) []patch
 }
 
 // lastIndex splits spec.ports[1].name into spec.ports and name.
-var lastIndex = regexp.MustCompile(`^(.+)\[\d+\]\.([A-Za-z]+)$`) //nolint:gochecknoglobals // compiled once, never changed
+var lastIndex = regexp.MustCompile(`^(.+)\[\d+\]\.([A-Za-z]+)$`)
 
 func splitIndex(field string) (list []string, name string, ok bool) {
 	match := lastIndex.FindStringSubmatch(field)

@@ -83,9 +83,9 @@ func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[str
 			continue
 		}
 		if hasIt {
-			doc = set(doc, path, now).(map[string]any)
+			doc, _ = set(doc, path, now).(map[string]any)
 		} else {
-			doc = remove(doc, path).(map[string]any)
+			doc, _ = remove(doc, path).(map[string]any)
 		}
 		changes = append(changes, Change{Path: String(path), Removed: !hasIt})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -311,9 +312,7 @@ func (w *writer) remember(ctx context.Context) {
 // that were applied before it failed.
 func (w *writer) savePartly(ctx context.Context, prior *model) {
 	before, _ := objectsOf(ctx, prior.Manifests)
-	for key, text := range w.done {
-		before[key] = text
-	}
+	maps.Copy(before, w.done)
 	prior.Manifests = before.value()
 	w.diags.Append(w.state.Set(ctx, prior)...)
 	w.remember(ctx)

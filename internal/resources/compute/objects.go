@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -141,7 +142,7 @@ func sameJSON(a, b string) bool {
 	}
 	ja, errA := json.Marshal(withoutZeros(va))
 	jb, errB := json.Marshal(withoutZeros(vb))
-	return errA == nil && errB == nil && string(ja) == string(jb)
+	return errA == nil && errB == nil && bytes.Equal(ja, jb)
 }
 
 func withoutZeros(v any) any {

@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"context"
 	"maps"
 	"testing"
 	"time"
@@ -50,7 +49,7 @@ func planned(t *testing.T, set ...func(*model)) *model {
 	return m
 }
 
-var defaults = tf.Defaults{ //nolint:gochecknoglobals // a constant
+var defaults = tf.Defaults{
 	Username: "alice", LaunchTimeout: 15 * time.Minute,
 	Labels: map[string]string{"org": "x"}, Annotations: map[string]string{"cost": "1"},
 }
@@ -188,9 +187,9 @@ func TestAdoptMakesAttributesRenderWhatWasImported(t *testing.T) {
 	t.Parallel()
 	gpus := defaults
 	gpus.GPUAntiAffinity = true
-	for withName, with := range map[string]tf.Defaults{"": defaults, " off GPU nodes by default": gpus} {
+	for withName, with := range map[string]tf.Defaults{"": defaults, "off GPU nodes by default": gpus} {
 		for name, set := range settings(t) {
-			t.Run(name+withName, func(t *testing.T) {
+			t.Run(name+" "+withName, func(t *testing.T) {
 				t.Parallel()
 				want := rendered(t, planned(t, set), with)
 				m := planned(t)
@@ -208,7 +207,7 @@ func TestAdoptMakesAttributesRenderWhatWasImported(t *testing.T) {
 func TestAdoptTakesNoReplicasForSuspended(t *testing.T) {
 	t.Parallel()
 	m := planned(t)
-	if diags := m.adopt(context.Background(), manifest.Compute{}, defaults); diags.HasError() {
+	if diags := m.adopt(t.Context(), manifest.Compute{}, defaults); diags.HasError() {
 		t.Fatal(diags)
 	}
 	if !m.Suspend.ValueBool() || m.Replicas.ValueInt64() != 1 {

@@ -70,8 +70,7 @@ func (o outlook) diagnostics(creating, known bool) diag.Diagnostics {
 
 // failure is tf.Failure for what concerns objects of others too.
 func failure(err error) diag.Diagnostic {
-	var foreign *foreignError
-	if errors.As(err, &foreign) {
+	if foreign, ok := errors.AsType[*foreignError](err); ok {
 		return diag.NewErrorDiagnostic(foreign.ref+" belongs to somebody else", foreign.Error())
 	}
 	return tf.Failure(err)
