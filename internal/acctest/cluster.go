@@ -62,7 +62,7 @@ func StartCluster(args ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := command.Start(); err != nil {
+	if err := startTethered(command); err != nil {
 		return nil, fmt.Errorf("%w; build the dev cluster with: make devcluster", err)
 	}
 	stop := func() error {
