@@ -54,6 +54,15 @@ func Pod() Kind {
 	}
 }
 
+// ReplicaSet is apps/v1 ReplicaSet; the shared watch holds those of Kubetorch
+// services, whose Deployments give them the labels of their pods.
+func ReplicaSet() Kind {
+	return Kind{
+		GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"},
+		Resource:         "replicasets", LabelSelector: "kubetorch.com/service",
+	}
+}
+
 // Event is the core Event; the shared watch holds warnings.
 func Event() Kind {
 	return Kind{

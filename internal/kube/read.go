@@ -2,9 +2,12 @@ package kube
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -40,6 +43,17 @@ func (c *Cluster) podsOf(ctx context.Context, namespace string, selector map[str
 		}
 		return true
 	}))
+}
+
+// replicaSetsOf returns the ReplicaSets that a workload owns; never nil without
+// an error.
+func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unstructured) ([]*appsv1.ReplicaSet, error) {
+	col := c.cache.collection(ReplicaSet(), workload.GetNamespace())
+	if err := col.ready(ctx); err != nil {
+		return nil, err
+	}
+	all, err := decodeAll[appsv1.ReplicaSet](col.filter(func(e *entry) bool { return replicaSetOf(e.Name, workload.GetName()) }))
+	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
 }
 
 // warningsOf returns the warning events of a workload, its ReplicaSets, and the

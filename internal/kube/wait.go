@@ -49,14 +49,14 @@ func (c *Cluster) WaitReady(ctx context.Context, ref Ref, podLabels map[string]s
 		last ready.Verdict
 	)
 	for {
-		wake := c.wakeup(ref)
+		changed := c.signals(ref.Namespace, ref.Kind, ReplicaSet(), Pod(), Event())
 		verdict, err := c.Assess(ctx, ref, podLabels)
 		switch {
 		case ctx.Err() != nil:
 			// The look was cut short, so what was seen before says more.
 			return c.notReady(ref, last, context.Cause(ctx))
 		case away.passes(err, time.Now()):
-			wait(ctx, wake, getInterval)
+			wait(ctx, changed, getInterval)
 			continue
 		case err != nil:
 			return err
@@ -68,7 +68,7 @@ func (c *Cluster) WaitReady(ctx context.Context, ref Ref, podLabels map[string]s
 		if terminal && left <= 0 && !c.appeared(ctx, verdict.Cause.Missing) {
 			return c.notReady(ref, verdict, nil)
 		}
-		wait(ctx, wake, pause(left, c.watches(ref)))
+		wait(ctx, changed, pause(left, c.watches(ref)))
 	}
 }
 
@@ -127,6 +127,9 @@ func (c *Cluster) snapshot(ctx context.Context, ref Ref, workload *unstructured.
 	s := ready.Snapshot{Workload: workload}
 	var err error
 	if s.Pods, err = c.podsOf(ctx, ref.Namespace, podLabels); err != nil && ClassOf(err) != Denied {
+		return s, err
+	}
+	if s.ReplicaSets, err = c.replicaSetsOf(ctx, workload); err != nil && ClassOf(err) != Denied {
 		return s, err
 	}
 	if slices.ContainsFunc(s.Pods, unscheduled) {
@@ -230,14 +233,17 @@ func (f *firstSeen) left(cause *ready.Cause, now time.Time) (time.Duration, bool
 	return cause.Grace - now.Sub(f.since), cause.Terminal
 }
 
-// wakeup returns the channels that tell of a change that may matter to a wait.
-// It is taken before looking, so that no change between is missed.
-func (c *Cluster) wakeup(ref Ref) []<-chan struct{} {
-	var out []<-chan struct{}
-	for _, kind := range []Kind{ref.Kind, Pod(), Event()} {
-		out = append(out, c.cache.collection(kind, ref.Namespace).changed())
+// signals are channels of which each is closed at a change that may matter to a
+// wait; those that are nil never are.
+type signals [4]<-chan struct{}
+
+// signals of the kinds, at most four. They are taken before looking, so that no
+// change between is missed.
+func (c *Cluster) signals(namespace string, kinds ...Kind) (changed signals) {
+	for i, kind := range kinds {
+		changed[i] = c.cache.collection(kind, namespace).changed()
 	}
-	return out
+	return changed
 }
 
 // watches says whether changes of ref arrive by the shared watch.
@@ -248,7 +254,7 @@ func (c *Cluster) watches(ref Ref) bool {
 }
 
 // wait returns at the first of: a change, the end of ctx, or after d (0: never).
-func wait(ctx context.Context, wake []<-chan struct{}, d time.Duration) {
+func wait(ctx context.Context, changed signals, d time.Duration) {
 	var timer <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)
@@ -258,41 +264,50 @@ func wait(ctx context.Context, wake []<-chan struct{}, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-timer:
-	case <-wake[0]:
-	case <-wake[1]:
-	case <-wake[2]:
+	case <-changed[0]:
+	case <-changed[1]:
+	case <-changed[2]:
+	case <-changed[3]:
 	}
 }
 
 // WaitGone waits until an object whose deletion was started is gone, with all
 // that it owned. The error names what still blocks it.
 func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]string) error {
-	var (
-		away absence
-		last *unstructured.Unstructured
-	)
+	var away absence
 	for {
-		wake := c.wakeup(ref)
-		obj, err := c.Read(ctx, ref)
+		changed := c.signals(ref.Namespace, ref.Kind)
+		_, err := c.Read(ctx, ref)
 		switch {
 		case IsNotFound(err):
 			return nil
 		case ctx.Err() != nil:
-			return c.stillThere(ref, last, podLabels, context.Cause(ctx))
+			return c.stillThere(ref, podLabels, context.Cause(ctx))
 		case away.passes(err, time.Now()):
-			wait(ctx, wake, getInterval)
+			wait(ctx, changed, getInterval)
 			continue
 		case err != nil:
 			return err
 		}
-		last = obj
-		wait(ctx, wake, pause(0, c.watches(ref)))
+		wait(ctx, changed, pause(0, c.watches(ref)))
 	}
 }
 
-func (c *Cluster) stillThere(ref Ref, obj *unstructured.Unstructured, podLabels map[string]string, cause error) error {
+// stillThere says what holds an object for which there is no more time to wait.
+// The look at it was cut short, so it gets another one with a moment of its own.
+func (c *Cluster) stillThere(ref Ref, podLabels map[string]string, cause error) error {
+	moment := dialTimeout
+	if errors.Is(cause, context.Canceled) {
+		moment = time.Second // who interrupts wants to see it end
+	}
+	ctx, cancel := context.WithTimeout(c.cache.ctx, moment)
+	defer cancel()
 	e := &DeletionError{Ref: ref, Err: cause}
-	if obj != nil {
+	obj, err := c.Get(ctx, ref)
+	if IsNotFound(err) {
+		return nil
+	}
+	if err == nil {
 		e.Finalizers = slices.DeleteFunc(obj.GetFinalizers(), func(finalizer string) bool {
 			return finalizer == metav1.FinalizerDeleteDependents // our own way of deleting; it waits for the pods below
 		})
@@ -300,8 +315,6 @@ func (c *Cluster) stillThere(ref Ref, obj *unstructured.Unstructured, podLabels 
 	if ref.Kind.Kind == Service().Kind || len(podLabels) == 0 {
 		return e
 	}
-	ctx, cancel := context.WithTimeout(c.cache.ctx, dialTimeout)
-	defer cancel()
 	pods, err := c.podsOf(ctx, ref.Namespace, podLabels)
 	if err != nil {
 		return e
