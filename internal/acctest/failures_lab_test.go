@@ -1,0 +1,282 @@
+package acctest_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// lab is one configuration with a compute for each failure, each in a
+// namespace of its own.
+type lab struct {
+	cli        *acctest.CLI
+	failures   []failure
+	namespaces map[string]string
+}
+
+// newLab prepares the namespaces of all failures, or of the named ones.
+func newLab(t *testing.T, failures []failure, names ...string) lab {
+	t.Helper()
+	l := lab{cli: acctest.NewCLI(t), namespaces: map[string]string{}}
+	for _, f := range failures {
+		if len(names) > 0 && !slices.Contains(names, f.name) {
+			continue
+		}
+		ns := cluster.Namespace(t)
+		if f.homeless {
+			ns += "-missing"
+			t.Cleanup(func() { cluster.Kubectl(t, "delete", "namespace", ns, "--wait=false", "--ignore-not-found") })
+		}
+		l.failures = append(l.failures, f)
+		l.namespaces[f.name] = ns
+		if f.exists != "" {
+			cluster.Apply(t, l.in(f, f.exists), "-n", ns)
+		}
+	}
+	return l
+}
+
+// in puts the namespace of a failure into a text.
+func (l lab) in(f failure, text string) string {
+	return strings.ReplaceAll(text, "<ns>", l.namespaces[f.name])
+}
+
+// all is what the error of a failure says.
+func (l lab) all(f failure) []string {
+	var out []string
+	for _, text := range f.says {
+		out = append(out, l.in(f, text))
+	}
+	return out
+}
+
+// run runs a command of Terraform with the given attributes for each compute.
+func (l lab) run(t *testing.T, command string, attributes func(failure) string) answer {
+	t.Helper()
+	var b strings.Builder
+	for _, f := range l.failures {
+		b.WriteString(waiting(f.name, l.namespaces[f.name], attributes(f)))
+	}
+	l.cli.Write(t, cluster.Config("default", b.String()))
+	args := []string{command, "-parallelism=50"}
+	if command != "plan" {
+		args = append(args, "-auto-approve")
+	}
+	return ask(t, l.cli, args...)
+}
+
+// succeeds is run where nothing may fail.
+func (l lab) succeeds(t *testing.T, command string, attributes func(failure) string) answer {
+	t.Helper()
+	a := l.run(t, command, attributes)
+	if a.failed {
+		t.Fatalf("%s failed:\n%s", command, a)
+	}
+	return a
+}
+
+// waiting is a compute that is waited for with patience.
+func waiting(name, namespace, attributes string) string {
+	return fmt.Sprintf(`
+resource "kt_compute" %[1]q {
+  name           = %[1]q
+  namespace      = %[2]q
+  launch_timeout = %[3]q
+  %[4]s
+}
+`, name, namespace, patience, attributes)
+}
+
+// live is a Deployment in the cluster.
+type live struct{ uid string }
+
+// inCluster are the Deployments of the lab, by name.
+func (l lab) inCluster(t *testing.T) map[string]live {
+	t.Helper()
+	out := map[string]live{}
+	for line := range strings.Lines(cluster.Kubectl(t, "get", "deployments", "-A",
+		"-o", `jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name} {.metadata.uid}{"\n"}{end}`)) {
+		if fields := strings.Fields(line); len(fields) == 3 && l.namespaces[fields[1]] == fields[0] {
+			out[fields[1]] = live{uid: fields[2]}
+		}
+	}
+	return out
+}
+
+// inState is what state should hold of a compute.
+type inState struct{ absent, tainted, ready bool }
+
+// held is what state holds of a compute.
+type held struct {
+	exists, tainted, ready bool
+	uid                    string
+}
+
+// state is read from the state file, by name. No value of a Secret is in it.
+func (l lab) state(t *testing.T) map[string]held {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(l.cli.Dir, "terraform.tfstate"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), canary) {
+		t.Error("the value of a Secret is in state")
+	}
+	var file struct {
+		Resources []struct {
+			Name      string     `json:"name"`
+			Instances []instance `json:"instances"`
+		} `json:"resources"`
+	}
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := map[string]held{}
+	for _, r := range file.Resources {
+		for _, i := range r.Instances {
+			out[r.Name] = held{exists: true, tainted: i.Status == "tainted", ready: i.Attributes.Ready, uid: i.Attributes.UID}
+		}
+	}
+	return out
+}
+
+// agree checks that state is as it should be, and says of the cluster what is so.
+func (l lab) agree(t *testing.T, f failure, cluster map[string]live, want inState) {
+	t.Helper()
+	got, deployment := l.state(t)[f.name], cluster[f.name]
+	expected := held{exists: !want.absent, tainted: want.tainted && !want.absent, ready: want.ready, uid: deployment.uid}
+	if got != expected {
+		t.Errorf("%s: state holds %+v, want %+v", f.name, got, expected)
+	}
+}
+
+// answer is what one run said.
+type answer struct {
+	failed      bool
+	diagnostics []diagnostic
+	planned     map[string]string // action by address
+	all         string
+}
+
+type diagnostic struct {
+	Severity string `json:"severity"`
+	Summary  string `json:"summary"`
+	Detail   string `json:"detail"`
+	Address  string `json:"address"`
+}
+
+// ask runs a command, and makes sure that it shows no value of a Secret.
+func ask(t *testing.T, cli *acctest.CLI, args ...string) answer {
+	t.Helper()
+	out, err := cli.Run(t, append(args, "-json")...)
+	if strings.Contains(out, canary) {
+		t.Error("the value of a Secret was shown")
+	}
+	a := answer{failed: err != nil, all: out, planned: map[string]string{}}
+	scanner := bufio.NewScanner(strings.NewReader(out))
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		var line struct {
+			Type       string     `json:"type"`
+			Diagnostic diagnostic `json:"diagnostic"`
+			Change     struct {
+				Action   string `json:"action"`
+				Resource struct {
+					Addr string `json:"addr"`
+				} `json:"resource"`
+			} `json:"change"`
+		}
+		if json.Unmarshal(scanner.Bytes(), &line) != nil {
+			continue // a line of the CLI itself
+		}
+		switch line.Type {
+		case "diagnostic":
+			a.diagnostics = append(a.diagnostics, line.Diagnostic)
+		case "planned_change":
+			a.planned[line.Change.Resource.Addr] = line.Change.Action
+		}
+	}
+	return a
+}
+
+// of are the diagnostics of a severity at an address, as a reader sees them.
+// Those of a deletion have no address.
+func (a answer) of(severity, address string) []string {
+	var out []string
+	for _, d := range a.diagnostics {
+		if d.Severity == severity && d.Address == address {
+			out = append(out, d.Summary+"\n\n"+d.Detail)
+		}
+	}
+	return out
+}
+
+// says checks that exactly one of the given diagnostics holds the first text,
+// and that it holds the others. late ones come from a time that was up.
+func says(t *testing.T, found []string, late bool, texts ...string) {
+	t.Helper()
+	about := slices.DeleteFunc(slices.Clone(found), func(text string) bool { return !strings.Contains(text, texts[0]) })
+	if len(about) != 1 {
+		t.Fatalf("%d diagnostics say %q, want one of:\n%s", len(about), texts[0], strings.Join(found, "\n\n"))
+	}
+	t.Logf("\n%s", about[0])
+	for _, text := range texts {
+		if !strings.Contains(about[0], text) {
+			t.Errorf("it does not say %q:\n%s", text, about[0])
+		}
+	}
+	if strings.Contains(about[0], timeIsUp) != late {
+		t.Errorf("that the time was up decided: %v, want %v:\n%s", !late, late, about[0])
+	}
+}
+
+// says checks the one error at an address.
+func (a answer) says(t *testing.T, address string, late bool, texts ...string) {
+	t.Helper()
+	found := a.of("error", address)
+	if len(found) != 1 {
+		t.Fatalf("%d errors at %s, want one:\n%s", len(found), address, a)
+	}
+	says(t, found, late, texts...)
+}
+
+func (a answer) saysNothing(t *testing.T, address string) {
+	t.Helper()
+	if found := append(a.of("error", address), a.of("warning", address)...); len(found) > 0 {
+		t.Errorf("%s should pass without a word:\n%s", address, strings.Join(found, "\n"))
+	}
+}
+
+func (a answer) String() string {
+	var b strings.Builder
+	for _, d := range a.diagnostics {
+		fmt.Fprintf(&b, "%s %s: %s\n%s\n\n", d.Severity, d.Address, d.Summary, d.Detail)
+	}
+	return b.String()
+}
+
+// waitForPolicy waits until the policy few-replicas is in force, which takes the
+// API server a moment.
+func waitForPolicy(t *testing.T, namespace string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		_, err := cluster.TryKubectl(t, "create", "deployment", "probe", "--image=x", "--replicas=9", "-n", namespace, "--dry-run=server")
+		return err != nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
