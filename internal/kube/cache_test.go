@@ -27,7 +27,7 @@ func (s told) tell(t *testing.T, c *collection) {
 	verb, rest, _ := strings.Cut(string(s), " ")
 	var objects []any
 	version := ""
-	for _, word := range strings.FieldsSeq(rest) {
+	for word := range strings.FieldsSeq(rest) {
 		name, at, _ := strings.Cut(word, "@")
 		if name == "" {
 			version = at
