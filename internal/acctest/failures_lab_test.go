@@ -98,17 +98,17 @@ resource "kt_compute" %[1]q {
 `, name, namespace, patience, attributes)
 }
 
-// live is a Deployment in the cluster.
-type live struct{ uid string }
+// deployed is a Deployment in the cluster.
+type deployed struct{ uid string }
 
 // inCluster are the Deployments of the lab, by name.
-func (l lab) inCluster(t *testing.T) map[string]live {
+func (l lab) inCluster(t *testing.T) map[string]deployed {
 	t.Helper()
-	out := map[string]live{}
+	out := map[string]deployed{}
 	for line := range strings.Lines(cluster.Kubectl(t, "get", "deployments", "-A",
 		"-o", `jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name} {.metadata.uid}{"\n"}{end}`)) {
 		if fields := strings.Fields(line); len(fields) == 3 && l.namespaces[fields[1]] == fields[0] {
-			out[fields[1]] = live{uid: fields[2]}
+			out[fields[1]] = deployed{uid: fields[2]}
 		}
 	}
 	return out
@@ -117,14 +117,14 @@ func (l lab) inCluster(t *testing.T) map[string]live {
 // inState is what state should hold of a compute.
 type inState struct{ absent, tainted, ready bool }
 
-// held is what state holds of a compute.
-type held struct {
+// stored is what state holds of a compute.
+type stored struct {
 	exists, tainted, ready bool
 	uid                    string
 }
 
 // state is read from the state file, by name. No value of a Secret is in it.
-func (l lab) state(t *testing.T) map[string]held {
+func (l lab) state(t *testing.T) map[string]stored {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(l.cli.Dir, "terraform.tfstate"))
 	if err != nil && !os.IsNotExist(err) {
@@ -144,20 +144,20 @@ func (l lab) state(t *testing.T) map[string]held {
 			t.Fatal(err)
 		}
 	}
-	out := map[string]held{}
+	out := map[string]stored{}
 	for _, r := range file.Resources {
 		for _, i := range r.Instances {
-			out[r.Name] = held{exists: true, tainted: i.Status == "tainted", ready: i.Attributes.Ready, uid: i.Attributes.UID}
+			out[r.Name] = stored{exists: true, tainted: i.Status == "tainted", ready: i.Attributes.Ready, uid: i.Attributes.UID}
 		}
 	}
 	return out
 }
 
 // agree checks that state is as it should be, and says of the cluster what is so.
-func (l lab) agree(t *testing.T, f failure, cluster map[string]live, want inState) {
+func (l lab) agree(t *testing.T, f failure, cluster map[string]deployed, want inState) {
 	t.Helper()
 	got, deployment := l.state(t)[f.name], cluster[f.name]
-	expected := held{exists: !want.absent, tainted: want.tainted && !want.absent, ready: want.ready, uid: deployment.uid}
+	expected := stored{exists: !want.absent, tainted: want.tainted && !want.absent, ready: want.ready, uid: deployment.uid}
 	if got != expected {
 		t.Errorf("%s: state holds %+v, want %+v", f.name, got, expected)
 	}

@@ -72,8 +72,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ClassOf returns the class of err, Other where it is no *Error.
 func ClassOf(err error) Class {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class
 	}
 	return Other
@@ -93,8 +92,7 @@ func wrap(op string, ref Ref, err error) error {
 	if err == nil {
 		return nil
 	}
-	var already *Error
-	if errors.As(err, &already) {
+	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
 	e := &Error{Op: op, Object: ref.String(), Err: err}

@@ -72,8 +72,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		return fmt.Sprintf("Interrupted: %s %s", e.Op, object), cause
 	case Misconfigured:
 		cause.Summary = e.Err.Error()
-		var config *ConfigError
-		if errors.As(e.Err, &config) {
+		if config, ok := errors.AsType[*ConfigError](e.Err); ok {
 			cause.Summary = config.Error()
 		}
 		return "The provider is not configured for a cluster", cause

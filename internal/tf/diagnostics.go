@@ -90,7 +90,7 @@ func explainDeletion(e *kube.DeletionError) (summary, detail string) {
 
 // why says what ended a wait that its cause alone did not end, as a further sentence.
 func why(err error) string {
-	var limit timeLimit
+	var limit timeLimitError
 	switch {
 	case err == nil:
 		return ""
@@ -107,8 +107,7 @@ func why(err error) string {
 
 // limitOf is the attribute that ended a wait.
 func limitOf(err error) string {
-	var limit timeLimit
-	if errors.As(err, &limit) {
+	if limit, ok := errors.AsType[timeLimitError](err); ok {
 		return limit.attribute
 	}
 	return "launch_timeout"
@@ -119,16 +118,16 @@ const timeIsUp = "The time to wait is up"
 // WithTimeLimit is [context.WithTimeout]; what it ends says which attribute
 // set the limit.
 func WithTimeLimit(ctx context.Context, limit time.Duration, attribute string) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, limit, timeLimit{limit: limit, attribute: attribute})
+	return context.WithTimeoutCause(ctx, limit, timeLimitError{limit: limit, attribute: attribute})
 }
 
-// timeLimit is the end of a time that an attribute sets.
-type timeLimit struct {
+// timeLimitError is the end of a time that an attribute sets.
+type timeLimitError struct {
 	limit     time.Duration
 	attribute string
 }
 
-func (l timeLimit) Error() string {
+func (l timeLimitError) Error() string {
 	limit := l.limit.String() // 1h0m0s
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(limit, zero) {
@@ -138,7 +137,7 @@ func (l timeLimit) Error() string {
 	return fmt.Sprintf("%s: `%s` is %s.", timeIsUp, l.attribute, limit)
 }
 
-func (l timeLimit) Is(target error) bool { return target == context.DeadlineExceeded }
+func (l timeLimitError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // words writes a reason such as ImagePullFailed as a headline says it.
 func words(reason string) string {
