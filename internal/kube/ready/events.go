@@ -2,6 +2,7 @@ package ready
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -119,5 +120,8 @@ func shortened(e *corev1.Event) string {
 	case failedPull(e):
 		return "Failed to pull image: " + pullError(message)
 	}
-	return message
+	return inPod.ReplaceAllString(message, "")
 }
+
+// inPod is how the kubelet names the pod at the end of a message: with its UID.
+var inPod = regexp.MustCompile(` in pod \S+_\S+\([0-9a-f-]{36}\)$`)

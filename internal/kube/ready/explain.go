@@ -24,10 +24,14 @@ func Explain(c *Cause, logs []string) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", c.Summary)
-	for _, row := range [][2]string{{"Seen on:", c.Object}, {"To do:", c.Hint}, {"Look further:", c.Command}} {
-		if row[1] != "" {
-			fmt.Fprintf(&b, "%-14s%s\n", row[0], row[1])
-		}
+	if c.Object != "" {
+		fmt.Fprintf(&b, "Seen on: %s\n", c.Object)
+	}
+	if c.Hint != "" {
+		fmt.Fprintf(&b, "To do: %s\n", c.Hint)
+	}
+	if c.Command != "" {
+		fmt.Fprintf(&b, "Look further:\n  %s\n", c.Command) // Terraform breaks no line that is indented
 	}
 	section(&b, "Last events:", c.Events)
 	section(&b, logTitle(c.Logs), logTail(logs))
