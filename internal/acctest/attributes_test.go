@@ -204,7 +204,7 @@ func (a *attributes) run(t *testing.T) {
 				Config:           config(""),
 				ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate),
 				Check: func(*terraform.State) error {
-					got, want := live(t, ns, "trainer"), live(t, ns, "plain")
+					got, want := liveObjects(t, ns, "trainer"), liveObjects(t, ns, "plain")
 					if a.always == "" && got != want {
 						return fmt.Errorf("something stayed after the attributes were removed.\ngot:  %s\nwant: %s", got, want)
 					}
@@ -237,9 +237,4 @@ func TestAccAttributesAreAllCovered(t *testing.T) {
 			t.Errorf("no case has the attribute %s", attribute.Name)
 		}
 	}
-}
-
-// withDefaults is a provider block with more in it.
-func withDefaults(ns, block, config string) string {
-	return strings.Replace(cluster.Config(ns, config), "provider \"kt\" {", "provider \"kt\" {\n"+block, 1)
 }

@@ -237,7 +237,7 @@ func (c *change) run(t *testing.T) {
 			{
 				PreConfig: func() {
 					foreign(t, ns)
-					before = live(t, ns, "trainer")
+					before = liveObjects(t, ns, "trainer")
 					cluster.Kubectl(t, append(c.kubectl, "-n", ns)...)
 				},
 				Config: config,
@@ -246,7 +246,7 @@ func (c *change) run(t *testing.T) {
 					shows(c.plans, c.fields), seen.expect(ns, c.warnings),
 				}},
 				Check: func(*terraform.State) error {
-					if after := live(t, ns, "trainer"); !c.vanishes && after != before {
+					if after := liveObjects(t, ns, "trainer"); !c.vanishes && after != before {
 						return fmt.Errorf("the repair left something else than there was.\nbefore: %s\nafter:  %s", before, after)
 					}
 					return nil

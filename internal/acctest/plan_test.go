@@ -122,16 +122,19 @@ func (check planCheck) CheckPlan(_ context.Context, req plancheck.CheckPlanReque
 // nothing else.
 func shows(attributes, fields []string) plancheck.PlanCheck {
 	return planCheck(func(p plan) error {
-		var changed []string
-		for name := range p.before {
-			if name != "manifests" && name != "ready" && !reflect.DeepEqual(p.before[name], p.after[name]) {
-				changed = append(changed, name)
-			}
-		}
-		return errors.Join(
-			sameElements("attributes", changed, attributes),
-			sameElements("fields of manifests", p.fields(), fields))
+		return errors.Join(p.changesOnly(attributes...), sameElements("fields of manifests", p.fields(), fields))
 	})
+}
+
+// changesOnly checks which attributes change besides manifests and ready.
+func (p plan) changesOnly(attributes ...string) error {
+	var changed []string
+	for name := range p.before {
+		if name != "manifests" && name != "ready" && !reflect.DeepEqual(p.before[name], p.after[name]) {
+			changed = append(changed, name)
+		}
+	}
+	return sameElements("attributes", changed, attributes)
 }
 
 func sameElements(what string, got, want []string) error {
@@ -210,9 +213,9 @@ func union(a, b map[string]any) map[string]any {
 	return all
 }
 
-// live is all that the Deployment and the Service of a compute hold, but for
+// liveObjects are all that the Deployment and the Service of a compute hold, but for
 // what the server alone writes, with NAME for its name.
-func live(t *testing.T, ns, name string) string {
+func liveObjects(t *testing.T, ns, name string) string {
 	t.Helper()
 	var list struct {
 		Items []map[string]any `json:"items"`
@@ -242,4 +245,9 @@ func live(t *testing.T, ns, name string) string {
 		t.Fatal(err)
 	}
 	return strings.ReplaceAll(string(out), name, "NAME")
+}
+
+// withDefaults is a configuration with more in its provider block.
+func withDefaults(ns, block, config string) string {
+	return strings.Replace(cluster.Config(ns, config), "provider \"kt\" {", "provider \"kt\" {\n"+block, 1)
 }

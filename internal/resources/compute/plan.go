@@ -37,6 +37,11 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	remembered, diags := loadNotes(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	p := planner{r: r, plan: &plan, state: &state, notes: remembered, creating: creating}
+	if creating { // what is remembered is of the compute that this one replaces, if any
+		p.notes = notes{}
+		p.replaced, diags = loadMemory(ctx, req.Private)
+		resp.Diagnostics.Append(diags...)
+	}
 	p.place(ctx, namespace)
 	if !creating && !plan.Namespace.Equal(state.Namespace) {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("namespace"))
@@ -90,6 +95,7 @@ type planner struct {
 	plan     *model
 	state    *model // empty when creating
 	notes    notes
+	replaced memory // of the compute that is deleted before this one is created
 	creating bool
 	diags    diag.Diagnostics
 
@@ -223,8 +229,9 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	cluster := p.r.data.Cluster
 	for _, obj := range decoded {
-		_, known := prior[manifest.Key(obj)]
-		verdict := preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool())
+		key := manifest.Key(obj)
+		_, known := prior[key]
+		verdict := preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool(), p.replaced[key].UID)
 		p.replace = p.replace || (verdict.immutable && known)
 		p.diags.Append(verdict.diagnostics(p.creating, known)...)
 		if verdict.unreachable || p.diags.HasError() {

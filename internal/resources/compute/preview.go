@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
@@ -23,9 +24,15 @@ type outlook struct {
 }
 
 // preview looks whether somebody else's object is in the way, where that
-// matters, and runs the apply dry.
-func preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, mustBeOurs bool) outlook {
+// matters, and runs the apply dry. An object that goes first, known by its UID,
+// has no say.
+func preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, mustBeOurs bool, goes types.UID) outlook {
 	ref, err := kube.RefOf(obj)
+	if err == nil && goes != "" {
+		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == goes {
+			return outlook{ref: ref}
+		}
+	}
 	if err == nil && mustBeOurs {
 		err = checkOwner(ctx, cluster, obj)
 	}

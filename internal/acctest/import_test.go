@@ -1,0 +1,230 @@
+package acctest_test
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// asByHand are the attributes that say what foreignDeployment runs.
+const asByHand = `
+resource "kt_compute" "trainer" {
+  name                 = "trainer"
+  image                = "by-hand:1"
+  replicas             = 2
+  service_account_name = "default"
+  freeze               = true
+  labels               = { team = "ml" }
+}`
+
+func TestAccImportOfSomebodyElsesOnlyTakesOwnership(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
+	cluster.Kubectl(t, "set", "serviceaccount", "deployment/trainer", "default", "-n", ns)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             nothingLeft(t, ns),
+		Steps: []resource.TestStep{
+			{
+				Config:       cluster.Config(ns, asByHand),
+				ResourceName: trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true,
+			},
+			{
+				Config: cluster.Config(ns, asByHand),
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionUpdate),
+					planCheck(func(p plan) error { return p.changesOnly("labels") }),
+				}},
+				Check: func(*terraform.State) error {
+					got := cluster.Kubectl(t, "get", "deployment/trainer", "service/trainer", "-n", ns, "-o",
+						"jsonpath={.items[*].metadata.annotations.made-by} {.items[0].spec.template.spec.containers[*].name} {.items[1].spec.ports[*].port}")
+					if want := "hand kubetorch sidecar 80"; got != want {
+						return fmt.Errorf("got %q, want %q", got, want)
+					}
+					return nil
+				},
+			},
+		},
+	})
+}
+
+func TestAccImportOfSomebodyElsesCanBeDestroyedAtOnce(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             nothingLeft(t, ns),
+		Steps: []resource.TestStep{{
+			Config:       cluster.Config(ns, asByHand),
+			ResourceName: trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true,
+		}},
+	})
+}
+
+func TestAccImportOfWhatCannotBecomeTheComputeReplacesIt(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "app"), "-n", ns)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             nothingLeft(t, ns),
+		Steps: []resource.TestStep{
+			{
+				Config:       cluster.Config(ns, asByHand),
+				ResourceName: trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true,
+			},
+			{
+				Config:           cluster.Config(ns, compute("")),
+				ConfigPlanChecks: expectAction(plancheck.ResourceActionDestroyBeforeCreate),
+			},
+		},
+	})
+}
+
+func TestAccImportLeavesAServiceAloneThatIsNotWanted(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
+	config := cluster.Config(ns, compute(`endpoint = { url = "http://trainer:8080" }`))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{
+				Config:       config,
+				ResourceName: trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true,
+			},
+			{
+				Config: config,
+				Check: func(*terraform.State) error {
+					cluster.Kubectl(t, "get", "service/trainer", "-n", ns)
+					return nil
+				},
+			},
+		},
+	})
+}
+
+func TestAccImportOfWrongIDs(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	var steps []resource.TestStep
+	for id, says := range map[string]string{
+		"trainer":            `not of the form namespace/name`,
+		"/trainer":           `not of the form namespace/name`,
+		ns + "/":             `not of the form namespace/name`,
+		ns + "/trainer/more": `not of the form namespace/name`,
+		ns + "/missing":      `(?s)There is no Deployment \S+/missing.*kubectl get deployments`,
+		"no-such-ns/trainer": `There is no Deployment no-such-ns/trainer`,
+	} {
+		steps = append(steps, resource.TestStep{
+			Config:       cluster.Config(ns, compute("")),
+			ResourceName: trainer, ImportState: true, ImportStateId: id,
+			ExpectError: regexp.MustCompile(says),
+		})
+	}
+	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(t), Steps: steps})
+}
+
+// Terraform imports by identity since 1.12, OpenTofu not yet: so the provider is
+// asked itself.
+func TestAccImportByIdentity(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
+	for name, identity := range map[string]map[string]tftypes.Value{
+		"namespace and name": {"namespace": tftypes.NewValue(tftypes.String, ns), "name": tftypes.NewValue(tftypes.String, "trainer")},
+		"the provider's namespace": {
+			"namespace": tftypes.NewValue(tftypes.String, nil), "name": tftypes.NewValue(tftypes.String, "trainer"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := configured(t, map[string]string{"config_path": cluster.Kubeconfig, "namespace": ns})
+			imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
+				TypeName: "kt_compute",
+				Identity: &tfprotov6.ResourceIdentityData{IdentityData: dynamic(t, tftypes.Object{
+					AttributeTypes: map[string]tftypes.Type{"namespace": tftypes.String, "name": tftypes.String},
+				}, identity)},
+			})
+			if err != nil || len(imported.Diagnostics) > 0 || len(imported.ImportedResources) != 1 {
+				t.Fatalf("%v %v", err, imported)
+			}
+			got := imported.ImportedResources[0]
+			read, err := server.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
+				TypeName: "kt_compute", CurrentState: got.State, Private: got.Private, CurrentIdentity: got.Identity,
+			})
+			if err != nil || len(read.Diagnostics) > 0 {
+				t.Fatalf("%v %v", err, read)
+			}
+			state := attributesOf(t, server, read.NewState)
+			for attribute, want := range map[string]string{"id": ns + "/trainer", "image": "by-hand:1"} {
+				var text string
+				if err := state[attribute].As(&text); err != nil || text != want {
+					t.Errorf("%s is %q (%v), want %q", attribute, text, err, want)
+				}
+			}
+		})
+	}
+}
+
+// configured is a provider configured with these attributes.
+func configured(t *testing.T, attributes map[string]string) tfprotov6.ProviderServer {
+	t.Helper()
+	server, err := acctest.Factories(t)["kt"]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	described, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, _ := described.Provider.ValueType().(tftypes.Object)
+	values := map[string]tftypes.Value{}
+	for name, kind := range object.AttributeTypes {
+		values[name] = tftypes.NewValue(kind, nil)
+	}
+	for name, text := range attributes {
+		values[name] = tftypes.NewValue(tftypes.String, text)
+	}
+	resp, err := server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: dynamic(t, object, values)})
+	if err != nil || len(resp.Diagnostics) > 0 {
+		t.Fatalf("%v %v", err, resp)
+	}
+	return server
+}
+
+func dynamic(t *testing.T, object tftypes.Object, values map[string]tftypes.Value) *tfprotov6.DynamicValue {
+	t.Helper()
+	value, err := tfprotov6.NewDynamicValue(object, tftypes.NewValue(object, values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &value
+}
+
+func attributesOf(t *testing.T, server tfprotov6.ProviderServer, state *tfprotov6.DynamicValue) map[string]tftypes.Value {
+	t.Helper()
+	described, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := state.Unmarshal(described.ResourceSchemas["kt_compute"].ValueType())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]tftypes.Value{}
+	if err := value.As(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
