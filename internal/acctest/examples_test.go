@@ -30,10 +30,10 @@ spec:
 `
 
 func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
+	t.Parallel()
 	if cluster == nil {
 		t.Skip("TF_ACC is not set")
 	}
-	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(acctest.Root(), "examples", "*", "main.tf"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples found: %v", err)

@@ -25,14 +25,14 @@ func main() {
 	sizes := flag.String("sizes", "10,100,1000", "numbers of computes, each added to the ones before")
 	runs := flag.Int("runs", 5, "plans to take the median of")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *sizes, *runs); err != nil {
+	if err := run(*sizes, *runs); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, sizes string, runs int) (err error) {
+func run(sizes string, runs int) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	dir, err := os.MkdirTemp("", "kt-bench-")
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func run(ctx context.Context, sizes string, runs int) (err error) {
 
 	fmt.Println("| computes | plan with kt | plan with noop | ratio | API requests | peak memory |")
 	fmt.Println("|---:|---:|---:|---:|---:|---:|")
-	for _, text := range strings.Split(sizes, ",") {
+	for text := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return err

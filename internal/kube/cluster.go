@@ -252,7 +252,7 @@ func (c *Cluster) Autoscaled(ctx context.Context) bool {
 
 func (c *Cluster) once(key string, answer func() bool) bool {
 	once, _ := c.memo.LoadOrStore(key, sync.OnceValue(answer))
-	return once.(func() bool)() //nolint:forcetypeassert // the only type stored
+	return once.(func() bool)() //nolint:forcetypeassert,errcheck // the only type stored
 }
 
 // Logs returns the last lines of a container's log; previous is the run before
