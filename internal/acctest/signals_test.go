@@ -30,26 +30,30 @@ func TestAccSignalsInterruptedWaitEndsAtOnceWithStateSaved(t *testing.T) {
 	cli.Write(t, cluster.Config(ns, compute(`image = "broken.invalid/never"`)))
 
 	command := cli.Command(t.Context(), "apply", "-auto-approve", "-no-color")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
 	waitForPods(t, ns, 1)
-	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+	if err := syscall.Kill(-command.Process.Pid, syscall.SIGINT); err != nil { // as Ctrl-C does
 		t.Fatal(err)
 	}
+	signalled := time.Now()
 	done := make(chan error, 1)
 	go func() { done <- command.Wait() }()
 	select {
 	case err := <-done:
+		t.Logf("ended %s after SIGINT", time.Since(signalled).Round(time.Millisecond))
 		if err == nil {
 			t.Errorf("an interrupted apply reports success:\n%s", out.String())
 		}
 	case <-time.After(interrupted):
-		_ = command.Process.Kill()
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
 		t.Fatalf("still running %s after SIGINT:\n%s", interrupted, out.String())
 	}
+	expectNoProcess(t, command.Process.Pid)
 	if !strings.Contains(out.String(), "interrupted") {
 		t.Errorf("the error does not say that the wait was interrupted:\n%s", out.String())
 	}
@@ -87,6 +91,7 @@ resource "kt_compute" "pool" {
 		t.Fatal(err)
 	}
 	_ = command.Wait() // it was killed: its status says nothing
+	expectNoProcess(t, command.Process.Pid)
 	before := uids(t, ns)
 
 	_ = os.Remove(filepath.Join(cli.Dir, ".terraform.tfstate.lock.info")) // as `terraform force-unlock` would
@@ -102,6 +107,39 @@ resource "kt_compute" "pool" {
 		}
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// expectNoProcess checks that nothing of a process group runs, such as the
+// provider, a moment after its leader has ended.
+func expectNoProcess(t *testing.T, group int) {
+	t.Helper()
+	deadline := time.Now().Add(interrupted)
+	for {
+		left := processes(group)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("still running: %v", left)
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// processes lists what runs in a process group, by proc(5); nothing on systems without it.
+func processes(group int) []string {
+	var out []string
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		data, _ := os.ReadFile(file) // one that has just ended has none
+		_, rest, ok := strings.Cut(string(data), ") ")
+		fields := strings.Fields(rest) // state, parent, group
+		if ok && len(fields) > 2 && fields[0] != "Z" && fields[2] == fmt.Sprint(group) {
+			out = append(out, string(data))
+		}
+	}
+	return out
 }
 
 // waitForPods waits until there are that many pods.

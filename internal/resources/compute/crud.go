@@ -250,7 +250,7 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 	}
 	for _, field := range rewritten {
 		w.diags.AddWarning("The cluster changed a field on admission",
-			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it; see\n  kubectl get mutatingwebhookconfigurations", key, field))
+			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it; see\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", key, field))
 	}
 	if !isService(key) {
 		w.model.UID = types.StringValue(string(live.GetUID()))
