@@ -70,7 +70,12 @@ func (c *Cluster) warningsOf(ctx context.Context, workload Ref, known ready.Snap
 	for claim := range known.Claims {
 		concerned[claim] = true
 	}
-	all, err := decodeAll[corev1.Event](col.filter(func(*entry) bool { return true }))
+	// Events are named after what they are about, which spares decoding those
+	// of all other workloads of the namespace.
+	all, err := decodeAll[corev1.Event](col.filter(func(e *entry) bool {
+		about := e.Name[:max(0, strings.LastIndexByte(e.Name, '.'))]
+		return concerned[about] || strings.HasPrefix(about, workload.Name+"-")
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldp
 			continue
 		}
 		applied.Admitted[String(path)] = now
-		if hasIt || !empty(was) {
+		if hasIt || !Empty(was) {
 			rewritten = append(rewritten, String(path))
 		}
 	}
@@ -102,7 +102,7 @@ func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool) bool {
 	if hadIt == hasIt {
 		return equal(was, now)
 	}
-	return empty(was) && empty(now)
+	return Empty(was) && Empty(now)
 }
 
 // attribute fills in who else holds each changed field now; where several
@@ -280,8 +280,8 @@ func whole(v any) any {
 	}
 }
 
-// empty says whether a typed API object leaves the value out (omitempty).
-func empty(v any) bool {
+// Empty says whether a typed API object leaves the value out (omitempty).
+func Empty(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -149,7 +150,7 @@ func withoutZeros(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, field := range v {
-			if field = withoutZeros(field); isZero(field) {
+			if field = withoutZeros(field); fields.Empty(field) {
 				delete(v, key)
 			} else {
 				v[key] = field
@@ -161,19 +162,6 @@ func withoutZeros(v any) any {
 		}
 	}
 	return v
-}
-
-func isZero(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	default:
-		return v == "" || v == false || v == 0.0
-	}
 }
 
 // workload returns the reference of the workload among the objects.
