@@ -42,6 +42,8 @@ func TestAccCLIShowsDriftInThePlan(t *testing.T) {
 		"~ replicas = 5 -> 2",
 		"Plan: 0 to add, 1 to change, 0 to destroy.",
 	)
+	cli.MustRun(t, "apply", "-refresh-only", "-auto-approve") // state now says what the cluster has
+	said(t, cli.MustRun(t, "plan"), "~ replicas = 5 -> 2", "Plan: 0 to add, 1 to change, 0 to destroy.")
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
 	cli.MustRun(t, "destroy", "-auto-approve")

@@ -279,16 +279,65 @@ func TestAccDriftOfADeletedDeploymentIsRepaired(t *testing.T) {
 	ns := namespace(t)
 	config := cluster.Config(ns, compute(drifting))
 	seen := &witness{}
+	deletes := func(objects ...string) func() {
+		return func() { cluster.Kubectl(t, append([]string{"delete", "-n", ns}, objects...)...) }
+	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: seen.watch(acctest.Factories(t)),
+		CheckDestroy:             nothingLeft(t, ns),
 		Steps: []resource.TestStep{
 			{Config: config},
 			{
-				PreConfig: func() { cluster.Kubectl(t, "delete", "deployment", "trainer", "-n", ns) },
+				PreConfig: deletes("deployment/trainer"),
 				Config:    config,
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-					plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionCreate),
+					plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionUpdate),
+					shows(nil, []string{"Deployment"}),
 					seen.expect(ns, []string{"Deployment NS/trainer does not exist any more"}),
+				}},
+			},
+			{
+				PreConfig:        deletes("deployment/trainer", "service/trainer"),
+				Config:           config,
+				ConfigPlanChecks: expectAction(plancheck.ResourceActionCreate),
+			},
+			{PreConfig: deletes("deployment/trainer"), Config: config, Destroy: true},
+		},
+	})
+}
+
+func TestAccDriftOfAttributesCanBeIgnored(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	config := func(more string) string {
+		return cluster.Config(ns, compute(drifting+more+"\nlifecycle {\n ignore_changes = [image, env_vars, cpus, labels, endpoint]\n}"))
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: config("")},
+			{
+				PreConfig: func() {
+					for _, args := range [][]string{
+						{"set", "image", "deployment/trainer", "kubetorch=other:1"},
+						{"set", "env", "deployment/trainer", "MODE=slow"},
+						{"set", "resources", "deployment/trainer", "--requests=cpu=2"},
+						{"label", "deployment/trainer", "team-"},
+						{"set", "selector", "service", "trainer", "kubetorch.com/service=other"},
+					} {
+						cluster.Kubectl(t, append(args, "-n", ns)...)
+					}
+				},
+				Config: config(""),
+				// A label is one attribute in three places: ignored on the Deployment, it goes from the others.
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					shows(nil, []string{dep + "spec.template.metadata.labels.team", "Service metadata.labels.team"}),
+				}},
+			},
+			{
+				Config: config("\nworking_dir = \"/work\""),
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					shows([]string{"working_dir"}, []string{container + "workingDir"}),
 				}},
 			},
 		},

@@ -175,16 +175,13 @@ func (o objects) keepCreator(defaults tf.Defaults) tf.Defaults {
 
 // username is whom the objects name as their creator, "" for nobody.
 func (o objects) username() string {
-	for key, text := range o {
-		if isService(key) {
-			continue
-		}
+	for _, text := range o {
 		var obj struct {
 			Metadata struct {
 				Labels map[string]string `json:"labels"`
 			} `json:"metadata"`
 		}
-		if json.Unmarshal([]byte(text), &obj) == nil {
+		if json.Unmarshal([]byte(text), &obj) == nil && obj.Metadata.Labels[manifest.UsernameLabel] != "" {
 			return obj.Metadata.Labels[manifest.UsernameLabel]
 		}
 	}
@@ -198,7 +195,7 @@ func (p *planner) replaces() bool { return p.replace || p.notes.Ending }
 func (p *planner) computed() {
 	anew := p.creating || p.replaces()
 	changes := anew || !p.plan.Manifests.Equal(p.state.Manifests)
-	if anew {
+	if anew || p.state.UID.IsNull() { // null: the workload was deleted
 		p.plan.UID = types.StringUnknown()
 	} else {
 		p.plan.UID = p.state.UID

@@ -65,8 +65,10 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 	}
 }
 
-// errGone says that the server has no such workload: the compute is no more.
-var errGone = errors.New("the workload does not exist")
+// errGone says that an object, or a compute with all of its objects, is no more.
+// A compute of which only the Service is left stays in state, so that a destroy
+// finds it.
+var errGone = errors.New("it does not exist")
 
 // reader brings one state up to date.
 type reader struct {
@@ -96,7 +98,10 @@ func (l *reader) refresh(ctx context.Context) error {
 		}
 		live, err := l.find(ctx, key, ref)
 		switch {
-		case errors.Is(err, errGone) && isService(key):
+		case errors.Is(err, errGone):
+			if !isService(key) {
+				l.state.UID, l.state.Ready = types.StringNull(), types.BoolValue(false)
+			}
 			continue
 		case err != nil:
 			return err
@@ -122,6 +127,9 @@ func (l *reader) refresh(ctx context.Context) error {
 		} else {
 			l.diags.Append(l.state.follow(ctx, manifest.Observe(obj), manifest.Observe(observed))...)
 		}
+	}
+	if len(now) == 0 {
+		return errGone
 	}
 	l.state.Manifests = now.value()
 	return nil
