@@ -32,6 +32,25 @@ type failure struct {
 	homeless bool // its namespace doesn't exist, so nothing comes into being
 	late     bool // it ends by the time that is up
 	heals    bool // it is no failure in the end
+	refused  bool // what is in the cluster already stays as it is
+}
+
+// failuresOfUpdate are updates that fail, of a compute that works.
+func failuresOfUpdate() []failure {
+	var out []failure
+	for _, f := range failures() {
+		switch f.name {
+		case "pull", "crash", "too-many-gpus", "no-such-gpu", "no-secret-key", "quota-of-gpus", "no-service-account":
+			out = append(out, f)
+		}
+	}
+	return append(out, failure{
+		name: "refused", refused: true,
+		exists: policy("refused", "apps", "v1", "deployments",
+			"(has(request.dryRun) && request.dryRun) || object.spec.template.spec.containers[0].image != 'registry.example.com/new:1'", "not today"),
+		broken: `image = "registry.example.com/new:1"`,
+		says:   []string{"The cluster refused Deployment <ns>/refused", "not today", "kubectl describe validatingadmissionpolicy refused.<ns>"},
+	})
 }
 
 // failures are creations that fail.
@@ -181,6 +200,13 @@ spec: {limits: [{type: Container, max: {cpu: "4"}}]}
 			says:   []string{"no PriorityClass with name urgent", "priority_class_name", "ReplicaSet <ns>/no-priority-class-", "kubectl -n <ns> describe replicaset"},
 		},
 		{
+			name: "half-made", // what the plan was told, and what apply meets, need not agree
+			exists: policy("half-made", "", "v1", "services",
+				"has(request.dryRun) && request.dryRun", "no Services today"),
+			says:  []string{"The cluster refused Service <ns>/half-made", "no Services today", "kubectl describe validatingadmissionpolicy half-made.<ns>"},
+			fixed: `endpoint = { url = "http://elsewhere.example.com" }`,
+		},
+		{
 			name: "no-namespace", homeless: true,
 			says: []string{`Namespace "<ns>" does not exist`, "kubectl create namespace <ns>", "depends_on"},
 			brought: `
@@ -206,7 +232,7 @@ func policy(name, group, version, resource, expression, message string) string {
 	return fmt.Sprintf(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
-metadata: {name: %[1]s.<ns>}
+metadata: {name: %[1]s.<ns>, labels: {namespace: <ns>}}
 spec:
   failurePolicy: Fail
   matchConstraints:
@@ -216,7 +242,7 @@ spec:
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
-metadata: {name: %[1]s.<ns>}
+metadata: {name: %[1]s.<ns>, labels: {namespace: <ns>}}
 spec: {policyName: %[1]s.<ns>, validationActions: [Deny]}
 `, name, group, version, resource, expression, message)
 }

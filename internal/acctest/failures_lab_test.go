@@ -25,26 +25,46 @@ type lab struct {
 	namespaces map[string]string
 }
 
-// newLab prepares the namespaces of all failures, or of the named ones.
-func newLab(t *testing.T, failures []failure, names ...string) lab {
+func newLab(t *testing.T, failures []failure) lab {
 	t.Helper()
-	l := lab{cli: acctest.NewCLI(t), namespaces: map[string]string{}}
+	l := lab{cli: acctest.NewCLI(t), failures: failures, namespaces: map[string]string{}}
 	for _, f := range failures {
-		if len(names) > 0 && !slices.Contains(names, f.name) {
-			continue
-		}
 		ns := cluster.Namespace(t)
 		if f.homeless {
 			ns += "-missing"
 			t.Cleanup(func() { cluster.Kubectl(t, "delete", "namespace", ns, "--wait=false", "--ignore-not-found") })
 		}
-		l.failures = append(l.failures, f)
 		l.namespaces[f.name] = ns
 		if f.exists != "" {
 			cluster.Apply(t, l.in(f, f.exists), "-n", ns)
 		}
+		if strings.Contains(f.exists, "ValidatingAdmissionPolicy") {
+			t.Cleanup(func() { removePolicies(t, ns) })
+		}
 	}
+	waitForPolicies(t)
 	return l
+}
+
+// waitForPolicies waits until the policies that were made up to now are in
+// force: a further one is, and the API server learns of them in order.
+func waitForPolicies(t *testing.T) {
+	t.Helper()
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, strings.ReplaceAll(policy("probe", "", "v1", "configmaps", "false", "in force"), "<ns>", ns))
+	defer removePolicies(t, ns)
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		out, err := cluster.TryKubectl(t, "create", "configmap", "probe", "-n", ns, "--dry-run=server")
+		return err != nil && strings.Contains(out, "in force"), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func removePolicies(t *testing.T, ns string) {
+	t.Helper()
+	cluster.Kubectl(t, "delete", "validatingadmissionpolicies,validatingadmissionpolicybindings", "-l", "namespace="+ns)
 }
 
 // in puts the namespace of a failure into a text.
@@ -266,17 +286,4 @@ func (a answer) String() string {
 		fmt.Fprintf(&b, "%s %s: %s\n%s\n\n", d.Severity, d.Address, d.Summary, d.Detail)
 	}
 	return b.String()
-}
-
-// waitForPolicy waits until the policy few-replicas is in force, which takes the
-// API server a moment.
-func waitForPolicy(t *testing.T, namespace string) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		_, err := cluster.TryKubectl(t, "create", "deployment", "probe", "--image=x", "--replicas=9", "-n", namespace, "--dry-run=server")
-		return err != nil, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -239,10 +239,12 @@ func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name stri
 
 // Autoscaled says whether something in the cluster adds nodes on demand: the
 // cluster autoscaler, which keeps its status in a ConfigMap, or Karpenter,
-// which serves an API group. One answer serves the whole run.
+// which serves an API group. Where that may not be known it says yes, so that
+// no pod is given up that a new node could take. One answer serves the whole run.
 func (c *Cluster) Autoscaled(ctx context.Context) bool {
 	return c.once("autoscaled", func() bool {
-		if _, err := c.Get(ctx, Ref{Kind: ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"}); err == nil {
+		_, err := c.Get(ctx, Ref{Kind: ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"})
+		if err == nil || ClassOf(err) == Denied {
 			return true
 		}
 		conn, err := c.connect()

@@ -402,3 +402,39 @@ func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 		})
 	}
 }
+
+func TestAutoscalerIsRecognized(t *testing.T) {
+	t.Parallel()
+	const status, karpenter = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status", "/apis/karpenter.sh"
+	for name, test := range map[string]struct {
+		codes map[string]int // by path; 404 where there is none
+		want  bool
+	}{
+		"none":                    {nil, false},
+		"the cluster autoscaler":  {map[string]int{status: http.StatusOK}, true},
+		"Karpenter":               {map[string]int{karpenter: http.StatusOK}, true},
+		"it is not ours to know":  {map[string]int{status: http.StatusForbidden}, true},
+		"an outage tells nothing": {map[string]int{status: http.StatusServiceUnavailable, karpenter: http.StatusServiceUnavailable}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := clusterOf(t, fakeAPI{func(_, path string, request *http.Request) (int, any) {
+				if strings.HasSuffix(path, "/selfsubjectaccessreviews") {
+					return reviewed(request, func(string) bool { return false })
+				}
+				switch test.codes[path] {
+				case http.StatusOK:
+					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x"}}
+				case http.StatusForbidden:
+					return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+				case http.StatusServiceUnavailable:
+					return failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+				}
+				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about("configmaps", "", "x")}
+			}})
+			if got := cluster.Autoscaled(t.Context()); got != test.want {
+				t.Errorf("autoscaled: %v, want %v", got, test.want)
+			}
+		})
+	}
+}
