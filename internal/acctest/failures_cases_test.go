@@ -79,7 +79,7 @@ func failures() []failure {
 		{
 			name:   "config",
 			broken: `image = "broken.invalid/config:1"`,
-			says:   []string{`Secret "broken-config" does not exist in namespace <ns>`, "Pod <ns>/config-", "kubectl -n <ns> describe pod config-"},
+			says:   []string{`Secret "broken-config" does not exist in namespace <ns>`, "Pod <ns>/config-", "kubectl -n <ns> get secrets"},
 		},
 		{
 			name:   "too-many-gpus",
@@ -100,7 +100,7 @@ func failures() []failure {
 		{
 			name:    "no-secret",
 			broken:  `secrets = [{ name = "huggingface", env_vars = ["HF_TOKEN"] }]`,
-			says:    []string{`Secret "huggingface" does not exist in namespace <ns>`, "Pod <ns>/no-secret-", "kubectl -n <ns> describe pod"},
+			says:    []string{`Secret "huggingface" does not exist in namespace <ns>`, "Pod <ns>/no-secret-", "kubectl -n <ns> get secrets"},
 			fixed:   `secrets = [{ name = "huggingface", env_vars = ["HF_TOKEN"] }]`,
 			brought: secretWithToken,
 		},
@@ -108,13 +108,13 @@ func failures() []failure {
 			name:   "no-secret-key",
 			exists: secretWithToken,
 			broken: `secrets = [{ name = "huggingface", env_vars = ["HUGGING_FACE_TOKEN"] }]`,
-			says:   []string{`Secret "huggingface" in namespace <ns> has no key "HUGGING_FACE_TOKEN"`, "Pod <ns>/no-secret-key-", "kubectl -n <ns> describe pod"},
+			says:   []string{`Secret "huggingface" in namespace <ns> has no key "HUGGING_FACE_TOKEN"`, "Pod <ns>/no-secret-key-", "kubectl -n <ns> describe secret huggingface"},
 			fixed:  `secrets = [{ name = "huggingface", env_vars = ["HF_TOKEN"] }]`,
 		},
 		{
 			name:    "no-mounted-secret",
 			broken:  `secrets = [{ name = "huggingface", mount_path = "/secrets" }]`,
-			says:    []string{`Secret "huggingface" does not exist in namespace <ns>`, "Pod <ns>/no-mounted-secret-", "kubectl -n <ns> describe pod"},
+			says:    []string{`Secret "huggingface" does not exist in namespace <ns>`, "Pod <ns>/no-mounted-secret-", "kubectl -n <ns> get secrets"},
 			fixed:   `secrets = [{ name = "huggingface", mount_path = "/secrets" }]`,
 			brought: secretWithToken,
 		},

@@ -63,7 +63,7 @@ func (s *scene) configCause(p *corev1.Pod, name, message string) *Cause {
 	if ref := missingObject(p, message); ref != nil {
 		c := s.newPodCause(p, ReasonConfigError, ref.subject(),
 			fmt.Sprintf("Container %s cannot start: %s", name, ref.absent()), ref.hint())
-		c.Missing = ref
+		c.missing(ref)
 		return c.terminal(shortGrace)
 	}
 	c := s.newPodCause(p, ReasonConfigError, "container "+name,
@@ -92,7 +92,7 @@ func (s *scene) mountCause(p *corev1.Pod) *Cause {
 			continue
 		}
 		c := s.newPodCause(p, ReasonMountFailed, ref.subject(), "A volume cannot be mounted: "+ref.absent(), ref.hint())
-		c.Missing = ref
+		c.missing(ref)
 		return c.terminal(shortGrace)
 	}
 	return s.newPodCause(p, ReasonMountFailed, "", "A volume cannot be mounted: "+clip(e.Message), mountHint(e.Message))
@@ -103,6 +103,21 @@ func mountHint(message string) string {
 		return "Another node still uses the volume, which only one may (ReadWriteOnce). It is freed when the pod there is gone."
 	}
 	return "The kubelet tries again. If it lasts, look at the volume's driver and its server."
+}
+
+// missing notes what is not there, and looks at what is: the object's keys, of
+// which kubectl shows no values, or the other objects.
+func (c *Cause) missing(ref *Ref) {
+	c.Missing = ref
+	resource := strings.ToLower(ref.Kind)
+	switch {
+	case ref.Key != "" && ref.Name != "" && ref.Kind == "Secret":
+		c.Command = kubectl(ref.Namespace, "describe secret "+ref.Name)
+	case ref.Key != "" && ref.Name != "":
+		c.Command = kubectl(ref.Namespace, fmt.Sprintf("get %s %s -o yaml", resource, ref.Name))
+	case ref.Name != "":
+		c.Command = kubectl(ref.Namespace, "get "+resource+"s")
+	}
 }
 
 // subject is the same for a whole object and for a key in it, so that the grace
