@@ -54,7 +54,7 @@ func TestAccSignalsInterruptedWaitEndsAtOnceWithStateSaved(t *testing.T) {
 		t.Fatalf("still running %s after SIGINT:\n%s", interrupted, out.String())
 	}
 	expectNoProcess(t, command.Process.Pid)
-	if !strings.Contains(out.String(), "interrupted") {
+	if !strings.Contains(strings.ToLower(out.String()), "interrupted") {
 		t.Errorf("the error does not say that the wait was interrupted:\n%s", out.String())
 	}
 	state := readState(t, cli)
