@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -58,35 +59,44 @@ func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unst
 
 // warningsOf returns the warning events of a workload, its ReplicaSets, and the
 // pods and claims that are known of it.
-func (c *Cluster) warningsOf(ctx context.Context, workload Ref, known ready.Snapshot) ([]*corev1.Event, error) {
-	col := c.cache.collection(Event(), workload.Namespace)
+func (c *Cluster) warningsOf(ctx context.Context, known ready.Snapshot) ([]*corev1.Event, error) {
+	workload := known.Workload.GetName()
+	col := c.cache.collection(Event(), known.Workload.GetNamespace())
 	if err := col.ready(ctx); err != nil {
 		return nil, err
-	}
-	concerned := map[string]bool{workload.Name: true}
-	for _, pod := range known.Pods {
-		concerned[pod.Name] = true
-	}
-	for claim := range known.Claims {
-		concerned[claim] = true
 	}
 	// Events are named after what they are about, which spares decoding those
 	// of all other workloads of the namespace.
 	all, err := decodeAll[corev1.Event](col.filter(func(e *entry) bool {
 		about := e.Name[:max(0, strings.LastIndexByte(e.Name, '.'))]
-		return concerned[about] || strings.HasPrefix(about, workload.Name+"-")
+		_, claim := known.Claims[about]
+		return claim || about == workload || strings.HasPrefix(about, workload+"-")
 	}))
 	if err != nil {
 		return nil, err
 	}
-	var out []*corev1.Event
-	for _, event := range all {
-		about := event.InvolvedObject
-		if concerned[about.Name] || (about.Kind == "ReplicaSet" && replicaSetOf(about.Name, workload.Name)) {
-			out = append(out, event)
+	return slices.DeleteFunc(all, func(event *corev1.Event) bool { return !concerns(known, event.InvolvedObject) }), nil
+}
+
+// concerns says whether an event is about an object of the snapshot: that one,
+// and none of the same name that was there before.
+func concerns(known ready.Snapshot, about corev1.ObjectReference) bool {
+	same := func(uid types.UID) bool { return uid == "" || about.UID == "" || uid == about.UID }
+	switch about.Kind {
+	case known.Workload.GetKind():
+		return about.Name == known.Workload.GetName() && same(known.Workload.GetUID())
+	case "ReplicaSet":
+		if known.ReplicaSets == nil { // they may not be read
+			return replicaSetOf(about.Name, known.Workload.GetName())
 		}
+		return slices.ContainsFunc(known.ReplicaSets, func(rs *appsv1.ReplicaSet) bool { return rs.Name == about.Name && same(rs.UID) })
+	case "Pod":
+		return slices.ContainsFunc(known.Pods, func(pod *corev1.Pod) bool { return pod.Name == about.Name && same(pod.UID) })
+	case "PersistentVolumeClaim":
+		claim, ok := known.Claims[about.Name]
+		return ok && (claim == nil || same(claim.UID))
 	}
-	return out, nil
+	return false
 }
 
 // replicaSetOf says whether a ReplicaSet is named as the Deployment controller

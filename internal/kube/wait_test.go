@@ -2,18 +2,14 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -105,90 +101,6 @@ func TestPauseBetweenLooks(t *testing.T) {
 			}
 		})
 	}
-}
-
-// fakeAPI answers each request by answer, as JSON.
-type fakeAPI struct {
-	answer func(verb, path string, request *http.Request) (code int, body any)
-}
-
-func (f fakeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	verb := map[string]string{http.MethodGet: "get", http.MethodPatch: "patch", http.MethodPost: "create", http.MethodDelete: "delete"}[request.Method]
-	path := request.URL.Path
-	last := path[strings.LastIndex(path, "/")+1:]
-	switch {
-	case request.URL.Query().Get("watch") == "true":
-		verb = "watch"
-	case verb == "get" && strings.HasSuffix(last, "s"): // a collection; no object here is named so
-		verb = "list"
-	}
-	code, body := f.answer(verb, path, request)
-	if status, ok := body.(metav1.Status); ok {
-		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-		status.Status, status.Code = metav1.StatusFailure, int32(code)
-		body = status
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body)
-}
-
-func failing(code int, reason metav1.StatusReason) (int, any) {
-	return code, metav1.Status{Reason: reason, Message: string(reason)}
-}
-
-// getsOnly is the answer to somebody who may get and write, not list or watch.
-// ok is false for a request that is allowed.
-func getsOnly(verb, path string, request *http.Request) (code int, body any, ok bool) {
-	if strings.HasSuffix(path, "/selfsubjectaccessreviews") {
-		code, body = reviewed(request, func(verb string) bool { return verb != "list" && verb != "watch" })
-		return code, body, true
-	}
-	if verb == "list" || verb == "watch" {
-		code, body = failing(http.StatusForbidden, metav1.StatusReasonForbidden)
-		return code, body, true
-	}
-	return 0, nil, false
-}
-
-// reviewed answers a SelfSubjectAccessReview.
-func reviewed(request *http.Request, may func(verb string) bool) (code int, body any) {
-	var review map[string]any
-	_ = json.NewDecoder(request.Body).Decode(&review)
-	verb, _, _ := unstructured.NestedString(review, "spec", "resourceAttributes", "verb")
-	review["status"] = map[string]any{"allowed": may(verb)}
-	return http.StatusCreated, review
-}
-
-func clusterOf(t *testing.T, api fakeAPI) *Cluster {
-	t.Helper()
-	server := httptest.NewServer(api)
-	t.Cleanup(server.Close)
-	return NewCluster(t.Context(), Config{Host: server.URL, Token: "x", Env: Env{Getenv: func(string) string { return "" }}})
-}
-
-const (
-	trainerPath = "/apis/apps/v1/namespaces/ml/deployments/trainer"
-	claimPath   = "/api/v1/namespaces/ml/persistentvolumeclaims/weights"
-)
-
-func trainer() Ref { return Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"} }
-
-// deployment is one of one replica, of which ready are ready.
-func deployment(version string, ready int64) *unstructured.Unstructured {
-	available := map[int64]string{0: "False", 1: "True"}[ready]
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": map[string]any{"namespace": "ml", "name": "trainer", "uid": "u", "generation": int64(1), "resourceVersion": version},
-		"spec":     map[string]any{"replicas": int64(1), "template": map[string]any{"spec": map[string]any{}}},
-		"status": map[string]any{
-			"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": ready, "availableReplicas": ready,
-			"conditions": []any{
-				map[string]any{"type": "Available", "status": available},
-				map[string]any{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": `ReplicaSet "trainer-1" has successfully progressed.`},
-			},
-		},
-	}}
 }
 
 func TestWaitGoesByGetsWithoutTheRightToListOrWatch(t *testing.T) {
@@ -334,70 +246,6 @@ func TestAbsentObjectIsLookedForBeforeGivingUp(t *testing.T) {
 			}
 			if asked != test.path {
 				t.Errorf("asked for %q, want %q", asked, test.path)
-			}
-		})
-	}
-}
-
-func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
-	t.Parallel()
-	const foreground = "foregroundDeletion"
-	service := Ref{Kind: Service(), Namespace: "ml", Name: "trainer"}
-	for name, test := range map[string]struct {
-		ref        Ref
-		finalizers []any // of the object; nil: it is gone by now
-		pods       []any // finalizers by pod
-		want       string
-	}{
-		"gone in the end":          {ref: trainer()},
-		"a finalizer":              {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b"},
-		"two finalizers":           {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d"},
-		"pods":                     {trainer(), []any{foreground}, []any{[]any{}, []any{"a.com/b"}}, "its pods remain: pod-0, pod-1 (held by finalizer a.com/b)"},
-		"a finalizer and a pod":    {trainer(), []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b; its pods remain: pod-0"},
-		"nothing that can be seen": {trainer(), []any{foreground}, nil, "Kubernetes' garbage collector has not finished"},
-		"a Service owns no pods":   {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var pods []any
-			for i, finalizers := range test.pods {
-				pods = append(pods, map[string]any{"metadata": map[string]any{
-					"namespace": "ml", "name": fmt.Sprintf("pod-%d", i), "resourceVersion": "1", "labels": map[string]any{"a": "b"}, "finalizers": finalizers,
-				}})
-			}
-			cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
-				switch {
-				case verb == "list" && strings.HasSuffix(path, "/pods"):
-					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": "1"}, "items": pods}
-				case request.URL.Query().Get("sendInitialEvents") != "":
-					return failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
-				case verb == "watch":
-					<-request.Context().Done()
-					return http.StatusOK, nil
-				case verb == "list":
-					return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
-				case test.finalizers == nil:
-					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about(test.ref.Kind.Resource, test.ref.Kind.Group, test.ref.Name)}
-				}
-				return http.StatusOK, map[string]any{
-					"apiVersion": test.ref.Kind.GroupVersion().String(), "kind": test.ref.Kind.Kind,
-					"metadata": map[string]any{"namespace": "ml", "name": "trainer", "finalizers": test.finalizers},
-				}
-			}})
-			ctx, cancel := context.WithDeadline(t.Context(), time.Now())
-			defer cancel()
-			err := cluster.WaitGone(ctx, test.ref, map[string]string{"a": "b"})
-			var failure *DeletionError
-			switch {
-			case test.want == "" && err != nil:
-				t.Errorf("%v, though it is gone", err)
-			case test.want == "":
-			case !errors.As(err, &failure):
-				t.Errorf("%v", err)
-			case failure.Blockers() != test.want:
-				t.Errorf("%s, want %s", failure.Blockers(), test.want)
-			case !errors.Is(err, context.DeadlineExceeded):
-				t.Error("it does not say that the time was up")
 			}
 		})
 	}

@@ -1,0 +1,77 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
+	t.Parallel()
+	const foreground = "foregroundDeletion"
+	service := Ref{Kind: Service(), Namespace: "ml", Name: "trainer"}
+	for name, test := range map[string]struct {
+		ref        Ref
+		finalizers []any // of the object; nil: it is gone by now
+		pods       []any // finalizers by pod
+		want       string
+	}{
+		"gone in the end":          {ref: trainer()},
+		"a finalizer":              {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b"},
+		"two finalizers":           {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d"},
+		"pods":                     {trainer(), []any{foreground}, []any{[]any{}, []any{"a.com/b"}}, "its pods remain: pod-0, pod-1 (held by finalizer a.com/b)"},
+		"a finalizer and a pod":    {trainer(), []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b; its pods remain: pod-0"},
+		"nothing that can be seen": {trainer(), []any{foreground}, nil, "Kubernetes' garbage collector has not finished"},
+		"a Service owns no pods":   {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var pods []any
+			for i, finalizers := range test.pods {
+				pods = append(pods, map[string]any{"metadata": map[string]any{
+					"namespace": "ml", "name": fmt.Sprintf("pod-%d", i), "resourceVersion": "1", "labels": map[string]any{"a": "b"}, "finalizers": finalizers,
+				}})
+			}
+			cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
+				switch {
+				case verb == "list" && strings.HasSuffix(path, "/pods"):
+					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": "1"}, "items": pods}
+				case request.URL.Query().Get("sendInitialEvents") != "":
+					return failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+				case verb == "watch":
+					<-request.Context().Done()
+					return http.StatusOK, nil
+				case verb == "list":
+					return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+				case test.finalizers == nil:
+					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about(test.ref.Kind.Resource, test.ref.Kind.Group, test.ref.Name)}
+				}
+				return http.StatusOK, map[string]any{
+					"apiVersion": test.ref.Kind.GroupVersion().String(), "kind": test.ref.Kind.Kind,
+					"metadata": map[string]any{"namespace": "ml", "name": "trainer", "finalizers": test.finalizers},
+				}
+			}})
+			ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+			defer cancel()
+			err := cluster.WaitGone(ctx, test.ref, map[string]string{"a": "b"})
+			var failure *DeletionError
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("%v, though it is gone", err)
+			case test.want == "":
+			case !errors.As(err, &failure):
+				t.Errorf("%v", err)
+			case failure.Blockers() != test.want:
+				t.Errorf("%s, want %s", failure.Blockers(), test.want)
+			case !errors.Is(err, context.DeadlineExceeded):
+				t.Error("it does not say that the time was up")
+			}
+		})
+	}
+}
