@@ -1,6 +1,7 @@
 package acctest_test
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -157,62 +158,84 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 	}
 }
 
-// beside is the compute under test, and a plain one beside it.
-func beside(attributes string) string {
-	return fmt.Sprintf(`
-resource "kt_compute" "trainer" {
-  name = "trainer"
-  %s
-}
+// plain is a compute with nothing set, which all others become in the end.
+const plain = "resource \"kt_compute\" \"case-plain\" {\n name = \"case-plain\"\n}"
 
-resource "kt_compute" "plain" {
-  name = "plain"
-}`, attributes)
-}
-
-func TestAccAttributesAreSetChangedRemovedAndImported(t *testing.T) {
-	t.Parallel()
+// config is a configuration of all cases with the attributes that of returns,
+// beside the plain one.
+func config(ns string, of func(attributes) string) string {
+	resources := []string{plain}
 	for _, a := range allAttributes() {
-		t.Run(a.name, func(t *testing.T) {
-			t.Parallel()
-			a.run(t)
-		})
+		resources = append(resources, fmt.Sprintf("resource \"kt_compute\" %[1]q {\n name = %[1]q\n %[2]s\n %[3]s\n}", slug(a.name), a.always, of(a)))
 	}
+	return withDefaults(ns, `launch_timeout = "2m"`, strings.Join(resources, "\n"))
 }
 
-func (a *attributes) run(t *testing.T) {
-	t.Helper()
+// blocks repeats a block for every case.
+func blocks(format string, values ...any) string {
+	var out strings.Builder
+	for _, a := range allAttributes() {
+		fmt.Fprintf(&out, format+"\n", append([]any{slug(a.name)}, values...)...)
+	}
+	return out.String()
+}
+
+// All cases run in one configuration, each on a compute of its own.
+func TestAccAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
-	if a.objects != "" {
-		cluster.Apply(t, a.objects, "-n", ns)
+	for _, a := range allAttributes() {
+		if a.objects != "" {
+			cluster.Apply(t, a.objects, "-n", ns)
+		}
 	}
-	config := func(attributes string) string {
-		return withDefaults(ns, `launch_timeout = "2m"`, beside(a.always+"\n"+attributes))
+	created := config(ns, func(a attributes) string { return a.created })
+	imports, updates := planChecks{}, []plancheck.PlanCheck{}
+	for _, a := range allAttributes() {
+		imports[slug(a.name)] = func(p plan) error {
+			if !p.imports {
+				return errors.New("it is not imported")
+			}
+			return shows(a.hidden, nil)(p)
+		}
+		updates = append(updates, plancheck.ExpectResourceAction("kt_compute."+slug(a.name), plancheck.ResourceActionUpdate))
 	}
+	updates = append(updates, plancheck.ExpectResourceAction("kt_compute.case-plain", plancheck.ResourceActionNoop))
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             nothingLeft(t, ns),
 		Steps: []resource.TestStep{
-			{Config: config(a.created)},
+			{Config: created},
+			{Config: cluster.Config(ns, plain+"\n"+
+				blocks("removed {\n from = kt_compute.%s\n lifecycle {\n destroy = false\n }\n}"))},
 			{
-				Config:       config(a.created),
-				ResourceName: trainer, ImportState: true, ImportStateKind: resource.ImportBlockWithID,
-				ExpectNonEmptyPlan: len(a.hidden) > 0,
-				ImportPlanChecks:   resource.ImportPlanChecks{PreApply: []plancheck.PlanCheck{shows(a.hidden, nil)}},
+				Config:           created + "\n" + blocks("import {\n to = kt_compute.%[1]s\n id = \"%[2]s/%[1]s\"\n}", ns),
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{imports}},
 			},
-			{Config: config(a.changed), ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate)},
 			{
-				Config:           config(""),
-				ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate),
-				Check: func(*terraform.State) error {
-					got, want := liveObjects(t, ns, "trainer"), liveObjects(t, ns, "plain")
-					if a.always == "" && got != want {
-						return fmt.Errorf("something stayed after the attributes were removed.\ngot:  %s\nwant: %s", got, want)
-					}
-					return nil
-				},
+				Config:           config(ns, func(a attributes) string { return a.changed }),
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: updates},
+			},
+			{
+				Config:           config(ns, func(attributes) string { return "" }),
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: updates},
+				Check:            func(*terraform.State) error { return allPlain(t, ns) },
 			},
 		},
 	})
+}
+
+// allPlain checks that nothing stayed of attributes that were removed.
+func allPlain(t *testing.T, ns string) error {
+	t.Helper()
+	objects := liveObjects(t, ns)
+	var errs []error
+	for _, a := range allAttributes() {
+		if got := objects[slug(a.name)]; a.always == "" && got != objects["case-plain"] {
+			errs = append(errs, fmt.Errorf("%s: something stayed.\ngot:  %s\nwant: %s", a.name, got, objects["case-plain"]))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func TestAccAttributesAreAllCovered(t *testing.T) {

@@ -1,7 +1,10 @@
 package acctest_test
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -24,9 +27,9 @@ const drifting = `
 
 // foreign changes fields that the provider does not own. Its containers and
 // ports come before ours.
-func foreign(t *testing.T, ns string) {
+func foreign(t *testing.T, ns, name string) {
 	t.Helper()
-	cluster.Kubectl(t, "patch", "deployment/trainer", "-n", ns, "-p", `{
+	cluster.Kubectl(t, "patch", "deployment/"+name, "-n", ns, "-p", `{
 		"metadata": {"annotations": {"controller.example/seen": "yes"}, "labels": {"controller.example/zone": "a"}},
 		"spec": {"revisionHistoryLimit": 3, "template": {
 			"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z"}},
@@ -36,7 +39,7 @@ func foreign(t *testing.T, ns string) {
 					{"name": "injected", "image": "sidecar:1"},
 					{"name": "kubetorch", "env": [{"name": "INJECTED", "value": "1"}], "resources": {"limits": {"memory": "8Gi"}},
 					 "volumeMounts": [{"name": "injected", "mountPath": "/injected"}]}]}}}}`)
-	cluster.Kubectl(t, "patch", "service/trainer", "-n", ns, "-p", `{
+	cluster.Kubectl(t, "patch", "service/"+name, "-n", ns, "-p", `{
 		"metadata": {"annotations": {"controller.example/seen": "yes"}},
 		"spec": {"sessionAffinity": "ClientIP", "ports": [{"name": "debug", "port": 81}]}}`)
 }
@@ -53,6 +56,17 @@ type change struct {
 	plans    []string
 	fields   []string
 	warnings []string
+}
+
+// slug is the name of the compute that the change is done to.
+func (c change) slug() string { return slug(c.name) }
+
+func (c change) commands() []string {
+	var out []string
+	for _, word := range c.kubectl {
+		out = append(out, strings.ReplaceAll(word, "trainer", c.slug()))
+	}
+	return out
 }
 
 func jsonPatch(object, operations string) []string {
@@ -191,7 +205,7 @@ func changes() []change {
 		{
 			name: "port of the Service changed", kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/ports/1/port", "value": 8080}]`),
 			fields:   []string{"Service spec.ports"},
-			warnings: []string{"Service NS/trainer was changed outside of Terraform", "spec.ports[port=80,protocol=TCP]: removed; the last to write to the object was kubectl-patch at "},
+			warnings: []string{"Service ID was changed outside of Terraform", "spec.ports[port=80,protocol=TCP]: removed; the last to write to the object was kubectl-patch at "},
 		},
 		{
 			name: "target of the Service changed", kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/ports/1/targetPort", "value": 9000}]`),
@@ -206,50 +220,52 @@ func changes() []change {
 		{
 			name: "Service deleted", kubectl: []string{"delete", "service", "trainer"}, vanishes: true,
 			fields:   []string{"Service"},
-			warnings: []string{"Service NS/trainer does not exist any more"},
+			warnings: []string{"Service ID does not exist any more"},
 		},
 	}
 }
 
+// All changes happen in one run, each to a compute of its own.
 func TestAccDriftShowsByFieldAndIsRepaired(t *testing.T) {
 	t.Parallel()
-	for _, c := range changes() {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			c.run(t)
-		})
-	}
-}
-
-func (c *change) run(t *testing.T) {
-	t.Helper()
 	ns := namespace(t)
-	if c.attributes == "" {
-		c.attributes = drifting
-	}
-	config := cluster.Config(ns, compute(c.attributes))
 	seen := &witness{}
-	var before string
+	var resources []string
+	checks := planChecks{}
+	for _, c := range changes() {
+		resources = append(resources, computeNamed(c.slug(), cmp.Or(c.attributes, drifting)))
+		checks[c.slug()] = func(p plan) error {
+			return errors.Join(shows(c.plans, c.fields)(p), seen.says(ns+"/"+c.slug(), c.warnings...))
+		}
+	}
+	config := cluster.Config(ns, strings.Join(resources, "\n"))
+	var before map[string]string
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: seen.watch(acctest.Factories(t)),
+		CheckDestroy:             nothingLeft(t, ns),
 		Steps: []resource.TestStep{
 			{Config: config},
 			{
 				PreConfig: func() {
-					foreign(t, ns)
-					before = liveObjects(t, ns, "trainer")
-					cluster.Kubectl(t, append(c.kubectl, "-n", ns)...)
-				},
-				Config: config,
-				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-					plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionUpdate),
-					shows(c.plans, c.fields), seen.expect(ns, c.warnings),
-				}},
-				Check: func(*terraform.State) error {
-					if after := liveObjects(t, ns, "trainer"); !c.vanishes && after != before {
-						return fmt.Errorf("the repair left something else than there was.\nbefore: %s\nafter:  %s", before, after)
+					for _, c := range changes() {
+						foreign(t, ns, c.slug())
 					}
-					return nil
+					before = liveObjects(t, ns)
+					for _, c := range changes() {
+						cluster.Kubectl(t, append(c.commands(), "-n", ns)...)
+					}
+				},
+				Config:           config,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{checks}},
+				Check: func(*terraform.State) error {
+					var errs []error
+					after := liveObjects(t, ns)
+					for _, c := range changes() {
+						if name := c.slug(); !c.vanishes && after[name] != before[name] {
+							errs = append(errs, fmt.Errorf("%s: the repair left something else than there was.\nbefore: %s\nafter:  %s", name, before[name], after[name]))
+						}
+					}
+					return errors.Join(errs...)
 				},
 			},
 		},
@@ -266,7 +282,7 @@ func TestAccDriftIsNotSeenInFieldsOfOthers(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: config},
 			{
-				PreConfig:        func() { foreign(t, ns) },
+				PreConfig:        func() { foreign(t, ns, "trainer") },
 				Config:           config,
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan(), seen.expectNothing()}},
 			},
@@ -293,7 +309,7 @@ func TestAccDriftOfADeletedDeploymentIsRepaired(t *testing.T) {
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 					plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionUpdate),
 					shows(nil, []string{"Deployment"}),
-					seen.expect(ns, []string{"Deployment NS/trainer does not exist any more"}),
+					seen.expect(ns, "Deployment ID does not exist any more"),
 				}},
 			},
 			{

@@ -3,6 +3,7 @@ package acctest_test
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,14 +20,21 @@ import (
 const trainer = "kt_compute.trainer"
 
 // compute is a small compute with more attributes.
-func compute(attributes string) string {
+func compute(attributes string) string { return computeNamed("trainer", attributes) }
+
+func computeNamed(name, attributes string) string {
 	return fmt.Sprintf(`
-resource "kt_compute" "trainer" {
-  name           = "trainer"
+resource "kt_compute" %[1]q {
+  name           = %[1]q
   cpus           = "1"
   launch_timeout = "1m"
-  %s
-}`, attributes)
+  %[2]s
+}`, name, attributes)
+}
+
+// slug makes the name of a test case one of a compute, and of nothing else.
+func slug(name string) string {
+	return "case-" + strings.NewReplacer(" ", "-", "'", "").Replace(strings.ToLower(name))
 }
 
 func expectAction(action plancheck.ResourceActionType) resource.ConfigPlanChecks {
@@ -256,7 +264,7 @@ func TestAccComputeThatSomebodyElseMadeAnewIsTheirs(t *testing.T) {
 				Config: cluster.Config(ns, compute("adopt_existing = true")),
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 					plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionCreate),
-					seen.expect(ns, []string{"Deployment NS/trainer was deleted, and made again by somebody else"}),
+					seen.expect(ns, "Deployment ID was deleted, and made again by somebody else"),
 				}},
 			},
 		},
@@ -283,7 +291,7 @@ func TestAccComputeThatIsBeingDeletedIsReplaced(t *testing.T) {
 				Config: cluster.Config(ns, compute("")),
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 					plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionDestroyBeforeCreate),
-					seen.expect(ns, []string{"Deployment NS/trainer is being deleted"}),
+					seen.expect(ns, "Deployment ID is being deleted"),
 					planCheck(func(plan) error { // let it go while the apply waits for that
 						time.AfterFunc(2*time.Second, func() { _, _ = cluster.TryKubectl(t, hold(`null`)...) })
 						return nil

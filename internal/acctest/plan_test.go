@@ -80,39 +80,72 @@ func (w *witness) text() string {
 	return strings.Join(w.seen, "\n")
 }
 
-// expect checks that each part stands in a warning. NS stands for the namespace.
-func (w *witness) expect(ns string, parts []string) plancheck.PlanCheck {
-	return planCheck(func(plan) error {
-		for _, part := range parts {
-			if part = strings.ReplaceAll(part, "NS", ns); !strings.Contains(w.text(), part) {
-				return fmt.Errorf("no warning says %q; there are:\n%s", part, w.text())
-			}
+// about returns what was said of namespace/name.
+func (w *witness) about(id string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []string
+	for _, text := range w.seen {
+		if strings.Contains(text, id+" ") {
+			all = append(all, text)
 		}
-		return nil
-	})
+	}
+	return strings.Join(all, "\n")
 }
 
-func (w *witness) expectNothing() plancheck.PlanCheck {
-	return planCheck(func(plan) error {
+// expect checks that each part stands in a warning about the trainer of a
+// namespace, for which ID stands.
+func (w *witness) expect(ns string, parts ...string) planCheck {
+	return func(plan) error { return w.says(ns+"/trainer", parts...) }
+}
+
+func (w *witness) says(id string, parts ...string) error {
+	said := w.about(id)
+	for _, part := range parts {
+		if part = strings.ReplaceAll(part, "ID", id); !strings.Contains(said, part) {
+			return fmt.Errorf("no warning says %q; there are:\n%s", part, said)
+		}
+	}
+	return nil
+}
+
+func (w *witness) expectNothing() planCheck {
+	return func(plan) error {
 		if text := w.text(); text != "" {
 			return fmt.Errorf("unexpected warnings:\n%s", text)
 		}
 		return nil
-	})
+	}
 }
 
-// plan is the planned change of the trainer: its attributes before and after.
-type plan struct{ before, after map[string]any }
+// plan is what is planned for one compute: its attributes before and after.
+type plan struct {
+	before, after map[string]any
+	imports       bool
+}
 
+// planCheck looks at the plan of the trainer.
 type planCheck func(plan) error
 
-func (check planCheck) CheckPlan(_ context.Context, req plancheck.CheckPlanRequest, resp *plancheck.CheckPlanResponse) {
-	resp.Error = errors.New("the plan does not have " + trainer)
-	for _, r := range req.Plan.ResourceChanges {
-		if r.Address == trainer {
-			before, _ := r.Change.Before.(map[string]any)
-			after, _ := r.Change.After.(map[string]any)
-			resp.Error = check(plan{before, after})
+func (check planCheck) CheckPlan(ctx context.Context, req plancheck.CheckPlanRequest, resp *plancheck.CheckPlanResponse) {
+	planChecks{"trainer": check}.CheckPlan(ctx, req, resp)
+}
+
+// planChecks look at the plans of several computes, by name.
+type planChecks map[string]planCheck
+
+func (checks planChecks) CheckPlan(_ context.Context, req plancheck.CheckPlanRequest, resp *plancheck.CheckPlanResponse) {
+	for _, name := range slices.Sorted(maps.Keys(checks)) {
+		err := errors.New("the plan does not have it")
+		for _, r := range req.Plan.ResourceChanges {
+			if r.Address == "kt_compute."+name {
+				before, _ := r.Change.Before.(map[string]any)
+				after, _ := r.Change.After.(map[string]any)
+				err = checks[name](plan{before, after, r.Change.Importing != nil})
+			}
+		}
+		if err != nil {
+			resp.Error = errors.Join(resp.Error, fmt.Errorf("%s: %w", name, err))
 		}
 	}
 }
@@ -120,10 +153,10 @@ func (check planCheck) CheckPlan(_ context.Context, req plancheck.CheckPlanReque
 // shows checks that the plan changes these attributes besides manifests, and
 // these fields in manifests, each with the kind of the object before it, and
 // nothing else.
-func shows(attributes, fields []string) plancheck.PlanCheck {
-	return planCheck(func(p plan) error {
+func shows(attributes, fields []string) planCheck {
+	return func(p plan) error {
 		return errors.Join(p.changesOnly(attributes...), sameElements("fields of manifests", p.fields(), fields))
-	})
+	}
 }
 
 // changesOnly checks which attributes change besides manifests and ready.
@@ -213,20 +246,21 @@ func union(a, b map[string]any) map[string]any {
 	return all
 }
 
-// liveObjects are all that the Deployment and the Service of a compute hold, but for
-// what the server alone writes, with NAME for its name.
-func liveObjects(t *testing.T, ns, name string) string {
+// liveObjects are all that the Deployments and Services of a namespace hold, but
+// for what the server alone writes, by name, with NAME for it.
+func liveObjects(t *testing.T, ns string) map[string]string {
 	t.Helper()
 	var list struct {
 		Items []map[string]any `json:"items"`
 	}
-	text := cluster.Kubectl(t, "get", "deployment/"+name, "service/"+name, "-n", ns, "-o", "json")
+	text := cluster.Kubectl(t, "get", "deployments,services", "-n", ns, "-o", "json")
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		t.Fatal(err)
 	}
+	all := map[string]string{}
 	for _, item := range list.Items {
-		delete(item, "status")
 		metadata, _ := item["metadata"].(map[string]any)
+		name := fmt.Sprint(metadata["name"])
 		for _, field := range []string{"resourceVersion", "generation", "managedFields", "uid", "creationTimestamp"} {
 			delete(metadata, field)
 		}
@@ -239,12 +273,14 @@ func liveObjects(t *testing.T, ns, name string) string {
 		spec, _ := item["spec"].(map[string]any)
 		delete(spec, "clusterIP")
 		delete(spec, "clusterIPs")
+		delete(item, "status")
+		out, err := json.Marshal(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] += strings.ReplaceAll(string(out), name, "NAME") + "\n"
 	}
-	out, err := json.Marshal(list.Items)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.ReplaceAll(string(out), name, "NAME")
+	return all
 }
 
 // withDefaults is a configuration with more in its provider block.

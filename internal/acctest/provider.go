@@ -3,6 +3,7 @@ package acctest
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
@@ -22,10 +23,25 @@ func Factories(t *testing.T) map[string]func() (tfprotov6.ProviderServer, error)
 // FactoriesWith is Factories with an environment.
 func FactoriesWith(t *testing.T, env kube.Env) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	t.Cleanup(cancel) // after the destroy at the end of the test, unlike t.Context
+	var mu sync.Mutex
+	end := func() {} // ends the watches of the provider that served the last command
+	next := func() context.Context {
+		mu.Lock()
+		defer mu.Unlock()
+		end()
+		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		end = cancel
+		return ctx
+	}
+	t.Cleanup(func() { // after the destroy at the end of the test, unlike t.Context
+		mu.Lock()
+		defer mu.Unlock()
+		end()
+	})
 	return map[string]func() (tfprotov6.ProviderServer, error){
-		"kt": providerserver.NewProtocol6WithError(provider.New(ctx, "test", env)()),
+		"kt": func() (tfprotov6.ProviderServer, error) {
+			return providerserver.NewProtocol6WithError(provider.New(next(), "test", env)())()
+		},
 	}
 }
 
