@@ -74,7 +74,7 @@ func failures() []failure {
 		{
 			name:   "oom",
 			broken: "image = \"broken.invalid/oom:1\"\nmemory = \"2Gi\"",
-			says:   []string{"ran out of memory", "2Gi", "loading model weights", "Pod <ns>/oom-", "kubectl -n <ns> logs oom-"},
+			says:   []string{"ran out of memory", "2Gi", "starting the server", "Pod <ns>/oom-", "kubectl -n <ns> logs oom-"},
 		},
 		{
 			name:   "config",
