@@ -86,7 +86,7 @@ func (w *witness) about(id string) string {
 	defer w.mu.Unlock()
 	var all []string
 	for _, text := range w.seen {
-		if strings.Contains(text, id+" ") {
+		if strings.Contains(text, id+" ") || strings.Contains(text, id+": ") {
 			all = append(all, text)
 		}
 	}
