@@ -89,9 +89,69 @@ type Compute struct {
 	// says. Only the identity of the workload and Suspend stand above it.
 	ServiceTemplate map[string]any
 
+	// ImageSetup is run in the container before the server starts; nil for none.
+	ImageSetup *ImageSetup
+
+	// Autoscale runs the compute as a Knative Service; excludes Distribute.
+	Autoscale *Autoscale
+	// Distribute spreads the compute over workers.
+	Distribute *Distribute
+
+	// Manifest is the user's own workload, under which Kubetorch's defaults are
+	// merged. PodTemplatePath is where its pod template is, for kinds that are
+	// not known.
+	Manifest        map[string]any
+	PodTemplatePath []string
+
+	// Selector finds the compute's pods. Without Manifest there is no workload:
+	// the pods exist already.
+	Selector map[string]string
+
 	// Endpoint says how the compute is reached. Nil: a Service selects the
 	// compute's own pods.
 	Endpoint *Endpoint
+
+	// Registered adds the KubetorchWorkload by which Python users find the
+	// compute. Its CRD must be installed.
+	Registered bool
+	// StreamLogs and the fields of the same kind go to the registered workload
+	// alone; nil is Kubetorch's default.
+	StreamLogs *bool
+}
+
+// ImageSetup is what a kt_image asks of the pods.
+type ImageSetup struct {
+	ConfigMap  string // its name; the script is its key setup.sh
+	Digest     string // of its content, so that a change rolls the pods
+	PythonPath string // the python to run the server with; empty: found in PATH
+	InstallCmd string // installs Kubetorch in place of uv or pip; empty: these
+}
+
+// Autoscale is Knative's autoscaling of a compute. A zero field is one that is
+// not set. The annotations are those of
+// https://knative.dev/docs/serving/autoscaling/.
+type Autoscale struct {
+	MinScale, MaxScale, InitialScale *int64
+	Target                           *int64
+	TargetUtilization                *int64 // percent, 1 to 100
+	Metric                           string // "concurrency", "rps", "cpu", "memory", or one of the user's
+	Window                           string // durations, as Knative reads them: "60s"
+	Concurrency                      *int64 // most requests at a time in one pod
+	ScaleDownDelay                   string
+	ScaleToZeroPodRetentionPeriod    string
+	AutoscalerClass                  string // "kpa.autoscaling.knative.dev" or "hpa.autoscaling.knative.dev"
+	ProgressDeadline                 string
+	ExtraAnnotations                 map[string]string // further annotations of the template, verbatim
+}
+
+// Distribute is how a compute is spread over workers, Kubetorch's distribute.
+type Distribute struct {
+	Type           string // "spmd" (also where empty), "pytorch", "jax", "tensorflow", "monarch" or "ray"
+	Workers        int64  // all pods, the first one included; zero: Replicas
+	QuorumWorkers  *int64 // how many must be there before a call starts
+	QuorumTimeout  string // how long to wait for them, a duration
+	MonitorMembers *bool
+	Args           map[string]any // further settings of the type, verbatim
 }
 
 // Toleration is one toleration of the pods, as in the Kubernetes API.
