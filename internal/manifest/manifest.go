@@ -114,9 +114,16 @@ type Compute struct {
 	// Registered adds the KubetorchWorkload by which Python users find the
 	// compute. Its CRD must be installed.
 	Registered bool
-	// StreamLogs and the fields of the same kind go to the registered workload
-	// alone; nil is Kubetorch's default.
-	StreamLogs *bool
+	// Logging is for those who follow the logs of a registered compute.
+	Logging Logging
+}
+
+// Logging is Kubetorch's LoggingConfig but for the level. Nil is Kubetorch's
+// own default.
+type Logging struct {
+	StreamLogs, IncludeSystemLogs, IncludeEvents, IncludeName *bool
+
+	GracePeriod, PollTimeout, ShutdownGracePeriod *time.Duration
 }
 
 // ImageSetup is what a kt_image asks of the pods.
