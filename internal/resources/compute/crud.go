@@ -3,7 +3,6 @@ package compute
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
@@ -15,9 +14,9 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 const (
@@ -38,7 +37,7 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.create")
 	defer cancel()
 
-	w := writer{r: r, model: &plan, memory: memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	w := writer{r: r, model: &plan, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
 	w.notes.Designed = notes{}.designedFor(&plan, &model{})
 	w.apply(ctx, objects{})
 	if len(w.done) == 0 {
@@ -54,7 +53,7 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 	var plan, state model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	memory, diags := loadMemory(ctx, req.Private)
+	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	before, diags := loadNotes(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
@@ -90,7 +89,7 @@ func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(refuseIfProtected(&state)...)
-	memory, diags := loadMemory(ctx, req.Private)
+	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	limit, diags := state.Timeouts.Delete(ctx, deleteTime)
 	resp.Diagnostics.Append(diags...)
@@ -105,7 +104,7 @@ func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest
 }
 
 // remove deletes objects of ours and waits until they are gone.
-func (r *computeResource) remove(ctx context.Context, gone objects, memory memory, podLabels map[string]string) diag.Diagnostics {
+func (r *computeResource) remove(ctx context.Context, gone objects, memory owned.Memory, podLabels map[string]string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	decoded, err := gone.decode()
 	if err != nil {
@@ -117,7 +116,7 @@ func (r *computeResource) remove(ctx context.Context, gone objects, memory memor
 		ref, err := kube.RefOf(obj)
 		started := false
 		if err == nil {
-			started, err = r.delete(ctx, ref, memory[manifest.Key(obj)].UID)
+			started, err = owned.Delete(ctx, r.data.Cluster, ref, memory[manifest.Key(obj)].UID)
 		}
 		if err != nil {
 			diags.Append(tf.Failure(err))
@@ -132,29 +131,6 @@ func (r *computeResource) remove(ctx context.Context, gone objects, memory memor
 		}
 	}
 	return diags
-}
-
-// delete starts the deletion of one object and says whether there was one to
-// delete. One that somebody has made in its place since is left alone: the UID
-// tells, or where none is remembered, that its fields are not ours.
-func (r *computeResource) delete(ctx context.Context, ref kube.Ref, uid apitypes.UID) (bool, error) {
-	live, err := r.data.Cluster.Read(ctx, ref)
-	if kube.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	same := live.GetUID() == uid
-	if uid == "" {
-		if _, same, err = fields.Owned(live, kube.Manager); err != nil {
-			return false, err
-		}
-	}
-	if !same {
-		return false, nil
-	}
-	return true, r.data.Cluster.Delete(ctx, ref, live.GetUID())
 }
 
 func (r *computeResource) launchTimeout(m *model) time.Duration {
@@ -176,10 +152,10 @@ func (m *model) identity() identityModel {
 type writer struct {
 	r       *computeResource
 	model   *model // the plan, becoming the new state
-	memory  memory
+	memory  owned.Memory
 	notes   notes
 	state   *tfsdk.State
-	private privateWriter
+	private owned.PrivateWriter
 	diags   *diag.Diagnostics
 
 	done objects // what has been applied, all of it or up to an error
@@ -204,7 +180,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	w.done = objects{}
 	changed, gone := planned.changedFrom(prior)
 	for key := range gone {
-		if w.memory.foreign(key) {
+		if w.memory.Foreign(key) {
 			delete(gone, key) // it was imported, but is not wanted: it stays with those whose it is
 		}
 	}
@@ -222,7 +198,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 		key := manifest.Key(obj)
 		_, known := prior[key]
 		if err := w.applyOne(ctx, key, obj, known); err != nil {
-			w.diags.Append(failure(err))
+			w.diags.Append(owned.Failure(err))
 			return
 		}
 		w.done[key] = planned[key]
@@ -236,21 +212,14 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, known bool) error {
 	cluster := w.r.data.Cluster
 	if !known {
-		if err := w.makeWay(ctx, obj); err != nil {
+		if err := owned.MakeWay(ctx, cluster, obj, w.model.AdoptExisting.ValueBool(), w.model.podLabels()); err != nil {
 			return err
 		}
 	}
-	live, err := cluster.Apply(ctx, w.precisely(obj, known))
+	live, diags, err := owned.Apply(ctx, cluster, w.memory, w.precisely(obj, known))
+	w.diags.Append(diags...)
 	if err != nil {
 		return err
-	}
-	rewritten, err := w.memory.remember(key, obj, live)
-	if err != nil {
-		return err
-	}
-	for _, field := range rewritten {
-		w.diags.AddWarning("The cluster changed a field on admission",
-			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it; see\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", key, field))
 	}
 	if !isService(key) {
 		w.model.UID = types.StringValue(string(live.GetUID()))
@@ -268,28 +237,6 @@ func (w *writer) precisely(obj *unstructured.Unstructured, known bool) *unstruct
 	return obj
 }
 
-// makeWay sees to it that a new object can be created: one of somebody else is
-// an error, and one that is still being deleted is waited for.
-func (w *writer) makeWay(ctx context.Context, obj *unstructured.Unstructured) error {
-	ref, err := kube.RefOf(obj)
-	if err != nil {
-		return err
-	}
-	if !w.model.AdoptExisting.ValueBool() {
-		if err := checkOwner(ctx, w.r.data.Cluster, obj); err != nil {
-			return err
-		}
-	}
-	live, err := w.r.data.Cluster.Read(ctx, ref)
-	if kube.IsNotFound(err) || (err == nil && live.GetDeletionTimestamp() == nil) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return w.r.data.Cluster.WaitGone(ctx, ref, w.model.podLabels())
-}
-
 // save puts the model into state, not ready yet.
 func (w *writer) save(ctx context.Context) {
 	w.model.Manifests = w.done.value()
@@ -304,7 +251,7 @@ func (w *writer) save(ctx context.Context) {
 }
 
 func (w *writer) remember(ctx context.Context) {
-	w.diags.Append(w.memory.save(ctx, w.private)...)
+	w.diags.Append(w.memory.Save(ctx, w.private)...)
 	w.diags.Append(w.notes.save(ctx, w.private)...)
 }
 

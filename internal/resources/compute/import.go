@@ -15,6 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // ImportState takes `namespace/name`, or the identity. What kind of workload
@@ -62,7 +63,7 @@ func (l *reader) imported(ctx context.Context) error {
 			continue // an endpoint.url needs none
 		case kube.IsNotFound(err):
 			l.diags.AddError("Nothing to import", fmt.Sprintf("There is no %s. Look with:\n  kubectl get deployments -n %s", ref, namespace))
-			return errGone
+			return owned.ErrGone
 		case err != nil:
 			return err
 		}
@@ -78,7 +79,7 @@ func (l *reader) imported(ctx context.Context) error {
 		if found[key], err = manifest.JSON(doc); err != nil {
 			return err
 		}
-		if _, err := l.memory.note(key, doc, live, set); err != nil {
+		if _, err := l.memory.Note(key, doc, live, set); err != nil {
 			return err
 		}
 		switch {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // ModifyPlan renders what will be applied, so that the plan shows it, and asks
@@ -39,7 +40,7 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	p := planner{r: r, plan: &plan, state: &state, notes: remembered, creating: creating}
 	if creating { // what is remembered is of the compute that this one replaces, if any
 		p.notes = notes{}
-		p.replaced, diags = loadMemory(ctx, req.Private)
+		p.replaced, diags = owned.LoadMemory(ctx, req.Private)
 		resp.Diagnostics.Append(diags...)
 	}
 	p.place(ctx, namespace)
@@ -80,12 +81,7 @@ func (m *model) computesLike(o *model) bool {
 func (r *computeResource) configured() bool { return r.data != nil && !r.data.Unknown }
 
 func refuseIfProtected(state *model) diag.Diagnostics {
-	if !state.DeletionProtection.ValueBool() {
-		return nil
-	}
-	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("deletion_protection"), "The compute is protected from deletion",
-		fmt.Sprintf("%s has deletion_protection = true, and this plan would delete it. Set it to false and apply that first. "+
-			"If Terraform marked the compute as tainted after a failed start, `terraform untaint` keeps it.", state.ID.ValueString()))}
+	return owned.RefuseIfProtected(state.DeletionProtection.ValueBool(), "compute", state.ID.ValueString())
 }
 
 // planner works out one plan. Its methods fill in plan, in the order in which
@@ -95,7 +91,7 @@ type planner struct {
 	plan     *model
 	state    *model // empty when creating
 	notes    notes
-	replaced memory // of the compute that is deleted before this one is created
+	replaced owned.Memory // of the compute that is deleted before this one is created
 	creating bool
 	diags    diag.Diagnostics
 
@@ -228,10 +224,10 @@ func (p *planner) dryRun(ctx context.Context) {
 	for _, obj := range decoded {
 		key := manifest.Key(obj)
 		_, known := prior[key]
-		verdict := preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool(), p.replaced[key].UID)
-		p.replace = p.replace || (verdict.immutable && known)
-		p.diags.Append(verdict.diagnostics(p.creating, known)...)
-		if verdict.unreachable || p.diags.HasError() {
+		verdict := owned.Preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool(), p.replaced[key].UID)
+		p.replace = p.replace || (verdict.Immutable && known)
+		p.diags.Append(verdict.Diagnostics(p.creating, known)...)
+		if verdict.Unreachable || p.diags.HasError() {
 			return // the next object would only say the same again
 		}
 	}

@@ -3,9 +3,6 @@ package compute
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -13,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // Read brings state up to what the cluster has. It goes through the shared
@@ -28,7 +25,7 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 	if resp.Diagnostics.HasError() || !r.configured() {
 		return // the cluster is made in this run: what is in state stands
 	}
-	memory, diags := loadMemory(ctx, req.Private)
+	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 
 	noted, diags := loadNotes(ctx, req.Private)
@@ -43,14 +40,14 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 		err = look.refresh(ctx)
 	}
 	if look.learned {
-		resp.Diagnostics.Append(look.memory.save(ctx, resp.Private)...)
+		resp.Diagnostics.Append(look.memory.Save(ctx, resp.Private)...)
 	}
 	if look.notes != noted {
 		resp.Diagnostics.Append(look.notes.save(ctx, resp.Private)...)
 	}
 	resp.Diagnostics.Append(look.diags...)
 	switch {
-	case errors.Is(err, errGone):
+	case errors.Is(err, owned.ErrGone):
 		resp.State.RemoveResource(ctx)
 		return
 	case kube.ClassOf(err) == kube.Denied:
@@ -65,16 +62,11 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 	}
 }
 
-// errGone says that an object, or a compute with all of its objects, is no more.
-// A compute of which only the Service is left stays in state, so that a destroy
-// finds it.
-var errGone = errors.New("it does not exist")
-
 // reader brings one state up to date.
 type reader struct {
 	r      *computeResource
 	state  *model
-	memory memory
+	memory owned.Memory
 	notes  notes
 	diags  diag.Diagnostics
 
@@ -96,9 +88,11 @@ func (l *reader) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		live, err := l.find(ctx, key, ref)
+		found, diags, err := owned.Find(ctx, l.r.data.Cluster, l.memory, key, ref)
+		l.diags.Append(diags...)
+		l.learned = l.learned || found.Learned
 		switch {
-		case errors.Is(err, errGone):
+		case errors.Is(err, owned.ErrGone):
 			if !isService(key) {
 				l.state.UID, l.state.Ready = types.StringNull(), types.BoolValue(false)
 			}
@@ -106,18 +100,19 @@ func (l *reader) refresh(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		doc, changes, err := l.drift(key, obj, live)
+		live := found.Live
+		doc, changes, err := l.memory.Drift(key, obj, live)
 		if err != nil {
 			return err
 		}
 		if !isService(key) {
-			l.workload(live)
+			l.workload(ref, live)
 		}
 		now[key] = applied[key]
 		if len(changes) == 0 {
 			continue
 		}
-		l.warn(ref, changes)
+		l.diags.Append(owned.DriftWarning(ref, changes))
 		observed := &unstructured.Unstructured{Object: doc}
 		if now[key], err = manifest.JSON(observed); err != nil {
 			return err
@@ -129,90 +124,21 @@ func (l *reader) refresh(ctx context.Context) error {
 		}
 	}
 	if len(now) == 0 {
-		return errGone
+		return owned.ErrGone
 	}
+	// A compute of which only the Service is left stays in state, so that a
+	// destroy finds it.
 	l.state.Manifests = now.value()
 	return nil
 }
 
-// find returns the object that was applied, errGone where it is there no more.
-// What somebody else has made in its place is another object.
-func (l *reader) find(ctx context.Context, key string, ref kube.Ref) (*unstructured.Unstructured, error) {
-	live, err := l.r.data.Cluster.Read(ctx, ref)
-	if kube.IsNotFound(err) {
-		l.diags.AddWarning("An object was deleted outside of Terraform", fmt.Sprintf("%s does not exist any more. The next apply makes it again.", ref))
-		return nil, errGone
-	}
-	known, ok := l.memory[key]
-	if err != nil || !ok || known.UID == live.GetUID() {
-		return live, err
-	}
-	_, ours, err := fields.Owned(live, kube.Manager)
-	if err != nil {
-		return nil, err
-	}
-	if !ours {
-		l.diags.AddWarning("An object was replaced outside of Terraform",
-			fmt.Sprintf("%s was deleted, and made again by somebody else: its fields are managed by %s.", ref, strings.Join(managers(live), ", ")))
-		return nil, errGone
-	}
-	known.UID = live.GetUID() // deleted and restored with all of its metadata
-	l.memory[key], l.learned = known, true
-	return live, nil
-}
-
-// drift compares one object with what we applied. Where the private state has
-// no memory of it, what the cluster says is ours now has to do.
-func (l *reader) drift(key string, sent, live *unstructured.Unstructured) (map[string]any, []fields.Change, error) {
-	applied, ok, err := l.memory.recall(key, sent)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !ok {
-		set, ours, err := fields.Owned(live, kube.Manager)
-		if err != nil || !ours {
-			return sent.Object, nil, err
-		}
-		applied = fields.Applied{Object: sent.Object, Set: set}
-	}
-	doc, changes := applied.Drift(live, kube.Manager)
-	return doc, changes, nil
-}
-
 // workload takes over what the live workload says of the compute as a whole.
-func (l *reader) workload(live *unstructured.Unstructured) {
+func (l *reader) workload(ref kube.Ref, live *unstructured.Unstructured) {
 	l.state.UID = types.StringValue(string(live.GetUID()))
 	l.state.Ready = types.BoolValue(ready.Assess(ready.Snapshot{Workload: live}).Ready)
 	l.notes.Unready = l.notes.Unready && !l.state.Ready.ValueBool()
-	if since := live.GetDeletionTimestamp(); since != nil {
+	if live.GetDeletionTimestamp() != nil {
 		l.notes.Ending = true
-		l.diags.AddWarning(fmt.Sprintf("%s %s is being deleted", live.GetKind(), l.state.ID.ValueString()),
-			fmt.Sprintf("Its deletion began at %s. An apply waits until it is gone, and then makes it again.", since.UTC().Format(time.RFC3339)))
+		l.diags.Append(owned.TerminatingWarning(ref, live))
 	}
-}
-
-// warn names every changed field, who changed it and when. The values stand in
-// the plan's diff, where Terraform hides the ones that it knows to be sensitive.
-func (l *reader) warn(ref kube.Ref, changes []fields.Change) {
-	lines := make([]string, 0, len(changes))
-	for _, change := range changes {
-		line := "  - " + change.Path + ": "
-		switch {
-		case change.Removed && change.Manager == "":
-			line += "removed (Kubernetes keeps no record of who removes a field)"
-		case change.Removed:
-			line += "removed; the last to write to the object was " + change.Manager
-		case change.Manager == "":
-			line += "changed"
-		default:
-			line += "changed by " + change.Manager
-		}
-		if !change.Time.IsZero() {
-			line += " at " + change.Time.UTC().Format(time.RFC3339)
-		}
-		lines = append(lines, line)
-	}
-	l.diags.AddWarning(fmt.Sprintf("%s was changed outside of Terraform", ref),
-		"These fields no longer hold what was applied:\n"+strings.Join(lines, "\n")+
-			"\n\nThe next apply puts them back. To keep a change, put it into the configuration, or into lifecycle.ignore_changes.")
 }

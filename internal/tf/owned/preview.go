@@ -1,4 +1,4 @@
-package compute
+package owned
 
 import (
 	"context"
@@ -15,44 +15,47 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// outlook is what the server said of one planned object.
-type outlook struct {
-	ref         kube.Ref
-	err         error
-	immutable   bool
-	unreachable bool
+// Outlook is what the server said of one planned object.
+type Outlook struct {
+	// Immutable says that a field changes which Kubernetes never lets change.
+	Immutable bool
+	// Unreachable says that the server could not be asked.
+	Unreachable bool
+
+	ref kube.Ref
+	err error
 }
 
-// preview looks whether somebody else's object is in the way, where that
+// Preview looks whether somebody else's object is in the way, where that
 // matters, and runs the apply dry. An object that goes first, known by its UID,
 // has no say.
-func preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, mustBeOurs bool, goes types.UID) outlook {
+func Preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, mustBeOurs bool, goes types.UID) Outlook {
 	ref, err := kube.RefOf(obj)
 	if err == nil && goes != "" {
 		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == goes {
-			return outlook{ref: ref}
+			return Outlook{ref: ref}
 		}
 	}
 	if err == nil && mustBeOurs {
-		err = checkOwner(ctx, cluster, obj)
+		err = checkOwner(ctx, cluster, ref)
 	}
 	if err == nil {
 		_, err = cluster.DryRun(ctx, obj)
 	}
 	class := kube.ClassOf(err)
-	return outlook{
+	return Outlook{
 		ref:         ref,
 		err:         err,
-		immutable:   class == kube.Immutable,
-		unreachable: class == kube.Unreachable || class == kube.Misconfigured || class == kube.Unauthorized,
+		Immutable:   class == kube.Immutable,
+		Unreachable: class == kube.Unreachable || class == kube.Misconfigured || class == kube.Unauthorized,
 	}
 }
 
-// diagnostics decides which of the server's answers stop the plan. A field
+// Diagnostics decides which of the server's answers stop the plan. A field
 // that cannot change of an object that is ours means a replacement. What the
 // same run may still create is only a warning, and so is a cluster that cannot
 // be reached while something new is planned.
-func (o outlook) diagnostics(creating, known bool) diag.Diagnostics {
+func (o Outlook) Diagnostics(creating, known bool) diag.Diagnostics {
 	if o.err == nil {
 		return nil
 	}
@@ -72,23 +75,23 @@ func (o outlook) diagnostics(creating, known bool) diag.Diagnostics {
 	if warning != "" {
 		return diag.Diagnostics{tf.Caution(o.err, warning)}
 	}
-	return diag.Diagnostics{failure(o.err)}
+	return diag.Diagnostics{Failure(o.err)}
 }
 
-// failure is tf.Failure for what concerns objects of others too.
-func failure(err error) diag.Diagnostic {
+// rigid says that an object of somebody else cannot be made what is needed.
+func (o Outlook) rigid() diag.Diagnostic {
+	kind, name := strings.ToLower(o.ref.Kind.Kind), o.ref.Name
+	return diag.NewErrorDiagnostic(o.ref.String()+" cannot be taken over",
+		fmt.Sprintf("It differs from what is needed here in a field that Kubernetes never lets change. %v\n\n"+
+			"Choose another name, or delete it and apply again:\n  kubectl delete %s %s -n %s", o.err, kind, name, o.ref.Namespace))
+}
+
+// Failure is tf.Failure for what concerns objects of others too.
+func Failure(err error) diag.Diagnostic {
 	if foreign, ok := errors.AsType[*foreignError](err); ok {
 		return diag.NewErrorDiagnostic(foreign.ref+" belongs to somebody else", foreign.Error())
 	}
 	return tf.Failure(err)
-}
-
-// rigid says that an object of somebody else cannot be made what is needed.
-func (o outlook) rigid() diag.Diagnostic {
-	kind, name := strings.ToLower(o.ref.Kind.Kind), o.ref.Name
-	return diag.NewErrorDiagnostic(o.ref.String()+" cannot be taken over",
-		fmt.Sprintf("It differs from what this compute needs in a field that Kubernetes never lets change. %v\n\n"+
-			"Choose another name, or delete it and apply again:\n  kubectl delete %s %s -n %s", o.err, kind, name, o.ref.Namespace))
 }
 
 // foreignError says that an object is in the way which we did not make.
@@ -103,11 +106,7 @@ func (e *foreignError) Error() string {
 }
 
 // checkOwner returns a *foreignError if the object exists and is not ours.
-func checkOwner(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured) error {
-	ref, err := kube.RefOf(obj)
-	if err != nil {
-		return err
-	}
+func checkOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) error {
 	live, err := cluster.Read(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
@@ -118,10 +117,11 @@ func checkOwner(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Un
 	if _, ours, err := fields.Owned(live, kube.Manager); err != nil || ours {
 		return err
 	}
-	return &foreignError{ref: ref.String(), managers: managers(live)}
+	return &foreignError{ref: ref.String(), managers: Managers(live)}
 }
 
-func managers(obj *unstructured.Unstructured) []string {
+// Managers are those who hold fields of an object, for messages.
+func Managers(obj *unstructured.Unstructured) []string {
 	var out []string
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Subresource == "" {

@@ -1,0 +1,40 @@
+package compute
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// notesKey is where the notes are kept in the resource's private state.
+const notesKey = "notes"
+
+// notes are what the provider remembers of a compute as a whole.
+type notes struct {
+	// Designed is the number of replicas that the workload was rendered for;
+	// at least one. Somebody else may scale it since, and ignore_changes keep that.
+	Designed int64 `json:"designed,omitempty"`
+	// Unready says that the last wait for readiness failed: the next plan waits again.
+	Unready bool `json:"unready,omitempty"`
+	// Ending says that the workload was being deleted when it was last looked at.
+	Ending bool `json:"ending,omitempty"`
+}
+
+func loadNotes(ctx context.Context, private owned.PrivateReader) (notes, diag.Diagnostics) {
+	return owned.Load[notes](ctx, private, notesKey)
+}
+
+func (n notes) save(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
+	return owned.Save(ctx, private, notesKey, n)
+}
+
+// designedFor is the number of replicas to render for. A number that the plan
+// leaves as the cluster has it is not one that the configuration asks for.
+func (n notes) designedFor(plan, state *model) int64 {
+	if n.Designed > 0 && plan.Replicas.Equal(state.Replicas) {
+		return n.Designed
+	}
+	return max(1, plan.Replicas.ValueInt64())
+}

@@ -1,0 +1,137 @@
+// Package owned is what all resources do with the objects that they own in the
+// cluster: remember what was applied, tell what is theirs from what is not,
+// ask the server before it is changed, and say who changed it since.
+package owned
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+)
+
+// Memory is what the provider remembers of its own writes, by manifest.Key.
+// It tells a value that somebody changed from one that the server only writes
+// another way, and a field that somebody took from us from one we never had.
+type Memory map[string]Entry
+
+// Entry is what is remembered of one object.
+type Entry struct {
+	UID      types.UID       `json:"uid,omitempty"`
+	Set      json.RawMessage `json:"set"` // FieldsV1
+	Admitted map[string]any  `json:"admitted,omitempty"`
+}
+
+// Remember notes what the server made of an object that we sent. The result
+// lists fields that admission has set to another value than the one sent.
+func (m Memory) Remember(key string, sent, response *unstructured.Unstructured) ([]string, error) {
+	set, ok, err := fields.Owned(response, kube.Manager)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("%s: the server did not record which fields are ours: %w", key, err)
+	}
+	return m.Note(key, sent, response, set)
+}
+
+// Note is Remember for a set of fields that need not be what the server says.
+func (m Memory) Note(key string, sent, response *unstructured.Unstructured, set *fieldpath.Set) ([]string, error) {
+	applied, rewritten := fields.Admit(sent.Object, response, set)
+	raw, err := fields.Format(set)
+	if err != nil {
+		return nil, err
+	}
+	m[key] = Entry{UID: response.GetUID(), Set: raw, Admitted: applied.Admitted}
+	return rewritten, nil
+}
+
+// Foreign says that an object was imported and never applied: no field of it is ours.
+func (m Memory) Foreign(key string) bool {
+	set, err := fields.Parse(m[key].Set)
+	return err == nil && set.Empty()
+}
+
+// recall restores the memory of one object; ok is false where there is none.
+func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fields.Applied, ok bool, err error) {
+	e, ok := m[key]
+	if !ok {
+		return fields.Applied{}, false, nil
+	}
+	set, err := fields.Parse(e.Set)
+	return fields.Applied{Object: sent.Object, Set: set, Admitted: e.Admitted}, err == nil, err
+}
+
+// Drift compares one object with what we applied: the fields of ours as they
+// are now, and those that changed. Where nothing is remembered of it, what the
+// cluster says is ours now has to do.
+func (m Memory) Drift(key string, sent, live *unstructured.Unstructured) (map[string]any, []fields.Change, error) {
+	applied, ok, err := m.recall(key, sent)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ok {
+		set, ours, err := fields.Owned(live, kube.Manager)
+		if err != nil || !ours {
+			return sent.Object, nil, err
+		}
+		applied = fields.Applied{Object: sent.Object, Set: set}
+	}
+	doc, changes := applied.Drift(live, kube.Manager)
+	return doc, changes, nil
+}
+
+// PrivateReader is the private state of a request.
+type PrivateReader interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+// PrivateWriter is the private state of a response.
+type PrivateWriter interface {
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+// memoryKey is where the memory is kept in a resource's private state.
+const memoryKey = "applied"
+
+// LoadMemory reads the memory from private state; empty where there is none.
+func LoadMemory(ctx context.Context, private PrivateReader) (Memory, diag.Diagnostics) {
+	m, diags := Load[Memory](ctx, private, memoryKey)
+	if m == nil {
+		m = Memory{}
+	}
+	return m, diags
+}
+
+// Save writes the memory into private state.
+func (m Memory) Save(ctx context.Context, private PrivateWriter) diag.Diagnostics {
+	return Save(ctx, private, memoryKey, m)
+}
+
+// Load reads a value that Save wrote; the zero value where there is none, or,
+// with a warning, where it cannot be read.
+func Load[T any](ctx context.Context, private PrivateReader, key string) (T, diag.Diagnostics) {
+	var value, none T
+	data, diags := private.GetKey(ctx, key)
+	if len(data) == 0 {
+		return none, diags
+	}
+	if err := json.Unmarshal(data, &value); err != nil {
+		diags.AddWarning("The provider's private state cannot be read", err.Error()+"\n\nWhat the cluster says is used instead.")
+		return none, diags
+	}
+	return value, diags
+}
+
+// Save keeps a value in private state, as JSON.
+func Save(ctx context.Context, private PrivateWriter, key string, value any) diag.Diagnostics {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return diag.Diagnostics{diag.NewErrorDiagnostic("The provider's private state cannot be written", err.Error())}
+	}
+	return private.SetKey(ctx, key, data)
+}

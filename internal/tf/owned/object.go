@@ -1,0 +1,162 @@
+package owned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// Apply applies one object, remembers what became ours, and warns of what
+// admission has changed.
+func Apply(ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstructured.Unstructured) (*unstructured.Unstructured, diag.Diagnostics, error) {
+	var diags diag.Diagnostics
+	live, err := cluster.Apply(ctx, obj)
+	if err != nil {
+		return nil, diags, err
+	}
+	key := manifest.Key(obj)
+	rewritten, err := memory.Remember(key, obj, live)
+	for _, field := range rewritten {
+		diags.AddWarning("The cluster changed a field on admission",
+			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it; see\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", key, field))
+	}
+	return live, diags, err
+}
+
+// MakeWay sees to it that a new object can be created: one of somebody else is
+// an error unless it is adopted, and one that is still being deleted is waited
+// for, with the pods that podLabels select.
+func MakeWay(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, adopt bool, podLabels map[string]string) error {
+	ref, err := kube.RefOf(obj)
+	if err != nil {
+		return err
+	}
+	if !adopt {
+		if err := checkOwner(ctx, cluster, ref); err != nil {
+			return err
+		}
+	}
+	live, err := cluster.Read(ctx, ref)
+	if kube.IsNotFound(err) || (err == nil && live.GetDeletionTimestamp() == nil) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return cluster.WaitGone(ctx, ref, podLabels)
+}
+
+// Delete starts the deletion of one object and says whether there was one to
+// delete. One that somebody has made in its place since is left alone: the UID
+// tells, or where none is remembered, that its fields are not ours.
+func Delete(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, uid types.UID) (bool, error) {
+	live, err := cluster.Read(ctx, ref)
+	if kube.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	same := live.GetUID() == uid
+	if uid == "" {
+		if _, same, err = fields.Owned(live, kube.Manager); err != nil {
+			return false, err
+		}
+	}
+	if !same {
+		return false, nil
+	}
+	return true, cluster.Delete(ctx, ref, live.GetUID())
+}
+
+// ErrGone says that an object is no more.
+var ErrGone = errors.New("it does not exist")
+
+// Found is a live object that was applied before.
+type Found struct {
+	Live *unstructured.Unstructured
+	// Learned says that the memory has changed and is to be saved.
+	Learned bool
+}
+
+// Find returns the object that was applied, ErrGone with a warning where it is
+// there no more. What somebody else has made in its place is another object.
+func Find(ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref) (Found, diag.Diagnostics, error) {
+	var diags diag.Diagnostics
+	live, err := cluster.Read(ctx, ref)
+	if kube.IsNotFound(err) {
+		diags.AddWarning("An object was deleted outside of Terraform", fmt.Sprintf("%s does not exist any more. The next apply makes it again.", ref))
+		return Found{}, diags, ErrGone
+	}
+	known, ok := memory[key]
+	if err != nil || !ok || known.UID == live.GetUID() {
+		return Found{Live: live}, diags, err
+	}
+	_, ours, err := fields.Owned(live, kube.Manager)
+	if err != nil {
+		return Found{}, diags, err
+	}
+	if !ours {
+		diags.AddWarning("An object was replaced outside of Terraform",
+			fmt.Sprintf("%s was deleted, and made again by somebody else: its fields are managed by %s.", ref, strings.Join(Managers(live), ", ")))
+		return Found{}, diags, ErrGone
+	}
+	known.UID = live.GetUID() // deleted and restored with all of its metadata
+	memory[key] = known
+	return Found{Live: live, Learned: true}, diags, nil
+}
+
+// DriftWarning names every changed field, who changed it and when. The values
+// stand in the plan's diff, where Terraform hides the ones that it knows to be
+// sensitive.
+func DriftWarning(ref kube.Ref, changes []fields.Change) diag.Diagnostic {
+	lines := make([]string, 0, len(changes))
+	for _, change := range changes {
+		line := "  - " + change.Path + ": "
+		switch {
+		case change.Removed && change.Manager == "":
+			line += "removed (Kubernetes keeps no record of who removes a field)"
+		case change.Removed:
+			line += "removed; the last to write to the object was " + change.Manager
+		case change.Manager == "":
+			line += "changed"
+		default:
+			line += "changed by " + change.Manager
+		}
+		if !change.Time.IsZero() {
+			line += " at " + change.Time.UTC().Format(time.RFC3339)
+		}
+		lines = append(lines, line)
+	}
+	return diag.NewWarningDiagnostic(fmt.Sprintf("%s was changed outside of Terraform", ref),
+		"These fields no longer hold what was applied:\n"+strings.Join(lines, "\n")+
+			"\n\nThe next apply puts them back. To keep a change, put it into the configuration, or into lifecycle.ignore_changes.")
+}
+
+// TerminatingWarning says that an object is on its way out.
+func TerminatingWarning(ref kube.Ref, live *unstructured.Unstructured) diag.Diagnostic {
+	return diag.NewWarningDiagnostic(ref.String()+" is being deleted",
+		fmt.Sprintf("Its deletion began at %s. An apply waits until it is gone, and then makes it again.", live.GetDeletionTimestamp().UTC().Format(time.RFC3339)))
+}
+
+// RefuseIfProtected is the error of a plan or a deletion that
+// deletion_protection stops; what is the thing in words: "compute".
+func RefuseIfProtected(protected bool, what, id string) diag.Diagnostics {
+	if !protected {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("deletion_protection"), "The "+what+" is protected from deletion",
+		fmt.Sprintf("%s has deletion_protection = true, and this plan would delete it. Set it to false and apply that first. "+
+			"If Terraform marked the %s as tainted after a failed start, `terraform untaint` keeps it.", id, what))}
+}
