@@ -1,0 +1,70 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// ParseDocument reads one object from YAML or JSON. Fields that stand twice
+// are an error, as kubectl has it. Whole numbers are int64.
+func ParseDocument(text string) (map[string]any, error) {
+	if documents(text) > 1 {
+		return nil, errors.New("it holds more than one YAML document, and a compute is one workload: give the others to resources of their own")
+	}
+	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("it is no YAML: %w", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(asJSON))
+	decoder.UseNumber()
+	var content any
+	if err := decoder.Decode(&content); err != nil {
+		return nil, fmt.Errorf("it is no JSON: %w", err)
+	}
+	object, ok := content.(map[string]any)
+	if !ok {
+		return nil, errors.New("it holds no object: give a manifest with apiVersion, kind and spec")
+	}
+	return wholeNumbers(object), nil
+}
+
+// documents counts the documents of a YAML stream that hold something.
+func documents(text string) int {
+	count, empty := 0, true
+	for line := range strings.Lines(text) {
+		switch trimmed := strings.TrimSpace(line); {
+		case strings.HasPrefix(line, "---"):
+			empty = true
+		case trimmed != "" && !strings.HasPrefix(trimmed, "#") && empty:
+			count++
+			empty = false
+		}
+	}
+	return count
+}
+
+func wholeNumbers(object map[string]any) map[string]any {
+	for key, value := range object {
+		object[key] = wholeNumber(value)
+	}
+	return object
+}
+
+func wholeNumber(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return wholeNumbers(value)
+	case []any:
+		for i := range value {
+			value[i] = wholeNumber(value[i])
+		}
+		return value
+	default:
+		return normalizeNumber(value)
+	}
+}
