@@ -32,7 +32,7 @@ func newCache(ctx context.Context, cluster *Cluster) *cache {
 
 // collection returns the shared collection, starting it if it isn't running.
 func (c *cache) collection(kind Kind, namespace string) *collection {
-	key := kind.String() + "\x00" + namespace
+	key := scopeKey(kind, namespace)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	col, ok := c.collections[key]
@@ -44,15 +44,17 @@ func (c *cache) collection(kind Kind, namespace string) *collection {
 	return col
 }
 
+// scopeKey tells collections apart: those of one kind too, where they select by
+// other labels.
+func scopeKey(kind Kind, namespace string) string {
+	return kind.String() + "\x00" + kind.LabelSelector + "\x00" + namespace
+}
+
 // note remembers an object that the server has just returned to a write, so
 // that no later read can be older than it.
-func (c *cache) note(obj *unstructured.Unstructured) {
-	ref, err := RefOf(obj)
-	if err != nil {
-		return
-	}
+func (c *cache) note(ref Ref, obj *unstructured.Unstructured) {
 	c.mu.Lock()
-	col, ok := c.collections[ref.Kind.String()+"\x00"+ref.Namespace]
+	col, ok := c.collections[scopeKey(ref.Kind, ref.Namespace)]
 	c.mu.Unlock()
 	if !ok {
 		return // whoever asks first will list after this write

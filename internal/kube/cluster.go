@@ -27,7 +27,7 @@ type Cluster struct {
 	config  Config
 	connect func() (*connection, error)
 	cache   *cache
-	memo    sync.Map // answers that hold for the whole run: see Autoscaled, ServiceAccountExists
+	memo    sync.Map // answers that hold for the whole run: see recall
 }
 
 type connection struct {
@@ -104,9 +104,13 @@ func (c *Cluster) resource(ref Ref) (dynamic.ResourceInterface, error) {
 // Apply writes obj by server-side apply with strict field validation, taking
 // over fields that others hold. It returns the object as the server has it now.
 func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	applied, err := c.patch(ctx, "apply", obj, nil)
+	ref, err := c.RefOf(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := c.patch(ctx, "apply", ref, obj, nil)
 	if err == nil {
-		c.cache.note(applied)
+		c.cache.note(ref, applied)
 	}
 	return applied, err
 }
@@ -114,14 +118,14 @@ func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured) (*u
 // DryRun asks the server what Apply would do, running admission and
 // validation, and changing nothing.
 func (c *Cluster) DryRun(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return c.patch(ctx, "apply", obj, []string{metav1.DryRunAll})
-}
-
-func (c *Cluster) patch(ctx context.Context, op string, obj *unstructured.Unstructured, dryRun []string) (*unstructured.Unstructured, error) {
-	ref, err := RefOf(obj)
+	ref, err := c.RefOf(ctx, obj)
 	if err != nil {
 		return nil, err
 	}
+	return c.patch(ctx, "apply", ref, obj, []string{metav1.DryRunAll})
+}
+
+func (c *Cluster) patch(ctx context.Context, op string, ref Ref, obj *unstructured.Unstructured, dryRun []string) (*unstructured.Unstructured, error) {
 	resource, err := c.resource(ref)
 	if err != nil {
 		return nil, wrap(op, ref, err)
@@ -141,7 +145,7 @@ func (c *Cluster) patch(ctx context.Context, op string, obj *unstructured.Unstru
 	if err == nil {
 		return out, nil
 	}
-	repaired, repairErr := c.repair(ctx, obj, err, dryRun)
+	repaired, repairErr := c.repair(ctx, ref, obj, err, dryRun)
 	switch {
 	case repairErr != nil:
 		return nil, repairErr
@@ -231,10 +235,11 @@ func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, k
 // cannot be known. One answer serves the whole run.
 func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name string) bool {
 	ref := Ref{Kind: ServiceAccount(), Namespace: namespace, Name: name}
-	return c.once(ref.String(), func() bool {
+	exists, _ := recall(c, ref.String(), func() (bool, error) {
 		_, err := c.Get(ctx, ref)
-		return ClassOf(err) != NotFound
+		return ClassOf(err) != NotFound, nil
 	})
+	return exists
 }
 
 // Autoscaled says whether something in the cluster adds nodes on demand: the
@@ -242,19 +247,15 @@ func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name stri
 // which serves an API group. Where that may not be known it says yes, so that
 // no pod is given up that a new node could take. One answer serves the whole run.
 func (c *Cluster) Autoscaled(ctx context.Context) bool {
-	return c.once("autoscaled", func() bool {
+	autoscaled, _ := recall(c, "autoscaled", func() (bool, error) {
 		_, err := c.Get(ctx, Ref{Kind: ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"})
 		if err == nil || ClassOf(err) == Denied {
-			return true
+			return true, nil
 		}
 		conn, err := c.connect()
-		return err == nil && conn.rest.Get().AbsPath("/apis/karpenter.sh").Do(ctx).Error() == nil
+		return err == nil && conn.rest.Get().AbsPath("/apis/karpenter.sh").Do(ctx).Error() == nil, nil
 	})
-}
-
-func (c *Cluster) once(key string, answer func() bool) bool {
-	once, _ := c.memo.LoadOrStore(key, sync.OnceValue(answer))
-	return once.(func() bool)() //nolint:forcetypeassert,errcheck // the only type stored
+	return autoscaled
 }
 
 // Logs returns the last lines of a container's log; previous is the run before

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,6 +53,7 @@ const (
 type Error struct {
 	Op     string // "apply", "read", "delete", …
 	Object string // as Ref.String
+	Kind   Kind   // of the object
 	Class  Class
 	// Fields are the field paths that the server's causes name, each with its message.
 	Fields []FieldCause
@@ -95,7 +98,7 @@ func wrap(op string, ref Ref, err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
-	e := &Error{Op: op, Object: ref.String(), Err: err}
+	e := &Error{Op: op, Object: ref.String(), Kind: ref.Kind, Err: err}
 	e.Class, e.Fields = classify(ref, err)
 	return e
 }
@@ -119,6 +122,9 @@ func classify(ref Ref, err error) (Class, []FieldCause) {
 
 func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 	fields := causes(status)
+	if len(fields) == 0 {
+		fields = webhookCauses(status.Message)
+	}
 	if status.Reason != metav1.StatusReasonNotFound && status.Reason != metav1.StatusReasonUnauthorized && !fromAPI(status) {
 		return Unreachable, nil
 	}
@@ -135,9 +141,12 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 	case metav1.StatusReasonUnauthorized:
 		return Unauthorized, nil
 	case metav1.StatusReasonForbidden:
+		if immutable(ref.Kind, fields) {
+			return Immutable, fields
+		}
 		return Refused, fields
 	case metav1.StatusReasonInvalid:
-		if slices.ContainsFunc(fields, func(f FieldCause) bool { return slices.Contains(ref.Kind.Immutable, f.Field) }) {
+		if immutable(ref.Kind, fields) {
 			return Immutable, fields
 		}
 		if len(fields) == 0 {
@@ -155,6 +164,39 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 	default:
 		return Other, fields
 	}
+}
+
+// immutable says whether a field is at fault that never changes. A field that is
+// required or not supported is at fault for another reason.
+func immutable(kind Kind, fields []FieldCause) bool {
+	return slices.ContainsFunc(fields, func(f FieldCause) bool {
+		changed := f.Type == metav1.CauseTypeFieldValueInvalid || f.Type == metav1.CauseTypeForbidden
+		return changed && slices.Contains(kind.Immutable, f.Field)
+	})
+}
+
+// fieldErrors are what validation errors of k8s.io/apimachinery/pkg/util/validation/field
+// look like in a text: path, type, detail.
+var fieldErrors = regexp.MustCompile(`(?:^|[\s\[])((?:spec|metadata)\b[^\s:]*): (Invalid value|Forbidden|Required value|Duplicate value|Unsupported value)(?:: |$|,)`)
+
+// webhookCauses reads the fields that a webhook's validation found fault with:
+// controller-runtime, which most webhooks are built with, sends them in the
+// text of its denial only.
+func webhookCauses(message string) []FieldCause {
+	_, denial, denied := strings.Cut(message, "denied the request: ")
+	if !denied {
+		return nil
+	}
+	types := map[string]metav1.CauseType{
+		"Invalid value": metav1.CauseTypeFieldValueInvalid, "Forbidden": metav1.CauseTypeForbidden,
+		"Required value": metav1.CauseTypeFieldValueRequired, "Duplicate value": metav1.CauseTypeFieldValueDuplicate,
+		"Unsupported value": metav1.CauseTypeFieldValueNotSupported,
+	}
+	var out []FieldCause
+	for _, match := range fieldErrors.FindAllStringSubmatch(denial, -1) {
+		out = append(out, FieldCause{Type: types[match[2]], Field: match[1], Message: denial})
+	}
+	return out
 }
 
 // fromAPI says whether the status is what the API server sent. client-go makes

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ func (e *Error) Explain() (summary, detail string) {
 }
 
 func (e *Error) explanation() (summary string, cause ready.Cause) {
-	kind, namespace := e.place()
+	kind, namespace := e.Kind.Word(), e.namespace()
 	object := strings.TrimSuffix(e.Object, "/")
 	cause.Summary = e.Err.Error()
 	var status apierrors.APIStatus
@@ -34,8 +35,11 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		cause.Command = "kubectl get namespaces"
 		return fmt.Sprintf("Namespace %q does not exist", namespace), cause
 	case KindMissing:
-		cause.Hint = "If it is a kind of an operator's, install that operator or its CRD. If it is one of Kubernetes' own, the provider's host does not lead to an API server."
-		cause.Command = "kubectl api-resources | grep -i " + strings.ToLower(kind)
+		cause.Hint = toInstall(e.Kind)
+		cause.Command = "kubectl api-resources | grep -i " + strings.ToLower(e.Kind.Kind)
+		if group := e.Kind.Group; strings.Contains(group, ".") {
+			cause.Command = "kubectl api-resources --api-group=" + group
+		}
 		return "The cluster does not know " + kind, cause
 	case Unauthorized:
 		cause.Hint = "The token or certificate is missing, wrong or has expired: renew it."
@@ -84,14 +88,37 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	}
 }
 
-// place is the kind and the namespace of the object, "" for none.
-func (e *Error) place() (kind, namespace string) {
-	kind, rest, _ := strings.Cut(e.Object, " ")
-	namespace, _, namespaced := strings.Cut(rest, "/")
+// namespace is that of the object, "" for none.
+func (e *Error) namespace() string {
+	namespace, _, namespaced := strings.Cut(strings.TrimPrefix(e.Object, e.Kind.Word()+" "), "/")
 	if !namespaced {
-		return kind, ""
+		return ""
 	}
-	return kind, namespace
+	return namespace
+}
+
+// toInstall is what makes the cluster know a kind.
+func toInstall(kind Kind) string {
+	operators := map[string]string{
+		"serving.knative.dev":  "Knative Serving (https://knative.dev/docs/install/)",
+		"ray.io":               "the KubeRay operator (https://docs.ray.io/en/latest/cluster/kubernetes/getting-started.html)",
+		"kubeflow.org":         "the Kubeflow training operator, version 1 (https://github.com/kubeflow/trainer/tree/release-1.9; MXJob up to 1.8)",
+		"jobset.x-k8s.io":      "JobSet (https://jobset.sigs.k8s.io/docs/installation/)",
+		"kubetorch.com":        "Kubetorch's Helm chart (https://github.com/run-house/kubetorch)",
+		"kueue.x-k8s.io":       "Kueue (https://kueue.sigs.k8s.io/docs/installation/)",
+		"scheduling.run.ai":    "the KAI scheduler (https://github.com/kai-scheduler/KAI-Scheduler)",
+		"compute.skytorch.dev": "the SkyTorch operator",
+		"compute.kpu.dev":      "the KPU operator",
+	}
+	name := operators[kind.Group]
+	switch {
+	case name == "" && !strings.Contains(kind.Group, "."):
+		return "If it is a kind of an operator's, install that operator or its CRD. If it is one of Kubernetes' own, the provider's host does not lead to an API server."
+	case name == "":
+		name = "the operator that brings it"
+	}
+	crd := cmp.Or(kind.Resource, strings.ToLower(kind.Kind)+"s") + "." + kind.Group
+	return fmt.Sprintf("Install %s: it brings the CRD %s, whose version %s is needed.", name, crd, kind.Version)
 }
 
 func (e *Error) unreachable(object string) (summary string, cause ready.Cause) {

@@ -43,14 +43,10 @@ type patchOp struct {
 
 // repair makes it possible to apply obj after err, and says whether it is. In a
 // dry run it only finds out whether the server would let it.
-func (c *Cluster) repair(ctx context.Context, obj *unstructured.Unstructured, err error, dryRun []string) (bool, error) {
+func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstructured, err error, dryRun []string) (bool, error) {
 	var e *Error
 	if !errors.As(err, &e) || e.Class != Invalid {
 		return false, nil
-	}
-	ref, err := RefOf(obj)
-	if err != nil {
-		return false, err
 	}
 	repaired := false
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {

@@ -1,0 +1,126 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// RefOf names obj. A kind that the provider has no table row for is looked up in
+// the server's discovery of that one group and version, once a run; one that the
+// server does not serve is an *Error of the class KindMissing.
+func (c *Cluster) RefOf(ctx context.Context, obj *unstructured.Unstructured) (Ref, error) {
+	if ref, err := RefOf(obj); err == nil {
+		return ref, nil
+	}
+	gvk := obj.GroupVersionKind()
+	ref := Ref{Kind: Kind{GroupVersionKind: gvk, LabelSelector: ours}, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	resources, err := c.served(ctx, gvk.GroupVersion())
+	if err != nil {
+		return ref, wrap("look up", ref, err)
+	}
+	found, ok := resources[gvk.Kind]
+	if !ok {
+		return ref, &Error{
+			Op: "look up", Object: ref.String(), Kind: ref.Kind, Class: KindMissing,
+			Err: fmt.Errorf("the server does not serve %s of %s", gvk.Kind, gvk.GroupVersion()),
+		}
+	}
+	ref.Kind.Resource, ref.Kind.ClusterScoped = found.Name, !found.Namespaced
+	if ref.Kind.ClusterScoped {
+		ref.Namespace = ""
+	}
+	return ref, nil
+}
+
+// Installed says whether the server serves a kind: whether the CRD of an
+// operator's is there. One question serves the whole run. An error means that
+// it is not known.
+func (c *Cluster) Installed(ctx context.Context, kind Kind) (bool, error) {
+	resources, err := c.served(ctx, kind.GroupVersion())
+	if err != nil {
+		return false, wrap("look up", Ref{Kind: kind}, err)
+	}
+	_, ok := resources[kind.Kind]
+	return ok, nil
+}
+
+// served returns the resources of one group and version by kind; none where the
+// server does not serve it.
+func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion) (map[string]metav1.APIResource, error) {
+	return recall(c, "served "+gv.String(), func() (map[string]metav1.APIResource, error) {
+		var list metav1.APIResourceList
+		found, err := c.discover(ctx, gv.String(), &list)
+		if err != nil || !found {
+			return nil, err
+		}
+		resources := map[string]metav1.APIResource{}
+		for _, resource := range list.APIResources {
+			if !strings.Contains(resource.Name, "/") { // a subresource
+				resources[resource.Kind] = resource
+			}
+		}
+		return resources, nil
+	})
+}
+
+// preferred returns the version of a group that the server prefers; "" where it
+// does not serve the group.
+func (c *Cluster) preferred(ctx context.Context, group string) (string, error) {
+	return recall(c, "preferred "+group, func() (string, error) {
+		var answer metav1.APIGroup
+		_, err := c.discover(ctx, group, &answer)
+		return answer.PreferredVersion.Version, err
+	})
+}
+
+// discover reads a discovery document. What is not served is no error.
+func (c *Cluster) discover(ctx context.Context, path string, into any) (found bool, err error) {
+	conn, err := c.connect()
+	if err != nil {
+		return false, err
+	}
+	root := "/apis/"
+	if !strings.Contains(path, ".") && strings.HasPrefix(path, "v") {
+		root = "/api/" // the core group
+	}
+	data, err := conn.rest.Get().AbsPath(root+path).SetHeader("Accept", "application/json").DoRaw(ctx)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return true, json.Unmarshal(data, into)
+}
+
+// answer is what is kept of a question for the whole run.
+type answer[T any] struct {
+	mu    sync.Mutex
+	known bool
+	value T
+}
+
+// recall asks once, however many ask at the same time. A question that failed is
+// asked again by who comes next.
+func recall[T any](c *Cluster, key string, ask func() (T, error)) (T, error) {
+	stored, _ := c.memo.LoadOrStore(key, &answer[T]{})
+	a := stored.(*answer[T]) //nolint:forcetypeassert,errcheck // each key has one type
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known {
+		return a.value, nil
+	}
+	value, err := ask()
+	if err == nil {
+		a.known, a.value = true, value
+	}
+	return value, err
+}

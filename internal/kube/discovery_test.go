@@ -1,0 +1,194 @@
+package kube
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func object(apiVersion, kind string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"namespace": "ml", "name": "trainer"},
+	}}
+}
+
+// discovery answers what the group example.com/v1 holds, and counts the questions.
+func discovery(t *testing.T, asked *atomic.Int32) *Cluster {
+	t.Helper()
+	return clusterOf(t, fakeAPI{func(_, path string, _ *http.Request) (int, any) {
+		asked.Add(1)
+		switch path {
+		case "/apis/example.com/v1":
+			return http.StatusOK, metav1.APIResourceList{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{
+				{Name: "runs/status", Kind: "Run"}, {Name: "runs", Kind: "Run", Namespaced: true}, {Name: "fleets", Kind: "Fleet"},
+			}}
+		case "/apis/down.example.com/v1":
+			return failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+		}
+		return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+	}})
+}
+
+func TestKindsThatAreNotListedAreDiscoveredOnce(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		apiVersion, kind string
+		resource         string
+		namespace        string
+		class            Class // of the error, Other for none
+		questions        int32 // in two tries
+	}{
+		"a listed kind":               {"apps/v1", "Deployment", "deployments", "ml", Other, 0},
+		"a Service":                   {"v1", "Service", "services", "ml", Other, 0},
+		"a Service of Knative":        {"serving.knative.dev/v1", "Service", "services", "ml", Other, 0},
+		"a kind of an operator's":     {"example.com/v1", "Run", "runs", "ml", Other, 1},
+		"one that has no namespace":   {"example.com/v1", "Fleet", "fleets", "", Other, 1},
+		"a kind that the group lacks": {"example.com/v1", "Walk", "", "", KindMissing, 1},
+		"a group that is not served":  {"other.example.com/v1", "Run", "", "", KindMissing, 1},
+		"a group that does not answer": {
+			"down.example.com/v1", "Run", "", "", Unreachable, 2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			cluster := discovery(t, &asked)
+			var ref Ref
+			var err error
+			for range 2 {
+				ref, err = cluster.RefOf(t.Context(), object(test.apiVersion, test.kind))
+			}
+			switch {
+			case ClassOf(err) != test.class || (err == nil) != (test.class == Other):
+				t.Errorf("%v, want class %d", err, test.class)
+			case err == nil && (ref.Kind.Resource != test.resource || ref.Namespace != test.namespace || ref.Kind.Kind != test.kind):
+				t.Errorf("%+v, want %s in namespace %q", ref, test.resource, test.namespace)
+			case asked.Load() != test.questions:
+				t.Errorf("%d questions, want %d", asked.Load(), test.questions)
+			}
+		})
+	}
+}
+
+func TestInstalledAsksOnce(t *testing.T) {
+	t.Parallel()
+	run := Kind{Resource: "runs"}
+	run.Group, run.Version, run.Kind = "example.com", "v1", "Run"
+	down := run
+	down.Group = "down.example.com"
+	for name, test := range map[string]struct {
+		kind             Kind
+		installed, known bool
+		questions        int32
+	}{
+		"installed":       {run, true, true, 1},
+		"not installed":   {KubetorchWorkload(), false, true, 1},
+		"not to be known": {down, false, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			cluster := discovery(t, &asked)
+			for range 2 {
+				installed, err := cluster.Installed(t.Context(), test.kind)
+				if installed != test.installed || (err == nil) != test.known {
+					t.Errorf("installed %t, error %v", installed, err)
+				}
+			}
+			if asked.Load() != test.questions {
+				t.Errorf("%d questions, want %d", asked.Load(), test.questions)
+			}
+		})
+	}
+}
+
+func TestMissingKindSaysWhatToInstall(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind  Kind
+		words []string
+	}{
+		{KnativeService(), []string{"The cluster does not know Knative Service", "Install Knative Serving", "CRD services.serving.knative.dev"}},
+		{RayCluster(), []string{"RayCluster", "KubeRay", "CRD rayclusters.ray.io"}},
+		{MXJob(), []string{"training operator", "CRD mxjobs.kubeflow.org"}},
+		{JobSet(), []string{"Install JobSet", "CRD jobsets.jobset.x-k8s.io", "v1alpha2"}},
+		{KubetorchWorkload(), []string{"Kubetorch's Helm chart", "CRD kubetorchworkloads.kubetorch.com"}},
+		{Deployment(), []string{"does not lead to an API server"}},
+	} {
+		err := wrap("apply", Ref{Kind: test.kind, Namespace: "ml", Name: "a"}, answered(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{}))
+		var failure *Error
+		if !errors.As(err, &failure) || failure.Class != KindMissing {
+			t.Fatalf("%v", err)
+		}
+		summary, detail := failure.Explain()
+		for _, word := range test.words {
+			if !strings.Contains(summary+"\n"+detail, word) {
+				t.Errorf("%s: %q is not in\n%s\n%s", test.kind.Word(), word, summary, detail)
+			}
+		}
+	}
+}
+
+// TestWebhooksNameFieldsInTheirText: the texts are those of JobSet 0.12, Kueue
+// 0.19 and Kubernetes 1.36.
+func TestWebhooksNameFieldsInTheirText(t *testing.T) {
+	t.Parallel()
+	denied := func(text string) error {
+		return answered(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "v.example.com" denied the request: `+text, nil)
+	}
+	for name, test := range map[string]struct {
+		kind   Kind
+		err    error
+		class  Class
+		fields []string
+	}{
+		"JobSet's jobs":       {JobSet(), denied(`spec.replicatedJobs: Invalid value: []v1alpha2.ReplicatedJob{v1alpha2.ReplicatedJob{Name:"a"}}: field is immutable`), Immutable, []string{"spec.replicatedJobs"}},
+		"two fields":          {JobSet(), denied(`[spec.suspend: Forbidden: no, spec.managedBy: Invalid value: "x": field is immutable]`), Immutable, []string{"spec.suspend", "spec.managedBy"}},
+		"Kueue's queue":       {Deployment(), denied(`metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value: "b": field is immutable`), Immutable, []string{"metadata.labels[kueue.x-k8s.io/queue-name]"}},
+		"an item of the jobs": {JobSet(), denied(`spec.replicatedJobs[0].name: Invalid value: "A": must be lower case`), Refused, []string{"spec.replicatedJobs[0].name"}},
+		"a field to be given": {Job(), denied(`spec.completions: Required value: when completion mode is Indexed`), Refused, []string{"spec.completions"}},
+		"no field":            {JobSet(), denied(`the label team is required`), Refused, nil},
+		"not from a webhook":  {JobSet(), answered(http.StatusForbidden, metav1.StatusReasonForbidden, `exceeded quota: spec.replicatedJobs: Invalid value: x`, nil), Refused, nil},
+		"a StatefulSet": {StatefulSet(), answered(422, metav1.StatusReasonInvalid, "updates to statefulset spec", about("StatefulSet", "apps", "a",
+			metav1.StatusCause{Type: metav1.CauseTypeForbidden, Field: "spec", Message: "Forbidden: updates to statefulset spec"})), Immutable, []string{"spec"}},
+		"a StatefulSet's mistake": {StatefulSet(), answered(422, metav1.StatusReasonInvalid, "x", about("StatefulSet", "apps", "a",
+			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.replicas", Message: "x"})), Invalid, []string{"spec.replicas"}},
+		"a Job that lacks completions": {Job(), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
+			metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "spec.completions", Message: "x"})), Invalid, []string{"spec.completions"}},
+		"a Job's template": {Job(), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
+			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.template", Message: "field is immutable"})), Immutable, []string{"spec.template"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			class, causes := classify(Ref{Kind: test.kind}, test.err)
+			var fields []string
+			for _, cause := range causes {
+				fields = append(fields, cause.Field)
+			}
+			if class != test.class || !slices.Equal(fields, test.fields) {
+				t.Errorf("class %d, fields %q; want %d, %q", class, fields, test.class, test.fields)
+			}
+		})
+	}
+}
+
+func TestKindsAreListedOnceAndWithTheirGroup(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, kind := range written() {
+		if seen[kind.String()] || kind.Resource == "" || kind.Version == "" || kind.LabelSelector == "" {
+			t.Errorf("%+v", kind)
+		}
+		seen[kind.String()] = true
+	}
+	core, knative := Ref{Kind: Service(), Namespace: "ml", Name: "a"}, Ref{Kind: KnativeService(), Namespace: "ml", Name: "a"}
+	if core.String() == knative.String() || core.Kind.Argument() == knative.Kind.Argument() {
+		t.Errorf("the two kinds of Service are both %s, %s", core, core.Kind.Argument())
+	}
+}
