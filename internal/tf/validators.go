@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,6 +146,16 @@ func EndpointURL() validator.String {
 			return fmt.Errorf("is %s, which is not a URL with a host: give an address, such as %s", quoted(s), example)
 		case u.Scheme != "http" && u.Scheme != "https":
 			return fmt.Errorf("is %s, but calls are made by HTTP: begin it with http:// or https://", quoted(s))
+		}
+		return nil
+	})
+}
+
+// FieldPath requires the path of a field, with dots: spec.template.
+func FieldPath() validator.String {
+	return check("the path of a field, such as spec.template", "Invalid field path", func(s string) error {
+		if s == "" || slices.Contains(strings.Split(s, "."), "") {
+			return fmt.Errorf("is %s, which is no path of a field: give its names with dots between, such as spec.jobTemplate.spec.template", quoted(s))
 		}
 		return nil
 	})

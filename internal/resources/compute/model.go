@@ -37,6 +37,13 @@ type model struct {
 	Secrets types.List   `tfsdk:"secrets"`
 	Volumes types.List   `tfsdk:"volumes"`
 
+	Autoscale       types.Object `tfsdk:"autoscale"`
+	Distribute      types.Object `tfsdk:"distribute"`
+	Manifest        tf.Document  `tfsdk:"manifest"`
+	PodTemplatePath types.String `tfsdk:"pod_template_path"`
+	Selector        types.Map    `tfsdk:"selector"`
+	ImageSetup      types.Object `tfsdk:"image_setup"`
+
 	QueueName      types.String `tfsdk:"queue_name"`
 	QueueScheduler types.String `tfsdk:"queue_scheduler"`
 
@@ -86,7 +93,46 @@ type volumeModel struct {
 }
 
 type loggingModel struct {
-	Level types.String `tfsdk:"level"`
+	Level               types.String `tfsdk:"level"`
+	StreamLogs          types.Bool   `tfsdk:"stream_logs"`
+	IncludeSystemLogs   types.Bool   `tfsdk:"include_system_logs"`
+	IncludeEvents       types.Bool   `tfsdk:"include_events"`
+	IncludeName         types.Bool   `tfsdk:"include_name"`
+	GracePeriod         tf.Duration  `tfsdk:"grace_period"`
+	PollTimeout         tf.Duration  `tfsdk:"poll_timeout"`
+	ShutdownGracePeriod tf.Duration  `tfsdk:"shutdown_grace_period"`
+}
+
+type autoscaleModel struct {
+	MinScale                      types.Int64  `tfsdk:"min_scale"`
+	MaxScale                      types.Int64  `tfsdk:"max_scale"`
+	InitialScale                  types.Int64  `tfsdk:"initial_scale"`
+	Target                        types.Int64  `tfsdk:"target"`
+	TargetUtilization             types.Int64  `tfsdk:"target_utilization"`
+	Metric                        types.String `tfsdk:"metric"`
+	Window                        tf.Duration  `tfsdk:"window"`
+	Concurrency                   types.Int64  `tfsdk:"concurrency"`
+	ScaleDownDelay                tf.Duration  `tfsdk:"scale_down_delay"`
+	ScaleToZeroPodRetentionPeriod tf.Duration  `tfsdk:"scale_to_zero_pod_retention_period"`
+	AutoscalerClass               types.String `tfsdk:"autoscaler_class"`
+	ProgressDeadline              tf.Duration  `tfsdk:"progress_deadline"`
+	ExtraAnnotations              types.Map    `tfsdk:"extra_annotations"`
+}
+
+type distributeModel struct {
+	Type           types.String         `tfsdk:"type"`
+	Workers        types.Int64          `tfsdk:"workers"`
+	QuorumWorkers  types.Int64          `tfsdk:"quorum_workers"`
+	QuorumTimeout  tf.Duration          `tfsdk:"quorum_timeout"`
+	MonitorMembers types.Bool           `tfsdk:"monitor_members"`
+	Args           jsontypes.Normalized `tfsdk:"args"`
+}
+
+type imageSetupModel struct {
+	ConfigMap  types.String `tfsdk:"config_map"`
+	Digest     types.String `tfsdk:"digest"`
+	PythonPath types.String `tfsdk:"python_path"`
+	InstallCmd types.String `tfsdk:"install_cmd"`
 }
 
 type endpointModel struct {

@@ -15,7 +15,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
@@ -50,7 +49,7 @@ func attributes() map[string]schema.Attribute {
 		"timeouts": timeoutsAttribute(),
 	}
 	for _, group := range []map[string]schema.Attribute{
-		identityAttributes(), resourceAttributes(), podAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
+		identityAttributes(), resourceAttributes(), podAttributes(), modeAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
 	} {
 		maps.Copy(all, group)
 	}
@@ -110,9 +109,9 @@ func resourceAttributes() map[string]schema.Attribute {
 		},
 		"shared_memory_limit": quantity("Size limit of `/dev/shm`, such as `2Gi`. Default: the pod's memory limit, or half of the node's memory."),
 		"replicas": schema.Int64Attribute{
-			Optional: true, Computed: true, CustomType: tf.WholeNumberType{}, Default: int64default.StaticInt64(1),
+			Optional: true, Computed: true, CustomType: tf.WholeNumberType{},
 			Validators:          []validator.Int64{int64validator.Between(0, 1<<31-1)},
-			MarkdownDescription: "Number of pods. With more than one, an update stops all of them before it starts new ones. Default: 1.",
+			MarkdownDescription: "Number of pods. With more than one, an update of a Deployment stops all of them before it starts new ones. Default: 1, `distribute.workers`, or what `manifest` says; none with `autoscale`.",
 		},
 	}
 }
@@ -147,17 +146,15 @@ func podAttributes() map[string]schema.Attribute {
 			}},
 		},
 		"service_account_name": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString("kubetorch-service-account"),
-			Validators:          []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Service account of the pods. Default: `kubetorch-service-account`.",
+			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
+			MarkdownDescription: "Service account of the pods. Default: what `manifest` says, else `kubetorch-service-account`.",
 		},
 		"priority_class_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Priority class of the pods."},
 		"image_pull_policy":   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Always", "IfNotPresent", "Never")}, MarkdownDescription: "`Always`, `IfNotPresent` or `Never`. Default: Kubernetes decides by the image's tag."},
 		"working_dir":         schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()}, MarkdownDescription: "Working directory in the container, an absolute path."},
 		"image": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString("ghcr.io/run-house/server:v3"),
-			Validators:          []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Container image. Default: `ghcr.io/run-house/server:v3`.",
+			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
+			MarkdownDescription: "Container image. Default: what `manifest` says, else `ghcr.io/run-house/server:v3`.",
 		},
 		"env_vars": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
@@ -196,14 +193,8 @@ func behaviourAttributes() map[string]schema.Attribute {
 		"launch_timeout":    duration("How long the compute may take to become ready, such as `30m`. Default: the provider's, `15m`."),
 		"gpu_anti_affinity": schema.BoolAttribute{Optional: true, MarkdownDescription: "Keep the pods off GPU nodes; only without GPUs. Default: the provider's, false."},
 		"logging": schema.SingleNestedAttribute{
-			Optional: true, MarkdownDescription: "Logging of Kubetorch's server in the container.",
-			Attributes: map[string]schema.Attribute{
-				"level": schema.StringAttribute{
-					Optional: true, Computed: true, Default: stringdefault.StaticString("info"),
-					Validators:          []validator.String{stringvalidator.OneOf("debug", "info", "warning", "error")},
-					MarkdownDescription: "`debug`, `info` (default), `warning` or `error`.",
-				},
-			},
+			Optional: true, MarkdownDescription: "Logging of Kubetorch's server in the container. All but `level` is for the clients that read the log, and goes to the compute's KubetorchWorkload where its CRD is installed.",
+			Attributes: loggingAttributes(),
 		},
 		"allowed_serialization": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType, MarkdownDescription: "Serialization formats that calls may use, such as `json` and `pickle`. Default: Kubetorch's.",
@@ -248,11 +239,11 @@ func computedAttributes() map[string]schema.Attribute {
 	}
 	return map[string]schema.Attribute{
 		"id":           computed("`namespace/name`."),
-		"mode":         computed("What runs the pods: `deployment`."),
+		"mode":         computed("What runs the pods: `deployment`, `knative`, `raycluster`, the kind of `manifest` in lower case, or `selector` for pods that exist."),
 		"service_name": computed("Name of the Service; that of the compute."),
 		"url":          computed("Address inside of the cluster, `http://<name>.<namespace>.svc.cluster.local:80`, or `endpoint.url`."),
 		"ready":        schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the workload is ready now."},
-		"uid":          computed("UID of the workload."),
+		"uid":          computed("UID of the workload; none with `selector` alone."),
 		"manifests": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
 			MarkdownDescription: "The fields that the provider owns of each object, as JSON by `Kind/namespace/name`: what will be applied, and in a refresh, what they hold now.",

@@ -53,20 +53,18 @@ func (m *model) spec(ctx context.Context, defaults tf.Defaults) (manifest.Comput
 		AllowedSerialization: decodeList[string](&d, m.AllowedSerialization),
 		ServiceTemplate:      d.template(m.ServiceTemplate.StringValue),
 		Endpoint:             d.endpoint(m.Endpoint),
+
+		Autoscale: d.autoscale(m.Autoscale), Distribute: d.distribute(m.Distribute),
+		Manifest: d.manifest(m.Manifest), PodTemplatePath: fieldPath(m.PodTemplatePath),
+		Selector: decodeMap(&d, m.Selector), ImageSetup: d.imageSetup(m.ImageSetup),
 	}
-	if !m.LaunchTimeout.IsNull() {
-		timeout, err := manifest.ParseDuration(m.LaunchTimeout.ValueString())
-		d.attribute("launch_timeout", err)
-		c.LaunchTimeout = timeout
+	if timeout := d.duration("launch_timeout", m.LaunchTimeout); timeout != nil {
+		c.LaunchTimeout = *timeout
 	}
 	if !m.GPUAntiAffinity.IsNull() {
 		c.GPUAntiAffinity = m.GPUAntiAffinity.ValueBool()
 	}
-	if !m.Logging.IsNull() {
-		var logging loggingModel
-		d.diags.Append(tf.Object(ctx, m.Logging, &logging)...)
-		c.LogLevel = logging.Level.ValueString()
-	}
+	c.LogLevel, c.Logging = d.logging(m.Logging)
 	return c, d.diags
 }
 

@@ -1,0 +1,36 @@
+package tf
+
+import (
+	"reflect"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// Document is one object as YAML or JSON; texts of the same content are equal.
+type Document = Text[document]
+
+// DocumentType is the attribute type of Document.
+type DocumentType = TextType[document]
+
+type document struct{}
+
+func (document) Name() string { return "manifest" }
+
+func (document) Check(text string) error {
+	_, err := manifest.ParseDocument(text)
+	return err
+}
+
+func (document) Same(a, b string) bool {
+	da, errA := manifest.ParseDocument(a)
+	db, errB := manifest.ParseDocument(b)
+	return errA == nil && errB == nil && reflect.DeepEqual(da, db)
+}
+
+// DocumentOf wraps a text, "" as null.
+func DocumentOf(text string) Document { return textOf[document](text) }
+
+// KeepSameDocument is KeepSameQuantity for documents.
+func KeepSameDocument() planmodifier.String { return keepSame[document]{} }
