@@ -1,0 +1,24 @@
+# A team's pool: a queue with its quota, a shared volume, the team's tokens, and
+# one trainer for each member.
+module "pool" {
+  source = "./modules/pool"
+
+  team     = "vision"
+  gpus     = 16
+  gpu_type = "NVIDIA-H100-80GB-HBM3"
+  storage  = "1Ti"
+
+  tokens = {
+    WANDB_API_KEY = "WANDB_API_KEY" # key of the Secret = variable of the machine that runs Terraform
+  }
+
+  trainers = {
+    alice = 2
+    bob   = 4
+  }
+}
+
+output "urls" {
+  description = "Where each trainer is reached inside of the cluster."
+  value       = module.pool.urls
+}

@@ -1,0 +1,35 @@
+resource "kt_volume" "shared" {
+  name                = "${var.team}-shared"
+  size                = var.storage
+  mount_path          = "/shared"
+  storage_class       = var.storage_class
+  deletion_protection = true
+}
+
+resource "kt_secret" "tokens" {
+  count = length(var.tokens) > 0 ? 1 : 0
+
+  name     = "${var.team}-tokens"
+  env_vars = var.tokens
+}
+
+resource "kt_compute" "trainer" {
+  for_each   = var.trainers
+  depends_on = [terraform_data.queue, terraform_data.queue_removal]
+
+  name                = "${var.team}-${each.key}"
+  queue_name          = var.team
+  cpus                = 8 * each.value
+  memory              = "${64 * each.value}Gi"
+  gpus                = each.value
+  gpu_type            = var.gpu_type
+  shared_memory_limit = "16Gi"
+  image               = var.image
+  volumes             = [kt_volume.shared.ref]
+  secrets             = kt_secret.tokens[*].ref
+
+  labels = {
+    team  = var.team
+    owner = each.key
+  }
+}

@@ -1,0 +1,9 @@
+output "urls" {
+  description = "Where each trainer is reached inside of the cluster."
+  value       = { for name, trainer in kt_compute.trainer : name => trainer.url }
+}
+
+output "volume" {
+  description = "Claim of the volume that all trainers share."
+  value       = kt_volume.shared.id
+}

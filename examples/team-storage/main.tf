@@ -1,0 +1,42 @@
+variable "storage_class" {
+  description = "Class of the shared volume; null finds an NFS or CephFS class, else the default one."
+  type        = string
+  default     = null
+}
+
+# A volume that all computes of the team share.
+resource "kt_volume" "datasets" {
+  name                = "datasets"
+  size                = "500Gi"
+  mount_path          = "/datasets"
+  storage_class       = var.storage_class
+  deletion_protection = true
+}
+
+# The team's Hugging Face token, from ~/.cache/huggingface/token or HF_TOKEN of
+# the machine that runs Terraform. It goes to the cluster only: not into the
+# plan, and not into the state.
+resource "kt_secret" "huggingface" {
+  name          = "huggingface"
+  provider_name = "huggingface"
+}
+
+# How the team's containers are set up before the server starts.
+resource "kt_image" "team" {
+  name = "team"
+  base = "pytorch"
+  steps = [
+    { pip_install = ["transformers==4.48.0", "datasets==3.2.0"] },
+    { env = { HF_HOME = "/datasets/huggingface" } },
+  ]
+}
+
+resource "kt_compute" "notebook" {
+  name        = "notebook"
+  cpus        = 2
+  memory      = "16Gi"
+  image       = kt_image.team.image_id
+  image_setup = kt_image.team.setup
+  volumes     = [kt_volume.datasets.ref]
+  secrets     = [kt_secret.huggingface.ref]
+}
