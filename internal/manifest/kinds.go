@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -9,38 +11,106 @@ import (
 type kind struct {
 	mode     string // the attribute mode
 	template string // Kubetorch's name for it, in the label kubetorch.com/template
-	gvk      schema.GroupVersionKind
+	// gvk is the kind of the workload; empty where there is none.
+	gvk schema.GroupVersionKind
+	// container is the name of the main container.
+	container string
 
-	// picks tells whether a compute is run this way. The first row wins.
+	// picks tells whether a compute without a manifest of the user's is run
+	// this way. The first row wins. Nil: only a manifest asks for this kind.
 	picks func(Compute) bool
-	// spec is the spec of the workload, pods included.
-	spec func(Compute) (map[string]any, error)
-	// suspend changes a rendered workload so that none of its pods run.
-	suspend func(workload map[string]any)
+	// spec is the spec of the workload, pods included, where picks is not nil.
+	spec func(Compute, kind) (map[string]any, error)
+	// complete adds to a manifest of the user's what the kind needs beside its
+	// pods; it may be nil.
+	complete func(Compute, map[string]any)
 
-	// podTemplate is the path of the pod template with the main container.
-	podTemplate []string
-	// fixed are the paths that service_template must leave alone because the
-	// workload would no longer find its pods.
-	fixed [][]string
+	// groups are the pods of a workload, those of the main container first.
+	groups groupsFunc
+	// scales tells whether the number of the pods can be asked for.
+	scales bool
+	// suspension changes a rendered workload so that none of its pods run;
+	// empty where that cannot be.
+	suspension []setting
+	// left are the fields that are given at creation only.
+	left []setting
+
+	// selects tells whether spec.selector finds the pods.
+	selects bool
+	// route narrows the Service to the pods that take calls; nil: all do.
+	route func(workload map[string]any) map[string]string
+	// ownService tells whether the controller of the kind makes a Service of
+	// the workload's name itself.
+	ownService bool
 }
 
-// kinds is the table of all kinds, the particular ones before the general. A
-// new kind is a file with its row, and a line here.
+// A setting is a field and the value that it is given; nil removes it.
+type setting struct {
+	path  []string
+	value any
+}
+
+// kinds is the table of all kinds. Where a compute brings no manifest, the
+// first row that picks it wins, so the particular ones come first. A new kind is
+// a file with its row, and a line here.
 func kinds() []kind {
 	return []kind{
+		selectorKind(),
+		knativeKind(),
+		rayClusterKind(),
 		deploymentKind(),
+		statefulSetKind(),
+		daemonSetKind(),
+		replicaSetKind(),
+		podKind(),
+		jobKind(),
+		cronJobKind(),
+		jobSetKind(),
+		pyTorchJobKind(),
+		tfJobKind(),
+		mxJobKind(),
+		xgBoostJobKind(),
 	}
 }
 
 func kindOf(c Compute) kind {
-	table := kinds()
-	for _, k := range table {
-		if k.picks(c) {
+	if c.Manifest != nil {
+		k, _ := kindOfObject(gvkOf(c.Manifest), c.PodTemplatePath)
+		return k
+	}
+	for _, k := range kinds() {
+		if k.picks != nil && k.picks(c) {
 			return k
 		}
 	}
-	return table[len(table)-1]
+	return deploymentKind()
+}
+
+// kindOfObject finds the row of a workload, whatever its version. An unknown
+// kind has its pod template at podTemplate.
+func kindOfObject(gvk schema.GroupVersionKind, podTemplate []string) (k kind, known bool) {
+	for _, k := range kinds() {
+		if !k.gvk.Empty() && k.gvk.GroupKind() == gvk.GroupKind() {
+			return k, true
+		}
+	}
+	return customKind(gvk, podTemplate), false
+}
+
+func gvkOf(object map[string]any) schema.GroupVersionKind {
+	apiVersion, _ := object["apiVersion"].(string)
+	name, _ := object["kind"].(string)
+	return schema.FromAPIVersionAndKind(apiVersion, name)
+}
+
+// customKind is a kind of the user's that is not in the table. Its number of
+// pods is what its manifest says.
+func customKind(gvk schema.GroupVersionKind, podTemplate []string) kind {
+	mode := strings.ToLower(gvk.Kind)
+	return kind{
+		mode: mode, template: mode, gvk: gvk, container: ContainerName,
+		groups: pods(group{template: podTemplate}),
+	}
 }
 
 // toMap turns a pointer to an apply configuration into what it is in JSON,

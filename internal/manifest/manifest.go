@@ -57,7 +57,10 @@ type Compute struct {
 	SharedMemoryLimit      *resource.Quantity // size of /dev/shm
 
 	Replicas int64
-	Suspend  bool // renders no replicas and keeps everything else
+	// ReplicasGiven tells a number that was asked for from the default. The
+	// numbers in Manifest stand unless one was asked for.
+	ReplicasGiven bool
+	Suspend       bool // renders no replicas and keeps everything else
 	// DesignedFor is the number of replicas that the strategy is chosen for,
 	// where somebody may scale the workload without changing the rest of it;
 	// zero: Replicas.
@@ -88,6 +91,10 @@ type Compute struct {
 	// ServiceTemplate is merged over the finished workload, as MergeTemplate
 	// says. Only the identity of the workload and Suspend stand above it.
 	ServiceTemplate map[string]any
+
+	// Creating adds what a workload is given when it is created and what is left
+	// to others ever after; see LeftAfterCreation.
+	Creating bool
 
 	// ImageSetup is run in the container before the server starts; nil for none.
 	ImageSetup *ImageSetup
@@ -148,7 +155,9 @@ type Autoscale struct {
 	ScaleToZeroPodRetentionPeriod    string
 	AutoscalerClass                  string // "kpa.autoscaling.knative.dev" or "hpa.autoscaling.knative.dev"
 	ProgressDeadline                 string
-	ExtraAnnotations                 map[string]string // further annotations of the template, verbatim
+	// ExtraAnnotations are further annotations of the template. A key without a
+	// domain is one of autoscaling.knative.dev.
+	ExtraAnnotations map[string]string
 }
 
 // Distribute is how a compute is spread over workers, Kubetorch's distribute.
@@ -194,8 +203,9 @@ type Endpoint struct {
 // "deployment".
 func (c Compute) Mode() string { return kindOf(c).mode }
 
-// Render returns the objects of a compute, normalized: the workload, then the
-// Service if there is one. What it returns shares nothing with c.
+// Render returns the objects of a compute, normalized: the workload, if the
+// pods do not exist already, then the Services and the registration, if there
+// are any. What it returns shares nothing with c.
 //
 // The error is of type [Errors]: all that is wrong, each part with the
 // attribute it belongs to.
@@ -203,32 +213,39 @@ func Render(c Compute) ([]*unstructured.Unstructured, error) {
 	if errs := validate(c); len(errs) > 0 {
 		return nil, errs
 	}
-	workload, err := renderWorkload(c)
+	k := kindOf(c)
+	var rendered []map[string]any
+	var workload map[string]any
+	if !k.gvk.Empty() {
+		var err error
+		if workload, err = renderWorkload(c, k); err != nil {
+			return nil, err
+		}
+		rendered = append(rendered, workload)
+	}
+	services, err := renderServices(c, k, workload)
 	if err != nil {
 		return nil, err
 	}
-	objects := []*unstructured.Unstructured{workload}
-	if c.Endpoint == nil || c.Endpoint.URL == "" {
-		service, err := renderService(c)
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, service)
+	rendered = append(rendered, services...)
+	if c.Registered {
+		rendered = append(rendered, renderRegistration(c, k, workload))
+	}
+	objects := make([]*unstructured.Unstructured, len(rendered))
+	for i, object := range rendered {
+		objects[i] = &unstructured.Unstructured{Object: normalizeMap(object, "")}
 	}
 	return objects, nil
 }
 
-func renderWorkload(c Compute) (*unstructured.Unstructured, error) {
-	k := kindOf(c)
-	spec, err := k.spec(c)
-	if err != nil {
-		return nil, fmt.Errorf("rendering the %s of %s/%s: %w", k.gvk.Kind, c.Namespace, c.Name, err)
+func renderWorkload(c Compute, k kind) (map[string]any, error) {
+	render := generate
+	if c.Manifest != nil {
+		render = complete
 	}
-	rendered := map[string]any{
-		"apiVersion": k.gvk.GroupVersion().String(),
-		"kind":       k.gvk.Kind,
-		"metadata":   workloadMetadata(c, k),
-		"spec":       spec,
+	rendered, err := render(c, k)
+	if err != nil {
+		return nil, err
 	}
 	if len(c.ServiceTemplate) > 0 {
 		merged := MergeTemplate(rendered, c.ServiceTemplate)
@@ -237,8 +254,29 @@ func renderWorkload(c Compute) (*unstructured.Unstructured, error) {
 		}
 		rendered = merged
 	}
-	if c.Suspend {
-		k.suspend(rendered)
+	if c.Creating && textAt(rendered, "metadata", "labels", KueueQueueLabel) != "" {
+		for _, s := range k.left {
+			setAt(rendered, s.path, s.value)
+		}
 	}
-	return &unstructured.Unstructured{Object: normalizeMap(rendered, "")}, nil
+	if c.Suspend {
+		for _, s := range k.suspension {
+			setAt(rendered, s.path, s.value)
+		}
+	}
+	return rendered, nil
+}
+
+// generate is the workload of a compute that brings no manifest.
+func generate(c Compute, k kind) (map[string]any, error) {
+	spec, err := k.spec(c, k)
+	if err != nil {
+		return nil, fmt.Errorf("rendering the %s of %s/%s: %w", k.gvk.Kind, c.Namespace, c.Name, err)
+	}
+	return map[string]any{
+		"apiVersion": k.gvk.GroupVersion().String(),
+		"kind":       k.gvk.Kind,
+		"metadata":   workloadMetadata(c, k),
+		"spec":       spec,
+	}, nil
 }

@@ -23,6 +23,7 @@ const (
 	InactivityTTLAnnotation        = "kubetorch.com/inactivity-ttl"
 	AllowedSerializationAnnotation = "kubetorch.com/allowed-serialization"
 	GPUMemoryAnnotation            = "gpu-memory" // KAI's, in MiB
+	ImageDigestAnnotation          = "kubetorch.com/image-digest"
 )
 
 // ownPods selects the pods of a compute. Selectors cannot change once they are
@@ -44,8 +45,35 @@ func podLabels(c Compute) map[string]string {
 	return union(map[string]string{AppLabel: c.Name}, givenLabels(c), identity(c), queueLabels(c))
 }
 
-func serviceLabels(c Compute) map[string]string {
-	return union(map[string]string{AppLabel: c.Name}, givenLabels(c), identity(c), map[string]string{ManagedByLabel: ManagedByValue})
+// serviceLabels are the labels of what stands beside the workload. Where there
+// is none, they say so, for an import to see.
+func serviceLabels(c Compute, k kind) map[string]string {
+	labels := union(map[string]string{AppLabel: c.Name}, givenLabels(c), identity(c), map[string]string{ManagedByLabel: ManagedByValue})
+	if k.gvk.Empty() {
+		labels[TemplateLabel] = k.template
+	}
+	return labels
+}
+
+// templateLabels are the labels of a pod template. Kubetorch gives the label app
+// only to the pods that take calls.
+func templateLabels(c Compute, worker bool) map[string]string {
+	labels := podLabels(c)
+	if _, given := givenLabels(c)[AppLabel]; worker && !given {
+		delete(labels, AppLabel)
+	}
+	return labels
+}
+
+func templateAnnotations(c Compute, k kind) map[string]string {
+	annotations := podAnnotations(c)
+	if k.template == knativeTemplate {
+		annotations = union(autoscaleDefaults(c), annotations, autoscaleAnnotations(c))
+	}
+	if c.ImageSetup != nil && c.ImageSetup.Digest != "" {
+		annotations[ImageDigestAnnotation] = c.ImageSetup.Digest
+	}
+	return annotations
 }
 
 func podAnnotations(c Compute) map[string]string {

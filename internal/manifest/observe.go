@@ -18,39 +18,92 @@ const LogLevelVariable = logLevelEnv
 
 // Observe reads a workload back into the attributes that render it, as far as
 // it shows them. It is the inverse of Render for what a workload says plainly:
-// a service_template has melted into the rest, and the provider's defaults are
-// not told from the compute's own attributes. What the workload lacks stays zero.
-func Observe(workload *unstructured.Unstructured) Compute {
+// a service_template or manifest has melted into the rest, and the provider's
+// defaults are not told from the compute's own attributes. What the workload
+// lacks stays zero. podTemplate is where the pods of a kind are that the
+// provider does not know.
+//
+// Replicas is the number of all pods, zero in modes without (see HasReplicas).
+// The workers of a RayCluster are in Distribute too. Of a Service that stands
+// for pods that exist already, what it selects is Selector.
+func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute {
 	c := Compute{
 		Name: workload.GetName(), Namespace: workload.GetNamespace(),
 		Username: workload.GetLabels()[UsernameLabel],
 	}
-	c.Replicas, _, _ = unstructured.NestedInt64(workload.Object, "spec", "replicas")
 	observeMetadata(&c, workload)
-
-	content, _, _ := unstructured.NestedMap(workload.Object, kindOf(c).podTemplate...)
+	if RoleOf(workload.GroupVersionKind()) == RoleService {
+		if isSelectorService(workload) {
+			c.Selector = textsAt(workload.Object, "spec", "selector")
+		}
+		return c
+	}
+	k, known := kindOfObject(workload.GroupVersionKind(), podTemplate)
+	if !known && len(podTemplate) == 0 {
+		return c
+	}
+	groups := k.groups(workload.Object)
+	observeScale(&c, k, groups, workload.Object)
+	if len(groups) == 0 {
+		return c
+	}
+	content, _ := find(workload.Object, groups[0].template)
+	main, _ := content.(map[string]any)
 	var template corev1.PodTemplateSpec
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(content, &template) != nil {
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(main, &template) != nil {
 		return c // somebody put in what no pod has; manifests shows it all the same
 	}
 	observePod(&c, template.Spec)
 	for _, container := range template.Spec.Containers {
-		if container.Name == ContainerName {
+		if container.Name == k.container {
 			observeContainer(&c, container)
-			observeMounts(&c, container, template.Spec.Volumes)
+			observeMounts(&c, container, template)
 		}
 	}
 	return c
 }
 
-// ObserveEndpoint reads back from a Service which other pods than the compute's
-// own it selects, nil where it selects these or says nothing.
+// observeScale reads how many pods a workload has, and who decides that. No
+// replicas are as good as suspended, so that Suspend does not say so again.
+func observeScale(c *Compute, k kind, groups []group, workload map[string]any) {
+	if k.scales {
+		c.Replicas = podCount(workload, groups)
+	}
+	c.Suspend = len(k.suspension) > 0 && !slices.ContainsFunc(k.suspension, func(s setting) bool {
+		value, _ := find(workload, s.path)
+		return value != s.value || value == int64(0)
+	})
+	switch k.template {
+	case knativeTemplate:
+		c.Autoscale = observeAutoscale(workload)
+	case rayClusterKind().template:
+		c.Distribute = &Distribute{Type: distributeRay, Workers: c.Replicas}
+		if version := textAt(workload, "spec", rayVersionArg); version != "" {
+			c.Distribute.Args = map[string]any{rayVersionArg: version}
+		}
+	}
+}
+
+// ObserveEndpoint reads back from the Service of a compute which other pods than
+// its own it selects, nil where it selects these or says nothing, and of the
+// headless Service.
 func ObserveEndpoint(service *unstructured.Unstructured) *Endpoint {
-	selector, _, err := unstructured.NestedStringMap(service.Object, "spec", "selector")
-	if err != nil || len(selector) == 0 || maps.Equal(selector, ownPods(Compute{Name: service.GetName()})) {
+	selector := textsAt(service.Object, "spec", "selector")
+	if len(selector) == 0 || isSelectorService(service) || textAt(service.Object, "spec", "clusterIP") == corev1.ClusterIPNone {
+		return nil
+	}
+	others := union(selector)
+	maps.DeleteFunc(others, func(key, value string) bool {
+		return slices.Contains(routeLabels(), key) || key == ServiceLabel && value == service.GetName()
+	})
+	if len(others) == 0 && selector[ServiceLabel] != "" {
 		return nil
 	}
 	return &Endpoint{Selector: selector}
+}
+
+func isSelectorService(service *unstructured.Unstructured) bool {
+	return service.GetLabels()[TemplateLabel] == selectorMode
 }
 
 func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
@@ -144,7 +197,8 @@ func withoutGPUTolerations(tolerations []Toleration) []Toleration {
 	})
 }
 
-func observeMounts(c *Compute, container corev1.Container, volumes []corev1.Volume) {
+func observeMounts(c *Compute, container corev1.Container, template corev1.PodTemplateSpec) {
+	volumes := template.Spec.Volumes
 	for _, mount := range container.VolumeMounts {
 		i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
 		if i < 0 {
@@ -153,6 +207,8 @@ func observeMounts(c *Compute, container corev1.Container, volumes []corev1.Volu
 		switch volume := volumes[i]; {
 		case volume.Name == sharedMemoryVolume && volume.EmptyDir != nil:
 			c.SharedMemoryLimit = volume.EmptyDir.SizeLimit
+		case volume.Name == imageVolume && volume.ConfigMap != nil:
+			c.ImageSetup = &ImageSetup{ConfigMap: volume.ConfigMap.Name, Digest: template.Annotations[ImageDigestAnnotation]}
 		case volume.Secret != nil:
 			secretNamed(c, volume.Secret.SecretName).MountPath = mount.MountPath
 		case volume.PersistentVolumeClaim != nil:

@@ -19,27 +19,27 @@ const (
 )
 
 // podTemplate is the template of the pods that run the Kubetorch server.
-func podTemplate(c Compute) *corev1ac.PodTemplateSpecApplyConfiguration {
+func podTemplate(c Compute, k kind, worker bool) *corev1ac.PodTemplateSpecApplyConfiguration {
 	volumes, mounts := volumesAndMounts(c)
 	pod := corev1ac.PodSpec().
-		WithContainers(container(c, mounts)).
+		WithContainers(container(c, k, mounts)).
 		WithServiceAccountName(cmp.Or(c.ServiceAccountName, DefaultServiceAccount)).
 		WithVolumes(volumes...)
 	schedule(pod, c)
 	return corev1ac.PodTemplateSpec().
-		WithLabels(podLabels(c)).
-		WithAnnotations(podAnnotations(c)).
+		WithLabels(templateLabels(c, worker)).
+		WithAnnotations(templateAnnotations(c, k)).
 		WithSpec(pod)
 }
 
-func container(c Compute, mounts []*corev1ac.VolumeMountApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+func container(c Compute, k kind, mounts []*corev1ac.VolumeMountApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
 	main := corev1ac.Container().
-		WithName(ContainerName).
+		WithName(k.container).
 		WithImage(cmp.Or(c.Image, DefaultImage)).
 		// The script is an argument and not a third word of the command, as
 		// in Kubetorch, so that its own objects can be taken over unchanged.
 		WithCommand("/bin/bash", "-c").
-		WithArgs(startupScript(c)).
+		WithArgs(startupScript(c, k)).
 		WithEnv(env(c)...).
 		WithPorts(corev1ac.ContainerPort().WithName("http1").WithContainerPort(ServerPort)).
 		WithResources(resources(c)).

@@ -16,30 +16,54 @@ import (
 // KT_FREEZE is spelled as Kubetorch compares it. Distributions that guard
 // their Python (PEP 668) refuse an install into it; in a container that is the
 // only place to install to, so both installers are told to go on.
-func startupScript(c Compute) string {
+func startupScript(c Compute, k kind) string {
 	freeze := "False"
 	if c.Freeze {
 		freeze = "True"
 	}
-	lines := []string{
-		"set -e",
+	lines := []string{"set -e"}
+	if k.gvk == rayClusterKind().gvk {
+		// KubeRay runs ray start after every command but one that speaks of it.
+		lines = append(lines, "# Kubetorch's server runs ray start itself.")
+	}
+	lines = append(lines,
 		fmt.Sprintf("export KT_SERVER_PORT=%d KT_FREEZE=%s KT_INSTALL_NAMESPACE=%s KT_SERVICE=%s",
 			ServerPort, freeze, shellQuote(cmp.Or(c.InstallNamespace, DefaultInstallNamespace)), shellQuote(c.Name)),
-		"ulimit -Sn hard || :",
-	}
+		"ulimit -Sn hard || :")
 	lines = append(lines, expansions(c.EnvVars)...)
-	lines = append(lines,
-		`py=$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; exit 127; }`)
+	setup := ImageSetup{}
+	if c.ImageSetup != nil {
+		setup = *c.ImageSetup
+		lines = append(lines, "export KT_IMAGE_DIR="+imagePath, `bash "$KT_IMAGE_DIR/setup.sh"`)
+	}
+	lines = append(lines, findPython(setup.PythonPath))
 	if !c.Freeze {
-		pkg := shellQuote("kubetorch[server]==" + KubetorchVersion)
-		lines = append(lines,
-			"if command -v uv >/dev/null",
-			`then UV_BREAK_SYSTEM_PACKAGES=1 uv pip install --python "$py" `+pkg,
-			`else PIP_BREAK_SYSTEM_PACKAGES=1 "$py" -m pip install `+pkg,
-			"fi")
+		lines = append(lines, installKubetorch(setup.InstallCmd)...)
 	}
 	lines = append(lines, fmt.Sprintf(`exec "$py" -m uvicorn kubetorch.serving.http_server:app --host 0.0.0.0 --port %d`, ServerPort))
 	return strings.Join(lines, "\n") + "\n"
+}
+
+func findPython(path string) string {
+	if path != "" {
+		return fmt.Sprintf(`py=$(command -v %s) || { echo %s >&2; exit 127; }`, shellQuote(path), shellQuote("no python at "+path))
+	}
+	return `py=$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; exit 127; }`
+}
+
+// installKubetorch installs with command, which gets the package as its last
+// argument, as in Kubetorch; without one, with what there is.
+func installKubetorch(command string) []string {
+	pkg := shellQuote("kubetorch[server]==" + KubetorchVersion)
+	if command != "" {
+		return []string{command + " " + pkg}
+	}
+	return []string{
+		"if command -v uv >/dev/null",
+		`then UV_BREAK_SYSTEM_PACKAGES=1 uv pip install --python "$py" ` + pkg,
+		`else PIP_BREAK_SYSTEM_PACKAGES=1 "$py" -m pip install ` + pkg,
+		"fi",
+	}
 }
 
 // reference is a shell variable in the value of another: $NAME or ${NAME}.

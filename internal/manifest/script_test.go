@@ -55,7 +55,7 @@ func run(t *testing.T, c Compute, fail string, programs ...string) outcome {
 	calls := filepath.Join(notes, "calls")
 	// A soft limit below the hard one leaves the script something to raise.
 	lowered := "ulimit -Sn 64; exec \"$0\" -c \"$1\""
-	cmd := exec.CommandContext(t.Context(), bash, "-c", lowered, bash, startupScript(c))
+	cmd := exec.CommandContext(t.Context(), bash, "-c", lowered, bash, startupScript(c, kindOf(c)))
 	cmd.Dir = work
 	cmd.Env = []string{"PATH=" + bin, "CALLS=" + calls, "FAIL=" + fail}
 	var stderr strings.Builder
@@ -240,7 +240,7 @@ func TestScriptQuotesWhatItIsGiven(t *testing.T) {
 func TestScriptHasNothingForTheKubeletToReplace(t *testing.T) {
 	t.Parallel()
 	replaced := regexp.MustCompile(`\$\$|\$\([-._a-zA-Z0-9]+\)`)
-	if found := replaced.FindString(startupScript(compute())); found != "" {
+	if found := replaced.FindString(startupScript(compute(), deploymentKind())); found != "" {
 		t.Errorf("the kubelet would replace %q", found)
 	}
 }
@@ -248,7 +248,7 @@ func TestScriptHasNothingForTheKubeletToReplace(t *testing.T) {
 func TestScriptIsShort(t *testing.T) {
 	t.Parallel()
 	const most = 800 // bytes; it is shown in every plan
-	if n := len(startupScript(compute())); n > most {
+	if n := len(startupScript(compute(), deploymentKind())); n > most {
 		t.Errorf("%d bytes, want at most %d", n, most)
 	}
 }
@@ -287,7 +287,7 @@ func TestVariableThatExtendsItselfIsLeftToTheScript(t *testing.T) {
 			t.Error("PATH is in the container's environment, where it replaces the image's")
 		}
 	}
-	if script := startupScript(c); !strings.Contains(script, `export PATH="$PATH:/custom"`) || !strings.Contains(script, `export DATA="$HOME/data"`) {
+	if script := startupScript(c, kindOf(c)); !strings.Contains(script, `export PATH="$PATH:/custom"`) || !strings.Contains(script, `export DATA="$HOME/data"`) {
 		t.Errorf("the script does not export what refers to others:\n%s", script)
 	}
 }

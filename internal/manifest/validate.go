@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // validate finds what no object can be rendered from, or only one that
@@ -37,10 +37,75 @@ func validate(c Compute) Errors {
 	default:
 		errs.add("queue_scheduler", "is %q: give %q or %q.", c.QueueScheduler, QueueSchedulerKueue, QueueSchedulerKAI)
 	}
-	if c.Endpoint != nil && (c.Endpoint.URL == "") == (len(c.Endpoint.Selector) == 0) {
-		errs.add("endpoint", "needs exactly one of url and selector.")
+	validateEndpoint(c, &errs)
+	validateAutoscale(c, &errs)
+	validateDistribute(c, &errs)
+	validateSelector(c, &errs)
+	if k := kindOf(c); c.Suspend && len(k.suspension) == 0 && !k.gvk.Empty() {
+		errs.add("suspend", "is true, but the provider knows no way to suspend a %s: remove it.", k.gvk.Kind)
+	}
+	if c.ImageSetup != nil && c.ImageSetup.ConfigMap == "" {
+		errs.add("image_setup", "names no ConfigMap: give the setup of a kt_image.")
 	}
 	return errs
+}
+
+func validateEndpoint(c Compute, errs *Errors) {
+	if c.Endpoint == nil {
+		return
+	}
+	if (c.Endpoint.URL == "") == (len(c.Endpoint.Selector) == 0) {
+		errs.add("endpoint", "needs exactly one of url and selector.")
+	}
+	if kindOf(c).ownService && len(c.Endpoint.Selector) > 0 {
+		errs.add("endpoint", "selects pods, but Knative makes the Service %s itself: give url, or remove endpoint.", c.Name)
+	}
+}
+
+func validateDistribute(c Compute, errs *Errors) {
+	d := c.Distribute
+	if d == nil {
+		return
+	}
+	types := []string{"spmd", "pytorch", "jax", "tensorflow", "monarch", distributeRay}
+	if d.Type != "" && !slices.Contains(types, d.Type) {
+		errs.add("distribute", "type is %q: give one of %s.", d.Type, strings.Join(types, ", "))
+	}
+	workers, _ := askedReplicas(c)
+	switch {
+	case d.Workers < 0 || d.Workers > math.MaxInt32:
+		errs.add("distribute", "workers is %d: give a number from 1 to %d.", d.Workers, math.MaxInt32)
+	case d.Workers > 0 && c.ReplicasGiven && d.Workers != c.Replicas:
+		errs.add("replicas", "is %d, while workers of distribute is %d: make them the same, or remove one of the two.", c.Replicas, d.Workers)
+	}
+	if d.QuorumWorkers != nil && (*d.QuorumWorkers < 1 || *d.QuorumWorkers > workers) {
+		errs.add("distribute", "quorum_workers is %d: give a number from 1 to the number of workers, %d.", *d.QuorumWorkers, workers)
+	}
+	if d.QuorumTimeout != "" {
+		if _, err := ParseDuration(d.QuorumTimeout); err != nil {
+			errs.add("distribute", "quorum_timeout %v.", err)
+		}
+	}
+	if version, ok := d.Args[rayVersionArg]; ok && d.Type == distributeRay && rayVersion(c) == "" {
+		errs.add("distribute", "%s of args is %v: give a text such as %q.", rayVersionArg, version, defaultRayVersion)
+	}
+	validateDistributed(c, errs)
+}
+
+// validateDistributed checks the workload that the workers are pods of.
+func validateDistributed(c Compute, errs *Errors) {
+	if !isDistributed(c) {
+		if c.Manifest != nil && kindOf(c).template != "raycluster" {
+			errs.add("distribute", "has type %q, but manifest is a %s: give a RayCluster, or another type.", distributeRay, kindOf(c).gvk.Kind)
+		}
+		return
+	}
+	if most := validation.DNS1035LabelMaxLength - len(HeadlessName("")); len(c.Name) > most {
+		errs.add("name", "has %d characters, and with distribute no more than %d are possible, since a Service has it with -headless behind.", len(c.Name), most)
+	}
+	if k := kindOf(c); k.ownService {
+		errs.add("distribute", "needs a fixed number of workers, but the number of pods of a Knative Service changes: remove one of the two.")
+	}
 }
 
 func validateGPUs(c Compute, errs *Errors) {
@@ -85,7 +150,7 @@ func validateLabels(c Compute, errs *Errors) {
 }
 
 func validateAnnotations(c Compute, errs *Errors) {
-	ours := union(workloadAnnotations(c), gpuMemoryAnnotation(c))
+	ours := union(autoscaleAnnotations(c), workloadAnnotations(c), gpuMemoryAnnotation(c))
 	instead := map[string]string{
 		InactivityTTLAnnotation:        "it follows inactivity_ttl",
 		AllowedSerializationAnnotation: "it follows allowed_serialization",
@@ -148,6 +213,9 @@ func validateMounts(c Compute, errs *Errors) {
 		}
 		at[clean] = what
 	}
+	if c.ImageSetup != nil {
+		add("image_setup", "the set-up of the image", imagePath)
+	}
 	for _, s := range c.Secrets {
 		if s.MountPath != "" {
 			add("secrets", fmt.Sprintf("secret %q", s.Name), s.MountPath)
@@ -166,7 +234,7 @@ func validateMounts(c Compute, errs *Errors) {
 // longer be this compute's, or would not find its pods.
 func checkTemplate(k kind, rendered, merged map[string]any) Errors {
 	var errs Errors
-	for _, fixed := range append([][]string{
+	fixed := [][]string{
 		{"apiVersion"},
 		{"kind"},
 		{"metadata", "name"},
@@ -174,21 +242,28 @@ func checkTemplate(k kind, rendered, merged map[string]any) Errors {
 		{"metadata", "labels", ServiceLabel},
 		{"metadata", "labels", TemplateLabel},
 		{"metadata", "labels", ManagedByLabel},
-		append(slices.Clone(k.podTemplate), "metadata", "labels", ServiceLabel),
-	}, k.fixed...) {
-		before, _, _ := unstructured.NestedFieldNoCopy(rendered, fixed...)
-		after, _, err := unstructured.NestedFieldNoCopy(merged, fixed...)
-		if err != nil || !reflect.DeepEqual(before, after) {
-			errs.add("service_template", "changes %s, which the provider needs as it is: remove that from the template.", dotted(fixed))
+	}
+	groups := k.groups(rendered)
+	for _, g := range groups {
+		fixed = append(fixed, under(g.template, "metadata", "labels", ServiceLabel))
+	}
+	if k.selects {
+		fixed = append(fixed, []string{"spec", "selector"})
+	}
+	for _, path := range fixed {
+		before, _ := find(rendered, path)
+		if after, _ := find(merged, path); !reflect.DeepEqual(before, after) {
+			errs.add("service_template", "changes %s, which the provider needs as it is: remove that from the template.", dotted(path))
 		}
 	}
 	if _, ok := merged["status"]; ok {
 		errs.add("service_template", "sets status, which belongs to the cluster: remove that from the template.")
 	}
-	containers := append(slices.Clone(k.podTemplate), "spec", "containers")
-	list, _, _ := unstructured.NestedFieldNoCopy(merged, containers...)
-	if !hasNamed(list, ContainerName) {
-		errs.add("service_template", "replaces %s and so removes the container %s: give each item a name, so that the items are merged.", dotted(containers), ContainerName)
+	for _, g := range groups {
+		containers := under(g.template, "spec", "containers")
+		if list, _ := find(merged, containers); !hasNamed(list, k.container) {
+			errs.add("service_template", "replaces %s and so removes the container %s: give each item a name, so that the items are merged.", dotted(containers), k.container)
+		}
 	}
 	return errs
 }

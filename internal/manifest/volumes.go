@@ -14,10 +14,12 @@ const (
 	sharedMemoryVolume = "dshm"
 	sharedMemoryPath   = "/dev/shm"
 	secretVolumePrefix = "secrets-"
+	imageVolume        = "image-setup"
+	imagePath          = "/etc/kubetorch/image"
 )
 
-// volumesAndMounts are the shared memory, the mounted secrets and the claims,
-// in this order. A secret or claim that is mounted twice is one volume.
+// volumesAndMounts are the shared memory, the mounted secrets, the claims and
+// the set-up of the image, in this order. A secret or claim that is mounted twice is one volume.
 func volumesAndMounts(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev1ac.VolumeMountApplyConfiguration) {
 	volumes := []*corev1ac.VolumeApplyConfiguration{sharedMemory(c)}
 	mounts := []*corev1ac.VolumeMountApplyConfiguration{mount(sharedMemoryVolume, sharedMemoryPath, false)}
@@ -39,6 +41,11 @@ func volumesAndMounts(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev
 	for _, v := range c.Volumes {
 		add(claimVolumeName(v.ClaimName), v.MountPath, v.ReadOnly, func() *corev1ac.VolumeApplyConfiguration {
 			return corev1ac.Volume().WithPersistentVolumeClaim(claim(c, v.ClaimName))
+		})
+	}
+	if c.ImageSetup != nil {
+		add(imageVolume, imagePath, true, func() *corev1ac.VolumeApplyConfiguration {
+			return corev1ac.Volume().WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(c.ImageSetup.ConfigMap))
 		})
 	}
 	return volumes, mounts
@@ -82,7 +89,7 @@ func secretVolumeName(secret string) string {
 // claimVolumeName is the claim's own name, as in Kubetorch, unless that could
 // be the name of another volume.
 func claimVolumeName(claim string) string {
-	if isVolumeName(claim) && claim != sharedMemoryVolume && !strings.HasPrefix(claim, secretVolumePrefix) {
+	if isVolumeName(claim) && claim != sharedMemoryVolume && claim != imageVolume && !strings.HasPrefix(claim, secretVolumePrefix) {
 		return claim
 	}
 	return hashedVolumeName(claim, "claim/"+claim)

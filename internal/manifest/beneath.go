@@ -1,0 +1,146 @@
+package manifest
+
+import (
+	"reflect"
+	"slices"
+)
+
+// beneath merges our fields under the user's and returns the result, which
+// shares nothing with either. The user wins:
+//
+//   - Maps are merged key by key; what the user sets to null stays away.
+//   - Lists of named items are merged item by item: what is named alike is
+//     merged, or is the user's alone where two halves make no whole (see
+//     itemKeys). Ours that are not there follow the user's.
+//   - Of other lists, our items are appended unless they are there.
+//   - A probe with a handler of the user's is his alone, and so is a resource
+//     that he sets a request or a limit of, if both must be equal.
+//
+// Merging again changes nothing. Both arguments are plain JSON.
+func beneath(user, ours map[string]any) map[string]any {
+	result := make(map[string]any, len(user)+len(ours))
+	for key, value := range user {
+		result[key] = copyJSON(value)
+	}
+	for key, value := range ours {
+		theirs, ok := user[key]
+		switch {
+		case !ok:
+			result[key] = copyJSON(value)
+		default:
+			result[key] = beneathValue(key, theirs, value)
+		}
+	}
+	return result
+}
+
+func beneathValue(field string, user, ours any) any {
+	switch theirs := user.(type) {
+	case map[string]any:
+		ours, ok := ours.(map[string]any)
+		switch {
+		case !ok || isProbe(field) && hasHandler(theirs):
+			return copyJSON(user)
+		case field == "resources":
+			ours = withoutGPUsOf(ours, theirs)
+		}
+		return beneath(theirs, ours)
+	case []any:
+		ours, ok := ours.([]any)
+		switch {
+		case !ok:
+			return copyJSON(user)
+		case field == "nodeSelectorTerms":
+			return everyTerm(theirs, ours)
+		}
+		return beneathList(field, theirs, ours)
+	default:
+		return user
+	}
+}
+
+// itemKeys are the fields that name the items of a list, and whether an item of
+// the user's stands alone: of two volumes or variables of one name, the one
+// would get a second source from the other.
+func itemKeys(field string) (keys []string, alone bool) {
+	switch field {
+	case "env", "volumes":
+		return []string{"name"}, true
+	case "volumeMounts":
+		return []string{"mountPath"}, true
+	case "tolerations":
+		return []string{"key"}, true
+	case "ports":
+		return []string{"containerPort", "name"}, false
+	default:
+		return []string{"name"}, false
+	}
+}
+
+func beneathList(field string, user, ours []any) []any {
+	keys, alone := itemKeys(field)
+	result, _ := copyJSON(user).([]any)
+	for _, item := range ours {
+		same := slices.IndexFunc(user, func(theirs any) bool {
+			return sameItem(keys, theirs, item) || reflect.DeepEqual(normalizeValue(theirs, ""), normalizeValue(item, ""))
+		})
+		switch {
+		case same < 0:
+			result = append(result, copyJSON(item))
+		case !alone:
+			result[same] = beneathValue("", user[same], item)
+		}
+	}
+	return result
+}
+
+func sameItem(keys []string, a, b any) bool {
+	return slices.ContainsFunc(keys, func(key string) bool {
+		a, _ := find(a, []string{key})
+		b, _ := find(b, []string{key})
+		return a != nil && reflect.DeepEqual(normalizeNumber(a), normalizeNumber(b))
+	})
+}
+
+// everyTerm adds our expressions to each term of the user's. Terms are
+// alternatives, so that one of ours beside his would let pods go where he
+// forbids it.
+func everyTerm(user, ours []any) []any {
+	if len(user) == 0 {
+		result, _ := copyJSON(ours).([]any)
+		return result
+	}
+	result := make([]any, len(user))
+	for i, term := range user {
+		result[i] = copyJSON(term)
+		for _, item := range ours {
+			result[i] = beneathValue("", result[i], item)
+		}
+	}
+	return result
+}
+
+func isProbe(field string) bool {
+	return field == "livenessProbe" || field == "readinessProbe" || field == "startupProbe"
+}
+
+func hasHandler(probe map[string]any) bool {
+	return slices.ContainsFunc([]string{"exec", "grpc", "httpGet", "tcpSocket"}, func(handler string) bool {
+		return probe[handler] != nil
+	})
+}
+
+// withoutGPUsOf leaves our number of GPUs out where the user gives one, since
+// request and limit must be equal.
+func withoutGPUsOf(ours, user map[string]any) map[string]any {
+	gpus := string(gpuResource)
+	if _, ok := find(user, []string{"limits", gpus}); !ok {
+		if _, ok := find(user, []string{"requests", gpus}); !ok {
+			return ours
+		}
+	}
+	ours, _ = copyJSON(ours).(map[string]any)
+	setAt(ours, []string{"limits", gpus}, nil)
+	setAt(ours, []string{"requests", gpus}, nil)
+	return ours
+}

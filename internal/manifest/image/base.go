@@ -1,0 +1,49 @@
+package image
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var (
+	tag     = regexp.MustCompile(`^\w[\w.-]{0,127}$`)
+	version = regexp.MustCompile(`^\d+\.\d+(\.\d+)?$`)
+)
+
+// BaseImage is the image that a base of Kubetorch stands for: "debian",
+// "ubuntu", "python3.12", "ray" or "pytorch", with a tag after a colon.
+func BaseImage(base string) (string, error) {
+	name, chosen, hasTag := strings.Cut(base, ":")
+	if hasTag && !tag.MatchString(chosen) {
+		return "", fmt.Errorf("has %q after the colon, which is no tag of an image: give one, such as ray:2.40.0", chosen)
+	}
+	choose := func(repository, otherwise string) (string, error) {
+		if hasTag {
+			return repository + ":" + chosen, nil
+		}
+		return repository + ":" + otherwise, nil
+	}
+	switch name {
+	case "debian":
+		return choose("ghcr.io/run-house/server", "v3")
+	case "ubuntu":
+		return choose("ghcr.io/run-house/ubuntu", "v1")
+	case "ray":
+		return choose("rayproject/ray", "latest")
+	case "pytorch":
+		return choose("nvcr.io/nvidia/pytorch", "23.12-py3")
+	}
+	python, isPython := strings.CutPrefix(name, "python")
+	if isPython && python == "" {
+		python, hasTag = chosen, false
+	}
+	switch {
+	case isPython && version.MatchString(python) && !hasTag:
+		return "python:" + python + "-slim", nil
+	case isPython:
+		return "", fmt.Errorf("is %q, which names no version of Python: write python3.12, or use image_id", base)
+	default:
+		return "", fmt.Errorf("is %q, which is no base: use debian, ubuntu, python3.12 or another version, ray or pytorch, with or without a tag after a colon, or image_id for any other image", base)
+	}
+}

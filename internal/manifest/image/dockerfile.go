@@ -1,0 +1,311 @@
+package image
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Dockerfile is what a Dockerfile says, as far as a container that runs
+// already can be set up by it.
+type Dockerfile struct {
+	// From is the image, "" where the file has no FROM.
+	From string
+	// Ignored are the instructions that have no effect, CMD and ENTRYPOINT:
+	// what runs in the end is Kubetorch's server.
+	Ignored []Ignored
+
+	steps []step
+	from  line
+	text  string
+	// escape is the escape character of the file.
+	escape byte
+}
+
+// Ignored is an instruction without effect.
+type Ignored struct {
+	Line        int
+	Instruction string // in upper case
+}
+
+// Sources are the local paths that are copied, as they are written.
+func (d Dockerfile) Sources() []string { return sources(d.steps) }
+
+// Parse reads a Dockerfile as BuildKit does
+// (https://docs.docker.com/reference/dockerfile/), but for what needs a build:
+// stages, arguments, mounts, here-documents, and all instructions besides FROM,
+// RUN, ENV, COPY, CMD and ENTRYPOINT are errors. The error is of type Errors.
+func Parse(text string) (Dockerfile, error) {
+	r, err := newReader(text)
+	d := Dockerfile{text: text, escape: r.escape}
+	if err != nil {
+		return d, Errors{err}
+	}
+	var found Errors
+	refuse := func(at line, err error) {
+		if err != nil {
+			found = append(found, &Error{Line: at.first, Detail: err.Error()})
+		}
+	}
+	for {
+		at, ok := r.instruction()
+		if !ok {
+			break
+		}
+		name, rest := cutBlank(at.text)
+		i := instruction{line: at, name: strings.ToUpper(name), escape: r.escape}
+		i.flags, i.args = cutFlags(rest)
+		if terminator := i.heredoc(); terminator != "" {
+			r.skipTo(terminator)
+			refuse(at, fmt.Errorf("here-documents are not supported: write the commands as one %s with && between them, or as a step with run_bash", i.name))
+			continue
+		}
+		refuse(at, i.check())
+		refuse(at, d.add(i))
+	}
+	if len(found) > 0 {
+		return d, found
+	}
+	return d, nil
+}
+
+// instruction is one instruction, taken apart.
+type instruction struct {
+	line
+	name   string // in upper case
+	flags  []string
+	args   string
+	escape byte
+}
+
+func cutBlank(s string) (first, rest string) {
+	if i := strings.IndexFunc(s, func(r rune) bool { return r < 128 && isBlank(byte(r)) }); i >= 0 {
+		return s[:i], strings.TrimSpace(s[i:])
+	}
+	return s, ""
+}
+
+// cutFlags takes the words off that begin with two dashes; "--" ends them.
+func cutFlags(s string) (flags []string, args string) {
+	for strings.HasPrefix(s, "--") {
+		var flag string
+		flag, s = cutBlank(s)
+		if flag == "--" {
+			break
+		}
+		flags = append(flags, flag)
+	}
+	return flags, s
+}
+
+var heredoc = regexp.MustCompile(`^\d*<<-?(["']?)([A-Za-z_][\w.-]*)(["']?)$`)
+
+// heredoc is the line that ends a here-document, "" where none begins.
+func (i instruction) heredoc() string {
+	if _, isList := i.list(); isList || i.name != "RUN" && i.name != "COPY" && i.name != "ADD" {
+		return ""
+	}
+	words := splitWords(i.args, i.escape)
+	for n, word := range words {
+		if (strings.HasSuffix(word, "<<") || strings.HasSuffix(word, "<<-")) && n+1 < len(words) {
+			word += words[n+1] // << EOF
+		}
+		if found := heredoc.FindStringSubmatch(word); found != nil && found[1] == found[3] {
+			return found[2]
+		}
+	}
+	return ""
+}
+
+// list is what the JSON form of an instruction holds.
+func (i instruction) list() ([]string, bool) {
+	var items []string
+	if !strings.HasPrefix(i.args, "[") || json.Unmarshal([]byte(i.args), &items) != nil {
+		return nil, false
+	}
+	return items, true
+}
+
+// check refuses instructions and flags that need a build.
+func (i instruction) check() error {
+	switch i.name {
+	case "FROM", "RUN", "ENV", "COPY", "CMD", "ENTRYPOINT":
+	default:
+		return i.unsupported()
+	}
+	for _, flag := range i.flags {
+		name, _, _ := strings.Cut(flag, "=")
+		hint := "leave it out"
+		switch i.name + " " + name {
+		case "FROM --platform":
+			hint = "leave it out, and choose the nodes with node_selector = { \"kubernetes.io/arch\" = … } in kt_compute"
+		case "COPY --from":
+			hint = "there are no other stages or images to copy from; copy a local file, or download it with RUN"
+		case "COPY --chmod", "COPY --chown":
+			hint = "leave it out, and change it with a RUN after it"
+		case "RUN --mount":
+			hint = "leave it out; files come with COPY, secrets with secrets of kt_compute"
+		}
+		return fmt.Errorf("%s of %s is not supported: %s", name, i.name, hint)
+	}
+	return nil
+}
+
+func (i instruction) unsupported() error {
+	hint := ""
+	switch i.name {
+	case "ADD":
+		hint = "use COPY for local files, and RUN to download or unpack"
+	case "ARG":
+		hint = "use ENV, or let Terraform fill in the value (templatefile)"
+	case "WORKDIR":
+		hint = "use working_dir of kt_compute, and absolute paths"
+	case "USER":
+		hint = "set up everything as the user that the image has"
+	case "SHELL":
+		hint = "use a step with run_bash, or RUN [\"bash\", \"-c\", \"…\"]"
+	case "EXPOSE":
+		hint = "leave it out; kt_compute has a Service for its port"
+	case "VOLUME":
+		hint = "use kt_volume, and volumes of kt_compute"
+	case "LABEL", "MAINTAINER":
+		hint = "use labels and annotations of kt_image or kt_compute"
+	case "HEALTHCHECK":
+		hint = "leave it out; kt_compute probes the server by itself"
+	case "STOPSIGNAL":
+		hint = "leave it out, or build an image"
+	case "ONBUILD":
+		hint = "write the instruction itself"
+	default:
+		return fmt.Errorf("%s is no instruction of a Dockerfile; FROM, RUN, ENV, COPY, CMD and ENTRYPOINT can be used", i.name)
+	}
+	return fmt.Errorf("%s is not supported, since nothing is built: %s", i.name, hint)
+}
+
+// add takes an instruction over.
+func (d *Dockerfile) add(i instruction) error {
+	if i.check() != nil {
+		return nil // reported
+	}
+	if i.args == "" {
+		return fmt.Errorf("%s has nothing after it: complete it, or remove it", i.name)
+	}
+	var do action
+	var err error
+	switch i.name {
+	case "FROM":
+		return d.addFrom(i)
+	case "CMD", "ENTRYPOINT":
+		d.Ignored = append(d.Ignored, Ignored{Line: i.first, Instruction: i.name})
+		return nil
+	case "RUN":
+		do, err = i.run()
+	case "ENV":
+		do, err = i.env()
+	case "COPY":
+		do, err = i.copy()
+	}
+	if err != nil {
+		return err
+	}
+	d.steps = append(d.steps, step{what: fmt.Sprintf("%s in line %d of the Dockerfile", i.name, i.first), do: do})
+	return nil
+}
+
+func (d *Dockerfile) addFrom(i instruction) error {
+	words := strings.Fields(i.args)
+	switch {
+	case d.From != "":
+		return fmt.Errorf("a second FROM begins another stage, and nothing is built that could have stages: keep one, that of the image to run")
+	case len(d.steps) > 0 || len(d.Ignored) > 0:
+		return fmt.Errorf("FROM comes after other instructions: make it the first one")
+	case len(words) != 1 && (len(words) != 3 || !strings.EqualFold(words[1], "AS")):
+		return fmt.Errorf("FROM takes one image, as in FROM python:3.12-slim, but has %q", i.args)
+	case strings.Contains(words[0], "$"):
+		return fmt.Errorf("FROM has a variable, %s, and there is no ARG: let Terraform fill it in (templatefile), or use image_id", words[0])
+	case words[0] == "scratch":
+		return fmt.Errorf("FROM scratch is an image with nothing in it, but Kubetorch needs bash and Python: name another one")
+	}
+	d.From, d.from = words[0], i.line
+	return nil
+}
+
+func (i instruction) run() (action, error) {
+	words, isList := i.list()
+	if !isList {
+		if err := onlyStrings(i.args); err != nil {
+			return nil, err
+		}
+		words = []string{"/bin/sh", "-c", i.args}
+	}
+	return runAction{words: words}, checkCommand(words)
+}
+
+// onlyStrings refuses JSON lists that hold other things than strings, which
+// BuildKit does not take for a command either.
+func onlyStrings(args string) error {
+	var items []any
+	if strings.HasPrefix(args, "[") && json.Unmarshal([]byte(args), &items) == nil {
+		return fmt.Errorf("%s holds other things than strings: write each word in double quotes", args)
+	}
+	return nil
+}
+
+// env takes both forms: NAME=value …, and NAME value up to the end of the line.
+func (i instruction) env() (action, error) {
+	words := splitWords(i.args, i.escape)
+	if !strings.Contains(words[0], "=") {
+		name, value := cutBlank(i.args)
+		if value == "" {
+			return nil, fmt.Errorf("ENV %s has no value: write ENV %s=value", name, name)
+		}
+		words = []string{name + "=" + value}
+	}
+	var vars envAction
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return nil, fmt.Errorf("ENV has %q, which is not NAME=value: put values with blanks in double quotes", word)
+		}
+		if identifier.FindString(name) != name || name == "" {
+			return nil, fmt.Errorf("ENV sets %q, which is no name that a shell can export: use letters, digits and underscores, no digit first", name)
+		}
+		parsed, err := parseWord(value, i.escape)
+		if err != nil {
+			return nil, fmt.Errorf("in the value of %s, %w", name, err)
+		}
+		vars = append(vars, variable{name: name, value: parsed})
+	}
+	return vars, nil
+}
+
+func (i instruction) copy() (action, error) {
+	words, isList := i.list()
+	if !isList {
+		if err := onlyStrings(i.args); err != nil {
+			return nil, err
+		}
+		words = strings.Fields(i.args)
+	}
+	if len(words) < 2 {
+		return nil, fmt.Errorf("COPY takes one source or more, and a destination, but has %q", i.args)
+	}
+	var c copyAction
+	for n, word := range words {
+		parsed, err := parseWord(word, i.escape)
+		if err != nil {
+			return nil, fmt.Errorf("in %s, %w", word, err)
+		}
+		if n == len(words)-1 {
+			c.dest = parsed
+			break
+		}
+		source, ok := parsed.literal()
+		if !ok || source == "" {
+			return nil, fmt.Errorf("COPY of %s, whose variables are only known in the container: name a local path", word)
+		}
+		c.sources = append(c.sources, source)
+	}
+	return c, checkDestination(c)
+}

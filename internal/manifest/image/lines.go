@@ -1,0 +1,115 @@
+package image
+
+import (
+	"regexp"
+	"strings"
+)
+
+// line is one instruction of a Dockerfile, its continuations joined.
+type line struct {
+	text        string
+	first, last int // lines of the file, from 1
+}
+
+// directive is a parser directive, which only counts above all else
+// (https://docs.docker.com/reference/dockerfile/#parser-directives).
+var directive = regexp.MustCompile(`^#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(.+?)\s*$`)
+
+// reader joins the lines of a Dockerfile to instructions, as BuildKit does: a
+// comment or an empty line within an instruction is skipped, and no line break
+// remains where one is continued.
+type reader struct {
+	lines  []string
+	next   int // index of the line to read next
+	escape byte
+}
+
+// newReader reads the parser directives.
+func newReader(text string) (*reader, *Error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	r := &reader{lines: strings.Split(text, "\n"), escape: '\\'}
+	for i, one := range r.lines {
+		r.lines[i] = strings.TrimRight(one, "\r")
+	}
+	seen := map[string]bool{}
+	for ; r.next < len(r.lines); r.next++ {
+		found := directive.FindStringSubmatch(strings.TrimSpace(r.lines[r.next]))
+		if found == nil {
+			break
+		}
+		key, value := strings.ToLower(found[1]), found[2]
+		if known := key == "escape" || key == "syntax" || key == "check"; !known {
+			break // a comment, after which there are no more directives
+		}
+		if seen[key] {
+			return r, &Error{Line: r.next + 1, Detail: "the parser directive " + key + " is given twice: remove one."}
+		}
+		seen[key] = true
+		if key != "escape" {
+			continue
+		}
+		if value != `\` && value != "`" {
+			return r, &Error{Line: r.next + 1, Detail: "the escape character is " + value + ", but must be \\ or `."}
+		}
+		r.escape = value[0]
+	}
+	return r, nil
+}
+
+// instruction returns the next instruction; ok is false at the end.
+func (r *reader) instruction() (found line, ok bool) {
+	for r.next < len(r.lines) {
+		first := strings.TrimSpace(r.lines[r.next])
+		if first == "" || first[0] == '#' {
+			r.next++
+			continue
+		}
+		break
+	}
+	if r.next == len(r.lines) {
+		return line{}, false
+	}
+	found.first = r.next + 1
+	var text strings.Builder
+	for r.next < len(r.lines) {
+		one := r.lines[r.next]
+		r.next++
+		if bare := strings.TrimSpace(one); bare == "" || bare[0] == '#' {
+			continue
+		}
+		found.last = r.next
+		part, continues := r.continued(one)
+		text.WriteString(part)
+		if !continues {
+			break
+		}
+	}
+	found.text = strings.TrimSpace(text.String())
+	if found.text == "" {
+		return r.instruction() // a continuation of nothing
+	}
+	return found, true
+}
+
+// continued cuts the escape character off that continues a line. One that is
+// escaped itself does not.
+func (r *reader) continued(text string) (string, bool) {
+	bare := strings.TrimRight(text, " \t")
+	if bare == "" || bare[len(bare)-1] != r.escape {
+		return text, false
+	}
+	if len(bare) > 1 && bare[len(bare)-2] == r.escape {
+		return text, false
+	}
+	return bare[:len(bare)-1], true
+}
+
+// skipTo reads past the line that ends a here-document, if there is one.
+func (r *reader) skipTo(terminator string) {
+	for i := r.next; i < len(r.lines); i++ {
+		if strings.TrimLeft(r.lines[i], "\t") == terminator {
+			r.next = i + 1
+			return
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package image
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// render is the whole set-up as a Dockerfile: what was given, from the image
+// that really runs, and then the steps.
+func (d Dockerfile) render(runs string, steps []step) string {
+	lines := strings.Split(strings.TrimRight(d.text, "\n"), "\n")
+	switch {
+	case d.From != "":
+		lines = append(append(append([]string{}, lines[:d.from.first-1]...), "FROM "+runs), lines[d.from.last:]...)
+	case d.text == "":
+		lines = []string{"FROM " + runs}
+	default:
+		lines = d.insertFrom(lines, runs)
+	}
+	escape := "\\"
+	if d.escape != 0 {
+		escape = string(d.escape)
+	}
+	for _, s := range steps {
+		lines = append(lines, s.instructions(escape)...)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// insertFrom puts FROM before the first instruction, after the parser
+// directives that only count on top.
+func (d Dockerfile) insertFrom(lines []string, runs string) []string {
+	at := 0
+	if r, err := newReader(d.text); err == nil {
+		at = r.next
+	}
+	return append(append(append([]string{}, lines[:at]...), "FROM "+runs), lines[at:]...)
+}
+
+func (s step) instructions(escape string) []string {
+	switch do := s.do.(type) {
+	case runAction:
+		return []string{"RUN " + list(do.words)}
+	case envAction:
+		words := make([]string, len(do))
+		for i, v := range do {
+			words[i] = v.name + "=" + v.value.docker(escape)
+		}
+		return []string{"ENV " + strings.Join(words, " ")}
+	case copyAction:
+		dest, _ := do.dest.literal()
+		return []string{"COPY " + list(escaped(append(slices.Clone(do.sources), dest), escape))}
+	case pipAction:
+		return []string{"RUN " + list(append([]string{"pip", "install"}, do.packages...))}
+	case packageAction:
+		return []string{
+			"# sync_package: installed if it is a project, else found through PYTHONPATH",
+			"COPY " + list(escaped([]string{do.source, "/var/lib/kubetorch/packages/"}, escape)),
+		}
+	}
+	return nil
+}
+
+// docker is the word as the value of an ENV.
+func (w Word) docker(escape string) string {
+	var b strings.Builder
+	for _, part := range w {
+		if part.Variable == "" {
+			b.WriteString(escaped([]string{part.Text}, escape)[0])
+		} else {
+			fmt.Fprintf(&b, "${%s}", part.Variable)
+		}
+	}
+	return `"` + b.String() + `"`
+}
+
+// escaped are texts in which nothing is expanded or taken for a quote, between
+// double quotes or without.
+func escaped(texts []string, escape string) []string {
+	special := strings.NewReplacer(escape, escape+escape, `"`, escape+`"`, `$`, escape+`$`)
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = special.Replace(text)
+	}
+	return out
+}
+
+// list is the JSON form of an instruction.
+func list(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		var b strings.Builder
+		encoder := json.NewEncoder(&b)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(word); err != nil {
+			panic(err) // strings have a JSON form
+		}
+		quoted[i] = strings.TrimSuffix(b.String(), "\n")
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}

@@ -1,0 +1,262 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Word is a text in which variables are expanded.
+type Word []Part
+
+// Part is a piece of a Word: text, or a variable.
+type Part struct {
+	Text string
+	// Variable is the name of a variable, "" where the part is text.
+	Variable string
+	// Op is "", or what Alternative is for, as in a shell: "-" and ":-" for a
+	// variable that is not set (or is empty), "+" and ":+" for one that is.
+	Op          string
+	Alternative Word
+}
+
+// literal is the text of a word in which no variable is.
+func (w Word) literal() (string, bool) {
+	var b strings.Builder
+	for _, part := range w {
+		if part.Variable != "" {
+			return "", false
+		}
+		b.WriteString(part.Text)
+	}
+	return b.String(), true
+}
+
+// bash is the word as one word of bash, in which its variables are expanded and
+// nothing else is. One that is not set is empty, as in a Dockerfile. Lines that
+// have to stand before the word's own are appended to before: an alternative is
+// put into a local variable, since what quotes mean inside of "${…}" depends on
+// the version of bash.
+func (w Word) bash(before *[]string) string {
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`)
+	var b strings.Builder
+	for _, part := range w {
+		switch {
+		case part.Variable == "":
+			b.WriteString(escape.Replace(part.Text))
+		case part.Op == "":
+			b.WriteString("${" + part.Variable + "-}")
+		default:
+			alternative := part.Alternative.bash(before)
+			name := fmt.Sprintf("_kt_%d", len(*before))
+			*before = append(*before, "local "+name+"="+alternative)
+			b.WriteString("${" + part.Variable + part.Op + "$" + name + "}")
+		}
+	}
+	return `"` + b.String() + `"`
+}
+
+// quote is s as one word of a POSIX shell.
+func quote(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,@%+"
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+var (
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
+	reference  = regexp.MustCompile(`\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})`)
+)
+
+// plainWord is a text that quotes mean nothing in, and only $NAME and ${NAME}
+// are expanded: what env_vars of a compute are too.
+func plainWord(s string) Word {
+	var w Word
+	end := 0
+	for _, at := range reference.FindAllStringSubmatchIndex(s, -1) {
+		name := s[at[0]+1 : at[1]]
+		if at[4] >= 0 {
+			name = s[at[4]:at[5]]
+		}
+		w = w.append(s[end:at[0]])
+		w = append(w, Part{Variable: name})
+		end = at[1]
+	}
+	return w.append(s[end:])
+}
+
+func (w Word) append(text string) Word {
+	switch last := len(w) - 1; {
+	case text == "":
+		return w
+	case last >= 0 && w[last].Variable == "":
+		w[last].Text += text
+		return w
+	default:
+		return append(w, Part{Text: text})
+	}
+}
+
+// parseWord reads a word of a Dockerfile: quotes, the escape character, and
+// variables (https://docs.docker.com/reference/dockerfile/#environment-replacement).
+func parseWord(s string, escape byte) (Word, error) {
+	p := wordParser{rest: s, escape: escape}
+	return p.until(0)
+}
+
+type wordParser struct {
+	rest   string
+	escape byte
+}
+
+// until reads to the byte that ends the word and past it; 0 is the end of the text.
+func (p *wordParser) until(end byte) (Word, error) {
+	var w Word
+	for p.rest != "" {
+		c := p.rest[0]
+		switch {
+		case end != 0 && c == end:
+			p.rest = p.rest[1:]
+			return w, nil
+		case c == '\'':
+			text, rest, closed := strings.Cut(p.rest[1:], "'")
+			if !closed {
+				return nil, errors.New("a single quote is not closed: close it, or put an escape character before it")
+			}
+			w, p.rest = w.append(text), rest
+		case c == '"':
+			p.rest = p.rest[1:]
+			inner, err := p.doubleQuoted()
+			if err != nil {
+				return nil, err
+			}
+			w = w.join(inner)
+		case c == '$':
+			part, err := p.variable()
+			if err != nil {
+				return nil, err
+			}
+			w = w.join(Word{part})
+		case c == p.escape:
+			p.rest = p.rest[1:]
+			_, size := utf8.DecodeRuneInString(p.rest)
+			w, p.rest = w.append(p.rest[:size]), p.rest[size:]
+		default:
+			w, p.rest = w.append(p.rest[:1]), p.rest[1:]
+		}
+	}
+	if end != 0 {
+		return nil, fmt.Errorf("a ${…} is not closed: end it with %c", end)
+	}
+	return w, nil
+}
+
+func (w Word) join(other Word) Word {
+	for _, part := range other {
+		if part.Variable == "" {
+			w = w.append(part.Text)
+		} else {
+			w = append(w, part)
+		}
+	}
+	return w
+}
+
+func (p *wordParser) doubleQuoted() (Word, error) {
+	var w Word
+	for p.rest != "" {
+		c := p.rest[0]
+		switch {
+		case c == '"':
+			p.rest = p.rest[1:]
+			return w, nil
+		case c == '$':
+			part, err := p.variable()
+			if err != nil {
+				return nil, err
+			}
+			w = w.join(Word{part})
+		case c == p.escape && len(p.rest) > 1 && (p.rest[1] == '"' || p.rest[1] == '$' || p.rest[1] == p.escape):
+			w, p.rest = w.append(p.rest[1:2]), p.rest[2:]
+		default:
+			w, p.rest = w.append(p.rest[:1]), p.rest[1:]
+		}
+	}
+	return nil, errors.New("a double quote is not closed: close it, or put an escape character before it")
+}
+
+// variable reads what begins with a dollar sign.
+func (p *wordParser) variable() (Part, error) {
+	p.rest = p.rest[1:]
+	braced := strings.HasPrefix(p.rest, "{")
+	if braced {
+		p.rest = p.rest[1:]
+	}
+	name := identifier.FindString(p.rest)
+	p.rest = p.rest[len(name):]
+	switch {
+	case name == "" && !braced && (p.rest == "" || !isParameter(p.rest)):
+		return Part{Text: "$"}, nil
+	case name == "":
+		return Part{}, errors.New("a dollar sign stands before what is no name of a variable: put an escape character before it, as in \\$5")
+	case !braced:
+		return Part{Variable: name}, nil
+	}
+	for _, op := range []string{"}", ":-", ":+", "-", "+"} {
+		if !strings.HasPrefix(p.rest, op) {
+			continue
+		}
+		p.rest = p.rest[len(op):]
+		if op == "}" {
+			return Part{Variable: name}, nil
+		}
+		alternative, err := p.until('}')
+		return Part{Variable: name, Op: op, Alternative: alternative}, err
+	}
+	return Part{}, fmt.Errorf("${%s…} has a form that is not supported: ${%s}, ${%s:-default} and ${%s:+alternative} are", name, name, name, name)
+}
+
+// isParameter says whether a text begins with what is a parameter of a shell
+// after a dollar sign, although it is no name.
+func isParameter(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsDigit(r) || unicode.IsLetter(r) || strings.ContainsRune("@*#?-$!", r)
+}
+
+// splitWords cuts a text at blanks that are neither quoted nor escaped. Quotes
+// and escapes stay, for parseWord.
+func splitWords(s string, escape byte) []string {
+	var words []string
+	var word strings.Builder
+	var open byte // the quote that is open
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case open == 0 && isBlank(c):
+			if word.Len() > 0 {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			continue
+		case c == escape && open != '\'' && i+1 < len(s):
+			word.WriteByte(c)
+			i++
+		case open == 0 && (c == '\'' || c == '"'):
+			open = c
+		case c == open:
+			open = 0
+		}
+		word.WriteByte(s[i])
+	}
+	if word.Len() > 0 {
+		words = append(words, word.String())
+	}
+	return words
+}
+
+func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }

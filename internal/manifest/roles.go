@@ -1,0 +1,81 @@
+package manifest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Role is what an object of a compute is for.
+type Role string
+
+// The roles of the objects that Render returns.
+const (
+	RoleWorkload     Role = "workload"     // runs the pods
+	RoleService      Role = "service"      // reaches them
+	RoleRegistration Role = "registration" // lets Python users find them
+)
+
+// RoleOf is the role of a rendered object by its kind. What is of no known kind
+// is a workload that the user brought.
+func RoleOf(gvk schema.GroupVersionKind) Role {
+	switch gvk {
+	case corev1.SchemeGroupVersion.WithKind("Service"):
+		return RoleService
+	case RegistrationKind():
+		return RoleRegistration
+	default:
+		return RoleWorkload
+	}
+}
+
+// WorkloadKinds are all kinds of workload that the provider knows, those that
+// need no manifest first.
+func WorkloadKinds() []schema.GroupVersionKind {
+	var all []schema.GroupVersionKind
+	for _, k := range kinds() {
+		if !k.gvk.Empty() {
+			all = append(all, k.gvk)
+		}
+	}
+	return all
+}
+
+// ModeOf is the mode of a compute whose workload is of a kind.
+func ModeOf(gvk schema.GroupVersionKind) string {
+	k, _ := kindOfObject(gvk, nil)
+	return k.mode
+}
+
+// HasReplicas tells whether the number of pods of a compute can be asked for in
+// a mode. In others, something else decides it: Knative, the nodes of the
+// cluster, or the user's own manifest.
+func HasReplicas(mode string) bool {
+	for _, k := range kinds() {
+		if k.mode == mode {
+			return k.scales
+		}
+	}
+	return false
+}
+
+// LeftAfterCreation are the paths of a workload's fields that are rendered while
+// [Compute.Creating] only: others change them afterwards, so that whoever
+// applies the workload again must neither send nor own them, nor remove them.
+func LeftAfterCreation(gvk schema.GroupVersionKind) [][]string {
+	k, _ := kindOfObject(gvk, nil)
+	var paths [][]string
+	for _, s := range k.left {
+		paths = append(paths, s.path)
+	}
+	return paths
+}
+
+// Unserved are the paths of fields that are rendered because Kubetorch renders
+// them, although no release of the kind's CRD has them. Server-side apply
+// refuses an object with such a field, so they must not be sent.
+func Unserved(gvk schema.GroupVersionKind) [][]string {
+	if gvk == rayClusterKind().gvk {
+		return [][]string{{"spec", "headServicePorts"}}
+	}
+	return nil
+}
