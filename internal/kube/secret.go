@@ -1,0 +1,233 @@
+package kube
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+)
+
+// Secrets are read and written one by one, past the shared collections, so that
+// no value stays in memory longer than the request that needs it. What the
+// server says of them may quote the object: its warnings, which client-go would
+// log, are dropped, and in its errors every value is masked.
+
+// SecretRef names a Secret.
+func SecretRef(namespace, name string) Ref {
+	return Ref{Kind: Secret(), Namespace: namespace, Name: name}
+}
+
+// Env is the environment that the provider runs in.
+func (c *Cluster) Env() Env { return c.config.Env }
+
+// GetSecret returns one Secret, straight from the server.
+func (c *Cluster) GetSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	live, err := c.secretRequest(ctx, http.MethodGet, "", ref, nil, nil)
+	return live, c.denied(ctx, "get", ref, wrap("read", ref, err))
+}
+
+// ApplySecret is Apply for a Secret, or DryRun. Where it fails, the error quotes
+// no value, be it one of obj or one that the cluster has.
+func (c *Cluster) ApplySecret(ctx context.Context, obj *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
+	ref, err := RefOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(obj.Object)
+	if err != nil {
+		return nil, wrap("apply", ref, err)
+	}
+	params := map[string]string{"fieldManager": Manager, "force": "true", "fieldValidation": metav1.FieldValidationStrict}
+	if dryRun {
+		params["dryRun"] = metav1.DryRunAll
+	}
+	live, err := c.secretRequest(ctx, http.MethodPatch, types.ApplyPatchType, ref, params, body)
+	return live, c.discreetly(ctx, "apply", "patch", ref, err, obj)
+}
+
+// RemoveSecretKeys removes keys of live from its data, if it is still as it was.
+func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstructured, keys []string) (*unstructured.Unstructured, error) {
+	ref := SecretRef(live.GetNamespace(), live.GetName())
+	data := map[string]any{}
+	for _, key := range keys {
+		data[key] = nil // a null removes (RFC 7386)
+	}
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},
+		"data":     data,
+	})
+	if err != nil {
+		return nil, wrap("apply", ref, err)
+	}
+	after, err := c.secretRequest(ctx, http.MethodPatch, types.MergePatchType, ref, map[string]string{"fieldManager": Manager}, body)
+	return after, c.discreetly(ctx, "apply", "patch", ref, err, live)
+}
+
+// DeleteSecret deletes the Secret with that UID and waits until it is gone. One
+// that is gone already, or that somebody has made in its place, is left alone.
+func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) error {
+	body, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta:      metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"},
+		Preconditions: &metav1.Preconditions{UID: &uid},
+	})
+	if err != nil {
+		return wrap("delete", ref, err)
+	}
+	_, err = c.secretRequest(ctx, http.MethodDelete, "application/json", ref, nil, body)
+	err = c.discreetly(ctx, "delete", "delete", ref, err, nil)
+	switch {
+	case IsNotFound(err), ClassOf(err) == Conflict: // another UID
+		return nil
+	case err != nil:
+		return err
+	}
+	return c.WaitSecretGone(ctx, ref, uid)
+}
+
+// WaitSecretGone waits until no Secret of that name has that UID. The error
+// names the finalizers that hold it.
+func (c *Cluster) WaitSecretGone(ctx context.Context, ref Ref, uid types.UID) error {
+	for {
+		live, err := c.GetSecret(ctx, ref)
+		switch {
+		case IsNotFound(err), ClassOf(err) == Denied, err == nil && live.GetUID() != uid:
+			return nil
+		case ctx.Err() != nil:
+			return c.stillThere(ref, nil, context.Cause(ctx))
+		case err != nil:
+			return err
+		}
+		if err := c.awaitSecret(ctx, live); err != nil {
+			wait(ctx, signals{}, getInterval) // it may not be watched
+		}
+	}
+}
+
+// awaitSecret returns once the Secret changes from what it is.
+func (c *Cluster) awaitSecret(ctx context.Context, live *unstructured.Unstructured) error {
+	resource, err := c.resource(SecretRef(live.GetNamespace(), live.GetName()))
+	if err != nil {
+		return err
+	}
+	w, err := resource.Watch(ctx, metav1.ListOptions{
+		FieldSelector: "metadata.name=" + live.GetName(), ResourceVersion: live.GetResourceVersion(),
+	})
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	if event, open := <-w.ResultChan(); open && event.Type == watch.Error {
+		return apierrors.FromObject(event.Object)
+	}
+	return nil
+}
+
+// secretRequest sends one request about a Secret. Errors are as client-go makes
+// them.
+func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.PatchType, ref Ref, params map[string]string, data []byte) (*unstructured.Unstructured, error) {
+	conn, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	request := conn.rest.Verb(verb).WarningHandler(rest.NoWarnings{}).
+		AbsPath("/api/v1/namespaces", ref.Namespace, ref.Kind.Resource, ref.Name).SetHeader("Accept", "application/json")
+	for name, value := range params {
+		request = request.Param(name, value)
+	}
+	if data != nil {
+		request = request.SetHeader("Content-Type", string(body)).Body(data)
+	}
+	answer, err := request.Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	if verb == http.MethodDelete {
+		return nil, nil // a Status, or the object where a finalizer holds it
+	}
+	live := &unstructured.Unstructured{}
+	if live.UnmarshalJSON(answer) != nil { // its error would quote the answer
+		return nil, fmt.Errorf("the server did not answer with a Secret")
+	}
+	return live, nil
+}
+
+// discreetly classifies an error and masks in it the values of sent, and those
+// that the cluster has. Where these cannot be known, its text is left out.
+func (c *Cluster) discreetly(ctx context.Context, op, verb string, ref Ref, err error, sent *unstructured.Unstructured) error {
+	err = c.denied(ctx, verb, ref, wrap(op, ref, err))
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || ClassOf(err) == Denied || ClassOf(err) == NotFound {
+		return err // the network, the authorizer and the storage know no values
+	}
+	live, readErr := c.secretRequest(ctx, http.MethodGet, "", ref, nil, nil)
+	if readErr != nil && !apierrors.IsNotFound(readErr) {
+		return retell(err, func(string) string { return withheld })
+	}
+	values := slices.Concat(SecretValues(sent), SecretValues(live))
+	return retell(err, func(text string) string { return Mask(text, values) })
+}
+
+// SecretValues are the values of a Secret's data.
+func SecretValues(obj *unstructured.Unstructured) [][]byte {
+	return slices.Collect(maps.Values(SecretData(obj)))
+}
+
+// SecretData is a Secret's data, decoded; empty where it has none.
+func SecretData(obj *unstructured.Unstructured) map[string][]byte {
+	data := map[string][]byte{}
+	if obj == nil {
+		return data
+	}
+	fields, _, _ := unstructured.NestedMap(obj.Object, "data")
+	for key, field := range fields {
+		text, _ := field.(string)
+		value, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			value = []byte(text)
+		}
+		data[key] = value
+	}
+	return data
+}
+
+// withheld stands for a message that may quote values which are not known.
+const withheld = "the message is not shown, since it may quote values of the Secret, which may not be read to compare them"
+
+// retell passes every text of an error that comes from a server through tell.
+func retell(err error, tell func(string) string) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	fields := slices.Clone(e.Fields)
+	for i := range fields {
+		fields[i].Message = tell(fields[i].Message)
+	}
+	out := *e
+	out.Fields = fields
+	var status apierrors.APIStatus
+	if errors.As(e.Err, &status) {
+		told := status.Status()
+		told.Message = tell(told.Message)
+		if told.Details != nil {
+			details := told.Details.DeepCopy()
+			for i := range details.Causes {
+				details.Causes[i].Message = tell(details.Causes[i].Message)
+			}
+			told.Details = details
+		}
+		out.Err = &apierrors.StatusError{ErrStatus: told}
+	}
+	return &out
+}

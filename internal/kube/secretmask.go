@@ -1,0 +1,97 @@
+package kube
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// masked stands in a text for a part of a value.
+const masked = "(hidden)"
+
+// telling is how many consecutive characters of a value say something of it.
+// Shorter ones are in any text.
+const telling = 8
+
+// Mask replaces in text whatever quotes one of the values: a stretch of at least
+// 8 characters of it, or the whole of a shorter one as a word of its own; plain,
+// escaped as in JSON, Go or a URL, in base64 or in hexadecimal.
+func Mask(text string, values [][]byte) string {
+	windows := map[string][]int{}
+	for i := 0; i+telling <= len(text); i++ {
+		windows[text[i:i+telling]] = append(windows[text[i:i+telling]], i)
+	}
+	hidden := make([]bool, len(text))
+	for _, value := range values {
+		for _, form := range forms(value) {
+			if len(form) < telling {
+				markWord(text, form, hidden)
+				continue
+			}
+			for i := 0; i+telling <= len(form); i++ {
+				for _, at := range windows[form[i:i+telling]] {
+					mark(hidden, at, at+telling)
+				}
+			}
+		}
+	}
+	return render(text, hidden)
+}
+
+func mark(hidden []bool, from, to int) {
+	for i := from; i < to; i++ {
+		hidden[i] = true
+	}
+}
+
+func markWord(text, word string, hidden []bool) {
+	for from := 0; word != "" && from < len(text); from++ {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
+			return
+		}
+		from += at
+		if !wordAt(text, from-1) && !wordAt(text, from+len(word)) {
+			mark(hidden, from, from+len(word))
+		}
+	}
+}
+
+func wordAt(text string, i int) bool {
+	if i < 0 || i >= len(text) {
+		return false
+	}
+	c := text[i]
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+func render(text string, hidden []bool) string {
+	var b strings.Builder
+	for i := range len(text) {
+		switch {
+		case !hidden[i]:
+			b.WriteByte(text[i])
+		case i == 0 || !hidden[i-1]:
+			b.WriteString(masked)
+		}
+	}
+	return b.String()
+}
+
+// forms are the ways in which messages write a value. The three base64 forms
+// are those of a value that begins at another byte of what was encoded.
+func forms(value []byte) []string {
+	text := strings.TrimSpace(string(value))
+	asJSON, _ := json.Marshal(text) // a string cannot fail
+	out := []string{
+		text, string(asJSON[1 : len(asJSON)-1]), strings.Trim(strconv.Quote(text), `"`), url.QueryEscape(text),
+		hex.EncodeToString(value), base64.StdEncoding.EncodeToString(value), base64.URLEncoding.EncodeToString(value),
+	}
+	for skip := 1; skip <= 2 && skip < len(value); skip++ {
+		out = append(out, base64.RawStdEncoding.EncodeToString(value[skip:]))
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package kube_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+)
+
+func TestMaskHidesWhatQuotesAValue(t *testing.T) {
+	t.Parallel()
+	const value = "s3cr3t \"canary\"\n-with-lines\n"
+	for name, quote := range map[string]string{
+		"plain":               value,
+		"a part":              value[3:14],
+		"as Go writes it":     strconv.Quote(value),
+		"in a URL":            url.QueryEscape(value),
+		"in base64":           base64.StdEncoding.EncodeToString([]byte(value)),
+		"in base64, beside":   base64.StdEncoding.EncodeToString([]byte("ab" + value))[4:24],
+		"in base64, beside 1": base64.StdEncoding.EncodeToString([]byte("a" + value))[4:24],
+		"in hexadecimal":      hex.EncodeToString([]byte(value)),
+		"as JSON in JSON":     `{"data":"s3cr3t \"canary\"\n-with-lines\n"}`,
+	} {
+		got := kube.Mask(`admission webhook "w" denied the request: `+quote+`, so no`, [][]byte{[]byte("other"), []byte(value)})
+		if !strings.HasPrefix(got, `admission webhook "w" denied the request: `) || !strings.HasSuffix(got, ", so no") {
+			t.Errorf("%s: %q lacks what quotes nothing", name, got)
+		}
+		if !strings.Contains(got, "(hidden)") || strings.Contains(got, quote) {
+			t.Errorf("%s: %q quotes the value", name, got)
+		}
+	}
+}
+
+func TestMaskHidesShortValuesAsWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"pin 1234 is bad":     "pin (hidden) is bad",
+		`{"pin":"1234"}`:      `{"pin":"(hidden)"}`,
+		"port 12345 is taken": "port 12345 is taken",
+		"data: MTIzNA==":      "data: (hidden)",
+		"":                    "",
+	} {
+		if got := kube.Mask(text, [][]byte{[]byte("1234\n"), {}, []byte("1234")}); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+// FuzzMaskLeavesNoStretchOfAValue looks for any eight characters of the value.
+func FuzzMaskLeavesNoStretchOfAValue(f *testing.F) {
+	f.Add("denied: ", "correct horse battery", " by policy")
+	f.Add("", "aaaaaaaaaaaaaaaa", "")
+	f.Fuzz(func(t *testing.T, before, value, after string) {
+		value = strings.TrimSpace(value)
+		got := kube.Mask(before+value+after, [][]byte{[]byte(value)})
+		for i := 0; i+8 <= len(value); i++ {
+			if part := value[i : i+8]; strings.Contains(got, part) && !strings.Contains(value, "(hidden)") && !strings.Contains(part, "hidden") {
+				t.Fatalf("%q still has %q", got, part)
+			}
+		}
+	})
+}
