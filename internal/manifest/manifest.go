@@ -92,9 +92,9 @@ type Compute struct {
 	// says. Only the identity of the workload and Suspend stand above it.
 	ServiceTemplate map[string]any
 
-	// Creating adds what a workload is given when it is created and what is left
-	// to others ever after; see LeftAfterCreation.
-	Creating bool
+	// HeldByQueue renders a workload that waits for its queue to release it, as
+	// its kind wants that. It is for creation only; see LeftAfterCreation.
+	HeldByQueue bool
 
 	// ImageSetup is run in the container before the server starts; nil for none.
 	ImageSetup *ImageSetup
@@ -254,7 +254,7 @@ func renderWorkload(c Compute, k kind) (map[string]any, error) {
 		}
 		rendered = merged
 	}
-	if c.Creating && textAt(rendered, "metadata", "labels", KueueQueueLabel) != "" {
+	if c.HeldByQueue && textAt(rendered, "metadata", "labels", KueueQueueLabel) != "" {
 		for _, s := range k.left {
 			setAt(rendered, s.path, s.value)
 		}

@@ -45,14 +45,9 @@ func podLabels(c Compute) map[string]string {
 	return union(map[string]string{AppLabel: c.Name}, givenLabels(c), identity(c), queueLabels(c))
 }
 
-// serviceLabels are the labels of what stands beside the workload. Where there
-// is none, they say so, for an import to see.
-func serviceLabels(c Compute, k kind) map[string]string {
-	labels := union(map[string]string{AppLabel: c.Name}, givenLabels(c), identity(c), map[string]string{ManagedByLabel: ManagedByValue})
-	if k.gvk.Empty() {
-		labels[TemplateLabel] = k.template
-	}
-	return labels
+// serviceLabels are the labels of what stands beside the workload.
+func serviceLabels(c Compute) map[string]string {
+	return union(map[string]string{AppLabel: c.Name}, givenLabels(c), identity(c), map[string]string{ManagedByLabel: ManagedByValue})
 }
 
 // templateLabels are the labels of a pod template. Kubetorch gives the label app

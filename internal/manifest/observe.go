@@ -24,20 +24,13 @@ const LogLevelVariable = logLevelEnv
 // provider does not know.
 //
 // Replicas is the number of all pods, zero in modes without (see HasReplicas).
-// The workers of a RayCluster are in Distribute too. Of a Service that stands
-// for pods that exist already, what it selects is Selector.
+// The workers of a RayCluster are in Distribute too.
 func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute {
 	c := Compute{
 		Name: workload.GetName(), Namespace: workload.GetNamespace(),
 		Username: workload.GetLabels()[UsernameLabel],
 	}
 	observeMetadata(&c, workload)
-	if RoleOf(workload.GroupVersionKind()) == RoleService {
-		if isSelectorService(workload) {
-			c.Selector = textsAt(workload.Object, "spec", "selector")
-		}
-		return c
-	}
 	k, known := kindOfObject(workload.GroupVersionKind(), podTemplate)
 	if !known && len(podTemplate) == 0 {
 		return c
@@ -86,10 +79,13 @@ func observeScale(c *Compute, k kind, groups []group, workload map[string]any) {
 
 // ObserveEndpoint reads back from the Service of a compute which other pods than
 // its own it selects, nil where it selects these or says nothing, and of the
-// headless Service.
+// headless Service. Those of a compute whose pods exist already are others.
 func ObserveEndpoint(service *unstructured.Unstructured) *Endpoint {
+	if service == nil {
+		return nil
+	}
 	selector := textsAt(service.Object, "spec", "selector")
-	if len(selector) == 0 || isSelectorService(service) || textAt(service.Object, "spec", "clusterIP") == corev1.ClusterIPNone {
+	if len(selector) == 0 || textAt(service.Object, "spec", "clusterIP") == corev1.ClusterIPNone {
 		return nil
 	}
 	others := union(selector)
@@ -100,10 +96,6 @@ func ObserveEndpoint(service *unstructured.Unstructured) *Endpoint {
 		return nil
 	}
 	return &Endpoint{Selector: selector}
-}
-
-func isSelectorService(service *unstructured.Unstructured) bool {
-	return service.GetLabels()[TemplateLabel] == selectorMode
 }
 
 func observeMetadata(c *Compute, workload *unstructured.Unstructured) {

@@ -22,7 +22,7 @@ func RegistrationKind() schema.GroupVersionKind {
 }
 
 func renderRegistration(c Compute, k kind, workload map[string]any) map[string]any {
-	metadata := map[string]any{"name": c.Name, "namespace": c.Namespace, "labels": toAny(serviceLabels(c, k))}
+	metadata := map[string]any{"name": c.Name, "namespace": c.Namespace, "labels": toAny(serviceLabels(c))}
 	if logging := loggingAnnotation(c.Logging); logging != "" {
 		metadata["annotations"] = map[string]any{LoggingAnnotation: logging}
 	}

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -28,9 +30,9 @@ func RoleOf(gvk schema.GroupVersionKind) Role {
 	}
 }
 
-// WorkloadKinds are all kinds of workload that the provider knows, those that
+// Workloads are all kinds of workload that the provider knows, those that
 // need no manifest first.
-func WorkloadKinds() []schema.GroupVersionKind {
+func Workloads() []schema.GroupVersionKind {
 	var all []schema.GroupVersionKind
 	for _, k := range kinds() {
 		if !k.gvk.Empty() {
@@ -46,20 +48,21 @@ func ModeOf(gvk schema.GroupVersionKind) string {
 	return k.mode
 }
 
+// NeedsManifest tells whether a compute is run in a mode only if it brings a
+// manifest.
+func NeedsManifest(mode string) bool {
+	return !slices.ContainsFunc(kinds(), func(k kind) bool { return k.mode == mode && k.picks != nil })
+}
+
 // HasReplicas tells whether the number of pods of a compute can be asked for in
 // a mode. In others, something else decides it: Knative, the nodes of the
 // cluster, or the user's own manifest.
 func HasReplicas(mode string) bool {
-	for _, k := range kinds() {
-		if k.mode == mode {
-			return k.scales
-		}
-	}
-	return false
+	return slices.ContainsFunc(kinds(), func(k kind) bool { return k.mode == mode && k.scales })
 }
 
 // LeftAfterCreation are the paths of a workload's fields that are rendered while
-// [Compute.Creating] only: others change them afterwards, so that whoever
+// [Compute.HeldByQueue] only: others change them afterwards, so that whoever
 // applies the workload again must neither send nor own them, nor remove them.
 func LeftAfterCreation(gvk schema.GroupVersionKind) [][]string {
 	k, _ := kindOfObject(gvk, nil)

@@ -1,14 +1,14 @@
 package manifest
 
-// selectorMode is the mode of a compute whose pods exist already.
-const selectorMode = "selector"
+// ModeSelector is the mode of a compute whose pods exist already.
+const ModeSelector = "selector"
 
 // selectorKind is no workload: a Service and the registration for pods that
 // somebody else runs.
 func selectorKind() kind {
 	return kind{
-		mode:     selectorMode,
-		template: selectorMode,
+		mode:     ModeSelector,
+		template: ModeSelector,
 		picks:    func(c Compute) bool { return len(c.Selector) > 0 },
 		groups:   pods(),
 	}

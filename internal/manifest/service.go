@@ -26,7 +26,7 @@ func renderServices(c Compute, k kind, workload map[string]any) ([]map[string]an
 	port := serverPort(k, workload)
 	if pods := servicePods(c, k, workload); pods != nil {
 		service, err := toMap(corev1ac.Service(c.Name, c.Namespace).
-			WithLabels(serviceLabels(c, k)).
+			WithLabels(serviceLabels(c)).
 			WithSpec(corev1ac.ServiceSpec().
 				WithSelector(pods).
 				WithPorts(corev1ac.ServicePort().
@@ -40,7 +40,7 @@ func renderServices(c Compute, k kind, workload map[string]any) ([]map[string]an
 	}
 	if isDistributed(c) {
 		service, err := toMap(corev1ac.Service(HeadlessName(c.Name), c.Namespace).
-			WithLabels(serviceLabels(c, k)).
+			WithLabels(serviceLabels(c)).
 			WithSpec(corev1ac.ServiceSpec().
 				WithClusterIP(corev1.ClusterIPNone).
 				WithPublishNotReadyAddresses(true).
