@@ -37,6 +37,12 @@ type Snapshot struct {
 	// Claims are the claims that the pods use, by name. A nil value was looked
 	// up and is missing; an absent key is unknown.
 	Claims map[string]*corev1.PersistentVolumeClaim
+	// Parts are objects between the workload and its pods that say more than it:
+	// the Revisions of a Knative Service.
+	Parts []*unstructured.Unstructured
+	// Queue is the queue that the workload is in; nil where it is in none, or
+	// where nothing is known of it.
+	Queue *Queue
 	// Autoscaler is whether something adds nodes on demand (a cluster
 	// autoscaler or Karpenter), so that what no node can hold today may still run.
 	Autoscaler bool
@@ -135,6 +141,9 @@ const (
 	ReasonVolumeMissing         = "VolumeMissing"
 	ReasonVolumeNotBound        = "VolumeNotBound"
 	ReasonQueued                = "Queued"
+	ReasonQueueMissing          = "QueueMissing"
+	ReasonQueueInactive         = "QueueInactive"
+	ReasonQueueShort            = "QueueShort" // the queue's quota does not hold what is asked for
 	ReasonPaused                = "Paused"
 	ReasonPodFailed             = "PodFailed" // evicted, refused by its node
 	ReasonNodeNotReady          = "NodeNotReady"
@@ -145,7 +154,20 @@ const (
 // by kstatus and by its pods.
 func kinds() map[schema.GroupKind]func(Snapshot) Verdict {
 	return map[schema.GroupKind]func(Snapshot) Verdict{
-		{Group: "apps", Kind: "Deployment"}: deployment,
+		{Group: "apps", Kind: "Deployment"}:             deployment,
+		{Group: "apps", Kind: "StatefulSet"}:            statefulSet,
+		{Group: "apps", Kind: "DaemonSet"}:              daemonSet,
+		{Group: "apps", Kind: "ReplicaSet"}:             replicaSet,
+		{Kind: "Pod"}:                                   singlePod,
+		{Group: "batch", Kind: "Job"}:                   job,
+		{Group: "batch", Kind: "CronJob"}:               cronJob,
+		{Group: "serving.knative.dev", Kind: "Service"}: knativeService,
+		{Group: "ray.io", Kind: "RayCluster"}:           rayCluster,
+		{Group: "kubeflow.org", Kind: "PyTorchJob"}:     trainingJob,
+		{Group: "kubeflow.org", Kind: "TFJob"}:          trainingJob,
+		{Group: "kubeflow.org", Kind: "MXJob"}:          trainingJob,
+		{Group: "kubeflow.org", Kind: "XGBoostJob"}:     trainingJob,
+		{Group: "jobset.x-k8s.io", Kind: "JobSet"}:      jobSet,
 	}
 }
 
@@ -172,10 +194,10 @@ func anyKind(s Snapshot) Verdict {
 	case res.Status == status.CurrentStatus:
 		return Verdict{Phase: Ready, Ready: true, Message: cmp.Or(clip(res.Message), "ready")}
 	}
-	sc := newScene(s, s.Pods)
-	var causes []*Cause
-	if res.Status == status.FailedStatus {
-		causes = append(causes, sc.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message))))
-	}
-	return sc.verdict(append(causes, sc.podCauses()...), cmp.Or(clip(res.Message), "not ready yet"))
+	return s.blocked(run{pods: s.Pods, remark: cmp.Or(clip(res.Message), "not ready yet")}, func(sc *scene) *Cause {
+		if res.Status != status.FailedStatus {
+			return nil
+		}
+		return sc.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message)))
+	})
 }

@@ -30,7 +30,7 @@ func deployment(s Snapshot) Verdict {
 	}
 	rev := currentRevision(&d, s)
 	sc := newScene(s, rev.pods)
-	sc.desired = desired
+	sc.desired, sc.together = desired, desired
 	sc.dropReplaced()
 	if s.Pods == nil {
 		sc.desired = 0 // the Deployment has counted them
@@ -98,6 +98,9 @@ func (s *scene) deploymentCauses(d *appsv1.Deployment, rev revision) []*Cause {
 		causes = append(causes, c)
 	}
 	if c := s.refusedCause(d, rev); c != nil {
+		causes = append(causes, c)
+	}
+	if c := s.queueCause(); c != nil {
 		causes = append(causes, c)
 	}
 	return causes

@@ -115,7 +115,7 @@ func shortened(e *corev1.Event) string {
 	switch {
 	case e.Reason == "FailedScheduling":
 		return filterMessage(message)
-	case e.Reason == "FailedCreate":
+	case couldNotCreate(e):
 		return refusedPod.ReplaceAllString(message, "")
 	case failedPull(e):
 		return "Failed to pull image: " + pullError(message)

@@ -112,7 +112,11 @@ func cut(s string, limit int) string {
 
 // object is how errors name an object: "Deployment ml/svc".
 func object(u *unstructured.Unstructured) string {
-	return fmt.Sprintf("%s %s/%s", u.GetKind(), u.GetNamespace(), u.GetName())
+	kind := u.GetKind()
+	if u.GroupVersionKind().Group == "serving.knative.dev" {
+		kind = "Knative " + kind // its Service is not the core one
+	}
+	return fmt.Sprintf("%s %s/%s", kind, u.GetNamespace(), u.GetName())
 }
 
 // resourceArg names an object to kubectl, with its group where the kind alone

@@ -24,7 +24,53 @@ type fixture struct {
 	Events      []*corev1.Event                          `json:"events,omitempty"`
 	Nodes       []*corev1.Node                           `json:"nodes,omitempty"`
 	Claims      map[string]*corev1.PersistentVolumeClaim `json:"claims,omitempty"`
+	Parts       []json.RawMessage                        `json:"parts,omitempty"`
+	Queue       *queueFixture                            `json:"queue,omitempty"`
 	Logs        []string                                 `json:"logs,omitempty"`
+}
+
+// queueFixture is a Queue. Lists that are absent are unknown.
+type queueFixture struct {
+	Scheduler    string            `json:"scheduler"`
+	Namespace    string            `json:"namespace"`
+	Name         string            `json:"name"`
+	NotInstalled bool              `json:"notInstalled,omitempty"`
+	Queues       []json.RawMessage `json:"queues,omitempty"`
+	ClusterQueue json.RawMessage   `json:"clusterQueue,omitempty"`
+	Holds        []json.RawMessage `json:"holds,omitempty"`
+}
+
+func (f *queueFixture) queue(t testing.TB) *Queue {
+	t.Helper()
+	if f == nil {
+		return nil
+	}
+	q := &Queue{
+		Scheduler: f.Scheduler, Namespace: f.Namespace, Name: f.Name, NotInstalled: f.NotInstalled,
+		Queues: objects(t, f.Queues), Holds: objects(t, f.Holds),
+	}
+	if f.ClusterQueue != nil {
+		q.ClusterQueue = objects(t, []json.RawMessage{f.ClusterQueue})[0]
+	}
+	return q
+}
+
+// objects decodes a list; nil stays nil. What mutation has left without a kind
+// is no object, and left out.
+func objects(t testing.TB, list []json.RawMessage) []*unstructured.Unstructured {
+	t.Helper()
+	if list == nil {
+		return nil
+	}
+	out := []*unstructured.Unstructured{}
+	for _, data := range list {
+		u := &unstructured.Unstructured{}
+		if u.UnmarshalJSON(data) != nil {
+			u = nil
+		}
+		out = append(out, u)
+	}
+	return out
 }
 
 func (f fixture) snapshot(t testing.TB) Snapshot {
@@ -32,6 +78,7 @@ func (f fixture) snapshot(t testing.TB) Snapshot {
 	s := Snapshot{
 		ReplicaSets: f.ReplicaSets, Pods: f.Pods, Events: f.Events,
 		Nodes: f.Nodes, Claims: f.Claims, Autoscaler: f.Autoscaler,
+		Parts: objects(t, f.Parts), Queue: f.Queue.queue(t),
 	}
 	if f.Workload != nil {
 		s.Workload = &unstructured.Unstructured{}

@@ -36,8 +36,8 @@ func checkVerdict(t *testing.T, v Verdict) {
 	if !c.Terminal && c.Grace != 0 || c.Grace < 0 || c.Grace > time.Minute {
 		t.Errorf("grace of %s, terminal %t", c.Grace, c.Terminal)
 	}
-	if v.Phase == Queued && c.Terminal {
-		t.Error("queued, yet terminal")
+	if v.Phase == Queued && c.Terminal && c.Reason != ReasonQueueMissing {
+		t.Error("queued in a queue that is there, yet terminal")
 	}
 	if len(c.Events) > maxEvents {
 		t.Errorf("%d events", len(c.Events))
@@ -76,6 +76,11 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			shuffle(random, s.Pods)
 			shuffle(random, s.Nodes)
 			shuffle(random, s.ReplicaSets)
+			shuffle(random, s.Parts)
+			if s.Queue != nil {
+				shuffle(random, s.Queue.Queues)
+				shuffle(random, s.Queue.Holds)
+			}
 			got := Assess(s)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: in another order the verdict is %+v, not %+v", file, got, want)
@@ -149,7 +154,7 @@ func TestLostRightsOnlyMakeVerdictsMilder(t *testing.T) {
 	for _, file := range fixtureFiles(t) {
 		s := readFixture(t, file).snapshot(t)
 		full := Assess(s)
-		s.ReplicaSets, s.Events, s.Nodes, s.Claims = nil, nil, nil, nil
+		s.ReplicaSets, s.Events, s.Nodes, s.Claims, s.Parts, s.Queue = nil, nil, nil, nil, nil, nil
 		less := Assess(s)
 		if full.Ready != less.Ready {
 			t.Errorf("%s: ready is %t with all rights, %t with few", file, full.Ready, less.Ready)

@@ -62,7 +62,14 @@ func (s *scene) failedPod(p *corev1.Pod) *Cause {
 	if p.Status.Reason == "Evicted" {
 		hint = "Its node ran short. Ask for what the pod really uses with `memory` and `disk_size`."
 	}
-	return s.newPodCause(p, ReasonPodFailed, p.Status.Reason, summary, hint)
+	c := s.newPodCause(p, ReasonPodFailed, p.Status.Reason, summary, hint)
+	if cs := failedContainer(p); cs != nil {
+		end := cs.State.Terminated
+		c.Summary += fmt.Sprintf(": container %s ended with %s.%s", cs.Name, exit(end), lastWords(end))
+		c.Hint = exitHint(end)
+		return c.withLogs(p, cs.Name, false)
+	}
+	return c
 }
 
 // nodeCauses explains a pod that its node does not get to run.

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // refusedCause explains pods, or a ReplicaSet, that the API server refuses to
@@ -29,6 +32,68 @@ func (s *scene) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 	return c.terminal(shortGrace)
 }
 
+// failedCreate is the reason of the event and of the condition by which the
+// controllers of Kubernetes say that they could not create a pod.
+const failedCreate = "FailedCreate"
+
+// couldNotCreate is whether an event says that a pod, or an object between the
+// workload and its pods, could not be created: the reasons are those of
+// Kubernetes' controllers, the training operator, KubeRay and JobSet.
+func couldNotCreate(e *corev1.Event) bool {
+	switch e.Reason {
+	case failedCreate, "FailedCreatePod", "FailedToCreateHeadPod", "FailedToCreateWorkerPod", "JobCreationFailed", "HeadlessServiceCreationFailed":
+		return true
+	}
+	return false
+}
+
+// creationRefused explains pods that are not there because the API server does
+// not let a controller make them. An event is past once a younger pod is there,
+// or once the workload was applied anew.
+func (s *scene) creationRefused() *Cause {
+	if len(s.pods) > 0 && len(s.pods) >= s.desired {
+		return nil
+	}
+	e := s.events.latestWhere(couldNotCreate)
+	if e == nil || lastSeen(e).Before(lastApplied(s.Workload)) {
+		return nil
+	}
+	for _, p := range s.pods {
+		if lastSeen(e).Before(p.CreationTimestamp.Time) {
+			return nil
+		}
+	}
+	return s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message)
+}
+
+// refusedBy explains a refusal that an object of the namespace has met with.
+func (s *scene) refusedBy(kind, name, message string) *Cause {
+	c := &Cause{
+		Object:  fmt.Sprintf("%s %s/%s", kind, s.namespace, name),
+		Command: kubectl(s.namespace, fmt.Sprintf("describe %s %s", strings.ToLower(kind), name)),
+		Events:  s.events.about(kind, name).render(),
+	}
+	if kind == s.Workload.GetKind() && name == s.Workload.GetName() {
+		c.Object, c.Command = object(s.Workload), kubectl(s.namespace, "describe "+resourceArg(s.Workload))
+	}
+	explainRefusal(c, s.namespace, message)
+	if !saysNo.MatchString(message) {
+		return c // the API server or a webhook could not answer; it is asked again
+	}
+	return c.terminal(shortGrace)
+}
+
+// lastApplied is when somebody last applied the object; zero where unknown.
+func lastApplied(u *unstructured.Unstructured) time.Time {
+	var last time.Time
+	for _, entry := range u.GetManagedFields() {
+		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && entry.Time != nil {
+			last = later(last, entry.Time.Time)
+		}
+	}
+	return last
+}
+
 // refusedEvents are those of one ReplicaSet, or of all if it is not known.
 func (s *scene) refusedEvents(replicaSet string) eventLog {
 	if replicaSet != "" {
@@ -36,7 +101,7 @@ func (s *scene) refusedEvents(replicaSet string) eventLog {
 	}
 	var out eventLog
 	for _, e := range s.events {
-		if e.Reason == "FailedCreate" {
+		if e.Reason == failedCreate {
 			out = append(out, e)
 		}
 	}
@@ -50,7 +115,7 @@ func (s *scene) refusal(d *appsv1.Deployment, rev revision) string {
 	}
 	if rev.object != nil {
 		for _, c := range rev.object.Status.Conditions {
-			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == "FailedCreate" {
+			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
 				return c.Message
 			}
 		}
@@ -60,14 +125,14 @@ func (s *scene) refusal(d *appsv1.Deployment, rev revision) string {
 		return ""
 	}
 	c := deploymentCondition(d, appsv1.DeploymentReplicaFailure)
-	if c != nil && c.Status == corev1.ConditionTrue && c.Reason == "FailedCreate" {
+	if c != nil && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
 		if ofOtherReplicaSet(d.Name, rev.replicaSet, c.Message) {
 			return ""
 		}
 		return c.Message
 	}
 	if s.ReplicaSets == nil && len(s.pods) == 0 && rev.replicaSet != "" {
-		if e := s.events.about("ReplicaSet", rev.replicaSet).latest("FailedCreate"); e != nil {
+		if e := s.events.about("ReplicaSet", rev.replicaSet).latest(failedCreate); e != nil {
 			return e.Message
 		}
 	}
@@ -90,7 +155,7 @@ var (
 	priorityClass  = regexp.MustCompile(`no PriorityClass with name (\S+) was found`)
 	saysNo         = regexp.MustCompile(`is forbidden|denied|is invalid`)
 	limitRange     = regexp.MustCompile(`(?:maximum|minimum) \S+ usage per \w+ is|max limit to request ratio per|must be less than or equal to \S+ limit`)
-	refusedPod     = regexp.MustCompile(`^(?:Error creating: )?(?:pods|Pod|replicasets\.apps|ReplicaSet\.apps) "[^"]*" is (?:forbidden|invalid): `)
+	refusedPod     = regexp.MustCompile(`^[^"]*?(?:pods|Pod|replicasets\.apps|ReplicaSet\.apps) "[^"]*" is (?:forbidden|invalid): `)
 )
 
 // explainRefusal fills in what the message says.

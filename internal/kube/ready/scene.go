@@ -16,6 +16,7 @@ type scene struct {
 	Snapshot
 	namespace string
 	desired   int           // pods wanted; 0 is unknown
+	together  int           // pods of one template that must run side by side; 0 is unknown
 	pods      []*corev1.Pod // of the current template and not being deleted, oldest first
 	events    eventLog
 }
@@ -93,7 +94,7 @@ func phaseOf(reason string) Phase {
 		return Refused
 	case ReasonUnschedulable, ReasonWaitingForCapacity, ReasonVolumeMissing, ReasonVolumeNotBound:
 		return Unschedulable
-	case ReasonQueued:
+	case ReasonQueued, ReasonQueueMissing, ReasonQueueInactive, ReasonQueueShort:
 		return Queued
 	case ReasonPaused, ReasonPodFailed:
 		return Progressing

@@ -7,28 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-const (
-	kaiScheduler = "kai-scheduler"
-	kaiQueue     = "kai.scheduler/queue"
-	kueueQueue   = "kueue.x-k8s.io/queue-name"
-	kueueGates   = "kueue.x-k8s.io/"
-)
-
-// isQueued is whether a pod without a node is held by a queue: by a scheduling
-// gate (Kueue's or another's) or in KAI, which schedules from queues only.
-func isQueued(p *corev1.Pod) bool {
-	return len(p.Spec.SchedulingGates) > 0 || p.Spec.SchedulerName == kaiScheduler
-}
-
 func (s *scene) queued(p *corev1.Pod) *Cause {
 	var gates []string
-	kueue := false
 	for _, g := range p.Spec.SchedulingGates {
 		gates = append(gates, g.Name)
-		kueue = kueue || strings.HasPrefix(g.Name, kueueGates)
 	}
 	switch {
-	case kueue:
+	case gatedByKueue(p):
 		c := s.newPodCause(p, ReasonQueued, "kueue", "Kueue has not admitted the pod yet"+inQueue(p.Labels[kueueQueue])+s.schedulerSays(p)+".",
 			"It starts once its queue has room. The Workload's conditions say what is short.")
 		c.Command = kubectl(p.Namespace, "get workloads.kueue.x-k8s.io -o wide")
@@ -91,7 +76,7 @@ func (s *scene) schedulingCauses(p *corev1.Pod) []*Cause {
 		}
 		return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", "No node takes the pod: "+clip(short), hint)}
 	}
-	if why, never := neverFits(p, s.Nodes, s.desired); never {
+	if why, never := neverFits(p, s.Nodes, s.together); never {
 		c := s.newPodCause(p, ReasonUnschedulable, "pods", why.summary, why.hint)
 		if why.mayHeal {
 			return []*Cause{c}

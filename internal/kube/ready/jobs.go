@@ -1,0 +1,159 @@
+package ready
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// condition is the part that conditions of all kinds have in common.
+type condition struct {
+	Type    string                 `json:"type"`
+	Status  metav1.ConditionStatus `json:"status"`
+	Reason  string                 `json:"reason"`
+	Message string                 `json:"message"`
+}
+
+func conditionOf(conditions []condition, kind string) condition {
+	for _, c := range conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return condition{}
+}
+
+func (c condition) holds() bool { return c.Status == metav1.ConditionTrue }
+func (c condition) fails() bool { return c.Status == metav1.ConditionFalse }
+
+// says is what the condition adds to a sentence: " (Reason): message", or what
+// there is of it.
+func (c condition) says() string {
+	var text string
+	if c.Reason != "" {
+		text = " (" + c.Reason + ")"
+	}
+	if c.Message != "" {
+		text += ": " + strings.TrimSuffix(clip(c.Message), ".")
+	}
+	return text
+}
+
+// job judges a batch Job: it is ready once all pods that it may run now are, or
+// when it is complete. A Job has no observed generation.
+func job(s Snapshot) Verdict {
+	j, ok := typed[batchv1.Job](s)
+	if !ok {
+		return anyKind(s)
+	}
+	var complete, failed condition
+	for _, c := range j.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch c.Type {
+		case batchv1.JobComplete, batchv1.JobSuccessCriteriaMet:
+			complete = condition{Status: metav1.ConditionTrue}
+		case batchv1.JobFailed, batchv1.JobFailureTarget:
+			failed = condition{Status: metav1.ConditionTrue, Reason: c.Reason, Message: c.Message}
+		}
+	}
+	wanted := orOne(j.Spec.Parallelism)
+	if j.Spec.Completions != nil {
+		wanted = min(wanted, int(*j.Spec.Completions-j.Status.Succeeded))
+	}
+	active, running := int(j.Status.Active), 0
+	if j.Status.Ready != nil {
+		running = int(*j.Status.Ready)
+	}
+	switch {
+	case complete.holds():
+		return isReady("complete: %s succeeded", number(int(j.Status.Succeeded), "pod"))
+	case failed.holds():
+		return s.failedRun(failed)
+	case j.Spec.Suspend != nil && *j.Spec.Suspend:
+		return s.suspended(active)
+	case orOne(j.Spec.Parallelism) == 0:
+		return toZero(active)
+	case wanted <= 0 || running >= wanted:
+		return isReady("%d of %d pods ready", running, max(wanted, running))
+	case j.Spec.Completions == nil && j.Status.Succeeded > 0:
+		return isReady("%s succeeded, the others end", number(int(j.Status.Succeeded), "pod"))
+	}
+	return s.blocked(run{desired: wanted, alike: true, pods: s.controlledPods(), remark: s.counted(running, wanted)})
+}
+
+// cronJob is ready once it is there: its Jobs run when their time comes.
+func cronJob(s Snapshot) Verdict {
+	if suspend, _, _ := unstructured.NestedBool(s.Workload.Object, "spec", "suspend"); suspend {
+		return isReady("suspended, no Jobs wanted")
+	}
+	schedule, _, _ := unstructured.NestedString(s.Workload.Object, "spec", "schedule")
+	if schedule == "" {
+		return unready("no schedule")
+	}
+	return isReady("scheduled: %s", clip(schedule))
+}
+
+// suspended is the verdict on a workload that has spec.suspend: by its queue,
+// where it is in one, else by somebody who wants it so.
+func (s Snapshot) suspended(left int) Verdict {
+	switch {
+	case queueOf(s.Workload) != "":
+		return s.held()
+	case left > 0:
+		return unready("suspending: %s left", number(left, "pod"))
+	}
+	return isReady("suspended, no pods wanted")
+}
+
+// failedRun is the verdict on a workload that says itself that it has failed:
+// with the pod that failed last, if one is left.
+func (s Snapshot) failedRun(failed condition) Verdict {
+	sc := newScene(s, s.Pods)
+	c := sc.workloadCause(ReasonFailed, object(s.Workload)+" has failed"+failed.says()+".")
+	c.Hint = "It is not run again: correct what failed, and replace it."
+	if pod := lastFailed(s.Pods); pod != nil {
+		shown := sc.failedPod(pod)
+		if cs := failedContainer(pod); cs != nil && cs.State.Terminated.Reason == "OOMKilled" {
+			shown = sc.oomCause(pod, *cs, false)
+		}
+		c.Summary += " " + shown.Summary
+		c.Hint = shown.Hint
+		c.Logs, c.Command = shown.Logs, shown.Command
+	}
+	v := sc.verdict([]*Cause{c}, "failed")
+	v.Message = cmp.Or(clip(failed.Message), failed.Reason, "failed")
+	return v
+}
+
+// lastFailed is the youngest pod that failed, nil if none did.
+func lastFailed(pods []*corev1.Pod) *corev1.Pod {
+	var failed []*corev1.Pod
+	for _, p := range pods {
+		if p != nil && (p.Status.Phase == corev1.PodFailed || failedContainer(p) != nil) {
+			failed = append(failed, p)
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(failed, func(a, b *corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// failedContainer is the one that ended in an error, nil if none did.
+func failedContainer(p *corev1.Pod) *corev1.ContainerStatus {
+	for _, cs := range containerStatuses(p) {
+		if failed(cs.State.Terminated) {
+			return &cs
+		}
+	}
+	return nil
+}

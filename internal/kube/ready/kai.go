@@ -1,0 +1,117 @@
+package ready
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// The parts of KAI's objects that count (pkg/apis/scheduling/{v2,v2alpha2} in
+// github.com/kai-scheduler/KAI-Scheduler). A Queue counts GPUs, thousandths of a
+// CPU, and megabytes of memory; -1 is without limit.
+type (
+	kaiQueueObject struct {
+		Spec struct {
+			Resources struct {
+				GPU    kaiResource `json:"gpu"`
+				CPU    kaiResource `json:"cpu"`
+				Memory kaiResource `json:"memory"`
+			} `json:"resources"`
+		} `json:"spec"`
+	}
+
+	kaiResource struct {
+		Limit float64 `json:"limit"`
+	}
+
+	kaiPodGroup struct {
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+		Status struct {
+			SchedulingConditions []struct {
+				condition `json:",inline"`
+				Reasons   []struct {
+					Reason  string `json:"reason"`
+					Message string `json:"message"`
+				} `json:"reasons"`
+			} `json:"schedulingConditions"`
+		} `json:"status"`
+	}
+)
+
+// PodGroupOf is the KAI PodGroup that a pod is in, "" where it is in none yet.
+func PodGroupOf(p *corev1.Pod) string { return p.Annotations["pod-group-name"] }
+
+// kai fills in why KAI does not schedule a workload, beyond what its pod shows.
+func (q *Queue) kai(c *Cause, workload string) *Cause {
+	if q.trouble(c, workload) {
+		return c
+	}
+	for _, group := range q.groups() {
+		for _, condition := range slices.Backward(group.Status.SchedulingConditions) { // the latest is the last
+			if condition.Type != "UnschedulableOnNodePool" || !condition.holds() {
+				continue
+			}
+			var says []string
+			for _, r := range condition.Reasons {
+				says = append(says, strings.TrimSuffix(clip(r.Message), "."))
+			}
+			if len(says) == 0 {
+				says = []string{strings.TrimSuffix(clip(condition.Message), ".")}
+			}
+			c.Summary = fmt.Sprintf("KAI does not schedule %s now (queue %s): %s.", workload, q.Name, listed(says, 3))
+			c.Command = kubectl(q.Namespace, "describe podgroup.scheduling.run.ai "+group.Metadata.Name)
+			return c
+		}
+	}
+	return c
+}
+
+// groups are the PodGroups, by name.
+func (q *Queue) groups() []*kaiPodGroup {
+	var out []*kaiPodGroup
+	for _, u := range q.Holds {
+		if group := decoded[kaiPodGroup](u); group != nil {
+			out = append(out, group)
+		}
+	}
+	slices.SortFunc(out, func(a, b *kaiPodGroup) int { return strings.Compare(a.Metadata.Name, b.Metadata.Name) })
+	return out
+}
+
+// kaiOutlook finds what is asked for beyond the queue's own limits.
+func (q *Queue) kaiOutlook(c *Cause, ask Ask) []*Cause {
+	queue := decoded[kaiQueueObject](q.object())
+	if queue == nil {
+		return nil
+	}
+	limits := queue.Spec.Resources
+	var never []string
+	for _, r := range []struct {
+		name  corev1.ResourceName
+		limit float64
+		unit  float64 // in the resource's own unit
+	}{
+		{gpuResource, limits.GPU.Limit, 1},
+		{corev1.ResourceCPU, limits.CPU.Limit, 1e-3},
+		{corev1.ResourceMemory, limits.Memory.Limit, 1e6},
+	} {
+		want, asked := ask.Requests[r.name]
+		limit := resource.NewMilliQuantity(int64(r.limit*r.unit*1000), resource.DecimalSI)
+		if asked && r.limit > 0 && want.Cmp(*limit) > 0 {
+			never = append(never, fmt.Sprintf("%s are asked for, and its limit is %s", amountOf(r.name, ask.Requests), amount(r.name, *limit)))
+		}
+	}
+	if len(never) == 0 {
+		return nil
+	}
+	c.Reason = ReasonQueueShort
+	c.Summary = fmt.Sprintf("Queue %s cannot hold this compute: %s.", q.Name, listed(never, 3))
+	c.Hint = "Ask for less, choose another queue, or have its limit raised."
+	c.Command = "kubectl describe queue.scheduling.run.ai " + q.Name
+	return []*Cause{c}
+}

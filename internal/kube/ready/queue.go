@@ -1,0 +1,185 @@
+package ready
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// The schedulers that have queues, as `queue_scheduler` names them.
+const (
+	Kueue = "kueue"
+	KAI   = "kai"
+)
+
+// The names by which workloads and pods are in a queue.
+const (
+	kaiScheduler = "kai-scheduler"
+	kaiQueue     = "kai.scheduler/queue"
+	kueueQueue   = "kueue.x-k8s.io/queue-name"
+	kueueGates   = "kueue.x-k8s.io/"
+)
+
+// Queue is what is known of the queue that a workload is in.
+type Queue struct {
+	Scheduler string // Kueue or KAI
+	Namespace string // of the workload
+	Name      string
+	// NotInstalled is whether the cluster serves no such queues.
+	NotInstalled bool
+	// Queues are Kueue's LocalQueues of the namespace, or all of KAI's Queues;
+	// nil is unknown.
+	Queues []*unstructured.Unstructured
+	// ClusterQueue is the one that the LocalQueue leads to; nil is unknown.
+	ClusterQueue *unstructured.Unstructured
+	// Holds are what the scheduler keeps of this workload: Kueue's Workloads, or
+	// KAI's PodGroups.
+	Holds []*unstructured.Unstructured
+}
+
+// QueueOf says by its labels which queue a workload, or its pods, are in.
+func QueueOf(workload *unstructured.Unstructured, pods []*corev1.Pod) (scheduler, name string) {
+	all := []map[string]string{workload.GetLabels()}
+	for _, p := range pods {
+		if p != nil {
+			all = append(all, p.Labels)
+		}
+	}
+	for _, labels := range all {
+		if labels[kueueQueue] != "" {
+			return Kueue, labels[kueueQueue]
+		}
+		if labels[kaiQueue] != "" {
+			return KAI, labels[kaiQueue]
+		}
+	}
+	return "", ""
+}
+
+// queueOf is Kueue's queue of a workload.
+func queueOf(workload *unstructured.Unstructured) string { return workload.GetLabels()[kueueQueue] }
+
+// isQueued is whether a pod without a node is held by a queue: by a scheduling
+// gate (Kueue's or another's) or in KAI, which schedules from queues only.
+func isQueued(p *corev1.Pod) bool {
+	return len(p.Spec.SchedulingGates) > 0 || p.Spec.SchedulerName == kaiScheduler
+}
+
+func gatedByKueue(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return strings.HasPrefix(g.Name, kueueGates) })
+}
+
+// queueCause explains pods that a queue holds, from what the queue itself says.
+func (s *scene) queueCause() *Cause {
+	for _, p := range s.pods {
+		switch {
+		case s.Queue == nil || p.Spec.NodeName != "" || p.Status.Phase == corev1.PodFailed:
+		case gatedByKueue(p) && s.Queue.Scheduler == Kueue:
+			c := s.newPodCause(p, ReasonQueued, Kueue, "", "")
+			return s.Queue.kueue(c, object(s.Workload))
+		case p.Spec.SchedulerName == kaiScheduler && s.Queue.Scheduler == KAI:
+			return s.Queue.kai(s.queued(p), object(s.Workload))
+		}
+	}
+	return nil
+}
+
+// held is the verdict on a workload that Kueue has suspended, or not let start.
+func (s Snapshot) held() Verdict {
+	q := s.Queue
+	if q == nil {
+		q = &Queue{Scheduler: Kueue, Namespace: s.Workload.GetNamespace(), Name: queueOf(s.Workload)}
+	}
+	if len(q.Holds) > 0 && len(q.waiting()) == 0 {
+		return unready("Kueue has admitted it: it starts")
+	}
+	sc := newScene(s, s.Pods)
+	c := q.kueue(sc.workloadCause(ReasonQueued, ""), object(s.Workload))
+	c.Subject = Kueue
+	return Verdict{Phase: phaseOf(c.Reason), Message: "held in queue " + q.Name, Cause: c}
+}
+
+// trouble fills in a cause that lies in the queue itself; false if there is none.
+func (q *Queue) trouble(c *Cause, workload string) bool {
+	c.Terminal, c.Grace = false, 0
+	kind := map[string]string{Kueue: "LocalQueue", KAI: "Queue"}[q.Scheduler]
+	where := map[string]string{Kueue: "in namespace " + q.Namespace, KAI: "in the cluster"}[q.Scheduler]
+	list := map[string]string{Kueue: kubectl(q.Namespace, "get localqueues.kueue.x-k8s.io"), KAI: "kubectl get queues.scheduling.run.ai"}[q.Scheduler]
+	switch {
+	case q.NotInstalled:
+		c.Reason = ReasonQueueMissing
+		c.Summary = fmt.Sprintf("%s waits for queue %s, but %s is not installed: nothing will let it start.", workload, q.Name, q.product())
+		c.Hint = fmt.Sprintf("Install %s, or remove `queue_name`.", q.product())
+		c.Command = "kubectl get customresourcedefinitions"
+		c.terminal(volumeGrace)
+		return true
+	case q.Queues != nil && q.object() == nil:
+		c.Reason = ReasonQueueMissing
+		c.Summary = fmt.Sprintf("%s %q does not exist %s; %s.", kind, q.Name, where, q.others())
+		c.Hint = "Correct `queue_name`, or create the queue."
+		c.Command = list
+		c.terminal(volumeGrace) // the same run may still create it
+		return true
+	}
+	return false
+}
+
+func (q *Queue) product() string {
+	if q.Scheduler == KAI {
+		return "the KAI scheduler"
+	}
+	return "Kueue"
+}
+
+// object is the queue itself, nil if it is missing or not known.
+func (q *Queue) object() *unstructured.Unstructured {
+	for _, u := range q.Queues {
+		if u != nil && u.GetName() == q.Name {
+			return u
+		}
+	}
+	return nil
+}
+
+// others lists the queues that there are instead.
+func (q *Queue) others() string {
+	var names []string
+	for _, u := range q.Queues {
+		if u != nil {
+			names = append(names, u.GetName())
+		}
+	}
+	if len(names) == 0 {
+		return "there is none"
+	}
+	slices.Sort(names)
+	return "there are: " + listed(names, 8)
+}
+
+// Ask is what a compute that does not exist yet would ask of its queue.
+type Ask struct {
+	Pods     int
+	Requests corev1.ResourceList // of all pods together
+}
+
+// Outlook says what will keep a compute waiting in its queue, as far as it can be
+// seen before the compute exists. workload names it in messages.
+func Outlook(q *Queue, ask Ask, workload string) []*Cause {
+	if q == nil {
+		return nil
+	}
+	kind := map[string]string{Kueue: "LocalQueue " + q.Namespace + "/", KAI: "Queue "}[q.Scheduler]
+	c := &Cause{Object: kind + q.Name, Subject: q.Scheduler}
+	switch {
+	case q.trouble(c, workload):
+		return []*Cause{c}
+	case q.Scheduler == Kueue:
+		return q.kueueOutlook(c, ask)
+	case q.Scheduler == KAI:
+		return q.kaiOutlook(c, ask)
+	}
+	return nil
+}

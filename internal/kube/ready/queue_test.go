@@ -1,0 +1,141 @@
+package ready
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+func parsed(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects(t, []json.RawMessage{data})[0]
+}
+
+func quantities(list map[corev1.ResourceName]string) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, text := range list {
+		out[name] = resource.MustParse(text)
+	}
+	return out
+}
+
+const (
+	activeLocal = `{kind: LocalQueue, metadata: {name: gpu, namespace: ml}, spec: {clusterQueue: cq}, status: {conditions: [{type: Active, status: "True"}]}}`
+	fourGPUs    = `{name: nvidia.com/gpu, nominalQuota: 4}`
+)
+
+// cluster is a ClusterQueue with one flavor of these quotas, of which two GPUs
+// are in use; more is further spec.
+func cluster(quotas, more string) string {
+	return `{kind: ClusterQueue, metadata: {name: cq}, spec: {` + more + ` resourceGroups: [{flavors: [{name: f, resources: [` + quotas + `]}]}]},
+  status: {conditions: [{type: Active, status: "True"}], flavorsReservation: [{name: f, resources: [{name: nvidia.com/gpu, total: 2}]}]}}`
+}
+
+func TestOutlookInAQueue(t *testing.T) {
+	t.Parallel()
+	gpus := func(n string) map[corev1.ResourceName]string {
+		return map[corev1.ResourceName]string{gpuResource: n}
+	}
+	for name, test := range map[string]struct {
+		scheduler string
+		missing   bool   // the scheduler is not installed
+		queue     string // "" is none
+		unknown   bool   // queues may not be read
+		cluster   string
+		ask       map[corev1.ResourceName]string
+		reason    string // "" is nothing to say
+		says      []string
+	}{
+		"it fits now":                     {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""), ask: gpus("2")},
+		"it fits later":                   {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""), ask: gpus("4"), reason: ReasonQueued, says: []string{"4 nvidia.com/gpu are asked for, it has 4, 2 in use"}},
+		"it never fits":                   {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""), ask: gpus("6"), reason: ReasonQueueShort, says: []string{"6 nvidia.com/gpu are asked for", "never admit more than 4"}},
+		"it may borrow enough":            {scheduler: Kueue, queue: activeLocal, cluster: cluster(`{name: nvidia.com/gpu, nominalQuota: 4, borrowingLimit: 4}`, "cohort: team,"), ask: gpus("8"), reason: ReasonQueued},
+		"it may not borrow enough":        {scheduler: Kueue, queue: activeLocal, cluster: cluster(`{name: nvidia.com/gpu, nominalQuota: 4, borrowingLimit: 4}`, "cohortName: team,"), ask: gpus("9"), reason: ReasonQueueShort, says: []string{"never admit more than 8"}},
+		"it may borrow without a limit":   {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, "cohortName: team,"), ask: gpus("99"), reason: ReasonQueued},
+		"a resource without quota":        {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""), ask: map[corev1.ResourceName]string{corev1.ResourceCPU: "1"}, reason: ReasonQueueShort, says: []string{"no quota for cpu"}},
+		"nothing asked of a resource":     {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""), ask: map[corev1.ResourceName]string{corev1.ResourceCPU: "0"}},
+		"a quota of pods":                 {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs+`, {name: pods, nominalQuota: 2}`, ""), ask: gpus("1"), reason: ReasonQueueShort, says: []string{"3 pods"}},
+		"the ClusterQueue is not known":   {scheduler: Kueue, queue: activeLocal, ask: gpus("99")},
+		"the LocalQueue is not known":     {scheduler: Kueue, unknown: true, ask: gpus("99")},
+		"the LocalQueue is missing":       {scheduler: Kueue, ask: gpus("1"), reason: ReasonQueueMissing, says: []string{`LocalQueue "gpu" does not exist in namespace ml`}},
+		"Kueue is not installed":          {scheduler: Kueue, missing: true, reason: ReasonQueueMissing, says: []string{"PyTorchJob ml/a", "Kueue is not installed"}},
+		"the LocalQueue is stopped":       {scheduler: Kueue, queue: strings.Replace(activeLocal, `status: "True"`, `status: "False", reason: Stopped, message: LocalQueue is stopped`, 1), reason: ReasonQueueInactive, says: []string{"LocalQueue gpu admits nothing now (Stopped)"}},
+		"the ClusterQueue is inactive":    {scheduler: Kueue, queue: activeLocal, cluster: strings.Replace(cluster(fourGPUs, ""), `status: "True"`, `status: "False", reason: FlavorNotFound`, 1), ask: gpus("1"), reason: ReasonQueueInactive, says: []string{"ClusterQueue cq admits nothing now (FlavorNotFound)"}},
+		"KAI has no such queue":           {scheduler: KAI, reason: ReasonQueueMissing, says: []string{`Queue "gpu" does not exist in the cluster`}},
+		"KAI is not installed":            {scheduler: KAI, missing: true, reason: ReasonQueueMissing, says: []string{"the KAI scheduler is not installed"}},
+		"KAI's queue is without limits":   {scheduler: KAI, queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: -1}}}}`, ask: gpus("9")},
+		"KAI's queue says nothing":        {scheduler: KAI, queue: `{kind: Queue, metadata: {name: gpu}, spec: {}}`, ask: gpus("9")},
+		"more GPUs than KAI's limit":      {scheduler: KAI, queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: 4}}}}`, ask: gpus("6"), reason: ReasonQueueShort, says: []string{"6 nvidia.com/gpu are asked for, and its limit is 4"}},
+		"as many GPUs as KAI's limit":     {scheduler: KAI, queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: 4}}}}`, ask: gpus("4")},
+		"more memory than KAI's limit":    {scheduler: KAI, queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {memory: {limit: 1000}}}}`, ask: map[corev1.ResourceName]string{corev1.ResourceMemory: "1Gi"}, reason: ReasonQueueShort, says: []string{"1Gi memory"}},
+		"more CPUs than KAI's limit":      {scheduler: KAI, queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {cpu: {limit: 1500}}}}`, ask: map[corev1.ResourceName]string{corev1.ResourceCPU: "2"}, reason: ReasonQueueShort, says: []string{"2 cpu"}},
+		"fewer CPUs than KAI's limit":     {scheduler: KAI, queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {cpu: {limit: 2500.5}}}}`, ask: map[corev1.ResourceName]string{corev1.ResourceCPU: "2"}},
+		"a queue of another name's KAI's": {scheduler: KAI, queue: `{kind: Queue, metadata: {name: other}}`, reason: ReasonQueueMissing, says: []string{"there are: other"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := &Queue{Scheduler: test.scheduler, Namespace: "ml", Name: "gpu", NotInstalled: test.missing, ClusterQueue: parsed(t, test.cluster)}
+			if !test.unknown {
+				q.Queues = []*unstructured.Unstructured{}
+			}
+			if test.queue != "" {
+				q.Queues = append(q.Queues, parsed(t, test.queue))
+			}
+			causes := Outlook(q, Ask{Pods: 3, Requests: quantities(test.ask)}, "PyTorchJob ml/a")
+			if test.reason == "" {
+				if len(causes) > 0 {
+					t.Errorf("%s: %s", causes[0].Reason, causes[0].Summary)
+				}
+				return
+			}
+			if len(causes) != 1 || causes[0].Reason != test.reason {
+				t.Fatalf("%+v, want %s", causes, test.reason)
+			}
+			for _, text := range append(test.says, "To do:", "Seen on:", "kubectl ") {
+				if !strings.Contains(Explain(causes[0], nil), text) {
+					t.Errorf("%q is not in:\n%s", text, Explain(causes[0], nil))
+				}
+			}
+		})
+	}
+	if Outlook(nil, Ask{}, "") != nil {
+		t.Error("something is said of no queue")
+	}
+}
+
+func TestQueueIsFoundByLabels(t *testing.T) {
+	t.Parallel()
+	workload := func(labels map[string]string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		u.SetLabels(labels)
+		return u
+	}
+	pod := &corev1.Pod{}
+	pod.Labels = map[string]string{kaiQueue: "research"}
+	for _, test := range []struct {
+		workload        *unstructured.Unstructured
+		pods            []*corev1.Pod
+		scheduler, name string
+	}{
+		{workload(nil), nil, "", ""},
+		{workload(map[string]string{kueueQueue: "gpu"}), []*corev1.Pod{pod}, Kueue, "gpu"},
+		{workload(map[string]string{kaiQueue: "a"}), nil, KAI, "a"},
+		{workload(nil), []*corev1.Pod{nil, pod}, KAI, "research"},
+	} {
+		if scheduler, name := QueueOf(test.workload, test.pods); scheduler != test.scheduler || name != test.name {
+			t.Errorf("%q %q, want %q %q", scheduler, name, test.scheduler, test.name)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package ready
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// ray is what counts of a RayCluster (ray-operator/apis/ray/v1/raycluster_types.go).
+type ray struct {
+	Metadata struct {
+		Generation int64 `json:"generation"`
+	} `json:"metadata"`
+	Spec struct {
+		Suspend                 *bool `json:"suspend"`
+		EnableInTreeAutoscaling *bool `json:"enableInTreeAutoscaling"`
+	} `json:"spec"`
+	Status struct {
+		State                 string      `json:"state"`
+		Reason                string      `json:"reason"`
+		ObservedGeneration    int64       `json:"observedGeneration"`
+		ReadyWorkerReplicas   int         `json:"readyWorkerReplicas"`
+		DesiredWorkerReplicas int         `json:"desiredWorkerReplicas"`
+		MinWorkerReplicas     int         `json:"minWorkerReplicas"`
+		Conditions            []condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// rayCluster is ready once its head and the workers that it wants now are.
+// KubeRay never takes the state ready back, so the counts are looked at too.
+func rayCluster(s Snapshot) Verdict {
+	r, ok := typed[ray](s)
+	if !ok {
+		return anyKind(s)
+	}
+	st := r.Status
+	workers := st.DesiredWorkerReplicas
+	if r.Spec.EnableInTreeAutoscaling != nil && *r.Spec.EnableInTreeAutoscaling {
+		workers = min(workers, st.MinWorkerReplicas) // Ray's autoscaler asks for more as it likes
+	}
+	head := conditionOf(st.Conditions, "HeadPodReady")
+	switch {
+	case r.Spec.Suspend != nil && *r.Spec.Suspend:
+		if st.State == "suspended" || conditionOf(st.Conditions, "RayClusterSuspended").holds() {
+			return s.suspended(0)
+		}
+		return s.suspended(max(1, len(living(s.Pods))))
+	case st.ObservedGeneration < r.Metadata.Generation:
+		return s.blocked(run{remark: s.unseen()}, (*scene).rayRefused)
+	case st.State == "ready" && !head.fails() && st.ReadyWorkerReplicas >= workers:
+		return isReady("the head and %d of %d workers ready", st.ReadyWorkerReplicas, max(workers, st.ReadyWorkerReplicas))
+	}
+	remark := fmt.Sprintf("%d of %d workers ready", st.ReadyWorkerReplicas, workers)
+	if head.fails() {
+		remark += ", the head is not"
+	}
+	return s.blocked(run{desired: workers + 1, pods: s.Pods, remark: remark}, (*scene).rayRefused, func(sc *scene) *Cause {
+		failure := conditionOf(st.Conditions, "ReplicaFailure")
+		switch {
+		case failure.holds() && strings.HasPrefix(failure.Reason, failedCreate):
+			return sc.refusedBy(s.Workload.GetKind(), s.Workload.GetName(), failure.Message)
+		case st.State == "failed":
+			return sc.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(st.Reason)))
+		}
+		return nil
+	})
+}
+
+// rayRefused explains a RayCluster that KubeRay does not take.
+func (s *scene) rayRefused() *Cause {
+	e := s.events.latestWhere(func(e *corev1.Event) bool {
+		return e.Reason == "InvalidRayClusterSpec" || e.Reason == "InvalidRayClusterMetadata"
+	})
+	if e == nil || lastSeen(e).Before(lastApplied(s.Workload)) {
+		return nil
+	}
+	c := s.workloadCause(ReasonFailed, "KubeRay does not take the RayCluster: "+clip(e.Message))
+	c.Hint = "Correct what the message names in `distribute.args`, `manifest` or `service_template`."
+	return c
+}

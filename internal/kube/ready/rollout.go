@@ -1,0 +1,232 @@
+package ready
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// typed decodes the workload; false where it is not what its kind says.
+func typed[T any](s Snapshot) (*T, bool) {
+	out := new(T)
+	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, out) == nil
+}
+
+// isReady, unready and unseen are the verdicts that need no look at pods.
+func isReady(message string, args ...any) Verdict {
+	return Verdict{Phase: Ready, Ready: true, Message: fmt.Sprintf(message, args...)}
+}
+
+func unready(message string, args ...any) Verdict {
+	return Verdict{Phase: Progressing, Message: fmt.Sprintf(message, args...)}
+}
+
+func (s Snapshot) unseen() string {
+	return fmt.Sprintf("the controller of %s has not seen the last change yet", object(s.Workload))
+}
+
+// counted is the progress by the workload's own count, for want of pods.
+func (s Snapshot) counted(ready, desired int) string {
+	if s.Pods != nil {
+		return fmt.Sprintf("waiting for the %s to say so", s.Workload.GetKind())
+	}
+	return fmt.Sprintf("%d of %d pods ready", ready, desired)
+}
+
+// toZero is the verdict on a workload of which no pod is wanted.
+func toZero(left int) Verdict {
+	if left > 0 {
+		return unready("scaling to zero: %s left", number(left, "pod"))
+	}
+	return isReady("scaled to zero, no pods wanted")
+}
+
+// run is what a workload wants to run, for a verdict on what keeps it.
+type run struct {
+	desired int           // pods wanted; 0 is unknown
+	alike   bool          // all pods are of one template and run side by side
+	pods    []*corev1.Pod // that count
+	remark  string        // to tell when there are no pods to count
+}
+
+// blocked is the verdict on a workload that is not ready. own are what the
+// workload says itself; queue, refused pods and the pods themselves are asked
+// for all kinds.
+func (s Snapshot) blocked(r run, own ...func(*scene) *Cause) Verdict {
+	sc := newScene(s, r.pods)
+	sc.desired = r.desired
+	if r.alike {
+		sc.together = r.desired
+	}
+	sc.dropReplaced()
+	if s.Pods == nil {
+		sc.desired = 0 // the status has counted them
+	}
+	var causes []*Cause
+	for _, ask := range append(own, (*scene).queueCause, (*scene).creationRefused) {
+		if c := ask(sc); c != nil {
+			causes = append(causes, c)
+		}
+	}
+	return sc.verdict(append(causes, sc.podCauses()...), r.remark)
+}
+
+// statefulSet follows kubectl's rollout status
+// (k8s.io/kubectl/pkg/polymorphichelpers), and knows of OnDelete too.
+func statefulSet(s Snapshot) Verdict {
+	set, ok := typed[appsv1.StatefulSet](s)
+	if !ok {
+		return anyKind(s)
+	}
+	desired, st := orOne(set.Spec.Replicas), set.Status
+	if st.ObservedGeneration < set.Generation {
+		return s.blocked(run{remark: s.unseen()})
+	}
+	if desired == 0 {
+		return toZero(int(st.Replicas))
+	}
+	updated, first := desired, 0
+	if set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		updated, first = 0, desired
+	} else if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
+		first = int(*rolling.Partition)
+		updated = max(0, desired-first)
+	}
+	available := int(st.ReadyReplicas)
+	if set.Spec.MinReadySeconds > 0 {
+		available = int(st.AvailableReplicas)
+	}
+	if int(st.Replicas) == desired && available >= desired && int(st.UpdatedReplicas) >= updated {
+		return isReady("%d of %d pods ready", available, desired)
+	}
+	return s.blocked(run{desired: desired, alike: true, pods: s.updatedPods(st.UpdateRevision, first), remark: s.counted(available, desired)})
+}
+
+// updatedPods are those of a StatefulSet that have its template, or that have
+// to wait for their turn (of a lower ordinal than first). Where none has it, it
+// is the older ones that keep the update from going on.
+func (s Snapshot) updatedPods(revision string, first int) []*corev1.Pod {
+	var out []*corev1.Pod
+	found := false
+	for _, p := range s.Pods {
+		if p == nil {
+			continue
+		}
+		current := p.Labels[appsv1.StatefulSetRevisionLabel] == revision
+		found = found || current
+		ordinal, err := strconv.Atoi(p.Name[strings.LastIndexByte(p.Name, '-')+1:])
+		if current || err == nil && ordinal < first {
+			out = append(out, p)
+		}
+	}
+	if !found {
+		return s.Pods
+	}
+	return out
+}
+
+// daemonSet follows kubectl's rollout status, and knows of OnDelete too.
+func daemonSet(s Snapshot) Verdict {
+	set, ok := typed[appsv1.DaemonSet](s)
+	if !ok {
+		return anyKind(s)
+	}
+	st, desired := set.Status, int(set.Status.DesiredNumberScheduled)
+	switch {
+	case st.ObservedGeneration < set.Generation:
+		return s.blocked(run{remark: s.unseen()})
+	case desired == 0 && st.CurrentNumberScheduled == 0 && st.NumberMisscheduled == 0:
+		return isReady("no node is selected, no pods wanted")
+	}
+	updated := int(st.UpdatedNumberScheduled) >= desired || set.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType
+	if updated && int(st.NumberAvailable) >= desired && desired > 0 {
+		return isReady("%d of %d pods ready", st.NumberAvailable, desired)
+	}
+	generation := set.Annotations[appsv1.DeprecatedTemplateGeneration]
+	pods := slices.DeleteFunc(slices.Clone(s.Pods), func(p *corev1.Pod) bool {
+		label := ""
+		if p != nil {
+			label = p.Labels["pod-template-generation"] // in which the DaemonSet controller counts templates
+		}
+		return generation != "" && label != "" && label != generation
+	})
+	return s.blocked(run{desired: desired, pods: pods, remark: s.counted(int(st.NumberAvailable), desired)})
+}
+
+func replicaSet(s Snapshot) Verdict {
+	set, ok := typed[appsv1.ReplicaSet](s)
+	if !ok {
+		return anyKind(s)
+	}
+	desired, st := orOne(set.Spec.Replicas), set.Status
+	switch {
+	case st.ObservedGeneration < set.Generation:
+		return s.blocked(run{remark: s.unseen()})
+	case desired == 0:
+		return toZero(int(st.Replicas))
+	case int(st.Replicas) == desired && int(st.AvailableReplicas) >= desired:
+		return isReady("%d of %d pods ready", st.AvailableReplicas, desired)
+	}
+	return s.blocked(run{desired: desired, alike: true, pods: s.controlledPods(), remark: s.counted(int(st.ReadyReplicas), desired)}, func(sc *scene) *Cause {
+		for _, c := range st.Conditions {
+			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
+				return sc.refusedBy(set.Kind, set.Name, c.Message)
+			}
+		}
+		return nil
+	})
+}
+
+// controlledPods are those that the workload controls itself; all where none
+// names its controller.
+func (s Snapshot) controlledPods() []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, p := range s.Pods {
+		if p == nil {
+			continue
+		}
+		if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == s.Workload.GetKind() && owner.Name == s.Workload.GetName() {
+			out = append(out, p)
+		}
+	}
+	if len(out) == 0 {
+		return s.Pods
+	}
+	return out
+}
+
+// singlePod judges a Pod that nothing controls: nobody runs it again.
+func singlePod(s Snapshot) Verdict {
+	p, ok := typed[corev1.Pod](s)
+	if !ok {
+		return anyKind(s)
+	}
+	s.Pods = []*corev1.Pod{p}
+	switch {
+	case p.Status.Phase == corev1.PodSucceeded:
+		return isReady("it has run to its end")
+	case podReady(p):
+		return isReady("1 of 1 pods ready")
+	case p.Status.Phase == corev1.PodFailed:
+		return s.blocked(run{desired: 1, pods: s.Pods}, func(sc *scene) *Cause {
+			c := sc.failedPod(p).terminal(0)
+			c.Reason = ReasonFailed
+			c.Hint = "Nothing runs a Pod again that has failed: replace it. " + c.Hint
+			return c
+		})
+	}
+	return s.blocked(run{desired: 1, pods: s.Pods, remark: "not ready yet"})
+}
+
+func orOne(n *int32) int {
+	if n == nil {
+		return 1
+	}
+	return int(*n)
+}
