@@ -27,8 +27,9 @@ const (
 
 // Create applies what was planned, puts it into state, and waits.
 func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var plan model
+	var plan, config model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -37,7 +38,7 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.create")
 	defer cancel()
 
-	w := writer{r: r, model: &plan, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	w := writer{r: r, model: &plan, config: &config, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
 	w.notes.Designed = notes{}.designedFor(&plan, &model{})
 	w.apply(ctx, objects{})
 	if len(w.done) == 0 {
@@ -50,8 +51,9 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 
 // Update applies the objects that change, removes those that are no more, and waits.
 func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var plan, state model
+	var plan, state, config model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
@@ -67,7 +69,7 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.update")
 	defer cancel()
 
-	w := writer{r: r, model: &plan, memory: memory, notes: before, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	w := writer{r: r, model: &plan, config: &config, memory: memory, notes: before, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
 	w.notes.Designed = before.designedFor(&plan, &state)
 	mustWait := plan.Ready.IsUnknown()
 	plan.Ready = state.Ready
@@ -100,7 +102,7 @@ func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest
 	}
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.delete")
 	defer cancel()
-	resp.Diagnostics.Append(r.remove(ctx, prior, memory, state.podLabels())...)
+	resp.Diagnostics.Append(r.remove(ctx, prior, memory, state.podLabels(ctx))...)
 }
 
 // remove deletes objects of ours and waits until they are gone.
@@ -113,7 +115,7 @@ func (r *computeResource) remove(ctx context.Context, gone objects, memory owned
 	}
 	var going []kube.Ref
 	for _, obj := range decoded {
-		ref, err := kube.RefOf(obj)
+		ref, err := r.data.Cluster.RefOf(ctx, obj)
 		started := false
 		if err == nil {
 			started, err = owned.Delete(ctx, r.data.Cluster, ref, memory[manifest.Key(obj)].UID)
@@ -140,10 +142,6 @@ func (r *computeResource) launchTimeout(m *model) time.Duration {
 	return r.data.Defaults.LaunchTimeout
 }
 
-func (m *model) podLabels() map[string]string {
-	return map[string]string{manifest.ServiceLabel: m.Name.ValueString()}
-}
-
 func (m *model) identity() identityModel {
 	return identityModel{Namespace: m.Namespace, Name: m.Name}
 }
@@ -152,6 +150,7 @@ func (m *model) identity() identityModel {
 type writer struct {
 	r       *computeResource
 	model   *model // the plan, becoming the new state
+	config  *model
 	memory  owned.Memory
 	notes   notes
 	state   *tfsdk.State
@@ -171,7 +170,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 			w.diags.Append(tf.Failure(err)) // what left the namespace unknown in the plan
 			return
 		}
-		planned, diags = render(ctx, w.model, prior.keepCreator(w.r.data.Defaults), w.notes.Designed)
+		planned, diags = render(ctx, w.model.asConfigured(w.config), w.r.circumstances(ctx, prior, w.notes.Designed))
 		w.diags.Append(diags...)
 	}
 	if w.diags.HasError() {
@@ -212,7 +211,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, known bool) error {
 	cluster := w.r.data.Cluster
 	if !known {
-		if err := owned.MakeWay(ctx, cluster, obj, w.model.AdoptExisting.ValueBool(), w.model.podLabels()); err != nil {
+		if err := owned.MakeWay(ctx, cluster, obj, w.model.AdoptExisting.ValueBool(), w.model.podLabels(ctx)); err != nil {
 			return err
 		}
 	}
@@ -221,7 +220,7 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 	if err != nil {
 		return err
 	}
-	if !isService(key) {
+	if roleOf(obj) == manifest.RoleWorkload {
 		w.model.UID = types.StringValue(string(live.GetUID()))
 	}
 	return nil
@@ -230,7 +229,7 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 // precisely adds the UID to an object that the plan knows to be there, so that
 // the server refuses to make another one if it has gone since.
 func (w *writer) precisely(obj *unstructured.Unstructured, known bool) *unstructured.Unstructured {
-	if uid := w.model.UID.ValueString(); known && uid != "" && !isService(manifest.Key(obj)) {
+	if uid := w.model.UID.ValueString(); known && uid != "" && roleOf(obj) == manifest.RoleWorkload {
 		obj = obj.DeepCopy()
 		obj.SetUID(apitypes.UID(uid))
 	}
@@ -267,18 +266,21 @@ func (w *writer) savePartly(ctx context.Context, prior *model) {
 
 // wait waits for readiness as on_not_ready says, and notes it in state.
 func (w *writer) wait(ctx context.Context) {
-	ref, err := w.done.workload()
-	if err != nil || w.diags.HasError() {
+	if w.diags.HasError() {
+		return
+	}
+	pods, err := w.r.podsOf(ctx, w.model, w.done)
+	if err != nil {
+		w.diags.Append(tf.Failure(err))
 		return
 	}
 	var ready bool
 	if w.model.OnNotReady.ValueString() == ignoreOnNotReady {
-		verdict, err := w.r.data.Cluster.Assess(ctx, ref, w.model.podLabels())
-		ready = err == nil && verdict.Ready
+		ready = pods.ready(ctx)
 	} else {
 		waitCtx, cancel := tf.WithTimeLimit(ctx, w.r.launchTimeout(w.model), "launch_timeout")
 		defer cancel()
-		err := w.r.data.Cluster.WaitReady(waitCtx, ref, w.model.podLabels())
+		err := pods.wait(waitCtx)
 		ready = err == nil
 		switch {
 		case err == nil:

@@ -15,6 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -53,52 +54,139 @@ func (r *computeResource) ImportState(ctx context.Context, req resource.ImportSt
 // objects. Of objects that are ours it knows everything; of others the fields
 // become ours with the next apply, which the plan shows.
 func (l *reader) imported(ctx context.Context) error {
-	namespace, name := l.state.Namespace.ValueString(), l.state.Name.ValueString()
+	running, err := l.locate(ctx)
+	if err != nil {
+		return err
+	}
 	found := objects{}
-	for _, kind := range []kube.Kind{kube.Deployment(), kube.Service()} {
-		ref := kube.Ref{Kind: kind, Namespace: namespace, Name: name}
-		live, err := l.r.data.Cluster.Read(ctx, ref)
-		switch {
-		case kube.IsNotFound(err) && kind.Kind == kube.Service().Kind:
-			continue // an endpoint.url needs none
-		case kube.IsNotFound(err):
-			l.diags.AddError("Nothing to import", fmt.Sprintf("There is no %s. Look with:\n  kubectl get deployments -n %s", ref, namespace))
-			return owned.ErrGone
-		case err != nil:
+	if running != nil {
+		if err := l.importWorkload(ctx, running, found); err != nil {
 			return err
 		}
-		set, ours, err := fields.Owned(live, kube.Manager)
-		if err != nil {
+	}
+	for _, kind := range []kube.Kind{kube.Service(), kube.KubetorchWorkload()} {
+		if err := l.importBeside(ctx, kind, l.state.Name.ValueString(), found); err != nil {
 			return err
 		}
-		if !ours {
-			set = fieldpath.NewSet() // its name is all that we know of it
-		}
-		doc := &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
-		key := manifest.Key(doc)
-		if found[key], err = manifest.JSON(doc); err != nil {
-			return err
-		}
-		if _, err := l.memory.Note(key, doc, live, set); err != nil {
-			return err
-		}
-		switch {
-		case isService(key):
-			l.diags.Append(l.state.followEndpoint(ctx, nil, manifest.ObserveEndpoint(doc))...)
-		case ours:
-			l.diags.Append(l.state.adopt(ctx, manifest.Observe(doc), l.r.data.Defaults)...)
-		default:
-			l.diags.Append(l.state.adopt(ctx, common(manifest.Observe(live)), l.r.data.Defaults)...)
-		}
-		if !isService(key) {
-			l.state.UID = types.StringValue(string(live.GetUID()))
-			l.state.Ready = types.BoolValue(ready.Assess(ready.Snapshot{Workload: live}).Ready)
-		}
+	}
+	if err := l.importBeside(ctx, kube.Service(), manifest.HeadlessName(l.state.Name.ValueString()), found); err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no workload %s of any kind that a compute can be, and no Service of ours. Look with:\n  kubectl get deployments,services -n %s",
+			l.state.ID.ValueString(), l.state.Namespace.ValueString()))
+		return owned.ErrGone
 	}
 	l.learned = true
 	l.state.Manifests = found.value()
 	l.state.ServiceName = l.state.Name
-	l.state.Mode = types.StringValue(manifest.Compute{}.Mode())
 	l.state.URL = address(ctx, l.state)
 	return nil
+}
+
+// locate finds the workload, whatever its kind. One that is ours stands above
+// others of the same name.
+func (l *reader) locate(ctx context.Context) (*unstructured.Unstructured, error) {
+	var other *unstructured.Unstructured
+	var denied error
+	for _, gvk := range manifest.Workloads() {
+		named := &unstructured.Unstructured{}
+		named.SetGroupVersionKind(gvk)
+		named.SetNamespace(l.state.Namespace.ValueString())
+		named.SetName(l.state.Name.ValueString())
+		live, err := l.get(ctx, named)
+		switch class := kube.ClassOf(err); {
+		case class == kube.NotFound, class == kube.KindMissing:
+			continue
+		case class == kube.Denied:
+			denied = err
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if _, ours, err := fields.Owned(live, kube.Manager); ours || err != nil {
+			return live, err
+		}
+		if other == nil {
+			other = live
+		}
+	}
+	if other == nil {
+		return nil, denied
+	}
+	return other, nil
+}
+
+// get fetches singly: one import is no reason to watch every kind there is.
+func (l *reader) get(ctx context.Context, named *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	ref, err := l.r.data.Cluster.RefOf(ctx, named)
+	if err != nil {
+		return nil, err
+	}
+	return l.r.data.Cluster.Get(ctx, ref)
+}
+
+func (l *reader) importWorkload(ctx context.Context, live *unstructured.Unstructured, found objects) error {
+	doc, ours, err := l.take(live, found)
+	if err != nil {
+		return err
+	}
+	seen := manifest.Observe(doc)
+	if !ours {
+		seen = common(manifest.Observe(live))
+	}
+	l.state.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
+	l.diags.Append(l.state.adopt(ctx, seen, l.r.data.Defaults)...)
+	if manifest.NeedsManifest(l.state.Mode.ValueString()) {
+		l.state.Manifest = tf.DocumentOf(found[manifest.Key(doc)])
+	}
+	l.state.UID = types.StringValue(string(live.GetUID()))
+	l.state.Ready = types.BoolValue(ready.Assess(ready.Snapshot{Workload: live}).Ready)
+	return nil
+}
+
+// importBeside takes over a Service or registration. Without a workload, only
+// one that is ours makes a compute: one for pods that exist already.
+func (l *reader) importBeside(ctx context.Context, kind kube.Kind, name string, found objects) error {
+	live, err := l.r.data.Cluster.Get(ctx, kube.Ref{Kind: kind, Namespace: l.state.Namespace.ValueString(), Name: name})
+	switch class := kube.ClassOf(err); {
+	case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied && kind.Group != "":
+		return nil
+	case err != nil:
+		return err
+	}
+	_, ours, err := fields.Owned(live, kube.Manager)
+	podless := len(found) == 0
+	if err != nil || !ours && (podless || name != l.state.Name.ValueString()) {
+		return err
+	}
+	doc, _, err := l.take(live, found)
+	if err != nil || roleOf(doc) != manifest.RoleService || name != l.state.Name.ValueString() {
+		return err
+	}
+	if podless {
+		l.state.Mode, l.state.UID = types.StringValue(manifest.ModeSelector), types.StringNull()
+		l.diags.Append(l.state.adopt(ctx, manifest.Compute{Labels: manifest.Observe(doc).Labels}, l.r.data.Defaults)...)
+	}
+	l.diags.Append(l.state.followService(ctx, nil, doc)...)
+	return nil
+}
+
+// take puts the fields of a live object that are ours among those that were
+// found, and remembers them.
+func (l *reader) take(live *unstructured.Unstructured, found objects) (doc *unstructured.Unstructured, ours bool, err error) {
+	set, ours, err := fields.Owned(live, kube.Manager)
+	if err != nil {
+		return nil, false, err
+	}
+	if !ours {
+		set = fieldpath.NewSet() // its name is all that we know of it
+	}
+	doc = &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
+	key := manifest.Key(doc)
+	if found[key], err = manifest.JSON(doc); err != nil {
+		return nil, false, err
+	}
+	_, err = l.memory.Note(key, doc, live, set)
+	return doc, ours, err
 }

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -23,14 +23,27 @@ import (
 // that stands in the attribute manifests.
 type objects map[string]string
 
-// render makes the objects of a wholly known model, designed for a number of
-// replicas that may be another than the one that runs.
-func render(ctx context.Context, m *model, defaults tf.Defaults, designedFor int64) (objects, diag.Diagnostics) {
-	spec, diags := m.spec(ctx, defaults)
+// circumstances are what the objects of a compute depend on besides its
+// attributes.
+type circumstances struct {
+	defaults tf.Defaults
+	// designedFor is the number of replicas that the workload is made for,
+	// which may be another than the one that runs.
+	designedFor int64
+	registered  bool // Kubetorch's CRD is installed
+	held        bool // the workload begins suspended, for its queue to release
+}
+
+// render makes the objects of a wholly known model.
+func render(ctx context.Context, m *model, with circumstances) (objects, diag.Diagnostics) {
+	spec, diags := m.spec(ctx, with.defaults)
 	if diags.HasError() {
 		return nil, diags
 	}
-	spec.DesignedFor = designedFor
+	spec.Registered, spec.HeldByQueue = with.registered, with.held
+	if spec.Manifest == nil { // else it says itself what it is made for
+		spec.DesignedFor = with.designedFor
+	}
 	rendered, err := manifest.Render(spec)
 	if err != nil {
 		return nil, append(diags, renderErrors(err)...)
@@ -66,16 +79,20 @@ func (o objects) value() types.Map {
 	return types.MapValueMust(types.StringType, elements)
 }
 
-// decode returns the objects in a fixed order, the workload before the Service.
+// decode returns the objects in the order in which they are applied: the
+// workload, what leads to it, its registration.
 func (o objects) decode() ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
-	for _, key := range slices.SortedFunc(maps.Keys(o), workloadFirst) {
+	for _, key := range slices.Sorted(maps.Keys(o)) {
 		obj, err := decode(key, o[key])
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, obj)
 	}
+	slices.SortStableFunc(out, func(a, b *unstructured.Unstructured) int {
+		return cmp.Compare(slices.Index(roles(), roleOf(a)), slices.Index(roles(), roleOf(b)))
+	})
 	return out, nil
 }
 
@@ -87,25 +104,12 @@ func decode(key, text string) (*unstructured.Unstructured, error) {
 	return obj, nil
 }
 
-// workloadFirst orders keys. A Service is the only object that is no workload.
-func workloadFirst(a, b string) int {
-	rank := func(key string) string {
-		if isService(key) {
-			return "1" + key
-		}
-		return "0" + key
-	}
-	switch ra, rb := rank(a), rank(b); {
-	case ra < rb:
-		return -1
-	case ra > rb:
-		return 1
-	default:
-		return 0
-	}
+// roles are in the order in which their objects are applied.
+func roles() []manifest.Role {
+	return []manifest.Role{manifest.RoleWorkload, manifest.RoleService, manifest.RoleRegistration}
 }
 
-func isService(key string) bool { return len(key) > 8 && key[:8] == "Service/" }
+func roleOf(obj *unstructured.Unstructured) manifest.Role { return manifest.RoleOf(obj.GroupVersionKind()) }
 
 // changedFrom returns the objects that differ from prior ones or are new, and
 // the ones of prior that are no more.
@@ -164,17 +168,16 @@ func withoutZeros(v any) any {
 	return v
 }
 
-// workload returns the reference of the workload among the objects.
-func (o objects) workload() (kube.Ref, error) {
-	for key, text := range o {
-		if isService(key) {
-			continue
-		}
-		obj, err := decode(key, text)
-		if err != nil {
-			return kube.Ref{}, err
-		}
-		return kube.RefOf(obj)
+// workload returns the workload among the objects, nil where there is none.
+func (o objects) workload() (*unstructured.Unstructured, error) {
+	decoded, err := o.decode()
+	if err != nil {
+		return nil, err
 	}
-	return kube.Ref{}, fmt.Errorf("no workload among the objects")
+	for _, obj := range decoded {
+		if roleOf(obj) == manifest.RoleWorkload {
+			return obj, nil
+		}
+	}
+	return nil, nil
 }

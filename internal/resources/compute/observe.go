@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -29,6 +30,9 @@ func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag
 		m.GPUs = types.Int64Value(after.GPUs)
 	}
 	m.followReplicas(before.Replicas, after.Replicas)
+	m.followAutoscale(&f, before.Autoscale, after.Autoscale)
+	m.followDistribute(&f, before.Distribute, after.Distribute)
+	m.followImageSetup(&f, before.ImageSetup, after.ImageSetup)
 	f.maps(&m.Labels, before.Labels, after.Labels)
 	f.maps(&m.Annotations, before.Annotations, after.Annotations)
 	f.maps(&m.EnvVars, before.EnvVars, after.EnvVars)
@@ -71,7 +75,10 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	if seen.Replicas == 0 {
 		m.Suspend, seen.Replicas = types.BoolValue(true), 1 // how many it runs when resumed, it does not show
 	}
-	m.Freeze, m.Replicas = types.BoolValue(seen.Freeze), types.Int64Value(seen.Replicas)
+	m.Freeze = types.BoolValue(seen.Freeze)
+	if manifest.HasReplicas(m.Mode.ValueString()) {
+		m.Replicas = types.Int64Value(seen.Replicas)
+	}
 	m.QueueScheduler = types.StringValue(manifest.QueueSchedulerKueue)
 	m.Runtime, m.OnNotReady = types.StringValue("kubetorch"), types.StringValue(failOnNotReady)
 	seen.Labels = without(seen.Labels, defaults.Labels)
@@ -92,6 +99,24 @@ func common(seen manifest.Compute) manifest.Compute {
 	return manifest.Compute{
 		Replicas: seen.Replicas, Image: seen.Image, ServiceAccountName: seen.ServiceAccountName, Freeze: seen.Freeze,
 	}
+}
+
+// followService makes the attributes follow what the Service selects, the
+// pods that exist already where the compute has none of its own.
+func (m *model) followService(ctx context.Context, before, after *unstructured.Unstructured) diag.Diagnostics {
+	if m.Mode.ValueString() != manifest.ModeSelector || !m.Endpoint.IsNull() {
+		return m.followEndpoint(ctx, manifest.ObserveEndpoint(before), manifest.ObserveEndpoint(after))
+	}
+	f := follower{ctx: ctx}
+	f.maps(&m.Selector, selected(before), selected(after))
+	return f.diags
+}
+
+func selected(service *unstructured.Unstructured) map[string]string {
+	if endpoint := manifest.ObserveEndpoint(service); endpoint != nil {
+		return endpoint.Selector
+	}
+	return nil
 }
 
 // followEndpoint makes the attribute endpoint follow what the Service selects.
@@ -148,7 +173,12 @@ func (m *model) followLogLevel(f *follower, before, after string) {
 		return
 	}
 	if before != after && after != "" && !(m.Logging.IsNull() && after == manifest.DefaultLogLevel) {
-		m.Logging = f.object(m.Logging, loggingModel{Level: types.StringValue(after)})
+		var logging loggingModel
+		if !m.Logging.IsNull() {
+			f.diags.Append(tf.Object(f.ctx, m.Logging, &logging)...)
+		}
+		logging.Level = types.StringValue(after)
+		m.Logging = f.object(m.Logging, logging)
 	}
 }
 

@@ -27,9 +27,9 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
 		return
 	}
-	var namespace types.String
+	var config model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("namespace"), &namespace)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -37,21 +37,26 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	proposed := plan
 	remembered, diags := loadNotes(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	p := planner{r: r, plan: &plan, state: &state, notes: remembered, creating: creating}
+	p := planner{r: r, plan: &plan, state: &state, config: &config, notes: remembered, creating: creating}
 	if creating { // what is remembered is of the compute that this one replaces, if any
 		p.notes = notes{}
 		p.replaced, diags = owned.LoadMemory(ctx, req.Private)
 		resp.Diagnostics.Append(diags...)
 	}
-	p.place(ctx, namespace)
+	p.place(ctx)
+	p.defaults()
 	if !creating && !plan.Namespace.Equal(state.Namespace) {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("namespace"))
+	}
+	if p.changesMode() {
+		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("mode"))
 	}
 	if req.Config.Raw.IsFullyKnown() && !plan.Namespace.IsUnknown() && r.configured() {
 		p.render(ctx)
 	} else {
 		plan.Manifests = types.MapUnknown(types.StringType)
 	}
+	p.keepWording()
 	if !p.diags.HasError() {
 		p.dryRun(ctx)
 	}
@@ -74,7 +79,9 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 // computesLike says whether all computed attributes are equal. Writing a whole
 // model back costs more than all else that a plan without changes does.
 func (m *model) computesLike(o *model) bool {
-	return m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) && m.ServiceName.Equal(o.ServiceName) &&
+	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) && m.ServiceAccountName.Equal(o.ServiceAccountName) &&
+		m.Manifest.Equal(o.Manifest) && m.ServiceTemplate.Equal(o.ServiceTemplate) &&
+		m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) && m.ServiceName.Equal(o.ServiceName) &&
 		m.URL.Equal(o.URL) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) && m.Manifests.Equal(o.Manifests)
 }
 
@@ -90,6 +97,7 @@ type planner struct {
 	r        *computeResource
 	plan     *model
 	state    *model // empty when creating
+	config   *model
 	notes    notes
 	replaced owned.Memory // of the compute that is deleted before this one is created
 	creating bool
@@ -102,10 +110,10 @@ type planner struct {
 // place finds the namespace and what follows from it. A namespace that the
 // configuration leaves out is found once and then kept: another kubeconfig
 // context must not move a running compute.
-func (p *planner) place(ctx context.Context, configured types.String) {
+func (p *planner) place(ctx context.Context) {
 	switch {
-	case !configured.IsNull():
-		p.plan.Namespace = configured
+	case !p.config.Namespace.IsNull():
+		p.plan.Namespace = p.config.Namespace
 	case !p.creating:
 		p.plan.Namespace = p.state.Namespace
 	case !p.r.configured():
@@ -119,7 +127,7 @@ func (p *planner) place(ctx context.Context, configured types.String) {
 		}
 		p.plan.Namespace = types.StringValue(namespace)
 	}
-	p.plan.ServiceName, p.plan.Mode = p.plan.Name, types.StringValue(manifest.Compute{}.Mode())
+	p.plan.ServiceName, p.plan.Mode = p.plan.Name, p.config.mode(ctx)
 	p.plan.ID, p.plan.URL = types.StringUnknown(), types.StringUnknown()
 	if p.plan.Name.IsUnknown() || p.plan.Namespace.IsUnknown() {
 		return
@@ -147,16 +155,28 @@ func address(ctx context.Context, m *model) types.String {
 func (p *planner) render(ctx context.Context) {
 	prior, diags := objectsOf(ctx, p.state.Manifests)
 	p.diags.Append(diags...)
-	defaults := prior.keepCreator(p.r.data.Defaults)
-	rendered, diags := render(ctx, p.plan, defaults, p.notes.designedFor(p.plan, p.state))
+	with := p.r.circumstances(ctx, prior, p.notes.designedFor(p.plan, p.state))
+	with.held = p.held(prior)
+	rendered, diags := render(ctx, p.plan.asConfigured(p.config), with)
 	p.diags.Append(diags...)
 	if p.diags.HasError() {
 		return
 	}
 	p.rendered = rendered.settle(prior)
+	p.observe()
 	p.plan.Manifests = p.rendered.value()
-	if p.creating && defaults.CompactPlans {
+	if p.creating && with.defaults.CompactPlans {
 		p.plan.Manifests = types.MapUnknown(types.StringType)
+	}
+}
+
+// circumstances are those of a compute that has objects already, or none yet.
+func (r *computeResource) circumstances(ctx context.Context, prior objects, designedFor int64) circumstances {
+	return circumstances{
+		defaults:    prior.keepCreator(r.data.Defaults),
+		designedFor: designedFor,
+		registered:  r.registers(ctx, prior),
+		held:        len(prior) == 0,
 	}
 }
 
@@ -191,9 +211,12 @@ func (p *planner) replaces() bool { return p.replace || p.notes.Ending }
 func (p *planner) computed() {
 	anew := p.creating || p.replaces()
 	changes := anew || !p.plan.Manifests.Equal(p.state.Manifests)
-	if anew || p.state.UID.IsNull() { // null: the workload was deleted
+	switch {
+	case p.plan.Mode.ValueString() == manifest.ModeSelector:
+		p.plan.UID = types.StringNull()
+	case anew || p.state.UID.IsNull(): // null: the workload was deleted
 		p.plan.UID = types.StringUnknown()
-	} else {
+	default:
 		p.plan.UID = p.state.UID
 	}
 	waits := p.plan.OnNotReady.ValueString() != ignoreOnNotReady && p.notes.Unready && !p.state.Ready.ValueBool()
@@ -238,7 +261,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 }
 
-// moves says whether another name or namespace makes it another compute.
+// moves says whether another name, namespace or mode makes it another compute.
 func (p *planner) moves() bool {
-	return !p.creating && (!p.plan.Name.Equal(p.state.Name) || !p.plan.Namespace.Equal(p.state.Namespace))
+	return p.changesMode() || !p.creating && (!p.plan.Name.Equal(p.state.Name) || !p.plan.Namespace.Equal(p.state.Namespace))
 }

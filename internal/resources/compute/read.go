@@ -84,7 +84,7 @@ func (l *reader) refresh(ctx context.Context) error {
 	now := objects{}
 	for _, obj := range sent {
 		key := manifest.Key(obj)
-		ref, err := kube.RefOf(obj)
+		ref, err := l.r.data.Cluster.RefOf(ctx, obj)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (l *reader) refresh(ctx context.Context) error {
 		l.learned = l.learned || found.Learned
 		switch {
 		case errors.Is(err, owned.ErrGone):
-			if !isService(key) {
+			if roleOf(obj) == manifest.RoleWorkload {
 				l.state.UID, l.state.Ready = types.StringNull(), types.BoolValue(false)
 			}
 			continue
@@ -105,7 +105,7 @@ func (l *reader) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !isService(key) {
+		if roleOf(obj) == manifest.RoleWorkload {
 			l.workload(ref, live)
 		}
 		now[key] = applied[key]
@@ -117,10 +117,11 @@ func (l *reader) refresh(ctx context.Context) error {
 		if now[key], err = manifest.JSON(observed); err != nil {
 			return err
 		}
-		if isService(key) {
-			l.diags.Append(l.state.followEndpoint(ctx, manifest.ObserveEndpoint(obj), manifest.ObserveEndpoint(observed))...)
-		} else {
+		switch roleOf(obj) {
+		case manifest.RoleWorkload:
 			l.diags.Append(l.state.follow(ctx, manifest.Observe(obj), manifest.Observe(observed))...)
+		case manifest.RoleService:
+			l.diags.Append(l.state.followService(ctx, obj, observed)...)
 		}
 	}
 	if len(now) == 0 {

@@ -32,6 +32,7 @@ func (m *model) spec(ctx context.Context, defaults tf.Defaults) (manifest.Comput
 		GPUs:              m.GPUs.ValueInt64(),
 		GPUType:           m.GPUType.ValueString(),
 		Replicas:          m.Replicas.ValueInt64(),
+		ReplicasGiven:     !m.Replicas.IsNull() && !m.Replicas.IsUnknown(),
 		Suspend:           m.Suspend.ValueBool(),
 
 		Labels: decodeMap(&d, m.Labels), Annotations: decodeMap(&d, m.Annotations), NodeSelector: decodeMap(&d, m.NodeSelector),

@@ -40,6 +40,8 @@ func (r *computeResource) ValidateConfig(ctx context.Context, req resource.Valid
 	resp.Diagnostics.Append(checkVariables(ctx, &config)...)
 	resp.Diagnostics.Append(checkMounts(ctx, &config)...)
 	resp.Diagnostics.Append(checkEndpoint(ctx, config.Endpoint)...)
+	resp.Diagnostics.Append(checkModes(&config)...)
+	resp.Diagnostics.Append(checkImageSetup(ctx, config.ImageSetup)...)
 	resp.Diagnostics.Append(checkScheduling(&config)...)
 	resp.Diagnostics.Append(checkTimes(&config)...)
 	resp.Diagnostics.Append(checkRendering(ctx, readable)...)

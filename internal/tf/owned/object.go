@@ -38,7 +38,7 @@ func Apply(ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstr
 // an error unless it is adopted, and one that is still being deleted is waited
 // for, with the pods that podLabels select.
 func MakeWay(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, adopt bool, podLabels map[string]string) error {
-	ref, err := kube.RefOf(obj)
+	ref, err := cluster.RefOf(ctx, obj)
 	if err != nil {
 		return err
 	}

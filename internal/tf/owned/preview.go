@@ -30,7 +30,7 @@ type Outlook struct {
 // matters, and runs the apply dry. An object that goes first, known by its UID,
 // has no say.
 func Preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, mustBeOurs bool, goes types.UID) Outlook {
-	ref, err := kube.RefOf(obj)
+	ref, err := cluster.RefOf(ctx, obj)
 	if err == nil && goes != "" {
 		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == goes {
 			return Outlook{ref: ref}

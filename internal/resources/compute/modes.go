@@ -1,0 +1,145 @@
+package compute
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// mode is the attribute mode, unknown while what decides it is.
+func (m *model) mode(ctx context.Context) types.String {
+	for _, decides := range []attr.Value{m.Autoscale, m.Distribute, m.Manifest, m.Selector, m.Runtime} {
+		if decides.IsUnknown() {
+			return types.StringUnknown()
+		}
+	}
+	d := decoder{ctx: ctx}
+	c := manifest.Compute{Manifest: d.manifest(m.Manifest)}
+	if !m.Autoscale.IsNull() {
+		c.Autoscale = &manifest.Autoscale{}
+	}
+	if !m.Selector.IsNull() {
+		c.Selector = map[string]string{"": ""} // its labels may not be known yet
+	}
+	if !m.Distribute.IsNull() {
+		way, _ := m.Distribute.Attributes()["type"].(types.String)
+		if way.IsUnknown() {
+			return types.StringUnknown()
+		}
+		c.Distribute = &manifest.Distribute{Type: way.ValueString()}
+	}
+	return types.StringValue(c.Mode())
+}
+
+// changesMode says whether the pods will be run by another kind of workload.
+func (p *planner) changesMode() bool {
+	return !p.creating && !p.plan.Mode.IsUnknown() && !p.plan.Mode.Equal(p.state.Mode)
+}
+
+// defaults fills in what the configuration leaves out and depends on the mode.
+// What a manifest says is known when it is rendered: see observe.
+func (p *planner) defaults() {
+	plan, config := p.plan, p.config
+	plan.Replicas, plan.Image, plan.ServiceAccountName = config.Replicas, config.Image, config.ServiceAccountName
+	byo := plan.Mode.IsUnknown() || !config.Manifest.IsNull()
+	podless := !byo && plan.Mode.ValueString() == manifest.ModeSelector
+	for attribute, otherwise := range map[*types.String]string{
+		&plan.Image: manifest.DefaultImage, &plan.ServiceAccountName: manifest.DefaultServiceAccount,
+	} {
+		switch {
+		case !attribute.IsNull() || podless:
+		case byo:
+			*attribute = types.StringUnknown()
+		default:
+			*attribute = types.StringValue(otherwise)
+		}
+	}
+	switch {
+	case !plan.Replicas.IsNull():
+	case byo:
+		plan.Replicas = types.Int64Unknown()
+	case manifest.HasReplicas(plan.Mode.ValueString()):
+		plan.Replicas = workers(config.Distribute)
+	}
+}
+
+// workers is how many pods a compute is spread over; one where it says nothing.
+func workers(distribute types.Object) types.Int64 {
+	if distribute.IsUnknown() {
+		return types.Int64Unknown()
+	}
+	if number, ok := distribute.Attributes()["workers"].(types.Int64); ok && !number.IsNull() {
+		return number
+	}
+	return types.Int64Value(1)
+}
+
+// observe takes from the rendered workload what only its manifest says.
+func (p *planner) observe() {
+	workload, err := p.rendered.workload()
+	if err != nil || workload == nil {
+		return
+	}
+	seen := manifest.Observe(workload)
+	for attribute, text := range map[*types.String]string{
+		&p.plan.Image: seen.Image, &p.plan.ServiceAccountName: seen.ServiceAccountName,
+	} {
+		if attribute.IsUnknown() {
+			*attribute = textOrNull(text)
+		}
+	}
+	if p.plan.Replicas.IsUnknown() {
+		p.plan.Replicas = types.Int64Null()
+		if manifest.HasReplicas(p.plan.Mode.ValueString()) {
+			p.plan.Replicas = types.Int64Value(seen.Replicas)
+		}
+	}
+}
+
+// keepWording leaves texts as they are in state where rewriting them changes
+// no object, as after an import, which knows no text but the objects' own.
+func (p *planner) keepWording() {
+	if p.creating || p.rendered == nil || !p.plan.Manifests.Equal(p.state.Manifests) {
+		return
+	}
+	if !p.state.Manifest.IsNull() && !p.config.Manifest.IsNull() {
+		p.plan.Manifest = p.state.Manifest
+	}
+	if !p.state.ServiceTemplate.IsNull() && !p.config.ServiceTemplate.IsNull() {
+		p.plan.ServiceTemplate = p.state.ServiceTemplate
+	}
+}
+
+// asConfigured is the plan without what defaults filled in, as the renderer
+// takes it.
+func (m *model) asConfigured(config *model) *model {
+	out := *m
+	out.Replicas, out.Image, out.ServiceAccountName = config.Replicas, config.Image, config.ServiceAccountName
+	if config.Manifest.IsNull() {
+		out.Replicas = m.Replicas
+	}
+	return &out
+}
+
+// registers says whether computes are registered with Kubetorch: where its CRD
+// is installed. Where that cannot be known, what was applied stays.
+func (r *computeResource) registers(ctx context.Context, prior objects) bool {
+	installed, err := r.data.Cluster.Installed(ctx, kube.KubetorchWorkload())
+	if err == nil {
+		return installed
+	}
+	decoded, err := prior.decode()
+	if err != nil {
+		return false
+	}
+	for _, obj := range decoded {
+		if roleOf(obj) == manifest.RoleRegistration {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,75 @@
+package compute
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// running are the pods of a compute, for whoever waits for them.
+type running struct {
+	cluster   *kube.Cluster
+	workload  *kube.Ref // nil where the pods exist already
+	namespace string
+	labels    map[string]string
+}
+
+// podsOf finds the pods of a compute with these objects.
+func (r *computeResource) podsOf(ctx context.Context, m *model, made objects) (running, error) {
+	pods := running{cluster: r.data.Cluster, namespace: m.Namespace.ValueString(), labels: m.podLabels(ctx)}
+	workload, err := made.workload()
+	if err != nil || workload == nil {
+		return pods, err
+	}
+	ref, err := r.data.Cluster.RefOf(ctx, workload)
+	pods.workload = &ref
+	return pods, err
+}
+
+// wait waits until the pods are ready.
+func (p running) wait(ctx context.Context) error {
+	if p.workload == nil {
+		return nil // TEMP
+	}
+	return p.cluster.WaitReady(ctx, *p.workload, p.labels)
+}
+
+// ready says whether the pods are ready now; false where that cannot be seen.
+func (p running) ready(ctx context.Context) bool {
+	var verdict ready.Verdict
+	var err error
+	if p.workload == nil {
+		return true // TEMP
+	} else {
+		verdict, err = p.cluster.Assess(ctx, *p.workload, p.labels)
+	}
+	return err == nil && verdict.Ready
+}
+
+// podLabels select the pods of a compute.
+func (m *model) podLabels(ctx context.Context) map[string]string {
+	if m.Mode.ValueString() != manifest.ModeSelector {
+		return map[string]string{manifest.ServiceLabel: m.Name.ValueString()}
+	}
+	d := decoder{ctx: ctx}
+	return decodeMap(&d, m.Selector)
+}
+
+// held says whether the workload is to wait for its queue: a new one, one that
+// is resumed, and one that waits still. What a queue has released, it keeps.
+func (p *planner) held(prior objects) bool {
+	before, err := prior.workload()
+	if err != nil || before == nil || p.state.Suspend.ValueBool() {
+		return true
+	}
+	for _, path := range manifest.LeftAfterCreation(before.GroupVersionKind()) {
+		if _, found, _ := unstructured.NestedFieldNoCopy(before.Object, path...); found {
+			return true
+		}
+	}
+	return false
+}
