@@ -30,6 +30,9 @@ func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag
 		m.GPUs = types.Int64Value(after.GPUs)
 	}
 	m.followReplicas(before.Replicas, after.Replicas)
+	if before.Suspend != after.Suspend {
+		m.Suspend = types.BoolValue(after.Suspend)
+	}
 	m.followAutoscale(&f, before.Autoscale, after.Autoscale)
 	m.followDistribute(&f, before.Distribute, after.Distribute)
 	m.followImageSetup(&f, before.ImageSetup, after.ImageSetup)
@@ -72,8 +75,12 @@ func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag
 // defaults of the attributes that a workload does not show.
 func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.Defaults) diag.Diagnostics {
 	m.Suspend, m.AdoptExisting, m.DeletionProtection = types.BoolValue(false), types.BoolValue(false), types.BoolValue(false)
-	if seen.Replicas == 0 {
+	held := seen.QueueName != "" && seen.QueueScheduler == manifest.QueueSchedulerKueue
+	switch scaled := manifest.HasReplicas(m.Mode.ValueString()); {
+	case scaled && seen.Replicas == 0:
 		m.Suspend, seen.Replicas = types.BoolValue(true), 1 // how many it runs when resumed, it does not show
+	case seen.Suspend && !held:
+		m.Suspend = types.BoolValue(true)
 	}
 	m.Freeze = types.BoolValue(seen.Freeze)
 	if manifest.HasReplicas(m.Mode.ValueString()) {
@@ -81,6 +88,7 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	}
 	m.QueueScheduler = types.StringValue(manifest.QueueSchedulerKueue)
 	m.Runtime, m.OnNotReady = types.StringValue("kubetorch"), types.StringValue(failOnNotReady)
+	before := unset(seen)
 	seen.Labels = without(seen.Labels, defaults.Labels)
 	seen.Annotations = without(seen.Annotations, defaults.Annotations)
 	if seen.LaunchTimeout == defaults.LaunchTimeout {
@@ -89,7 +97,29 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	if wantsGPU := seen.GPUs > 0 || seen.GPUMemory != nil; !wantsGPU && seen.GPUAntiAffinity != defaults.GPUAntiAffinity {
 		m.GPUAntiAffinity = types.BoolValue(seen.GPUAntiAffinity)
 	}
-	return m.follow(ctx, manifest.Compute{Replicas: seen.Replicas, Freeze: seen.Freeze, GPUAntiAffinity: seen.GPUAntiAffinity}, seen)
+	before.Replicas, before.Freeze, before.GPUAntiAffinity = seen.Replicas, seen.Freeze, seen.GPUAntiAffinity
+	return m.follow(ctx, before, seen)
+}
+
+// unset is what a compute of this mode shows whose autoscale and distribute say
+// nothing, so that an import does not take defaults for settings.
+func unset(seen manifest.Compute) manifest.Compute {
+	bare := manifest.Compute{Name: "x", Namespace: "x", Replicas: 1, LaunchTimeout: seen.LaunchTimeout}
+	if seen.Autoscale != nil {
+		bare.Autoscale = &manifest.Autoscale{}
+	}
+	if seen.Distribute != nil {
+		bare.Distribute = &manifest.Distribute{Type: seen.Distribute.Type}
+	}
+	objects, err := manifest.Render(bare)
+	if err != nil {
+		return manifest.Compute{}
+	}
+	shown := manifest.Observe(objects[0])
+	if shown.Distribute != nil {
+		shown.Distribute.Workers = 0
+	}
+	return manifest.Compute{Autoscale: shown.Autoscale, Distribute: shown.Distribute}
 }
 
 // common keeps of the attributes of somebody else's workload those that every

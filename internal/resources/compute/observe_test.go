@@ -193,6 +193,7 @@ func TestAdoptMakesAttributesRenderWhatWasImported(t *testing.T) {
 				t.Parallel()
 				want := rendered(t, planned(t, set), with)
 				m := planned(t)
+				m.Mode = types.StringValue("deployment")
 				if diags := m.adopt(t.Context(), observed(t, want), with); diags.HasError() {
 					t.Fatal(diags)
 				}
@@ -207,6 +208,7 @@ func TestAdoptMakesAttributesRenderWhatWasImported(t *testing.T) {
 func TestAdoptTakesNoReplicasForSuspended(t *testing.T) {
 	t.Parallel()
 	m := planned(t)
+	m.Mode = types.StringValue("deployment")
 	if diags := m.adopt(t.Context(), manifest.Compute{}, defaults); diags.HasError() {
 		t.Fatal(diags)
 	}
