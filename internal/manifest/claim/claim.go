@@ -156,3 +156,13 @@ func anyMap(all ...map[string]string) map[string]any {
 	}
 	return out
 }
+
+// CanBecome says whether a claim differs from a wanted one in nothing that
+// Kubernetes never lets change. One that is not bound may change nothing of its
+// spec, but that it may be given the class that it has none of.
+func CanBecome(live, wanted *unstructured.Unstructured) bool {
+	was, will := Observe(live), Observe(wanted)
+	sameClass := was.StorageClass == nil || will.StorageClass == nil || *was.StorageClass == *will.StorageClass
+	return sameClass && was.AccessMode == will.AccessMode && was.Size.Cmp(will.Size) == 0 &&
+		(will.VolumeName == "" || was.VolumeName == will.VolumeName)
+}

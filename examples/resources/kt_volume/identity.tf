@@ -1,0 +1,7 @@
+import {
+  to = kt_volume.datasets
+  identity = {
+    namespace = "ml"
+    name      = "datasets"
+  }
+}

@@ -1,0 +1,4 @@
+import {
+  to = kt_volume.datasets
+  id = "ml/datasets"
+}

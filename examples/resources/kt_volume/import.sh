@@ -1,0 +1,1 @@
+terraform import kt_volume.datasets ml/datasets

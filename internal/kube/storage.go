@@ -1,0 +1,132 @@
+package kube
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// StorageClass is storage.k8s.io/v1 StorageClass.
+func StorageClass() Kind {
+	return Kind{
+		GroupVersionKind: schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"},
+		Resource:         "storageclasses", ClusterScoped: true,
+	}
+}
+
+// PersistentVolume is the core PersistentVolume.
+func PersistentVolume() Kind {
+	k := core("PersistentVolume", "persistentvolumes")
+	k.LabelSelector, k.ClusterScoped = "", true
+	return k
+}
+
+// StorageClasses returns all storage classes, by one shared list.
+func (c *Cluster) StorageClasses(ctx context.Context) ([]*storagev1.StorageClass, error) {
+	col := c.cache.collection(StorageClass(), "")
+	if err := col.ready(ctx); err != nil {
+		return nil, err
+	}
+	classes, err := decodeAll[storagev1.StorageClass](col.filter(func(*entry) bool { return true }))
+	slices.SortFunc(classes, func(a, b *storagev1.StorageClass) int { return strings.Compare(a.Name, b.Name) })
+	return classes, err
+}
+
+// StorageClassNamed returns one storage class; its NotFound is the server's word.
+func (c *Cluster) StorageClassNamed(ctx context.Context, name string) (*storagev1.StorageClass, error) {
+	obj, err := c.Read(ctx, Ref{Kind: StorageClass(), Name: name})
+	if err != nil {
+		return nil, err
+	}
+	class := &storagev1.StorageClass{}
+	return class, convert(obj, class)
+}
+
+// WaitClaim waits until a claim is bound and as large as it asks, and returns the
+// verdict on it. A claim whose class waits for its first consumer is not waited
+// for, unless consumer says so. The wait ends early with a *NotReadyError once a
+// cause is seen that waiting cannot heal, and at once when ctx ends.
+func (c *Cluster) WaitClaim(ctx context.Context, ref Ref, consumer bool) (ready.Verdict, error) {
+	var (
+		seen firstSeen
+		away absence
+		last ready.Verdict
+	)
+	for {
+		changed := c.signals(ref.Namespace, ref.Kind, Event())
+		verdict, err := c.assessClaim(ctx, ref)
+		switch {
+		case ctx.Err() != nil:
+			// The look was cut short, so what was seen before says more.
+			return last, &NotReadyError{Ref: ref, Verdict: last, Err: context.Cause(ctx)}
+		case away.passes(err, time.Now()):
+			wait(ctx, changed, getInterval)
+			continue
+		case err != nil:
+			return last, err
+		case verdict.Ready, verdict.Cause.Reason == ready.ReasonWaitsForConsumer && !consumer:
+			return verdict, nil
+		}
+		last = verdict
+		left, terminal := seen.left(verdict.Cause, time.Now())
+		if terminal && left <= 0 {
+			return verdict, &NotReadyError{Ref: ref, Verdict: verdict}
+		}
+		wait(ctx, changed, pause(left, c.watches(ref)))
+	}
+}
+
+// assessClaim gathers what there is to know of a claim. What may not be read is
+// left out.
+func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, error) {
+	obj, err := c.Read(ctx, ref)
+	if err != nil {
+		return ready.Verdict{}, err
+	}
+	claim := &corev1.PersistentVolumeClaim{}
+	if err := convert(obj, claim); err != nil {
+		return ready.Verdict{}, err
+	}
+	s := ready.ClaimSnapshot{Claim: claim}
+	if verdict := ready.AssessClaim(s); verdict.Ready {
+		return verdict, nil // what is ready needs no diagnosis
+	}
+	if name := claim.Spec.StorageClassName; name != nil && *name != "" {
+		class, err := c.StorageClassNamed(ctx, *name)
+		if s.ClassMissing = IsNotFound(err); err == nil {
+			s.Class = class
+		}
+	}
+	if name := claim.Spec.VolumeName; name != "" && claim.Status.Phase != corev1.ClaimBound {
+		obj, err := c.Get(ctx, Ref{Kind: PersistentVolume(), Name: name})
+		volume := &corev1.PersistentVolume{}
+		if s.VolumeMissing = IsNotFound(err); err == nil && convert(obj, volume) == nil {
+			s.Volume = volume
+		}
+	}
+	if s.Events, err = c.warningsAbout(ctx, claim); err != nil && ClassOf(err) != Denied {
+		return ready.Verdict{}, err
+	}
+	return ready.AssessClaim(s), nil
+}
+
+// warningsAbout returns the warning events of a claim, and none of a former one
+// of the same name.
+func (c *Cluster) warningsAbout(ctx context.Context, claim *corev1.PersistentVolumeClaim) ([]*corev1.Event, error) {
+	col := c.cache.collection(Event(), claim.Namespace)
+	if err := col.ready(ctx); err != nil {
+		return nil, err
+	}
+	events, err := decodeAll[corev1.Event](col.filter(func(e *entry) bool { return strings.HasPrefix(e.Name, claim.Name+".") }))
+	return slices.DeleteFunc(events, func(event *corev1.Event) bool {
+		about := event.InvolvedObject
+		return about.Kind != "PersistentVolumeClaim" || about.Name != claim.Name || (about.UID != "" && about.UID != claim.UID)
+	}), err
+}

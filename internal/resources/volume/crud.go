@@ -1,0 +1,266 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+const (
+	applyTime  = 10 * time.Minute // file systems of clouds take minutes to be made
+	deleteTime = 5 * time.Minute
+)
+
+// Create applies what was planned, puts it into state, and waits.
+func (r *volumeResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	limit, diags := plan.Timeouts.Create(ctx, applyTime)
+	resp.Diagnostics.Append(diags...)
+	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.create")
+	defer cancel()
+
+	w := writer{r: r, model: &plan, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	if w.create(ctx) {
+		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
+		w.wait(ctx)
+	}
+}
+
+// Update applies the claim if it changes, and waits if it grows.
+func (r *volumeResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var plan, state model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	memory, diags := owned.LoadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	before, diags := loadNotes(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	limit, diags := plan.Timeouts.Update(ctx, applyTime)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.update")
+	defer cancel()
+
+	w := writer{r: r, model: &plan, memory: memory, notes: before, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	mustWait := plan.Phase.IsUnknown()
+	if !w.update(ctx, &state) {
+		return
+	}
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
+	if mustWait {
+		w.wait(ctx)
+	}
+}
+
+// writer carries out one plan, and keeps state true to the cluster on the way.
+type writer struct {
+	r       *volumeResource
+	model   *model // the plan, becoming the new state
+	memory  owned.Memory
+	notes   notes
+	state   *tfsdk.State
+	private owned.PrivateWriter
+	diags   *diag.Diagnostics
+}
+
+// create says whether the claim exists and is in state.
+func (w *writer) create(ctx context.Context) bool {
+	if _, err := w.r.data.Cluster.Namespace(); err != nil && w.model.Namespace.IsUnknown() {
+		w.diags.Append(tf.Failure(err)) // what left the namespace unknown in the plan
+		return false
+	}
+	if w.model.StorageClass.IsUnknown() {
+		w.model.StorageClass = types.StringNull() // the classes may not be listed: Kubernetes chooses
+	}
+	object := w.planned(ctx)
+	if object == nil {
+		return false
+	}
+	err := owned.MakeWay(ctx, w.r.data.Cluster, object, w.model.AdoptExisting.ValueBool(), nil)
+	if err == nil {
+		err = w.makeRoom(ctx, object)
+	}
+	if err != nil {
+		w.diags.Append(owned.Failure(err))
+		return false
+	}
+	return w.apply(ctx, object)
+}
+
+// update says whether the claim is as planned, and in state. A claim that does
+// not change costs no request.
+func (w *writer) update(ctx context.Context, prior *model) bool {
+	object := w.planned(ctx)
+	if object == nil {
+		return false
+	}
+	if w.model.Manifests.Equal(prior.Manifests) {
+		w.model.Phase, w.model.Capacity, w.model.Volume = prior.Phase, prior.Capacity, prior.Volume
+		w.save(ctx)
+		return true
+	}
+	// The UID keeps the server from making another claim if this one has gone.
+	object.SetUID(apitypes.UID(prior.UID.ValueString()))
+	return w.apply(ctx, object)
+}
+
+// planned is the claim as the plan shows it, rendered now if the plan could not;
+// nil with a diagnostic if it cannot be.
+func (w *writer) planned(ctx context.Context) *unstructured.Unstructured {
+	if w.model.Manifests.IsUnknown() {
+		var diags diag.Diagnostics
+		w.model.Manifests, diags = w.model.render(ctx, w.r.data.Defaults)
+		w.diags.Append(diags...)
+	}
+	object, err := w.model.object()
+	if err != nil {
+		w.diags.AddError("The plan cannot be read", err.Error())
+	}
+	if w.diags.HasError() {
+		return nil
+	}
+	return object
+}
+
+// makeRoom deletes a claim of ours that an earlier run left, if it cannot become
+// the one that is wanted and is not bound, so that it holds no data.
+func (w *writer) makeRoom(ctx context.Context, wanted *unstructured.Unstructured) error {
+	cluster, ref := w.r.data.Cluster, w.model.claimRef()
+	live, err := cluster.Get(ctx, ref)
+	if kube.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, ours, err := fields.Owned(live, kube.Manager)
+	if err != nil || !ours || claim.Observe(live).VolumeName != "" || claim.CanBecome(live, wanted) {
+		return err
+	}
+	if err := cluster.Delete(ctx, ref, live.GetUID()); err != nil {
+		return err
+	}
+	return cluster.WaitClaimGone(ctx, ref)
+}
+
+// apply sends the claim and puts it into state.
+func (w *writer) apply(ctx context.Context, object *unstructured.Unstructured) bool {
+	live, diags, err := owned.Apply(ctx, w.r.data.Cluster, w.memory, object)
+	w.diags.Append(diags...)
+	if err != nil {
+		w.diags.Append(owned.Failure(err))
+		return false
+	}
+	w.model.status(live)
+	w.save(ctx)
+	return true
+}
+
+func (w *writer) save(ctx context.Context) {
+	w.notes.Protected = w.model.DeletionProtection.ValueBool()
+	w.diags.Append(w.state.Set(ctx, w.model)...)
+	w.diags.Append(w.memory.Save(ctx, w.private)...)
+	w.diags.Append(w.notes.save(ctx, w.private)...)
+}
+
+// wait waits until the claim is bound and as large as it asks, and notes in
+// state how it is then.
+func (w *writer) wait(ctx context.Context) {
+	if w.diags.HasError() {
+		return
+	}
+	if wanted := w.model.WaitForBound; wanted.IsNull() || wanted.ValueBool() {
+		cluster, ref := w.r.data.Cluster, w.model.claimRef()
+		verdict, err := cluster.WaitClaim(ctx, ref, wanted.ValueBool())
+		if live, readErr := cluster.Read(context.WithoutCancel(ctx), ref); readErr == nil {
+			w.model.status(live)
+		}
+		if err != nil {
+			w.diags.Append(tf.Failure(err))
+		} else if w.model.smaller() && verdict.Ready {
+			w.diags.AddAttributeWarning(path.Root("size"), "The file system has not grown yet", verdict.Message+" Restart the pods that use it.")
+		}
+		w.notes.Waiting = err != nil
+	} else {
+		w.notes.Waiting = false
+	}
+	w.save(ctx)
+}
+
+// Delete removes the claim and waits until it is gone. It begins only once no
+// pod holds the claim: a deletion that has begun cannot be taken back, and takes
+// the data with the last pod.
+func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(refuseIfProtected(&state)...)
+	memory, diags := owned.LoadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	wanted, diags := asked(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	limit, diags := state.Timeouts.Delete(ctx, deleteTime)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.delete")
+	defer cancel()
+
+	cluster, ref := r.data.Cluster, state.claimRef()
+	uid := memory[state.key()].UID
+	if uid == "" {
+		uid = apitypes.UID(state.UID.ValueString())
+	}
+	live, err := cluster.Get(ctx, ref)
+	switch {
+	case kube.IsNotFound(err), err == nil && live.GetUID() != uid:
+		return // it is gone; what somebody has made in its place is theirs
+	case err != nil:
+		resp.Diagnostics.Append(tf.Failure(err))
+		return
+	case !wanted && claim.Observe(live).VolumeName != "":
+		resp.Diagnostics.Append(keepTainted(ref))
+		return
+	}
+	if live.GetDeletionTimestamp() == nil {
+		if err := cluster.WaitUnused(ctx, ref); err != nil {
+			resp.Diagnostics.Append(tf.Failure(err))
+			return
+		}
+	}
+	if _, err := owned.Delete(ctx, cluster, ref, uid); err != nil {
+		resp.Diagnostics.Append(tf.Failure(err))
+		return
+	}
+	if err := cluster.WaitClaimGone(ctx, ref); err != nil {
+		resp.Diagnostics.Append(tf.Failure(err))
+	}
+}
+
+// keepTainted refuses to replace a volume that Terraform has marked as tainted
+// when its creation failed, and that has been bound since.
+func keepTainted(ref kube.Ref) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("A volume with data is not replaced unasked",
+		fmt.Sprintf("%s is tainted, since its creation failed, but it has been bound since and may hold data. Nothing was deleted.\n\n"+
+			"To keep it:\n  terraform untaint ADDRESS\nTo replace it on purpose, untaint it first and then:\n  terraform apply -replace=ADDRESS", ref))
+}

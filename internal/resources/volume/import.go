@@ -1,0 +1,103 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// ImportState takes `namespace/name`, or the identity.
+func (r *volumeResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	var identity identityModel
+	if req.ID != "" {
+		namespace, name, ok := strings.Cut(req.ID, "/")
+		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+			resp.Diagnostics.AddError("Invalid import ID", fmt.Sprintf("%q is not of the form namespace/name, such as ml/datasets.", req.ID))
+			return
+		}
+		identity = identityModel{Namespace: types.StringValue(namespace), Name: types.StringValue(name)}
+	} else {
+		resp.Diagnostics.Append(req.Identity.Get(ctx, &identity)...)
+	}
+	if identity.Namespace.IsNull() && r.configured() {
+		namespace, err := r.data.Cluster.Namespace()
+		if err != nil {
+			resp.Diagnostics.AddError("The namespace is not known", err.Error())
+			return
+		}
+		identity.Namespace = types.StringValue(namespace)
+	}
+	for name, value := range map[string]types.String{
+		"name": identity.Name, "namespace": identity.Namespace,
+		"id": types.StringValue(identity.Namespace.ValueString() + "/" + identity.Name.ValueString()),
+	} {
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
+	}
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, identity)...)
+}
+
+// imported fills in a state of which only the name is known. Of a claim that is
+// ours it knows everything; of another one the labels and annotations become
+// ours with the next apply, which the plan shows.
+func (l *reader) imported(ctx context.Context) error {
+	ref := l.state.claimRef()
+	live, err := l.r.data.Cluster.Read(ctx, ref)
+	if kube.IsNotFound(err) {
+		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no %s. Look with:\n  kubectl get persistentvolumeclaims -n %s", ref, ref.Namespace))
+		return owned.ErrGone
+	}
+	if err != nil {
+		return err
+	}
+	if modes, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "accessModes"); len(modes) > 1 {
+		l.diags.AddError("The claim has several access modes", fmt.Sprintf("%s has %s, and a kt_volume has one. Mount it by its name in a compute's volumes instead.", ref, strings.Join(modes, ", ")))
+		return owned.ErrGone
+	}
+	set, ours, err := fields.Owned(live, kube.Manager)
+	if err != nil {
+		return err
+	}
+	if !ours {
+		set = fieldpath.NewSet() // its name is all that we know of it
+	}
+	doc := &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
+	if _, err := l.memory.Note(l.state.key(), doc, live, set); err != nil {
+		return err
+	}
+	l.learned = true
+	l.state.observe(live)
+	l.state.AdoptExisting, l.state.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
+	if ours {
+		defaults, seen := l.r.data.Defaults, claim.Observe(doc)
+		l.state.VolumeName = textOrNull(seen.VolumeName)
+		l.diags.Append(followMap(ctx, &l.state.Labels, nil, without(seen.Labels, defaults.Labels))...)
+		l.diags.Append(followMap(ctx, &l.state.Annotations, nil, without(seen.Annotations, defaults.Annotations))...)
+	}
+	if l.state.Manifests, err = manifestsOf(doc); err != nil {
+		return err
+	}
+	l.condition(ref, live)
+	return nil
+}
+
+// without leaves out what the provider's defaults add.
+func without(m, defaults map[string]string) map[string]string {
+	rest := maps.Clone(m)
+	maps.DeleteFunc(rest, func(key, value string) bool {
+		added, ok := defaults[key]
+		return ok && added == value
+	})
+	return rest
+}

@@ -1,0 +1,168 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// model is one kt_volume. Collections are Terraform values rather than Go ones,
+// since any of them may be unknown in a plan.
+type model struct {
+	Name      types.String `tfsdk:"name"`
+	Namespace types.String `tfsdk:"namespace"`
+
+	Size         tf.Quantity  `tfsdk:"size"`
+	MountPath    types.String `tfsdk:"mount_path"`
+	AccessMode   types.String `tfsdk:"access_mode"`
+	StorageClass types.String `tfsdk:"storage_class"`
+	VolumeName   types.String `tfsdk:"volume_name"`
+	Labels       types.Map    `tfsdk:"labels"`
+	Annotations  types.Map    `tfsdk:"annotations"`
+
+	WaitForBound       types.Bool     `tfsdk:"wait_for_bound"`
+	AdoptExisting      types.Bool     `tfsdk:"adopt_existing"`
+	DeletionProtection types.Bool     `tfsdk:"deletion_protection"`
+	Timeouts           timeouts.Value `tfsdk:"timeouts"`
+
+	ID        types.String `tfsdk:"id"`
+	UID       types.String `tfsdk:"uid"`
+	Phase     types.String `tfsdk:"phase"`
+	Capacity  types.String `tfsdk:"capacity"`
+	Volume    types.String `tfsdk:"volume"`
+	Ref       types.Object `tfsdk:"ref"`
+	Manifests types.Map    `tfsdk:"manifests"`
+}
+
+type identityModel struct {
+	Namespace types.String `tfsdk:"namespace"`
+	Name      types.String `tfsdk:"name"`
+}
+
+func (m *model) identity() identityModel {
+	return identityModel{Namespace: m.Namespace, Name: m.Name}
+}
+
+// key is the claim's manifest.Key.
+func (m *model) key() string {
+	return kube.PersistentVolumeClaim().Kind + "/" + m.Namespace.ValueString() + "/" + m.Name.ValueString()
+}
+
+func (m *model) claimRef() kube.Ref {
+	return kube.Ref{Kind: kube.PersistentVolumeClaim(), Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString()}
+}
+
+// spec turns a wholly known model into what the renderer takes.
+func (m *model) spec(ctx context.Context, defaults tf.Defaults) (claim.Claim, diag.Diagnostics) {
+	c := claim.Claim{
+		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(),
+		AccessMode: m.AccessMode.ValueString(), StorageClass: m.StorageClass.ValueStringPointer(),
+		VolumeName: m.VolumeName.ValueString(), MountPath: m.MountPath.ValueString(),
+		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
+	}
+	var diags diag.Diagnostics
+	var err error
+	if c.Size, err = manifest.ParseQuantity(m.Size.ValueString()); err != nil {
+		diags.AddAttributeError(path.Root("size"), "Invalid quantity", "size "+err.Error())
+	}
+	diags.Append(elements(ctx, m.Labels, &c.Labels)...)
+	diags.Append(elements(ctx, m.Annotations, &c.Annotations)...)
+	return c, diags
+}
+
+func elements(ctx context.Context, m types.Map, into *map[string]string) diag.Diagnostics {
+	if m.IsNull() {
+		return nil
+	}
+	return m.ElementsAs(ctx, into, false)
+}
+
+// render makes the attribute manifests of a wholly known model.
+func (m *model) render(ctx context.Context, defaults tf.Defaults) (types.Map, diag.Diagnostics) {
+	spec, diags := m.spec(ctx, defaults)
+	if diags.HasError() {
+		return types.MapNull(types.StringType), diags
+	}
+	object, err := claim.Render(spec)
+	if err != nil {
+		return types.MapNull(types.StringType), append(diags, renderErrors(err)...)
+	}
+	value, err := manifestsOf(object)
+	if err != nil {
+		diags.AddError("The claim of this volume cannot be rendered", err.Error())
+	}
+	return value, diags
+}
+
+// renderErrors puts each error of the renderer at its attribute.
+func renderErrors(err error) diag.Diagnostics {
+	var diags diag.Diagnostics
+	found, ok := errors.AsType[manifest.Errors](err)
+	if !ok {
+		diags.AddError("The claim of this volume cannot be rendered", err.Error())
+	}
+	for _, e := range found {
+		detail := e.Detail
+		if !strings.HasPrefix(detail, e.Attribute+" ") {
+			detail = e.Attribute + ": " + detail
+		}
+		diags.AddAttributeError(path.Root(e.Attribute), "Invalid "+e.Attribute, detail)
+	}
+	return diags
+}
+
+// manifestsOf is the attribute manifests with one object.
+func manifestsOf(object *unstructured.Unstructured) (types.Map, error) {
+	text, err := manifest.JSON(object)
+	if err != nil {
+		return types.MapNull(types.StringType), err
+	}
+	return types.MapValueMust(types.StringType, map[string]attr.Value{manifest.Key(object): types.StringValue(text)}), nil
+}
+
+// object is the claim in the attribute manifests; nil where there is none, or
+// where it is not known.
+func (m *model) object() (*unstructured.Unstructured, error) {
+	for _, element := range m.Manifests.Elements() {
+		text, ok := element.(types.String)
+		if !ok {
+			continue
+		}
+		object := &unstructured.Unstructured{}
+		return object, object.UnmarshalJSON([]byte(text.ValueString()))
+	}
+	return nil, nil
+}
+
+// ref is the attribute ref, as far as it is known.
+func (m *model) ref() types.Object {
+	readOnly := types.BoolNull()
+	switch {
+	case m.AccessMode.IsUnknown():
+		readOnly = types.BoolUnknown()
+	case m.AccessMode.ValueString() == "ReadOnlyMany":
+		readOnly = types.BoolValue(true)
+	}
+	return types.ObjectValueMust(map[string]attr.Type{
+		"claim_name": types.StringType, "mount_path": types.StringType, "read_only": types.BoolType,
+	}, map[string]attr.Value{"claim_name": m.Name, "mount_path": m.MountPath, "read_only": readOnly})
+}
+
+func textOrNull(text string) types.String {
+	if text == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(text)
+}

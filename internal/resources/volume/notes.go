@@ -1,0 +1,45 @@
+package volume
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// Where things are kept in the resource's private state.
+const (
+	notesKey = "notes"
+	askedKey = "asked"
+)
+
+// notes are what the provider remembers of a volume.
+type notes struct {
+	// Waiting says that the last wait for it failed: the next plan waits again.
+	Waiting bool `json:"waiting,omitempty"`
+	// Protected repeats deletion_protection for the plan of a replacement,
+	// which is not told of the state.
+	Protected bool `json:"protected,omitempty"`
+}
+
+func loadNotes(ctx context.Context, private owned.PrivateReader) (notes, diag.Diagnostics) {
+	return owned.Load[notes](ctx, private, notesKey)
+}
+
+func (n notes) save(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
+	return owned.Save(ctx, private, notesKey, n)
+}
+
+// ask marks a plan in which somebody asked for the end of the volume: by
+// destroying it, by removing it from the configuration, or with -replace. A
+// replacement that nobody asked for is one of a tainted volume, whose creation
+// failed: Terraform plans it without asking the provider about the volume that
+// goes.
+func ask(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
+	return owned.Save(ctx, private, askedKey, true)
+}
+
+func asked(ctx context.Context, private owned.PrivateReader) (bool, diag.Diagnostics) {
+	return owned.Load[bool](ctx, private, askedKey)
+}

@@ -1,0 +1,189 @@
+package volume
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// ModifyPlan renders what will be applied, refuses what would lose data, and
+// asks the cluster whether it would take what changes.
+func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	var plan, state, config model
+	creating := req.State.Raw.IsNull()
+	if !creating {
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	}
+	if req.Plan.Raw.IsNull() {
+		resp.Diagnostics.Append(refuseIfProtected(&state)...)
+		resp.Diagnostics.Append(ask(ctx, resp.Private)...)
+		return
+	}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	memory, diags := owned.LoadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	remembered, diags := loadNotes(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+
+	proposed := plan
+	p := planner{r: r, plan: &plan, config: &config, notes: remembered}
+	if creating {
+		p.replaced = memory // of the volume that is deleted before this one is created, if any
+		if len(memory) > 0 {
+			resp.Diagnostics.Append(owned.RefuseIfProtected(remembered.Protected, "volume", plan.Name.ValueString())...)
+			resp.Diagnostics.Append(ask(ctx, resp.Private)...)
+		}
+	} else {
+		p.state, p.before = &state, &state
+	}
+	p.place()
+	if creating {
+		p.look(ctx)
+	}
+	p.decide(ctx)
+	p.keep()
+	p.resize(ctx)
+	if !p.diags.HasError() {
+		p.render(ctx, req.Config.Raw.IsFullyKnown())
+	}
+	if !p.diags.HasError() {
+		p.dryRun(ctx)
+	}
+	p.computed()
+	resp.Diagnostics.Append(p.diags...)
+	if !reflect.DeepEqual(plan, proposed) {
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+	}
+}
+
+func refuseIfProtected(state *model) diag.Diagnostics {
+	return owned.RefuseIfProtected(state.DeletionProtection.ValueBool(), "volume", state.ID.ValueString())
+}
+
+// planner works out one plan. Its methods fill in plan, in the order in which
+// ModifyPlan calls them.
+type planner struct {
+	r        *volumeResource
+	plan     *model
+	config   *model
+	state    *model       // nil when creating
+	replaced owned.Memory // of the volume that goes first
+	notes    notes
+	diags    diag.Diagnostics
+
+	before  *model       // the claim as it is, of state or in the cluster; nil for a new one
+	goes    apitypes.UID // of a claim in the way that is deleted first
+	resizes bool
+}
+
+// place finds the namespace. One that the configuration leaves out is found once
+// and then kept: another kubeconfig context must not move a volume.
+func (p *planner) place() {
+	switch {
+	case !p.config.Namespace.IsNull():
+		p.plan.Namespace = p.config.Namespace
+	case p.state != nil:
+		p.plan.Namespace = p.state.Namespace
+	case !p.r.configured():
+		p.plan.Namespace = types.StringUnknown()
+	default:
+		namespace, err := p.r.data.Cluster.Namespace()
+		if err != nil {
+			p.diags.Append(tf.Caution(err, "The plan stands, but where the volume goes is known only at apply."))
+			p.plan.Namespace = types.StringUnknown()
+			break
+		}
+		p.plan.Namespace = types.StringValue(namespace)
+	}
+	p.plan.ID = types.StringUnknown()
+	if !p.plan.Name.IsUnknown() && !p.plan.Namespace.IsUnknown() {
+		p.plan.ID = types.StringValue(p.plan.Namespace.ValueString() + "/" + p.plan.Name.ValueString())
+	}
+}
+
+// look finds a claim that a new volume would take over: one that is adopted, or
+// one of ours that an interrupted run did not put into state. One that goes
+// first has no say, nor has one of ours that is not bound and so holds nothing:
+// it is made anew if it has to be.
+func (p *planner) look(ctx context.Context) {
+	if p.plan.ID.IsUnknown() || !p.r.configured() {
+		return
+	}
+	live, err := p.r.data.Cluster.Read(ctx, p.plan.claimRef())
+	if err != nil {
+		return // there is none, or the dry run will say why it cannot be read
+	}
+	_, ours, err := fields.Owned(live, kube.Manager)
+	adopts := p.plan.AdoptExisting.ValueBool()
+	switch seen := claim.Observe(live); {
+	case err != nil, !ours && !adopts:
+		return // the dry run refuses it
+	case live.GetDeletionTimestamp() != nil, p.replaced[p.plan.key()].UID == live.GetUID(), !adopts && seen.VolumeName == "":
+		p.goes = live.GetUID()
+	default:
+		p.before = &model{Name: p.plan.Name, Namespace: p.plan.Namespace}
+		p.before.observe(live)
+	}
+}
+
+// render fills in manifests.
+func (p *planner) render(ctx context.Context, known bool) {
+	if !known || !p.r.configured() || p.plan.ID.IsUnknown() || p.plan.StorageClass.IsUnknown() {
+		p.plan.Manifests = types.MapUnknown(types.StringType)
+		return
+	}
+	var diags diag.Diagnostics
+	p.plan.Manifests, diags = p.plan.render(ctx, p.r.data.Defaults)
+	p.diags.Append(diags...)
+}
+
+// dryRun asks the server about a claim that is new or changes.
+func (p *planner) dryRun(ctx context.Context) {
+	object, err := p.plan.object()
+	if err != nil {
+		p.diags.AddError("The plan cannot be read", err.Error())
+		return
+	}
+	known := p.state != nil
+	if object == nil || (known && p.plan.Manifests.Equal(p.state.Manifests)) {
+		return
+	}
+	verdict := owned.Preview(ctx, p.r.data.Cluster, object, !known && !p.plan.AdoptExisting.ValueBool(), p.goes)
+	if verdict.Immutable && known {
+		p.diags.AddError("The claim cannot be changed so", p.plan.claimRef().String()+" would change in a field that Kubernetes never lets change. See what the plan changes in manifests, and put that back.")
+		return
+	}
+	p.diags.Append(verdict.Diagnostics(!known, known)...)
+}
+
+// computed decides what the remaining computed attributes will be.
+func (p *planner) computed() {
+	p.plan.Ref = p.plan.ref()
+	if p.state == nil {
+		if p.r.configured() && p.r.data.Defaults.CompactPlans {
+			p.plan.Manifests = types.MapUnknown(types.StringType)
+		}
+		p.plan.UID = types.StringUnknown()
+		p.plan.Phase, p.plan.Capacity, p.plan.Volume = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
+		return
+	}
+	p.plan.UID = p.state.UID
+	p.plan.Phase, p.plan.Capacity, p.plan.Volume = p.state.Phase, p.state.Capacity, p.state.Volume
+	if p.resizes || p.notes.Waiting {
+		p.plan.Phase, p.plan.Capacity, p.plan.Volume = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
+	}
+}

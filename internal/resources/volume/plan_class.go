@@ -1,0 +1,120 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// decide fills in what a claim can be given only once: as configured, else as it
+// has it, else as a new one gets it.
+func (p *planner) decide(ctx context.Context) {
+	before := model{AccessMode: types.StringValue(claim.DefaultAccessMode), VolumeName: types.StringNull()}
+	if p.before != nil {
+		before = *p.before
+	}
+	p.plan.AccessMode = either(p.config.AccessMode, before.AccessMode)
+	p.plan.VolumeName = either(p.config.VolumeName, before.VolumeName)
+	if p.before != nil {
+		p.plan.StorageClass = either(p.config.StorageClass, before.StorageClass)
+		return
+	}
+	p.plan.StorageClass = p.newClass(ctx)
+}
+
+func either(configured, otherwise types.String) types.String {
+	if configured.IsNull() {
+		return otherwise
+	}
+	return configured
+}
+
+// newClass is the storage class of a new claim; unknown where it cannot be
+// chosen yet.
+func (p *planner) newClass(ctx context.Context) types.String {
+	given := p.config.StorageClass
+	switch {
+	case given.IsUnknown(), p.plan.AccessMode.IsUnknown(), p.plan.VolumeName.IsUnknown():
+		return either(given, types.StringUnknown())
+	case given.IsNull() && !p.plan.VolumeName.IsNull():
+		return types.StringValue("") // a PersistentVolume made by hand has none
+	case !p.r.configured():
+		return either(given, types.StringUnknown())
+	case given.Equal(types.StringValue("")):
+		return given
+	}
+	classes, err := p.r.data.Cluster.StorageClasses(ctx)
+	if err != nil {
+		p.classesUnknown(err)
+		return either(given, types.StringUnknown())
+	}
+	chosen := claim.Choose(p.plan.AccessMode.ValueString(), classes)
+	if !given.IsNull() {
+		chosen = named(classes, given.ValueString())
+	}
+	switch {
+	case chosen != nil:
+		p.caution(chosen)
+		return types.StringValue(chosen.Name)
+	case !given.IsNull():
+		p.diags.AddAttributeWarning(path.Root("storage_class"), "The storage class does not exist yet",
+			fmt.Sprintf("The cluster has no StorageClass %q. The plan stands if the same run creates it before the volume. There are: %s.", given.ValueString(), claim.List(classes)))
+		return given
+	}
+	p.diags.AddAttributeError(path.Root("storage_class"), "No storage class to choose",
+		fmt.Sprintf("storage_class is not set, and the cluster has no default StorageClass%s. Set storage_class to one of these: %s.", sharing(p.plan.AccessMode), claim.List(classes)))
+	return types.StringUnknown()
+}
+
+func named(classes []*storagev1.StorageClass, name string) *storagev1.StorageClass {
+	for _, class := range classes {
+		if class.Name == name {
+			return class
+		}
+	}
+	return nil
+}
+
+// sharing adds to a message what else was looked for.
+func sharing(accessMode types.String) string {
+	if accessMode.ValueString() != claim.DefaultAccessMode {
+		return ""
+	}
+	return ", nor one of the NFS or CephFS CSI driver for " + claim.DefaultAccessMode
+}
+
+// classesUnknown says that the classes could not be asked for. The dry run
+// reports this too where a class is given.
+func (p *planner) classesUnknown(err error) {
+	if !p.config.StorageClass.IsNull() {
+		return
+	}
+	switch kube.ClassOf(err) {
+	case kube.Denied:
+		p.diags.Append(tf.Caution(err, "The plan stands, but Kubernetes chooses the storage class: the cluster's default one."))
+	case kube.Unreachable, kube.Misconfigured:
+		p.diags.Append(tf.Caution(err, "The plan stands, but the storage class is chosen at apply, which needs the cluster."))
+	default:
+		p.diags.Append(tf.Failure(err))
+	}
+}
+
+// caution warns of a class that does not go with what is asked of it.
+func (p *planner) caution(class *storagev1.StorageClass) {
+	if p.plan.AccessMode.ValueString() == claim.DefaultAccessMode && claim.CannotShare(class.Provisioner) {
+		p.diags.AddAttributeWarning(path.Root("access_mode"), "The storage class cannot share volumes between nodes",
+			fmt.Sprintf("access_mode is ReadWriteMany, but volumes of StorageClass %q (provisioner %s) can be written from one node at a time: the claim may never be bound, or its pods may not start on several nodes. "+
+				"Set storage_class to one that shares volumes, such as of NFS or CephFS, or access_mode = \"ReadWriteOnce\".", class.Name, class.Provisioner))
+	}
+	if p.plan.WaitForBound.ValueBool() && claim.WaitsForConsumer(class) {
+		p.diags.AddAttributeWarning(path.Root("wait_for_bound"), "The wait needs a pod from elsewhere",
+			fmt.Sprintf("StorageClass %q provides a volume once a pod needs it. A compute of this configuration that uses the volume starts only after the wait: leave wait_for_bound out, unless something else uses it.", class.Name))
+	}
+}

@@ -1,0 +1,84 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// ValidateConfig checks offline what the schema cannot check by itself. What is
+// unknown yet is checked in the plan.
+func (r *volumeResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var config model
+	if req.Config.Get(ctx, &config).HasError() {
+		return // what cannot be read is for the schema to report
+	}
+	resp.Diagnostics.Append(checkSize(config.Size)...)
+	resp.Diagnostics.Append(checkClass(ctx, config.StorageClass)...)
+	resp.Diagnostics.Append(checkConflicts(ctx, &config)...)
+}
+
+// checkSize requires at least one byte. Less is nearly always 10m for 10M.
+func checkSize(size tf.Quantity) diag.Diagnostics {
+	if size.IsNull() || size.IsUnknown() {
+		return nil
+	}
+	quantity, err := manifest.ParseQuantity(size.ValueString())
+	if err != nil {
+		return nil // its type reports this
+	}
+	var diags diag.Diagnostics
+	switch text := size.ValueString(); {
+	case quantity.Sign() <= 0:
+		diags.AddAttributeError(path.Root("size"), "Invalid size", fmt.Sprintf("size is %q, but must be more than nothing: give a size such as \"100Gi\".", text))
+	case quantity.CmpInt64(1<<40) < 0 && quantity.MilliValue()%1000 != 0:
+		diags.AddAttributeError(path.Root("size"), "Invalid size",
+			fmt.Sprintf("size is %q, which is not a whole number of bytes: m is a thousandth, M a million. Give a size such as \"100Gi\".", text))
+	}
+	return diags
+}
+
+// checkClass takes what an object may be called, or nothing at all.
+func checkClass(ctx context.Context, class types.String) diag.Diagnostics {
+	if class.ValueString() == "" {
+		return nil
+	}
+	var resp validator.StringResponse
+	tf.ObjectName().ValidateString(ctx, validator.StringRequest{Path: path.Root("storage_class"), ConfigValue: class}, &resp)
+	return resp.Diagnostics
+}
+
+// checkConflicts asks the renderer what labels and annotations are its own. It
+// is given only what is wholly known.
+func checkConflicts(ctx context.Context, config *model) diag.Diagnostics {
+	if config.Name.IsUnknown() || config.MountPath.IsUnknown() {
+		return nil
+	}
+	known := claim.Claim{Name: config.Name.ValueString(), MountPath: config.MountPath.ValueString()}
+	known.Labels, known.Annotations = texts(config.Labels), texts(config.Annotations)
+	_, err := claim.Render(known)
+	if err == nil {
+		return nil
+	}
+	return renderErrors(err)
+}
+
+// texts are the entries of a map that are known and not null.
+func texts(m types.Map) map[string]string {
+	out := map[string]string{}
+	for key, element := range m.Elements() {
+		if text, ok := element.(types.String); ok && !text.IsNull() && !text.IsUnknown() {
+			out[key] = text.ValueString()
+		}
+	}
+	return out
+}
