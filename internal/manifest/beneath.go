@@ -6,9 +6,10 @@ import (
 )
 
 // beneath merges our fields under the user's and returns the result, which
-// shares nothing with either. The user wins:
+// shares nothing with either; field is where both are. The user wins:
 //
-//   - Maps are merged key by key; what the user sets to null stays away.
+//   - Maps are merged key by key; what the user sets to null stays away, and
+//     what is empty, which the API takes for nothing, gives way.
 //   - Lists of named items are merged item by item: what is named alike is
 //     merged, or is the user's alone where two halves make no whole (see
 //     itemKeys). Ours that are not there follow the user's.
@@ -17,17 +18,16 @@ import (
 //     that he sets a request or a limit of, if both must be equal.
 //
 // Merging again changes nothing. Both arguments are plain JSON.
-func beneath(user, ours map[string]any) map[string]any {
+func beneath(field string, user, ours map[string]any) map[string]any {
 	result := make(map[string]any, len(user)+len(ours))
 	for key, value := range user {
 		result[key] = copyJSON(value)
 	}
 	for key, value := range ours {
 		theirs, ok := user[key]
-		switch {
-		case !ok:
+		if !ok || theirs != nil && !hasUserKeys(field) && isEmpty(normalizeValue(theirs, key)) {
 			result[key] = copyJSON(value)
-		default:
+		} else {
 			result[key] = beneathValue(key, theirs, value)
 		}
 	}
@@ -44,7 +44,7 @@ func beneathValue(field string, user, ours any) any {
 		case field == "resources":
 			ours = withoutGPUsOf(ours, theirs)
 		}
-		return beneath(theirs, ours)
+		return beneath(field, theirs, ours)
 	case []any:
 		ours, ok := ours.([]any)
 		switch {

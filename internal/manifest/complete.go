@@ -13,13 +13,10 @@ import (
 // the first port of the container.
 func complete(c Compute, k kind) (map[string]any, error) {
 	workload, _ := copyJSON(c.Manifest).(map[string]any)
-	if errs := checkShape(c, k, workload); len(errs) > 0 {
-		return nil, errs
-	}
 	if k.complete != nil {
 		k.complete(c, workload)
 	}
-	if errs := checkGroups(c, k, workload); len(errs) > 0 {
+	if errs := checkGroups(k, workload); len(errs) > 0 {
 		return nil, errs
 	}
 	if errs := scale(c, k, workload); len(errs) > 0 {
@@ -33,10 +30,10 @@ func complete(c Compute, k kind) (map[string]any, error) {
 		into := mapAt(workload, g.template)
 		maps.Copy(into, completeTemplate(k, into, ours))
 	}
-	workload["metadata"] = beneath(mapAt(workload, []string{"metadata"}), workloadMetadata(c, k))
+	workload["metadata"] = beneath("metadata", mapAt(workload, []string{"metadata"}), workloadMetadata(c, k))
 	if k.selects {
 		selector := mapAt(workload, []string{"spec", "selector", "matchLabels"})
-		maps.Copy(selector, beneath(selector, toAny(ownPods(c))))
+		maps.Copy(selector, beneath("matchLabels", selector, toAny(ownPods(c))))
 	}
 	if errs := checkIdentity(c, k, workload); len(errs) > 0 {
 		return nil, errs
@@ -58,7 +55,7 @@ func completeTemplate(k kind, user, ours map[string]any) map[string]any {
 	if textAt(user, "spec", "serviceAccount") != "" { // the former name of the field
 		setAt(ours, []string{"spec", "serviceAccountName"}, nil)
 	}
-	return beneath(user, ours)
+	return beneath("", user, ours)
 }
 
 func hasCommand(container map[string]any) bool {
@@ -67,12 +64,15 @@ func hasCommand(container map[string]any) bool {
 	return len(command)+len(args) > 0
 }
 
-// checkShape finds what keeps a manifest from being one of this kind.
-func checkShape(c Compute, k kind, workload map[string]any) Errors {
-	var errs Errors
+// validateManifest finds what keeps a manifest from being a workload.
+func validateManifest(c Compute, errs *Errors) {
+	if c.Manifest == nil {
+		return
+	}
+	workload, k := c.Manifest, kindOf(c)
 	if k.gvk.Kind == "" || k.gvk.Version == "" {
 		errs.add("manifest", "has no apiVersion and kind that name a kind of workload: give both.")
-		return errs
+		return
 	}
 	switch known, ok := kindOfObject(k.gvk, nil); {
 	case !ok && len(c.PodTemplatePath) == 0:
@@ -90,11 +90,10 @@ func checkShape(c Compute, k kind, workload map[string]any) Errors {
 			errs.add("manifest", "sets metadata.%s, which belongs to the cluster: remove it.", field)
 		}
 	}
-	return errs
 }
 
 // checkGroups finds what keeps the pods of a manifest from being found.
-func checkGroups(c Compute, k kind, workload map[string]any) Errors {
+func checkGroups(k kind, workload map[string]any) Errors {
 	var errs Errors
 	paths := [][]string{{"metadata"}, {"metadata", "labels"}, {"metadata", "annotations"}}
 	if k.selects {

@@ -49,6 +49,8 @@ func knativeKind() kind {
 		complete:  completeKnative,
 		groups:    pods(group{template: []string{"spec", "template"}}),
 		suspension: []setting{
+			{path: annotation(classAnnotation), value: kpaClass}, // the other never scales to zero,
+			{path: annotation(metricAnnotation)},                 // and has other metrics
 			{path: annotation(minScaleAnnotation), value: "0"},
 			{path: annotation(initialScaleAnnotation)},
 			{path: annotation(podRetentionAnnotation), value: "0s"},

@@ -138,7 +138,7 @@ type ImageSetup struct {
 	ConfigMap  string // its name; the script is its key setup.sh
 	Digest     string // of its content, so that a change rolls the pods
 	PythonPath string // the python to run the server with; empty: found in PATH
-	InstallCmd string // installs Kubetorch in place of uv or pip; empty: these
+	InstallCmd string // the command line before the package to install; empty: with uv or pip
 }
 
 // Autoscale is Knative's autoscaling of a compute. A zero field is one that is

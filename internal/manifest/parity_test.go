@@ -19,9 +19,11 @@ import (
 type parityFile struct {
 	Base  map[string]any `json:"base"`
 	Cases []struct {
-		Name    string         `json:"name"`
-		Input   parityInput    `json:"input"`
-		Differs map[string]any `json:"differs"`
+		Name      string         `json:"name"`
+		Input     parityInput    `json:"input"`
+		Templates []string       `json:"templates"`
+		Differs   map[string]any `json:"differs"`
+		Ours      []string       `json:"ours"`
 	} `json:"cases"`
 }
 
@@ -62,6 +64,15 @@ type parityInput struct {
 		ClaimName string `json:"claim_name"`
 		MountPath string `json:"mount_path"`
 	} `json:"volumes"`
+	Autoscale *struct {
+		MinScale *int64 `json:"min_scale"`
+		MaxScale *int64 `json:"max_scale"`
+		Target   *int64 `json:"target"`
+	} `json:"autoscale"`
+	Distribute *struct {
+		Type    string `json:"type"`
+		Workers int64  `json:"workers"`
+	} `json:"distribute"`
 }
 
 func (in parityInput) compute(t *testing.T) manifest.Compute {
@@ -93,6 +104,12 @@ func (in parityInput) compute(t *testing.T) manifest.Compute {
 	for _, v := range in.Volumes {
 		c.Volumes = append(c.Volumes, manifest.VolumeRef{ClaimName: v.ClaimName, MountPath: v.MountPath})
 	}
+	if a := in.Autoscale; a != nil {
+		c.Autoscale = &manifest.Autoscale{MinScale: a.MinScale, MaxScale: a.MaxScale, Target: a.Target}
+	}
+	if d := in.Distribute; d != nil {
+		c.Distribute = &manifest.Distribute{Type: d.Type, Workers: d.Workers}
+	}
 	return c
 }
 
@@ -104,7 +121,7 @@ func optional(t *testing.T, s string) *resource.Quantity {
 	return quantity(t, s)
 }
 
-func TestDeploymentIsThatOfKubetorchAndNothingMore(t *testing.T) {
+func TestWorkloadIsThatOfKubetorchAndNothingMore(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/parity.yaml")
 	if err != nil {
@@ -114,23 +131,24 @@ func TestDeploymentIsThatOfKubetorchAndNothingMore(t *testing.T) {
 	if err := yaml.UnmarshalStrict(text, &file); err != nil {
 		t.Fatal(err)
 	}
-	const cases = 27
+	const cases = 32
 	if len(file.Cases) != cases {
 		t.Errorf("%d cases, want all %d", len(file.Cases), cases)
-	}
-	ours := []string{
-		"/metadata/labels/app.kubernetes.io~1managed-by",
-		"/spec/template/spec/containers/0/args/0",
 	}
 	for _, tc := range file.Cases {
 		t.Run(tc.Name, func(t *testing.T) {
 			t.Parallel()
-			want := maps.Clone(file.Base)
-			for pointer, value := range tc.Differs {
-				want[pointer] = value
-				if value == nil {
-					delete(want, pointer)
-				}
+			templates := tc.Templates
+			if templates == nil {
+				templates = []string{baseTemplate}
+			}
+			want := moved(file.Base, templates)
+			differs := moved(tc.Differs, templates)
+			maps.Copy(want, differs)
+			maps.DeleteFunc(want, func(_ string, value any) bool { return value == nil })
+			ours := append([]string{"/metadata/labels/app.kubernetes.io~1managed-by"}, tc.Ours...)
+			for _, template := range templates {
+				ours = append(ours, template+"/spec/containers/0/args/0")
 			}
 			got := leaves(render(t, tc.Input.compute(t))[0].Object)
 			for _, pointer := range slices.Sorted(maps.Keys(want)) {
@@ -145,6 +163,24 @@ func TestDeploymentIsThatOfKubetorchAndNothingMore(t *testing.T) {
 			}
 		})
 	}
+}
+
+const baseTemplate = "/spec/template"
+
+// moved are leaves of which those of the base's pod template are in others.
+func moved(leaves map[string]any, templates []string) map[string]any {
+	result := map[string]any{}
+	for pointer, value := range leaves {
+		rest, ok := strings.CutPrefix(pointer, baseTemplate+"/")
+		if !ok {
+			result[pointer] = value
+			continue
+		}
+		for _, template := range templates {
+			result[template+"/"+rest] = value
+		}
+	}
+	return result
 }
 
 // sameLeaf compares quantities by value, and numbers whatever their Go type.

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"cmp"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -120,7 +119,9 @@ func restartJob(workload map[string]any, job []string) {
 	setDefault(workload, string(policy), under(job, "spec", "template", "spec", "restartPolicy")...)
 }
 
-// setDefault sets a text where there is none.
+// setDefault sets what is not there, or is empty.
 func setDefault(root map[string]any, value string, path ...string) {
-	setAt(root, path, cmp.Or(textAt(root, path...), value))
+	if there, _ := find(root, path); isEmpty(there) {
+		setAt(root, path, value)
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -142,7 +143,7 @@ func templated(tb testing.TB) manifest.Compute {
 
 func TestRenderedObjectsAreTheGoldenOnes(t *testing.T) {
 	t.Parallel()
-	for name, c := range goldens(t) {
+	for name, c := range allGoldens(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var documents []string
@@ -173,13 +174,19 @@ func TestRenderedObjectsAreTheGoldenOnes(t *testing.T) {
 
 func TestRenderedObjectsHaveOnlyFieldsOfTheAPI(t *testing.T) {
 	t.Parallel()
-	for name, c := range goldens(t) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range allGoldens(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, o := range render(t, c) {
-				var typed any = &corev1.Service{}
-				if o.GetKind() == "Deployment" {
-					typed = &appsv1.Deployment{}
+				typed, err := scheme.New(o.GroupVersionKind())
+				if err != nil {
+					continue // of a CRD
 				}
 				if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, typed, true); err != nil {
 					t.Errorf("%s: %v", manifest.Key(o), err)
@@ -191,7 +198,7 @@ func TestRenderedObjectsHaveOnlyFieldsOfTheAPI(t *testing.T) {
 
 func TestRenderedObjectsAreNormalized(t *testing.T) {
 	t.Parallel()
-	for name, c := range goldens(t) {
+	for name, c := range allGoldens(t) {
 		for _, o := range render(t, c) {
 			if diff := cmp.Diff(o.Object, manifest.Normalize(o)); diff != "" {
 				t.Errorf("%s: normalizing changes %s (-rendered +normalized):\n%s", name, manifest.Key(o), diff)

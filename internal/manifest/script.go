@@ -30,12 +30,12 @@ func startupScript(c Compute, k kind) string {
 		fmt.Sprintf("export KT_SERVER_PORT=%d KT_FREEZE=%s KT_INSTALL_NAMESPACE=%s KT_SERVICE=%s",
 			ServerPort, freeze, shellQuote(cmp.Or(c.InstallNamespace, DefaultInstallNamespace)), shellQuote(c.Name)),
 		"ulimit -Sn hard || :")
-	lines = append(lines, expansions(c.EnvVars)...)
 	setup := ImageSetup{}
 	if c.ImageSetup != nil {
 		setup = *c.ImageSetup
-		lines = append(lines, "export KT_IMAGE_DIR="+imagePath, `bash "$KT_IMAGE_DIR/setup.sh"`)
+		lines = append(lines, setUpImage(c)...)
 	}
+	lines = append(lines, expansions(c.EnvVars)...)
 	lines = append(lines, findPython(setup.PythonPath))
 	if !c.Freeze {
 		lines = append(lines, installKubetorch(setup.InstallCmd)...)
@@ -44,6 +44,30 @@ func startupScript(c Compute, k kind) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
+// setUpImage sources the set-up script, as its contract in package image wants
+// it. What it exports is there for the server, but never in the place of what
+// the compute itself gives the container, as with the ENV of any image.
+func setUpImage(c Compute) []string {
+	var own []string
+	for _, variable := range env(c) {
+		if name := *variable.Name; identifier.MatchString(name) {
+			own = append(own, name)
+		}
+	}
+	keep, restore := "", ""
+	if len(own) > 0 {
+		keep, restore = "kt_env=$(declare -px "+strings.Join(own, " ")+" 2>/dev/null) || :", `eval "$kt_env"`
+	}
+	return slices.DeleteFunc([]string{
+		keep,
+		"export KT_IMAGE_DIR=" + imagePath,
+		`. "$KT_IMAGE_DIR/setup.sh" || exit`,
+		restore,
+	}, func(line string) bool { return line == "" })
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+
 func findPython(path string) string {
 	if path != "" {
 		return fmt.Sprintf(`py=$(command -v %s) || { echo %s >&2; exit 127; }`, shellQuote(path), shellQuote("no python at "+path))
@@ -51,12 +75,12 @@ func findPython(path string) string {
 	return `py=$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; exit 127; }`
 }
 
-// installKubetorch installs with command, which gets the package as its last
-// argument, as in Kubetorch; without one, with what there is.
+// installKubetorch installs with command, the beginning of a command line that
+// the package is appended to; without one, with what there is.
 func installKubetorch(command string) []string {
 	pkg := shellQuote("kubetorch[server]==" + KubetorchVersion)
 	if command != "" {
-		return []string{command + " " + pkg}
+		return []string{"bash -c " + shellQuote(command+` "$@"`) + " install " + pkg}
 	}
 	return []string{
 		"if command -v uv >/dev/null",

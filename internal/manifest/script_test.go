@@ -42,6 +42,11 @@ type outcome struct {
 // but the fake programs, in an empty directory that it must leave empty.
 func run(t *testing.T, c Compute, fail string, programs ...string) outcome {
 	t.Helper()
+	return runScript(t, startupScript(c, kindOf(c)), fail, nil, programs...)
+}
+
+func runScript(t *testing.T, script, fail string, env []string, programs ...string) outcome {
+	t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("no bash on this machine")
@@ -55,9 +60,9 @@ func run(t *testing.T, c Compute, fail string, programs ...string) outcome {
 	calls := filepath.Join(notes, "calls")
 	// A soft limit below the hard one leaves the script something to raise.
 	lowered := "ulimit -Sn 64; exec \"$0\" -c \"$1\""
-	cmd := exec.CommandContext(t.Context(), bash, "-c", lowered, bash, startupScript(c, kindOf(c)))
+	cmd := exec.CommandContext(t.Context(), bash, "-c", lowered, bash, script)
 	cmd.Dir = work
-	cmd.Env = []string{"PATH=" + bin, "CALLS=" + calls, "FAIL=" + fail}
+	cmd.Env = append([]string{"PATH=" + bin, "CALLS=" + calls, "FAIL=" + fail}, env...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	err = cmd.Run()

@@ -41,6 +41,7 @@ func validate(c Compute) Errors {
 	validateAutoscale(c, &errs)
 	validateDistribute(c, &errs)
 	validateSelector(c, &errs)
+	validateManifest(c, &errs)
 	if k := kindOf(c); c.Suspend && len(k.suspension) == 0 && !k.gvk.Empty() {
 		errs.add("suspend", "is true, but the provider knows no way to suspend a %s: remove it.", k.gvk.Kind)
 	}

@@ -1,0 +1,194 @@
+package manifest_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// kindGoldens are computes of all kinds but a plain Deployment; their objects
+// are kept whole in testdata/golden.
+func kindGoldens(tb testing.TB) map[string]manifest.Compute {
+	tb.Helper()
+	all := map[string]manifest.Compute{
+		"knative":           minimal(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }),
+		"knative-every-way": autoscaled(tb),
+		"knative-suspended": minimal(func(c *manifest.Compute) {
+			c.Autoscale = &manifest.Autoscale{MinScale: new(int64(2)), InitialScale: new(int64(4))}
+			c.Suspend = true
+		}),
+		"knative-hpa": minimal(func(c *manifest.Compute) {
+			c.Autoscale = &manifest.Autoscale{
+				AutoscalerClass: "hpa.autoscaling.knative.dev", Metric: "cpu", Target: new(int64(70)),
+				ExtraAnnotations: map[string]string{"panic-window-percentage": "20", "queue.sidecar.serving.knative.dev/cpu-resource-request": "1"},
+			}
+		}),
+		"ray": minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray", Workers: 3} }),
+		"ray-alone-suspended": minimal(func(c *manifest.Compute) {
+			c.Distribute = &manifest.Distribute{Type: "ray", Workers: 1, Args: map[string]any{"rayVersion": "2.46.0"}}
+			c.Suspend = true
+		}),
+		"ray-on-gpus-in-a-queue": minimal(func(c *manifest.Compute) {
+			c.GPUs, c.GPUType, c.QueueName = 8, "H100", "research"
+			c.SharedMemoryLimit = quantity(tb, "64Gi")
+			c.Volumes = []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
+			c.Secrets = []manifest.SecretRef{{Name: "hf", EnvVars: []string{"HF_TOKEN"}}}
+			c.Labels = map[string]string{"team": "ml"}
+			c.Distribute = &manifest.Distribute{Type: "ray", Workers: 5}
+			c.Registered = true
+		}),
+		"distributed": minimal(func(c *manifest.Compute) {
+			c.GPUs, c.QueueName, c.QueueScheduler = 1, "research", "kai"
+			c.LaunchTimeout = 10 * time.Minute
+			c.Distribute = &manifest.Distribute{
+				Type: "pytorch", Workers: 4, QuorumWorkers: new(int64(3)), QuorumTimeout: "1m30s", MonitorMembers: new(false),
+				Args: map[string]any{"num_proc": 8.0, "port": 12345.0},
+			}
+			c.Registered = true
+		}),
+		"selected-pods": {
+			Name: "svc", Namespace: "ml", Replicas: 1, Selector: map[string]string{"app": "workers", "team": "ml"}, Registered: true,
+		},
+		"selected-pods-by-url": {
+			Name: "svc", Namespace: "ml", Selector: map[string]string{"app": "workers"}, Registered: true,
+			Endpoint: &manifest.Endpoint{URL: "http://gateway.example"},
+		},
+		"registered": minimal(func(c *manifest.Compute) {
+			c.Registered = true
+			c.LogLevel, c.InactivityTTL, c.AllowedSerialization = "warning", "4h", []string{"json", "pickle"}
+			c.Logging = manifest.Logging{
+				StreamLogs: new(false), IncludeSystemLogs: new(true), IncludeEvents: new(false), IncludeName: new(true),
+				GracePeriod: new(2500 * time.Millisecond), PollTimeout: new(time.Second), ShutdownGracePeriod: new(time.Duration(0)),
+			}
+		}),
+		"image-set-up": minimal(func(c *manifest.Compute) {
+			c.ImageSetup = &manifest.ImageSetup{
+				ConfigMap: "kt-image-train", Digest: "sha256:abc", PythonPath: "/opt/my venv/bin/python", InstallCmd: "uv pip install --system",
+			}
+			c.Volumes = []manifest.VolumeRef{{ClaimName: "image-setup", MountPath: "/data"}}
+		}),
+	}
+	maps.Copy(all, manifestGoldens(tb))
+	return all
+}
+
+func autoscaled(tb testing.TB) manifest.Compute {
+	tb.Helper()
+	return minimal(func(c *manifest.Compute) {
+		c.CPUs, c.LaunchTimeout, c.Registered = quantity(tb, "2"), time.Hour, true
+		c.Annotations = map[string]string{"owner": "ml"}
+		c.Autoscale = &manifest.Autoscale{
+			MinScale: new(int64(0)), MaxScale: new(int64(10)), InitialScale: new(int64(2)),
+			Target: new(int64(5)), TargetUtilization: new(int64(70)), Metric: "rps", Window: "90s",
+			Concurrency: new(int64(20)), ScaleDownDelay: "900", ScaleToZeroPodRetentionPeriod: "1m5s",
+			AutoscalerClass: "kpa.autoscaling.knative.dev", ProgressDeadline: "0.5d",
+			ExtraAnnotations: map[string]string{"activation-scale": "2"},
+		}
+	})
+}
+
+func TestProgressDeadlineOutlastsTheLaunch(t *testing.T) {
+	t.Parallel()
+	for launch, want := range map[time.Duration]string{
+		0:                "18m", // of the default, 15 minutes
+		time.Minute:      "10m",
+		9 * time.Minute:  "10m48s",
+		10 * time.Minute: "12m",
+		3 * time.Minute:  "10m",
+		500 * time.Hour:  "600h",
+		1234567 * time.Millisecond * 1000: "411h31m21s",
+	} {
+		c := minimal(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{}; c.LaunchTimeout = launch })
+		got := leaves(render(t, c)[0].Object)["/spec/template/metadata/annotations/serving.knative.dev~1progress-deadline"]
+		if got != want {
+			t.Errorf("launch timeout %s: progress deadline %v, want %s", launch, got, want)
+		}
+	}
+}
+
+// Every template must lead to the compute, whoever wrote it.
+func TestEveryPodTemplateHasTheServiceLabel(t *testing.T) {
+	t.Parallel()
+	for name, c := range allGoldens(t) {
+		for _, o := range render(t, c) {
+			for pointer, template := range templates(o) {
+				labels, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
+				if labels[manifest.ServiceLabel] != c.Name {
+					t.Errorf("%s: the template at %s of %s has labels %v", name, pointer, manifest.Key(o), labels)
+				}
+			}
+		}
+	}
+}
+
+// templates finds all pod templates of a workload by their containers.
+func templates(o *unstructured.Unstructured) map[string]map[string]any {
+	found := map[string]map[string]any{}
+	var walk func(pointer string, value any)
+	walk = func(pointer string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			if spec, ok := value["spec"].(map[string]any); ok && spec["containers"] != nil {
+				found[pointer] = value
+			}
+			for key, v := range value {
+				walk(pointer+"/"+key, v)
+			}
+		case []any:
+			for _, v := range value {
+				walk(pointer+"/*", v)
+			}
+		}
+	}
+	walk("", o.Object)
+	return found
+}
+
+func allGoldens(tb testing.TB) map[string]manifest.Compute {
+	tb.Helper()
+	all := goldens(tb)
+	maps.Copy(all, kindGoldens(tb))
+	return all
+}
+
+func TestKindsSayWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	modes := map[string]bool{}
+	for _, gvk := range manifest.Workloads() {
+		mode := manifest.ModeOf(gvk)
+		if modes[mode] {
+			t.Errorf("two kinds have the mode %s", mode)
+		}
+		modes[mode] = true
+		if manifest.RoleOf(gvk) != manifest.RoleWorkload {
+			t.Errorf("%s is no workload", gvk)
+		}
+	}
+	want := []string{
+		"cronjob", "daemonset", "deployment", "job", "jobset", "knative", "mxjob", "pod", "pytorchjob", "raycluster", "replicaset", "statefulset", "tfjob", "xgboostjob",
+	}
+	if got := slices.Sorted(maps.Keys(modes)); !slices.Equal(got, want) {
+		t.Errorf("modes are %v, want %v", got, want)
+	}
+	for mode, want := range map[string]struct{ replicas, manifest bool }{
+		"deployment": {true, false}, "raycluster": {true, false}, "knative": {false, false}, "selector": {false, false},
+		"statefulset": {true, true}, "job": {true, true}, "jobset": {true, true}, "tfjob": {true, true},
+		"pod": {false, true}, "daemonset": {false, true}, "cronjob": {false, true}, "workflow": {false, true},
+	} {
+		if manifest.HasReplicas(mode) != want.replicas || manifest.NeedsManifest(mode) != want.manifest {
+			t.Errorf("%s: has replicas %v, needs a manifest %v", mode, manifest.HasReplicas(mode), manifest.NeedsManifest(mode))
+		}
+	}
+	if got := manifest.RoleOf(schema.GroupVersionKind{Version: "v1", Kind: "Service"}); got != manifest.RoleService {
+		t.Errorf("a Service is a %s", got)
+	}
+	if got := manifest.RoleOf(manifest.RegistrationKind()); got != manifest.RoleRegistration {
+		t.Errorf("a KubetorchWorkload is a %s", got)
+	}
+}

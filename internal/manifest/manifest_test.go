@@ -1,0 +1,301 @@
+package manifest_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// manifestGoldens are computes that bring the manifests of testdata/manifests.
+func manifestGoldens(tb testing.TB) map[string]manifest.Compute {
+	tb.Helper()
+	all := map[string]manifest.Compute{}
+	for name, change := range map[string]func(*manifest.Compute){
+		"deployment": func(c *manifest.Compute) {
+			c.GPUAntiAffinity = true
+			c.CPUs, c.Memory = quantity(tb, "4"), quantity(tb, "4Gi")
+			c.NodeSelector = map[string]string{"pool": "spot", "zone": "b"}
+			c.Tolerations = []manifest.Toleration{{Key: "dedicated", Operator: "Equal", Value: "ml"}, {Key: "spot", Operator: "Exists"}}
+			c.Volumes = []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
+			c.EnvVars = map[string]string{"A": "1"}
+		},
+		"own-command": func(c *manifest.Compute) { c.GPUs, c.Replicas, c.ReplicasGiven, c.Registered = 1, 2, true, true },
+		"statefulset": func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Workers: 2}; c.Registered = true },
+		"daemonset":   func(c *manifest.Compute) { c.Suspend = true },
+		"replicaset":  func(c *manifest.Compute) { c.Suspend = true },
+		"pod":         func(c *manifest.Compute) { c.Labels = map[string]string{"team": "ml"} },
+		"job":         func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven, c.Suspend = 3, true, true },
+		"cronjob":     func(c *manifest.Compute) { c.Suspend = true },
+		"jobset":      func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven, c.QueueName = 5, true, "research" },
+		"knative":     func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{MinScale: new(int64(1))}; c.Registered = true },
+		"raycluster":  func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 6, true; c.GPUs = 1 },
+		"pytorchjob": func(c *manifest.Compute) {
+			c.Replicas, c.ReplicasGiven, c.GPUs = 4, true, 1
+			c.QueueName, c.HeldByQueue, c.Registered = "research", true, true
+		},
+		"tfjob":      func(c *manifest.Compute) { c.Suspend, c.Registered = true, true },
+		"mxjob":      func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 4, true },
+		"xgboostjob": func(c *manifest.Compute) { c.QueueName = "research" },
+		"workflow":   func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec", "templates", "0", "pod"} },
+	} {
+		c := minimal(change)
+		c.Manifest = manifestFile(tb, name)
+		all["manifest-"+name] = c
+	}
+	return all
+}
+
+func manifestFile(tb testing.TB, name string) map[string]any {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "manifests", name+".yaml"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return fromYAML(tb, string(text))
+}
+
+func fromYAML(tb testing.TB, text string) map[string]any {
+	tb.Helper()
+	var m map[string]any
+	if err := yaml.Unmarshal([]byte(text), &m); err != nil {
+		tb.Fatalf("%s: %v", text, err)
+	}
+	return m
+}
+
+func TestManifestOfTheUserWins(t *testing.T) {
+	t.Parallel()
+	for name, c := range manifestGoldens(t) {
+		if c.Suspend {
+			continue // which overrules the manifest
+		}
+		got := leaves(render(t, c)[0].Object)
+		for pointer, want := range leaves(manifest.Normalize(&unstructured.Unstructured{Object: c.Manifest})) {
+			if diff := cmp.Diff(want, got[pointer]); diff != "" {
+				t.Errorf("%s: %s (-manifest +rendered):\n%s", name, pointer, diff)
+			}
+		}
+	}
+}
+
+func TestRenderingWhatWasRenderedChangesNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range manifestGoldens(t) {
+		once := render(t, c)
+		c.Manifest = once[0].Object
+		if diff := cmp.Diff(once, render(t, c)); diff != "" {
+			t.Errorf("%s: -once +twice:\n%s", name, diff)
+		}
+	}
+}
+
+func TestRenderRefusesManifests(t *testing.T) {
+	t.Parallel()
+	const deployment = "{apiVersion: apps/v1, kind: Deployment"
+	asked := func(n int64) func(*manifest.Compute) {
+		return func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = n, true }
+	}
+	distributed := func(way string, n int64) func(*manifest.Compute) {
+		return func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: way, Workers: n} }
+	}
+	nothing := func(*manifest.Compute) {}
+	for name, tc := range map[string]struct {
+		manifest  string
+		change    func(*manifest.Compute)
+		attribute string
+		says      string
+	}{
+		"nothing":                      {"{}", nothing, "manifest", "no apiVersion and kind"},
+		"an unknown kind":              {"{apiVersion: example.com/v1, kind: Workflow}", nothing, "manifest", "give pod_template_path"},
+		"another version":              {"{apiVersion: ray.io/v1alpha1, kind: RayCluster}", nothing, "manifest", "is a RayCluster of ray.io/v1alpha1: give the one of ray.io/v1"},
+		"a path that is known":         {deployment + "}", func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec", "pod"} }, "pod_template_path", "is spec.pod"},
+		"a path that leads nowhere":    {"{apiVersion: a/v1, kind: B, spec: {list: []}}", func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec", "list", "0"} }, "manifest", "something else than a map at spec.list.0"},
+		"another name":                 {deployment + ", metadata: {name: other}}", nothing, "manifest", "sets metadata.name to other, but it must be svc here"},
+		"another namespace":            {deployment + ", metadata: {namespace: other}}", nothing, "manifest", "metadata.namespace"},
+		"another service":              {deployment + ", metadata: {labels: {kubetorch.com/service: x}}}", nothing, "manifest", "it names the compute"},
+		"another service in its pods":  {deployment + ", spec: {template: {metadata: {labels: {kubetorch.com/service: x}}}}}", nothing, "manifest", "spec.template.metadata.labels.kubetorch.com/service"},
+		"another manager":              {deployment + ", metadata: {labels: {app.kubernetes.io/managed-by: helm}}}", nothing, "manifest", "the provider finds its objects by it"},
+		"another user":                 {deployment + ", metadata: {labels: {kubetorch.com/username: bob}}}", nothing, "manifest", "it follows the provider's username"},
+		"another queue":                {deployment + ", metadata: {labels: {kueue.x-k8s.io/queue-name: b}}}", func(c *manifest.Compute) { c.QueueName = "a" }, "manifest", "it follows queue_name"},
+		"a selector of other pods":     {deployment + ", spec: {selector: {matchLabels: {app: x}}}}", nothing, "manifest", "spec.selector finds the pods by it"},
+		"a selector of another":        {deployment + ", spec: {selector: {matchLabels: {kubetorch.com/service: x}}}}", nothing, "manifest", "spec.selector.matchLabels.kubetorch.com/service"},
+		"a status":                     {deployment + ", status: {replicas: 1}}", nothing, "manifest", "sets status"},
+		"a live object":                {deployment + ", metadata: {uid: a, creationTimestamp: null}}", nothing, "manifest", "sets metadata.uid"},
+		"a spec that is a list":        {deployment + ", spec: []}", nothing, "manifest", "something else than a map at spec"},
+		"containers that are text":     {deployment + ", spec: {template: {spec: {containers: x}}}}", nothing, "manifest", "no list at spec.template.spec.containers"},
+		"a job without pods":           {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob}", nothing, "manifest", "is a PyTorchJob without pods"},
+		"a JobSet without jobs":        {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet}", asked(2), "manifest", "is a JobSet without pods"},
+		"another number":               {deployment + ", spec: {replicas: 3}}", asked(2), "replicas", "asks for 2 pods, while manifest runs 3 (spec.replicas)"},
+		"another number of workers":    {deployment + ", spec: {replicas: 3}}", distributed("spmd", 2), "distribute", "asks for 2 pods, while manifest runs 3"},
+		"another number of Ray nodes":  {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{replicas: 3}]}}", distributed("ray", 3), "distribute", "asks for 3 pods, while manifest runs 4"},
+		"another number of completion": {"{apiVersion: batch/v1, kind: Job, spec: {parallelism: 2, completions: 4}}", asked(2), "replicas", "asks for 2 pods, while manifest runs 2 (spec.parallelism)"},
+		"fewer than others there are":  {"{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {PS: {replicas: 3}, Worker: {}}}}", asked(2), "replicas", "has 3 beside those at spec.tfReplicaSpecs.Worker.replicas"},
+		"a part of a host group":       {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{numOfHosts: 4}]}}", asked(4), "replicas", "which come 4 at a time"},
+		"a number of Pods":             {"{apiVersion: v1, kind: Pod}", asked(2), "replicas", "the number of pods of a Pod is not for the provider to set"},
+		"a number of daemons":          {"{apiVersion: apps/v1, kind: DaemonSet}", asked(2), "replicas", "of a DaemonSet"},
+		"a number of scheduled pods":   {"{apiVersion: batch/v1, kind: CronJob}", asked(2), "replicas", "of a CronJob"},
+		"a number of Knative's pods":   {"{apiVersion: serving.knative.dev/v1, kind: Service}", asked(2), "replicas", "of a Service"},
+		"no pods of a Ray cluster":     {"{apiVersion: ray.io/v1, kind: RayCluster}", asked(0), "replicas", "has no workers beside its 1"},
+		"a suspended Pod":              {"{apiVersion: v1, kind: Pod}", func(c *manifest.Compute) { c.Suspend = true }, "suspend", "no way to suspend a Pod"},
+		"a scaled Deployment":          {deployment + "}", func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }, "autoscale", "but manifest is a Deployment"},
+		"Ray in a Deployment":          {deployment + "}", distributed("ray", 2), "distribute", "but manifest is a Deployment"},
+		"workers of Knative":           {"{apiVersion: serving.knative.dev/v1, kind: Service}", distributed("spmd", 2), "distribute", "of a Knative Service changes"},
+		"a template that orphans workers": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {}, Worker: {}}}}", func(c *manifest.Compute) {
+			c.ServiceTemplate = fromJSON(t, `{"spec": {"pytorchReplicaSpecs": {"Worker": {"template": {"metadata": {"labels": {"kubetorch.com/service": "x"}}}}}}}`)
+		}, "service_template", "changes spec.pytorchReplicaSpecs.Worker.template.metadata.labels.kubetorch.com/service"},
+		"a template that loses the container": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {}}}}", func(c *manifest.Compute) {
+			c.ServiceTemplate = fromJSON(t, `{"spec": {"pytorchReplicaSpecs": {"Master": {"template": {"spec": {"containers": []}}}}}}`)
+		}, "service_template", "removes the container pytorch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := minimal(tc.change)
+			c.Manifest = fromYAML(t, tc.manifest)
+			refused(t, c, tc.attribute, tc.says)
+		})
+	}
+}
+
+func refused(t *testing.T, c manifest.Compute, attribute, says string) {
+	t.Helper()
+	objects, err := manifest.Render(c)
+	var errs manifest.Errors
+	if !errors.As(err, &errs) {
+		t.Fatalf("gives %d objects and error %v, want manifest.Errors", len(objects), err)
+	}
+	if !slices.ContainsFunc(errs, func(e *manifest.AttributeError) bool {
+		return e.Attribute == attribute && strings.Contains(e.Detail, says)
+	}) {
+		t.Errorf("says\n%v\nwant %s to say %q", err, attribute, says)
+	}
+}
+
+func TestNumbersOfTheManifestStandUnlessAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		manifest string
+		asked    int64 // zero: nothing was
+		want     map[string]any
+	}{
+		"none at all":          {"{apiVersion: apps/v1, kind: Deployment}", 0, map[string]any{"/spec/replicas": nil, "/spec/strategy/type": nil}},
+		"the manifest's":       {"{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3}}", 0, map[string]any{"/spec/replicas": int64(3), "/spec/strategy/type": "Recreate"}},
+		"the attribute's":      {"{apiVersion: apps/v1, kind: Deployment}", 4, map[string]any{"/spec/replicas": int64(4), "/spec/strategy/type": "Recreate"}},
+		"both alike":           {"{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}}", 2, map[string]any{"/spec/replicas": int64(2), "/spec/strategy/type": nil}},
+		"a job's":              {"{apiVersion: batch/v1, kind: Job}", 2, map[string]any{"/spec/parallelism": int64(2), "/spec/completions": int64(2)}},
+		"a job's completions":  {"{apiVersion: batch/v1, kind: Job, spec: {parallelism: 2}}", 2, map[string]any{"/spec/parallelism": int64(2), "/spec/completions": int64(2)}},
+		"a Ray cluster's":      {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {headGroupSpec: {}}}", 3, map[string]any{"/spec/workerGroupSpecs/0/replicas": int64(2), "/spec/workerGroupSpecs/0/groupName": "worker-group"}},
+		"a Ray head's alone":   {"{apiVersion: ray.io/v1, kind: RayCluster}", 1, map[string]any{"/spec/workerGroupSpecs/0/replicas": nil}},
+		"a training job's":     {"{apiVersion: kubeflow.org/v1, kind: XGBoostJob, spec: {xgbReplicaSpecs: {Master: {}}}}", 3, map[string]any{"/spec/xgbReplicaSpecs/Worker/replicas": int64(2), "/spec/xgbReplicaSpecs/Master/replicas": nil}},
+		"elastic workers'":     {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Worker: {}}}}", 3, map[string]any{"/spec/pytorchReplicaSpecs/Worker/replicas": int64(3)}},
+		"a master's alone":     {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {}, Worker: {}}}}", 1, map[string]any{"/spec/pytorchReplicaSpecs/Worker/replicas": int64(0)}},
+		"of a JobSet's others": {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: [{name: a}, {name: b, replicas: 2}]}}", 5, map[string]any{"/spec/replicatedJobs/0/template/spec/parallelism": int64(3)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := render(t, minimal(func(c *manifest.Compute) {
+				c.Manifest = fromYAML(t, tc.manifest)
+				c.Replicas, c.ReplicasGiven = max(tc.asked, 1), tc.asked > 0
+			}))[0]
+			got := leaves(o.Object)
+			for pointer, want := range tc.want {
+				if got[pointer] != want {
+					t.Errorf("%s is %v, want %v", pointer, got[pointer], want)
+				}
+			}
+			if seen := manifest.Observe(o); tc.asked > 0 && seen.Replicas != tc.asked {
+				t.Errorf("observed %d replicas, want %d", seen.Replicas, tc.asked)
+			}
+		})
+	}
+}
+
+func TestOnlyTrainingJobsOfKueueAreHeld(t *testing.T) {
+	t.Parallel()
+	held := func(file string, change func(*manifest.Compute)) any {
+		c := minimal(change)
+		c.Manifest, c.HeldByQueue = manifestFile(t, file), true
+		o := render(t, c)[0]
+		for _, path := range manifest.LeftAfterCreation(o.GroupVersionKind()) {
+			if value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...); ok {
+				return value
+			}
+		}
+		return nil
+	}
+	kueue := func(c *manifest.Compute) { c.QueueName = "q" }
+	if got := held("pytorchjob", kueue); got != true {
+		t.Errorf("a PyTorchJob in a queue of Kueue is held: %v", got)
+	}
+	if got := held("pytorchjob", func(c *manifest.Compute) { c.QueueName, c.QueueScheduler = "q", "kai" }); got != nil {
+		t.Errorf("a PyTorchJob in a queue of KAI is held: %v", got)
+	}
+	if got := held("pytorchjob", func(*manifest.Compute) {}); got != nil {
+		t.Errorf("a PyTorchJob without a queue is held: %v", got)
+	}
+	if got := held("job", kueue); got != nil {
+		t.Errorf("a Job is held: %v", got)
+	}
+}
+
+func FuzzManifest(f *testing.F) {
+	files, err := filepath.Glob("testdata/manifests/*.yaml")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no manifests to begin with: %v", err)
+	}
+	for _, file := range files {
+		f.Add(toJSON(f, manifestFile(f, strings.TrimSuffix(filepath.Base(file), ".yaml"))))
+	}
+	for _, seed := range []string{
+		`{"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": {"containers": [null, 1, {"name": "kubetorch", "env": [[], {"name": 1}], "ports": [{"containerPort": "x"}]}]}}}}`,
+		`{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"serviceName": 1, "template": {"spec": {"tolerations": {}, "volumes": [{"name": "dshm"}, {"name": "dshm"}]}}}}`,
+		`{"apiVersion": "ray.io/v1", "kind": "RayCluster", "spec": {"workerGroupSpecs": [null, {"template": 1}]}}`,
+		`{"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [null, {}]}}}}}}}`,
+		`{"apiVersion": "v1", "kind": "Pod", "metadata": null, "spec": null}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c := minimal(func(c *manifest.Compute) {
+			c.GPUs, c.ReplicasGiven = 1, false
+			c.Volumes = []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
+			c.PodTemplatePath = nil
+		})
+		if yaml.Unmarshal([]byte(text), &c.Manifest) != nil || c.Manifest == nil {
+			return
+		}
+		before := toJSON(t, c.Manifest)
+		once, err := manifest.Render(c)
+		if err != nil {
+			return
+		}
+		got := leaves(once[0].Object)
+		for pointer, want := range leaves(manifest.Normalize(&unstructured.Unstructured{Object: c.Manifest})) {
+			if !cmp.Equal(want, got[pointer]) {
+				t.Errorf("%s\n%s is %v, want %v", text, pointer, got[pointer], want)
+			}
+		}
+		if strings.Contains(before, "null") {
+			return // it removes what is a default again where it is gone
+		}
+		again := c
+		again.Manifest = once[0].Object
+		if diff := cmp.Diff(once, render(t, again)); diff != "" {
+			t.Errorf("%s\n-once +twice:\n%s", text, diff)
+		}
+		for _, o := range once {
+			scribble(o.Object)
+		}
+		if toJSON(t, c.Manifest) != before {
+			t.Errorf("what is rendered of %s shares a part with it", text)
+		}
+	})
+}
