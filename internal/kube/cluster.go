@@ -168,6 +168,24 @@ func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 	return obj, c.denied(ctx, "get", ref, wrap("read", ref, err))
 }
 
+// list returns all objects of the kind and namespace of ref, straight from the
+// server; never nil without an error.
+func (c *Cluster) list(ctx context.Context, ref Ref) ([]*unstructured.Unstructured, error) {
+	resource, err := c.resource(ref)
+	if err != nil {
+		return nil, wrap("list", ref, err)
+	}
+	list, err := resource.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, c.denied(ctx, "list", Ref{Kind: ref.Kind, Namespace: ref.Namespace}, wrap("list", ref, err))
+	}
+	out := make([]*unstructured.Unstructured, 0, len(list.Items))
+	for i := range list.Items {
+		out = append(out, &list.Items[i])
+	}
+	return out, nil
+}
+
 // Delete starts the deletion of an object in the foreground: the object stays
 // until what it owns is gone. The uid, where given, guards against deleting an
 // object of the same name that somebody made since. An object that is already

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -72,14 +73,24 @@ func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion) (map[strin
 }
 
 // preferred returns the version of a group that the server prefers; "" where it
-// does not serve the group.
+// does not serve the group, which is asked anew each time: an operator may be
+// installed during a wait.
 func (c *Cluster) preferred(ctx context.Context, group string) (string, error) {
-	return recall(c, "preferred "+group, func() (string, error) {
+	version, err := recall(c, "preferred "+group, func() (string, error) {
 		var answer metav1.APIGroup
-		_, err := c.discover(ctx, group, &answer)
+		found, err := c.discover(ctx, group, &answer)
+		if err == nil && !found {
+			err = errNotServed
+		}
 		return answer.PreferredVersion.Version, err
 	})
+	if errors.Is(err, errNotServed) {
+		return "", nil
+	}
+	return version, err
 }
+
+var errNotServed = errors.New("the group is not served")
 
 // discover reads a discovery document. What is not served is no error.
 func (c *Cluster) discover(ctx context.Context, path string, into any) (found bool, err error) {

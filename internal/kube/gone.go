@@ -8,21 +8,36 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // WaitGone waits until an object whose deletion was started is gone, with all
-// that it owned. The error names what still blocks it.
+// that it owned, and with its pods. The error names what still blocks it.
 func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]string) error {
-	var away absence
+	var (
+		away absence
+		uid  types.UID
+	)
+	kinds := []Kind{ref.Kind}
+	if leavesPods(ref.Kind) && len(podLabels) > 0 {
+		kinds = append(kinds, podsWith(podLabels))
+	}
 	for {
-		changed := c.signals(ref.Namespace, ref.Kind)
-		_, err := c.Read(ctx, ref)
+		changed := c.signals(ref.Namespace, kinds...)
+		obj, err := c.Read(ctx, ref)
+		if err == nil {
+			uid = obj.GetUID()
+		}
 		switch {
-		case IsNotFound(err):
+		case IsNotFound(err) && (len(kinds) == 1 || len(c.podsLeft(ctx, ref.Namespace, podLabels, uid)) == 0):
 			return nil
 		case ctx.Err() != nil:
-			return c.stillThere(ref, podLabels, context.Cause(ctx))
+			return c.blocked(ref, podLabels, uid, context.Cause(ctx))
+		case IsNotFound(err):
+			wait(ctx, changed, 0) // for the pods, of which a watch tells
+			continue
 		case away.passes(err, time.Now()):
 			wait(ctx, changed, getInterval)
 			continue
@@ -33,9 +48,35 @@ func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]st
 	}
 }
 
+// leavesPods says whether pods may outlive an object of this kind that was
+// deleted in the foreground: operators need not mark them as what blocks it.
+// Kubernetes' own controllers do.
+func leavesPods(kind Kind) bool {
+	return kind.runsPods() && strings.Contains(kind.Group, ".")
+}
+
+// podsLeft returns the pods of an object that is gone which are still there:
+// those that are being deleted, or that it owned. Pods that merely have the same
+// labels are none of them.
+func (c *Cluster) podsLeft(ctx context.Context, namespace string, podLabels map[string]string, uid types.UID) []*corev1.Pod {
+	pods, err := c.podsOf(ctx, namespace, podLabels)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		owned := slices.ContainsFunc(pod.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.UID == uid })
+		return pod.DeletionTimestamp == nil && !owned
+	})
+}
+
 // stillThere says what holds an object for which there is no more time to wait.
-// The look at it was cut short, so it gets another one with a moment of its own.
 func (c *Cluster) stillThere(ref Ref, podLabels map[string]string, cause error) error {
+	return c.blocked(ref, podLabels, "", cause)
+}
+
+// blocked is stillThere for an object that may be gone while pods of it are not.
+// The look at it was cut short, so it gets another one with a moment of its own.
+func (c *Cluster) blocked(ref Ref, podLabels map[string]string, uid types.UID, cause error) error {
 	moment := dialTimeout
 	if errors.Is(cause, context.Canceled) {
 		moment = time.Second // who interrupts wants to see it end
@@ -44,20 +85,22 @@ func (c *Cluster) stillThere(ref Ref, podLabels map[string]string, cause error) 
 	defer cancel()
 	e := &DeletionError{Ref: ref, Err: cause}
 	obj, err := c.Get(ctx, ref)
-	if IsNotFound(err) {
-		return nil
+	var pods []*corev1.Pod
+	switch withPods := ref.Kind.runsPods() && len(podLabels) > 0; {
+	case IsNotFound(err):
+		if withPods && leavesPods(ref.Kind) {
+			pods = c.podsLeft(ctx, ref.Namespace, podLabels, uid)
+		}
+		if len(pods) == 0 {
+			return nil
+		}
+	case withPods:
+		pods, _ = c.podsOf(ctx, ref.Namespace, podLabels) // without the right to see them they are not named
 	}
 	if err == nil {
 		e.Finalizers = slices.DeleteFunc(obj.GetFinalizers(), func(finalizer string) bool {
-			return finalizer == metav1.FinalizerDeleteDependents // our own way of deleting; it waits for the pods below
+			return finalizer == metav1.FinalizerDeleteDependents // our own way of deleting; it waits for the pods
 		})
-	}
-	if ref.Kind.Kind == Service().Kind || len(podLabels) == 0 {
-		return e
-	}
-	pods, err := c.podsOf(ctx, ref.Namespace, podLabels)
-	if err != nil {
-		return e
 	}
 	for _, pod := range pods {
 		e.Pods = append(e.Pods, RemainingPod{Name: pod.Name, Finalizers: pod.Finalizers})
@@ -110,8 +153,27 @@ func (e *DeletionError) Blockers() string {
 }
 
 func heldBy(finalizers []string) string {
-	if len(finalizers) == 1 {
-		return "held by finalizer " + finalizers[0]
+	named := make([]string, len(finalizers))
+	for i, finalizer := range finalizers {
+		named[i] = finalizer + remover(finalizer)
 	}
-	return "held by finalizers " + strings.Join(finalizers, ", ")
+	if len(finalizers) == 1 {
+		return "held by finalizer " + named[0]
+	}
+	return "held by finalizers " + strings.Join(named, ", ")
+}
+
+// remover says who removes a finalizer, and when; "" where that is not known.
+func remover(finalizer string) string {
+	who := map[string]string{
+		"ray.io/gcs-ft-redis-cleanup-finalizer": "KubeRay, once its Job has emptied Redis",
+		"kueue.x-k8s.io/resource-in-use":        "Kueue, once nothing uses it",
+		"kueue.x-k8s.io/managed":                "Kueue, once the pod's group has ended",
+		"batch.kubernetes.io/job-tracking":      "the Job controller, once it has counted the pod",
+		"kubernetes.io/pvc-protection":          "Kubernetes, once no pod uses the claim",
+	}[finalizer]
+	if who == "" {
+		return ""
+	}
+	return " (which is removed by " + who + ")"
 }

@@ -16,6 +16,7 @@ func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 	t.Parallel()
 	const foreground = "foregroundDeletion"
 	service := Ref{Kind: Service(), Namespace: "ml", Name: "trainer"}
+	ray := Ref{Kind: RayCluster(), Namespace: "ml", Name: "trainer"}
 	for name, test := range map[string]struct {
 		ref        Ref
 		finalizers []any // of the object; nil: it is gone by now
@@ -29,6 +30,9 @@ func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 		"a finalizer and a pod":    {trainer(), []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b; its pods remain: pod-0"},
 		"nothing that can be seen": {trainer(), []any{foreground}, nil, "Kubernetes' garbage collector has not finished"},
 		"a Service owns no pods":   {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b"},
+		"KubeRay's finalizer":      {ray, []any{"ray.io/gcs-ft-redis-cleanup-finalizer"}, nil, "it is held by finalizer ray.io/gcs-ft-redis-cleanup-finalizer (which is removed by KubeRay, once its Job has emptied Redis)"},
+		"gone, but its pods end":   {ray, nil, []any{[]any{"kueue.x-k8s.io/managed"}}, "its pods remain: pod-0 (held by finalizer kueue.x-k8s.io/managed (which is removed by Kueue, once the pod's group has ended))"},
+		"gone, with all its pods":  {ref: ray},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -36,6 +40,7 @@ func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 			for i, finalizers := range test.pods {
 				pods = append(pods, map[string]any{"metadata": map[string]any{
 					"namespace": "ml", "name": fmt.Sprintf("pod-%d", i), "resourceVersion": "1", "labels": map[string]any{"a": "b"}, "finalizers": finalizers,
+					"deletionTimestamp": "2026-11-21T08:00:00Z",
 				}})
 			}
 			cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {

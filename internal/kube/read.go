@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -9,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -30,9 +33,20 @@ func (c *Cluster) Read(ctx context.Context, ref Ref) (*unstructured.Unstructured
 	return c.Get(ctx, ref)
 }
 
-// podsOf returns the pods that carry all labels of selector.
+// podsWith is the kind of the pods that selector finds: of a shared list and
+// watch where they are a Kubetorch service's, else of one of their own.
+func podsWith(selector map[string]string) Kind {
+	kind := Pod()
+	if _, shared := selector[service]; !shared && len(selector) > 0 {
+		kind.LabelSelector = labels.Set(selector).String()
+	}
+	return kind
+}
+
+// podsOf returns the pods that carry all labels of selector; never nil without
+// an error.
 func (c *Cluster) podsOf(ctx context.Context, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
-	col := c.cache.collection(Pod(), namespace)
+	col := c.cache.collection(podsWith(selector), namespace)
 	if err := col.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -57,46 +71,73 @@ func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unst
 	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
 }
 
-// warningsOf returns the warning events of a workload, its ReplicaSets, and the
-// pods and claims that are known of it.
-func (c *Cluster) warningsOf(ctx context.Context, known ready.Snapshot) ([]*corev1.Event, error) {
-	workload := known.Workload.GetName()
-	col := c.cache.collection(Event(), known.Workload.GetNamespace())
+// warningsOf returns the warning events of a workload, of what is between it and
+// its pods, and of the pods and claims that are known of it.
+func (c *Cluster) warningsOf(ctx context.Context, namespace string, known ready.Snapshot) ([]*corev1.Event, error) {
+	col := c.cache.collection(Event(), namespace)
 	if err := col.ready(ctx); err != nil {
 		return nil, err
 	}
+	pods := map[string]bool{}
+	for _, pod := range known.Pods {
+		pods[pod.Name] = true
+	}
+	workload := known.Workload.GetName()
 	// Events are named after what they are about, which spares decoding those
 	// of all other workloads of the namespace.
 	all, err := decodeAll[corev1.Event](col.filter(func(e *entry) bool {
 		about := e.Name[:max(0, strings.LastIndexByte(e.Name, '.'))]
 		_, claim := known.Claims[about]
-		return claim || about == workload || strings.HasPrefix(about, workload+"-")
+		return claim || pods[about] || workload != "" && (about == workload || strings.HasPrefix(about, workload+"-"))
 	}))
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(event *corev1.Event) bool { return !concerns(known, event.InvolvedObject) }), nil
+	return slices.DeleteFunc(all, func(event *corev1.Event) bool { return !concerns(known, event) }), nil
 }
 
 // concerns says whether an event is about an object of the snapshot: that one,
 // and none of the same name that was there before.
-func concerns(known ready.Snapshot, about corev1.ObjectReference) bool {
+func concerns(known ready.Snapshot, event *corev1.Event) bool {
+	about := event.InvolvedObject
 	same := func(uid types.UID) bool { return uid == "" || about.UID == "" || uid == about.UID }
-	switch about.Kind {
-	case known.Workload.GetKind():
-		return about.Name == known.Workload.GetName() && same(known.Workload.GetUID())
-	case "ReplicaSet":
+	group := schema.FromAPIVersionAndKind(about.APIVersion, about.Kind).Group
+	own := known.Workload.GroupVersionKind()
+	switch {
+	case about.Kind == own.Kind && about.Name == known.Workload.GetName() && (about.APIVersion == "" || group == own.Group):
+		return same(known.Workload.GetUID())
+	case about.Kind == "ReplicaSet" && own.GroupKind() == Deployment().GroupKind():
 		if known.ReplicaSets == nil { // they may not be read
 			return replicaSetOf(about.Name, known.Workload.GetName())
 		}
 		return slices.ContainsFunc(known.ReplicaSets, func(rs *appsv1.ReplicaSet) bool { return rs.Name == about.Name && same(rs.UID) })
-	case "Pod":
+	case about.Kind == "Pod":
 		return slices.ContainsFunc(known.Pods, func(pod *corev1.Pod) bool { return pod.Name == about.Name && same(pod.UID) })
-	case "PersistentVolumeClaim":
+	case about.Kind == "PersistentVolumeClaim":
 		claim, ok := known.Claims[about.Name]
 		return ok && (claim == nil || same(claim.UID))
 	}
-	return false
+	return between(own.GroupKind(), known.Workload.GetName(), about) && !ready.LastSeen(event).Before(known.Workload.GetCreationTimestamp().Time)
+}
+
+// between says whether an object stands between a workload and its pods, by how
+// the workload's controllers name what they make. Such objects are not read, so
+// there are no UIDs to tell them from former ones of the same name.
+func between(workload schema.GroupKind, name string, about corev1.ObjectReference) bool {
+	rest, ok := strings.CutPrefix(about.Name, name)
+	if !ok {
+		return false
+	}
+	names := map[schema.GroupKind]map[string]string{
+		KnativeService().GroupKind(): {
+			"Configuration": `^$`, "Route": `^$`, "Revision": `^-\d{5}$`, "PodAutoscaler": `^-\d{5}$`,
+			"Deployment": `^-\d{5}-deployment$`, "ReplicaSet": `^-\d{5}-deployment-\w+$`,
+		},
+		CronJob().GroupKind(): {"Job": `^-\d+$`},
+		JobSet().GroupKind():  {"Job": `^-.+-\d+$`},
+	}
+	pattern, ok := names[workload][about.Kind]
+	return ok && regexp.MustCompile(pattern).MatchString(rest)
 }
 
 // replicaSetOf says whether a ReplicaSet is named as the Deployment controller
@@ -104,6 +145,44 @@ func concerns(known ready.Snapshot, about corev1.ObjectReference) bool {
 func replicaSetOf(replicaSet, deployment string) bool {
 	hash, ok := strings.CutPrefix(replicaSet, deployment+"-")
 	return ok && !strings.Contains(hash, "-")
+}
+
+// revision is serving.knative.dev/v1 Revision; those of Kubetorch services carry
+// the labels of their template.
+func revision() Kind {
+	k := KnativeService()
+	k.Kind, k.Resource, k.LabelSelector = "Revision", "revisions", service
+	return k
+}
+
+// partsOf returns what stands between a workload and its pods and says more than
+// it, nil where that may not be read.
+func (c *Cluster) partsOf(ctx context.Context, workload *unstructured.Unstructured) []*unstructured.Unstructured {
+	if workload.GroupVersionKind().GroupKind() != KnativeService().GroupKind() {
+		return nil
+	}
+	return c.objects(ctx, revision(), workload.GetNamespace(), func(e *entry) bool {
+		return e.Labels["serving.knative.dev/service"] == workload.GetName()
+	})
+}
+
+// objects returns those of a shared collection that keep wants; nil where they
+// may not be read, and only then.
+func (c *Cluster) objects(ctx context.Context, kind Kind, namespace string, keep func(*entry) bool) []*unstructured.Unstructured {
+	if kind.ClusterScoped {
+		namespace = ""
+	}
+	col := c.cache.collection(kind, namespace)
+	if err := col.ready(ctx); err != nil {
+		return nil
+	}
+	out := []*unstructured.Unstructured{}
+	for _, e := range col.filter(keep) {
+		if obj, err := e.object(); err == nil {
+			out = append(out, obj)
+		}
+	}
+	return out
 }
 
 // nodes returns all nodes, nil where they may not be listed.

@@ -47,7 +47,7 @@ func TestEventsOfFormerObjectsAreLeftOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := concerns(test.known, corev1.ObjectReference{Kind: test.kind, Name: test.name, UID: types.UID(test.uid)}); got != test.want {
+			if got := concerns(test.known, &corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: test.kind, Name: test.name, UID: types.UID(test.uid)}}); got != test.want {
 				t.Errorf("concerns: %v, want %v", got, test.want)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -42,14 +43,33 @@ func (e *NotReadyError) Unwrap() error { return e.Err }
 // *NotReadyError once a cause is seen that waiting cannot heal, and at once
 // when ctx ends. podLabels select the workload's pods.
 func (c *Cluster) WaitReady(ctx context.Context, ref Ref, podLabels map[string]string) error {
+	watched := func() bool { return c.watches(ref) }
+	return c.waitFor(ctx, ref, watched, func() (ready.Verdict, []Kind, error) { return c.look(ctx, ref, podLabels) })
+}
+
+// WaitPods is WaitReady for pods that exist without a workload of ours: it waits
+// until some have all labels of selector, and are ready.
+func (c *Cluster) WaitPods(ctx context.Context, namespace string, selector map[string]string) error {
+	ref := Ref{Kind: podsWith(selector), Namespace: namespace, Name: labels.Set(selector).String()}
+	watched := func() bool { return c.cache.collection(ref.Kind, namespace).ready(ctx) == nil }
+	return c.waitFor(ctx, ref, watched, func() (ready.Verdict, []Kind, error) {
+		verdict, err := c.AssessPods(ctx, namespace, selector)
+		return verdict, []Kind{ref.Kind, Event()}, err
+	})
+}
+
+// waitFor looks until it is ready, or never will be. Each look says changes of
+// which kinds may matter to the next one; watched is whether they are told of.
+func (c *Cluster) waitFor(ctx context.Context, ref Ref, watched func() bool, look func() (ready.Verdict, []Kind, error)) error {
 	var (
-		seen firstSeen
-		away absence
-		last ready.Verdict
+		seen  firstSeen
+		away  absence
+		last  ready.Verdict
+		kinds = []Kind{ref.Kind}
 	)
 	for {
-		changed := c.signals(ref.Namespace, ref.Kind, ReplicaSet(), Pod(), Event())
-		verdict, err := c.Assess(ctx, ref, podLabels)
+		changed := c.signals(ref.Namespace, kinds...)
+		verdict, concerned, err := look()
 		switch {
 		case ctx.Err() != nil:
 			// The look was cut short, so what was seen before says more.
@@ -67,7 +87,11 @@ func (c *Cluster) WaitReady(ctx context.Context, ref Ref, podLabels map[string]s
 		if terminal && left <= 0 && !c.appeared(ctx, verdict.Cause.Missing) {
 			return c.notReady(ref, verdict, nil)
 		}
-		wait(ctx, changed, pause(left, c.watches(ref)))
+		if len(concerned) > len(kinds) {
+			kinds = concerned
+			continue // what changed of these while looking would not be noticed
+		}
+		wait(ctx, changed, pause(left, watched()))
 	}
 }
 
@@ -107,44 +131,75 @@ func (a *absence) passes(err error, now time.Time) bool {
 
 // Assess says how a workload is right now, and what blocks it.
 func (c *Cluster) Assess(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, error) {
-	workload, err := c.Read(ctx, ref)
-	if err != nil {
-		return ready.Verdict{}, err
-	}
-	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Ready {
-		return verdict, nil // what is ready needs no diagnosis
-	}
-	snapshot, err := c.snapshot(ctx, ref, workload, podLabels)
-	if err != nil {
-		return ready.Verdict{}, err
-	}
-	return ready.Assess(snapshot), nil
+	verdict, _, err := c.look(ctx, ref, podLabels)
+	return verdict, err
 }
 
-// snapshot gathers what a diagnosis needs. What may not be read is left out.
-func (c *Cluster) snapshot(ctx context.Context, ref Ref, workload *unstructured.Unstructured, podLabels map[string]string) (ready.Snapshot, error) {
-	s := ready.Snapshot{Workload: workload}
-	var err error
-	if s.Pods, err = c.podsOf(ctx, ref.Namespace, podLabels); err != nil && ClassOf(err) != Denied {
-		return s, err
+// AssessPods says how the pods are right now that have all labels of selector.
+func (c *Cluster) AssessPods(ctx context.Context, namespace string, selector map[string]string) (ready.Verdict, error) {
+	s := ready.Snapshot{Workload: &unstructured.Unstructured{Object: map[string]any{}}}
+	err := c.podsAndEvents(ctx, &s, namespace, selector)
+	if err == nil && s.Pods == nil {
+		err = c.cache.collection(podsWith(selector), namespace).ready(ctx) // without pods there is nothing to judge
 	}
-	if s.ReplicaSets, err = c.replicaSetsOf(ctx, workload); err != nil && ClassOf(err) != Denied {
-		return s, err
+	if err != nil {
+		return ready.Verdict{}, err
+	}
+	return ready.AssessPods(s, namespace, labels.Set(selector).String()), nil
+}
+
+// look is Assess, and says changes of which kinds may change the verdict.
+func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, []Kind, error) {
+	workload, err := c.Read(ctx, ref)
+	if err != nil {
+		return ready.Verdict{}, nil, err
+	}
+	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Ready {
+		return verdict, nil, nil // what is ready needs no diagnosis
+	}
+	concerned := []Kind{ref.Kind, podsWith(podLabels), Event()}
+	s := ready.Snapshot{Workload: workload}
+	switch ref.Kind.GroupKind() {
+	case Deployment().GroupKind():
+		concerned = append(concerned, ReplicaSet())
+		if s.ReplicaSets, err = c.replicaSetsOf(ctx, workload); err != nil && ClassOf(err) != Denied {
+			return ready.Verdict{}, nil, err
+		}
+	case KnativeService().GroupKind():
+		concerned = append(concerned, revision())
+		s.Parts = c.partsOf(ctx, workload)
+	}
+	if err := c.podsAndEvents(ctx, &s, ref.Namespace, podLabels); err != nil {
+		return ready.Verdict{}, nil, err
+	}
+	queue, kinds := c.queueOf(ctx, workload, s.Pods)
+	s.Queue = queue
+	return ready.Assess(s), append(concerned, kinds...), nil
+}
+
+// podsAndEvents gathers what a diagnosis needs of pods. What may not be read is
+// left out.
+func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespace string, selector map[string]string) error {
+	var err error
+	if s.Pods, err = c.podsOf(ctx, namespace, selector); err != nil && ClassOf(err) != Denied {
+		return err
 	}
 	if slices.ContainsFunc(s.Pods, unscheduled) {
 		s.Nodes = c.nodes(ctx)
 		s.Autoscaler = c.Autoscaled(ctx)
 		s.Claims = c.claimsOf(ctx, s.Pods)
 	}
-	if s.Events, err = c.warningsOf(ctx, s); err != nil && ClassOf(err) != Denied {
-		return s, err
+	if s.Events, err = c.warningsOf(ctx, namespace, *s); err != nil && ClassOf(err) != Denied {
+		return err
 	}
-	return s, nil
+	return nil
 }
 
+// unscheduled says whether the scheduler has found no node for a pod. One that
+// is gated it has not looked at.
 func unscheduled(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-		return condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse
+		return condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason != corev1.PodReasonSchedulingGated
 	})
 }
 
@@ -234,13 +289,17 @@ func (f *firstSeen) left(cause *ready.Cause, now time.Time) (time.Duration, bool
 
 // signals are channels of which each is closed at a change that may matter to a
 // wait; those that are nil never are.
-type signals [4]<-chan struct{}
+type signals [6]<-chan struct{}
 
-// signals of the kinds, at most four. They are taken before looking, so that no
+// signals of the kinds, at most six. They are taken before looking, so that no
 // change between is missed.
 func (c *Cluster) signals(namespace string, kinds ...Kind) (changed signals) {
 	for i, kind := range kinds {
-		changed[i] = c.cache.collection(kind, namespace).changed()
+		within := namespace
+		if kind.ClusterScoped {
+			within = ""
+		}
+		changed[i] = c.cache.collection(kind, within).changed()
 	}
 	return changed
 }
@@ -267,5 +326,7 @@ func wait(ctx context.Context, changed signals, d time.Duration) {
 	case <-changed[1]:
 	case <-changed[2]:
 	case <-changed[3]:
+	case <-changed[4]:
+	case <-changed[5]:
 	}
 }

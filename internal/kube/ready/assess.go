@@ -143,7 +143,9 @@ const (
 	ReasonQueued                = "Queued"
 	ReasonQueueMissing          = "QueueMissing"
 	ReasonQueueInactive         = "QueueInactive"
-	ReasonQueueShort            = "QueueShort" // the queue's quota does not hold what is asked for
+	ReasonQueueShort            = "QueueShort"   // the queue's quota does not hold what is asked for
+	ReasonPodsMissing           = "PodsMissing"  // none match a selector
+	ReasonPodsStarting          = "PodsStarting" // those that match a selector are on their way
 	ReasonPaused                = "Paused"
 	ReasonPodFailed             = "PodFailed" // evicted, refused by its node
 	ReasonNodeNotReady          = "NodeNotReady"

@@ -126,7 +126,7 @@ func (s *scene) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 // only needs longer to start.
 func (s *scene) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
 	e := s.containerEvents(p, cs.Name).latest("Unhealthy")
-	if e == nil || lastSeen(e).Before(cs.State.Running.StartedAt.Time) {
+	if e == nil || LastSeen(e).Before(cs.State.Running.StartedAt.Time) {
 		return nil
 	}
 	c := s.newPodCause(p, ReasonProbeFailing, "container "+cs.Name,

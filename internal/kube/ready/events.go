@@ -23,13 +23,13 @@ func newEventLog(events []*corev1.Event) eventLog {
 			log = append(log, e)
 		}
 	}
-	slices.SortStableFunc(log, func(a, b *corev1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
+	slices.SortStableFunc(log, func(a, b *corev1.Event) int { return LastSeen(a).Compare(LastSeen(b)) })
 	return log
 }
 
-// lastSeen is when an event happened last; where that is written depends on
+// LastSeen is when an event happened last; where that is written depends on
 // which API recorded it.
-func lastSeen(e *corev1.Event) time.Time {
+func LastSeen(e *corev1.Event) time.Time {
 	last := e.CreationTimestamp.Time
 	if e.Series != nil {
 		last = later(last, e.Series.LastObservedTime.Time)

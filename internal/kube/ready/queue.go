@@ -105,9 +105,10 @@ func (s Snapshot) held() Verdict {
 // trouble fills in a cause that lies in the queue itself; false if there is none.
 func (q *Queue) trouble(c *Cause, workload string) bool {
 	c.Terminal, c.Grace = false, 0
-	kind := map[string]string{Kueue: "LocalQueue", KAI: "Queue"}[q.Scheduler]
-	where := map[string]string{Kueue: "in namespace " + q.Namespace, KAI: "in the cluster"}[q.Scheduler]
-	list := map[string]string{Kueue: kubectl(q.Namespace, "get localqueues.kueue.x-k8s.io"), KAI: "kubectl get queues.scheduling.run.ai"}[q.Scheduler]
+	kind, where, list := "LocalQueue", "in namespace "+q.Namespace, kubectl(q.Namespace, "get localqueues.kueue.x-k8s.io")
+	if q.Scheduler == KAI {
+		kind, where, list = "Queue", "in the cluster", "kubectl get queues.scheduling.run.ai"
+	}
 	switch {
 	case q.NotInstalled:
 		c.Reason = ReasonQueueMissing
@@ -171,15 +172,15 @@ func Outlook(q *Queue, ask Ask, workload string) []*Cause {
 	if q == nil {
 		return nil
 	}
-	kind := map[string]string{Kueue: "LocalQueue " + q.Namespace + "/", KAI: "Queue "}[q.Scheduler]
-	c := &Cause{Object: kind + q.Name, Subject: q.Scheduler}
+	c := &Cause{Object: "LocalQueue " + q.Namespace + "/" + q.Name, Subject: q.Scheduler}
+	if q.Scheduler == KAI {
+		c.Object = "Queue " + q.Name
+	}
 	switch {
 	case q.trouble(c, workload):
 		return []*Cause{c}
-	case q.Scheduler == Kueue:
-		return q.kueueOutlook(c, ask)
 	case q.Scheduler == KAI:
 		return q.kaiOutlook(c, ask)
 	}
-	return nil
+	return q.kueueOutlook(c, ask)
 }

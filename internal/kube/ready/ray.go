@@ -72,7 +72,7 @@ func (s *scene) rayRefused() *Cause {
 	e := s.events.latestWhere(func(e *corev1.Event) bool {
 		return e.Reason == "InvalidRayClusterSpec" || e.Reason == "InvalidRayClusterMetadata"
 	})
-	if e == nil || lastSeen(e).Before(lastApplied(s.Workload)) {
+	if e == nil || LastSeen(e).Before(lastApplied(s.Workload)) {
 		return nil
 	}
 	c := s.workloadCause(ReasonFailed, "KubeRay does not take the RayCluster: "+clip(e.Message))

@@ -55,11 +55,11 @@ func (s *scene) creationRefused() *Cause {
 		return nil
 	}
 	e := s.events.latestWhere(couldNotCreate)
-	if e == nil || lastSeen(e).Before(lastApplied(s.Workload)) {
+	if e == nil || LastSeen(e).Before(lastApplied(s.Workload)) {
 		return nil
 	}
 	for _, p := range s.pods {
-		if lastSeen(e).Before(p.CreationTimestamp.Time) {
+		if LastSeen(e).Before(p.CreationTimestamp.Time) {
 			return nil
 		}
 	}

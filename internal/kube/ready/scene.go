@@ -96,7 +96,7 @@ func phaseOf(reason string) Phase {
 		return Unschedulable
 	case ReasonQueued, ReasonQueueMissing, ReasonQueueInactive, ReasonQueueShort:
 		return Queued
-	case ReasonPaused, ReasonPodFailed:
+	case ReasonPaused, ReasonPodFailed, ReasonPodsMissing, ReasonPodsStarting:
 		return Progressing
 	}
 	return Starting

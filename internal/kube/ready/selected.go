@@ -1,0 +1,49 @@
+package ready
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// AssessPods judges pods that exist without a workload of ours: there must be
+// one at least, and all that live must be ready. selector is how messages and
+// kubectl write what selects them. Where they are not ready there is always a
+// cause. The snapshot's workload is not looked at.
+func AssessPods(s Snapshot, namespace, selector string) Verdict {
+	s.Workload = &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pods", "metadata": map[string]any{"namespace": namespace, "name": selector},
+	}}
+	var standing []*corev1.Pod
+	readyPods := 0
+	for _, p := range living(s.Pods) {
+		if p.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		standing = append(standing, p)
+		if podReady(p) {
+			readyPods++
+		}
+	}
+	if len(standing) > 0 && readyPods == len(standing) {
+		return isReady("%d of %d pods ready", readyPods, len(standing))
+	}
+	v := s.blocked(run{pods: standing, remark: "no pods match " + selector})
+	if v.Cause != nil {
+		return v
+	}
+	v.Cause = &Cause{
+		Reason: ReasonPodsMissing, Object: object(s.Workload), Subject: "selector",
+		Summary: fmt.Sprintf("No pod that runs in namespace %s has the labels %s.", namespace, selector),
+		Hint:    "Start the pods, or correct `selector`.",
+		Command: kubectl(namespace, "get pods --show-labels"),
+	}
+	if len(standing) > 0 {
+		v.Cause.Reason = ReasonPodsStarting
+		v.Cause.Summary = fmt.Sprintf("The pods with the labels %s are not all ready: %s.", selector, v.Message)
+		v.Cause.Hint = "Nothing shows that they cannot become ready."
+		v.Cause.Command = kubectl(namespace, "get pods -l "+selector)
+	}
+	return v
+}
