@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -19,8 +20,11 @@ const (
 	// SpecAnnotation holds the Spec as JSON, for imports.
 	SpecAnnotation = "kubetorch.com/image-spec"
 
-	// mostBytes is what Kubernetes lets all values of a ConfigMap have together.
-	mostBytes = 1 << 20
+	// DigestAnnotation holds the digest of the set-up.
+	DigestAnnotation = "kubetorch.com/image-setup-digest"
+
+	// MostBytes is what Kubernetes lets all values of a ConfigMap have together.
+	MostBytes = 1 << 20
 	// mostAnnotations is what Kubernetes lets all annotations of an object have
 	// together, in bytes, with room for those of others.
 	mostAnnotations = 256<<10 - 16<<10
@@ -66,7 +70,7 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 		labels[manifest.UsernameLabel] = m.Username
 	}
 	annotations := anyMap(m.Annotations)
-	annotations[SpecAnnotation] = string(spec)
+	annotations[SpecAnnotation], annotations[DigestAnnotation] = string(spec), r.Digest
 	content := map[string]any{
 		"apiVersion": "v1",
 		"kind":       "ConfigMap",
@@ -94,21 +98,23 @@ func checkSize(sizes map[string]int) error {
 	for _, size := range sizes {
 		total += size
 	}
-	if total <= mostBytes {
+	if total <= MostBytes {
 		return nil
 	}
-	biggest := slices.SortedFunc(maps.Keys(sizes), func(a, b string) int {
-		if sizes[a] != sizes[b] {
-			return sizes[b] - sizes[a]
-		}
-		return strings.Compare(a, b)
+	return fmt.Errorf("the set-up has %s in all, and a ConfigMap holds %s. The biggest parts of it:\n%s\n\n"+
+		"Put what is big into the image itself or onto a kt_volume, or download it in a step", bytesText(total), bytesText(MostBytes), biggest(sizes))
+}
+
+// biggest lists the few biggest of things by their size in bytes.
+func biggest(sizes map[string]int) string {
+	keys := slices.SortedFunc(maps.Keys(sizes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b))
 	})
 	var lines []string
-	for _, key := range biggest[:min(5, len(biggest))] {
+	for _, key := range keys[:min(5, len(keys))] {
 		lines = append(lines, fmt.Sprintf("  - %s: %s", key, bytesText(sizes[key])))
 	}
-	return fmt.Errorf("the set-up has %s in all, and a ConfigMap holds %s. The biggest parts of it:\n%s\n\n"+
-		"Put what is big into the image itself or onto a kt_volume, or download it in a step", bytesText(total), bytesText(mostBytes), strings.Join(lines, "\n"))
+	return strings.Join(lines, "\n")
 }
 
 func bytesText(n int) string {

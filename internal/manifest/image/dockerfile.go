@@ -29,9 +29,6 @@ type Ignored struct {
 	Instruction string // in upper case
 }
 
-// Sources are the local paths that are copied, as they are written.
-func (d Dockerfile) Sources() []string { return sources(d.steps) }
-
 // Parse reads a Dockerfile as BuildKit does
 // (https://docs.docker.com/reference/dockerfile/), but for what needs a build:
 // stages, arguments, mounts, here-documents, and all instructions besides FROM,
@@ -209,7 +206,7 @@ func (d *Dockerfile) add(i instruction) error {
 	if err != nil {
 		return err
 	}
-	d.steps = append(d.steps, step{what: fmt.Sprintf("%s in line %d of the Dockerfile", i.name, i.first), do: do})
+	d.steps = append(d.steps, step{what: fmt.Sprintf("%s in line %d of the Dockerfile", i.name, i.first), do: do, at: Error{Line: i.first}})
 	return nil
 }
 

@@ -11,7 +11,7 @@ type Error struct {
 	Line int
 	// Step is the index of the step, where Line is 0.
 	Step int
-	// Field is the attribute of the step that is wrong: "pip_install".
+	// Field is the attribute of the step that is wrong, "" for the step itself.
 	Field  string
 	Detail string // what was seen and what to do, without the place, as sentences
 }
@@ -20,7 +20,7 @@ func (e *Error) Error() string {
 	if e.Line > 0 {
 		return fmt.Sprintf("line %d of the Dockerfile: %s", e.Line, e.Detail)
 	}
-	return fmt.Sprintf("steps[%d].%s: %s", e.Step, e.Field, e.Detail)
+	return fmt.Sprintf("steps[%d]: %s", e.Step, e.Detail)
 }
 
 // Errors is all that is wrong; it is never empty.

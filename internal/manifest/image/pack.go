@@ -37,11 +37,13 @@ func PackFile(name string, data []byte, mode fs.FileMode) Packed {
 
 // PackFolder packs all that is in a folder, so that the same content gives the
 // same bytes wherever it is packed: in order, without times and owners. What
-// skip wants is left out, of a folder all that is in it; nil skips nothing.
+// skip wants is left out, of a folder all that is in it; nil skips nothing. A
+// folder that no ConfigMap holds is an error that names its biggest files.
 func PackFolder(name string, folder fs.FS, skip func(name string) bool) (Packed, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	archive := tar.NewWriter(zipped)
+	sizes := map[string]int{}
 	err := fs.WalkDir(folder, ".", func(at string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -54,7 +56,10 @@ func PackFolder(name string, folder fs.FS, skip func(name string) bool) (Packed,
 			}
 			return nil
 		}
-		return appendEntry(archive, folder, at, entry)
+		if sizes[at], err = appendEntry(archive, folder, at, entry); err == nil && out.Len() > MostBytes {
+			err = fmt.Errorf("it is too big, and so far its biggest files are:\n%s", biggest(sizes))
+		}
+		return err
 	})
 	if err == nil {
 		err = archive.Close()
@@ -65,35 +70,41 @@ func PackFolder(name string, folder fs.FS, skip func(name string) bool) (Packed,
 	return Packed{Name: name, Folder: true, Project: isProject(folder), Data: out.Bytes()}, err
 }
 
-func appendEntry(archive *tar.Writer, folder fs.FS, at string, entry fs.DirEntry) error {
+// biggestFile is the size in bytes from which a file is not even tried.
+const biggestFile = 64 << 20
+
+// appendEntry returns the size of the file.
+func appendEntry(archive *tar.Writer, folder fs.FS, at string, entry fs.DirEntry) (int, error) {
 	info, err := entry.Info()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	header := &tar.Header{Name: at, Mode: int64(modeOf(info.Mode())), Format: tar.FormatPAX}
 	var data []byte
 	switch mode := info.Mode(); {
 	case mode.IsDir():
 		header.Typeflag, header.Name = tar.TypeDir, at+"/"
+	case mode.IsRegular() && info.Size() > biggestFile:
+		return 0, fmt.Errorf("%s has %s, more than any ConfigMap holds", at, bytesText(int(info.Size())))
 	case mode.IsRegular():
 		header.Typeflag = tar.TypeReg
 		if data, err = fs.ReadFile(folder, at); err != nil {
-			return err
+			return 0, err
 		}
 		header.Size = int64(len(data))
 	case mode&fs.ModeSymlink != 0:
 		header.Typeflag = tar.TypeSymlink
 		if header.Linkname, err = fs.ReadLink(folder, at); err != nil {
-			return err
+			return 0, err
 		}
 	default:
-		return fmt.Errorf("%s is neither a file, a folder nor a link: remove it", at)
+		return 0, fmt.Errorf("%s is neither a file, a folder nor a link: remove it", at)
 	}
 	if err := archive.WriteHeader(header); err != nil {
-		return err
+		return 0, err
 	}
 	_, err = archive.Write(data)
-	return err
+	return len(data), err
 }
 
 // modeOf is what is kept of a mode: whether it can be run. The rest depends on

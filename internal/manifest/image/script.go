@@ -1,7 +1,6 @@
 package image
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -29,24 +28,23 @@ type Rendered struct {
 }
 
 // Render makes the script of a spec, whose Dockerfile is parsed, for the image
-// that it runs in. Every local path that Sources names is in packed. The error
-// is of type Errors.
-func Render(s Spec, d Dockerfile, runs string, packed map[string]Packed) (Rendered, error) {
+// that it runs in. packed has all that Sources names. The error is of type Errors.
+func Render(s Spec, d Dockerfile, runs string, packed map[Source][]Packed) (Rendered, error) {
 	steps := slices.Clone(d.steps)
-	var found Errors
+	w := writer{spec: s, packed: packed, files: map[string]Packed{}}
 	for i, one := range s.Steps {
-		parsed, field, err := one.parse()
-		if err != nil {
-			found = append(found, &Error{Step: i, Field: field, Detail: err.Error()})
-		}
+		parsed, err := one.parse()
+		parsed.at = Error{Step: i, Field: parsed.what}
+		w.refuse(parsed, err)
 		steps = append(steps, parsed)
 	}
-	if len(found) > 0 {
-		return Rendered{}, found
+	if w.total = len(steps); len(w.found) == 0 {
+		for i, one := range steps {
+			w.refuse(one, w.step(i+1, one))
+		}
 	}
-	w := writer{spec: s, packed: packed, files: map[string]Packed{}, total: len(steps)}
-	for i, one := range steps {
-		w.step(i+1, one)
+	if len(w.found) > 0 {
+		return Rendered{}, w.found
 	}
 	body := w.script()
 	digest := digestOf(body, w.files)
@@ -73,64 +71,106 @@ func digestOf(body string, files map[string]Packed) string {
 // writer writes the script step by step.
 type writer struct {
 	spec   Spec
-	packed map[string]Packed
-	files  map[string]Packed
+	packed map[Source][]Packed
 	total  int
 
-	lines                           []string
-	runs, pips, copies, hasPackages bool
+	files map[string]Packed
+	found Errors
+	lines []string
+	// What the lines use.
+	runs, pips, copies, pythonPath bool
+}
+
+func (w *writer) refuse(s step, err error) {
+	if err != nil {
+		wrong := s.at
+		wrong.Detail = err.Error()
+		w.found = append(w.found, &wrong)
+	}
 }
 
 func (w *writer) line(format string, args ...any) {
 	w.lines = append(w.lines, "  "+fmt.Sprintf(format, args...))
 }
 
-func (w *writer) step(number int, s step) {
-	run := func(command string, words ...string) {
-		w.runs = true
-		for _, word := range words {
-			command += " " + quote(word)
-		}
-		w.line("_kt_step %d %s %s || return", number, quote(s.what), command)
+// run adds a line that runs a command as one step. Words that are written as
+// bash already come first.
+func (w *writer) run(number int, s step, command string, words ...string) {
+	w.runs = true
+	for _, word := range words {
+		command += " " + quote(word)
 	}
+	w.line("_kt_step %d %s %s || return", number, quote(s.what), command)
+}
+
+func (w *writer) step(number int, s step) error {
 	switch do := s.do.(type) {
 	case runAction:
-		// Through exec, so that no builtin or function of this shell is meant.
-		if do.words[0] == "/bin/sh" || do.words[0] == "bash" {
-			run(quote(do.words[0]), do.words[1:]...)
-		} else {
-			run(`/bin/sh -c 'exec "$@"' sh`, do.words...)
+		if do.isShell() {
+			w.run(number, s, quote(do.words[0]), do.words[1:]...)
+		} else { // through exec, so that no builtin or function of this shell is meant
+			w.run(number, s, `/bin/sh -c 'exec "$@"' sh`, do.words...)
 		}
 	case envAction:
 		w.export(do)
 	case copyAction:
-		for _, source := range do.sources {
-			var before []string
-			dest := do.dest.bash(&before)
-			for _, one := range before {
-				w.line("%s", one)
-			}
-			w.copies = true
-			packed := w.packed[source]
-			key := w.add(packed)
-			if packed.Folder {
-				run("_kt_folder " + quote(key) + " " + dest)
-			} else {
-				run(fmt.Sprintf("_kt_file %s %s %s %s", quote(key), quote(packed.Name), packed.mode(), dest))
-			}
-		}
+		return w.copy(number, s, do)
 	case pipAction:
 		w.pips = true
-		run("_kt_pip", do.packages...)
+		w.run(number, s, "_kt_pip", do.packages...)
 	case packageAction:
-		packed := w.packed[do.source]
-		w.copies, w.pips = true, w.pips || packed.Project
-		run("_kt_package " + quote(w.add(packed)) + " " + quote(packed.Name) + " " + cmp.Or(map[bool]string{true: "_kt_pip"}[packed.Project], ":"))
-		if !packed.Project && !w.hasPackages {
-			w.line(`export PYTHONPATH="$_kt_state/packages${PYTHONPATH:+:$PYTHONPATH}"`)
-		}
-		w.hasPackages = w.hasPackages || !packed.Project
+		return w.syncPackage(number, s, do)
 	}
+	return nil
+}
+
+// isShell says whether the first word is a shell, for which a function of this
+// shell cannot be taken.
+func (r runAction) isShell() bool { return r.words[0] == "/bin/sh" || r.words[0] == "bash" }
+
+func (w *writer) copy(number int, s step, do copyAction) error {
+	var all []Packed
+	for _, source := range do.sources {
+		all = append(all, w.packed[Source{Path: source}]...)
+	}
+	if dest, known := do.dest.literal(); known && len(all) > 1 && !strings.HasSuffix(dest, "/") {
+		return fmt.Errorf("%d files or folders go to %s, which must be a folder: end it with a slash, %s/", len(all), dest, dest)
+	}
+	var before []string
+	dest := do.dest.bash(&before)
+	for _, one := range before {
+		w.line("%s", one)
+	}
+	w.copies = true
+	for _, packed := range all {
+		if key := quote(w.add(packed)); packed.Folder {
+			w.run(number, s, "_kt_folder "+key+" "+dest)
+		} else {
+			w.run(number, s, fmt.Sprintf("_kt_file %s %s %s %s", key, quote(packed.Name), packed.mode(), dest))
+		}
+	}
+	return nil
+}
+
+// syncPackage installs a project, and lets Python find any other package.
+func (w *writer) syncPackage(number int, s step, do packageAction) error {
+	found := w.packed[Source{Path: do.source, Package: true}]
+	if len(found) != 1 || !found[0].Folder {
+		return fmt.Errorf("%s is no folder: name the folder of a Python package", do.source)
+	}
+	packed := found[0]
+	w.copies = true
+	if packed.Project {
+		w.pips = true
+		w.run(number, s, "_kt_package", w.add(packed), packed.Name, "_kt_pip")
+		return nil
+	}
+	w.run(number, s, "_kt_package", w.add(packed), packed.Name, ":")
+	if !w.pythonPath {
+		w.pythonPath = true
+		w.line(`export PYTHONPATH="$_kt_state/packages${PYTHONPATH:+:$PYTHONPATH}"`)
+	}
+	return nil
 }
 
 // export sets the variables of one instruction. The words of one export are all

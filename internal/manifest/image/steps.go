@@ -39,6 +39,7 @@ type Copy struct {
 type step struct {
 	what string // in messages: "RUN in line 3 of the Dockerfile", "pip_install"
 	do   action
+	at   Error // where it stands; without a detail
 }
 
 // action is one of runAction, envAction, copyAction, pipAction and packageAction.
@@ -66,54 +67,74 @@ func (copyAction) isAction()    {}
 func (pipAction) isAction()     {}
 func (packageAction) isAction() {}
 
-// Sources are the local paths that a step copies.
-func (s Step) Sources() []string {
-	parsed, _, err := s.parse()
-	if err != nil {
-		return nil
-	}
-	return sources([]step{parsed})
+// Source is something local that is copied.
+type Source struct {
+	Path string // as it is written
+	// Package says that it is the folder of a Python package, of which Litter
+	// is left out.
+	Package bool
 }
 
-func sources(steps []step) []string {
-	var out []string
-	for _, s := range steps {
-		switch do := s.do.(type) {
-		case copyAction:
-			out = append(out, do.sources...)
-		case packageAction:
-			out = append(out, do.source)
+// Needed is a source with the place that needs it.
+type Needed struct {
+	Source
+
+	At Error // without a detail
+}
+
+// Sources are what a Dockerfile and the steps of a spec copy, in order.
+func Sources(s Spec, d Dockerfile) []Needed {
+	var out []Needed
+	for _, one := range d.steps {
+		out = append(out, one.sources()...)
+	}
+	for i, given := range s.Steps {
+		if one, err := given.parse(); err == nil {
+			one.at = Error{Step: i, Field: one.what}
+			out = append(out, one.sources()...)
 		}
+	}
+	return out
+}
+
+func (s step) sources() []Needed {
+	var out []Needed
+	switch do := s.do.(type) {
+	case copyAction:
+		for _, path := range do.sources {
+			out = append(out, Needed{Source: Source{Path: path}, At: s.at})
+		}
+	case packageAction:
+		out = append(out, Needed{Source: Source{Path: do.source, Package: true}, At: s.at})
 	}
 	return out
 }
 
 // CheckStep says what is wrong with one step that is wholly known.
 func CheckStep(index int, s Step) error {
-	_, field, err := s.parse()
-	if err != nil {
-		return &Error{Step: index, Field: field, Detail: err.Error()}
+	if parsed, err := s.parse(); err != nil {
+		return &Error{Step: index, Field: parsed.what, Detail: err.Error()}
 	}
 	return nil
 }
 
-func (s Step) parse() (parsed step, field string, err error) {
+func (s Step) parse() (step, error) {
 	switch {
 	case len(s.PipInstall) > 0:
-		return step{what: "pip_install", do: pipAction{packages: s.PipInstall}}, "pip_install", checkPackages(s.PipInstall)
+		return step{what: "pip_install", do: pipAction{packages: s.PipInstall}}, checkPackages(s.PipInstall)
 	case s.RunBash != "":
 		words := []string{"bash", "-eo", "pipefail", "-c", s.RunBash}
-		return step{what: "run_bash", do: runAction{words: words}}, "run_bash", checkCommand(words)
+		return step{what: "run_bash", do: runAction{words: words}}, checkCommand(words)
 	case len(s.Env) > 0:
 		vars, err := s.variables()
-		return step{what: "env", do: vars}, "env", err
+		return step{what: "env", do: vars}, err
 	case s.Copy != nil:
 		c := copyAction{sources: []string{s.Copy.Source}, dest: Word{{Text: s.Copy.Dest}}}
-		return step{what: "copy", do: c}, "copy", checkDestination(c)
+		return step{what: "copy", do: c}, checkDestination(c)
 	case s.SyncPackage != "":
-		return step{what: "sync_package", do: packageAction{source: s.SyncPackage}}, "sync_package", nil
+		return step{what: "sync_package", do: packageAction{source: s.SyncPackage}}, nil
 	default:
-		return step{}, "run_bash", errors.New("the step says nothing to do: give exactly one of pip_install, run_bash, env, copy and sync_package")
+		return step{}, errors.New("the step says nothing to do: give exactly one of pip_install, run_bash, env, copy and sync_package")
 	}
 }
 

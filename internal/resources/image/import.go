@@ -1,0 +1,173 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
+	"github.com/ktdev/terraform-provider-kt/internal/registry"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// ImportState takes `namespace/name`, or the identity. The name is that of the
+// image.
+func (r *imageResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	var identity identityModel
+	if req.ID != "" {
+		namespace, name, ok := strings.Cut(req.ID, "/")
+		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+			resp.Diagnostics.AddError("Invalid import ID", fmt.Sprintf("%q is not of the form namespace/name, such as ml/torch.", req.ID))
+			return
+		}
+		identity = identityModel{Namespace: types.StringValue(namespace), Name: types.StringValue(name)}
+	} else {
+		resp.Diagnostics.Append(req.Identity.Get(ctx, &identity)...)
+	}
+	if identity.Namespace.IsNull() && r.configured() {
+		namespace, err := r.data.Cluster.Namespace()
+		if err != nil {
+			resp.Diagnostics.AddError("The namespace is not known", err.Error())
+			return
+		}
+		identity.Namespace = types.StringValue(namespace)
+	}
+	for name, value := range map[string]types.String{
+		"name": identity.Name, "namespace": identity.Namespace, "id": idOf(identity.Namespace, identity.Name),
+	} {
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
+	}
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, identity)...)
+}
+
+// imported fills in a state of which only the name is known, from the live
+// ConfigMap. Of one that is ours it finds everything; another one's fields
+// become ours with the next apply, which the plan shows.
+func (l *reader) imported(ctx context.Context) error {
+	ref := l.state.ref()
+	live, err := l.r.data.Cluster.Read(ctx, ref)
+	switch {
+	case kube.IsNotFound(err):
+		hint := ""
+		if strings.HasPrefix(l.state.Name.ValueString(), image.ConfigMapName("")) {
+			hint = " The name to import is that of the image, without " + image.ConfigMapName("") + "."
+		}
+		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no %s.%s Look with:\n  kubectl get configmaps -n %s", ref, hint, ref.Namespace))
+		return owned.ErrGone
+	case err != nil:
+		return err
+	}
+	set, ours, err := fields.Owned(live, kube.Manager)
+	if err != nil {
+		return err
+	}
+	if !ours {
+		set = fieldpath.NewSet() // its name is all that we know of it
+	}
+	short := image.Summary(live)
+	doc := &unstructured.Unstructured{Object: fields.Project(short.Object, set)}
+	key, summary, err := summarize(doc)
+	if err != nil {
+		return err
+	}
+	if _, err := l.memory.Note(key, doc, short, set); err != nil {
+		return err
+	}
+	l.learned = true
+	l.state.Manifests = manifests(key, summary)
+	l.state.UID = types.StringValue(string(live.GetUID()))
+	l.state.AdoptExisting, l.state.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
+	l.state.PinDigest = types.BoolValue(false)
+	if !ours {
+		return nil
+	}
+	return l.adopt(ctx, live, fields.Project(live.Object, set))
+}
+
+// adopt fills in the attributes from a ConfigMap of ours.
+func (l *reader) adopt(ctx context.Context, live *unstructured.Unstructured, own map[string]any) error {
+	spec, err := image.SpecOf(live)
+	if err != nil {
+		l.diags.AddWarning("The image was not found out", fmt.Sprintf("%s is of this provider, but %v. The next apply writes it anew.", l.state.ref(), err))
+		return nil
+	}
+	m := l.state
+	m.ImageID, m.Base, m.Dockerfile = text(spec.ImageID), text(spec.Base), text(spec.Dockerfile)
+	m.PythonPath, m.InstallCmd, m.PinDigest = text(spec.PythonPath), text(spec.InstallCmd), types.BoolValue(spec.PinDigest)
+	l.diags.Append(m.setSteps(ctx, spec.Steps)...)
+
+	defaults := l.r.data.Defaults
+	mine := &unstructured.Unstructured{Object: own}
+	m.Labels = l.given(ctx, mine.GetLabels(), defaults.Labels, manifest.AppLabel, manifest.ManagedByLabel, manifest.UsernameLabel, image.ImageLabel)
+	m.Annotations = l.given(ctx, mine.GetAnnotations(), defaults.Annotations, image.SpecAnnotation, image.DigestAnnotation)
+
+	whole, _, err := unstructured.NestedString(live.Object, "data", image.DockerfileKey)
+	if err != nil {
+		return err
+	}
+	runs, err := image.Parse(whole)
+	if err != nil {
+		return nil //nolint:nilerr // somebody edited it, which shows as drift of manifests
+	}
+	_, digest, _ := strings.Cut(runs.From, "@")
+	pin := registry.Pin{Image: runs.From, Digest: digest}
+	m.show(&model{ImageID: m.ImageID, Dockerfile: m.Dockerfile}, pin, image.Rendered{Dockerfile: whole, Digest: live.GetAnnotations()[image.DigestAnnotation]})
+	if !spec.PinDigest {
+		return nil
+	}
+	given, err := image.Parse(spec.Dockerfile)
+	if spec.Dockerfile != "" && err != nil {
+		return err
+	}
+	l.notes.Pin = pin
+	l.notes.Reference, err = reference(spec, given)
+	return err
+}
+
+func (m *model) setSteps(ctx context.Context, steps []image.Step) (diags diag.Diagnostics) {
+	kind := types.ObjectType{AttrTypes: stepTypes()}
+	if len(steps) == 0 {
+		m.Steps = types.ListNull(kind)
+		return diags
+	}
+	models := make([]stepModel, len(steps))
+	for i, step := range steps {
+		one, found := stepOf(ctx, step)
+		models[i] = one
+		diags.Append(found...)
+	}
+	list, found := types.ListValueFrom(ctx, kind, models)
+	m.Steps = list
+	diags.Append(found...)
+	return diags
+}
+
+// given are the labels or annotations that are neither the provider's own nor
+// its defaults; null for none.
+func (l *reader) given(ctx context.Context, all, defaults map[string]string, own ...string) types.Map {
+	out := map[string]string{}
+	for key, value := range all {
+		if d, ok := defaults[key]; !ok || d != value {
+			out[key] = value
+		}
+	}
+	for _, key := range own {
+		delete(out, key)
+	}
+	if len(out) == 0 {
+		return types.MapNull(types.StringType)
+	}
+	m, diags := types.MapValueFrom(ctx, types.StringType, out)
+	l.diags.Append(diags...)
+	return m
+}

@@ -1,0 +1,84 @@
+package image
+
+import (
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// model is one kt_image. Collections are Terraform values rather than Go ones,
+// since any of them may be unknown in a plan.
+type model struct {
+	Name      types.String `tfsdk:"name"`
+	Namespace types.String `tfsdk:"namespace"`
+
+	ImageID    types.String `tfsdk:"image_id"`
+	Base       types.String `tfsdk:"base"`
+	PythonPath types.String `tfsdk:"python_path"`
+	InstallCmd types.String `tfsdk:"install_cmd"`
+	Dockerfile types.String `tfsdk:"dockerfile"`
+	Steps      types.List   `tfsdk:"steps"`
+	PinDigest  types.Bool   `tfsdk:"pin_digest"`
+
+	Labels      types.Map `tfsdk:"labels"`
+	Annotations types.Map `tfsdk:"annotations"`
+
+	AdoptExisting      types.Bool `tfsdk:"adopt_existing"`
+	DeletionProtection types.Bool `tfsdk:"deletion_protection"`
+
+	ID                 types.String `tfsdk:"id"`
+	UID                types.String `tfsdk:"uid"`
+	Image              types.String `tfsdk:"image"`
+	Digest             types.String `tfsdk:"digest"`
+	RenderedDockerfile types.String `tfsdk:"rendered_dockerfile"`
+	Setup              types.Object `tfsdk:"setup"`
+	Manifests          types.Map    `tfsdk:"manifests"`
+}
+
+type stepModel struct {
+	PipInstall  types.List   `tfsdk:"pip_install"`
+	RunBash     types.String `tfsdk:"run_bash"`
+	Env         types.Map    `tfsdk:"env"`
+	Copy        types.Object `tfsdk:"copy"`
+	SyncPackage types.String `tfsdk:"sync_package"`
+}
+
+type copyModel struct {
+	Source types.String `tfsdk:"source"`
+	Dest   types.String `tfsdk:"dest"`
+}
+
+type setupModel struct {
+	ConfigMap  types.String `tfsdk:"config_map"`
+	Digest     types.String `tfsdk:"digest"`
+	PythonPath types.String `tfsdk:"python_path"`
+	InstallCmd types.String `tfsdk:"install_cmd"`
+}
+
+type identityModel struct {
+	Namespace types.String `tfsdk:"namespace"`
+	Name      types.String `tfsdk:"name"`
+}
+
+func setupTypes() map[string]attr.Type {
+	return map[string]attr.Type{
+		"config_map": types.StringType, "digest": types.StringType, "python_path": types.StringType, "install_cmd": types.StringType,
+	}
+}
+
+func copyTypes() map[string]attr.Type {
+	return map[string]attr.Type{"source": types.StringType, "dest": types.StringType}
+}
+
+func stepTypes() map[string]attr.Type {
+	return map[string]attr.Type{
+		"pip_install":  types.ListType{ElemType: types.StringType},
+		"run_bash":     types.StringType,
+		"env":          types.MapType{ElemType: types.StringType},
+		"copy":         types.ObjectType{AttrTypes: copyTypes()},
+		"sync_package": types.StringType,
+	}
+}
+
+func (m *model) identity() identityModel {
+	return identityModel{Namespace: m.Namespace, Name: m.Name}
+}

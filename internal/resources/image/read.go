@@ -1,0 +1,139 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// Read brings state up to what the cluster has, and asks the registry where a
+// pinned tag points now.
+func (r *imageResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.identity())...)
+	if resp.Diagnostics.HasError() || !r.configured() {
+		return // the cluster is made in this run: what is in state stands
+	}
+	memory, diags := owned.LoadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	noted, diags := loadNotes(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+
+	look := reader{r: r, state: &state, memory: memory, notes: noted}
+	var err error
+	if state.Manifests.IsNull() {
+		err = look.imported(ctx)
+	} else {
+		err = look.refresh(ctx)
+	}
+	if err == nil {
+		look.registry(ctx)
+	}
+	if look.learned {
+		resp.Diagnostics.Append(look.memory.Save(ctx, resp.Private)...)
+	}
+	if look.notes != noted {
+		resp.Diagnostics.Append(look.notes.save(ctx, resp.Private)...)
+	}
+	resp.Diagnostics.Append(look.diags...)
+	switch {
+	case errors.Is(err, owned.ErrGone):
+		resp.State.RemoveResource(ctx)
+	case kube.ClassOf(err) == kube.Denied:
+		resp.Diagnostics.Append(tf.Caution(err, "The state is kept as it is."))
+	case err != nil:
+		resp.Diagnostics.Append(tf.Failure(err))
+	default:
+		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+	}
+}
+
+// reader brings one state up to date.
+type reader struct {
+	r      *imageResource
+	state  *model
+	memory owned.Memory
+	notes  notes
+	diags  diag.Diagnostics
+
+	learned bool // memory has changed
+}
+
+// refresh compares the ConfigMap with what was applied.
+func (l *reader) refresh(ctx context.Context) error {
+	key, summary := l.state.applied()
+	sent := &unstructured.Unstructured{}
+	if err := sent.UnmarshalJSON([]byte(summary)); err != nil {
+		return fmt.Errorf("manifests[%q]: %w", key, err)
+	}
+	ref := l.state.ref()
+	found, diags, err := owned.Find(ctx, l.r.data.Cluster, l.memory, key, ref)
+	l.diags.Append(diags...)
+	l.learned = found.Learned
+	if err != nil {
+		return err
+	}
+	l.state.UID = types.StringValue(string(found.Live.GetUID()))
+	if l.notes.Ending = found.Live.GetDeletionTimestamp() != nil; l.notes.Ending {
+		l.diags.Append(owned.TerminatingWarning(ref, found.Live))
+	}
+	doc, changes, err := l.memory.Drift(key, sent, image.Summary(found.Live))
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	l.diags.Append(owned.DriftWarning(ref, changes))
+	observed := &unstructured.Unstructured{Object: doc}
+	now, err := manifest.JSON(observed)
+	if err != nil {
+		return err
+	}
+	l.state.Manifests = manifests(key, now)
+	l.state.Labels = follow(l.state.Labels, observed.GetLabels())
+	l.state.Annotations = follow(l.state.Annotations, observed.GetAnnotations())
+	return nil
+}
+
+// follow gives the entries of an attribute the values that they have now.
+func follow(given types.Map, now map[string]string) types.Map {
+	elements := map[string]attr.Value{}
+	for key := range given.Elements() {
+		if value, ok := now[key]; ok {
+			elements[key] = types.StringValue(value)
+		}
+	}
+	if given.IsNull() {
+		return given
+	}
+	return types.MapValueMust(types.StringType, elements)
+}
+
+// registry asks where the tag of a pinned image points now, for the plan.
+func (l *reader) registry(ctx context.Context) {
+	if !l.state.PinDigest.ValueBool() || l.notes.Reference == "" {
+		return
+	}
+	pin, err := l.r.registries().Resolve(ctx, l.notes.Reference)
+	if err != nil {
+		l.diags.Append(pinFailure(err, fmt.Sprintf("The known digest stays: %s.", l.notes.Pin.Digest)))
+		return
+	}
+	l.notes.Pin = pin
+	if was := l.state.Digest.ValueString(); was != "" && was != pin.Digest {
+		l.diags.AddAttributeWarning(path.Root("digest"), "The tag of the image was moved",
+			fmt.Sprintf("%s was %s, and is now %s. The next apply runs the new image; to stay with the old one, give it by its digest.", l.notes.Reference, was, pin.Digest))
+	}
+}

@@ -1,0 +1,152 @@
+package image
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// isSpecified says whether all that a spec is made of is known.
+func (m *model) isSpecified(ctx context.Context) bool {
+	return wholly(ctx, m.ImageID, m.Base, m.PythonPath, m.InstallCmd, m.Dockerfile, m.Steps, m.PinDigest)
+}
+
+// spec is what a configuration says. In a plan the attributes that are also
+// computed would not tell what was given.
+func (m *model) spec(ctx context.Context) (image.Spec, diag.Diagnostics) {
+	s := image.Spec{
+		ImageID: m.ImageID.ValueString(), Base: m.Base.ValueString(),
+		PythonPath: m.PythonPath.ValueString(), InstallCmd: m.InstallCmd.ValueString(),
+		Dockerfile: m.Dockerfile.ValueString(), PinDigest: m.PinDigest.ValueBool(),
+	}
+	var diags diag.Diagnostics
+	for _, one := range tf.Items[stepModel](ctx, m.Steps) {
+		step, found := one.step(ctx)
+		diags.Append(found...)
+		s.Steps = append(s.Steps, step)
+	}
+	return s, diags
+}
+
+func (s stepModel) step(ctx context.Context) (image.Step, diag.Diagnostics) {
+	step := image.Step{RunBash: s.RunBash.ValueString(), SyncPackage: s.SyncPackage.ValueString()}
+	var diags diag.Diagnostics
+	if !s.PipInstall.IsNull() {
+		diags.Append(s.PipInstall.ElementsAs(ctx, &step.PipInstall, false)...)
+	}
+	if !s.Env.IsNull() {
+		diags.Append(s.Env.ElementsAs(ctx, &step.Env, false)...)
+	}
+	if !s.Copy.IsNull() {
+		var c copyModel
+		diags.Append(tf.Object(ctx, s.Copy, &c)...)
+		step.Copy = &image.Copy{Source: c.Source.ValueString(), Dest: c.Dest.ValueString()}
+	}
+	return step, diags
+}
+
+// stepOf is the reverse of step.
+func stepOf(ctx context.Context, s image.Step) (stepModel, diag.Diagnostics) {
+	m := stepModel{
+		PipInstall: types.ListNull(types.StringType), Env: types.MapNull(types.StringType), Copy: types.ObjectNull(copyTypes()),
+		RunBash: text(s.RunBash), SyncPackage: text(s.SyncPackage),
+	}
+	var diags, found diag.Diagnostics
+	if len(s.PipInstall) > 0 {
+		m.PipInstall, found = types.ListValueFrom(ctx, types.StringType, s.PipInstall)
+		diags.Append(found...)
+	}
+	if len(s.Env) > 0 {
+		m.Env, found = types.MapValueFrom(ctx, types.StringType, s.Env)
+		diags.Append(found...)
+	}
+	if s.Copy != nil {
+		m.Copy = types.ObjectValueMust(copyTypes(), map[string]attr.Value{
+			"source": types.StringValue(s.Copy.Source), "dest": types.StringValue(s.Copy.Dest),
+		})
+	}
+	return m, diags
+}
+
+// text is a string, "" as null.
+func text(s string) types.String {
+	if s == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(s)
+}
+
+// reference is the image that a spec names, not pinned.
+func reference(s image.Spec, d image.Dockerfile) (string, error) {
+	switch {
+	case s.ImageID != "":
+		return s.ImageID, nil
+	case s.Base != "":
+		return image.BaseImage(s.Base)
+	default:
+		return d.From, nil
+	}
+}
+
+// setup is the attribute of that name.
+func (m *model) setup(digest types.String) types.Object {
+	name := types.StringUnknown()
+	if !m.Name.IsUnknown() {
+		name = types.StringValue(image.ConfigMapName(m.Name.ValueString()))
+	}
+	return types.ObjectValueMust(setupTypes(), map[string]attr.Value{
+		"config_map": name, "digest": digest, "python_path": m.PythonPath, "install_cmd": m.InstallCmd,
+	})
+}
+
+// manifests is the attribute of that name, from the summary of an object.
+func manifests(key, text string) types.Map {
+	return types.MapValueMust(types.StringType, map[string]attr.Value{key: types.StringValue(text)})
+}
+
+// applied is the summary that stands in the attribute manifests, "" where none does.
+func (m *model) applied() (key, text string) {
+	for key, value := range m.Manifests.Elements() {
+		if s, ok := value.(types.String); ok {
+			return key, s.ValueString()
+		}
+	}
+	return "", ""
+}
+
+// creator is whom the ConfigMap names as the one who made it, "" for nobody.
+func (m *model) creator(label string) string {
+	_, text := m.applied()
+	var obj struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal([]byte(text), &obj) != nil {
+		return ""
+	}
+	return obj.Metadata.Labels[label]
+}
+
+func decodeMap(ctx context.Context, m types.Map) (map[string]string, diag.Diagnostics) {
+	out := map[string]string{}
+	if m.IsNull() {
+		return out, nil
+	}
+	diags := m.ElementsAs(ctx, &out, false)
+	return out, diags
+}
+
+func idOf(namespace, name types.String) types.String {
+	if namespace.IsUnknown() || name.IsUnknown() {
+		return types.StringUnknown()
+	}
+	return types.StringValue(fmt.Sprintf("%s/%s", namespace.ValueString(), name.ValueString()))
+}

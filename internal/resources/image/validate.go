@@ -1,0 +1,207 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// ValidateConfig checks offline what the schema cannot. What is unknown yet is
+// checked in the plan, where Terraform validates again.
+func (r *imageResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	parsed, diags := checkDockerfile(config.Dockerfile)
+	resp.Diagnostics.Append(diags...)
+	if !diags.HasError() {
+		resp.Diagnostics.Append(checkSource(&config, parsed)...)
+	}
+	resp.Diagnostics.Append(checkTexts(&config)...)
+	resp.Diagnostics.Append(checkSteps(ctx, config.Steps)...)
+	resp.Diagnostics.Append(checkOwn("labels", config.Labels, manifest.AppLabel, manifest.ManagedByLabel, manifest.UsernameLabel, image.ImageLabel)...)
+	resp.Diagnostics.Append(checkOwn("annotations", config.Annotations, image.SpecAnnotation, image.DigestAnnotation)...)
+}
+
+func isGiven(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
+
+// checkDockerfile reports each line that cannot be used, and warns of what has
+// no effect.
+func checkDockerfile(text types.String) (image.Dockerfile, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	if !isGiven(text) {
+		return image.Dockerfile{}, nil
+	}
+	parsed, err := image.Parse(text.ValueString())
+	if err != nil {
+		return parsed, specErrors(err)
+	}
+	for _, ignored := range parsed.Ignored {
+		diags.AddAttributeWarning(path.Root("dockerfile"), ignored.Instruction+" has no effect",
+			fmt.Sprintf("Line %d of the Dockerfile says what the container runs, but a compute runs Kubetorch's server: %s is kept and not run.", ignored.Line, ignored.Instruction))
+	}
+	return parsed, diags
+}
+
+// specErrors puts each error of package image at its attribute.
+func specErrors(err error) diag.Diagnostics {
+	var diags diag.Diagnostics
+	all, ok := errors.AsType[image.Errors](err)
+	if one, isOne := errors.AsType[*image.Error](err); isOne && !ok {
+		all = image.Errors{one}
+	}
+	if all == nil {
+		diags.AddError("The image cannot be set up", err.Error())
+	}
+	for _, e := range all {
+		at, summary := path.Root("dockerfile"), "Invalid Dockerfile"
+		text := fmt.Sprintf("Line %d of the Dockerfile: %s.", e.Line, e.Detail)
+		if e.Line == 0 {
+			at, summary = path.Root("steps").AtListIndex(e.Step), "Invalid step"
+			if e.Field != "" {
+				at = at.AtName(e.Field)
+			}
+			text = fmt.Sprintf("%s: %s.", at, e.Detail)
+		}
+		diags.AddAttributeError(at, summary, strings.TrimSuffix(text, ".")+".")
+	}
+	return diags
+}
+
+// checkSource requires that exactly one thing says the image.
+func checkSource(config *model, parsed image.Dockerfile) diag.Diagnostics {
+	var diags diag.Diagnostics
+	var given []string
+	var at path.Path
+	for _, one := range []struct {
+		name  string
+		given bool
+	}{
+		{"image_id", !config.ImageID.IsNull()},
+		{"base", !config.Base.IsNull()},
+		{"the FROM of dockerfile", parsed.From != ""},
+	} {
+		if one.given {
+			given = append(given, one.name)
+			at = path.Root(one.name)
+		}
+	}
+	if len(given) > 0 && parsed.From != "" {
+		at = path.Root("dockerfile")
+	}
+	switch {
+	case len(given) > 1:
+		diags.AddAttributeError(at, "Conflicting attributes", fmt.Sprintf("%s say which image to run: keep one of them.", strings.Join(given, " and ")))
+	case len(given) == 0 && isGiven(config.Dockerfile):
+		diags.AddAttributeError(path.Root("dockerfile"), "No image", "The Dockerfile has no FROM, and neither image_id nor base is given: give one of the three, to say which image to run.")
+	case len(given) == 0 && config.Dockerfile.IsNull():
+		diags.AddError("No image", "Nothing says which image to run: give image_id, base, or a dockerfile with a FROM.")
+	}
+	return diags
+}
+
+func checkTexts(config *model) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if isGiven(config.Base) {
+		if _, err := image.BaseImage(config.Base.ValueString()); err != nil {
+			diags.AddAttributeError(path.Root("base"), "Invalid base", "base "+err.Error()+".")
+		}
+	}
+	if text := config.InstallCmd.ValueString(); isGiven(config.InstallCmd) && (strings.TrimSpace(text) == "" || strings.ContainsAny(text, "\n\x00")) {
+		diags.AddAttributeError(path.Root("install_cmd"), "Invalid install_cmd", fmt.Sprintf("install_cmd is %q, but must be one line, the beginning of a command such as uv pip install --system.", text))
+	}
+	return diags
+}
+
+func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for i, one := range tf.Items[stepModel](ctx, steps) {
+		at := path.Root("steps").AtListIndex(i)
+		found := checkStep(ctx, at, one)
+		diags.Append(found...)
+		if found.HasError() || !wholly(ctx, one.PipInstall, one.RunBash, one.Env, one.Copy, one.SyncPackage) {
+			continue
+		}
+		step, decoded := one.step(ctx)
+		diags.Append(decoded...)
+		if err := image.CheckStep(i, step); err != nil {
+			diags.Append(specErrors(err)...)
+		}
+	}
+	return diags
+}
+
+// checkStep requires exactly one field, and all of copy.
+func checkStep(ctx context.Context, at path.Path, one stepModel) diag.Diagnostics {
+	var diags diag.Diagnostics
+	var given []string
+	unknown := false
+	for _, field := range []struct {
+		name  string
+		value attr.Value
+	}{
+		{"pip_install", one.PipInstall}, {"run_bash", one.RunBash}, {"env", one.Env}, {"copy", one.Copy}, {"sync_package", one.SyncPackage},
+	} {
+		unknown = unknown || field.value.IsUnknown() // it may still be null
+		if isGiven(field.value) {
+			given = append(given, field.name)
+		}
+	}
+	switch {
+	case len(given) > 1:
+		diags.AddAttributeError(at.AtName(given[1]), "More than one thing in a step",
+			fmt.Sprintf("%s has %s, whose order nothing says: make each a step of its own.", at, strings.Join(given, " and ")))
+	case len(given) == 0 && !unknown:
+		diags.AddAttributeError(at, "Empty step", at.String()+" says nothing to do: give one of pip_install, run_bash, env, copy and sync_package.")
+	}
+	if isGiven(one.Copy) {
+		var c copyModel
+		diags.Append(tf.Object(ctx, one.Copy, &c)...)
+		for _, field := range []struct {
+			name  string
+			value types.String
+			what  string
+		}{{"source", c.Source, "a local path"}, {"dest", c.Dest, "a path in the container, such as /app/"}} {
+			if at := at.AtName("copy").AtName(field.name); field.value.IsNull() {
+				diags.AddAttributeError(at, "Missing attribute", fmt.Sprintf("%s is required: give %s.", at, field.what))
+			}
+		}
+	}
+	return diags
+}
+
+// checkOwn refuses labels and annotations that are the provider's.
+func checkOwn(attribute string, given types.Map, own ...string) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, key := range own {
+		if _, taken := given.Elements()[key]; taken {
+			at := path.Root(attribute).AtMapKey(key)
+			diags.AddAttributeError(at, "Reserved key", at.String()+" is set by the provider itself: remove it.")
+		}
+	}
+	return diags
+}
+
+// wholly says whether all of these values are known, and all that is in them.
+func wholly(ctx context.Context, values ...attr.Value) bool {
+	for _, value := range values {
+		raw, err := value.ToTerraformValue(ctx)
+		if err != nil || !raw.IsFullyKnown() {
+			return false
+		}
+	}
+	return true
+}
