@@ -82,7 +82,7 @@ func (s *scene) mountCause(p *corev1.Pod) *Cause {
 	if e == nil {
 		return nil
 	}
-	if pulling := log.latest("Pulling", "Pulled", "Created"); pulling != nil && lastSeen(pulling).After(lastSeen(e)) {
+	if pulling := log.latest("Pulling", "Pulled", "Created"); pulling != nil && LastSeen(pulling).After(LastSeen(e)) {
 		return nil // kubelets before 1.29 do not say otherwise that mounting went well
 	}
 	// A later event may say only that mounting timed out.
