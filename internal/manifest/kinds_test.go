@@ -3,6 +3,7 @@ package manifest_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,12 +97,12 @@ func autoscaled(tb testing.TB) manifest.Compute {
 func TestProgressDeadlineOutlastsTheLaunch(t *testing.T) {
 	t.Parallel()
 	for launch, want := range map[time.Duration]string{
-		0:                "18m", // of the default, 15 minutes
-		time.Minute:      "10m",
-		9 * time.Minute:  "10m48s",
-		10 * time.Minute: "12m",
-		3 * time.Minute:  "10m",
-		500 * time.Hour:  "600h",
+		0:                                 "18m", // of the default, 15 minutes
+		time.Minute:                       "10m",
+		9 * time.Minute:                   "10m48s",
+		10 * time.Minute:                  "12m",
+		3 * time.Minute:                   "10m",
+		500 * time.Hour:                   "600h",
 		1234567 * time.Millisecond * 1000: "411h31m21s",
 	} {
 		c := minimal(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{}; c.LaunchTimeout = launch })
@@ -190,5 +191,92 @@ func TestKindsSayWhatTheyAre(t *testing.T) {
 	}
 	if got := manifest.RoleOf(manifest.RegistrationKind()); got != manifest.RoleRegistration {
 		t.Errorf("a KubetorchWorkload is a %s", got)
+	}
+}
+
+func TestModeFollowsWhatTheComputeAsksFor(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*manifest.Compute){
+		"deployment": func(*manifest.Compute) {},
+		"knative":    func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} },
+		"raycluster": func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray"} },
+		"selector":   func(c *manifest.Compute) { c.Selector = map[string]string{"a": "b"} },
+		"pytorchjob": func(c *manifest.Compute) {
+			c.Manifest = map[string]any{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob"}
+			c.Selector = map[string]string{"a": "b"}
+		},
+		"workflow": func(c *manifest.Compute) {
+			c.Manifest = map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow"}
+		},
+	} {
+		if got := minimal(change).Mode(); got != want {
+			t.Errorf("mode is %q, want %q", got, want)
+		}
+	}
+	if got := minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{} }).Mode(); got != "deployment" {
+		t.Errorf("workers run in mode %q", got)
+	}
+}
+
+func TestRenderRefusesCombinations(t *testing.T) {
+	t.Parallel()
+	scaled := func(a manifest.Autoscale) func(*manifest.Compute) {
+		return func(c *manifest.Compute) { c.Autoscale = &a }
+	}
+	spread := func(d manifest.Distribute) func(*manifest.Compute) {
+		return func(c *manifest.Compute) { c.Distribute = &d }
+	}
+	selected := func(change func(*manifest.Compute)) func(*manifest.Compute) {
+		return func(c *manifest.Compute) { c.Selector = map[string]string{"a": "b"}; change(c) }
+	}
+	for name, tc := range map[string]struct {
+		change    func(*manifest.Compute)
+		attribute string
+		says      string
+	}{
+		"more at least than at most": {scaled(manifest.Autoscale{MinScale: new(int64(3)), MaxScale: new(int64(2))}), "autoscale", "min_scale is 3, which is more than max_scale, 2"},
+		"a negative scale":           {scaled(manifest.Autoscale{MinScale: new(int64(-1))}), "autoscale", "min_scale is -1"},
+		"a target of nothing":        {scaled(manifest.Autoscale{Target: new(int64(0))}), "autoscale", "target is 0"},
+		"more than all":              {scaled(manifest.Autoscale{TargetUtilization: new(int64(101))}), "autoscale", "target_utilization is 101: give a number from 1 to 100"},
+		"CPU without the HPA":        {scaled(manifest.Autoscale{Metric: "cpu"}), "autoscale", `needs autoscaler_class "hpa.autoscaling.knative.dev"`},
+		"an unknown class":           {scaled(manifest.Autoscale{AutoscalerClass: "kpa"}), "autoscale", `autoscaler_class is "kpa": give "kpa.autoscaling.knative.dev"`},
+		"a delay of the HPA":         {scaled(manifest.Autoscale{AutoscalerClass: "hpa.autoscaling.knative.dev", ScaleDownDelay: "1m"}), "autoscale", "scale_down_delay"},
+		"a short window":             {scaled(manifest.Autoscale{Window: "5s"}), "autoscale", `window is "5s", but Knative takes 6s to 1h`},
+		"a long window":              {scaled(manifest.Autoscale{Window: "61m"}), "autoscale", "6s to 1h"},
+		"a part of a second":         {scaled(manifest.Autoscale{Window: "6.5s"}), "autoscale", "whole seconds"},
+		"a word for a duration":      {scaled(manifest.Autoscale{ScaleDownDelay: "soon"}), "autoscale", `scale_down_delay is "soon"`},
+		"a deadline of nothing":      {scaled(manifest.Autoscale{ProgressDeadline: "0s"}), "autoscale", "no less than 1s"},
+		"an annotation twice":        {scaled(manifest.Autoscale{MinScale: new(int64(1)), ExtraAnnotations: map[string]string{"min-scale": "2"}}), "autoscale", "extra_annotations sets min-scale"},
+		"an annotation beside": {func(c *manifest.Compute) {
+			c.Autoscale = &manifest.Autoscale{MinScale: new(int64(1))}
+			c.Annotations = map[string]string{"autoscaling.knative.dev/min-scale": "2"}
+		}, "annotations", "autoscaling.knative.dev/min-scale"},
+		"replicas of Knative": {func(c *manifest.Compute) { c.Autoscale, c.ReplicasGiven = &manifest.Autoscale{}, true }, "replicas", "Knative decides"},
+		"pods of Knative by a selector": {func(c *manifest.Compute) {
+			c.Autoscale, c.Endpoint = &manifest.Autoscale{}, &manifest.Endpoint{Selector: map[string]string{"a": "b"}}
+		}, "endpoint", "Knative makes the Service"},
+		"scaled workers":         {func(c *manifest.Compute) { c.Autoscale, c.Distribute = &manifest.Autoscale{}, &manifest.Distribute{} }, "autoscale", "distribute needs it fixed"},
+		"an unknown type":        {spread(manifest.Distribute{Type: "mpi"}), "distribute", "give one of spmd, pytorch"},
+		"negative workers":       {spread(manifest.Distribute{Workers: -1}), "distribute", "workers is -1"},
+		"more than there are":    {spread(manifest.Distribute{Workers: 2, QuorumWorkers: new(int64(3))}), "distribute", "quorum_workers is 3: give a number from 1 to the number of workers, 2"},
+		"no time":                {spread(manifest.Distribute{QuorumTimeout: "-1s"}), "distribute", "quorum_timeout"},
+		"a number for a version": {spread(manifest.Distribute{Type: "ray", Args: map[string]any{"rayVersion": 2.8}}), "distribute", "rayVersion of args is 2.8"},
+		"workers and replicas": {func(c *manifest.Compute) {
+			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{Workers: 4}, 3, true
+		}, "replicas", "is 3, while workers of distribute is 4"},
+		"a name too long for a Service": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 55); c.Distribute = &manifest.Distribute{} }, "name", "has 55 characters, and with distribute no more than 54"},
+		"selected pods that scale":      {selected(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }), "autoscale", "selector finds pods that exist already"},
+		"selected pods that suspend":    {selected(func(c *manifest.Compute) { c.Suspend = true }), "suspend", "selector finds pods that exist already"},
+		"selected pods by number":       {selected(func(c *manifest.Compute) { c.ReplicasGiven = true }), "replicas", "selector finds pods that exist already"},
+		"a set-up of nothing":           {func(c *manifest.Compute) { c.ImageSetup = &manifest.ImageSetup{} }, "image_setup", "names no ConfigMap"},
+		"a volume over the set-up": {func(c *manifest.Compute) {
+			c.ImageSetup = &manifest.ImageSetup{ConfigMap: "x"}
+			c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/etc/kubetorch/image"}}
+		}, "volumes", "the set-up of the image is mounted too"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused(t, minimal(tc.change), tc.attribute, tc.says)
+		})
 	}
 }

@@ -36,8 +36,11 @@ func manifestGoldens(tb testing.TB) map[string]manifest.Compute {
 		"job":         func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven, c.Suspend = 3, true, true },
 		"cronjob":     func(c *manifest.Compute) { c.Suspend = true },
 		"jobset":      func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven, c.QueueName = 5, true, "research" },
-		"knative":     func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{MinScale: new(int64(1))}; c.Registered = true },
-		"raycluster":  func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 6, true; c.GPUs = 1 },
+		"knative": func(c *manifest.Compute) {
+			c.Autoscale = &manifest.Autoscale{MinScale: new(int64(1))}
+			c.Registered = true
+		},
+		"raycluster": func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 6, true; c.GPUs = 1 },
 		"pytorchjob": func(c *manifest.Compute) {
 			c.Replicas, c.ReplicasGiven, c.GPUs = 4, true, 1
 			c.QueueName, c.HeldByQueue, c.Registered = "research", true, true
@@ -265,14 +268,14 @@ func FuzzManifest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		c := minimal(func(c *manifest.Compute) {
-			c.GPUs, c.ReplicasGiven = 1, false
+			c.GPUs = 1
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
-			c.PodTemplatePath = nil
 		})
 		if yaml.Unmarshal([]byte(text), &c.Manifest) != nil || c.Manifest == nil {
 			return
 		}
 		before := toJSON(t, c.Manifest)
+		manifest.Observe(&unstructured.Unstructured{Object: c.Manifest})
 		once, err := manifest.Render(c)
 		if err != nil {
 			return

@@ -131,10 +131,12 @@ func TestObserveSeesTheWorkloadAsItIsNow(t *testing.T) {
 func TestObserveBearsWhatIsNoWorkload(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"an empty object":      `{"kind": "Deployment"}`,
-		"a pod that is a list": `{"kind": "Deployment", "spec": {"template": []}}`,
-		"containers of text":   `{"kind": "Deployment", "spec": {"replicas": "2", "template": {"spec": {"containers": "x"}}}}`,
-		"another container":    `{"kind": "Deployment", "spec": {"template": {"spec": {"containers": [{"name": "other", "image": "x"}]}}}}`,
+		"an empty object":      `{}`,
+		"an unknown kind":      `{"apiVersion": "a/v1", "kind": "B", "spec": {"template": {"spec": {"serviceAccountName": "x"}}}}`,
+		"a job without pods":   `{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "spec": []}`,
+		"a pod that is a list": `{"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"template": []}}`,
+		"containers of text":   `{"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"template": {"spec": {"containers": "x"}}}}`,
+		"another container":    `{"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"template": {"spec": {"containers": [{"name": "other", "image": "x"}]}}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,8 +151,9 @@ func TestObserveBearsWhatIsNoWorkload(t *testing.T) {
 func TestObserveEndpointIsTheInverseOfRender(t *testing.T) {
 	t.Parallel()
 	for name, endpoint := range map[string]*manifest.Endpoint{
-		"own pods":   nil,
-		"other pods": {Selector: map[string]string{"app": "proxy"}},
+		"own pods":        nil,
+		"other pods":      {Selector: map[string]string{"app": "proxy"}},
+		"some of our own": {Selector: map[string]string{"kubetorch.com/service": "svc", "role": "head"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

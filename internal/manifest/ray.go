@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -112,5 +113,5 @@ func completeRayCluster(c Compute, workload map[string]any) {
 
 // under is a path below another.
 func under(path []string, steps ...string) []string {
-	return append(path[:len(path):len(path)], steps...)
+	return append(slices.Clip(path), steps...)
 }

@@ -1,7 +1,6 @@
 package manifest_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -293,13 +292,6 @@ func TestStartupProbeLastsAsLongAsTheLaunchTimeout(t *testing.T) {
 	}
 }
 
-func TestModeIsDeployment(t *testing.T) {
-	t.Parallel()
-	if got := minimal().Mode(); got != "deployment" {
-		t.Errorf("mode is %q", got)
-	}
-}
-
 func TestRenderRefuses(t *testing.T) {
 	t.Parallel()
 	template := func(text string) func(*manifest.Compute) {
@@ -372,16 +364,7 @@ func TestRenderRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			objects, err := manifest.Render(minimal(tc.change))
-			var errs manifest.Errors
-			if !errors.As(err, &errs) {
-				t.Fatalf("gives %d objects and error %v, want manifest.Errors", len(objects), err)
-			}
-			if !slices.ContainsFunc(errs, func(e *manifest.AttributeError) bool {
-				return e.Attribute == tc.attribute && strings.Contains(e.Detail, tc.says)
-			}) {
-				t.Errorf("says\n%v\nwant %s to say %q", err, tc.attribute, tc.says)
-			}
+			refused(t, minimal(tc.change), tc.attribute, tc.says)
 		})
 	}
 }

@@ -80,7 +80,7 @@ func findPython(path string) string {
 func installKubetorch(command string) []string {
 	pkg := shellQuote("kubetorch[server]==" + KubetorchVersion)
 	if command != "" {
-		return []string{"bash -c " + shellQuote(command+` "$@"`) + " install " + pkg}
+		return []string{"/bin/bash -c " + shellQuote(command+` "$@"`) + " install " + pkg}
 	}
 	return []string{
 		"if command -v uv >/dev/null",
