@@ -123,8 +123,8 @@ func TestAccImportOfWrongIDs(t *testing.T) {
 		"/trainer":           `not of the form namespace/name`,
 		ns + "/":             `not of the form namespace/name`,
 		ns + "/trainer/more": `not of the form namespace/name`,
-		ns + "/missing":      `(?s)There is no Deployment \S+/missing.*kubectl get deployments`,
-		"no-such-ns/trainer": `There is no Deployment no-such-ns/trainer`,
+		ns + "/missing":      `(?s)There is no workload \S+/missing.*kubectl get deployments`,
+		"no-such-ns/trainer": `There is no workload no-such-ns/trainer`,
 	} {
 		steps = append(steps, resource.TestStep{
 			Config:       cluster.Config(ns, compute("")),
