@@ -1,0 +1,147 @@
+package ready
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// pendingClaim asks for 10Gi of class fast, and gets nothing.
+func pendingClaim() *corev1.PersistentVolumeClaim {
+	class := "fast"
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "data", UID: "1"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			StorageClassName: &class,
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}},
+		},
+		Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending},
+	}
+}
+
+func boundClaim(capacity string) *corev1.PersistentVolumeClaim {
+	claim := pendingClaim()
+	claim.Spec.VolumeName = "pv"
+	claim.Status.Phase = corev1.ClaimBound
+	claim.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(capacity)}
+	return claim
+}
+
+// staticClaim names the PersistentVolume pv, without a class.
+func staticClaim() *corev1.PersistentVolumeClaim {
+	claim := pendingClaim()
+	claim.Spec.VolumeName, *claim.Spec.StorageClassName = "pv", ""
+	return claim
+}
+
+func volume(change func(*corev1.PersistentVolume)) *corev1.PersistentVolume {
+	pv := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: "pv"},
+		Spec: corev1.PersistentVolumeSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			Capacity:    corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("100Gi")},
+		},
+		Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeAvailable},
+	}
+	change(pv)
+	return pv
+}
+
+func classOf(provisioner string, mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
+	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: provisioner, VolumeBindingMode: &mode}
+}
+
+func claimWarning(reason, message string) []*corev1.Event {
+	return []*corev1.Event{{
+		ObjectMeta:     metav1.ObjectMeta{Name: "data.1"},
+		InvolvedObject: corev1.ObjectReference{Kind: "PersistentVolumeClaim", Name: "data"},
+		Reason:         reason, Message: message, Type: corev1.EventTypeWarning,
+	}}
+}
+
+func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
+	t.Parallel()
+	const driver = "fast.example.com"
+	immediate := classOf(driver, storagev1.VolumeBindingImmediate)
+	consumer := classOf(driver, storagev1.VolumeBindingWaitForFirstConsumer)
+	change := func(claim *corev1.PersistentVolumeClaim, change func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
+		change(claim)
+		return claim
+	}
+	resizing := func(status corev1.ClaimResourceStatus) *corev1.PersistentVolumeClaim {
+		claim := boundClaim("5Gi")
+		claim.Status.AllocatedResourceStatuses = map[corev1.ResourceName]corev1.ClaimResourceStatus{corev1.ResourceStorage: status}
+		return claim
+	}
+	for name, test := range map[string]struct {
+		snapshot ClaimSnapshot
+		reason   string // "" where it is ready
+		says     string // in the message
+		ends     bool   // the wait
+		grace    time.Duration
+	}{
+		"bound":                      {ClaimSnapshot{Claim: boundClaim("10Gi")}, "", "bound, 10Gi", false, 0},
+		"bound to a larger volume":   {ClaimSnapshot{Claim: boundClaim("100Gi")}, "", "bound, 100Gi", false, 0},
+		"lost":                       {ClaimSnapshot{Claim: change(boundClaim("10Gi"), func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost })}, ReasonVolumeLost, `has lost its PersistentVolume "pv"`, true, shortGrace},
+		"being deleted":              {ClaimSnapshot{Claim: change(pendingClaim(), func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{} })}, ReasonClaimDeleted, "is being deleted", true, 0},
+		"no such class":              {ClaimSnapshot{Claim: pendingClaim(), ClassMissing: true}, ReasonVolumeNotBound, `StorageClass "fast" does not exist`, true, volumeGrace},
+		"a class that is not known":  {ClaimSnapshot{Claim: pendingClaim()}, ReasonVolumeNotBound, `StorageClass "fast" has not provided a volume.`, false, 0},
+		"a silent provisioner":       {ClaimSnapshot{Claim: pendingClaim(), Class: immediate}, ReasonVolumeNotBound, "its provisioner fast.example.com has said nothing of it", false, 0},
+		"a provisioner that fails":   {ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: claimWarning("ProvisioningFailed", "no space left")}, ReasonVolumeNotBound, "cannot be bound: no space left.", true, volumeGrace},
+		"a provisioner that is slow": {ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: claimWarning("ProvisioningFailed", "rpc error: code = DeadlineExceeded desc = …")}, ReasonVolumeNotBound, "DeadlineExceeded", false, 0},
+		"no consumer yet":            {ClaimSnapshot{Claim: pendingClaim(), Class: consumer}, ReasonWaitsForConsumer, "provides a volume once a pod needs it, and no pod does", false, 0},
+		"a consumer": {ClaimSnapshot{Claim: change(pendingClaim(), func(c *corev1.PersistentVolumeClaim) {
+			c.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "n"}
+		}), Class: consumer}, ReasonVolumeNotBound, "has said nothing of it", false, 0},
+		"volumes made by hand":         {ClaimSnapshot{Claim: pendingClaim(), Class: classOf("kubernetes.io/no-provisioner", storagev1.VolumeBindingImmediate)}, ReasonVolumeNotBound, "provides no volumes by itself", true, volumeGrace},
+		"no class":                     {ClaimSnapshot{Claim: change(pendingClaim(), func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = nil })}, ReasonVolumeNotBound, "it has no StorageClass, and no PersistentVolume fits it", true, volumeGrace},
+		"no such PersistentVolume":     {ClaimSnapshot{Claim: staticClaim(), VolumeMissing: true}, ReasonVolumeNotBound, `PersistentVolume "pv" does not exist`, true, volumeGrace},
+		"a PersistentVolume not known": {ClaimSnapshot{Claim: staticClaim()}, ReasonVolumeNotBound, `is not bound to PersistentVolume "pv" yet`, false, 0},
+		"a PersistentVolume that fits": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(*corev1.PersistentVolume) {})}, ReasonVolumeNotBound, "yet, which is Available", false, 0},
+		"a PersistentVolume too small": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(pv *corev1.PersistentVolume) {
+			pv.Spec.Capacity[corev1.ResourceStorage] = resource.MustParse("5Gi")
+		})}, ReasonVolumeNotBound, "holds 5Gi, less than the 10Gi asked for", true, shortGrace},
+		"a PersistentVolume not shared": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.AccessModes[0] = corev1.ReadWriteOnce })}, ReasonVolumeNotBound, "does not offer ReadWriteMany, but ReadWriteOnce", true, shortGrace},
+		"a PersistentVolume of a class": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.StorageClassName = "slow" })}, ReasonVolumeNotBound, `is of the class "slow", and the claim of ""`, true, shortGrace},
+		"a PersistentVolume that is taken": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(pv *corev1.PersistentVolume) {
+			pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ml", Name: "other"}
+		})}, ReasonVolumeNotBound, "belongs to the claim ml/other", true, shortGrace},
+		"a PersistentVolume that was released": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(pv *corev1.PersistentVolume) {
+			pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ml", Name: "data", UID: "0"}
+		})}, ReasonVolumeNotBound, "still belongs to a former claim", true, shortGrace},
+		"growing":               {ClaimSnapshot{Claim: boundClaim("5Gi")}, ReasonVolumeNotGrown, "has 5Gi, and not yet the 10Gi asked for", false, 0},
+		"grown but for a mount": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimNodeResizePending)}, "", "grows when a pod next mounts it", false, 0},
+		"grown but for a mount, once": {ClaimSnapshot{Claim: change(boundClaim("5Gi"), func(c *corev1.PersistentVolumeClaim) {
+			c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
+		})}, "", "grows when a pod next mounts it", false, 0},
+		"a growth that cannot be":          {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)}, ReasonVolumeNotGrown, "the storage cannot do it", true, 0},
+		"a growth that fails":              {ClaimSnapshot{Claim: boundClaim("5Gi"), Events: claimWarning("VolumeResizeFailed", "quota of the pool")}, ReasonVolumeNotGrown, "does not grow from 5Gi to 10Gi: quota of the pool.", true, volumeGrace},
+		"a growth that somebody else does": {ClaimSnapshot{Claim: boundClaim("5Gi"), Events: claimWarning("ExternalExpanding", "waiting for an external controller to expand this PVC")}, ReasonVolumeNotGrown, "has 5Gi, and not yet", false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := AssessClaim(test.snapshot)
+			if !strings.Contains(got.Message, test.says) {
+				t.Errorf("it says %q, want %q in it", got.Message, test.says)
+			}
+			if got.Ready != (test.reason == "") || got.Ready != (got.Cause == nil) {
+				t.Fatalf("ready is %t with the cause %v", got.Ready, got.Cause)
+			}
+			if got.Cause == nil {
+				return
+			}
+			if got.Cause.Reason != test.reason || got.Cause.Terminal != test.ends || got.Cause.Grace != test.grace {
+				t.Errorf("got %s, terminal %t after %s; want %s, %t after %s", got.Cause.Reason, got.Cause.Terminal, got.Cause.Grace, test.reason, test.ends, test.grace)
+			}
+			if got.Cause.Hint == "" || got.Cause.Command == "" || got.Cause.Object != "PersistentVolumeClaim ml/data" {
+				t.Errorf("the cause does not say where and what to do: %+v", got.Cause)
+			}
+		})
+	}
+}
