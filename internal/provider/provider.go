@@ -20,6 +20,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/image"
+	ktsecret "github.com/ktdev/terraform-provider-kt/internal/resources/secret" // secret makes a sensitive attribute here
 	"github.com/ktdev/terraform-provider-kt/internal/resources/volume"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -107,7 +108,7 @@ func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp 
 }
 
 func (p *kt) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{compute.New, volume.New, image.New()}
+	return []func() resource.Resource{compute.New, volume.New, image.New(), ktsecret.New}
 }
 
 func (p *kt) DataSources(context.Context) []func() datasource.DataSource { return nil }

@@ -81,3 +81,15 @@ func (l Ledger) Next(key string, value []byte, stamp bool) Entry {
 	}
 	return entry
 }
+
+// Recall is a copy of the object with the digests of the values that were
+// applied, as Veil makes it of a live one.
+func (l Ledger) Recall(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	out := WithoutData(obj)
+	veiled := make(map[string]any, len(l.Values))
+	for key, entry := range l.Values {
+		veiled[key] = hex.EncodeToString(entry.Digest)
+	}
+	out.Object["data"] = veiled
+	return out
+}

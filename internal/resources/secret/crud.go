@@ -1,0 +1,221 @@
+package secret
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// limit is what an operation may take. Nothing but a finalizer takes time.
+const limit = 5 * time.Minute
+
+// Create reads the source again and applies what it gives now: a plan of a new
+// Secret shows its keys, and nothing that would tell one value from another.
+func (r *secretResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	w := writer{r: r, creating: true, known: remembered{memory: owned.Memory{}, ledger: spec.NewLedger()}, diags: &resp.Diagnostics}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &w.model)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &w.config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if !w.write(ctx) {
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, &w.model)...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, w.model.identity())...)
+	resp.Diagnostics.Append(w.known.save(ctx, resp.Private)...)
+}
+
+// Update reads the source again, and refuses where it gives something else than
+// the plan saw.
+func (r *secretResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	w := writer{r: r, diags: &resp.Diagnostics}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &w.model)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &w.config)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &w.state)...)
+	known, diags := recall(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	w.known = known
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if w.model.Keys.Equal(w.state.Keys) && w.model.Manifests.Equal(w.state.Manifests) {
+		w.model.UID = w.state.UID // nothing but the provider's own settings changes
+	} else if !w.write(ctx) {
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, &w.model)...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, w.model.identity())...)
+	resp.Diagnostics.Append(w.known.save(ctx, resp.Private)...)
+}
+
+// Delete deletes the Secret that is ours, and waits until it is gone.
+func (r *secretResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(refuseIfProtected(&state)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := r.data.Cluster.DeleteSecret(ctx, state.ref(), apitypes.UID(state.UID.ValueString())); err != nil {
+		resp.Diagnostics.Append(tf.Failure(err))
+	}
+}
+
+// writer carries out one plan.
+type writer struct {
+	r                    *secretResource
+	model, config, state model // model is the plan, becoming the new state
+	known                remembered
+	creating             bool
+	diags                *diag.Diagnostics
+}
+
+// write applies the Secret, and says whether there is something to put into state.
+func (w *writer) write(ctx context.Context) bool {
+	cluster := w.r.data.Cluster
+	if w.model.Namespace.IsUnknown() && !w.place() {
+		return false
+	}
+	source, diags := gather(ctx, &w.config, w.r.machine())
+	w.diags.Append(diags...)
+	if w.diags.HasError() {
+		return false
+	}
+	revisions := revisionsOf(&w.model, &w.state, w.known.ledger, &w.config, w.creating)
+	entries, diags := revisions.settle(source, w.model.Keys)
+	w.diags.Append(diags...)
+	object, manifests, diags := render(ctx, &w.model, source, keepCreator(w.r.data.Defaults, w.state.Manifests))
+	w.diags.Append(diags...)
+	if w.diags.HasError() {
+		return false
+	}
+	ref := w.model.ref()
+	live, err := cluster.GetSecret(ctx, ref)
+	if unreadable := kube.ClassOf(err) == kube.Denied; w.creating && (err == nil || unreadable) {
+		live, err = w.makeWay(ctx, ref, live, spec.WithData(object, source.data))
+	}
+	if err != nil && !kube.IsNotFound(err) && kube.ClassOf(err) != kube.Denied {
+		w.fail(err)
+	}
+	if w.diags.HasError() {
+		return false
+	}
+	if !w.creating {
+		object = object.DeepCopy() // the server then makes no other one, should it have gone
+		object.SetUID(apitypes.UID(w.model.UID.ValueString()))
+	}
+	sent := spec.WithData(object, revisions.toSend(source, live))
+	applied, err := cluster.ApplySecret(ctx, sent, false)
+	if err != nil {
+		w.diags.Append(tf.Failure(err))
+		return false
+	}
+	w.known.ledger.Values = entries
+	w.note(manifests, source, sent, w.prune(ctx, applied, source.keys()))
+	return true
+}
+
+// fail reports an error, if there is one.
+func (w *writer) fail(err error) {
+	if err != nil {
+		w.diags.Append(tf.Failure(err))
+	}
+}
+
+// place finds the namespace that the plan could not know.
+func (w *writer) place() bool {
+	namespace, err := w.r.data.Cluster.Namespace()
+	if err != nil {
+		w.diags.Append(tf.Failure(err))
+		return false
+	}
+	w.model.Namespace = types.StringValue(namespace)
+	return true
+}
+
+// makeWay sees to it that a new Secret can be created where there is one, or
+// where that may not be known: live is nil then. It returns the one that is
+// adopted, nil for none.
+func (w *writer) makeWay(ctx context.Context, ref kube.Ref, live, wanted *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	cluster, adopt := w.r.data.Cluster, w.model.AdoptExisting.ValueBool()
+	switch {
+	case live != nil && live.GetDeletionTimestamp() != nil:
+		return nil, cluster.WaitSecretGone(ctx, ref, live.GetUID())
+	case adopt:
+		return live, nil
+	case live != nil:
+		w.diags.Append(foreign(ref, live)...)
+		return live, nil
+	}
+	answer, err := cluster.ApplySecret(ctx, wanted, true)
+	if err == nil {
+		w.diags.Append(foreignAnswer(ref, answer)...)
+	}
+	return nil, err
+}
+
+// prune removes the keys that the plan showed as going. Others came since: the
+// next plan shows them.
+func (w *writer) prune(ctx context.Context, applied *unstructured.Unstructured, keys []string) *unstructured.Unstructured {
+	shown := texts(w.state.Keys)
+	extra := slices.DeleteFunc(beyond(applied, keys), func(key string) bool {
+		_, planned := shown[key]
+		return !planned && !w.creating
+	})
+	if len(extra) == 0 {
+		return applied
+	}
+	pruned, err := w.r.data.Cluster.RemoveSecretKeys(ctx, applied, extra)
+	if err != nil {
+		w.diags.Append(tf.Failure(err))
+		return applied
+	}
+	return pruned
+}
+
+// note puts what was applied into the model and the memory.
+func (w *writer) note(manifests types.Map, source content, sent, live *unstructured.Unstructured) {
+	seal := w.known.ledger.Seal
+	keys := map[string]string{}
+	for key, entry := range w.known.ledger.Values {
+		keys[key] = entry.Text
+	}
+	for key, text := range texts(w.state.Keys) { // what could not be removed
+		if _, there := kube.SecretData(live)[key]; there && keys[key] == "" {
+			keys[key] = text
+		}
+	}
+	veiled := seal.Veil(sent, kube.SecretData(sent))
+	rewritten, err := w.known.memory.Remember(manifest.Key(sent), veiled, seal.Veil(live, kube.SecretData(live)))
+	w.fail(err)
+	for _, field := range rewritten {
+		w.diags.AddWarning("The cluster changed a field on admission",
+			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it; see\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", w.model.ref(), field))
+	}
+	w.known.notes = notes{}
+	w.model.Keys = textMap(keys)
+	w.model.Manifests = manifests
+	w.model.Ref = reference(w.model.Name, mountPath(&w.model, source), source.keys())
+	w.model.UID = types.StringValue(string(live.GetUID()))
+	w.model.ID = types.StringValue(w.model.Namespace.ValueString() + "/" + w.model.Name.ValueString())
+}

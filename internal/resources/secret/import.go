@@ -1,0 +1,113 @@
+package secret
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+)
+
+// ImportState takes `namespace/name`, or the identity.
+func (r *secretResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	var identity identityModel
+	if req.ID != "" {
+		namespace, name, ok := strings.Cut(req.ID, "/")
+		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+			resp.Diagnostics.AddError("Invalid import ID", fmt.Sprintf("%q is not of the form namespace/name, such as ml/huggingface.", req.ID))
+			return
+		}
+		identity = identityModel{Namespace: types.StringValue(namespace), Name: types.StringValue(name)}
+	} else {
+		resp.Diagnostics.Append(req.Identity.Get(ctx, &identity)...)
+	}
+	if identity.Namespace.IsNull() && r.configured() {
+		namespace, err := r.data.Cluster.Namespace()
+		if err != nil {
+			resp.Diagnostics.AddError("The namespace is not known", err.Error())
+			return
+		}
+		identity.Namespace = types.StringValue(namespace)
+	}
+	for name, value := range map[string]types.String{
+		"name": identity.Name, "namespace": identity.Namespace,
+		"id": types.StringValue(identity.Namespace.ValueString() + "/" + identity.Name.ValueString()),
+	} {
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
+	}
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, identity)...)
+}
+
+// imported fills in a state of which only the name is known. Where the values
+// come from, no Secret says; but whether those of a source are the same, the
+// digests tell. Of a Secret that is not ours, the fields become ours with the
+// next apply, which the plan shows.
+func (l *reader) imported(_ context.Context, live *unstructured.Unstructured) error {
+	set, ours, err := fields.Owned(live, kube.Manager)
+	if err != nil {
+		return err
+	}
+	if !ours {
+		set = fieldpath.NewSet() // its name is all that we know of it
+	}
+	keys := map[string]string{}
+	for key, value := range kube.SecretData(live) {
+		entry := l.known.ledger.First(key, value)
+		switch {
+		case !ours:
+			keys[key] = imported
+		case !set.Has(dataPath(key)):
+			keys[key] = addedThere
+			continue
+		default:
+			keys[key] = entry.Text
+		}
+		l.known.ledger.Values[key] = entry
+	}
+	veiled := l.known.ledger.Seal.Veil(live, kube.SecretData(live))
+	doc := &unstructured.Unstructured{Object: fields.Project(veiled.Object, set)}
+	if _, err := l.known.memory.Note(manifest.Key(doc), doc, veiled, set); err != nil {
+		return err
+	}
+	text, err := manifest.JSON(spec.WithoutData(doc))
+	if err != nil {
+		return err
+	}
+	l.state.Manifests = textMap(map[string]string{manifest.Key(doc): text})
+	l.state.UID = types.StringValue(string(live.GetUID()))
+	l.state.Keys = textMap(keys)
+	l.state.Labels = l.given(doc.GetLabels(), l.defaults.Labels)
+	l.state.Annotations = l.given(doc.GetAnnotations(), l.defaults.Annotations)
+	l.state.AdoptExisting = types.BoolValue(doc.GetAnnotations()[spec.OverrideAnnotation] == "true")
+	l.state.DeletionProtection = types.BoolValue(false)
+	mount := ""
+	if doc.GetLabels()[spec.MountTypeLabel] == spec.VolumeMount {
+		mount = spec.MountPath(doc.GetAnnotations()[spec.PathAnnotation])
+	}
+	l.state.Ref = reference(l.state.Name, mount, content{data: kube.SecretData(veiled)}.keys())
+	return nil
+}
+
+// given are the labels or annotations that a configuration has to name: neither
+// our own, nor the provider's defaults.
+func (l *reader) given(there, defaults map[string]string) types.Map {
+	out := map[string]string{}
+	for key, value := range there {
+		if preset, is := defaults[key]; !spec.Own(key) && (!is || preset != value) {
+			out[key] = value
+		}
+	}
+	if len(out) == 0 {
+		return types.MapNull(types.StringType)
+	}
+	return textMap(out)
+}

@@ -1,0 +1,172 @@
+package secret
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// valuesKey and notesKey are where the ledger and the notes are kept in the
+// resource's private state.
+const (
+	valuesKey = "values"
+	notesKey  = "notes"
+)
+
+// notes are what is remembered of the Secret as a whole.
+type notes struct {
+	// Ending says that it was being deleted when it was last looked at.
+	Ending bool `json:"ending,omitempty"`
+}
+
+// revisions decides the entry of each key of a source.
+type revisions struct {
+	ledger   spec.Ledger
+	shown    map[string]string // keys in state: what the last refresh saw
+	creating bool
+	// pinned says that values_wo_version alone decides when values change.
+	pinned bool
+	// bumped says that it changed.
+	bumped bool
+}
+
+func revisionsOf(plan, state *model, ledger spec.Ledger, config *model, creating bool) revisions {
+	return revisions{
+		ledger: ledger, shown: texts(state.Keys), creating: creating,
+		pinned: !config.ValuesWO.IsNull() && !plan.ValuesWOVersion.IsNull(),
+		bumped: !plan.ValuesWOVersion.Equal(state.ValuesWOVersion),
+	}
+}
+
+// entry is that of a value once it is applied.
+func (r revisions) entry(key string, value []byte, stamp bool) spec.Entry {
+	known, had := r.ledger.Values[key]
+	switch {
+	case r.creating:
+		return r.ledger.First(key, value)
+	case !had, r.pinned && r.bumped:
+		return r.ledger.Next(key, value, stamp)
+	case r.ledger.Same(key, value), r.keeps(key):
+		return known
+	default:
+		return r.ledger.Next(key, value, stamp)
+	}
+}
+
+// keeps says whether the value that the cluster has stays, whatever values_wo
+// gives now.
+func (r revisions) keeps(key string) bool {
+	known, had := r.ledger.Values[key]
+	return had && r.pinned && !r.bumped && r.shown[key] == known.Text
+}
+
+// planned is the attribute keys as it will be.
+func (r revisions) planned(c content) types.Map {
+	if c.open {
+		return types.MapUnknown(types.StringType)
+	}
+	elements := map[string]attr.Value{}
+	for _, key := range c.keys() {
+		value, known := c.data[key]
+		switch {
+		case known:
+			elements[key] = types.StringValue(r.entry(key, value, c.outside).Text)
+		case r.creating:
+			elements[key] = types.StringValue(r.ledger.First(key, nil).Text)
+		case r.keeps(key):
+			elements[key] = types.StringValue(r.ledger.Values[key].Text)
+		default:
+			elements[key] = types.StringUnknown()
+		}
+	}
+	return types.MapValueMust(types.StringType, elements)
+}
+
+// settle makes the entries to apply, and says which keys are not what the plan
+// showed.
+func (r revisions) settle(c content, plan types.Map) (map[string]spec.Entry, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	entries := map[string]spec.Entry{}
+	promised := texts(plan)
+	for _, key := range c.keys() {
+		entry := r.entry(key, c.data[key], c.outside)
+		if text, known := promised[key]; known && text != entry.Text {
+			diags.Append(changedSincePlan(c, key))
+		}
+		entries[key] = entry
+	}
+	if plan.IsUnknown() {
+		return entries, diags
+	}
+	for _, key := range c.keys() {
+		if _, there := plan.Elements()[key]; !there {
+			diags.Append(changedSincePlan(c, key))
+		}
+	}
+	for key := range plan.Elements() {
+		if _, there := entries[key]; !there {
+			diags.Append(changedSincePlan(c, key))
+		}
+	}
+	return entries, diags
+}
+
+func changedSincePlan(c content, key string) diag.Diagnostic {
+	summary := "The source of the secret changed between plan and apply"
+	detail := fmt.Sprintf("The key %q does not have the value that the plan saw in %s, so nothing was applied. Run the plan again.", key, c.at)
+	if c.at == "values_wo" { // at its path, Terraform would print the value's line
+		return diag.NewErrorDiagnostic(summary, detail+" If the value differs in every run, set values_wo_version.")
+	}
+	return diag.NewAttributeErrorDiagnostic(path.Root(c.at), summary, detail)
+}
+
+// toSend are the values to apply: those of the source, but for the ones that
+// the cluster keeps.
+func (r revisions) toSend(c content, live *unstructured.Unstructured) map[string][]byte {
+	there := kube.SecretData(live)
+	out := map[string][]byte{}
+	for key, value := range c.data {
+		out[key] = value
+		if kept, ok := there[key]; ok && r.keeps(key) && r.ledger.Same(key, kept) {
+			out[key] = kept
+		}
+	}
+	return out
+}
+
+// remembered is all private state of one Secret.
+type remembered struct {
+	memory owned.Memory
+	ledger spec.Ledger
+	notes  notes
+}
+
+func recall(ctx context.Context, private owned.PrivateReader) (remembered, diag.Diagnostics) {
+	var out remembered
+	var all diag.Diagnostics
+	var diags diag.Diagnostics
+	out.memory, diags = owned.LoadMemory(ctx, private)
+	all.Append(diags...)
+	out.ledger, diags = owned.Load[spec.Ledger](ctx, private, valuesKey)
+	all.Append(diags...)
+	out.notes, diags = owned.Load[notes](ctx, private, notesKey)
+	all.Append(diags...)
+	if len(out.ledger.Seal) == 0 {
+		out.ledger = spec.NewLedger()
+	}
+	return out, all
+}
+
+func (m remembered) save(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
+	return slices.Concat(m.memory.Save(ctx, private), owned.Save(ctx, private, valuesKey, m.ledger), owned.Save(ctx, private, notesKey, m.notes))
+}

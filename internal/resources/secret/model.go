@@ -1,0 +1,83 @@
+package secret
+
+import (
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+)
+
+// model is one kt_secret.
+type model struct {
+	Name      types.String `tfsdk:"name"`
+	Namespace types.String `tfsdk:"namespace"`
+
+	ValuesWO        types.Map    `tfsdk:"values_wo"` // null but in a configuration
+	ValuesWOVersion types.Int64  `tfsdk:"values_wo_version"`
+	Values          types.Map    `tfsdk:"values"`
+	ProviderName    types.String `tfsdk:"provider_name"`
+	Path            types.String `tfsdk:"path"`
+	Filenames       types.List   `tfsdk:"filenames"`
+	EnvVars         types.Map    `tfsdk:"env_vars"`
+	MountPath       types.String `tfsdk:"mount_path"`
+
+	Labels             types.Map  `tfsdk:"labels"`
+	Annotations        types.Map  `tfsdk:"annotations"`
+	AdoptExisting      types.Bool `tfsdk:"adopt_existing"`
+	DeletionProtection types.Bool `tfsdk:"deletion_protection"`
+
+	ID        types.String `tfsdk:"id"`
+	UID       types.String `tfsdk:"uid"`
+	Keys      types.Map    `tfsdk:"keys"`
+	Ref       types.Object `tfsdk:"ref"`
+	Manifests types.Map    `tfsdk:"manifests"`
+}
+
+type identityModel struct {
+	Namespace types.String `tfsdk:"namespace"`
+	Name      types.String `tfsdk:"name"`
+}
+
+func (m *model) identity() identityModel {
+	return identityModel{Namespace: m.Namespace, Name: m.Name}
+}
+
+// ref names the Secret; only for a model whose name and namespace are known.
+func (m *model) ref() kube.Ref {
+	return kube.SecretRef(m.Namespace.ValueString(), m.Name.ValueString())
+}
+
+// refTypes are the attributes of an item of kt_compute's secrets.
+func refTypes() map[string]attr.Type {
+	return map[string]attr.Type{
+		"name": types.StringType, "env_vars": types.ListType{ElemType: types.StringType}, "mount_path": types.StringType,
+	}
+}
+
+// What keys says of a key that is not as it was applied.
+const (
+	changedThere = "changed in the cluster"
+	missingThere = "missing in the cluster"
+	addedThere   = "added in the cluster"
+	imported     = "imported"
+)
+
+// textMap is a map of texts as an attribute.
+func textMap(texts map[string]string) types.Map {
+	elements := make(map[string]attr.Value, len(texts))
+	for key, text := range texts {
+		elements[key] = types.StringValue(text)
+	}
+	return types.MapValueMust(types.StringType, elements)
+}
+
+// texts are the known elements of a map of texts.
+func texts(m types.Map) map[string]string {
+	out := map[string]string{}
+	for key, element := range m.Elements() {
+		if text, ok := element.(types.String); ok && !text.IsNull() && !text.IsUnknown() {
+			out[key] = text.ValueString()
+		}
+	}
+	return out
+}

@@ -1,0 +1,291 @@
+package secret
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// ModifyPlan reads the source, shows by key what changes, and asks the cluster
+// whether it would take that.
+func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	p := planner{r: r, creating: req.State.Raw.IsNull()}
+	if !p.creating {
+		resp.Diagnostics.Append(req.State.Get(ctx, &p.state)...)
+	}
+	if req.Plan.Raw.IsNull() {
+		resp.Diagnostics.Append(refuseIfProtected(&p.state)...)
+		return
+	}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &p.plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &p.config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	known, diags := recall(ctx, req.Private)
+	p.diags.Append(diags...)
+	if p.creating { // what is remembered is of the Secret that this one replaces, if any
+		p.replaced, known = known.memory, remembered{ledger: spec.NewLedger()}
+	}
+	p.known = known
+
+	p.place()
+	p.gather(ctx)
+	p.describe(ctx)
+	p.plan.UID = p.state.UID
+	if p.creating {
+		p.plan.UID = types.StringUnknown()
+	}
+	if !p.diags.HasError() && !p.moves() {
+		p.ask(ctx)
+	}
+	for _, reason := range p.replaceFor {
+		resp.RequiresReplace = append(resp.RequiresReplace, path.Root(reason))
+	}
+	if len(p.replaceFor) > 0 {
+		p.plan.UID = types.StringUnknown()
+	}
+	if p.moves() || len(p.replaceFor) > 0 {
+		p.diags.Append(refuseIfProtected(&p.state)...)
+	}
+	resp.Diagnostics.Append(p.diags...)
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, &p.plan)...)
+}
+
+func refuseIfProtected(state *model) diag.Diagnostics {
+	return owned.RefuseIfProtected(state.DeletionProtection.ValueBool(), "secret", state.ID.ValueString())
+}
+
+// planner works out one plan. Its methods fill in plan, in the order in which
+// ModifyPlan calls them.
+type planner struct {
+	r                   *secretResource
+	plan, state, config model // state is empty when creating
+	known               remembered
+	replaced            owned.Memory // of the Secret that is deleted before this one is created
+	creating            bool
+	diags               diag.Diagnostics
+
+	content    content
+	object     *unstructured.Unstructured // without values; nil while something is unknown
+	replaceFor []string                   // attributes
+}
+
+// place finds the namespace, which is found once and then kept, and the id.
+func (p *planner) place() {
+	switch {
+	case !p.config.Namespace.IsNull():
+		p.plan.Namespace = p.config.Namespace
+	case !p.creating:
+		p.plan.Namespace = p.state.Namespace
+	case !p.r.configured():
+		p.plan.Namespace = types.StringUnknown()
+	default:
+		namespace, err := p.r.data.Cluster.Namespace()
+		if err != nil {
+			p.diags.Append(tf.Caution(err, "The plan stands, but where the secret goes is known only at apply."))
+			p.plan.Namespace = types.StringUnknown()
+			break
+		}
+		p.plan.Namespace = types.StringValue(namespace)
+	}
+	if !p.creating && !p.plan.Namespace.Equal(p.state.Namespace) {
+		p.replaceFor = append(p.replaceFor, "namespace")
+	}
+	if p.known.notes.Ending {
+		p.replaceFor = append(p.replaceFor, "uid")
+	}
+	p.plan.ID = types.StringUnknown()
+	if !anyUnknown(p.plan.Name, p.plan.Namespace) {
+		p.plan.ID = types.StringValue(p.plan.Namespace.ValueString() + "/" + p.plan.Name.ValueString())
+	}
+}
+
+// moves says whether another name or namespace makes it another Secret.
+func (p *planner) moves() bool {
+	return !p.creating && (!p.plan.Name.Equal(p.state.Name) || !p.plan.Namespace.Equal(p.state.Namespace))
+}
+
+// gather reads the source and fills in keys.
+func (p *planner) gather(ctx context.Context) {
+	source, diags := gather(ctx, &p.config, p.r.machine())
+	p.diags.Append(diags...)
+	p.content = source
+	p.plan.Keys = p.revisions().planned(source)
+}
+
+func (p *planner) revisions() revisions {
+	return revisionsOf(&p.plan, &p.state, p.known.ledger, &p.config, p.creating)
+}
+
+// machine is nil while the provider's configuration is not known.
+func (r *secretResource) machine() *machine {
+	if !r.configured() {
+		return nil
+	}
+	env := r.data.Cluster.Env()
+	return &machine{home: env.Home, getenv: env.Get}
+}
+
+// describe fills in ref and manifests.
+func (p *planner) describe(ctx context.Context) {
+	p.plan.Ref = types.ObjectUnknown(refTypes())
+	p.plan.Manifests = types.MapUnknown(types.StringType)
+	if p.diags.HasError() || p.content.open || anyUnknown(p.plan.Name, p.plan.MountPath) {
+		return
+	}
+	p.plan.Ref = reference(p.plan.Name, mountPath(&p.plan, p.content), p.content.keys())
+	if !p.r.configured() || anyUnknown(p.plan.Namespace, p.plan.Labels, p.plan.Annotations, p.plan.ProviderName, p.plan.AdoptExisting) {
+		return
+	}
+	object, text, diags := render(ctx, &p.plan, p.content, keepCreator(p.r.data.Defaults, p.state.Manifests))
+	p.diags.Append(diags...)
+	p.object, p.plan.Manifests = object, text
+}
+
+// mountPath is where the keys are mounted in the container, "" for nowhere.
+func mountPath(m *model, c content) string {
+	if !m.MountPath.IsNull() {
+		return m.MountPath.ValueString()
+	}
+	return spec.MountPath(c.folder)
+}
+
+// reference is the attribute ref.
+func reference(name types.String, mount string, keys []string) types.Object {
+	ref := map[string]attr.Value{
+		"name": name, "env_vars": types.ListNull(types.StringType), "mount_path": types.StringNull(),
+	}
+	if mount != "" {
+		ref["mount_path"] = types.StringValue(mount)
+		return types.ObjectValueMust(refTypes(), ref)
+	}
+	names := make([]attr.Value, len(keys))
+	for i, key := range keys {
+		names[i] = types.StringValue(key)
+	}
+	ref["env_vars"] = types.ListValueMust(types.StringType, names)
+	return types.ObjectValueMust(refTypes(), ref)
+}
+
+// render makes the object without its values, and the attribute manifests.
+func render(ctx context.Context, m *model, c content, defaults tf.Defaults) (*unstructured.Unstructured, types.Map, diag.Diagnostics) {
+	s := spec.Secret{
+		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Username: defaults.Username,
+		Provider: m.ProviderName.ValueString(), Adopt: m.AdoptExisting.ValueBool(),
+		Folder: c.folder, Filenames: c.keys(),
+		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
+		Labels: texts(m.Labels), Annotations: texts(m.Annotations),
+	}
+	if !m.MountPath.IsNull() {
+		s.Folder = m.MountPath.ValueString()
+	}
+	object, err := s.Object()
+	if err == nil {
+		var text string
+		if text, err = manifest.JSON(object); err == nil {
+			return object, textMap(map[string]string{manifest.Key(object): text}), nil
+		}
+	}
+	return nil, types.MapUnknown(types.StringType), diag.Diagnostics{diag.NewErrorDiagnostic("The secret cannot be rendered", err.Error())}
+}
+
+// keepCreator keeps the name of whoever made the Secret, unless the
+// configuration gives one.
+func keepCreator(defaults tf.Defaults, manifests types.Map) tf.Defaults {
+	for _, text := range texts(manifests) {
+		obj := &unstructured.Unstructured{}
+		if err := obj.UnmarshalJSON([]byte(text)); err != nil || defaults.UsernameChosen {
+			continue
+		}
+		if creator := obj.GetLabels()[manifest.UsernameLabel]; creator != "" {
+			defaults.Username = creator
+		}
+	}
+	return defaults
+}
+
+// ask has the server run the apply dry, where something changes.
+func (p *planner) ask(ctx context.Context) {
+	same := p.plan.Keys.Equal(p.state.Keys) && p.plan.Manifests.Equal(p.state.Manifests)
+	if same || p.object == nil || !p.content.known() || len(p.replaceFor) > 0 {
+		return
+	}
+	cluster, ref := p.r.data.Cluster, p.plan.ref()
+	live, err := cluster.GetSecret(ctx, ref)
+	switch {
+	case kube.IsNotFound(err), kube.ClassOf(err) == kube.Denied:
+	case err != nil:
+		p.diags.Append(verdict(err, p.creating))
+		return
+	case p.creating && p.replaced[manifest.Key(p.object)].UID == live.GetUID():
+		return // it goes first
+	case p.creating:
+		p.diags.Append(p.takeOver(ref, live)...)
+	case rigid(live) != "" && p.changesWhatIsRigid(live):
+		p.diags.AddWarning(ref.String()+" has to be replaced", rigid(live)+" The plan deletes it and makes it again; pods that run keep what they have.")
+		p.replaceFor = append(p.replaceFor, "keys")
+		return
+	}
+	if p.diags.HasError() {
+		return
+	}
+	answer, err := cluster.ApplySecret(ctx, spec.WithData(p.object, p.revisions().toSend(p.content, live)), true)
+	if err != nil {
+		p.diags.Append(verdict(err, p.creating))
+		return
+	}
+	if p.creating && live == nil && !p.plan.AdoptExisting.ValueBool() {
+		p.diags.Append(foreignAnswer(ref, answer)...) // where it may not be read, this still tells
+	}
+}
+
+// changesWhatIsRigid says whether the values differ from those of the cluster,
+// or the type does.
+func (p *planner) changesWhatIsRigid(live *unstructured.Unstructured) bool {
+	there, wanted := kube.SecretData(live), p.revisions().toSend(p.content, live)
+	return secretType(live) != opaque || !maps.EqualFunc(there, wanted, func(a, b []byte) bool { return string(a) == string(b) })
+}
+
+// takeOver says whether a Secret that is there can become ours, and what of it
+// will go.
+func (p *planner) takeOver(ref kube.Ref, live *unstructured.Unstructured) diag.Diagnostics {
+	if !p.plan.AdoptExisting.ValueBool() {
+		return foreign(ref, live)
+	}
+	if rigid(live) != "" && p.changesWhatIsRigid(live) {
+		return diag.Diagnostics{diag.NewErrorDiagnostic(ref.String()+" cannot be taken over",
+			fmt.Sprintf("%s Choose another name, or delete it and apply again:\n  kubectl delete secret %s -n %s", rigid(live), ref.Name, ref.Namespace))}
+	}
+	if extra := beyond(live, p.content.keys()); len(extra) > 0 {
+		return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" loses keys",
+			fmt.Sprintf("It exists, and adopt_existing takes it over. Its keys %s are not among those of the source: the apply removes them.", strings.Join(extra, ", ")))}
+	}
+	return nil
+}
+
+// beyond are the keys of a Secret that are not among the given ones.
+func beyond(live *unstructured.Unstructured, keys []string) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(kube.SecretData(live))) {
+		if !slices.Contains(keys, key) {
+			out = append(out, key)
+		}
+	}
+	return out
+}

@@ -1,0 +1,228 @@
+package secret
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// Read looks at the one Secret. Its values are turned into digests at once, and
+// all that follows is about these.
+func (r *secretResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.identity())...)
+	if resp.Diagnostics.HasError() || !r.configured() {
+		return // the cluster is made in this run: what is in state stands
+	}
+	known, diags := recall(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+
+	live, err := r.data.Cluster.GetSecret(ctx, state.ref())
+	look := reader{state: &state, known: known, ref: state.ref(), defaults: r.data.Defaults}
+	switch {
+	case kube.IsNotFound(err):
+		resp.Diagnostics.Append(look.gone())
+		resp.State.RemoveResource(ctx)
+		return
+	case kube.ClassOf(err) == kube.Denied && !state.Manifests.IsNull():
+		resp.Diagnostics.Append(tf.Caution(err, "The state is kept as it is, and what somebody may have changed is not seen. Applying works without this right."))
+		return
+	case err != nil:
+		resp.Diagnostics.Append(tf.Failure(err))
+		return
+	}
+	if state.Manifests.IsNull() {
+		err = look.imported(ctx, live)
+	} else {
+		err = look.refresh(live)
+	}
+	resp.Diagnostics.Append(look.diags...)
+	switch {
+	case err != nil:
+		resp.Diagnostics.Append(tf.Failure(err))
+	case look.replaced:
+		resp.State.RemoveResource(ctx)
+	default:
+		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+		resp.Diagnostics.Append(look.known.save(ctx, resp.Private)...)
+	}
+}
+
+// reader brings one state up to date.
+type reader struct {
+	state    *model
+	known    remembered
+	ref      kube.Ref
+	defaults tf.Defaults
+	diags    diag.Diagnostics
+
+	replaced bool // by a Secret of somebody else
+}
+
+// gone is what to say of a Secret that is not there.
+func (l *reader) gone() diag.Diagnostic {
+	if l.state.Manifests.IsNull() {
+		return diag.NewErrorDiagnostic("Nothing to import", fmt.Sprintf("There is no %s. Look with:\n  kubectl get secrets -n %s", l.ref, l.ref.Namespace))
+	}
+	return diag.NewWarningDiagnostic("An object was deleted outside of Terraform", fmt.Sprintf("%s does not exist any more. The next apply makes it again.", l.ref))
+}
+
+// refresh compares the Secret with what was applied.
+func (l *reader) refresh(live *unstructured.Unstructured) error {
+	key := "Secret/" + l.ref.Namespace + "/" + l.ref.Name
+	entry, remembered := l.known.memory[key]
+	if remembered && entry.UID != live.GetUID() {
+		if len(foreign(l.ref, live)) > 0 {
+			l.replaced = true
+			l.diags.AddWarning("An object was replaced outside of Terraform",
+				fmt.Sprintf("%s was deleted, and made again by somebody else: its fields are managed by %s.", l.ref, strings.Join(owned.Managers(live), ", ")))
+			return nil
+		}
+		entry.UID = live.GetUID() // deleted and restored with all of its metadata
+		l.known.memory[key] = entry
+	}
+	sent, err := l.sent()
+	if err != nil {
+		return err
+	}
+	data := kube.SecretData(live)
+	veiled := l.known.ledger.Seal.Veil(live, data)
+	extra := beyond(live, keysOf(l.known.ledger))
+	memory, err := watching(l.known.memory, key, extra)
+	if err != nil {
+		return err
+	}
+	doc, changes, err := memory.Drift(key, sent, veiled)
+	if err != nil {
+		return err
+	}
+	l.keys(data, extra, changes)
+	l.state.UID = types.StringValue(string(live.GetUID()))
+	l.known.notes.Ending = live.GetDeletionTimestamp() != nil
+	if l.known.notes.Ending {
+		l.diags.Append(owned.TerminatingWarning(l.ref, live))
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	l.diags.Append(owned.DriftWarning(l.ref, changes))
+	now := spec.WithoutData(&unstructured.Unstructured{Object: doc})
+	text, err := manifest.JSON(now)
+	if err != nil {
+		return err
+	}
+	l.state.Manifests = textMap(map[string]string{key: text})
+	l.state.Labels = follow(l.state.Labels, sent.GetLabels(), now.GetLabels())
+	l.state.Annotations = follow(l.state.Annotations, sent.GetAnnotations(), now.GetAnnotations())
+	return nil
+}
+
+// sent is what was applied, with digests for values.
+func (l *reader) sent() (*unstructured.Unstructured, error) {
+	for _, text := range texts(l.state.Manifests) {
+		obj := &unstructured.Unstructured{}
+		if err := obj.UnmarshalJSON([]byte(text)); err != nil {
+			return nil, fmt.Errorf("the attribute manifests cannot be read: %w", err)
+		}
+		return l.known.ledger.Recall(obj), nil
+	}
+	return nil, fmt.Errorf("the attribute manifests is empty")
+}
+
+// keys brings the attribute up to date.
+func (l *reader) keys(data map[string][]byte, extra []string, changes []fields.Change) {
+	changed := map[string]bool{}
+	for _, change := range changes {
+		changed[change.Path] = true
+	}
+	out := map[string]string{}
+	for key, entry := range l.known.ledger.Values {
+		_, there := data[key]
+		switch {
+		case !there:
+			out[key] = missingThere
+		case changed[fields.String(dataPath(key))]:
+			out[key] = changedThere
+		default:
+			out[key] = entry.Text
+		}
+	}
+	for _, key := range extra {
+		out[key] = addedThere
+	}
+	for key, text := range texts(l.state.Keys) { // until the first apply after an import
+		if _, there := out[key]; there && text == imported && out[key] != missingThere {
+			out[key] = imported
+		}
+	}
+	l.state.Keys = textMap(out)
+}
+
+func dataPath(key string) fieldpath.Path { return fieldpath.MakePathOrDie("data", key) }
+
+func keysOf(ledger spec.Ledger) []string {
+	var out []string
+	for key := range ledger.Values {
+		out = append(out, key)
+	}
+	return out
+}
+
+// watching is the memory, with the keys of others as if they were ours and had
+// not been there: so their being there is told like any other change.
+func watching(memory owned.Memory, key string, extra []string) (owned.Memory, error) {
+	entry, known := memory[key]
+	if !known || len(extra) == 0 {
+		return memory, nil
+	}
+	set, err := fields.Parse(entry.Set)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range extra {
+		set.Insert(dataPath(key))
+	}
+	if entry.Set, err = fields.Format(set); err != nil {
+		return nil, err
+	}
+	out := maps.Clone(memory)
+	out[key] = entry
+	return out, nil
+}
+
+// follow gives labels or annotations of the configuration the values that they
+// have now. Those that it does not name show in manifests only.
+func follow(attribute types.Map, before, after map[string]string) types.Map {
+	given := texts(attribute)
+	changed := false
+	for key := range given {
+		if before[key] == after[key] {
+			continue
+		}
+		changed = true
+		if value, there := after[key]; there {
+			given[key] = value
+		} else {
+			delete(given, key)
+		}
+	}
+	if !changed {
+		return attribute
+	}
+	return textMap(given)
+}

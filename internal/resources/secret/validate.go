@@ -1,0 +1,172 @@
+package secret
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+)
+
+// ValidateConfig checks what attributes say together, and the two that hold
+// values. What is wrong with those is said of the resource as a whole: at their
+// own path, Terraform would print the line that the value is on.
+func (r *secretResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	v := validation{config: &m}
+	v.sources()
+	v.companions()
+	v.values("values", m.Values)
+	v.values("values_wo", m.ValuesWO)
+	v.variables()
+	v.files()
+	v.metadata("labels", m.Labels)
+	v.metadata("annotations", m.Annotations)
+	if writeOnly := req.ClientCapabilities.WriteOnlyAttributesAllowed; !writeOnly && !m.ValuesWO.IsNull() {
+		v.diags.AddError("values_wo needs a newer Terraform",
+			"values_wo is a write-only attribute, which Terraform 1.11 and OpenTofu 1.11 were the first to know. "+
+				"Upgrade, or take another source: provider_name, path or env_vars, whose values are not in state either; or values, which are.")
+	} else if writeOnly && !m.Values.IsNull() {
+		v.diags.AddWarning("The values of this secret are in state",
+			"Who can read the state or a saved plan can read values. values_wo takes the same map, and is kept nowhere.")
+	}
+	resp.Diagnostics.Append(v.diags...)
+}
+
+type validation struct {
+	config *model
+	diags  diag.Diagnostics
+}
+
+// sources requires exactly one source; provider_name may have path and env_vars
+// beside it, which say where else the provider's credentials are.
+func (v *validation) sources() {
+	m := v.config
+	given := map[string]attr.Value{
+		"values_wo": m.ValuesWO, "values": m.Values, "provider_name": m.ProviderName, "path": m.Path, "env_vars": m.EnvVars,
+	}
+	var set []string
+	unknown := false
+	for _, name := range []string{"values_wo", "values", "provider_name", "path", "env_vars"} {
+		unknown = unknown || given[name].IsUnknown()
+		if !given[name].IsNull() && !given[name].IsUnknown() {
+			set = append(set, name)
+		}
+	}
+	if len(set) == 0 && !unknown {
+		v.diags.AddError("The secret has no source", "Give its values by one of values_wo, provider_name, path, env_vars and values.")
+	}
+	if len(set) < 2 || slices.Contains(set, "provider_name") && !slices.Contains(set, "values_wo") && !slices.Contains(set, "values") {
+		return
+	}
+	summary, detail := "The secret has more than one source", fmt.Sprintf("Of %s only one can be given. Only path and env_vars may stand beside provider_name.", strings.Join(set, " and "))
+	if last := set[len(set)-1]; last == "values" {
+		v.diags.AddError(summary, detail)
+	} else {
+		v.diags.AddAttributeError(path.Root(last), summary, detail)
+	}
+}
+
+// companions checks attributes that mean nothing without another one.
+func (v *validation) companions() {
+	m := v.config
+	if !m.ValuesWOVersion.IsNull() && m.ValuesWO.IsNull() {
+		v.diags.AddAttributeError(path.Root("values_wo_version"), "values_wo is missing", "values_wo_version says when values_wo is written again: give both, or neither.")
+	}
+	if m.Filenames.IsNull() || !m.Path.IsNull() {
+		return
+	}
+	provider, known := spec.ProviderNamed(m.ProviderName.ValueString())
+	switch {
+	case m.ProviderName.IsNull():
+		v.diags.AddAttributeError(path.Root("filenames"), "path is missing", "filenames are those of files in the folder path, or of a provider: give path or provider_name.")
+	case known && provider.Dir == "":
+		v.diags.AddAttributeError(path.Root("filenames"), "path is missing", fmt.Sprintf("%s has no usual files: give the folder in path.", m.ProviderName.ValueString()))
+	}
+}
+
+// values checks a map of values, without quoting any of it.
+func (v *validation) values(name string, values types.Map) {
+	if values.IsNull() || values.IsUnknown() {
+		return
+	}
+	keys := slices.Sorted(maps.Keys(values.Elements()))
+	if len(keys) == 0 {
+		v.diags.AddError("The secret has no values", name+" is empty: give at least one key.")
+	}
+	data := map[string][]byte{}
+	for _, key := range keys {
+		value, _ := values.Elements()[key].(types.String)
+		if value.IsNull() {
+			v.diags.AddError("Null value", fmt.Sprintf("%s[%q] is null: give a value, or leave the key out.", name, key))
+		}
+		if err := spec.CheckKey(key); err != nil {
+			v.diags.AddError("Invalid key", fmt.Sprintf("%s: %v.", name, err))
+		}
+		data[key] = []byte(value.ValueString())
+	}
+	if v.config.MountPath.IsNull() {
+		if err := spec.CheckEnvVars(keys); err != nil {
+			v.diags.AddError("Invalid environment variable name", fmt.Sprintf("%s: %v.", name, err))
+		}
+	}
+	if err := spec.CheckSize(data); err != nil {
+		v.diags.AddError("The secret is too large", fmt.Sprintf("%s: %v.", name, err))
+	}
+}
+
+func (v *validation) variables() {
+	for _, key := range slices.Sorted(maps.Keys(v.config.EnvVars.Elements())) {
+		err := spec.CheckKey(key)
+		if err == nil && v.config.MountPath.IsNull() {
+			err = spec.CheckEnvVars([]string{key})
+		}
+		if err != nil {
+			v.diags.AddAttributeError(path.Root("env_vars").AtMapKey(key), "Invalid key", fmt.Sprintf("env_vars: %v.", err))
+		}
+	}
+}
+
+func (v *validation) files() {
+	var names []string
+	for i, element := range v.config.Filenames.Elements() {
+		at := path.Root("filenames").AtListIndex(i)
+		name, _ := element.(types.String)
+		switch text := name.ValueString(); {
+		case name.IsNull(), name.IsUnknown():
+		case text == "", strings.ContainsAny(text, `/\`):
+			v.diags.AddAttributeError(at, "Invalid file name", fmt.Sprintf("%s is %q, but must be the name of a file in the folder, without a folder of its own.", at, text))
+		default:
+			names = append(names, text)
+		}
+	}
+	if _, err := spec.Keys(names); err != nil {
+		v.diags.AddAttributeError(path.Root("filenames"), "Invalid file name", err.Error()+".")
+	}
+	if file := v.config.Path; !file.IsNull() && !file.IsUnknown() && v.config.MountPath.IsNull() && v.config.ProviderName.IsNull() {
+		if _, err := spec.Folder(file.ValueString(), ""); err != nil && !strings.HasPrefix(file.ValueString(), "/") {
+			v.diags.AddAttributeError(path.Root("path"), "The place in the container is not known", "path: "+err.Error()+".")
+		}
+	}
+}
+
+// metadata refuses what the provider sets by itself.
+func (v *validation) metadata(attribute string, entries types.Map) {
+	for _, key := range slices.Sorted(maps.Keys(entries.Elements())) {
+		if spec.Own(key) {
+			v.diags.AddAttributeError(path.Root(attribute).AtMapKey(key), "Reserved key", fmt.Sprintf("%s[%q] is set by the provider: leave it out.", attribute, key))
+		}
+	}
+}
