@@ -162,7 +162,8 @@ func TestKindsSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	modes := map[string]bool{}
 	for _, gvk := range manifest.Workloads() {
-		mode := manifest.ModeOf(gvk)
+		apiVersion, kind := gvk.ToAPIVersionAndKind()
+		mode := manifest.Compute{Manifest: map[string]any{"apiVersion": apiVersion, "kind": kind}}.Mode()
 		if modes[mode] {
 			t.Errorf("two kinds have the mode %s", mode)
 		}
@@ -278,5 +279,15 @@ func TestRenderRefusesCombinations(t *testing.T) {
 			t.Parallel()
 			refused(t, minimal(tc.change), tc.attribute, tc.says)
 		})
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	c := everything(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := manifest.Render(c); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

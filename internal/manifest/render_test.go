@@ -390,13 +390,3 @@ func TestLabelsThatAgreeWithOursAreNoConflict(t *testing.T) {
 		t.Errorf("they change the objects (-without +with):\n%s", diff)
 	}
 }
-
-func BenchmarkRender(b *testing.B) {
-	c := everything(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := manifest.Render(c); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -42,12 +42,6 @@ func Workloads() []schema.GroupVersionKind {
 	return all
 }
 
-// ModeOf is the mode of a compute whose workload is of a kind.
-func ModeOf(gvk schema.GroupVersionKind) string {
-	k, _ := kindOfObject(gvk, nil)
-	return k.mode
-}
-
 // NeedsManifest tells whether a compute is run in a mode only if it brings a
 // manifest.
 func NeedsManifest(mode string) bool {
