@@ -1,0 +1,242 @@
+package kube
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// shelf answers from YAML documents by path: a list is one of items, anything
+// else is there or not. It counts the questions by path.
+type shelf struct {
+	t     *testing.T
+	docs  map[string]string
+	mu    sync.Mutex
+	asked map[string]int
+}
+
+func (s *shelf) answer(verb, path string, request *http.Request) (int, any) {
+	s.mu.Lock()
+	s.asked[path]++
+	doc, found := s.docs[path]
+	s.mu.Unlock()
+	var body map[string]any
+	if err := yaml.Unmarshal([]byte(doc), &body); err != nil && doc != "forbidden" {
+		s.t.Errorf("%s: %v", path, err)
+	}
+	last := path[strings.LastIndex(path, "/")+1:]
+	switch {
+	case strings.HasSuffix(path, "/selfsubjectaccessreviews"):
+		return reviewed(request, func(string) bool { return false })
+	case doc == "forbidden":
+		return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+	case request.URL.Query().Get("sendInitialEvents") != "":
+		return failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid) // as a server that cannot
+	case verb == "watch":
+		<-request.Context().Done()
+		return http.StatusOK, nil
+	case !found && verb == "list":
+		body = map[string]any{"items": []any{}}
+	case !found:
+		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about("things", "", last)}
+	}
+	if _, list := body["items"]; list {
+		body["apiVersion"], body["kind"], body["metadata"] = "v1", "List", map[string]any{"resourceVersion": "1"}
+	}
+	return http.StatusOK, body
+}
+
+func shelfOf(t *testing.T, docs ...map[string]string) (*Cluster, *shelf) {
+	t.Helper()
+	s := &shelf{t: t, docs: map[string]string{}, asked: map[string]int{}}
+	for _, more := range docs {
+		maps.Copy(s.docs, more)
+	}
+	return clusterOf(t, fakeAPI{s.answer}), s
+}
+
+const (
+	kueuePath    = "/apis/kueue.x-k8s.io"
+	kueueV       = kueuePath + "/v1beta2"
+	gpuQueuePath = kueueV + "/namespaces/ml/localqueues/gpu"
+	trainingPath = "/apis/kubeflow.org/v1/namespaces/ml/pytorchjobs"
+	localQueue   = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: gpu, namespace: ml, resourceVersion: "1"}, spec: {clusterQueue: cq}, status: {conditions: [{type: Active, status: "True"}]}}`
+	clusterQueue = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: cq, resourceVersion: "1"}, spec: {resourceGroups: [{flavors: [{name: f, resources: [{name: nvidia.com/gpu, nominalQuota: 4}]}]}]},
+  status: {conditions: [{type: Active, status: "True"}], flavorsReservation: [{name: f, resources: [{name: nvidia.com/gpu, total: 2}]}]}}`
+	heldTraining = `{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: trainer, namespace: ml, uid: u-1, resourceVersion: "1", labels: {kueue.x-k8s.io/queue-name: gpu}}, spec: {runPolicy: {suspend: true}, pytorchReplicaSpecs: {Worker: {replicas: 3}}}}`
+	heldWorkload = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: pytorchjob-trainer-1, namespace: ml, resourceVersion: "1", ownerReferences: [{apiVersion: kubeflow.org/v1, kind: PyTorchJob, name: trainer, uid: u-1}]},
+  spec: {queueName: gpu, podSets: [{name: worker, count: 3, template: {spec: {containers: [{name: c, resources: {requests: {nvidia.com/gpu: 2}}}]}}}]},
+  status: {conditions: [{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "insufficient unused quota for nvidia.com/gpu in flavor f, 4 more needed"}]}}`
+)
+
+func kueue() map[string]string {
+	return map[string]string{
+		kueuePath:                             `{kind: APIGroup, name: kueue.x-k8s.io, preferredVersion: {version: v1beta2}}`,
+		gpuQueuePath:                          localQueue,
+		kueueV + "/namespaces/ml/localqueues": "items: [" + localQueue + "]",
+		kueueV + "/clusterqueues":             "items: [" + clusterQueue + "]",
+		kueueV + "/clusterqueues/cq":          clusterQueue,
+		kueueV + "/namespaces/ml/workloads":   "items: [" + heldWorkload + "]",
+		trainingPath:                          "items: [" + heldTraining + "]",
+	}
+}
+
+func TestHeldTrainingIsExplainedByItsQueue(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change map[string]string
+		reason string
+		says   string
+	}{
+		"quota is short":               {nil, ready.ReasonQueued, "6 nvidia.com/gpu are needed, cq has 4, 2 in use"},
+		"the workload is found by UID": {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "ownerReferences", "labels: {kueue.x-k8s.io/job-uid: u-1}, o", 1) + "]"}, ready.ReasonQueued, "4 more needed"},
+		"another's workload":           {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "uid: u-1", "uid: u-12", 1) + "]"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
+		"there is no such queue":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "items: [" + strings.Replace(localQueue, "name: gpu", "name: cpu", 1) + "]"}, ready.ReasonQueueMissing, "there are: cpu"},
+		"queues may not be read":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "forbidden", kueueV + "/namespaces/ml/workloads": "forbidden"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
+		"ClusterQueues are secret":     {map[string]string{kueueV + "/clusterqueues": "forbidden"}, ready.ReasonQueued, "4 more needed."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, _ := shelfOf(t, kueue(), test.change)
+			verdict, err := cluster.Assess(t.Context(), Ref{Kind: PyTorchJob(), Namespace: "ml", Name: "trainer"}, map[string]string{service: "trainer"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if verdict.Phase != ready.Queued || verdict.Cause == nil || verdict.Cause.Reason != test.reason || !strings.Contains(verdict.Cause.Summary, test.says) {
+				t.Errorf("%+v %+v", verdict, verdict.Cause)
+			}
+		})
+	}
+}
+
+func TestKueueThatIsNotInstalledIsLookedForAgain(t *testing.T) {
+	t.Parallel()
+	cluster, shelf := shelfOf(t, kueue(), map[string]string{})
+	group := shelf.docs[kueuePath]
+	delete(shelf.docs, kueuePath)
+	ref := Ref{Kind: PyTorchJob(), Namespace: "ml", Name: "trainer"}
+	verdict, err := cluster.Assess(t.Context(), ref, map[string]string{service: "trainer"})
+	if err != nil || verdict.Cause == nil || verdict.Cause.Reason != ready.ReasonQueueMissing || !strings.Contains(verdict.Cause.Summary, "Kueue is not installed") {
+		t.Fatalf("%+v %v", verdict.Cause, err)
+	}
+	shelf.mu.Lock()
+	shelf.docs[kueuePath] = group
+	shelf.mu.Unlock()
+	if verdict, err = cluster.Assess(t.Context(), ref, map[string]string{service: "trainer"}); err != nil || verdict.Cause.Reason != ready.ReasonQueued {
+		t.Errorf("%+v %v", verdict.Cause, err)
+	}
+}
+
+func TestQueueIsNotAskedForWhatRuns(t *testing.T) {
+	t.Parallel()
+	running := strings.Replace(heldTraining, "suspend: true", "suspend: false", 1)
+	cluster, shelf := shelfOf(t, kueue(), map[string]string{trainingPath: "items: [" + running + "]"})
+	if _, err := cluster.Assess(t.Context(), Ref{Kind: PyTorchJob(), Namespace: "ml", Name: "trainer"}, map[string]string{service: "trainer"}); err != nil {
+		t.Fatal(err)
+	}
+	for path := range shelf.asked {
+		if strings.HasPrefix(path, kueuePath) {
+			t.Errorf("asked for %s", path)
+		}
+	}
+}
+
+func TestOutlookAsksOnceAQueue(t *testing.T) {
+	t.Parallel()
+	sixGPUs := ready.Ask{Pods: 3, Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("6")}}
+	for name, test := range map[string]struct {
+		change map[string]string
+		gone   []string
+		want   string // the reason, "" for silence
+		asked  []string
+	}{
+		"more than there will ever be": {want: ready.ReasonQueueShort, asked: []string{kueuePath, gpuQueuePath, kueueV + "/clusterqueues/cq"}},
+		"no such queue":                {gone: []string{gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}, want: ready.ReasonQueueMissing, asked: []string{kueuePath, gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}},
+		"a ClusterQueue that is secret": {
+			change: map[string]string{kueueV + "/clusterqueues/cq": "forbidden"},
+			asked:  []string{kueuePath, gpuQueuePath, kueueV + "/clusterqueues/cq", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"},
+		},
+		"a LocalQueue that is secret": {
+			change: map[string]string{gpuQueuePath: "forbidden"},
+			asked:  []string{kueuePath, gpuQueuePath, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, shelf := shelfOf(t, kueue(), test.change)
+			for _, path := range test.gone {
+				delete(shelf.docs, path)
+			}
+			for range 3 {
+				causes, err := cluster.QueueOutlook(t.Context(), "", "ml", "gpu", sixGPUs, "PyTorchJob ml/trainer")
+				reason := ""
+				if len(causes) > 0 {
+					reason = causes[0].Reason
+				}
+				if err != nil || reason != test.want {
+					t.Fatalf("%q %v, want %q", reason, err, test.want)
+				}
+			}
+			slices.Sort(test.asked)
+			for path, times := range shelf.asked {
+				if times != 1 || !slices.Contains(test.asked, path) {
+					t.Errorf("%s was asked %d times", path, times)
+				}
+			}
+			if len(shelf.asked) != len(test.asked) {
+				t.Errorf("asked %v, want %v", slices.Sorted(maps.Keys(shelf.asked)), test.asked)
+			}
+		})
+	}
+}
+
+func TestPodsAreWaitedForByASelector(t *testing.T) {
+	t.Parallel()
+	const path = "/api/v1/namespaces/ml/pods"
+	pod := func(ready string) string {
+		return `items: [{metadata: {name: a, namespace: ml, resourceVersion: "1", labels: {app: trainer}}, status: {phase: Running, conditions: [{type: Ready, status: "` + ready + `"}]}}]`
+	}
+	selector := map[string]string{"app": "trainer"}
+	ready1, _ := shelfOf(t, map[string]string{path: pod("True")})
+	if err := ready1.WaitPods(t.Context(), "ml", selector); err != nil {
+		t.Errorf("%v", err)
+	}
+	for name, test := range map[string]struct {
+		docs   map[string]string
+		reason string
+		class  Class
+	}{
+		"none is there":        {nil, ready.ReasonPodsMissing, Other},
+		"one starts":           {map[string]string{path: pod("False")}, ready.ReasonPodsStarting, Other},
+		"they may not be seen": {map[string]string{path: "forbidden"}, "", Denied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, _ := shelfOf(t, test.docs)
+			verdict, err := cluster.AssessPods(t.Context(), "ml", selector)
+			if ClassOf(err) != test.class {
+				t.Fatalf("%v", err)
+			}
+			if test.reason != "" && (verdict.Cause == nil || verdict.Cause.Reason != test.reason) {
+				t.Errorf("%+v", verdict)
+			}
+			ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+			defer cancel()
+			if err := cluster.WaitPods(ctx, "ml", selector); err == nil {
+				t.Error("the wait ended well")
+			}
+		})
+	}
+}
