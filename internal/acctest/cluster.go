@@ -55,17 +55,28 @@ func StartCluster(args ...string) (*Cluster, error) {
 	if len(args) == 0 {
 		args = roomForAll()
 	}
+	kubeconfig, stop, err := startUntilReady(binary, args...)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{Kubeconfig: kubeconfig, binary: binary, stop: stop}, nil
+}
+
+// startUntilReady starts a program and waits for the line on its stdout that
+// begins with READY, of which it returns the rest. Stop tells it to stop and
+// waits for its end.
+func startUntilReady(binary string, args ...string) (ready string, stop func() error, err error) {
 	command := exec.Command(binary, args...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	stdout, err := command.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if err := startTethered(command); err != nil {
-		return nil, fmt.Errorf("%w; build the dev cluster with: make devcluster", err)
+		return "", nil, fmt.Errorf("%w; build it with: make bin/%s", err, filepath.Base(binary))
 	}
-	stop := func() error {
+	stop = func() error {
 		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
 			return err
 		}
@@ -73,13 +84,13 @@ func StartCluster(args ...string) (*Cluster, error) {
 	}
 	scanner := bufio.NewScanner(stdout)
 	for scanner.Scan() {
-		if kubeconfig, ok := strings.CutPrefix(scanner.Text(), "READY "); ok {
+		if ready, ok := strings.CutPrefix(scanner.Text(), "READY"); ok {
 			go func() { _, _ = io.Copy(io.Discard, stdout) }()
-			return &Cluster{Kubeconfig: kubeconfig, binary: binary, stop: stop}, nil
+			return strings.TrimSpace(ready), stop, nil
 		}
 	}
 	_ = command.Wait()
-	return nil, fmt.Errorf("the dev cluster ended before it was ready:\n%s", stderr.String())
+	return "", nil, fmt.Errorf("%s ended before it was ready:\n%s", filepath.Base(binary), stderr.String())
 }
 
 // roomForAll has enough GPUs that tests which run side by side don't wait for

@@ -1,6 +1,7 @@
 package acctest_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -10,6 +11,10 @@ import (
 
 // cluster is shared by all tests of the package; nil without TF_ACC.
 var cluster *acctest.Cluster
+
+// crdCluster has the kinds of Knative Serving, KubeRay, JobSet, the training
+// operator, Kueue and Kubetorch, none of which the other cluster has.
+var crdCluster = acctest.NewLazyCluster(func() (*acctest.Cluster, error) { return acctest.StartClusterWithCRDs() })
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -25,8 +30,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	if err := cluster.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, "stopping the dev cluster:", err)
+	if err := errors.Join(crdCluster.Stop(), cluster.Stop()); err != nil {
+		fmt.Fprintln(os.Stderr, "stopping the dev clusters:", err)
 		return 1
 	}
 	return code

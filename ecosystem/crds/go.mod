@@ -1,0 +1,17 @@
+// The projects whose CustomResourceDefinitions the acceptance tests install, from the folders that
+// `go mod download` makes. Nothing of them is compiled, so `go mod tidy` would find them unused.
+module github.com/ktdev/terraform-provider-kt/ecosystem/crds
+
+go 1.26.0
+
+require (
+	github.com/kubeflow/training-operator v1.9.3
+	github.com/kubeflow/training-operator-with-mxjob v1.8.1
+	github.com/ray-project/kuberay/ray-operator v1.6.2
+	knative.dev/serving v0.51.0
+	sigs.k8s.io/jobset v0.12.0
+	sigs.k8s.io/kueue v0.19.2
+)
+
+// MXJob went with 1.9.
+replace github.com/kubeflow/training-operator-with-mxjob => github.com/kubeflow/training-operator v1.8.1

@@ -1,0 +1,59 @@
+// Command jobset runs the JobSet controllers and webhooks beside a test
+// cluster.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	"sigs.k8s.io/jobset/pkg/controllers"
+	"sigs.k8s.io/jobset/pkg/webhooks"
+
+	"github.com/ktdev/terraform-provider-kt/ecosystem/manager"
+)
+
+func main() {
+	scheme, err := newScheme()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "jobset:", err)
+		os.Exit(1)
+	}
+	// As in JobSet's config/components/webhook/patches: no other pods.
+	itsPods := manager.Exists(jobsetv1alpha2.JobSetNameKey)
+	os.Exit(manager.Main(manager.Program{
+		Name:     "jobset",
+		About:    "jobset runs the JobSet controllers and webhooks against a test cluster that has their CRD.",
+		Options:  ctrl.Options{Scheme: scheme},
+		Add:      add,
+		Webhooks: &manager.Webhooks{ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": itsPods, "vpod.kb.io": itsPods}},
+	}))
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	builder := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, jobsetv1alpha2.AddToScheme)
+	return scheme, builder.AddToScheme(scheme)
+}
+
+func add(ctx context.Context, mgr ctrl.Manager) error {
+	if err := controllers.SetupJobSetIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return fmt.Errorf("index of JobSets: %w", err)
+	}
+	if err := controllers.SetupPodIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return fmt.Errorf("index of pods: %w", err)
+	}
+	jobSets := controllers.NewJobSetReconciler(mgr.GetClient(), mgr.GetScheme(), mgr.GetEventRecorder("jobset"))
+	if err := jobSets.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("JobSet controller: %w", err)
+	}
+	pods := controllers.NewPodReconciler(mgr.GetClient(), mgr.GetScheme(), mgr.GetEventRecorder("pod"))
+	if err := pods.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("pod controller: %w", err)
+	}
+	return webhooks.Setup(mgr)
+}

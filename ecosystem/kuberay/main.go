@@ -1,0 +1,52 @@
+// Command kuberay runs KubeRay's RayCluster controller beside a test cluster.
+//
+// RayJob and RayService are left out: their controllers ask a Ray head over
+// HTTP, and nothing runs in the pods of a test cluster. KubeRay's webhooks are
+// off, as in its own installation.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	configapi "github.com/ray-project/kuberay/ray-operator/apis/config/v1alpha1"
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
+	"github.com/ray-project/kuberay/ray-operator/controllers/ray"
+	"github.com/ray-project/kuberay/ray-operator/controllers/ray/batchscheduler"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/ktdev/terraform-provider-kt/ecosystem/manager"
+)
+
+func main() {
+	scheme, err := newScheme()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "kuberay:", err)
+		os.Exit(1)
+	}
+	os.Exit(manager.Main(manager.Program{
+		Name:    "kuberay",
+		About:   "kuberay runs KubeRay's RayCluster controller against a test cluster that has its CRDs.",
+		Options: ctrl.Options{Scheme: scheme},
+		Add:     add,
+	}))
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	builder := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, rayv1.AddToScheme)
+	return scheme, builder.AddToScheme(scheme)
+}
+
+func add(ctx context.Context, mgr ctrl.Manager) error {
+	// The one for no batch scheduler; the controller's set-up needs it.
+	scheduler, err := batchscheduler.NewSchedulerManager(ctx, configapi.Configuration{}, mgr.GetConfig(), mgr.GetClient())
+	if err != nil {
+		return fmt.Errorf("batch scheduler: %w", err)
+	}
+	options := ray.RayClusterReconcilerOptions{BatchSchedulerManager: scheduler}
+	return ray.NewReconciler(ctx, mgr, options).SetupWithManager(mgr, configapi.DefaultReconcileConcurrency)
+}

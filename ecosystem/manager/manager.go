@@ -1,0 +1,168 @@
+// Package manager runs the controllers of another project as a local process
+// beside a test cluster: what that project's own main.go does, less what a
+// cluster of containers needs (leader election, metrics, health, certificates
+// in Secrets), and with webhooks that the API server calls on loopback.
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+const (
+	// startTimeout bounds each wait of the start; a starved machine may need much of it.
+	startTimeout = 2 * time.Minute
+	// stopTimeout is how long controllers may take to end what they are at.
+	stopTimeout = 3 * time.Second
+)
+
+// Program is a set of controllers to run as a process.
+type Program struct {
+	// Name is that of the binary. Cluster-wide objects made here start with it.
+	Name string
+	// About says in a sentence what runs; the first line of the help.
+	About string
+	// Options of the manager: its scheme, and how it caches. Servers, leader
+	// election and webhooks are set by Main.
+	Options ctrl.Options
+	// Add registers controllers and webhooks.
+	Add func(context.Context, ctrl.Manager) error
+	// Webhooks is nil for controllers that have none.
+	Webhooks *Webhooks
+}
+
+// Main runs the program with the command line and signals of this process,
+// and returns its exit code.
+func Main(program Program) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return program.main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+}
+
+func (p Program) main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags, err := p.parse(args, stderr)
+	switch {
+	case errors.Is(err, errHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
+		return 2
+	}
+	log := logr.FromSlogHandler(slog.NewTextHandler(stderr, nil))
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	if err := p.run(ctx, flags, stdout); err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
+		return 1
+	}
+	return 0
+}
+
+// run returns when the context ends or the controllers fail.
+func (p Program) run(ctx context.Context, flags flags, stdout io.Writer) (err error) {
+	config, err := clientcmd.BuildConfigFromFlags("", flags.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	config.QPS = -1 // the API server's priority and fairness is the limiter
+	config.UserAgent = p.Name
+
+	server, err := newServer()
+	if err != nil {
+		return fmt.Errorf("webhook server: %w", err)
+	}
+	options := p.Options
+	options.WebhookServer = server
+	options.LeaderElection = false
+	options.HealthProbeBindAddress = "0"
+	options.PprofBindAddress = ""
+	options.Metrics.BindAddress = "0"
+	timeout := stopTimeout
+	options.GracefulShutdownTimeout = &timeout
+	mgr, err := ctrl.NewManager(config, options)
+	if err != nil {
+		return err
+	}
+
+	// The controllers outlive the signal by what it takes to unregister their
+	// webhooks: until then the API server calls these.
+	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	if err := p.Add(running, mgr); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() {
+		err := mgr.Start(running)
+		end(errors.Join(errors.New("the controllers ended"), err))
+		ended <- err
+	}()
+	defer func() {
+		end(nil)
+		err = errors.Join(err, <-ended)
+	}()
+
+	starting, cancel := context.WithTimeout(running, startTimeout)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	unregister, err := p.start(starting, mgr, config, server, flags)
+	defer func() { err = errors.Join(err, unregister(running)) }()
+	switch {
+	case ctx.Err() != nil:
+		return nil // told to stop while it started
+	case err != nil:
+		return err
+	}
+	fmt.Fprintln(stdout, "READY")
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-running.Done():
+		return context.Cause(running)
+	}
+}
+
+// start waits for the controllers and brings the API server to call the
+// webhooks. What it returns takes that back, even after an error.
+func (p Program) start(ctx context.Context, mgr ctrl.Manager, config *rest.Config, server *server, flags flags) (unregister func(context.Context) error, err error) {
+	nothing := func(context.Context) error { return nil }
+	select {
+	case <-mgr.Elected(): // with no leader election: when the controllers were started
+	case <-ctx.Done():
+		return nothing, context.Cause(ctx)
+	}
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		return nothing, fmt.Errorf("caches did not fill: %w", context.Cause(ctx))
+	}
+	if p.Webhooks == nil {
+		return nothing, nil
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nothing, err
+	}
+	registration, err := p.Webhooks.registration(p.Name, flags.webhooks, server)
+	if err != nil {
+		return nothing, err
+	}
+	unregister = func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		return registration.remove(ctx, client)
+	}
+	return unregister, registration.apply(ctx, client, server)
+}

@@ -1,0 +1,70 @@
+package manager
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// markerLabel is on the objects whose creation, never carried out, tells that
+// the API server has read a configuration. It takes a configuration up as a
+// whole, so one webhook in it that is called tells that all are; there is no
+// status to look at. The end-to-end tests of Kubernetes do the same.
+const markerLabel = "ecosystem.kt.dev/marker"
+
+// markerName is the webhook's in its configuration.
+const markerName = "marker.ecosystem.kt.dev"
+
+type marker struct {
+	name   string // of the configuration
+	called *atomic.Bool
+}
+
+func newMarker(configuration string) marker { return marker{configuration, &atomic.Bool{}} }
+
+func (m marker) path() string { return "/marker/" + m.name }
+
+// addTo adds the webhook to its configuration.
+func (m marker) addTo(configuration *unstructured.Unstructured, url func(path string) string, ca []byte) error {
+	hooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
+	if err != nil {
+		return err
+	}
+	hooks = append(hooks, map[string]any{
+		"name":                    markerName,
+		"clientConfig":            clientConfig(url(m.path()), ca),
+		"objectSelector":          map[string]any{"matchLabels": map[string]any{markerLabel: m.name}},
+		"admissionReviewVersions": []any{"v1"},
+		"failurePolicy":           "Ignore",
+		"sideEffects":             "None",
+		"rules": []any{map[string]any{
+			"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "operations": []any{"CREATE"}, "resources": []any{"configmaps"},
+		}},
+	})
+	return unstructured.SetNestedSlice(configuration.Object, hooks, "webhooks")
+}
+
+// handler answers the webhook.
+func (m marker) handler() http.Handler {
+	return &admission.Webhook{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
+		m.called.Store(true)
+		return admission.Allowed("")
+	})}
+}
+
+// call makes a request that is to reach the webhook, and tells whether it did.
+func (m marker) call(ctx context.Context, client dynamic.Interface) (bool, error) {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "marker", "labels": map[string]any{markerLabel: m.name}},
+	}}
+	configMaps := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(metav1.NamespaceDefault)
+	_, err := configMaps.Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return m.called.Load(), err
+}

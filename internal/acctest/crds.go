@@ -1,0 +1,166 @@
+package acctest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// Projects that others than this one serve, as Go modules. Their versions are
+// in ecosystem/crds/go.mod.
+const (
+	jobSetModule   = "sigs.k8s.io/jobset"
+	knativeModule  = "knative.dev/serving"
+	kubeRayModule  = "github.com/ray-project/kuberay/ray-operator"
+	kueueModule    = "sigs.k8s.io/kueue"
+	trainingModule = "github.com/kubeflow/training-operator"
+)
+
+// moduleFile is a file or folder in a Go module.
+type moduleFile struct{ module, path string }
+
+// computeCRDs define the kinds that a compute can be.
+func computeCRDs() []moduleFile {
+	return []moduleFile{
+		{jobSetModule, "config/components/crd/bases"},
+		{kubeRayModule, "config/crd/bases/ray.io_rayclusters.yaml"},
+		{trainingModule, "manifests/base/crds/kubeflow.org_pytorchjobs.yaml"},
+		{trainingModule, "manifests/base/crds/kubeflow.org_tfjobs.yaml"},
+		{trainingModule, "manifests/base/crds/kubeflow.org_xgboostjobs.yaml"},
+	}
+}
+
+// uncontrolledCRDs define kinds that no controller here acts on.
+func uncontrolledCRDs() []moduleFile {
+	return []moduleFile{
+		{knativeModule, "config/core/300-resources/service.yaml"},
+		{trainingModule, "manifests/base/crds/kubeflow.org_mxjobs.yaml"},
+	}
+}
+
+// queueCRDs define what the provider reads of Kueue.
+func queueCRDs() []moduleFile {
+	const bases = "config/components/crd/bases/"
+	return []moduleFile{
+		{kueueModule, bases + "kueue.x-k8s.io_clusterqueues.yaml"},
+		{kueueModule, bases + "kueue.x-k8s.io_localqueues.yaml"},
+		{kueueModule, bases + "kueue.x-k8s.io_resourceflavors.yaml"},
+		{kueueModule, bases + "kueue.x-k8s.io_workloads.yaml"},
+	}
+}
+
+// StartClusterWithCRDs is StartCluster with the kinds of Knative Serving,
+// KubeRay, JobSet, the training operator and Kueue, and KubetorchWorkload; no
+// controller acts on them. More arguments of the dev cluster may follow.
+func StartClusterWithCRDs(args ...string) (*Cluster, error) {
+	found, err := crdArgs(append(append(computeCRDs(), uncontrolledCRDs()...), queueCRDs()...))
+	if err != nil {
+		return nil, err
+	}
+	registration := filepath.Join(Root(), "internal", "acctest", "testdata", "kubetorchworkload-crd.yaml")
+	found = append(found, "--crds", registration)
+	return StartCluster(append(append(roomForAll(), found...), args...)...)
+}
+
+// crdArgs are the arguments by which the dev cluster installs CRDs.
+func crdArgs(files []moduleFile) ([]string, error) {
+	folders, err := moduleFolders()
+	if err != nil {
+		return nil, err
+	}
+	var args []string
+	for _, file := range files {
+		path, err := locate(folders, file)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--crds", path)
+	}
+	return args, nil
+}
+
+// moduleFolders are the folders that ecosystem/crds/go.mod pins, downloaded
+// where they are not there yet. A module can have several, which are in the
+// order of that file.
+func moduleFolders() (map[string][]string, error) {
+	command := exec.Command("go", "mod", "download", "-json")
+	command.Dir = filepath.Join(Root(), "ecosystem", "crds")
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
+	folders, decoded := decodeFolders(bytes.NewReader(out))
+	if err := errors.Join(decoded, err); err != nil {
+		return nil, fmt.Errorf("go mod download in %s: %w\n%s", command.Dir, err, stderr.String())
+	}
+	return folders, nil
+}
+
+// decodeFolders reads the output of `go mod download -json`.
+func decodeFolders(out io.Reader) (map[string][]string, error) {
+	folders := map[string][]string{}
+	decoder := json.NewDecoder(out)
+	for {
+		var module struct{ Path, Version, Dir, Error string }
+		switch err := decoder.Decode(&module); {
+		case errors.Is(err, io.EOF):
+			return folders, nil
+		case err != nil:
+			return nil, err
+		case module.Error != "":
+			return nil, fmt.Errorf("%s@%s: %s", module.Path, module.Version, module.Error)
+		}
+		folders[module.Path] = append(folders[module.Path], module.Dir)
+	}
+}
+
+// locate finds a file in the first folder of its module that has it.
+func locate(folders map[string][]string, file moduleFile) (string, error) {
+	for _, folder := range folders[file.module] {
+		path := filepath.Join(folder, filepath.FromSlash(file.path))
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not in module %s of ecosystem/crds/go.mod, whose folders are %q", file.path, file.module, folders[file.module])
+}
+
+// LazyCluster starts when a test first asks for it: clusters with many CRDs
+// take seconds of CPU, which a run of a few tests need not spend.
+type LazyCluster struct {
+	start   func() (*Cluster, error)
+	once    sync.Once
+	cluster *Cluster
+	err     error
+}
+
+// NewLazyCluster is a cluster that start will start.
+func NewLazyCluster(start func() (*Cluster, error)) *LazyCluster { return &LazyCluster{start: start} }
+
+// Get starts the cluster, or waits until another test has. Without TF_ACC it
+// skips the test.
+func (l *LazyCluster) Get(t *testing.T) *Cluster {
+	t.Helper()
+	if os.Getenv("TF_ACC") == "" {
+		t.Skip("TF_ACC is not set")
+	}
+	l.once.Do(func() { l.cluster, l.err = l.start() })
+	if l.err != nil {
+		t.Fatal(l.err)
+	}
+	return l.cluster
+}
+
+// Stop stops the cluster if it was started, after the last test.
+func (l *LazyCluster) Stop() error {
+	if l.cluster == nil {
+		return nil
+	}
+	return l.cluster.Stop()
+}

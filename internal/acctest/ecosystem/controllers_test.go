@@ -1,0 +1,155 @@
+package ecosystem_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// These hold the controllers to what the tests of the provider take for
+// granted: that they run, and are the real ones.
+
+func TestEcoRayClusterGetsReadyAndSuspends(t *testing.T) {
+	t.Parallel()
+	e := ecosystem(t)
+	ns := e.Namespace(t)
+	e.Apply(t, rayCluster, "-n", ns)
+	e.Await(t, ns, "raycluster/ray", "jsonpath={.status.state}=ready")
+	expectFields(t, e, ns, "raycluster/ray", "{.status.readyWorkerReplicas} {.status.head.serviceName}", "2 ray-head-svc")
+
+	e.Kubectl(t, "patch", "-n", ns, "raycluster/ray", "--type=merge", "-p", `{"spec": {"suspend": true}}`)
+	e.Await(t, ns, "raycluster/ray", "jsonpath={.status.state}=suspended")
+}
+
+func TestEcoJobSetCompletesOnceItIsNotSuspended(t *testing.T) {
+	t.Parallel()
+	e := ecosystem(t)
+	ns := e.Namespace(t)
+	e.Apply(t, jobSet, "-n", ns)
+	e.Await(t, ns, "jobset/set", "condition=Suspended")
+
+	e.Kubectl(t, "patch", "-n", ns, "jobset/set", "--type=merge", "-p", `{"spec": {"suspend": false}}`)
+	e.Await(t, ns, "jobset/set", "condition=Completed")
+	expectFields(t, e, ns, "jobset/set", "{.status.replicatedJobsStatus[0].succeeded}", "2")
+}
+
+func TestEcoJobSetWebhookSetsDefaults(t *testing.T) {
+	t.Parallel()
+	e := ecosystem(t)
+	ns := e.Namespace(t)
+	e.Apply(t, jobSet, "-n", ns)
+	expectFields(t, e, ns, "jobset/set", "{.spec.replicatedJobs[0].template.spec.completionMode}", "Indexed")
+}
+
+func TestEcoPyTorchJobRuns(t *testing.T) {
+	t.Parallel()
+	e := ecosystem(t)
+	ns := e.Namespace(t)
+	e.Apply(t, pyTorchJob, "-n", ns)
+	e.Await(t, ns, "pytorchjob/train", "condition=Running")
+	expectFields(t, e, ns, "pytorchjob/train",
+		"{.status.replicaStatuses.Master.active} {.status.replicaStatuses.Worker.active}", "1 2")
+}
+
+func TestEcoQueueAdmitsPodsOfADeploymentUpToItsQuota(t *testing.T) {
+	t.Parallel()
+	e := ecosystem(t)
+	ns := e.Namespace(t)
+	queue := e.Queue(t, ns, 4)
+	e.Apply(t, inQueue(deployment, queue), "-n", ns)
+	e.Await(t, ns, "deployment/gpus", "jsonpath={.status.replicas}=6")
+	e.Await(t, ns, "deployment/gpus", "jsonpath={.status.readyReplicas}=4")
+	if got := gated(t, e, ns); got != 2 {
+		t.Errorf("%d pods are gated; want 2", got)
+	}
+	e.SetQuota(t, ns, 6)
+	e.Await(t, ns, "deployment/gpus", "jsonpath={.status.readyReplicas}=6")
+}
+
+func TestEcoQueueHoldsAJobUntilThereIsQuota(t *testing.T) {
+	t.Parallel()
+	e := ecosystem(t)
+	ns := e.Namespace(t)
+	queue := e.Queue(t, ns, 4)
+	e.Apply(t, inQueue(job, queue), "-n", ns)
+	e.Await(t, ns, "job/gpus", "jsonpath={.spec.suspend}=true")
+	workload := workloadOf(t, e, ns, "Job")
+	e.Await(t, ns, workload, "condition=QuotaReserved=false")
+	if got := reason(t, e, ns, workload); !strings.Contains(got, "insufficient") || !strings.Contains(got, "nvidia.com/gpu") {
+		t.Errorf("not admitted for: %s; want the lack of GPUs", got)
+	}
+	e.SetQuota(t, ns, 6)
+	e.Await(t, ns, workload, "condition=Admitted")
+	e.Await(t, ns, "job/gpus", "condition=Complete")
+}
+
+func TestEcoQueueStartsAPyTorchJob(t *testing.T) {
+	t.Parallel()
+	e := ecosystem(t)
+	ns := e.Namespace(t)
+	queue := e.Queue(t, ns, 0)
+	e.Apply(t, inQueue(pyTorchJob, queue), "-n", ns)
+	e.Await(t, ns, "pytorchjob/train", "jsonpath={.spec.runPolicy.suspend}=true")
+	e.SetQuota(t, ns, 3)
+	e.Await(t, ns, "pytorchjob/train", "condition=Running")
+	expectFields(t, e, ns, "pytorchjob/train", "{.spec.runPolicy.suspend}", "false")
+}
+
+func TestEcoQueueThatIsMissingHoldsAJob(t *testing.T) {
+	t.Parallel()
+	e := ecosystem(t)
+	ns := e.Namespace(t)
+	e.Apply(t, inQueue(job, "nowhere"), "-n", ns)
+	e.Await(t, ns, "job/gpus", "jsonpath={.spec.suspend}=true")
+	workload := workloadOf(t, e, ns, "Job")
+	e.Await(t, ns, workload, "condition=QuotaReserved=false")
+	if got := reason(t, e, ns, workload); !strings.Contains(got, "nowhere") {
+		t.Errorf("not admitted for: %s; want the missing LocalQueue", got)
+	}
+}
+
+func TestEcoQueueReadsAnOlderVersionOfItsAPI(t *testing.T) {
+	t.Parallel()
+	e := ecosystem(t)
+	ns := e.Namespace(t)
+	e.Queue(t, ns, 4)
+	// A field that v1beta2 has under another name: only Kueue's conversion webhook knows.
+	e.Kubectl(t, "patch", "clusterqueue/"+ns, "--type=merge", "-p", `{"spec": {"cohortName": "research"}}`)
+	if got := e.Kubectl(t, "get", "clusterqueues.v1beta1.kueue.x-k8s.io", ns, "-o", "jsonpath={.spec.cohort}"); !strings.HasSuffix(got, "research") {
+		t.Errorf("spec.cohort of v1beta1 is %q; want research", got)
+	}
+}
+
+// inQueue labels an object of the manifests below for a LocalQueue.
+func inQueue(manifest, queue string) string {
+	return strings.Replace(manifest, "metadata:\n", "metadata:\n  labels: {kueue.x-k8s.io/queue-name: "+queue+"}\n", 1)
+}
+
+func expectFields(t *testing.T, e *acctest.Ecosystem, ns, object, path, want string) {
+	t.Helper()
+	if got := e.Kubectl(t, "get", "-n", ns, object, "-o", "jsonpath="+path); got != want {
+		t.Errorf("%s of %s is %q; want %q", path, object, got, want)
+	}
+}
+
+// gated counts the pods of a namespace that wait at a gate.
+func gated(t *testing.T, e *acctest.Ecosystem, ns string) int {
+	t.Helper()
+	reasons := e.Kubectl(t, "get", "pods", "-n", ns, "-o", `jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].reason}`)
+	return strings.Count(reasons, "SchedulingGated")
+}
+
+// workloadOf waits for Kueue's Workload of the only object of a kind.
+func workloadOf(t *testing.T, e *acctest.Ecosystem, ns, kind string) string {
+	t.Helper()
+	e.Kubectl(t, "wait", "-n", ns, "--for=create", "workload", "-l", "kueue.x-k8s.io/job-uid", "--timeout=100s")
+	name := e.Kubectl(t, "get", "workload", "-n", ns, "-o", `jsonpath={.items[?(@.metadata.ownerReferences[0].kind=="`+kind+`")].metadata.name}`)
+	return "workload/" + name
+}
+
+// reason is why Kueue has not reserved quota.
+func reason(t *testing.T, e *acctest.Ecosystem, ns, workload string) string {
+	t.Helper()
+	return e.Kubectl(t, "get", "-n", ns, workload, "-o", `jsonpath={.status.conditions[?(@.type=="QuotaReserved")].message}`)
+}
