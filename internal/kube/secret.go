@@ -148,7 +148,11 @@ func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.Pat
 	if data != nil {
 		request = request.SetHeader("Content-Type", string(body)).Body(data)
 	}
-	answer, err := request.Do(ctx).Raw()
+	result := request.Do(ctx)
+	if err := result.Error(); err != nil { // unlike that of Raw, it is what the server's Status says
+		return nil, err
+	}
+	answer, err := result.Raw()
 	if err != nil {
 		return nil, err
 	}
