@@ -55,7 +55,11 @@ func Parse(text string) (Dockerfile, error) {
 		i.flags, i.args = cutFlags(rest)
 		if terminator := i.heredoc(); terminator != "" {
 			r.skipTo(terminator)
-			refuse(at, fmt.Errorf("here-documents are not supported: write the commands as one %s with && between them, or as a step with run_bash", i.name))
+			hint := "copy a local file instead"
+			if i.name == "RUN" {
+				hint = "write the commands as one RUN with && between them, or as a step with run_bash"
+			}
+			refuse(at, fmt.Errorf("here-documents are not supported: %s", hint))
 			continue
 		}
 		refuse(at, i.check())
@@ -96,7 +100,7 @@ func cutFlags(s string) (flags []string, args string) {
 	return flags, s
 }
 
-var heredoc = regexp.MustCompile(`^\d*<<-?(["']?)([A-Za-z_][\w.-]*)(["']?)$`)
+var heredoc = regexp.MustCompile(`^\d*<<-?([^<]+)$`)
 
 // heredoc is the line that ends a here-document, "" where none begins.
 func (i instruction) heredoc() string {
@@ -108,8 +112,8 @@ func (i instruction) heredoc() string {
 		if (strings.HasSuffix(word, "<<") || strings.HasSuffix(word, "<<-")) && n+1 < len(words) {
 			word += words[n+1] // << EOF
 		}
-		if found := heredoc.FindStringSubmatch(word); found != nil && found[1] == found[3] {
-			return found[2]
+		if found := heredoc.FindStringSubmatch(word); found != nil {
+			return strings.NewReplacer(`"`, "", `'`, "").Replace(found[1])
 		}
 	}
 	return ""

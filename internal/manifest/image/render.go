@@ -23,6 +23,9 @@ func (d Dockerfile) render(runs string, steps []step) string {
 	if d.escape != 0 {
 		escape = string(d.escape)
 	}
+	if last := len(lines) - 1; len(steps) > 0 { // which must not continue the last line
+		lines[last], _ = (&reader{escape: escape[0]}).continued(lines[last])
+	}
 	for _, s := range steps {
 		lines = append(lines, s.instructions(escape)...)
 	}

@@ -1,0 +1,138 @@
+package image
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// golden compares a text with a file, or writes that.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+// pretend packs what is named as if it were there: a name with a dot in it is
+// a file, others are folders.
+func pretend(sources []Needed) map[Source][]Packed {
+	packed := map[Source][]Packed{}
+	for _, needed := range sources {
+		name := filepath.Base(needed.Path)
+		packed[needed.Source] = []Packed{{Name: name, Data: []byte(needed.Path), Folder: !strings.Contains(strings.Trim(name, "."), ".")}}
+	}
+	return packed
+}
+
+func TestDockerfilesBecomeSetUpScripts(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/dockerfiles/*.Dockerfile")
+	if err != nil || len(files) < 25 {
+		t.Fatalf("%d Dockerfiles, want 25 or more (%v)", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".Dockerfile")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, strings.TrimSuffix(file, "Dockerfile")+"golden", describe(string(text)))
+		})
+	}
+}
+
+// describe is what becomes of a Dockerfile, or the errors that it has.
+func describe(text string) string {
+	d, err := Parse(text)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "image: %s\n", d.From)
+	for _, ignored := range d.Ignored {
+		fmt.Fprintf(&b, "ignored: line %d, %s\n", ignored.Line, ignored.Instruction)
+	}
+	r, err := Render(Spec{}, d, "registry.example/pinned@sha256:0", pretend(Sources(Spec{}, d)))
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	fmt.Fprintf(&b, "--- Dockerfile\n%s--- setup.sh\n", r.Dockerfile)
+	_, steps, _ := strings.Cut(r.Script, "_kt_setup() {\n")
+	steps, _, _ = strings.Cut(steps, "\n}\n")
+	return b.String() + steps + "\n"
+}
+
+func TestErrorsNameTheLineAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/dockerfiles/3*.Dockerfile")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Parse(string(text))
+		found, ok := err.(Errors)
+		if !ok {
+			t.Errorf("%s is not refused", file)
+		}
+		lines := strings.Split(string(text), "\n")
+		for _, e := range found {
+			if e.Line < 1 || e.Line > len(lines) || strings.TrimSpace(lines[e.Line-1]) == "" || e.Detail == "" {
+				t.Errorf("%s: %+v", file, e)
+			}
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	files, _ := filepath.Glob("testdata/dockerfiles/*.Dockerfile")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := Parse(text)
+		if err != nil {
+			if found, ok := err.(Errors); !ok || len(found) == 0 {
+				t.Fatalf("error of type %T", err)
+			}
+			return
+		}
+		r, err := Render(Spec{}, d, "debian:12", pretend(Sources(Spec{}, d)))
+		if err != nil {
+			return // several files for what is no folder
+		}
+		// What is rendered says the same.
+		again, err := Parse(r.Dockerfile)
+		if err != nil {
+			t.Fatalf("%q\nis rendered as\n%q\nwhich is refused: %v", text, r.Dockerfile, err)
+		}
+		if again.From != "debian:12" || len(again.steps) != len(d.steps) || len(again.Ignored) != len(d.Ignored) {
+			t.Fatalf("%q\nis rendered as\n%q\n%+v\n%+v", text, r.Dockerfile, d, again)
+		}
+	})
+}

@@ -1,0 +1,2 @@
+FROM python:3.12-slim
+RUN pip install torch

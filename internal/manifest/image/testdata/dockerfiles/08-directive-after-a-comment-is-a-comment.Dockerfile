@@ -1,0 +1,5 @@
+# A comment
+# escape=`
+FROM debian:12
+RUN echo a \
+  b

@@ -1,0 +1,3 @@
+FROM debian:12
+RUN ["apt-get", "install", "-y", "it's", "$HOME", "a\"b\\c", "ü"]
+RUN ["bash", "-c", "echo hi"]

@@ -1,0 +1,3 @@
+FROM debian:12
+RUN [ -d /opt ] && echo yes
+RUN [[ -f /x ]] || true

@@ -1,0 +1,2 @@
+RUN echo early
+FROM debian:12

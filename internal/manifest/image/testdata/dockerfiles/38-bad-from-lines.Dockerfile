@@ -1,0 +1,3 @@
+FROM scratch
+FROM a b c d
+FROM

@@ -1,0 +1,2 @@
+# escape=/
+FROM debian:12

@@ -1,0 +1,292 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// served is a real registry on loopback, in memory.
+type served struct {
+	t         *testing.T
+	server    *httptest.Server
+	host      string
+	manifests atomic.Int64 // requests for manifests
+	// intercept answers in place of the registry where it returns true.
+	intercept func(http.ResponseWriter, *http.Request) bool
+}
+
+func serve(t *testing.T, intercept func(http.ResponseWriter, *http.Request) bool) *served {
+	t.Helper()
+	s := &served{t: t, intercept: intercept}
+	real := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if strings.Contains(req.URL.Path, "/manifests/") && (req.Method == http.MethodHead || req.Method == http.MethodGet) {
+			s.manifests.Add(1)
+		}
+		if s.intercept == nil || !s.intercept(w, req) {
+			real.ServeHTTP(w, req)
+		}
+	}))
+	t.Cleanup(s.server.Close)
+	s.host = strings.TrimPrefix(s.server.URL, "http://")
+	return s
+}
+
+// push pushes a new image to a tag and returns its digest.
+func (s *served) push(tag string, options ...remote.Option) string {
+	s.t.Helper()
+	img, err := random.Image(64, 1)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ref, err := name.ParseReference(s.host + "/" + tag)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := remote.Write(ref, img, options...); err != nil {
+		s.t.Fatal(err)
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.manifests.Store(0)
+	return digest.String()
+}
+
+// ours says whether a request comes from a Resolver, and not from push.
+func ours(req *http.Request) bool {
+	return strings.Contains(req.Header.Get("User-Agent"), "terraform-provider-kt")
+}
+
+type noKeychain struct{}
+
+func (noKeychain) Resolve(authn.Resource) (authn.Authenticator, error) { return authn.Anonymous, nil }
+
+func TestATagIsPinnedToItsDigest(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	digest := s.push("team/torch:2.5")
+	pin, err := NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/team/torch:2.5")
+	if err != nil || pin.Digest != digest || pin.Image != s.host+"/team/torch@"+digest {
+		t.Errorf("%+v, %v; want %s", pin, err, digest)
+	}
+	if asked := s.manifests.Load(); asked != 1 {
+		t.Errorf("%d requests, want 1", asked)
+	}
+	latest := s.push("team/torch")
+	pin, err = NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/team/torch")
+	if err != nil || pin.Digest != latest {
+		t.Errorf("without a tag: %+v, %v; want that of latest, %s", pin, err, latest)
+	}
+}
+
+func TestADigestNeedsNoRegistry(t *testing.T) {
+	t.Parallel()
+	digest := "sha256:" + strings.Repeat("a", 64)
+	for image, want := range map[string]string{
+		"python@" + digest: "python@" + digest, "127.0.0.1:1/a/b:tag@" + digest: "127.0.0.1:1/a/b@" + digest, "docker.io/library/python@" + digest: "python@" + digest,
+	} {
+		pin, err := NewWith(noKeychain{}).Resolve(t.Context(), image)
+		if err != nil || pin.Digest != digest || pin.Image != want {
+			t.Errorf("%s: %+v, %v", image, pin, err)
+		}
+	}
+}
+
+func TestAnImageForSeveralPlatformsIsPinnedAsAWhole(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	var index v1.ImageIndex = empty.Index
+	for _, arch := range []string{"amd64", "arm64"} {
+		img, err := random.Image(64, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
+	}
+	ref, err := name.ParseReference(s.host + "/multi:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.WriteIndex(ref, index); err != nil {
+		t.Fatal(err)
+	}
+	want, err := index.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin, err := NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/multi:1")
+	if err != nil || pin.Digest != want.String() {
+		t.Errorf("%+v, %v; want the index, %s", pin, err, want)
+	}
+}
+
+func TestARunAsksOnceForEachReference(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	before := s.push("a:1")
+	other := s.push("a:2")
+	r := NewWith(noKeychain{})
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if pin, err := r.Resolve(t.Context(), s.host+"/a:1"); err != nil || pin.Digest != before {
+				t.Errorf("%+v, %v", pin, err)
+			}
+		})
+	}
+	all.Go(func() {
+		if pin, err := r.Resolve(t.Context(), s.host+"/a:2"); err != nil || pin.Digest != other {
+			t.Errorf("%+v, %v", pin, err)
+		}
+	})
+	all.Wait()
+	if asked := s.manifests.Load(); asked != 2 {
+		t.Errorf("%d requests, want 2", asked)
+	}
+	moved := s.push("a:1")
+	if pin, err := r.Resolve(t.Context(), s.host+"/a:1"); err != nil || pin.Digest != before {
+		t.Errorf("the same run: %+v, %v; want what was said before", pin, err)
+	}
+	if pin, err := NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/a:1"); err != nil || pin.Digest != moved {
+		t.Errorf("the next run: %+v, %v; want the moved tag, %s", pin, err, moved)
+	}
+}
+
+// passwords wants a user and a password, by basic authentication.
+func passwords(w http.ResponseWriter, req *http.Request) bool {
+	if user, password, ok := req.BasicAuth(); ok && user == "ci" && password == "canary" {
+		return false
+	}
+	w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+	w.WriteHeader(http.StatusUnauthorized)
+	return true
+}
+
+// login is the keychain of somebody who has logged in to one registry.
+type login struct{ host, user, password string }
+
+func (l login) Resolve(resource authn.Resource) (authn.Authenticator, error) {
+	if resource.RegistryStr() != l.host {
+		return authn.Anonymous, nil
+	}
+	return &authn.Basic{Username: l.user, Password: l.password}, nil
+}
+
+func TestCredentialsAreSentToTheirRegistry(t *testing.T) {
+	t.Parallel()
+	s := serve(t, passwords)
+	digest := s.push("private:1", remote.WithAuth(&authn.Basic{Username: "ci", Password: "canary"}))
+	pin, err := NewWith(login{s.host, "ci", "canary"}).Resolve(t.Context(), s.host+"/private:1")
+	if err != nil || pin.Digest != digest {
+		t.Errorf("%+v, %v; want %s", pin, err, digest)
+	}
+	for what, keychain := range map[string]authn.Keychain{"nobody": noKeychain{}, "a wrong password": login{s.host, "ci", "wrong-canary"}} {
+		_, err := NewWith(keychain).Resolve(t.Context(), s.host+"/private:1")
+		failed, ok := errors.AsType[*Error](err)
+		if !ok || failed.Reason != Refused {
+			t.Errorf("%s: %v, want it refused", what, err)
+			continue
+		}
+		summary, detail := failed.Explain()
+		if !strings.Contains(detail, s.host+"/private:1") || !strings.Contains(detail, "docker login") || strings.Contains(summary+detail+err.Error(), "canary") {
+			t.Errorf("%s: %s: %s", what, summary, detail)
+		}
+	}
+}
+
+func TestWhyADigestIsNotKnown(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	s.push("there:1")
+	broken := serve(t, func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusInternalServerError)
+		return true
+	})
+	down := serve(t, nil)
+	down.server.Close()
+	for image, want := range map[string]struct {
+		reason Reason
+		says   string
+	}{
+		s.host + "/there:2":     {Missing, "MANIFEST_UNKNOWN"},
+		s.host + "/nowhere:1":   {Missing, "NAME_UNKNOWN"},
+		down.host + "/there:1":  {Unreachable, "connection refused"},
+		broken.host + "/here:1": {Unreachable, "500"},
+		"UPPER/case":            {Invalid, "could not parse reference"},
+		"":                      {Invalid, "invalid reference"},
+	} {
+		_, err := NewWith(noKeychain{}).Resolve(t.Context(), image)
+		failed, ok := errors.AsType[*Error](err)
+		if !ok || failed.Reason != want.reason || failed.Image != image {
+			t.Errorf("%s: %v, want reason %d", image, err, want.reason)
+			continue
+		}
+		summary, detail := failed.Explain()
+		if summary == "" || !strings.Contains(detail, want.says) || !strings.Contains(detail, "pin_digest needs the digest of "+image) {
+			t.Errorf("%s: %s: %s\nwant it to say %s", image, summary, detail, want.says)
+		}
+	}
+}
+
+func TestARegistryWithoutHeadIsAskedForTheManifest(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, req *http.Request) bool {
+		if ours(req) && req.Method == http.MethodHead && strings.Contains(req.URL.Path, "/manifests/") {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return true
+		}
+		return false
+	})
+	digest := s.push("old:1")
+	if pin, err := NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/old:1"); err != nil || pin.Digest != digest {
+		t.Errorf("%+v, %v; want %s", pin, err, digest)
+	}
+}
+
+func TestWhoeverIsCancelledDoesNotWait(t *testing.T) {
+	t.Parallel()
+	release, asked := make(chan struct{}), make(chan struct{}, 10)
+	s := serve(t, func(_ http.ResponseWriter, req *http.Request) bool {
+		if ours(req) && strings.Contains(req.URL.Path, "/manifests/") {
+			asked <- struct{}{}
+			<-release
+		}
+		return false
+	})
+	digest := s.push("slow:1")
+	r := NewWith(noKeychain{})
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := r.Resolve(ctx, s.host+"/slow:1")
+		gone <- err
+	}()
+	<-asked
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("the cancelled one gets %v", err)
+	}
+	close(release)
+	if pin, err := r.Resolve(t.Context(), s.host+"/slow:1"); err != nil || pin.Digest != digest {
+		t.Errorf("the other one gets %+v, %v; want %s", pin, err, digest)
+	}
+}
