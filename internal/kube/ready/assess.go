@@ -193,6 +193,8 @@ func anyKind(s Snapshot) Verdict {
 	switch {
 	case err != nil:
 		return Verdict{Phase: Progressing, Message: fmt.Sprintf("the status of %s cannot be read: %s", object(s.Workload), clip(err.Error()))}
+	case res.Status == status.CurrentStatus && s.Workload.Object["status"] == nil:
+		return s.withoutStatus() // kstatus takes what has no status for done
 	case res.Status == status.CurrentStatus:
 		return Verdict{Phase: Ready, Ready: true, Message: cmp.Or(clip(res.Message), "ready")}
 	}
@@ -202,4 +204,19 @@ func anyKind(s Snapshot) Verdict {
 		}
 		return sc.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message)))
 	})
+}
+
+// withoutStatus judges a workload of which its controller says nothing, now or
+// ever, by its pods.
+func (s Snapshot) withoutStatus() Verdict {
+	alive := living(s.Pods)
+	for _, p := range alive {
+		if !podReady(p) {
+			return s.blocked(run{pods: s.Pods, remark: "not ready yet"})
+		}
+	}
+	if len(alive) == 0 {
+		return s.blocked(run{remark: fmt.Sprintf("%s has no status and no pods yet", object(s.Workload))})
+	}
+	return isReady("%d of %d pods ready", len(alive), len(alive))
 }

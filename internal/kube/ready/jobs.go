@@ -73,7 +73,7 @@ func job(s Snapshot) Verdict {
 	}
 	switch {
 	case complete.holds():
-		return isReady("complete: %s succeeded", number(int(j.Status.Succeeded), "pod"))
+		return isReady("complete")
 	case failed.holds():
 		return s.failedRun(failed)
 	case j.Spec.Suspend != nil && *j.Spec.Suspend:
