@@ -1,0 +1,123 @@
+package secret_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+)
+
+func TestObjectHasKubetorchsMetadata(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		in                  secret.Secret
+		labels, annotations map[string]string
+	}{
+		"variables": {
+			secret.Secret{Name: "hf", Namespace: "ml", Username: "alice", Provider: "huggingface", Filenames: []string{"HF_TOKEN"}, Labels: map[string]string{"team": "a"}, DefaultLabels: map[string]string{"team": "b", "org": "x"}},
+			map[string]string{
+				"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "env", "kubetorch.com/secret-name": "hf",
+				"kubetorch.com/username": "alice", "kubetorch.com/provider": "huggingface", "team": "a", "org": "x",
+			},
+			map[string]string{"kubetorch.com/override": "false"},
+		},
+		"files": {
+			secret.Secret{Name: "aws", Namespace: "ml", Adopt: true, Folder: "~/.aws", Filenames: []string{"config", "credentials"}, Annotations: map[string]string{"note": "x"}},
+			map[string]string{"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "volume", "kubetorch.com/secret-name": "aws"},
+			map[string]string{
+				"kubetorch.com/override": "true", "kubetorch.com/secret-path": "~/.aws", "kubetorch.com/secret-filenames": `["config","credentials"]`, "note": "x",
+			},
+		},
+	} {
+		obj, err := test.in.Object()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.labels, obj.GetLabels()) + cmp.Diff(test.annotations, obj.GetAnnotations()); diff != "" || obj.Object["type"] != "Opaque" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+		for key := range test.labels {
+			if given := key == "team" || key == "org"; secret.Own(key) == given {
+				t.Errorf("Own(%s) is %t", key, secret.Own(key))
+			}
+		}
+	}
+}
+
+func TestFoldersAreMountedWhereTheToolsExpectThem(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"~/.aws":            "/root/.aws",
+		"~/.config//gh/":    "/root/.config/gh",
+		"/home/alice/.ssh":  "/root/.ssh",
+		"/home/alicex/.ssh": "/home/alicex/.ssh",
+		"/etc/creds/":       "/etc/creds",
+		"~/a/../.aws":       "/root/.aws",
+		"~":                 "",
+		"~/":                "",
+		"/home/alice":       "",
+		"/":                 "",
+		"creds":             "",
+		"./creds":           "",
+		".":                 "",
+	} {
+		folder, err := secret.Folder(in, "/home/alice")
+		if (err != nil) != (want == "") || err == nil && secret.MountPath(folder) != want {
+			t.Errorf("%s: %s, %v; want %s", in, secret.MountPath(folder), err, want)
+		}
+	}
+}
+
+func TestDigestsTellValuesApartAndSayNothingOfThem(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-of-digests"
+	ledger := secret.NewLedger()
+	ledger.Values["a"] = ledger.First("a", []byte(canary))
+	if !ledger.Same("a", []byte(canary)) || ledger.Same("a", []byte(canary+"x")) || ledger.Same("b", []byte(canary)) {
+		t.Error("values are not told apart")
+	}
+	other := secret.NewLedger()
+	other.Values["a"] = other.First("a", []byte(canary))
+	if cmp.Equal(ledger.Values, other.Values) || cmp.Equal(ledger.Seal.Digest("a", nil), ledger.Seal.Digest("b", nil)) {
+		t.Error("two secrets, or two keys, have the same digest of one value")
+	}
+	obj, err := secret.Secret{Name: "x", Namespace: "ml"}.Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	veiled := ledger.Seal.Veil(secret.WithData(obj, map[string][]byte{"a": []byte(canary)}), map[string][]byte{"a": []byte(canary)})
+	if diff := cmp.Diff(ledger.Recall(obj), veiled); diff != "" {
+		t.Errorf("what is remembered is not what is seen:\n%s", diff)
+	}
+	for _, v := range []any{ledger, veiled.Object} {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []string{canary, base64.StdEncoding.EncodeToString([]byte(canary)), hex.EncodeToString([]byte(canary))} {
+			if strings.Contains(string(text), form) {
+				t.Errorf("%s has the value", text)
+			}
+		}
+	}
+	if next := ledger.Next("a", []byte("b"), true); next.Revision != 2 || !strings.HasPrefix(next.Text, "revision 2 (") || ledger.Next("c", nil, false).Text != "revision 1" {
+		t.Errorf("the next revision is %+v", next)
+	}
+}
+
+// FuzzKey looks for a file that becomes no key that Kubernetes takes.
+func FuzzKey(f *testing.F) {
+	for _, name := range []string{"id_rsa", "my key.txt", "..data", ".", "é", ""} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if key, err := secret.Key(name); err == nil && secret.CheckKey(key) != nil {
+			t.Errorf("%q becomes %q", name, key)
+		}
+	})
+}
