@@ -1,0 +1,421 @@
+package acctest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+const dataVolume = "kt_volume.data"
+
+// volume is a small volume with more attributes.
+func volume(attributes string) string {
+	return fmt.Sprintf(`
+resource "kt_volume" "data" {
+  name       = "data"
+  mount_path = "/data"
+  %s
+}`, attributes)
+}
+
+// oneWriter asks for what the dev cluster's own class can give.
+const oneWriter = "access_mode = \"ReadWriteOnce\"\n"
+
+func volumeAction(action plancheck.ResourceActionType) resource.ConfigPlanChecks {
+	return resource.ConfigPlanChecks{
+		PreApply:             []plancheck.PlanCheck{plancheck.ExpectResourceAction(dataVolume, action)},
+		PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+	}
+}
+
+// volumePlan looks at the plan of the volume.
+type volumePlan func(plan) error
+
+func (check volumePlan) CheckPlan(_ context.Context, req plancheck.CheckPlanRequest, resp *plancheck.CheckPlanResponse) {
+	resp.Error = errors.New("the plan does not have the volume")
+	for _, r := range req.Plan.ResourceChanges {
+		if r.Address == dataVolume {
+			before, _ := r.Change.Before.(map[string]any)
+			after, _ := r.Change.After.(map[string]any)
+			resp.Error = check(plan{before, after, r.Change.Importing != nil})
+		}
+	}
+}
+
+// volumeChanges checks that a plan updates the volume in these attributes besides
+// manifests, and in these fields of the claim.
+func volumeChanges(attributes, claimFields []string) resource.ConfigPlanChecks {
+	for i, field := range claimFields {
+		claimFields[i] = "PersistentVolumeClaim " + field
+	}
+	checks := volumeAction(plancheck.ResourceActionUpdate)
+	checks.PreApply = append(checks.PreApply, volumePlan(shows(attributes, claimFields)))
+	return checks
+}
+
+func volumeHas(attribute, value string) statecheck.StateCheck {
+	return statecheck.ExpectKnownValue(dataVolume, tfjsonpath.New(attribute), knownvalue.StringExact(value))
+}
+
+func volumeLacks(attribute string) statecheck.StateCheck {
+	return statecheck.ExpectKnownValue(dataVolume, tfjsonpath.New(attribute), knownvalue.Null())
+}
+
+// claimIs checks a jsonpath of the claim.
+func claimIs(t *testing.T, ns, path, want string) resource.TestCheckFunc {
+	t.Helper()
+	return func(*terraform.State) error {
+		if got := cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath="+path); got != want {
+			return fmt.Errorf("%s of the claim is %q, want %q", path, got, want)
+		}
+		return nil
+	}
+}
+
+func noClaims(t *testing.T, ns string) resource.TestCheckFunc {
+	t.Helper()
+	return func(*terraform.State) error {
+		if left := cluster.Kubectl(t, "get", "persistentvolumeclaims", "-n", ns, "-o", "name"); left != "" {
+			return fmt.Errorf("left behind:\n%s", left)
+		}
+		return nil
+	}
+}
+
+// storageClass makes a class that goes with the test, and returns its name. None
+// is a default class, which would be every other test's too.
+func storageClass(t *testing.T, ns, more string) string {
+	t.Helper()
+	name := "class-" + ns
+	cluster.Apply(t, "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: "+name+"}\n"+more)
+	t.Cleanup(func() { cluster.Kubectl(t, "delete", "storageclass", name, "--ignore-not-found") })
+	return name
+}
+
+// byHand makes a PersistentVolume of 100Gi that goes with the test.
+func byHand(t *testing.T, ns, more string) string {
+	t.Helper()
+	name := "pv-" + ns
+	cluster.Apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %s}
+spec:
+  capacity: {storage: 100Gi}
+  accessModes: [ReadWriteMany]
+  persistentVolumeReclaimPolicy: Retain
+  hostPath: {path: /nowhere}
+%s`, name, more))
+	t.Cleanup(func() { cluster.Kubectl(t, "delete", "persistentvolume", name, "--ignore-not-found", "--wait=false") })
+	return name
+}
+
+func TestAccVolumeIsBoundUsedImportedAndDeleted(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	config := cluster.Config(ns, volume(oneWriter+`size = "1Gi"`)+`
+resource "kt_compute" "trainer" {
+  name           = "trainer"
+  launch_timeout = "1m"
+  volumes        = [kt_volume.data.ref]
+}`)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             resource.ComposeTestCheckFunc(noClaims(t, ns), nothingLeft(t, ns)),
+		Steps: []resource.TestStep{
+			{
+				Config: config,
+				ConfigPlanChecks: resource.ConfigPlanChecks{
+					PreApply: []plancheck.PlanCheck{
+						plancheck.ExpectKnownValue(dataVolume, tfjsonpath.New("storage_class"), knownvalue.StringExact("standard")),
+						plancheck.ExpectKnownValue(dataVolume, tfjsonpath.New("ref"), knownvalue.ObjectExact(map[string]knownvalue.Check{
+							"claim_name": knownvalue.StringExact("data"), "mount_path": knownvalue.StringExact("/data"), "read_only": knownvalue.Null(),
+						})),
+						plancheck.ExpectKnownValue(trainer, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(2)), // known in the plan
+					},
+					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+				},
+				ConfigStateChecks: []statecheck.StateCheck{
+					volumeHas("id", ns+"/data"), volumeHas("namespace", ns), volumeHas("phase", "Bound"), volumeHas("capacity", "1Gi"),
+					statecheck.ExpectKnownValue(dataVolume, tfjsonpath.New("volume"), knownvalue.StringRegexp(regexp.MustCompile(`^pvc-`))),
+					statecheck.ExpectKnownValue(trainer, tfjsonpath.New("ready"), knownvalue.Bool(true)),
+				},
+				Check: claimIs(t, ns, `{.metadata.labels} {.metadata.annotations.kubetorch\.com/mount-path} {.spec.accessModes} {.spec.storageClassName}`,
+					`{"app":"kubetorch","app.kubernetes.io/managed-by":"terraform-provider-kt","kubetorch.com/volume":"data"} /data ["ReadWriteOnce"] standard`),
+			},
+			{Config: strings.Replace(config, "1Gi", "1024Mi", 1), ConfigPlanChecks: emptyPlan()},
+			{ResourceName: dataVolume, ImportState: true, ImportStateVerify: true},
+		},
+	})
+}
+
+func TestAccVolumeAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	class := storageClass(t, ns, "provisioner: kubernetes.io/host-path")
+	fixed := fmt.Sprintf("size = \"1Gi\"\n storage_class = %q\n access_mode = \"ReadOnlyMany\"\n", class)
+	config := func(attributes string) string {
+		return withDefaults(ns, "default_labels = { org = \"x\" }\n default_annotations = { cost = \"1\" }",
+			fmt.Sprintf("resource \"kt_volume\" \"data\" {\n name = \"data\"\n %s\n}", attributes))
+	}
+	created := config(fixed + `
+	  mount_path          = "/data"
+	  labels              = { team = "ml", tier = "" }
+	  annotations         = { owner = "alice" }
+	  wait_for_bound      = true
+	  adopt_existing      = true
+	  deletion_protection = true
+	  timeouts            = { create = "2m", delete = "3m" }`)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{
+				Config:            created,
+				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(dataVolume, tfjsonpath.New("ref").AtMapKey("read_only"), knownvalue.Bool(true))},
+			},
+			{Config: cluster.Config(ns, "removed {\n from = kt_volume.data\n lifecycle {\n destroy = false\n }\n}")},
+			{
+				Config: created + fmt.Sprintf("\nimport {\n to = kt_volume.data\n id = \"%s/data\"\n}", ns),
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					volumePlan(shows([]string{"wait_for_bound", "adopt_existing", "deletion_protection", "timeouts"}, nil)),
+				}},
+			},
+			{
+				Config: config(fixed + `
+				  mount_path     = "/mnt"
+				  labels         = { team = "web" }
+				  annotations    = { owner = "bob", "example.com/cost" = "" }
+				  wait_for_bound = false
+				  timeouts       = { update = "2m" }`),
+				ConfigPlanChecks: volumeChanges(
+					[]string{"mount_path", "ref", "labels", "annotations", "wait_for_bound", "adopt_existing", "deletion_protection", "timeouts"},
+					[]string{"metadata.annotations.example.com/cost", "metadata.annotations.kubetorch.com/mount-path", "metadata.annotations.owner", "metadata.labels.team", "metadata.labels.tier"}),
+			},
+			{
+				// What a claim is given only once stays when it is left out.
+				Config: config(`size = "1Gi"`),
+				ConfigPlanChecks: volumeChanges(
+					[]string{"mount_path", "ref", "labels", "annotations", "wait_for_bound", "timeouts"},
+					[]string{"metadata.annotations.example.com/cost", "metadata.annotations.kubetorch.com/mount-path", "metadata.annotations.owner", "metadata.labels.team"}),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("storage_class", class), volumeHas("access_mode", "ReadOnlyMany")},
+				Check:             claimIs(t, ns, `{.metadata.labels.team}{.metadata.annotations.owner}{.metadata.labels.org}`, "x"),
+			},
+		},
+	})
+}
+
+func TestAccVolumeThatWaitsForItsFirstConsumerIsDoneAtOnce(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	class := storageClass(t, ns, "provisioner: kubernetes.io/host-path\nvolumeBindingMode: WaitForFirstConsumer\nallowVolumeExpansion: true")
+	lazy := func(size string) string {
+		return volume(fmt.Sprintf("%s size = %q\n storage_class = %q", oneWriter, size, class))
+	}
+	user := `
+resource "kt_compute" "trainer" {
+  name           = "trainer"
+  launch_timeout = "1m"
+  volumes        = [kt_volume.data.ref]
+}`
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             resource.ComposeTestCheckFunc(noClaims(t, ns), nothingLeft(t, ns)),
+		Steps: []resource.TestStep{
+			{
+				Config:            cluster.Config(ns, lazy("1Gi")),
+				ConfigPlanChecks:  volumeAction(plancheck.ResourceActionCreate),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Pending"), volumeLacks("capacity"), volumeLacks("volume")},
+			},
+			{
+				Config: cluster.Config(ns, lazy("2Gi")), PlanOnly: true,
+				ExpectError: regexp.MustCompile(`(?s)The claim is not bound yet.*size of bound\s+claims only`),
+			},
+			{Config: cluster.Config(ns, lazy("1Gi")+user)},
+			{
+				Config:            cluster.Config(ns, lazy("1Gi")+user),
+				ConfigPlanChecks:  volumeAction(plancheck.ResourceActionNoop),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Bound"), volumeHas("capacity", "1Gi")},
+			},
+		},
+	})
+}
+
+func TestAccVolumeBindsAPersistentVolumeMadeByHand(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	pv := byHand(t, ns, "")
+	config := cluster.Config(ns, volume(fmt.Sprintf("size = \"10Gi\"\n volume_name = %q", pv)))
+	left := cluster.Config(ns, volume(`size = "10Gi"`))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{
+				Config:           config,
+				ConfigPlanChecks: volumeAction(plancheck.ResourceActionCreate), // 100Gi where 10Gi were asked for are no change
+				ConfigStateChecks: []statecheck.StateCheck{
+					volumeHas("storage_class", ""), volumeHas("volume", pv), volumeHas("capacity", "100Gi"), volumeHas("size", "10Gi"), volumeHas("phase", "Bound"),
+				},
+			},
+			{ResourceName: dataVolume, ImportState: true, ImportStateVerify: true},
+			{Config: left, ConfigPlanChecks: emptyPlan()},
+			{
+				Config: cluster.Config(ns, volume(`size = "20Gi"`)), PlanOnly: true,
+				ExpectError: regexp.MustCompile(`(?s)The volume cannot grow.*no storage class`),
+			},
+		},
+	})
+}
+
+func TestAccVolumeGrowsInPlace(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	class := storageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
+	sized := func(size, more string) string {
+		return cluster.Config(ns, volume(fmt.Sprintf("%s storage_class = %q\n size = %q\n %s", oneWriter, class, size, more)))
+	}
+	// status does what a CSI driver's resizer does, while the apply waits.
+	status := func(status string) planCheckAlways {
+		return func() {
+			time.AfterFunc(2*time.Second, func() {
+				_, _ = cluster.TryKubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "--subresource=status", "-p", `{"status": `+status+`}`)
+			})
+		}
+	}
+	seen := &witness{}
+	growing := func(resizer planCheckAlways) resource.ConfigPlanChecks {
+		checks := volumeAction(plancheck.ResourceActionUpdate)
+		checks.PreApply = append(checks.PreApply, plancheck.ExpectUnknownValue(dataVolume, tfjsonpath.New("capacity")), resizer)
+		return checks
+	}
+	var uid string
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.watch(acctest.Factories(t)),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{
+				Config: sized("1Gi", ""),
+				Check: resource.TestCheckResourceAttrWith(dataVolume, "uid", func(value string) error {
+					uid = value
+					return nil
+				}),
+			},
+			{
+				Config:            sized("2Gi", ""),
+				ConfigPlanChecks:  growing(status(`{"capacity": {"storage": "2Gi"}}`)),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "2Gi")},
+				Check:             resource.TestCheckResourceAttrWith(dataVolume, "uid", func(value string) error { return sameText("uid", value, uid) }),
+			},
+			{
+				Config: sized("1Gi", ""), PlanOnly: true,
+				ExpectError: regexp.MustCompile(`(?s)A volume cannot shrink.*asks for 2Gi and holds 2Gi.*size = "2Gi"`),
+			},
+			{
+				Config:            sized("3Gi", ""),
+				ConfigPlanChecks:  growing(status(`{"conditions": [{"type": "FileSystemResizePending", "status": "True"}]}`)),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "2Gi"), volumeHas("size", "3Gi")},
+				Check: func(*terraform.State) error {
+					if text := seen.text(); !strings.Contains(text, "grows when a pod next mounts it") {
+						return fmt.Errorf("no warning says that a pod has to mount it: %s", text)
+					}
+					return nil
+				},
+			},
+			{
+				PreConfig: func() {
+					cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "--subresource=status", "-p",
+						`{"status": {"conditions": [{"type": "FileSystemResizePending", "status": "False"}]}}`)
+				},
+				Config:      sized("4Gi", `timeouts = { update = "3s" }`),
+				ExpectError: regexp.MustCompile(`(?s)has 2Gi, and not yet the 4Gi\s+asked for.*timeouts.update. is 3s`),
+			},
+			{
+				// The size is asked for; the next apply goes on waiting.
+				Config:            sized("4Gi", ""),
+				ConfigPlanChecks:  growing(status(`{"capacity": {"storage": "4Gi"}}`)),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "4Gi")},
+			},
+		},
+	})
+}
+
+// planCheckAlways does something once there is a plan.
+type planCheckAlways func()
+
+func (do planCheckAlways) CheckPlan(context.Context, plancheck.CheckPlanRequest, *plancheck.CheckPlanResponse) {
+	do()
+}
+
+func sameText(what, got, want string) error {
+	if got == want {
+		return nil
+	}
+	return fmt.Errorf("%s is %q, want %q", what, got, want)
+}
+
+func TestAccVolumeThatCannotGrowIsRefusedInThePlan(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	class := storageClass(t, ns, "provisioner: kubernetes.io/host-path")
+	sized := func(size string) string {
+		return cluster.Config(ns, volume(fmt.Sprintf("%s storage_class = %q\n size = %q", oneWriter, class, size)))
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: sized("1Gi")},
+			{
+				Config: sized("2Gi"), PlanOnly: true,
+				ExpectError: regexp.MustCompile(`(?s)The volume cannot grow.*does not have\s+allowVolumeExpansion.*kubectl patch storageclass ` + class),
+			},
+			{
+				PreConfig: func() { cluster.Kubectl(t, "delete", "storageclass", class) },
+				Config:    sized("2Gi"), PlanOnly: true,
+				ExpectError: regexp.MustCompile(`(?s)The volume cannot grow.*does not\s+exist any more`),
+			},
+			{Config: sized("1Gi"), ConfigPlanChecks: emptyPlan()},
+		},
+	})
+}
+
+func TestAccVolumeIsNeverReplacedUnasked(t *testing.T) {
+	t.Parallel()
+	ns, other := namespace(t), namespace(t)
+	config := func(name, more string) string {
+		return cluster.Config(ns, fmt.Sprintf("resource \"kt_volume\" \"data\" {\n name = %q\n size = \"1Gi\"\n mount_path = \"/data\"\n %s\n}", name, more))
+	}
+	steps := []resource.TestStep{{Config: config("data", oneWriter)}}
+	for _, refused := range []struct{ name, more, says string }{
+		{"other", oneWriter, `has the name "data"`},
+		{"data", oneWriter + fmt.Sprintf("namespace = %q", other), `has the\s+namespace "` + ns + `"`},
+		{"data", "access_mode = \"ReadWriteMany\"", `has the access mode\s+"ReadWriteOnce"`},
+		{"data", oneWriter + "storage_class = \"fast\"", `has the storage\s+class "standard"`},
+		{"data", oneWriter + "storage_class = \"\"", `never lets that change to ""`},
+		{"data", oneWriter + "volume_name = \"pv\"", `has the\s+PersistentVolume\s+\(none\)`},
+	} {
+		steps = append(steps, resource.TestStep{
+			Config: config(refused.name, refused.more), PlanOnly: true,
+			ExpectError: regexp.MustCompile(`(?s)The data of the volume would be lost.*` + refused.says + `.*terraform destroy -refresh=false -target=ADDRESS`),
+		})
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps:                    append(steps, resource.TestStep{Config: config("data", oneWriter), ConfigPlanChecks: emptyPlan()}),
+	})
+}
