@@ -32,8 +32,11 @@ type kind struct {
 	// suspension changes a rendered workload so that none of its pods run;
 	// empty where that cannot be.
 	suspension []setting
-	// left are the fields that are given at creation only.
-	left []setting
+	// admitted tells whether Kueue lets a workload run by taking back its
+	// suspension (https://kueue.sigs.k8s.io/docs/concepts/workload/). It is given
+	// at creation then, and left to Kueue ever after. One that the user suspends
+	// leaves the queue, or Kueue would start it all the same.
+	admitted bool
 
 	// selects tells whether spec.selector finds the pods.
 	selects bool

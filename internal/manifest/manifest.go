@@ -93,7 +93,8 @@ type Compute struct {
 	ServiceTemplate map[string]any
 
 	// HeldByQueue renders a workload that waits for its queue to release it, as
-	// its kind wants that. It is for creation only; see LeftAfterCreation.
+	// its kind wants that. It is for creation and resumption only; see
+	// LeftAfterCreation.
 	HeldByQueue bool
 
 	// ImageSetup is run in the container before the server starts; nil for none.
@@ -254,15 +255,14 @@ func renderWorkload(c Compute, k kind) (map[string]any, error) {
 		}
 		rendered = merged
 	}
-	if c.HeldByQueue && textAt(rendered, "metadata", "labels", KueueQueueLabel) != "" {
-		for _, s := range k.left {
-			setAt(rendered, s.path, s.value)
-		}
-	}
-	if c.Suspend {
+	queued := k.admitted && textAt(rendered, "metadata", "labels", KueueQueueLabel) != ""
+	if c.Suspend || c.HeldByQueue && queued {
 		for _, s := range k.suspension {
 			setAt(rendered, s.path, s.value)
 		}
+	}
+	if c.Suspend && queued {
+		setAt(rendered, []string{"metadata", "labels", KueueQueueLabel}, nil)
 	}
 	return rendered, nil
 }

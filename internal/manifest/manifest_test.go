@@ -221,7 +221,7 @@ func TestNumbersOfTheManifestStandUnlessAskedFor(t *testing.T) {
 	}
 }
 
-func TestOnlyTrainingJobsOfKueueAreHeld(t *testing.T) {
+func TestOnlyWhatKueueReleasesIsHeld(t *testing.T) {
 	t.Parallel()
 	held := func(file string, change func(*manifest.Compute)) any {
 		c := minimal(change)
@@ -244,8 +244,22 @@ func TestOnlyTrainingJobsOfKueueAreHeld(t *testing.T) {
 	if got := held("pytorchjob", func(*manifest.Compute) {}); got != nil {
 		t.Errorf("a PyTorchJob without a queue is held: %v", got)
 	}
-	if got := held("job", kueue); got != nil {
-		t.Errorf("a Job is held: %v", got)
+	if got := held("job", kueue); got != true {
+		t.Errorf("a Job in a queue of Kueue is held: %v", got)
+	}
+	if got := held("deployment", kueue); got != nil {
+		t.Errorf("a Deployment, whose pods Kueue gates, is held: %v", got)
+	}
+}
+
+func TestWhatTheUserSuspendsLeavesItsQueue(t *testing.T) {
+	t.Parallel()
+	for file, stays := range map[string]bool{"job": false, "pytorchjob": false, "deployment": true} {
+		c := minimal(func(c *manifest.Compute) { c.QueueName, c.Suspend = "q", true })
+		c.Manifest = manifestFile(t, file)
+		if _, in := render(t, c)[0].GetLabels()[manifest.KueueQueueLabel]; in != stays {
+			t.Errorf("a suspended %s is in its queue: %v", file, in)
+		}
 	}
 }
 

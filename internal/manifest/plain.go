@@ -56,7 +56,7 @@ func podKind() kind {
 func jobKind() kind {
 	return kind{
 		mode: "job", template: "job", gvk: batchv1.SchemeGroupVersion.WithKind("Job"),
-		container: ContainerName, groups: pods(jobGroup(nil)), scales: true, suspension: suspendField("spec", "suspend"),
+		container: ContainerName, groups: pods(jobGroup(nil)), scales: true, suspension: suspendField("spec", "suspend"), admitted: true,
 		complete: func(_ Compute, workload map[string]any) { restartJob(workload, nil) },
 	}
 }
@@ -78,7 +78,7 @@ func cronJobKind() kind {
 func jobSetKind() kind {
 	return kind{
 		mode: "jobset", template: "jobset", gvk: schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"},
-		container: ContainerName, groups: jobSetGroups, scales: true, suspension: suspendField("spec", "suspend"),
+		container: ContainerName, groups: jobSetGroups, scales: true, suspension: suspendField("spec", "suspend"), admitted: true,
 		complete: func(c Compute, workload map[string]any) {
 			setDefault(workload, HeadlessName(c.Name), "spec", "network", "subdomain")
 			for i := range listAt(workload, "spec", "replicatedJobs") {

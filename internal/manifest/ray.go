@@ -30,6 +30,7 @@ func rayClusterKind() kind {
 		groups:     rayGroups,
 		scales:     true,
 		suspension: suspendField("spec", "suspend"),
+		admitted:   true,
 		route:      func(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} },
 	}
 }

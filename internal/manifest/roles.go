@@ -61,8 +61,10 @@ func HasReplicas(mode string) bool {
 func LeftAfterCreation(gvk schema.GroupVersionKind) [][]string {
 	k, _ := kindOfObject(gvk, nil)
 	var paths [][]string
-	for _, s := range k.left {
-		paths = append(paths, s.path)
+	if k.admitted {
+		for _, s := range k.suspension {
+			paths = append(paths, s.path)
+		}
 	}
 	return paths
 }

@@ -44,20 +44,16 @@ func mxJobKind() kind {
 
 // trainingJobKind is a training job whose roles are at spec.<specs>. The first
 // one of primary that is there takes the calls.
-//
-// Kueue admits a training job by setting suspend to false, so it is given as
-// true when the job is created and left to Kueue ever after.
 func trainingJobKind(name, container, specs string, primary ...string) kind {
 	mode := strings.ToLower(name)
-	suspend := suspendField("spec", "runPolicy", "suspend")
 	return kind{
 		mode: mode, template: mode, gvk: schema.GroupVersionKind{Group: "kubeflow.org", Version: "v1", Kind: name},
 		container:  container,
 		complete:   func(c Compute, workload map[string]any) { completeTraining(c, workload, specs, primary) },
 		groups:     func(workload map[string]any) []group { return trainingGroups(workload, specs, primary) },
 		scales:     true,
-		suspension: suspend,
-		left:       suspend,
+		suspension: suspendField("spec", "runPolicy", "suspend"),
+		admitted:   true,
 		route: func(workload map[string]any) map[string]string {
 			return trainingRoute(trainingRoles(workload, specs, primary), primary)
 		},
