@@ -215,7 +215,7 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 			return err
 		}
 	}
-	live, diags, err := owned.Apply(ctx, cluster, w.memory, w.precisely(obj, known))
+	live, diags, err := owned.Apply(ctx, cluster, w.memory, w.precisely(appliable(obj), known))
 	w.diags.Append(diags...)
 	if err != nil {
 		return err

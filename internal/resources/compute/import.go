@@ -169,6 +169,9 @@ func (l *reader) importBeside(ctx context.Context, kind kube.Kind, name string, 
 		l.diags.Append(l.state.adopt(ctx, manifest.Compute{Labels: manifest.Observe(doc).Labels}, l.r.data.Defaults)...)
 	}
 	l.diags.Append(l.state.followService(ctx, nil, doc)...)
+	if podless {
+		l.state.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
+	}
 	return nil
 }
 

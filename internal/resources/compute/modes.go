@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -78,13 +79,18 @@ func workers(distribute types.Object) types.Int64 {
 	return types.Int64Value(1)
 }
 
+// observe reads a workload of this compute back.
+func (m *model) observe(workload *unstructured.Unstructured) manifest.Compute {
+	return manifest.Observe(workload, fieldPath(m.PodTemplatePath)...)
+}
+
 // observe takes from the rendered workload what only its manifest says.
 func (p *planner) observe() {
 	workload, err := p.rendered.workload()
 	if err != nil || workload == nil {
 		return
 	}
-	seen := manifest.Observe(workload)
+	seen := p.plan.observe(workload)
 	for attribute, text := range map[*types.String]string{
 		&p.plan.Image: seen.Image, &p.plan.ServiceAccountName: seen.ServiceAccountName,
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -32,6 +33,8 @@ type circumstances struct {
 	designedFor int64
 	registered  bool // Kubetorch's CRD is installed
 	held        bool // the workload begins suspended, for its queue to release
+	// serves says whether the cluster has a kind; nil where there is none to ask.
+	serves func(schema.GroupVersionKind) bool
 }
 
 // render makes the objects of a wholly known model.
@@ -50,6 +53,9 @@ func render(ctx context.Context, m *model, with circumstances) (objects, diag.Di
 	}
 	out := objects{}
 	for _, obj := range rendered {
+		if with.serves != nil && with.serves(obj.GroupVersionKind()) {
+			obj = appliable(obj)
+		}
 		text, err := manifest.JSON(obj)
 		if err != nil {
 			return nil, append(diags, renderErrors(err)...)
@@ -57,6 +63,19 @@ func render(ctx context.Context, m *model, with circumstances) (objects, diag.Di
 		out[manifest.Key(obj)] = text
 	}
 	return out, diags
+}
+
+// appliable is an object without the fields that no server takes.
+func appliable(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	paths := manifest.Unserved(obj.GroupVersionKind())
+	if len(paths) == 0 {
+		return obj
+	}
+	obj = obj.DeepCopy()
+	for _, path := range paths {
+		unstructured.RemoveNestedField(obj.Object, path...)
+	}
+	return obj
 }
 
 // objectsOf reads the attribute manifests; it has no objects where it is null
@@ -109,7 +128,9 @@ func roles() []manifest.Role {
 	return []manifest.Role{manifest.RoleWorkload, manifest.RoleService, manifest.RoleRegistration}
 }
 
-func roleOf(obj *unstructured.Unstructured) manifest.Role { return manifest.RoleOf(obj.GroupVersionKind()) }
+func roleOf(obj *unstructured.Unstructured) manifest.Role {
+	return manifest.RoleOf(obj.GroupVersionKind())
+}
 
 // changedFrom returns the objects that differ from prior ones or are new, and
 // the ones of prior that are no more.

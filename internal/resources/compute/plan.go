@@ -9,7 +9,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -177,6 +181,13 @@ func (r *computeResource) circumstances(ctx context.Context, prior objects, desi
 		designedFor: designedFor,
 		registered:  r.registers(ctx, prior),
 		held:        len(prior) == 0,
+		serves: func(gvk schema.GroupVersionKind) bool {
+			if len(manifest.Unserved(gvk)) == 0 {
+				return false // no question worth a request
+			}
+			served, err := r.data.Cluster.Installed(ctx, kube.Kind{GroupVersionKind: gvk})
+			return served && err == nil
+		},
 	}
 }
 
@@ -254,10 +265,35 @@ func (p *planner) dryRun(ctx context.Context) {
 			return // the next object would only say the same again
 		}
 	}
+	p.queue(ctx, decoded)
+	if p.plan.Mode.ValueString() == manifest.ModeSelector {
+		return
+	}
 	account := p.plan.ServiceAccountName.ValueString()
 	if !cluster.ServiceAccountExists(ctx, p.plan.Namespace.ValueString(), account) {
 		p.diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
 			fmt.Sprintf("Kubernetes refuses pods whose service account is missing. Create it before the compute:\n  kubectl create serviceaccount %s -n %s", account, p.plan.Namespace.ValueString()))
+	}
+}
+
+// queue warns of what can already be seen to keep a workload in its queue.
+func (p *planner) queue(ctx context.Context, changed []*unstructured.Unstructured) {
+	if p.plan.QueueName.IsNull() || p.plan.Suspend.ValueBool() {
+		return
+	}
+	for _, obj := range changed {
+		if roleOf(obj) != manifest.RoleWorkload {
+			continue
+		}
+		pods, requests := manifest.Demand(obj, fieldPath(p.plan.PodTemplatePath)...)
+		causes, err := p.r.data.Cluster.QueueOutlook(ctx, p.plan.QueueScheduler.ValueString(), obj.GetNamespace(), p.plan.QueueName.ValueString(),
+			ready.Ask{Pods: int(pods), Requests: requests}, obj.GetKind()+" "+p.plan.ID.ValueString())
+		if err != nil {
+			return // the dry run has said what is wrong with the cluster
+		}
+		for _, cause := range causes {
+			p.diags.AddAttributeWarning(path.Root("queue_name"), "The compute will wait in its queue", ready.Explain(cause, nil))
+		}
 	}
 }
 

@@ -30,10 +30,15 @@ func (r *computeResource) podsOf(ctx context.Context, m *model, made objects) (r
 	return pods, err
 }
 
+// selected are the pods of a compute that has no workload.
+func (l *reader) selected(ctx context.Context) running {
+	return running{cluster: l.r.data.Cluster, namespace: l.state.Namespace.ValueString(), labels: l.state.podLabels(ctx)}
+}
+
 // wait waits until the pods are ready.
 func (p running) wait(ctx context.Context) error {
 	if p.workload == nil {
-		return nil // TEMP
+		return p.cluster.WaitPods(ctx, p.namespace, p.labels)
 	}
 	return p.cluster.WaitReady(ctx, *p.workload, p.labels)
 }
@@ -43,7 +48,7 @@ func (p running) ready(ctx context.Context) bool {
 	var verdict ready.Verdict
 	var err error
 	if p.workload == nil {
-		return true // TEMP
+		verdict, err = p.cluster.AssessPods(ctx, p.namespace, p.labels)
 	} else {
 		verdict, err = p.cluster.Assess(ctx, *p.workload, p.labels)
 	}

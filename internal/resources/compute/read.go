@@ -101,14 +101,17 @@ func (l *reader) refresh(ctx context.Context) error {
 			return err
 		}
 		live := found.Live
+		now[key] = applied[key]
+		if roleOf(obj) == manifest.RoleWorkload {
+			l.workload(ref, live)
+			if obj, err = l.release(key, obj, live, now); err != nil {
+				return err
+			}
+		}
 		doc, changes, err := l.memory.Drift(key, obj, live)
 		if err != nil {
 			return err
 		}
-		if roleOf(obj) == manifest.RoleWorkload {
-			l.workload(ref, live)
-		}
-		now[key] = applied[key]
 		if len(changes) == 0 {
 			continue
 		}
@@ -119,10 +122,13 @@ func (l *reader) refresh(ctx context.Context) error {
 		}
 		switch roleOf(obj) {
 		case manifest.RoleWorkload:
-			l.diags.Append(l.state.follow(ctx, manifest.Observe(obj), manifest.Observe(observed))...)
+			l.diags.Append(l.state.follow(ctx, l.state.observe(obj), l.state.observe(observed))...)
 		case manifest.RoleService:
 			l.diags.Append(l.state.followService(ctx, obj, observed)...)
 		}
+	}
+	if l.state.Mode.ValueString() == manifest.ModeSelector {
+		l.state.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
 	}
 	if len(now) == 0 {
 		return owned.ErrGone
@@ -131,6 +137,26 @@ func (l *reader) refresh(ctx context.Context) error {
 	// destroy finds it.
 	l.state.Manifests = now.value()
 	return nil
+}
+
+// release leaves to a queue what it has taken over: from then on it is neither
+// drift, nor applied again. A compute that the user has suspended is not in its
+// queue.
+func (l *reader) release(key string, sent, live *unstructured.Unstructured, now objects) (*unstructured.Unstructured, error) {
+	kept := appliable(sent) // a plan that was made without the cluster may hold more
+	if !l.state.Suspend.ValueBool() {
+		left, released, err := l.memory.Release(key, kept, live, manifest.LeftAfterCreation(sent.GroupVersionKind()))
+		if err != nil {
+			return sent, err
+		}
+		kept, l.learned = left, l.learned || released
+	}
+	if kept == sent {
+		return sent, nil
+	}
+	var err error
+	now[key], err = manifest.JSON(kept)
+	return kept, err
 }
 
 // workload takes over what the live workload says of the compute as a whole.

@@ -59,10 +59,15 @@ func autoscaleAttributes() map[string]schema.Attribute {
 		"concurrency":                        scale(0, "Most requests at a time in one pod (`containerConcurrency`); 0 is no limit. Default: no limit."),
 		"scale_down_delay":                   duration("How long a lower load must last before pods are removed. Default: `1m`."),
 		"scale_to_zero_pod_retention_period": duration("How long the last pod is kept before scaling to zero. Default: `10m`."),
-		"autoscaler_class":                   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("kpa.autoscaling.knative.dev", "hpa.autoscaling.knative.dev")}, MarkdownDescription: "`kpa.autoscaling.knative.dev` (Knative's default) or `hpa.autoscaling.knative.dev`."},
+		"autoscaler_class":                   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf(kpaClass, hpaClass)}, MarkdownDescription: "`kpa.autoscaling.knative.dev` (Knative's default) or `hpa.autoscaling.knative.dev`."},
 		"progress_deadline":                  duration("How long a revision may take to become ready. Default: the longest of `10m`, `launch_timeout` and a minute, and 1.2 times `launch_timeout`."),
 		"extra_annotations":                  schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())}, MarkdownDescription: "Further annotations of the pod template, for Knative."},
 	}
+}
+
+// distributeTypes are the values of distribute.type.
+func distributeTypes() []string {
+	return []string{"spmd", "pytorch", "jax", "tensorflow", "monarch", rayType}
 }
 
 func distributeAttributes() map[string]schema.Attribute {
@@ -72,7 +77,7 @@ func distributeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"type": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString("spmd"),
-			Validators:          []validator.String{stringvalidator.OneOf("spmd", "pytorch", "jax", "tensorflow", "monarch", "ray")},
+			Validators:          []validator.String{stringvalidator.OneOf(distributeTypes()...)},
 			MarkdownDescription: "`spmd` (default), `pytorch`, `jax`, `tensorflow`, `monarch` or `ray`.",
 		},
 		"workers":         workers("Number of pods, the first one (Ray's head) included. Default: 1."),

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	stdpath "path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -40,11 +42,16 @@ func (r *computeResource) ValidateConfig(ctx context.Context, req resource.Valid
 	resp.Diagnostics.Append(checkVariables(ctx, &config)...)
 	resp.Diagnostics.Append(checkMounts(ctx, &config)...)
 	resp.Diagnostics.Append(checkEndpoint(ctx, config.Endpoint)...)
-	resp.Diagnostics.Append(checkModes(&config)...)
 	resp.Diagnostics.Append(checkImageSetup(ctx, config.ImageSetup)...)
+	resp.Diagnostics.Append(checkAutoscale(ctx, config.Autoscale)...)
+	resp.Diagnostics.Append(checkDistribute(ctx, &config)...)
 	resp.Diagnostics.Append(checkScheduling(&config)...)
 	resp.Diagnostics.Append(checkTimes(&config)...)
-	resp.Diagnostics.Append(checkRendering(ctx, readable)...)
+	conflicts := checkModes(ctx, &config)
+	resp.Diagnostics.Append(conflicts...)
+	if !conflicts.HasError() {
+		resp.Diagnostics.Append(checkRendering(ctx, readable)...)
+	}
 }
 
 // checkTolerations applies Kubernetes' own rules
@@ -105,6 +112,9 @@ func checkVariables(ctx context.Context, config *model) diag.Diagnostics {
 func checkMounts(ctx context.Context, config *model) diag.Diagnostics {
 	var diags diag.Diagnostics
 	mounted := map[string]string{"/dev/shm": "the shared memory"}
+	if isGiven(config.ImageSetup) {
+		mounted["/etc/kubetorch/image"] = "image_setup"
+	}
 	mount := func(item path.Path, where types.String) {
 		if where.IsNull() || where.IsUnknown() {
 			return
@@ -190,16 +200,20 @@ func parsed(text tf.Duration) (time.Duration, bool) {
 }
 
 // checkRendering asks the renderer what else does not go together. It is given
-// only what is wholly known: an attribute that is not cannot be blamed yet.
+// only what is wholly known: an attribute that is not cannot be blamed yet, nor
+// can any while it is not known what runs the pods.
 func checkRendering(ctx context.Context, readable tfsdk.Config) diag.Diagnostics {
 	var scheduler types.String
 	diags := readable.GetAttribute(ctx, path.Root("queue_scheduler"), &scheduler)
 	var known model
+	decided := true
 	diags.Append(part(readable, func(name string, value tftypes.Value) bool {
+		whole := isWhole(value)
+		decided = decided && (whole || !decidesMode(name))
 		// Whose queue it is decides which label its name becomes.
-		return isWhole(value) && (name != "queue_name" || !scheduler.IsUnknown())
+		return whole && (name != "queue_name" || !scheduler.IsUnknown())
 	}).Get(ctx, &known)...)
-	if diags.HasError() || known.Name.IsNull() {
+	if diags.HasError() || !decided || known.Name.ValueString() == "" {
 		return diags // a missing name is for the schema to report
 	}
 	// Nothing of the provider block is known here, nor does it matter to what
@@ -208,12 +222,7 @@ func checkRendering(ctx context.Context, readable tfsdk.Config) diag.Diagnostics
 	if diags.HasError() {
 		return nil // what cannot be read is for the schema to report
 	}
-	if spec.Namespace == "" {
-		spec.Namespace = namespaceOf(spec.ServiceTemplate)
-	}
-	if _, _, err := manifest.ParseGPUType(spec.GPUType); err != nil {
-		spec.GPUType = "" // likewise
-	}
+	withoutRefused(&spec)
 	_, err := manifest.Render(spec)
 	if err == nil {
 		return nil
@@ -221,25 +230,64 @@ func checkRendering(ctx context.Context, readable tfsdk.Config) diag.Diagnostics
 	if found, ok := errors.AsType[manifest.Errors](err); ok {
 		err = slices.DeleteFunc(found, checkedElsewhere)
 	}
-	return renderErrors(err)
+	return atWorkers(renderErrors(err))
 }
 
-// checkedElsewhere tells whether the schema or a check of this file reports all
-// that the renderer finds wrong with an attribute, and at a better path.
+func decidesMode(attribute string) bool {
+	return slices.Contains([]string{"autoscale", "distribute", "manifest", "pod_template_path", "selector"}, attribute)
+}
+
+// withoutRefused takes out of a spec what the schema or a check of this package
+// refuses, so that the renderer does not do so again.
+func withoutRefused(spec *manifest.Compute) {
+	if spec.Namespace == "" {
+		spec.Namespace = cmp.Or(namespaceOf(spec.Manifest), namespaceOf(spec.ServiceTemplate), "default")
+	}
+	if _, _, err := manifest.ParseGPUType(spec.GPUType); err != nil {
+		spec.GPUType = ""
+	}
+	if spec.Replicas < 0 || spec.Replicas > math.MaxInt32 {
+		spec.Replicas, spec.ReplicasGiven = 0, false
+	}
+	if d := spec.Distribute; d != nil { // checkDistribute sees the rest
+		spec.Distribute = &manifest.Distribute{}
+		if slices.Contains(distributeTypes(), d.Type) {
+			spec.Distribute.Type = d.Type
+		}
+		if d.Workers > 0 && d.Workers <= math.MaxInt32 {
+			spec.Distribute.Workers = d.Workers
+		}
+	}
+}
+
+// checkedElsewhere tells whether the schema or a check of this package reports
+// all that the renderer finds wrong with an attribute, and at a better path.
 func checkedElsewhere(e *manifest.AttributeError) bool {
 	switch e.Attribute {
-	case "name", "namespace", "replicas", "gpus", "queue_scheduler", "endpoint", "secrets", "volumes":
+	case "name", "namespace", "gpus", "queue_scheduler", "endpoint", "secrets", "volumes", "image_setup", "autoscale":
 		return true
 	default:
 		return false
 	}
 }
 
-// namespaceOf is the namespace that a template gives the workload, which is
-// right where the compute's own turns out to be the same.
-func namespaceOf(template map[string]any) string {
-	namespace, _, _ := unstructured.NestedString(template, "metadata", "namespace")
-	return cmp.Or(namespace, "default")
+// atWorkers puts what the renderer says of distribute at its number of workers:
+// all else about it has been checked.
+func atWorkers(diags diag.Diagnostics) diag.Diagnostics {
+	at := path.Root("distribute").AtName("workers")
+	for i, d := range diags {
+		if placed, ok := d.(diag.DiagnosticWithPath); ok && placed.Path().Equal(path.Root("distribute")) {
+			diags[i] = diag.NewAttributeErrorDiagnostic(at, d.Summary(), strings.Replace(d.Detail(), "distribute", at.String(), 1))
+		}
+	}
+	return diags
+}
+
+// namespaceOf is the namespace that a manifest or template gives the workload,
+// which is right where the compute's own turns out to be the same.
+func namespaceOf(object map[string]any) string {
+	namespace, _, _ := unstructured.NestedString(object, "metadata", "namespace")
+	return namespace
 }
 
 // part is a configuration in which the attributes that are not wanted are null.

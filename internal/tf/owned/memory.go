@@ -85,6 +85,26 @@ func (m Memory) Drift(key string, sent, live *unstructured.Unstructured) (map[st
 	return doc, changes, nil
 }
 
+// Release forgets the fields at paths that others have taken over, and returns
+// what was sent without them; ok is false where there are none.
+func (m Memory) Release(key string, sent, live *unstructured.Unstructured, paths [][]string) (kept *unstructured.Unstructured, ok bool, err error) {
+	applied, known, err := m.recall(key, sent)
+	if err != nil || !known || len(paths) == 0 {
+		return sent, false, err
+	}
+	released, err := applied.Released(live, kube.Manager, paths)
+	if err != nil || len(released) == 0 {
+		return sent, false, err
+	}
+	applied = applied.Without(released)
+	raw, err := fields.Format(applied.Set)
+	if err != nil {
+		return sent, false, err
+	}
+	m[key] = Entry{UID: m[key].UID, Set: raw, Admitted: applied.Admitted}
+	return &unstructured.Unstructured{Object: applied.Object}, true, nil
+}
+
 // PrivateReader is the private state of a request.
 type PrivateReader interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
