@@ -2,6 +2,7 @@ package kube
 
 import (
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,52 @@ func TestEventsOfFormerObjectsAreLeftOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := concerns(test.known, &corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: test.kind, Name: test.name, UID: types.UID(test.uid)}}); got != test.want {
+				t.Errorf("concerns: %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestEventsOfWhatIsBetweenAWorkloadAndItsPods(t *testing.T) {
+	t.Parallel()
+	made := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		workload         Kind
+		apiVersion, kind string
+		object           string
+		before           bool // the event is older than the workload
+		uid              types.UID
+		want             bool
+	}{
+		"a Knative Service itself":            {KnativeService(), "serving.knative.dev/v1", "Service", "trainer", false, "u", true},
+		"the core Service of its name":        {KnativeService(), "v1", "Service", "trainer", false, "", false},
+		"its Configuration":                   {KnativeService(), "serving.knative.dev/v1", "Configuration", "trainer", false, "x", true},
+		"its Revision":                        {KnativeService(), "serving.knative.dev/v1", "Revision", "trainer-00002", false, "x", true},
+		"its Revision's ReplicaSet":           {KnativeService(), "apps/v1", "ReplicaSet", "trainer-00002-deployment-5d4c", false, "x", true},
+		"a Revision of another":               {KnativeService(), "serving.knative.dev/v1", "Revision", "trainer-b-00002", false, "x", false},
+		"a Revision of a former one":          {KnativeService(), "serving.knative.dev/v1", "Revision", "trainer-00002", true, "x", false},
+		"a Job of a JobSet":                   {JobSet(), "batch/v1", "Job", "trainer-workers-0", false, "x", true},
+		"a Job of a former JobSet":            {JobSet(), "batch/v1", "Job", "trainer-workers-0", true, "x", false},
+		"a Job beside a Deployment":           {Deployment(), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
+		"a Job of a CronJob":                  {CronJob(), "batch/v1", "Job", "trainer-29384756", false, "x", true},
+		"a Job named like one of a CronJob's": {CronJob(), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
+		"a training job":                      {PyTorchJob(), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "u", true},
+		"a former training job":               {PyTorchJob(), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "v", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			workload := object(test.workload.GroupVersion().String(), test.workload.Kind)
+			workload.SetUID("u")
+			workload.SetCreationTimestamp(metav1.NewTime(made))
+			at := made.Add(time.Minute)
+			if test.before {
+				at = made.Add(-time.Minute)
+			}
+			got := concerns(ready.Snapshot{Workload: workload}, &corev1.Event{
+				InvolvedObject: corev1.ObjectReference{APIVersion: test.apiVersion, Kind: test.kind, Name: test.object, UID: test.uid},
+				LastTimestamp:  metav1.NewTime(at),
+			})
+			if got != test.want {
 				t.Errorf("concerns: %v, want %v", got, test.want)
 			}
 		})

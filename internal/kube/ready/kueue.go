@@ -103,7 +103,12 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 		c.Hint = cmp.Or(hint, c.Hint)
 	}
 	c.Summary += "."
-	if short := q.shortage(waiting); short != "" {
+	short, never := q.shortage(waiting)
+	switch {
+	case never:
+		c.Summary += " " + short
+		c.Hint = "The queue never has room for all of it: ask for less (`gpus`, `cpus`, `memory`, `replicas`), choose another queue, or have the quota raised."
+	case short != "":
 		c.Summary += " " + short
 		c.Hint = "It starts once others in the queue end. To start sooner, ask for less (`gpus`, `cpus`, `memory`, `replicas`), or have the quota raised."
 	}
@@ -176,11 +181,12 @@ func (w *kueueWorkload) why() (text, hint string) {
 	return clip(quota.Message), ""
 }
 
-// shortage compares what Workloads need with what their ClusterQueue has.
-func (q *Queue) shortage(waiting []*kueueWorkload) string {
+// shortage compares what Workloads need with what their ClusterQueue has, and
+// says whether that is more than it can ever have.
+func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 	cq := decoded[clusterQueue](q.ClusterQueue)
 	if cq == nil {
-		return ""
+		return "", false
 	}
 	need := corev1.ResourceList{}
 	for _, w := range waiting {
@@ -189,26 +195,29 @@ func (q *Queue) shortage(waiting []*kueueWorkload) string {
 			add(need, one, set.Count)
 		}
 	}
-	nominal, _, used := cq.quotas()
+	nominal, most, used := cq.quotas()
 	var parts []string
 	for _, name := range resourceNames(need) {
 		have, covered := nominal[name]
 		free := have.DeepCopy()
 		free.Sub(used[name])
 		want := need[name]
+		if ceiling, bounded := most[name]; bounded && want.Cmp(ceiling) > 0 {
+			never = true
+		}
 		if covered && want.Cmp(free) > 0 {
 			inUse := used[name]
 			parts = append(parts, fmt.Sprintf("%s are needed, %s has %s, %s in use", amountOf(name, need), cq.Metadata.Name, amount(name, have), amount(name, inUse)))
 		}
 	}
 	if len(parts) == 0 {
-		return ""
+		return "", false
 	}
-	text := "Of its quota: " + listed(parts, 4)
+	text = "Of its quota: " + listed(parts, 4)
 	if cohort := cq.cohort(); cohort != "" {
 		text += fmt.Sprintf(" (it may borrow from cohort %s)", cohort)
 	}
-	return text + "."
+	return text + ".", never
 }
 
 func (cq *clusterQueue) cohort() string { return cmp.Or(cq.Spec.CohortName, cq.Spec.Cohort) }
