@@ -192,3 +192,22 @@ func TestKindsAreListedOnceAndWithTheirGroup(t *testing.T) {
 		t.Errorf("the two kinds of Service are both %s, %s", core, core.Kind.Argument())
 	}
 }
+
+func TestKindThatIsInstalledDuringTheRunIsRead(t *testing.T) {
+	t.Parallel()
+	var installed atomic.Bool
+	cluster := clusterOf(t, fakeAPI{func(verb, _ string, _ *http.Request) (int, any) {
+		if !installed.Load() || verb != "get" { // the list is tried again later than this test takes
+			return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{}}
+		}
+		return http.StatusOK, object("ray.io/v1", "RayCluster").Object
+	}})
+	ref := Ref{Kind: RayCluster(), Namespace: "ml", Name: "trainer"}
+	if _, err := cluster.Read(t.Context(), ref); ClassOf(err) != KindMissing {
+		t.Fatalf("%v", err)
+	}
+	installed.Store(true)
+	if _, err := cluster.Read(t.Context(), ref); err != nil {
+		t.Errorf("%v", err)
+	}
+}

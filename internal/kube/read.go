@@ -21,10 +21,11 @@ import (
 // Read returns one object, from the shared collection of its kind and
 // namespace where it is in it. An object outside of it (its label was removed,
 // or it is not there at all) is fetched singly, so a NotFound is always the
-// server's own word. Without the right to list, every object is fetched.
+// server's own word. Without the right to list, every object is fetched; so it
+// is of a kind that was not installed when it was listed, and may be by now.
 func (c *Cluster) Read(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	col := c.cache.collection(ref.Kind, ref.Namespace)
-	if err := col.ready(ctx); err != nil && ClassOf(err) != Denied {
+	if err := col.ready(ctx); err != nil && ClassOf(err) != Denied && ClassOf(err) != KindMissing {
 		return nil, err
 	}
 	if e, ok := col.get(ref.Name); ok {
