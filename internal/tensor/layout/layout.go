@@ -1,0 +1,178 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// MaxDims is the number of dimensions that PyTorch's own operations stop at.
+const MaxDims = 64
+
+// ErrOverflow is met where a shape has more elements than can be counted.
+var ErrOverflow = errors.New("too many elements")
+
+// Layout is how a tensor lies in its storage. Shape, Stride and Offset count
+// elements; a nil Stride is that of a contiguous tensor. The zero Layout is
+// no tensor: a scalar has a DType.
+type Layout struct {
+	DType  DType
+	Shape  []int64
+	Stride []int64
+	Offset int64
+}
+
+// Of returns the layout of a contiguous tensor.
+func Of(d DType, shape ...int64) Layout { return Layout{DType: d, Shape: shape} }
+
+func (l Layout) String() string {
+	return fmt.Sprintf("%s%v", l.DType, l.Shape)
+}
+
+// Validate says what is wrong with a layout: an unknown type, a negative or
+// missing number, or more elements than can be counted.
+func (l Layout) Validate() error {
+	if l.DType.Size() == 0 {
+		_, err := ParseDType(string(l.DType))
+		return err
+	}
+	if len(l.Shape) > MaxDims {
+		return fmt.Errorf("%d dimensions, of at most %d", len(l.Shape), MaxDims)
+	}
+	for _, n := range l.Shape {
+		if n < 0 {
+			return fmt.Errorf("shape %v has a negative dimension", l.Shape)
+		}
+	}
+	if len(l.Stride) != 0 && len(l.Stride) != len(l.Shape) {
+		return fmt.Errorf("stride %v has not as many dimensions as shape %v", l.Stride, l.Shape)
+	}
+	for _, n := range l.Stride {
+		if n < 0 {
+			return fmt.Errorf("stride %v is negative", l.Stride)
+		}
+	}
+	if l.Offset < 0 {
+		return fmt.Errorf("storage offset %d is negative", l.Offset)
+	}
+	if _, err := l.Bytes(); err != nil {
+		return err
+	}
+	_, err := l.Span()
+	return err
+}
+
+// Elements is the number of elements; 1 for a scalar.
+func (l Layout) Elements() (int64, error) {
+	if slices.Contains(l.Shape, 0) {
+		return 0, nil
+	}
+	n := int64(1)
+	for _, d := range l.Shape {
+		var ok bool
+		if n, ok = mul(n, d); !ok {
+			return 0, fmt.Errorf("shape %v: %w", l.Shape, ErrOverflow)
+		}
+	}
+	return n, nil
+}
+
+// Bytes is the size of the elements alone, packed.
+func (l Layout) Bytes() (int64, error) {
+	n, err := l.Elements()
+	if err != nil {
+		return 0, err
+	}
+	b, ok := mul(n, l.DType.Size())
+	if !ok {
+		return 0, fmt.Errorf("%s of shape %v: %w", l.DType, l.Shape, ErrOverflow)
+	}
+	return b, nil
+}
+
+// Span is how many bytes of storage the layout reaches into, from the
+// storage's begin to the end of the last element. It is 0 without elements.
+func (l Layout) Span() (int64, error) {
+	elements, err := l.Elements()
+	if err != nil || elements == 0 {
+		return 0, err
+	}
+	last, ok := l.Offset, true
+	for i, stride := range l.Strides() {
+		var step int64
+		if step, ok = mul(l.Shape[i]-1, stride); !ok {
+			break
+		}
+		if last, ok = add(last, step); !ok {
+			break
+		}
+	}
+	if ok {
+		last, ok = add(last, 1)
+	}
+	if ok {
+		last, ok = mul(last, l.DType.Size())
+	}
+	if !ok {
+		return 0, fmt.Errorf("shape %v with stride %v and offset %d: %w", l.Shape, l.Stride, l.Offset, ErrOverflow)
+	}
+	return last, nil
+}
+
+// Strides returns the stride, computed where it was left out. The layout
+// must be valid.
+func (l Layout) Strides() []int64 {
+	if len(l.Stride) == len(l.Shape) {
+		return l.Stride
+	}
+	s := make([]int64, len(l.Shape))
+	step := int64(1)
+	for i := len(s) - 1; i >= 0; i-- {
+		s[i] = step
+		step *= max(l.Shape[i], 1) // as PyTorch: an empty dimension counts as one
+	}
+	return s
+}
+
+// Contiguous says whether the elements lie one after another, in order.
+// Where the offset is, doesn't matter.
+func (l Layout) Contiguous() bool {
+	if len(l.Stride) == 0 || slices.Contains(l.Shape, 0) {
+		return true
+	}
+	step := int64(1)
+	for i := len(l.Shape) - 1; i >= 0; i-- {
+		if l.Shape[i] == 1 {
+			continue // its stride is never taken
+		}
+		if l.Stride[i] != step {
+			return false
+		}
+		step *= l.Shape[i]
+	}
+	return true
+}
+
+// Packed is the layout of the same elements in a storage of their own.
+func (l Layout) Packed() Layout {
+	return Layout{DType: l.DType, Shape: l.Shape}
+}
+
+// Same says whether two layouts have the same elements: type and shape.
+func (l Layout) Same(m Layout) bool {
+	return l.DType == m.DType && slices.Equal(l.Shape, m.Shape)
+}
+
+func mul(a, b int64) (int64, bool) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // both are never negative
+	if hi != 0 || lo > 1<<63-1 {
+		return 0, false
+	}
+	return int64(lo), true
+}
+
+func add(a, b int64) (int64, bool) {
+	sum := a + b
+	return sum, sum >= a
+}
