@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // A badInput is one thing wrong with a kt_compute, and the one diagnostic that
@@ -30,6 +29,7 @@ func TestComputeRefusesBadInputAtItsAttribute(t *testing.T) {
 	for _, group := range [][]badInput{
 		badNames(), badQuantities(), badNumbers(), badDurations(), badMaps(), badChoices(), badImagesAndPaths(), badTolerations(),
 		badCombinations(), badDuplicates(), badIdentity(), badGPUTypes(), badTemplates(), incomplete(),
+		badAutoscale(), badDistribute(), badModes(), badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(), badLogging(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
@@ -354,13 +354,17 @@ func TestComputeReportsEachOfSeveralMistakes(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	config := `{"name": "Bad", "memory": "4gb", "gpus": -1, "image": "a b", "gpu_type": "L 4", "launch_timeout": "1x", "queue_scheduler": "kai",
-		"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}], "volumes": [{"claim_name": "a", "mount_path": "x"}]}`
+		"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}], "volumes": [{"claim_name": "a", "mount_path": "x"}],
+		"autoscale": {"window": "2s", "target": 0, "min_scale": 2, "max_scale": 1}, "distribute": {"args": "[]"}, "image_setup": {"config_map": "c"}, "logging": {"poll_timeout": "x"}}`
 	var at []string
 	for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], config)) {
 		at = append(at, f.path)
 	}
 	slices.Sort(at)
-	want := []string{"gpu_type", "gpus", "image", "launch_timeout", "memory", "name", "queue_scheduler", "tolerations[0].value", "volumes[0].mount_path"}
+	want := []string{
+		"autoscale.min_scale", "autoscale.target", "autoscale.window", "distribute", "distribute.args", "gpu_type", "gpus", "image", "image_setup.digest", "launch_timeout",
+		"logging.poll_timeout", "memory", "name", "queue_scheduler", "tolerations[0].value", "volumes[0].mount_path",
+	}
 	if !slices.Equal(at, want) {
 		t.Errorf("errors at %q, want one at each of %q", at, want)
 	}
@@ -369,7 +373,9 @@ func TestComputeReportsEachOfSeveralMistakes(t *testing.T) {
 func TestComputeTakesGoodInput(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
-	for name, config := range goodInputs() {
+	good := goodInputs()
+	maps.Copy(good, goodModes())
+	for name, config := range good {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], withName(config))) {
@@ -424,154 +430,4 @@ func goodInputs() map[string]string {
 			"freeze": true, "suspend": true, "adopt_existing": true, "deletion_protection": true}`,
 		"logging with defaults": `{"logging": {}}`,
 	}
-}
-
-// everything sets each attribute that can be set.
-const everything = `{
-	"name": "trainer", "namespace": "ml", "cpus": "1", "memory": "4Gi", "disk_size": "10Gi", "gpus": 1, "gpu_type": "L4",
-	"shared_memory_limit": "1Gi", "replicas": 2, "labels": {"team": "ml"}, "annotations": {"note": "x"}, "node_selector": {"zone": "a"},
-	"tolerations": [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute", "toleration_seconds": 60}],
-	"service_account_name": "robot", "priority_class_name": "high", "image_pull_policy": "Always", "working_dir": "/app", "image": "pytorch:2.4",
-	"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/hf"}],
-	"volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}], "queue_name": "q", "queue_scheduler": "kueue", "freeze": false,
-	"inactivity_ttl": "2h", "launch_timeout": "30m", "gpu_anti_affinity": false, "logging": {"level": "info"}, "allowed_serialization": ["json"],
-	"service_template": "{\"spec\": {\"minReadySeconds\": 5}}", "suspend": false, "endpoint": {"selector": {"app": "x"}}, "runtime": "kubetorch",
-	"on_not_ready": "error", "adopt_existing": false, "deletion_protection": false, "timeouts": {"create": "20m", "update": "20m", "delete": "10m"}
-}`
-
-func TestComputeSaysNothingOfWhatIsUnknown(t *testing.T) {
-	t.Parallel()
-	o := serveOffline(t)
-	whole := jsonConfig(t, o.types["kt_compute"], everything)
-	for _, f := range o.validate(t, "kt_compute", whole) {
-		t.Fatalf("wholly known: %s", f)
-	}
-	for _, at := range places(t, whole) {
-		t.Run(pathText(at), func(t *testing.T) {
-			t.Parallel()
-			config, err := tftypes.Transform(whole, func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
-				if path.Equal(at) {
-					return tftypes.NewValue(v.Type(), tftypes.UnknownValue), nil
-				}
-				return v, nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, f := range o.validate(t, "kt_compute", config) {
-				t.Error(f)
-			}
-		})
-	}
-}
-
-// places are the paths of all that is set: attributes, and what is in them.
-func places(t *testing.T, config tftypes.Value) []*tftypes.AttributePath {
-	t.Helper()
-	var all []*tftypes.AttributePath
-	err := tftypes.Walk(config, func(path *tftypes.AttributePath, v tftypes.Value) (bool, error) {
-		if len(path.Steps()) > 0 && !v.IsNull() {
-			all = append(all, path)
-		}
-		return true, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) < 60 {
-		t.Fatalf("only %d places are set", len(all))
-	}
-	return all
-}
-
-func TestEverythingIsSetWhereUnknownsAreTried(t *testing.T) {
-	t.Parallel()
-	o := serveOffline(t)
-	var set map[string]any
-	if err := json.Unmarshal([]byte(everything), &set); err != nil {
-		t.Fatal(err)
-	}
-	computed := []string{"id", "mode", "service_name", "url", "ready", "uid", "manifests"}
-	for name := range o.types["kt_compute"].AttributeTypes {
-		// gpu_memory excludes gpus.
-		if _, ok := set[name]; !ok && name != "gpu_memory" && !slices.Contains(computed, name) {
-			t.Errorf("everything does not set %s", name)
-		}
-	}
-}
-
-func TestComputeSaysNothingWhereAllIsUnknown(t *testing.T) {
-	t.Parallel()
-	o := serveOffline(t)
-	values := map[string]tftypes.Value{}
-	for name, typ := range o.types["kt_compute"].AttributeTypes {
-		values[name] = tftypes.NewValue(typ, nil)
-		if strings.Contains(everything, `"`+name+`":`) || name == "gpu_memory" {
-			values[name] = tftypes.NewValue(typ, tftypes.UnknownValue)
-		}
-	}
-	for _, f := range o.validate(t, "kt_compute", tftypes.NewValue(o.types["kt_compute"], values)) {
-		t.Error(f)
-	}
-}
-
-// What an unknown value could still become is no conflict.
-func TestComputeWaitsForWhatCouldStillFit(t *testing.T) {
-	t.Parallel()
-	o := serveOffline(t)
-	for _, config := range []string{
-		`{"queue_name": "a", "queue_scheduler": "?", "labels": {"kueue.x-k8s.io/queue-name": "b"}}`,
-		`{"queue_name": "?", "queue_scheduler": "kai"}`,
-		`{"gpus": "?", "gpu_memory": "4Gi"}`,
-		`{"gpus": 1, "gpu_memory": "?"}`,
-		`{"gpu_memory": "?", "gpu_anti_affinity": true}`,
-		`{"gpu_type": "?", "node_selector": {"nvidia.com/gpu.product": "H100"}}`,
-		`{"name": "?", "labels": {"kubetorch.com/service": "x"}}`,
-		`{"namespace": "?", "service_template": "{\"metadata\": {\"namespace\": \"x\"}}"}`,
-		`{"endpoint": {"url": "?", "selector": {"a": "b"}}}`,
-		`{"endpoint": {"url": "?"}}`,
-		`{"secrets": [{"name": "hf", "env_vars": "?"}]}`,
-		`{"secrets": [{"name": "hf", "mount_path": "?"}]}`,
-		`{"secrets": ["?"], "volumes": ["?"], "tolerations": ["?"]}`,
-		`{"tolerations": [{"operator": "?", "value": "x"}, {"key": "?", "value": "x"}, {"key": "a", "toleration_seconds": 5, "effect": "?"}]}`,
-		`{"env_vars": {"A": "?"}, "labels": {"a": "?"}, "allowed_serialization": ["?", "json"]}`,
-	} {
-		config = withName(strings.ReplaceAll(config, `"?"`, `"`+unknown+`"`))
-		for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], config)) {
-			t.Errorf("%s: %s", config, f)
-		}
-	}
-}
-
-// FuzzComputeValidation gives a text to one of the attributes that have a grammar.
-func FuzzComputeValidation(f *testing.F) {
-	attributes := []string{
-		"cpus", "memory", "gpu_memory", "launch_timeout", "inactivity_ttl", "gpu_type", "service_template", "name", "namespace", "image", "working_dir", "queue_name",
-	}
-	for i := range attributes {
-		for _, seed := range []string{
-			"", "4Gi", "4gb", "1e2147483647", "-1", "90s", "1d12h", "1h-5m", "L4", "key: value", "a:b:c", `{`, `[]`, `null`,
-			`{"spec": {"template": {"spec": {"containers": [{"name": "kubetorch", "resources": {"limits": {"cpu": "1e99999999"}}}]}}}}`,
-			`{"spec": {"template": {"spec": {"containers": {"name": 1}}}}}`, `{"spec": []}`, `{"metadata": {"labels": 7}}`, "\x00", "é", "/a/../b", "http://[::1", "a@b",
-		} {
-			f.Add(byte(i), seed)
-		}
-	}
-	o := serveOffline(f)
-	typ := o.types["kt_compute"]
-	unset := map[string]tftypes.Value{}
-	for name, of := range typ.AttributeTypes {
-		unset[name] = tftypes.NewValue(of, nil)
-	}
-	f.Fuzz(func(t *testing.T, which byte, text string) {
-		attribute := attributes[int(which)%len(attributes)]
-		values := maps.Clone(unset)
-		values["name"] = tftypes.NewValue(tftypes.String, "trainer")
-		values[attribute] = tftypes.NewValue(tftypes.String, text)
-		for _, found := range o.validate(t, "kt_compute", tftypes.NewValue(typ, values)) {
-			if found.path != attribute || strings.TrimSpace(found.detail) == "" {
-				t.Errorf("%s = %q: %s", attribute, text, found)
-			}
-		}
-	})
 }

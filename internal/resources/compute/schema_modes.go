@@ -36,9 +36,9 @@ func modeAttributes() map[string]schema.Attribute {
 			Optional: true, MarkdownDescription: "How the container is set up before the server starts: `kt_image.x.setup`.",
 			Attributes: map[string]schema.Attribute{
 				"config_map":  schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of the ConfigMap with `setup.sh`."},
-				"digest":      schema.StringAttribute{Optional: true, MarkdownDescription: "Digest of its content: the pods are replaced when it changes."},
+				"digest":      schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Digest of its content: the pods are replaced when it changes."},
 				"python_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()}, MarkdownDescription: "The python that runs the server. Default: `python3` or `python` in PATH."},
-				"install_cmd": schema.StringAttribute{Optional: true, MarkdownDescription: "Command that installs Kubetorch. Default: uv, else pip."},
+				"install_cmd": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Command that installs Kubetorch. Default: uv, else pip."},
 			},
 		},
 	}

@@ -103,10 +103,11 @@ func checkPodTemplatePath(config *model) diag.Diagnostics {
 		return diags
 	}
 	workload, err := manifest.ParseDocument(config.Manifest.ValueString())
-	if err != nil || isKnownKind(workload) {
+	steps := fieldPath(config.PodTemplatePath)
+	if err != nil || isKnownKind(workload) || slices.Contains(steps, "") { // the last is for the schema to report
 		return diags
 	}
-	if missing, found := followTo(workload, fieldPath(config.PodTemplatePath)); !found {
+	if missing, found := followTo(workload, steps); !found {
 		diags.AddAttributeError(at, "Invalid pod_template_path",
 			fmt.Sprintf("pod_template_path is %s, but manifest has no object at %s: give the path of its pod template, as in spec.template.", config.PodTemplatePath.ValueString(), missing))
 	}

@@ -1,0 +1,336 @@
+package provider_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// everything are configurations that together set each attribute that can be
+// set. No two attributes that exclude each other are in one.
+func everything() map[string]string {
+	const (
+		around = `"namespace": "ml", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "inactivity_ttl": "2h", "launch_timeout": "30m", "allowed_serialization": ["json"],
+			"logging": {"level": "info", "stream_logs": true, "include_system_logs": false, "include_events": true, "include_name": true,
+				"grace_period": "2s", "poll_timeout": "1s", "shutdown_grace_period": "5s"},
+			"runtime": "kubetorch", "on_not_ready": "error", "adopt_existing": false, "deletion_protection": false,
+			"timeouts": {"create": "20m", "update": "20m", "delete": "10m"}`
+		inPod = around + `, "cpus": "1", "memory": "4Gi", "disk_size": "10Gi", "shared_memory_limit": "1Gi", "node_selector": {"zone": "a"},
+			"tolerations": [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute", "toleration_seconds": 60}],
+			"service_account_name": "robot", "priority_class_name": "high", "image_pull_policy": "Always", "working_dir": "/app", "image": "pytorch:2.4",
+			"image_setup": {"config_map": "kt-image-train", "digest": "abc", "python_path": "/usr/bin/python3", "install_cmd": "pip install kubetorch"},
+			"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/hf"}],
+			"volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}], "freeze": false, "gpu_anti_affinity": false`
+		gpus  = `"gpus": 1, "gpu_type": "L4"`
+		queue = `"queue_name": "q", "queue_scheduler": "kueue"`
+	)
+	set := func(parts ...string) string { return "{" + strings.Join(parts, ", ") + "}" }
+	return map[string]string{
+		"pods": set(inPod, gpus, queue, `"replicas": 2, "suspend": false, "endpoint": {"selector": {"app": "x"}},
+			"service_template": "{\"spec\": {\"minReadySeconds\": 5}}"`),
+		"pods on a shared GPU": set(inPod, `"gpu_memory": "4Gi", "queue_name": "q", "queue_scheduler": "kai", "suspend": true`),
+		"autoscaled": set(inPod, gpus, `"endpoint": {"url": "http://x"}, "service_template": "{\"spec\": {\"traffic\": [{\"percent\": 100, \"latestRevision\": true}]}}",
+			"autoscale": {"min_scale": 1, "max_scale": 4, "initial_scale": 2, "target": 10, "target_utilization": 80, "metric": "rps", "window": "60s", "concurrency": 20,
+				"scale_down_delay": "2m", "scale_to_zero_pod_retention_period": "5m", "autoscaler_class": "kpa.autoscaling.knative.dev", "progress_deadline": "20m",
+				"extra_annotations": {"panic-window-percentage": "20.0", "min-scale": "1"}}`),
+		"autoscaled by processor": set(inPod, `"autoscale": {"metric": "cpu", "target": 70, "autoscaler_class": "hpa.autoscaling.knative.dev"}`),
+		"distributed by Ray": set(inPod, gpus, queue, `"service_template": "{\"spec\": {\"headGroupSpec\": {\"serviceType\": \"ClusterIP\"}}}",
+			"distribute": {"type": "ray", "workers": 4, "quorum_workers": 2, "quorum_timeout": "5m", "monitor_members": true, "args": "{\"rayVersion\": \"2.46.0\"}"}`),
+		"distributed by PyTorch": set(`"name": "`+strings.Repeat("a", 54)+`"`, inPod, gpus, queue, `"suspend": true, "endpoint": {"selector": {"app": "x"}},
+			"distribute": {"type": "pytorch", "workers": 4, "quorum_workers": 4, "quorum_timeout": "5m", "monitor_members": false, "args": "{\"num_proc\": 8}"}`),
+		"PyTorchJob": bringing(pyTorchJob, `"pod_template_path": "spec.pytorchReplicaSpecs.Master.template"`, `"replicas": 4`,
+			`"service_template": "{\"spec\": {\"nprocPerNode\": \"8\"}}"`, `"selector": {"role": "head"}`, `"suspend": false`, inPod, gpus, queue),
+		"kind that is not known": bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`, `"endpoint": {"url": "http://x"}`, inPod, gpus, queue),
+		"pods that exist": set(around, `"selector": {"app": "x", "role": "head"}, "endpoint": {"url": "http://x"}, "queue_scheduler": null,
+			"gpus": 0, "freeze": false, "suspend": false, "gpu_anti_affinity": false`),
+		"pods that exist, some of which are called": set(around, `"selector": {"app": "x"}, "endpoint": {"selector": {"app": "x", "role": "head"}}`),
+	}
+}
+
+// withUnknown is a configuration in which what is at a path is not known yet.
+func withUnknown(t *testing.T, config tftypes.Value, at *tftypes.AttributePath) tftypes.Value {
+	t.Helper()
+	changed, err := tftypes.Transform(config, func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		if path.Equal(at) {
+			return tftypes.NewValue(v.Type(), tftypes.UnknownValue), nil
+		}
+		return v, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}
+
+// places are the paths of all that is set: attributes, and what is in them.
+func places(t *testing.T, config tftypes.Value) []*tftypes.AttributePath {
+	t.Helper()
+	var all []*tftypes.AttributePath
+	err := tftypes.Walk(config, func(path *tftypes.AttributePath, v tftypes.Value) (bool, error) {
+		if len(path.Steps()) > 0 && !v.IsNull() {
+			all = append(all, path)
+		}
+		return true, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestComputeSaysNothingOfWhatIsUnknown(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	for name, config := range everything() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whole := jsonConfig(t, o.types["kt_compute"], withName(config))
+			for _, f := range o.validate(t, "kt_compute", whole) {
+				t.Fatalf("wholly known: %s", f)
+			}
+			set := places(t, whole)
+			if len(set) < 25 {
+				t.Fatalf("only %d places are set", len(set))
+			}
+			for _, at := range set {
+				for _, f := range o.validate(t, "kt_compute", withUnknown(t, whole, at)) {
+					t.Errorf("%s unknown: %s", pathText(at), f)
+				}
+			}
+		})
+	}
+}
+
+// Two attributes that are not known do not hide or bring up more than one.
+func TestComputeSaysNothingWhereTwoAttributesAreUnknown(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	modes := []string{"autoscale", "distribute", "manifest", "pod_template_path", "selector", "replicas", "name", "queue_scheduler", "suspend", "endpoint"}
+	for name, config := range everything() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whole := jsonConfig(t, o.types["kt_compute"], withName(config))
+			for i, a := range modes {
+				for _, b := range modes[:i] {
+					unknowns := withUnknown(t, withUnknown(t, whole, tftypes.NewAttributePath().WithAttributeName(a)), tftypes.NewAttributePath().WithAttributeName(b))
+					for _, f := range o.validate(t, "kt_compute", unknowns) {
+						t.Errorf("%s and %s unknown: %s", a, b, f)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What is wrong may be hidden by something that is not known, but nothing else
+// must come up for it.
+func TestComputeBlamesNothingMoreForWhatIsUnknown(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	for _, group := range [][]badInput{
+		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
+		badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(),
+	} {
+		for _, c := range group {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				whole := jsonConfig(t, o.types["kt_compute"], withName(c.config))
+				for _, at := range places(t, whole) {
+					for _, f := range o.validate(t, "kt_compute", withUnknown(t, whole, at)) {
+						if f.path != c.at {
+							t.Errorf("%s unknown: %s", pathText(at), f)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// computed are the attributes that no configuration sets.
+func computed() []string {
+	return []string{"id", "mode", "service_name", "url", "ready", "uid", "manifests"}
+}
+
+func TestEverythingIsSetWhereUnknownsAreTried(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	typ := o.types["kt_compute"]
+	set := map[string]bool{}
+	for _, config := range everything() {
+		for _, at := range places(t, jsonConfig(t, typ, withName(config))) {
+			set[attributeNames(at)] = true
+		}
+	}
+	for _, name := range attributesOf(typ) {
+		if root, _, _ := strings.Cut(name, "."); !set[name] && !slices.Contains(computed(), root) {
+			t.Errorf("everything does not set %s", name)
+		}
+	}
+}
+
+// attributeNames is a path without keys and indexes: secrets.name.
+func attributeNames(at *tftypes.AttributePath) string {
+	var names []string
+	for _, step := range at.Steps() {
+		if name, ok := step.(tftypes.AttributeName); ok {
+			names = append(names, string(name))
+		}
+	}
+	return strings.Join(names, ".")
+}
+
+// attributesOf are the attributes of a type, and those in them.
+func attributesOf(typ tftypes.Type) []string {
+	var all []string
+	switch typ := typ.(type) {
+	case tftypes.List:
+		return attributesOf(typ.ElementType)
+	case tftypes.Object:
+		for name, of := range typ.AttributeTypes {
+			all = append(all, name)
+			for _, below := range attributesOf(of) {
+				all = append(all, name+"."+below)
+			}
+		}
+	}
+	return all
+}
+
+func TestComputeSaysNothingWhereAllIsUnknown(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	values := map[string]tftypes.Value{}
+	for name, typ := range o.types["kt_compute"].AttributeTypes {
+		values[name] = tftypes.NewValue(typ, tftypes.UnknownValue)
+		if slices.Contains(computed(), name) {
+			values[name] = tftypes.NewValue(typ, nil)
+		}
+	}
+	for _, f := range o.validate(t, "kt_compute", tftypes.NewValue(o.types["kt_compute"], values)) {
+		t.Error(f)
+	}
+}
+
+// What an unknown value could still become is no conflict.
+func TestComputeWaitsForWhatCouldStillFit(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	for _, config := range []string{
+		`{"queue_name": "a", "queue_scheduler": "?", "labels": {"kueue.x-k8s.io/queue-name": "b"}}`,
+		`{"queue_name": "?", "queue_scheduler": "kai"}`,
+		`{"gpus": "?", "gpu_memory": "4Gi"}`,
+		`{"gpus": 1, "gpu_memory": "?"}`,
+		`{"gpu_memory": "?", "gpu_anti_affinity": true}`,
+		`{"gpu_type": "?", "node_selector": {"nvidia.com/gpu.product": "H100"}}`,
+		`{"name": "?", "labels": {"kubetorch.com/service": "x"}}`,
+		`{"namespace": "?", "service_template": "{\"metadata\": {\"namespace\": \"x\"}}"}`,
+		`{"endpoint": {"url": "?", "selector": {"a": "b"}}}`,
+		`{"endpoint": {"url": "?"}}`,
+		`{"secrets": [{"name": "hf", "env_vars": "?"}]}`,
+		`{"secrets": [{"name": "hf", "mount_path": "?"}]}`,
+		`{"secrets": ["?"], "volumes": ["?"], "tolerations": ["?"]}`,
+		`{"tolerations": [{"operator": "?", "value": "x"}, {"key": "?", "value": "x"}, {"key": "a", "toleration_seconds": 5, "effect": "?"}]}`,
+		`{"env_vars": {"A": "?"}, "labels": {"a": "?"}, "allowed_serialization": ["?", "json"]}`,
+
+		`{"selector": "?", "cpus": "1", "replicas": 2, "suspend": true, "pod_template_path": "?"}`,
+		`{"selector": {"app": "x"}, "manifest": "?", "cpus": "1", "replicas": 2, "suspend": true, "service_template": "{\"spec\": {}}"}`,
+		`{"selector": {"app": "x"}, "cpus": "?", "autoscale": "?", "distribute": "?", "freeze": "?"}`,
+		`{"autoscale": {}, "distribute": "?", "manifest": "?", "replicas": "?"}`,
+		`{"autoscale": "?", "distribute": {}, "replicas": "?"}`,
+		`{"autoscale": "?", "labels": {"kubetorch.com/template": "ksvc"}, "endpoint": {"selector": {"a": "b"}}}`,
+		`{"autoscale": "?", "annotations": {"autoscaling.knative.dev/min-scale": "3"}}`,
+		`{"autoscale": {"min_scale": "?"}, "annotations": {"autoscaling.knative.dev/min-scale": "3"}, "service_template": "{\"spec\": {\"traffic\": []}}"}`,
+		`{"autoscale": {"min_scale": 4, "max_scale": "?", "metric": "cpu", "autoscaler_class": "?", "extra_annotations": {"max-scale": "1"}}}`,
+		`{"autoscale": {"min_scale": 4, "extra_annotations": {"min-scale": "?"}}}`,
+		`{"distribute": {"workers": "?", "quorum_workers": 9}}`,
+		`{"distribute": {"type": "?", "args": "{\"rayVersion\": 2}"}, "name": "` + strings.Repeat("a", 63) + `"}`,
+		`{"distribute": {"quorum_workers": 9}, "manifest": "?"}`,
+		`{"distribute": {"type": "ray"}, "manifest": "?"}`,
+		`{"manifest": "?", "pod_template_path": "spec.template", "replicas": 3, "suspend": true, "labels": {"kubetorch.com/template": "pod"}}`,
+		bringing(workflow, `"pod_template_path": "?"`),
+		bringing(statefulSet, `"replicas": "?"`),
+		bringing(pod, `"suspend": "?"`),
+		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: other}}`, `"name": "?"`),
+		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: other}}`, `"namespace": "?"`),
+		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: {kueue.x-k8s.io/queue-name: b}}}`, `"queue_name": "?"`),
+		`{"image_setup": "?", "volumes": [{"claim_name": "c", "mount_path": "/etc/kubetorch/image"}]}`,
+		`{"image_setup": {"config_map": "?", "digest": "?"}}`,
+	} {
+		config = strings.ReplaceAll(config, `"?"`, `"`+unknown+`"`)
+		if !strings.Contains(config, `"name": "`+unknown) {
+			config = withName(config)
+		}
+		for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], config)) {
+			t.Errorf("%s: %s", config, f)
+		}
+	}
+}
+
+// FuzzComputeValidation gives a text to one of the attributes that have a grammar.
+func FuzzComputeValidation(f *testing.F) {
+	// What stands around the text that the attribute is given.
+	around := map[string]map[string]string{
+		"pod_template_path": {"manifest": workflow},
+	}
+	attributes := []string{
+		"cpus", "memory", "gpu_memory", "launch_timeout", "inactivity_ttl", "gpu_type", "service_template", "name", "namespace", "image", "working_dir", "queue_name",
+		"manifest", "pod_template_path", "distribute.args",
+	}
+	for i := range attributes {
+		for _, seed := range []string{
+			"", "4Gi", "4gb", "1e2147483647", "-1", "90s", "1d12h", "1h-5m", "L4", "key: value", "a:b:c", `{`, `[]`, `null`,
+			`{"spec": {"template": {"spec": {"containers": [{"name": "kubetorch", "resources": {"limits": {"cpu": "1e99999999"}}}]}}}}`,
+			`{"spec": {"template": {"spec": {"containers": {"name": 1}}}}}`, `{"spec": []}`, `{"metadata": {"labels": 7}}`, "\x00", "é", "/a/../b", "http://[::1", "a@b",
+			deployment, statefulSet, daemonSet, pod, job, cronJob, knative, rayCluster, pyTorchJob, jobSet, workflow,
+			"apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: kubetorch, command: [x], ports: [{containerPort: 1e9}]}]}}}",
+			"a: &a [*a]", "apiVersion: v1\nkind: Pod\nspec: null", "{apiVersion: batch/v1, kind: Job, spec: {parallelism: -1, completions: 1.5}}",
+			"spec.template", "spec.templates.0.pod", "spec.templates.-1", `{"rayVersion": 1e999}`, `{"rayVersion": null, "quorum_workers": {}}`,
+		} {
+			f.Add(byte(i), seed)
+		}
+	}
+	o := serveOffline(f)
+	typ := o.types["kt_compute"]
+	unset := map[string]tftypes.Value{}
+	for name, of := range typ.AttributeTypes {
+		unset[name] = tftypes.NewValue(of, nil)
+	}
+	f.Fuzz(func(t *testing.T, which byte, text string) {
+		attribute := attributes[int(which)%len(attributes)]
+		values := maps.Clone(unset)
+		values["name"] = tftypes.NewValue(tftypes.String, "trainer")
+		for other, value := range around[attribute] {
+			values[other] = tftypes.NewValue(tftypes.String, value)
+		}
+		root, below, inObject := strings.Cut(attribute, ".")
+		given := tftypes.NewValue(tftypes.String, text)
+		if inObject {
+			given = objectWith(t, typ.AttributeTypes[root], below, given)
+		}
+		values[root] = given
+		for _, found := range o.validate(t, "kt_compute", tftypes.NewValue(typ, values)) {
+			if found.path != attribute || strings.TrimSpace(found.detail) == "" {
+				t.Errorf("%s = %q: %s", attribute, text, found)
+			}
+		}
+	})
+}
+
+// objectWith is an object in which one attribute is set.
+func objectWith(t *testing.T, typ tftypes.Type, name string, value tftypes.Value) tftypes.Value {
+	t.Helper()
+	object, ok := typ.(tftypes.Object)
+	if !ok {
+		t.Fatalf("%s is no object", typ)
+	}
+	values := map[string]tftypes.Value{}
+	for other, of := range object.AttributeTypes {
+		values[other] = tftypes.NewValue(of, nil)
+	}
+	values[name] = value
+	return tftypes.NewValue(object, values)
+}
