@@ -76,10 +76,11 @@ func (l *reader) imported(ctx context.Context) error {
 	}
 	short := image.Summary(live)
 	doc := &unstructured.Unstructured{Object: fields.Project(short.Object, set)}
-	key, summary, err := summarize(doc)
+	summary, err := manifest.JSON(doc)
 	if err != nil {
 		return err
 	}
+	key := manifest.Key(doc)
 	if _, err := l.memory.Note(key, doc, short, set); err != nil {
 		return err
 	}
