@@ -46,7 +46,11 @@ func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 
 	p.place()
 	p.gather(ctx)
-	p.describe(ctx)
+	if p.kept {
+		p.plan.Keys, p.plan.Ref, p.plan.Manifests = p.state.Keys, p.state.Ref, p.state.Manifests
+	} else {
+		p.describe(ctx)
+	}
 	p.plan.UID = p.state.UID
 	if p.creating {
 		p.plan.UID = types.StringUnknown()
@@ -84,6 +88,7 @@ type planner struct {
 	content    content
 	object     *unstructured.Unstructured // without values; nil while something is unknown
 	replaceFor []string                   // attributes
+	kept       bool                       // the Secret stays as it is, since its source cannot be read
 }
 
 // place finds the namespace, which is found once and then kept, and the id.
@@ -121,9 +126,23 @@ func (p *planner) moves() bool {
 	return !p.creating && (!p.plan.Name.Equal(p.state.Name) || !p.plan.Namespace.Equal(p.state.Namespace))
 }
 
-// gather reads the source and fills in keys.
+// gather reads the source and fills in keys. Where the source cannot be read
+// and nothing else changes, the Secret stays as it is: a machine without the
+// files must be able to plan other things, and to destroy.
 func (p *planner) gather(ctx context.Context) {
 	source, diags := gather(ctx, &p.config, p.r.machine())
+	if diags.HasError() && p.rests() {
+		for _, d := range diags {
+			warning := diag.NewWarningDiagnostic(d.Summary(), d.Detail()+"\n\nThe Secret in the cluster stays as it is: whether its values are still those of the source is not known, and nothing is put back. Any other change of it needs the source.")
+			if at, ok := d.(diag.DiagnosticWithPath); ok {
+				p.diags.Append(diag.WithPath(at.Path(), warning))
+			} else {
+				p.diags.Append(warning)
+			}
+		}
+		p.kept = true
+		return
+	}
 	p.diags.Append(diags...)
 	p.content = source
 	p.plan.Keys = p.revisions().planned(source)
@@ -131,6 +150,15 @@ func (p *planner) gather(ctx context.Context) {
 
 func (p *planner) revisions() revisions {
 	return revisionsOf(&p.plan, &p.state, p.known.ledger, &p.config, p.creating)
+}
+
+// rests says whether the configuration asks for nothing else than what is there.
+func (p *planner) rests() bool {
+	plan, state := p.plan, p.state
+	return !p.creating && !p.moves() && len(p.replaceFor) == 0 && !state.Ref.IsNull() &&
+		plan.ProviderName.Equal(state.ProviderName) && plan.Path.Equal(state.Path) && plan.Filenames.Equal(state.Filenames) &&
+		plan.EnvVars.Equal(state.EnvVars) && plan.MountPath.Equal(state.MountPath) && plan.Labels.Equal(state.Labels) &&
+		plan.Annotations.Equal(state.Annotations) && plan.AdoptExisting.Equal(state.AdoptExisting)
 }
 
 // machine is nil while the provider's configuration is not known.

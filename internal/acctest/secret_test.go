@@ -1,0 +1,236 @@
+package acctest_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// fromVariables are the blocks of a secret whose values come from an ephemeral
+// variable, which Terraform keeps as little as a write-only attribute.
+func fromVariables(attributes string) string {
+	return fmt.Sprintf(`
+variable "token" {
+  type      = string
+  ephemeral = true
+}
+resource "kt_secret" "x" {
+  name = "x"
+  %s
+}`, attributes)
+}
+
+func secretX(attributes string) string {
+	return fmt.Sprintf("resource \"kt_secret\" \"x\" {\n  name = \"x\"\n  %s\n}", attributes)
+}
+
+// patch edits the Secret as somebody else.
+func (v *vault) patch(t *testing.T, patch string) {
+	t.Helper()
+	cluster.Kubectl(t, "patch", "secret", "x", "-n", v.ns, "--type=merge", "-p", patch)
+}
+
+// same fails the test unless there is nothing to do.
+func (v *vault) same(t *testing.T) {
+	t.Helper()
+	if out, err := v.try(t, "plan", "-detailed-exitcode"); err != nil {
+		t.Errorf("there is something to do:\n%s", out)
+	}
+}
+
+func TestAccSecretOfWriteOnlyValuesIsRotatedByVersion(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	first, second := v.canary(), v.canary()
+	v.Setenv("TF_VAR_token", first)
+	v.write(t, fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 1"))
+	said(t, v.apply(t), `+ "TOKEN" = "revision 1"`, `+ "USER" = "revision 1"`, "values_wo = (write-only attribute)")
+	v.has(t, "x", "TOKEN", first)
+
+	v.Setenv("TF_VAR_token", second) // without a new version nothing happens,
+	v.same(t)
+	v.write(t, fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 1\n labels = { team = \"ml\" }"))
+	v.apply(t) // not even along with another change
+	v.has(t, "x", "TOKEN", first)
+
+	v.write(t, fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 2\n labels = { team = \"ml\" }"))
+	said(t, v.apply(t), `~ "TOKEN" = "revision 1" -> "revision 2"`, "~ values_wo_version = 1 -> 2")
+	v.has(t, "x", "TOKEN", second)
+
+	v.patch(t, `{"data":{"TOKEN":"aGFja2Vk"}}`)
+	said(t, v.apply(t), `~ "TOKEN" = "changed in the cluster" -> "revision 2"`, "data.TOKEN: changed by kubectl-patch at 20")
+	v.has(t, "x", "TOKEN", second)
+
+	v.write(t, fromVariables("values_wo = { TOKEN = var.token }\n labels = { team = \"ml\" }"))
+	said(t, v.apply(t), `- "USER" = "revision 2" -> null`)
+	third := v.canary()
+	v.Setenv("TF_VAR_token", third) // without any version, the value itself counts
+	said(t, v.apply(t), `~ "TOKEN" = `, `-> "revision 3"`)
+	v.has(t, "x", "TOKEN", third)
+	v.must(t, "destroy", "-auto-approve")
+}
+
+func TestAccSecretOfFilesShowsWhatChangesInThemAndInTheCluster(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	first, second, other := v.canary(), v.canary(), v.canary()
+	v.file(t, "creds/config", first)
+	v.file(t, "creds/my key.pem", other)
+	v.write(t, secretX(`path = "~/creds"`)+`
+output "ref" { value = kt_secret.x.ref }`)
+	said(t, v.apply(t), `+ "config" = "revision 1"`, `+ "my-key.pem" = "revision 1"`, `+ mount_path = "/root/creds"`)
+	v.has(t, "x", "config", first)
+	v.has(t, "x", "my-key.pem", other)
+
+	v.file(t, "creds/config", second)
+	said(t, v.apply(t), `~ "config" = "revision 1" -> "revision 2 (`)
+	v.has(t, "x", "config", second)
+
+	edited := v.canary()
+	v.patch(t, fmt.Sprintf(`{"data":{"config":%q,"my-key.pem":null,"extra":%q},"metadata":{"labels":{"kubetorch.com/username":"mallory"}}}`,
+		base64.StdEncoding.EncodeToString([]byte(edited)), base64.StdEncoding.EncodeToString([]byte(edited))))
+	said(t, v.apply(t),
+		`~ "config" = "changed in the cluster" -> "revision 2 (`,
+		`- "extra" = "added in the cluster" -> null`,
+		`~ "my-key.pem" = "missing in the cluster" -> "revision 1"`,
+		`~ "kubetorch.com/username" = "mallory" -> "alice"`,
+		`data["my-key.pem"]: removed; the last to write to the object was kubectl-patch at 20`,
+	)
+	v.has(t, "x", "config", second)
+	if keys := cluster.Kubectl(t, "get", "secret", "x", "-n", v.ns, "-o", "jsonpath={.data.extra}"); keys != "" {
+		t.Errorf("the key of somebody else is still there: %s", keys)
+	}
+
+	v.write(t, secretX("path = \"~/creds\"\n filenames = [\"config\"]\n mount_path = \"/etc/creds\""))
+	said(t, v.apply(t), `- "my-key.pem" = "revision 1" -> null`, `-> "/etc/creds"`)
+	v.write(t, secretX(`path = "~/none"`))
+	v.refused(t, []string{"plan"}, "path: ~/none does not exist on the machine that runs Terraform")
+	v.write(t, secretX("path = \"~/creds\"\n filenames = [\"config\"]\n mount_path = \"/etc/creds\""))
+	v.must(t, "destroy", "-auto-approve")
+}
+
+func TestAccSecretOfVariablesIsRotated(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	first, second := v.canary(), v.canary()
+	v.Setenv("LOCAL_TOKEN", first)
+	v.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }`))
+	said(t, v.apply(t), `+ "HF_TOKEN" = "revision 1"`)
+	v.has(t, "x", "HF_TOKEN", first)
+	v.Setenv("LOCAL_TOKEN", second)
+	said(t, v.apply(t), `~ "HF_TOKEN" = "revision 1" -> "revision 2 (`)
+	v.has(t, "x", "HF_TOKEN", second)
+	v.Setenv("LOCAL_TOKEN", "")
+	missing := "env_vars: not set, or empty, in the environment of Terraform: LOCAL_TOKEN."
+	said(t, v.must(t, "plan", "-detailed-exitcode"), "Warning: The source of the secret cannot be read", missing)
+	v.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }
+  labels = { team = "ml" }`))
+	v.refused(t, []string{"plan"}, "Error: The source of the secret cannot be read", missing)
+	v.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }`))
+	v.must(t, "destroy", "-auto-approve") // needs no variable
+}
+
+func TestAccSecretOfAProviderGoesIntoACompute(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	token, aws := v.canary(), v.canary()
+	v.file(t, ".cache/huggingface/token", token+"\n")
+	v.file(t, ".aws/credentials", aws)
+	v.write(t, `
+resource "kt_secret" "huggingface" {
+  name          = "huggingface"
+  provider_name = "huggingface"
+}
+resource "kt_secret" "aws" {
+  name          = "aws"
+  provider_name = "aws"
+}`+compute("secrets = [kt_secret.huggingface.ref, kt_secret.aws.ref]"))
+	v.apply(t)
+	v.has(t, "huggingface", "HF_TOKEN", token)
+	v.has(t, "aws", "credentials", aws)
+	pod := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", v.ns, "-o",
+		`jsonpath={.spec.template.spec.containers[0].env[?(@.name=="HF_TOKEN")].valueFrom.secretKeyRef.name} {.spec.template.spec.containers[0].volumeMounts[?(@.name=="secrets-aws")].mountPath}`)
+	if pod != "huggingface /root/.aws" {
+		t.Errorf("the pod has %q", pod)
+	}
+	labels := cluster.Kubectl(t, "get", "secret", "huggingface", "aws", "-n", v.ns, "-o",
+		`jsonpath={range .items[*]}{.metadata.labels.kubetorch\.com/mount-type} {.metadata.labels.kubetorch\.com/provider} {.metadata.annotations.kubetorch\.com/secret-path} {.metadata.annotations.kubetorch\.com/secret-filenames};{end}`)
+	if want := `env huggingface  ;volume aws ~/.aws ["credentials"];`; labels != want {
+		t.Errorf("the Secrets have %q, want %q", labels, want)
+	}
+	v.must(t, "destroy", "-auto-approve")
+}
+
+func TestAccSecretAppliesNothingThatThePlanDidNotSee(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	v.file(t, "creds/a", v.canary())
+	v.write(t, secretX(`path = "~/creds"`))
+	v.apply(t)
+	v.file(t, "creds/a", v.canary())
+	v.plan(t)
+	before := cluster.Kubectl(t, "get", "secret", "x", "-n", v.ns, "-o", "jsonpath={.metadata.resourceVersion}")
+	v.file(t, "creds/a", v.canary())
+	v.refused(t, []string{"apply", v.saved}, `keys["a"]`)
+	if after := cluster.Kubectl(t, "get", "secret", "x", "-n", v.ns, "-o", "jsonpath={.metadata.resourceVersion}"); after != before {
+		t.Error("the Secret was written")
+	}
+	v.apply(t)
+	v.must(t, "destroy", "-auto-approve")
+}
+
+func TestAccSecretThatIsGoneOrReplacedIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	value := v.canary()
+	v.file(t, "creds/a", value)
+	v.write(t, secretX("path = \"~/creds\"\n deletion_protection = true"))
+	v.apply(t)
+	v.refused(t, []string{"destroy", "-auto-approve"}, "deletion_protection = true")
+	cluster.Kubectl(t, "delete", "secret", "x", "-n", v.ns)
+	said(t, v.apply(t), "An object was deleted outside of Terraform", "1 to add")
+	v.has(t, "x", "a", value)
+
+	cluster.Kubectl(t, "delete", "secret", "x", "-n", v.ns)
+	cluster.Kubectl(t, "create", "secret", "generic", "x", "-n", v.ns, "--from-literal=theirs="+v.canary())
+	v.refused(t, []string{"plan"}, "Secret "+v.ns+"/x belongs to somebody else", "managed by kubectl-create")
+	v.write(t, secretX("path = \"~/creds\"\n adopt_existing = true"))
+	said(t, v.apply(t), "Secret "+v.ns+"/x loses keys", "Its keys theirs are not among those of the source")
+	v.has(t, "x", "a", value)
+	v.has(t, "x", "theirs", "")
+
+	v.patch(t, `{"immutable":true}`)
+	v.same(t)
+	v.file(t, "creds/a", v.canary())
+	said(t, v.apply(t), "Somebody set immutable: true on it", "must be replaced", "1 to add, 0 to change, 1 to destroy")
+	v.must(t, "destroy", "-auto-approve")
+	if left := cluster.Kubectl(t, "get", "secrets", "-n", v.ns, "-o", "name"); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+func TestAccSecretIsImported(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	value := v.canary()
+	v.file(t, "creds/a", value)
+	v.write(t, secretX("path = \"~/creds\"\n labels = { team = \"ml\" }"))
+	v.apply(t)
+	v.must(t, "state", "rm", "kt_secret.x")
+	v.must(t, "import", "kt_secret.x", v.ns+"/x")
+	said(t, v.must(t, "plan"), `+ path = "~/creds"`, "0 to add, 1 to change, 0 to destroy")
+	if out := v.apply(t); strings.Contains(out, "~ keys") || strings.Contains(out, "~ manifests") || strings.Contains(out, "~ labels") {
+		t.Errorf("the import of what is ours changes it:\n%s", out)
+	}
+	v.must(t, "destroy", "-auto-approve")
+
+	cluster.Kubectl(t, "create", "secret", "generic", "x", "-n", v.ns, "--from-literal=theirs="+v.canary(), "--from-literal=a="+v.canary())
+	v.must(t, "import", "kt_secret.x", v.ns+"/x")
+	v.file(t, "creds/a", value)
+	said(t, v.apply(t), `~ "a" = "imported" -> "revision`, `- "theirs" = "imported" -> null`, "0 to add, 1 to change, 0 to destroy")
+	v.has(t, "x", "a", value)
+	v.has(t, "x", "theirs", "")
+	v.refused(t, []string{"import", "kt_secret.y", v.ns + "/none"})
+	v.must(t, "destroy", "-auto-approve")
+}
