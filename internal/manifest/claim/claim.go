@@ -166,3 +166,11 @@ func CanBecome(live, wanted *unstructured.Unstructured) bool {
 	return sameClass && was.AccessMode == will.AccessMode && was.Size.Cmp(will.Size) == 0 &&
 		(will.VolumeName == "" || was.VolumeName == will.VolumeName)
 }
+
+// Bound says whether a claim has, or had, a volume, in which there may be data. A
+// claim that names a PersistentVolume need not have got it.
+func Bound(live *unstructured.Unstructured) bool {
+	phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
+	_, completed := live.GetAnnotations()["pv.kubernetes.io/bind-completed"] // written before the phase
+	return completed || phase == "Bound" || phase == "Lost"
+}

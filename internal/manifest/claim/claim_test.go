@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -262,5 +263,35 @@ func TestRenderIsAClaimOfTheAPI(t *testing.T) {
 	var typed corev1.PersistentVolumeClaim
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, &typed, true); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestBoundIsWhatMayHoldData(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*corev1.PersistentVolumeClaim)
+		want   bool
+	}{
+		"new":             {func(*corev1.PersistentVolumeClaim) {}, false},
+		"pending":         {func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimPending }, false},
+		"naming a volume": {func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "pv" }, false},
+		"bound, not yet said so": {func(c *corev1.PersistentVolumeClaim) {
+			c.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
+		}, true},
+		"bound": {func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimBound }, true},
+		"lost":  {func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var c corev1.PersistentVolumeClaim
+			test.change(&c)
+			object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := claim.Bound(&unstructured.Unstructured{Object: object}); got != test.want {
+				t.Errorf("got %t, want %t", got, test.want)
+			}
+		})
 	}
 }

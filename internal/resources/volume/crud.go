@@ -154,7 +154,7 @@ func (w *writer) makeRoom(ctx context.Context, wanted *unstructured.Unstructured
 		return err
 	}
 	_, ours, err := fields.Owned(live, kube.Manager)
-	if err != nil || !ours || claim.Observe(live).VolumeName != "" || claim.CanBecome(live, wanted) {
+	if err != nil || !ours || claim.Bound(live) || claim.CanBecome(live, wanted) {
 		return err
 	}
 	if err := cluster.Delete(ctx, ref, live.GetUID()); err != nil {
@@ -238,7 +238,7 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	case err != nil:
 		resp.Diagnostics.Append(tf.Failure(err))
 		return
-	case !wanted && claim.Observe(live).VolumeName != "":
+	case !wanted && claim.Bound(live):
 		resp.Diagnostics.Append(keepTainted(ref))
 		return
 	}

@@ -129,10 +129,10 @@ func (p *planner) look(ctx context.Context) {
 	}
 	_, ours, err := fields.Owned(live, kube.Manager)
 	adopts := p.plan.AdoptExisting.ValueBool()
-	switch seen := claim.Observe(live); {
+	switch {
 	case err != nil, !ours && !adopts:
 		return // the dry run refuses it
-	case live.GetDeletionTimestamp() != nil, p.replaced[p.plan.key()].UID == live.GetUID(), !adopts && seen.VolumeName == "":
+	case live.GetDeletionTimestamp() != nil, p.replaced[p.plan.key()].UID == live.GetUID(), !adopts && !claim.Bound(live):
 		p.goes = live.GetUID()
 	default:
 		p.before = &model{Name: p.plan.Name, Namespace: p.plan.Namespace}

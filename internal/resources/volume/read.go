@@ -134,7 +134,10 @@ func (m *model) status(live *unstructured.Unstructured) {
 	m.UID = types.StringValue(string(live.GetUID()))
 	m.Phase = text("status", "phase")
 	m.Capacity = text("status", "capacity", "storage")
-	m.Volume = text("spec", "volumeName")
+	m.Volume = types.StringNull()
+	if claim.Bound(live) {
+		m.Volume = text("spec", "volumeName")
+	}
 	if class := claim.Observe(live).StorageClass; m.StorageClass.IsNull() && class != nil {
 		m.StorageClass = types.StringValue(*class) // the default class, which Kubernetes has filled in
 	}

@@ -1,0 +1,440 @@
+package acctest_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// smallVolume is one that the dev cluster binds at once.
+const smallVolume = oneWriter + "size = \"1Gi\"\n"
+
+func TestAccVolumeThatIsNotBoundSaysWhy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		class, pv  string // YAML of what is made for it
+		attributes string // CLASS and PV stand for these
+		says       string
+	}{
+		"no such class": {attributes: `storage_class = "CLASS"`, says: `cannot be bound:\s+StorageClass\s+"\S+"\s+does not exist`},
+		"a silent provisioner": {
+			class: "provisioner: silent.example.com", attributes: "storage_class = \"CLASS\"\n timeouts = { create = \"3s\" }",
+			says: `provisioner\s+silent.example.com\s+has said nothing of it.*timeouts.create.\s+is\s+3s`,
+		},
+		"a class without a provisioner": {
+			class: "provisioner: kubernetes.io/no-provisioner", attributes: `storage_class = "CLASS"`,
+			says: `provides no\s+volumes by itself.*no\s+PersistentVolume\s+fits`,
+		},
+		"a PersistentVolume that is too small": {pv: "\n", attributes: "volume_name = \"PV\"\n size = \"200Gi\"", says: `holds\s+100Gi,\s+less\s+than\s+the\s+200Gi\s+asked`},
+		"a PersistentVolume of another class":  {pv: "  storageClassName: slow", attributes: `volume_name = "PV"`, says: `is\s+of\s+the\s+class\s+"slow"`},
+		"a PersistentVolume that is not shared": {
+			pv: "\n", attributes: "volume_name = \"PV\"\n access_mode = \"ReadWriteOnce\"", says: `does\s+not\s+offer\s+ReadWriteOnce,\s+but\s+ReadWriteMany`,
+		},
+		"no such PersistentVolume": {attributes: `volume_name = "PV"`, says: `PersistentVolume\s+"\S+"\s+does not exist`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := namespace(t)
+			if c.class != "" {
+				storageClass(t, ns, c.class)
+			}
+			if c.pv != "" {
+				byHand(t, ns, c.pv)
+			}
+			attributes := strings.NewReplacer("CLASS", "class-"+ns, "PV", "pv-"+ns).Replace(c.attributes)
+			if !strings.Contains(attributes, "size") {
+				attributes += "\n size = \"1Gi\""
+			}
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.Factories(t),
+				CheckDestroy:             noClaims(t, ns),
+				Steps: []resource.TestStep{
+					{Config: cluster.Config(ns, volume(attributes)), ExpectError: regexp.MustCompile(`(?s)PersistentVolumeClaim\s+\S+/data\s+is\s+not\s+ready.*` + c.says)},
+					// What failed holds nothing, so it gives way to what is right.
+					{
+						Config:            cluster.Config(ns, volume(smallVolume+`storage_class = "standard"`)),
+						ConfigPlanChecks:  resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
+						ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Bound"), volumeHas("storage_class", "standard")},
+					},
+				},
+			})
+		})
+	}
+}
+
+func TestAccVolumeNeedNotBeWaitedFor(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	class := storageClass(t, ns, "provisioner: silent.example.com")
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{{
+			Config:            cluster.Config(ns, volume(fmt.Sprintf("size = \"1Gi\"\n storage_class = %q\n wait_for_bound = false", class))),
+			ConfigPlanChecks:  volumeAction(plancheck.ResourceActionCreate),
+			ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Pending")},
+		}},
+	})
+}
+
+// A creation that failed leaves a tainted volume, which Terraform replaces. One
+// that was bound meanwhile may hold data.
+func TestAccVolumeThatIsTaintedIsKeptOnceItIsBound(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	pv := "pv-" + ns
+	cli.Write(t, cluster.Config(ns, volume(fmt.Sprintf("size = \"1Gi\"\n volume_name = %q\n timeouts = { create = \"2s\" }", pv))))
+	out, err := cli.Run(t, "apply", "-auto-approve")
+	if err == nil {
+		t.Fatalf("a volume without its PersistentVolume is created:\n%s", out)
+	}
+	byHand(t, ns, "")
+	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound", "--timeout=60s")
+	out, err = cli.Run(t, "apply", "-auto-approve")
+	if err == nil {
+		t.Errorf("a volume that may hold data is replaced:\n%s", out)
+	}
+	said(t, out, "A volume with data is not replaced unasked", "terraform untaint ADDRESS")
+	cli.MustRun(t, "untaint", dataVolume)
+	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	cli.MustRun(t, "taint", dataVolume)
+	cli.MustRun(t, "destroy", "-auto-approve") // which asks for its end
+}
+
+func TestAccVolumeIsReplacedWhenAsked(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	uid := func() string {
+		return cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.metadata.uid}")
+	}
+	cli.Write(t, cluster.Config(ns, volume(smallVolume)))
+	cli.MustRun(t, "apply", "-auto-approve")
+	first := uid()
+	cli.MustRun(t, "apply", "-auto-approve", "-replace="+dataVolume)
+	if uid() == first {
+		t.Error("-replace replaced nothing")
+	}
+
+	cli.Write(t, cluster.Config(ns, volume(smallVolume+"deletion_protection = true")))
+	cli.MustRun(t, "apply", "-auto-approve")
+	for _, args := range [][]string{{"plan", "-replace=" + dataVolume}, {"plan", "-destroy"}} {
+		out, err := cli.Run(t, args...)
+		if err == nil {
+			t.Errorf("%v goes through under deletion_protection", args)
+		}
+		said(t, out, "The volume is protected from deletion", "deletion_protection = true")
+	}
+	cli.Write(t, cluster.Config(ns, volume(smallVolume)))
+	cli.MustRun(t, "apply", "-auto-approve")
+
+	// Where a change is refused, this is what the error says to do.
+	cli.Write(t, cluster.Config(ns, volume("size = \"1Gi\"\n access_mode = \"ReadWriteOncePod\"")))
+	if out, err := cli.Run(t, "plan"); err == nil {
+		t.Errorf("a change of the access mode is planned:\n%s", out)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false", "-target="+dataVolume)
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// stranger uses the claim without Terraform's knowledge.
+const stranger = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: stranger}
+spec:
+  selector: {matchLabels: {app: stranger}}
+  template:
+    metadata: {labels: {app: stranger}}
+    spec:
+      containers: [{name: main, image: "main:1", volumeMounts: [{name: data, mountPath: /data}]}]
+      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+`
+
+func TestAccVolumeInUseIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	config := cluster.Config(ns, volume(smallVolume))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig: func() {
+					cluster.Apply(t, stranger, "-n", ns)
+					cluster.Kubectl(t, "wait", "deployment/stranger", "-n", ns, "--for=condition=Available", "--timeout=60s")
+				},
+				Config: config, Destroy: true,
+				ExpectError: regexp.MustCompile(`(?s)PersistentVolumeClaim\s+\S+/data\s+is\s+in\s+use.*Pod\s+stranger-\S+\s+\(of\s+Deployment\s+stranger\).*Nothing\s+was\s+deleted`),
+			},
+			{
+				Config: config, ConfigPlanChecks: emptyPlan(),
+				Check: claimIs(t, ns, "{.metadata.deletionTimestamp}", ""),
+			},
+			{
+				// Pods that are on their way out are waited for.
+				PreConfig: func() { cluster.Kubectl(t, "delete", "deployment/stranger", "-n", ns, "--wait=false") },
+				Config:    config, Destroy: true,
+			},
+		},
+	})
+}
+
+func TestAccVolumeHeldByAFinalizerSaysSo(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	config := cluster.Config(ns, volume(smallVolume+`timeouts = { delete = "3s" }`))
+	hold := func(finalizers string) {
+		cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "-p", `{"metadata": {"finalizers": `+finalizers+`}}`)
+	}
+	seen := &witness{}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.watch(acctest.Factories(t)),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig: func() { hold(`["example.com/hold"]`) },
+				Config:    config, Destroy: true,
+				ExpectError: regexp.MustCompile(`(?s)held\s+by\s+finalizers?\s.*example.com/hold.*timeouts.delete.\s+is\s+3s`),
+			},
+			{
+				// It is still there, and nothing but its end can come of it.
+				Config: config,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectEmptyPlan(),
+					volumeWarns(seen, ns, "PersistentVolumeClaim ID is being deleted", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`),
+				}},
+			},
+			{PreConfig: func() { hold("null") }, Config: config, ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+				plancheck.ExpectResourceAction(dataVolume, plancheck.ResourceActionCreate),
+			}}},
+		},
+	})
+}
+
+// volumeWarns checks that each part stands in a warning about the volume of a
+// namespace, for which ID stands.
+func volumeWarns(seen *witness, ns string, parts ...string) planCheckOf {
+	return func() error { return seen.says(ns+"/data", parts...) }
+}
+
+const byHandClaim = `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: data
+  annotations: {made-by: hand}
+spec: {accessModes: [ReadWriteOnce], storageClassName: standard, resources: {requests: {storage: 2Gi}}}
+`
+
+func TestAccVolumeOfSomebodyElseIsAdoptedOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cluster.Apply(t, byHandClaim, "-n", ns)
+	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound", "--timeout=60s")
+	adopting := func(attributes string) string {
+		return cluster.Config(ns, volume("adopt_existing = true\n"+attributes))
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{
+				Config:      cluster.Config(ns, volume(oneWriter+`size = "2Gi"`)),
+				ExpectError: regexp.MustCompile(`(?s)belongs to somebody else.*kubectl-client-side-apply.*adopt_existing`),
+			},
+			{
+				Config: adopting("size = \"2Gi\"\n access_mode = \"ReadWriteMany\""), PlanOnly: true,
+				ExpectError: regexp.MustCompile(`(?s)The data of the volume would be lost.*has the access mode\s+"ReadWriteOnce"`),
+			},
+			{
+				Config: adopting(`size = "1Gi"`), PlanOnly: true,
+				ExpectError: regexp.MustCompile(`A volume cannot shrink`),
+			},
+			{
+				// What the configuration leaves out is as the claim has it.
+				Config:            adopting(`size = "2Gi"`),
+				ConfigPlanChecks:  volumeAction(plancheck.ResourceActionCreate),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("access_mode", "ReadWriteOnce"), volumeHas("storage_class", "standard"), volumeLacks("volume_name")},
+				Check:             claimIs(t, ns, "{.metadata.annotations.made-by}", "hand"),
+			},
+		},
+	})
+}
+
+func TestAccVolumeImportOfSomebodyElsesOnlyTakesOwnership(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cluster.Apply(t, byHandClaim, "-n", ns)
+	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound", "--timeout=60s")
+	config := cluster.Config(ns, "resource \"kt_volume\" \"data\" {\n name = \"data\"\n size = \"2Gi\"\n labels = { team = \"ml\" }\n}")
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config, ResourceName: dataVolume, ImportState: true, ImportStateId: ns + "/data", ImportStatePersist: true},
+			{
+				Config: config,
+				ConfigPlanChecks: resource.ConfigPlanChecks{
+					PreApply:             []plancheck.PlanCheck{plancheck.ExpectResourceAction(dataVolume, plancheck.ResourceActionUpdate), volumePlan(func(p plan) error { return p.changesOnly("labels") })},
+					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+				},
+				Check: claimIs(t, ns, `{.metadata.annotations.made-by} {.metadata.labels.kubetorch\.com/volume}`, "hand data"),
+			},
+			{Config: config, ResourceName: dataVolume, ImportState: true, ImportStateId: ns + "/none", ExpectError: regexp.MustCompile(`(?s)There is no PersistentVolumeClaim \S+/none.*kubectl get persistentvolumeclaims`)},
+			{Config: config, ResourceName: dataVolume, ImportState: true, ImportStateId: "data", ExpectError: regexp.MustCompile(`not of the form namespace/name`)},
+		},
+	})
+}
+
+func TestAccVolumeDriftShowsByAttributeAndManager(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	class := storageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
+	config := func(more string) string {
+		return cluster.Config(ns, volume(fmt.Sprintf("%s size = \"1Gi\"\n storage_class = %q\n labels = { team = \"ml\" }\n annotations = { owner = \"alice\" }\n %s", oneWriter, class, more)))
+	}
+	kubectl := func(commands ...string) func() {
+		return func() {
+			for _, command := range commands {
+				cluster.Kubectl(t, append(strings.Fields(command), "-n", ns)...)
+			}
+		}
+	}
+	const claim = " persistentvolumeclaim/data "
+	seen := &witness{}
+	drift := func(attributes, fields []string, warnings ...string) resource.ConfigPlanChecks {
+		checks := volumeChanges(attributes, fields)
+		checks.PreApply = append(checks.PreApply, volumeWarns(seen, ns, append(warnings, "PersistentVolumeClaim ID was changed outside of Terraform")...))
+		return checks
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.watch(acctest.Factories(t)),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config("")},
+			{
+				PreConfig: kubectl("label"+claim+"--overwrite team=web", "annotate"+claim+"--overwrite owner=bob kubetorch.com/mount-path=/mnt", "label"+claim+"app.kubernetes.io/managed-by-"),
+				Config:    config(""),
+				ConfigPlanChecks: drift([]string{"labels", "annotations", "mount_path", "ref"},
+					[]string{"metadata.labels.team", "metadata.labels.app.kubernetes.io/managed-by", "metadata.annotations.owner", "metadata.annotations.kubetorch.com/mount-path"},
+					"metadata.labels.team: changed by kubectl-label at ", "metadata.annotations.owner: changed by kubectl-annotate at ", `metadata.labels["app.kubernetes.io/managed-by"]: removed; `),
+			},
+			{
+				// What others add is theirs.
+				PreConfig: kubectl("label"+claim+"theirs=yes", "annotate"+claim+"theirs=yes"),
+				Config:    config(""), ConfigPlanChecks: emptyPlan(),
+			},
+			{
+				PreConfig: kubectl("label" + claim + "--overwrite team=web"),
+				Config:    config("lifecycle {\n ignore_changes = [labels]\n}"), ConfigPlanChecks: emptyPlan(),
+			},
+			{Config: config("")},
+			{
+				PreConfig: func() {
+					cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "-p", `{"spec": {"resources": {"requests": {"storage": "5Gi"}}}}`)
+					cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "--subresource=status", "-p", `{"status": {"capacity": {"storage": "5Gi"}}}`)
+				},
+				Config: config(""), PlanOnly: true,
+				ExpectError: regexp.MustCompile(`(?s)A volume cannot shrink.*asks for 5Gi and holds 5Gi.*Set\s+size = "5Gi"`),
+			},
+			{Config: config("lifecycle {\n ignore_changes = [size]\n}"), ConfigPlanChecks: emptyPlan()},
+			{Config: strings.Replace(config(""), `size = "1Gi"`, `size = "5Gi"`, 1), ConfigPlanChecks: emptyPlan()},
+		},
+	})
+}
+
+func TestAccVolumeThatWasDeletedIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	config := cluster.Config(ns, volume(smallVolume))
+	seen := &witness{}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.watch(acctest.Factories(t)),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig: func() { cluster.Kubectl(t, "delete", "persistentvolumeclaim/data", "-n", ns) },
+				Config:    config,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectResourceAction(dataVolume, plancheck.ResourceActionCreate),
+					volumeWarns(seen, ns, "PersistentVolumeClaim ID does not exist any more"),
+				}},
+			},
+		},
+	})
+}
+
+func TestAccVolumeThatLostItsPersistentVolumeIsKeptInState(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	pv := byHand(t, ns, "")
+	config := cluster.Config(ns, volume(fmt.Sprintf("size = \"10Gi\"\n volume_name = %q", pv)))
+	seen := &witness{}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.watch(acctest.Factories(t)),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig: func() {
+					cluster.Kubectl(t, "delete", "persistentvolume", pv, "--wait=false")
+					cluster.Kubectl(t, "patch", "persistentvolume", pv, "-p", `{"metadata": {"finalizers": null}}`)
+					cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Lost", "--timeout=60s")
+				},
+				Config: config,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectEmptyPlan(),
+					volumeWarns(seen, ns, "PersistentVolumeClaim ID has lost its volume", pv, "The state is kept"),
+				}},
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Lost")},
+			},
+		},
+	})
+}
+
+// planCheckOf is a check that needs nothing of the plan but that there is one.
+type planCheckOf func() error
+
+func (check planCheckOf) CheckPlan(_ context.Context, _ plancheck.CheckPlanRequest, resp *plancheck.CheckPlanResponse) {
+	resp.Error = check()
+}
+
+// An apply that was killed after it made the claim leaves one that is ours, but
+// in no state.
+func TestAccVolumeOfAnInterruptedRunIsGoneOnWith(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	config := cluster.Config(ns, volume(smallVolume))
+	var uid string
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config, Check: func(*terraform.State) error {
+				uid = cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.metadata.uid}")
+				return nil
+			}},
+			{Config: cluster.Config(ns, "removed {\n from = kt_volume.data\n lifecycle {\n destroy = false\n }\n}")},
+			{
+				Config: config, ConfigPlanChecks: volumeAction(plancheck.ResourceActionCreate),
+				Check: resource.TestCheckResourceAttrWith(dataVolume, "uid", func(value string) error { return sameText("uid", value, uid) }),
+			},
+		},
+	})
+}
