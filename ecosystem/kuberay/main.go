@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/ktdev/terraform-provider-kt/ecosystem/manager"
 	configapi "github.com/ray-project/kuberay/ray-operator/apis/config/v1alpha1"
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	"github.com/ray-project/kuberay/ray-operator/controllers/ray"
@@ -17,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
-
-	"github.com/ktdev/terraform-provider-kt/ecosystem/manager"
 )
 
 func main() {

@@ -88,7 +88,7 @@ func (e *Ecosystem) Stop() error {
 		stopping.Go(func() { errs[i] = stop() })
 	}
 	stopping.Wait()
-	return errors.Join(append(errs, e.Cluster.Stop())...)
+	return errors.Join(errors.Join(errs...), e.Cluster.Stop())
 }
 
 // Queue makes a Kueue queue in a namespace, of a ClusterQueue of its own that

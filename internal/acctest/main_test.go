@@ -12,9 +12,10 @@ import (
 // cluster is shared by all tests of the package; nil without TF_ACC.
 var cluster *acctest.Cluster
 
-// crdCluster has the kinds of Knative Serving, KubeRay, JobSet, the training
-// operator, Kueue and Kubetorch, none of which the other cluster has.
-var crdCluster = acctest.NewLazyCluster(func() (*acctest.Cluster, error) { return acctest.StartClusterWithCRDs() })
+// withCRDs has the kinds of Knative Serving, KubeRay, JobSet, the training
+// operator, Kueue and Kubetorch, none of which the other cluster has. Only the
+// tests that ask for it start it.
+var withCRDs = acctest.NewLazyCluster(func() (*acctest.Cluster, error) { return acctest.StartClusterWithCRDs() })
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -30,7 +31,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	if err := errors.Join(crdCluster.Stop(), cluster.Stop()); err != nil {
+	if err := errors.Join(withCRDs.Stop(), cluster.Stop()); err != nil {
 		fmt.Fprintln(os.Stderr, "stopping the dev clusters:", err)
 		return 1
 	}
