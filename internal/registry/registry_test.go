@@ -35,13 +35,13 @@ type served struct {
 func serve(t *testing.T, intercept func(http.ResponseWriter, *http.Request) bool) *served {
 	t.Helper()
 	s := &served{t: t, intercept: intercept}
-	real := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	behind := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.Contains(req.URL.Path, "/manifests/") && (req.Method == http.MethodHead || req.Method == http.MethodGet) {
 			s.manifests.Add(1)
 		}
 		if s.intercept == nil || !s.intercept(w, req) {
-			real.ServeHTTP(w, req)
+			behind.ServeHTTP(w, req)
 		}
 	}))
 	t.Cleanup(s.server.Close)

@@ -62,7 +62,10 @@ func Parse(text string) (Dockerfile, error) {
 			refuse(at, fmt.Errorf("here-documents are not supported: %s", hint))
 			continue
 		}
-		refuse(at, i.check())
+		if err := i.check(); err != nil {
+			refuse(at, err)
+			continue
+		}
 		refuse(at, d.add(i))
 	}
 	if len(found) > 0 {
@@ -81,7 +84,7 @@ type instruction struct {
 }
 
 func cutBlank(s string) (first, rest string) {
-	if i := strings.IndexFunc(s, func(r rune) bool { return r < 128 && isBlank(byte(r)) }); i >= 0 {
+	if i := strings.IndexAny(s, " \t\n\v\f\r"); i >= 0 {
 		return s[:i], strings.TrimSpace(s[i:])
 	}
 	return s, ""
@@ -135,26 +138,26 @@ func (i instruction) check() error {
 	default:
 		return i.unsupported()
 	}
-	for _, flag := range i.flags {
-		name, _, _ := strings.Cut(flag, "=")
-		hint := "leave it out"
-		switch i.name + " " + name {
-		case "FROM --platform":
-			hint = "leave it out, and choose the nodes with node_selector = { \"kubernetes.io/arch\" = … } in kt_compute"
-		case "COPY --from":
-			hint = "there are no other stages or images to copy from; copy a local file, or download it with RUN"
-		case "COPY --chmod", "COPY --chown":
-			hint = "leave it out, and change it with a RUN after it"
-		case "RUN --mount":
-			hint = "leave it out; files come with COPY, secrets with secrets of kt_compute"
-		}
-		return fmt.Errorf("%s of %s is not supported: %s", name, i.name, hint)
+	if len(i.flags) == 0 {
+		return nil
 	}
-	return nil
+	flag, _, _ := strings.Cut(i.flags[0], "=")
+	hint := "leave it out"
+	switch i.name + " " + flag {
+	case "FROM --platform":
+		hint = "leave it out, and choose the nodes with node_selector = { \"kubernetes.io/arch\" = … } in kt_compute"
+	case "COPY --from":
+		hint = "there are no other stages or images to copy from; copy a local file, or download it with RUN"
+	case "COPY --chmod", "COPY --chown":
+		hint = "leave it out, and change it with a RUN after it"
+	case "RUN --mount":
+		hint = "leave it out; files come with COPY, secrets with secrets of kt_compute"
+	}
+	return fmt.Errorf("%s of %s is not supported: %s", flag, i.name, hint)
 }
 
 func (i instruction) unsupported() error {
-	hint := ""
+	var hint string
 	switch i.name {
 	case "ADD":
 		hint = "use COPY for local files, and RUN to download or unpack"
@@ -184,11 +187,8 @@ func (i instruction) unsupported() error {
 	return fmt.Errorf("%s is not supported, since nothing is built: %s", i.name, hint)
 }
 
-// add takes an instruction over.
+// add takes an instruction over that check has found to be supported.
 func (d *Dockerfile) add(i instruction) error {
-	if i.check() != nil {
-		return nil // reported
-	}
 	if i.args == "" {
 		return fmt.Errorf("%s has nothing after it: complete it, or remove it", i.name)
 	}

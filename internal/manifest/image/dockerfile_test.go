@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -92,7 +93,7 @@ func TestErrorsNameTheLineAndWhatToDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = Parse(string(text))
-		found, ok := err.(Errors)
+		found, ok := errors.AsType[Errors](err)
 		if !ok {
 			t.Errorf("%s is not refused", file)
 		}
@@ -117,7 +118,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := Parse(text)
 		if err != nil {
-			if found, ok := err.(Errors); !ok || len(found) == 0 {
+			if found, ok := errors.AsType[Errors](err); !ok || len(found) == 0 {
 				t.Fatalf("error of type %T", err)
 			}
 			return

@@ -30,7 +30,6 @@ type machine struct {
 	bash              string
 	bin, work, state  string
 	image, calls, env string
-	variables         []string
 }
 
 func newMachine(t *testing.T, programs ...string) *machine {

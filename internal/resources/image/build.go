@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -89,9 +90,7 @@ func (m *model) object(ctx context.Context, b blueprint, r image.Rendered, defau
 func union(all ...map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, one := range all {
-		for key, value := range one {
-			out[key] = value
-		}
+		maps.Copy(out, one)
 	}
 	return out
 }

@@ -47,13 +47,6 @@ type copyModel struct {
 	Dest   types.String `tfsdk:"dest"`
 }
 
-type setupModel struct {
-	ConfigMap  types.String `tfsdk:"config_map"`
-	Digest     types.String `tfsdk:"digest"`
-	PythonPath types.String `tfsdk:"python_path"`
-	InstallCmd types.String `tfsdk:"install_cmd"`
-}
-
 type identityModel struct {
 	Namespace types.String `tfsdk:"namespace"`
 	Name      types.String `tfsdk:"name"`

@@ -136,9 +136,12 @@ func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 			continue
 		}
 		step, decoded := one.step(ctx)
-		diags.Append(decoded...)
-		if err := image.CheckStep(i, step); err != nil {
-			diags.Append(specErrors(err)...)
+		if decoded.HasError() {
+			continue // nulls, which the schema reports
+		}
+		wrong, bad := errors.AsType[*image.Error](image.CheckStep(i, step))
+		if isEmpty := bad && wrong.Field == ""; bad && !isEmpty { // the schema reports what is empty
+			diags.Append(specErrors(wrong)...)
 		}
 	}
 	return diags

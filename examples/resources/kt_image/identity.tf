@@ -1,0 +1,7 @@
+import {
+  to = kt_image.torch
+  identity = {
+    namespace = "ml"
+    name      = "torch"
+  }
+}

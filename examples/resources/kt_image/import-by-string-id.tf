@@ -1,0 +1,4 @@
+import {
+  to = kt_image.torch
+  id = "ml/torch"
+}

@@ -1,0 +1,1 @@
+terraform import kt_image.torch ml/torch

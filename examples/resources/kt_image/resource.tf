@@ -1,0 +1,19 @@
+resource "kt_image" "torch" {
+  name       = "torch"
+  base       = "pytorch:24.08-py3"
+  pin_digest = true
+
+  steps = [
+    { run_bash = "apt-get update && apt-get install -y --no-install-recommends libsndfile1" },
+    { env = { HF_HOME = "/cache/huggingface", PATH = "$PATH:/app/bin" } },
+    { pip_install = ["transformers==4.46.3", "datasets"] },
+    { copy = { source = "${path.module}/app", dest = "/app" } },
+  ]
+}
+
+resource "kt_compute" "trainer" {
+  name        = "trainer"
+  gpus        = 1
+  image       = kt_image.torch.image
+  image_setup = kt_image.torch.setup
+}
