@@ -3,7 +3,6 @@ package provider_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -367,67 +366,5 @@ func TestComputeReportsEachOfSeveralMistakes(t *testing.T) {
 	}
 	if !slices.Equal(at, want) {
 		t.Errorf("errors at %q, want one at each of %q", at, want)
-	}
-}
-
-func TestComputeTakesGoodInput(t *testing.T) {
-	t.Parallel()
-	o := serveOffline(t)
-	good := goodInputs()
-	maps.Copy(good, goodModes())
-	for name, config := range good {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], withName(config))) {
-				t.Errorf("%s: %s", config, f)
-			}
-		})
-	}
-}
-
-func goodInputs() map[string]string {
-	return map[string]string{
-		"a name alone":                     `{}`,
-		"name of 63 characters":            `{"name": "` + strings.Repeat("a", 63) + `"}`,
-		"namespace that begins with digit": `{"namespace": "2024-ml"}`,
-		"quantities":                       `{"cpus": "0.5", "memory": "4096Mi", "disk_size": "1.5Ti", "shared_memory_limit": "64M"}`,
-		"quantities of many notations":     `{"cpus": "1e-3", "memory": "1e9", "disk_size": "07Gi"}`,
-		"no gpus":                          `{"gpus": 0}`,
-		"no gpus beside gpu_memory":        `{"gpus": 0, "gpu_memory": "4Gi"}`,
-		"gpus of a product":                `{"gpus": 8, "gpu_type": "NVIDIA-H100-80GB-HBM3"}`,
-		"gpus of a label":                  `{"gpus": 1, "gpu_type": "cloud.google.com/gke-accelerator: nvidia-l4"}`,
-		"gpu_type that node_selector says": `{"gpus": 1, "gpu_type": "L4", "node_selector": {"nvidia.com/gpu.product": "L4"}}`,
-		"anti-affinity without gpus":       `{"gpus": 0, "gpu_anti_affinity": true}`,
-		"no anti-affinity with gpus":       `{"gpus": 1, "gpu_anti_affinity": false}`,
-		"no replicas":                      `{"replicas": 0}`,
-		"most replicas":                    `{"replicas": 2147483647}`,
-		"durations":                        `{"launch_timeout": "1d12h", "inactivity_ttl": "1m", "timeouts": {"create": "1h30m", "update": "90s", "delete": "10m"}}`,
-		"bare seconds":                     `{"launch_timeout": "900", "inactivity_ttl": "3600"}`,
-		"labels with prefix":               `{"labels": {"example.com/team": "ml", "empty": "", "Upper_Case.1": "A_b.C"}}`,
-		"labels that say what ours do":     `{"labels": {"kubetorch.com/service": "trainer", "app.kubernetes.io/managed-by": "terraform-provider-kt"}}`,
-		"annotations of any value":         `{"annotations": {"example.com/note": "any text\nof any length: ` + strings.Repeat("é", 300) + `"}}`,
-		"variables of any value":           `{"env_vars": {"PATH": "/opt/bin:$PATH", "_x": "", "a.b-c": "x"}}`,
-		"secrets both ways":                `{"secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/root/.hf"}, {"name": "hf.v2", "mount_path": "/root/.hf2/"}]}`,
-		"one claim at two paths":           `{"volumes": [{"claim_name": "data", "mount_path": "/a"}, {"claim_name": "data", "mount_path": "/b", "read_only": true}]}`,
-		"volume inside of a volume":        `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data/sub"}]}`,
-		"tolerations":                      `{"tolerations": [{"operator": "Exists"}, {"key": "a", "value": ""}, {"key": "a", "operator": "Exists", "value": ""}, {"key": "b", "operator": "Equal", "value": "c", "effect": "NoExecute", "toleration_seconds": -1}]}`,
-		"root as working directory":        `{"working_dir": "/"}`,
-		"working directory with a colon":   `{"working_dir": "/opt/a:b/"}`,
-		"image by digest":                  `{"image": "registry.example.com:5000/ml/train:v1@sha256:` + strings.Repeat("0f", 32) + `"}`,
-		"image without tag":                `{"image": "pytorch"}`,
-		"kueue queue":                      `{"queue_name": "team-a"}`,
-		"kai queue":                        `{"queue_name": "team-a", "queue_scheduler": "kai"}`,
-		"endpoint by URL":                  `{"endpoint": {"url": "https://api.example.com/train?x=1"}}`,
-		"endpoint by address":              `{"endpoint": {"url": "my-svc.my-ns.svc.cluster.local:8080"}}`,
-		"endpoint by selector":             `{"endpoint": {"selector": {"app": "ray", "role": "head"}}}`,
-		"template that adds":               `{"service_template": "{\"spec\": {\"template\": {\"spec\": {\"containers\": [{\"name\": \"kubetorch\", \"tty\": true}, {\"name\": \"sidecar\", \"image\": \"x\"}]}}}}"}`,
-		"template that is empty":           `{"service_template": "{}"}`,
-		"template that is null":            `{"service_template": "null"}`,
-		// The compute's own namespace is the provider's, which validation does not see.
-		"template of a namespace": `{"service_template": "{\"metadata\": {\"namespace\": \"ml\"}}"}`,
-		"empty collections":       `{"labels": {}, "annotations": {}, "node_selector": {}, "env_vars": {}, "tolerations": [], "secrets": [], "volumes": []}`,
-		"choices": `{"image_pull_policy": "Never", "on_not_ready": "warn", "runtime": "kubetorch", "logging": {"level": "debug"}, "allowed_serialization": ["json", "pickle"],
-			"freeze": true, "suspend": true, "adopt_existing": true, "deletion_protection": true}`,
-		"logging with defaults": `{"logging": {}}`,
 	}
 }

@@ -133,7 +133,6 @@ func checkDistribute(ctx context.Context, config *model) diag.Diagnostics {
 	n := nested{object: "distribute"}
 	quorum, workers := d.QuorumWorkers.ValueInt64(), d.Workers.ValueInt64()
 	switch {
-	case d.Workers.IsUnknown() || workers < 0:
 	case d.Workers.IsNull() && !config.Manifest.IsNull(): // it says how many there are
 	case d.Workers.IsNull() && quorum > 1:
 		n.refuse("quorum_workers", "is %d, but without distribute.workers there is one worker: give distribute.workers.", quorum)
@@ -144,11 +143,11 @@ func checkDistribute(ctx context.Context, config *model) diag.Diagnostics {
 	if !isGiven(d.Args) || json.Unmarshal([]byte(d.Args.ValueString()), &args) != nil {
 		return n.diags
 	}
-	for key, attribute := range map[string]string{
-		"distribution_type": "type", "quorum_workers": "quorum_workers", "quorum_timeout": "quorum_timeout", "monitor_members": "monitor_members",
+	for _, own := range []struct{ key, attribute string }{
+		{"distribution_type", "type"}, {"quorum_workers", "quorum_workers"}, {"quorum_timeout", "quorum_timeout"}, {"monitor_members", "monitor_members"},
 	} {
-		if _, ok := args[key]; ok {
-			n.refuse("args", "has %s, which is distribute.%s: give that, and leave it out of args.", key, attribute)
+		if _, ok := args[own.key]; ok {
+			n.refuse("args", "has %s, which is distribute.%s: give that, and leave it out of args.", own.key, own.attribute)
 		}
 	}
 	version, given := args["rayVersion"]
