@@ -146,6 +146,12 @@ func (m *model) object() (*unstructured.Unstructured, error) {
 	return nil, nil
 }
 
+// appliesClass says whether the storage class is among what was applied.
+func (m *model) appliesClass() bool {
+	object, err := m.object()
+	return err == nil && object != nil && claim.Observe(object).StorageClass != nil
+}
+
 // ref is the attribute ref, as far as it is known.
 func (m *model) ref() types.Object {
 	readOnly := types.BoolNull()

@@ -146,8 +146,12 @@ func (p *planner) render(ctx context.Context, known bool) {
 		p.plan.Manifests = types.MapUnknown(types.StringType)
 		return
 	}
+	rendered := *p.plan
+	if p.config.StorageClass.IsNull() && p.state != nil && !p.state.appliesClass() {
+		rendered.StorageClass = types.StringNull() // Kubernetes has chosen it, and goes on to own it
+	}
 	var diags diag.Diagnostics
-	p.plan.Manifests, diags = p.plan.render(ctx, p.r.data.Defaults)
+	p.plan.Manifests, diags = rendered.render(ctx, p.r.data.Defaults)
 	p.diags.Append(diags...)
 }
 

@@ -1,0 +1,174 @@
+package acctest_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// Classes are of the whole cluster, and a default one is everybody's: so this
+// test has a cluster of its own.
+func TestAccVolumeChoosesItsClass(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("TF_ACC") == "" {
+		t.Skip("TF_ACC is not set")
+	}
+	alone, err := acctest.StartCluster("--node", "name=cpu-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := alone.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	ns := alone.Namespace(t)
+	made := func(name, provisioner string) {
+		alone.Apply(t, fmt.Sprintf("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: %s}\nprovisioner: %s", name, provisioner))
+	}
+	mark := func(name, value string) {
+		alone.Kubectl(t, "annotate", "storageclass", name, "--overwrite", "storageclass.kubernetes.io/is-default-class="+value)
+	}
+	cli := acctest.NewCLI(t)
+	plans := func(attributes string, says ...string) string {
+		t.Helper()
+		cli.Write(t, alone.Config(ns, volume("size = \"1Gi\"\n"+attributes)))
+		out, err := cli.Run(t, "plan")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		said(t, out, says...)
+		return out
+	}
+
+	cli.Write(t, alone.Config(ns, volume(smallVolume)))
+	cli.MustRun(t, "apply", "-auto-approve")
+	mark("standard", "false")
+	cli.MustRun(t, "plan", "-detailed-exitcode") // chosen once, and kept
+	cli.MustRun(t, "destroy", "-auto-approve")
+
+	made("block", "ebs.csi.aws.com")
+	cli.Write(t, alone.Config(ns, volume(`size = "1Gi"`)))
+	out, err := cli.Run(t, "plan")
+	if err == nil {
+		t.Errorf("a class is chosen where there is none to choose:\n%s", out)
+	}
+	said(t, out, "No storage class to choose", "nor one of the NFS or CephFS CSI driver for ReadWriteMany",
+		"block (provisioner ebs.csi.aws.com), standard (provisioner kubernetes.io/host-path)")
+
+	mark("block", "true")
+	plans("", `+ storage_class = "block"`, "The storage class cannot share volumes between nodes", `StorageClass "block" (provisioner ebs.csi.aws.com)`)
+	if out := plans(oneWriter, `+ storage_class = "block"`); strings.Contains(out, "cannot share") {
+		t.Errorf("one writer is warned of a class that cannot share:\n%s", out)
+	}
+
+	made("shared", "nfs.csi.k8s.io")
+	if out := plans("", `+ storage_class = "shared"`); strings.Contains(out, "cannot share") {
+		t.Errorf("a class that shares is warned of:\n%s", out)
+	}
+	plans(oneWriter, `+ storage_class = "block"`)
+	plans(`storage_class = "standard"`, `+ storage_class = "standard"`, "cannot share")
+	plans(`storage_class = "later"`, "The storage class does not exist yet", `no StorageClass "later"`, "block (provisioner ebs.csi.aws.com, the default)")
+	plans(`volume_name = "pv"`, `+ storage_class = ""`)
+
+	made("newest", "pd.csi.storage.gke.io")
+	mark("newest", "true")
+	plans(oneWriter, `+ storage_class = "newest"`)
+}
+
+func TestAccVolumeIsPlannedWithoutTheCluster(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	block := "provider \"kt\" {\n host = \"https://" + closedPort(t) + "\"\n token = \"none\"\n namespace = \"" + ns + "\"\n}\n"
+	cli.Write(t, block+volume(`size = "1Gi"`))
+	said(t, cli.MustRun(t, "plan"), "The Kubernetes API server cannot be reached", "the storage class is chosen at apply",
+		`+ ref = { + claim_name = "data" + mount_path = "/data" }`, "+ storage_class = (known after apply)", "Plan: 1 to add")
+}
+
+// Whoever has rights in a namespace only may not see classes, which belong to the cluster.
+func TestAccVolumeOfAUserWhoSeesNoClasses(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	block := "provider \"kt\" {\n" + byToken(t, ns, serviceAccount(t, ns, "deployer", "admin")) + "}\n"
+	cli.Write(t, block+volume(smallVolume))
+	said(t, cli.MustRun(t, "apply", "-auto-approve"), "No permission to", "storageclasses.storage.k8s.io is forbidden", "Kubernetes chooses the storage class")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	if class := cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.spec.storageClassName}"); class != "standard" {
+		t.Errorf("the class is %q, want the default one", class)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+func TestAccVolumeTakesValuesThatAreUnknownInThePlan(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	config := cluster.Config(ns, fmt.Sprintf(`
+resource "terraform_data" "later" {
+  input = { name = "data", size = "1Gi", path = "/data", class = "standard", mode = "ReadWriteOnce", namespace = %q }
+}
+
+resource "kt_volume" "data" {
+  name          = terraform_data.later.output.name
+  namespace     = terraform_data.later.output.namespace
+  size          = terraform_data.later.output.size
+  mount_path    = terraform_data.later.output.path
+  storage_class = terraform_data.later.output.class
+  access_mode   = terraform_data.later.output.mode
+  labels        = { later = terraform_data.later.output.name }
+}
+
+resource "kt_compute" "trainer" {
+  name           = "trainer"
+  launch_timeout = "1m"
+  volumes        = [kt_volume.data.ref]
+}`, ns))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{{
+			Config: config,
+			ConfigPlanChecks: resource.ConfigPlanChecks{
+				PreApply:             []plancheck.PlanCheck{plancheck.ExpectUnknownValue(dataVolume, tfjsonpath.New("manifests")), plancheck.ExpectUnknownValue(dataVolume, tfjsonpath.New("storage_class"))},
+				PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+			},
+			ConfigStateChecks: []statecheck.StateCheck{volumeHas("storage_class", "standard"), volumeHas("phase", "Bound")},
+		}},
+	})
+}
+
+// Terraform imports by identity since 1.12, OpenTofu not yet: so the provider is
+// asked itself.
+func TestAccVolumeImportByIdentity(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cluster.Apply(t, byHandClaim, "-n", ns)
+	server := configured(t, map[string]string{"config_path": cluster.Kubeconfig, "namespace": ns})
+	imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
+		TypeName: "kt_volume",
+		Identity: &tfprotov6.ResourceIdentityData{IdentityData: dynamic(t, tftypes.Object{
+			AttributeTypes: map[string]tftypes.Type{"namespace": tftypes.String, "name": tftypes.String},
+		}, map[string]tftypes.Value{"namespace": tftypes.NewValue(tftypes.String, nil), "name": tftypes.NewValue(tftypes.String, "data")})},
+	})
+	if err != nil || len(imported.Diagnostics) > 0 || len(imported.ImportedResources) != 1 {
+		t.Fatalf("%v %v", err, imported)
+	}
+	got := imported.ImportedResources[0]
+	read, err := server.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
+		TypeName: "kt_volume", CurrentState: got.State, Private: got.Private, CurrentIdentity: got.Identity,
+	})
+	if err != nil || len(read.Diagnostics) > 0 || read.NewState == nil {
+		t.Fatalf("%v %v", err, read)
+	}
+}
