@@ -28,11 +28,11 @@ type File struct {
 // tensor, not its bytes. Errors wrap ErrFormat, or are those of r.
 func Read(r io.ReaderAt, size int64) (File, error) {
 	if err := checkDirectory(r, size); err != nil {
-		return File{}, err
+		return File{}, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
 	z, err := zip.NewReader(r, size)
 	if err != nil {
-		return File{}, fmt.Errorf("%w: %w", ErrFormat, err)
+		return File{}, fmt.Errorf("%w: %w: %w", ErrArchive, ErrFormat, err)
 	}
 	records := map[string]*zip.File{}
 	prefix := ""

@@ -39,6 +39,10 @@ const (
 // ErrFormat is met where a file is no torch.save file of one tensor.
 var ErrFormat = errors.New("not a torch.save file of one tensor")
 
+// ErrArchive is met, with ErrFormat, where a file is not even whole: it has
+// no zip directory, or none that fits a file of torch.save.
+var ErrArchive = errors.New("not a whole file")
+
 // storages pairs element types with the names of PyTorch's typed storages
 // (torch/storage.py, _dtype_to_storage_type_map). Newer types have none.
 func storages() map[layout.DType]string {

@@ -1,0 +1,46 @@
+package tensor_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
+)
+
+func BenchmarkTransfer(b *testing.B) {
+	for _, size := range []int64{1 << 10, 1 << 20, 256 << 20} {
+		data := random(size)
+		l := layout.Of(layout.UInt8, size)
+		c := dial(b, serve(b, server.Options{MemoryLimit: 4 << 30}), tensor.Options{})
+		ctx := context.Background()
+		b.Run(fmt.Sprintf("upload/%d", size), func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				if err := c.UploadBytes(ctx, 1, l, data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("download/%d", size), func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				if _, err := c.Download(ctx, 1, l, io.Discard); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("echo/%d", size), func(b *testing.B) {
+			b.SetBytes(size)
+			discard := func(tensor.Arrival) (io.Writer, error) { return io.Discard, nil }
+			for b.Loop() {
+				if err := c.Echo(ctx, discard, tensor.Tensor{ID: "a", Layout: l, Bytes: data}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package tensor_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
+)
+
+// serve starts a server on a free port, which stops with the test.
+func serve(t testing.TB, o server.Options) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.New(o).Serve(ctx, l, time.Second) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+func dial(t testing.TB, target string, o tensor.Options) *tensor.Client {
+	t.Helper()
+	c, err := tensor.New(target, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func random(n int64) []byte {
+	out := make([]byte, n)
+	rand.NewChaCha8([32]byte{1}).Read(out)
+	return out
+}
+
+// goroutinesEnd fails the test if goroutines of this module, or of gRPC, are
+// left when all of its own cleanup is done. Such tests are not parallel.
+func goroutinesEnd(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() {
+		deadline := time.Now().Add(10 * time.Second)
+		for {
+			left := strays()
+			if left == "" {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("goroutines are left:\n%s", left)
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+}
+
+func strays() string {
+	buf := make([]byte, 1<<20)
+	var left []string
+	for i, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if i > 0 && (strings.Contains(g, "grpc") || strings.Contains(g, "internal/tensor")) && !strings.Contains(g, "testing.(*T).Run") {
+			left = append(left, g)
+		}
+	}
+	return strings.Join(left, "\n\n")
+}

@@ -1,0 +1,258 @@
+package tensor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
+)
+
+// Tensor is one to be sent to a KPU server. One of Reader and Bytes has its
+// packed elements; Bytes must not change until the call has returned, and
+// after one that failed until the client is closed.
+type Tensor struct {
+	ID     string
+	Layout layout.Layout
+	Reader io.Reader
+	Bytes  []byte
+}
+
+// Arrival is a tensor that begins to come from a KPU server.
+type Arrival struct {
+	ID       string
+	Metadata map[string]string // as the server sent it
+}
+
+// Sink returns where the torch.save file of a tensor is to be written.
+type Sink func(Arrival) (io.Writer, error)
+
+// file makes the tensor a torch.save file.
+func (t Tensor) file() (*torchfile.Encoder, source, error) {
+	e, err := torchfile.NewEncoder(t.Layout)
+	if err != nil {
+		return nil, nil, localError{err}
+	}
+	var data source = &bytesSource{t.Bytes}
+	if t.Reader != nil {
+		data = &readerSource{r: t.Reader, pool: mem.DefaultBufferPool()}
+	}
+	return e, newFileSource(e, data), nil
+}
+
+// Send gives tensors to a KPU server.
+func (c *Client) Send(ctx context.Context, tensors ...Tensor) error {
+	t := c.transfer(ctx)
+	defer t.end()
+	return c.failed(t.ctx, "send", names(tensors), c.sendAll(t, tensors))
+}
+
+func names(tensors []Tensor) string {
+	var ids []string
+	for _, t := range tensors {
+		ids = append(ids, t.ID)
+	}
+	return strings.Join(ids, ", ")
+}
+
+func (c *Client) sendAll(t *transfer, tensors []Tensor) error {
+	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ClientStreams: true}, kputorch.Service_ReceiveTensors_FullMethodName)
+	if err != nil {
+		return err
+	}
+	if err := c.push(t, st, tensors); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	var resp kputorch.TensorResponse
+	if err := closeAndReceive(st, &resp); err != nil {
+		return err
+	}
+	if err := succeeded(&resp); err != nil {
+		return err
+	}
+	if n := len(resp.GetReceivedTensorIds()); n != len(tensors) {
+		return wire.Errorf(wire.Truncated, "the server took %d tensors of %d", n, len(tensors))
+	}
+	return nil
+}
+
+// push sends the chunks of all tensors. It returns io.EOF when the server
+// ended the call meanwhile.
+func (c *Client) push(t *transfer, st grpc.ClientStream, tensors []Tensor) error {
+	for _, tensor := range tensors {
+		e, data, err := tensor.file()
+		if err != nil {
+			return err
+		}
+		size, chunkSize := e.Size(), int64(c.options.ChunkSize)
+		total := (size + chunkSize - 1) / chunkSize
+		for n := range total {
+			chunk := wire.KPUChunk{ID: tensor.ID, Number: uint32(n), Total: uint32(total), Last: n+1 == total} //nolint:gosec // 2^32 chunks of 1 MiB
+			if n == 0 {
+				chunk.Metadata = fileMetadata(tensor.Layout, size)
+			}
+			if chunk.Data, err = data.next(int(min(chunkSize, size-n*chunkSize))); err != nil {
+				return err
+			}
+			err := st.SendMsg(&chunk)
+			chunk.Free()
+			if err != nil {
+				return err
+			}
+			t.progress()
+		}
+	}
+	return nil
+}
+
+// fileMetadata is what KPU puts on the first chunk, in its form.
+func fileMetadata(l layout.Layout, size int64) map[string]string {
+	return map[string]string{
+		"shape": strings.ReplaceAll(fmt.Sprint(l.Shape), " ", ", "), "dtype": string(l.DType), "device": "cpu",
+		"size_bytes": strconv.FormatInt(size, 10),
+	}
+}
+
+// Request asks a KPU server for tensors, and returns how many came. KPU makes
+// them up; parameter "shape", such as "20,20", says what they are like.
+func (c *Client) Request(ctx context.Context, count uint32, parameters map[string]string, sink Sink) (int, error) {
+	t := c.transfer(ctx)
+	defer t.end()
+	n, err := c.request(t, &kputorch.TensorRequest{Count: count, Parameters: parameters}, sink)
+	return n, c.failed(t.ctx, "request", "", err)
+}
+
+func (c *Client) request(t *transfer, req *kputorch.TensorRequest, sink Sink) (int, error) {
+	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ServerStreams: true}, kputorch.Service_SendTensors_FullMethodName)
+	if err != nil {
+		return 0, err
+	}
+	err = st.SendMsg(req)
+	if err == nil {
+		err = st.CloseSend()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	return c.pullFiles(t, st, sink)
+}
+
+// Echo gives tensors to a KPU server and takes them back. The ids may come
+// back changed; the order is the same.
+func (c *Client) Echo(ctx context.Context, sink Sink, tensors ...Tensor) error {
+	t := c.transfer(ctx)
+	defer t.end()
+	return c.failed(t.ctx, "echo", names(tensors), c.echo(t, sink, tensors))
+}
+
+func (c *Client) echo(t *transfer, sink Sink, tensors []Tensor) error {
+	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true},
+		kputorch.Service_StreamTensors_FullMethodName)
+	if err != nil {
+		return err
+	}
+	pushed := make(chan error, 1)
+	go func() {
+		err := c.push(t, st, tensors)
+		if err == nil {
+			err = st.CloseSend()
+		} else if !errors.Is(err, io.EOF) {
+			t.cancel(err) // nothing more will come back
+		}
+		pushed <- err
+	}()
+	n, err := c.pullFiles(t, st, sink)
+	if err != nil {
+		t.cancel(err)
+	}
+	if sent := <-pushed; sent != nil && !errors.Is(sent, io.EOF) {
+		if _, ok := errors.AsType[localError](sent); ok || err == nil {
+			return sent
+		}
+	}
+	if err == nil && n != len(tensors) {
+		err = wire.Errorf(wire.Truncated, "%d tensors came back of %d", n, len(tensors))
+	}
+	return err
+}
+
+// incoming is a file of which not all chunks are there.
+type incoming struct {
+	seq  *wire.Sequence
+	data io.Writer
+}
+
+// maxIncoming is how many tensors may be under way at a time.
+const maxIncoming = 64
+
+// pullFiles receives tensors until the stream ends, and returns how many came.
+func (c *Client) pullFiles(t *transfer, st grpc.ClientStream, sink Sink) (int, error) {
+	open := map[string]incoming{}
+	var chunk wire.KPUChunk
+	defer func() { chunk.Free() }()
+	for whole := 0; ; {
+		chunk.Free()
+		switch err := wire.Receive(st, &chunk); {
+		case errors.Is(err, io.EOF):
+			for id, in := range open {
+				if err := in.seq.End(); err != nil {
+					return whole, fmt.Errorf("tensor %.80q: %w", id, err)
+				}
+			}
+			return whole + len(open), nil
+		case err != nil:
+			return whole, err
+		}
+		t.progress()
+		in, err := c.incoming(open, &chunk, sink)
+		if err != nil {
+			return whole, err
+		}
+		if err := in.seq.Add(chunk.Piece()); err != nil {
+			return whole, fmt.Errorf("tensor %.80q: %w", chunk.ID, err)
+		}
+		for _, buf := range chunk.Data {
+			if _, err := in.data.Write(buf.ReadOnlyData()); err != nil {
+				return whole, local(err)
+			}
+		}
+		if in.seq.Done() {
+			delete(open, chunk.ID)
+			whole++
+		}
+	}
+}
+
+func (c *Client) incoming(open map[string]incoming, chunk *wire.KPUChunk, sink Sink) (incoming, error) {
+	if in, ok := open[chunk.ID]; ok {
+		return in, nil
+	}
+	if len(open) >= maxIncoming {
+		return incoming{}, wire.Errorf(wire.Limit, "%d tensors begun and none ended", maxIncoming)
+	}
+	in := incoming{seq: wire.NewSequence(c.options.TensorLimit)}
+	if text := chunk.Metadata["size_bytes"]; text != "" {
+		size, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || size < 0 {
+			return in, wire.Errorf(wire.Malformed, "size_bytes is %.40q", text)
+		}
+		if err := in.seq.Expect(size); err != nil {
+			return in, err
+		}
+	}
+	var err error
+	if in.data, err = sink(Arrival{ID: chunk.ID, Metadata: chunk.Metadata}); err != nil {
+		return in, local(err)
+	}
+	open[chunk.ID] = in
+	return in, nil
+}

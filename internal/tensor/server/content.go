@@ -1,0 +1,184 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+// blockSize is what tensors are kept in: a block is sent as it is, and no
+// memory is taken for what a peer only announces.
+const blockSize = 1 << 20
+
+// overhead is what a tensor costs beside its data, so that empty ones are not free.
+const overhead = 1 << 10
+
+// budget counts the bytes that all tensors take together.
+type budget struct {
+	used  atomic.Int64
+	limit int64
+}
+
+func (b *budget) reserve(n int64) error {
+	if used := b.used.Add(n); used > b.limit {
+		b.used.Add(-n)
+		return status.Errorf(codes.ResourceExhausted,
+			"the server holds %d bytes of tensors of at most %d: delete some, or raise -memory-limit", used-n, b.limit)
+	}
+	return nil
+}
+
+// content is the bytes of a storage. It is written once, by whoever made it,
+// and never changes after that, so that it can be sent without a lock.
+type content struct {
+	blocks [][]byte // all but the last one of blockSize
+	size   int64
+	budget *budget
+	charge int64
+	refs   atomic.Int32
+}
+
+func newContent(b *budget) (*content, error) {
+	if err := b.reserve(overhead); err != nil {
+		return nil, err
+	}
+	c := &content{budget: b, charge: overhead}
+	c.refs.Store(1)
+	return c, nil
+}
+
+// zeros returns content of n bytes of 0, which all are the same block.
+func zeros(b *budget, n int64) (*content, error) {
+	c, err := newContent(b)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.take(n); err != nil {
+		c.release()
+		return nil, err
+	}
+	zero := make([]byte, min(n, blockSize))
+	for c.size < n {
+		part := min(n-c.size, blockSize)
+		c.blocks = append(c.blocks, zero[:part])
+		c.size += part
+	}
+	return c, nil
+}
+
+func (c *content) take(n int64) error {
+	if err := c.budget.reserve(n); err != nil {
+		return err
+	}
+	c.charge += n
+	return nil
+}
+
+func (c *content) acquire() *content {
+	c.refs.Add(1)
+	return c
+}
+
+// release gives the bytes back once nobody holds them.
+func (c *content) release() {
+	if c.refs.Add(-1) == 0 {
+		c.budget.used.Add(-c.charge)
+	}
+}
+
+// grow appends the data, of which want bytes are due in all (-1: not known).
+// This is the one copy that is made of a tensor.
+func (c *content) grow(data mem.BufferSlice, want int64) error {
+	for _, buf := range data {
+		for part := buf.ReadOnlyData(); len(part) > 0; {
+			last := len(c.blocks) - 1
+			if last < 0 || len(c.blocks[last]) == cap(c.blocks[last]) {
+				if err := c.addBlock(want, len(part)); err != nil {
+					return err
+				}
+				last = len(c.blocks) - 1
+			}
+			block := c.blocks[last]
+			n := min(len(part), cap(block)-len(block))
+			c.blocks[last] = append(block, part[:n]...)
+			c.size += int64(n)
+			part = part[n:]
+		}
+	}
+	return nil
+}
+
+// addBlock adds room: as much as is due, or where that is not known, by
+// doubling up to a full block.
+func (c *content) addBlock(want int64, due int) error {
+	last := len(c.blocks) - 1
+	if last < 0 || cap(c.blocks[last]) == blockSize {
+		room := int64(min(max(due, 4<<10), blockSize))
+		if want >= 0 {
+			room = min(want-c.size, blockSize)
+		}
+		if err := c.take(room); err != nil {
+			return err
+		}
+		c.blocks = append(c.blocks, make([]byte, 0, room))
+		return nil
+	}
+	old := c.blocks[last]
+	room := min(2*cap(old), blockSize)
+	if err := c.take(int64(room - cap(old))); err != nil {
+		return err
+	}
+	c.blocks[last] = append(make([]byte, 0, room), old...)
+	return nil
+}
+
+// slice returns a part of the content, not copied.
+func (c *content) slice(off, n int64) mem.BufferSlice {
+	var out mem.BufferSlice
+	for n > 0 {
+		block := c.blocks[off/blockSize][off%blockSize:]
+		part := min(int64(len(block)), n)
+		out = append(out, mem.SliceBuffer(block[:part]))
+		off, n = off+part, n-part
+	}
+	return out
+}
+
+// ReadAt makes the content an io.ReaderAt.
+func (c *content) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 || off > c.size {
+		return 0, fmt.Errorf("offset %d in content of %d bytes", off, c.size)
+	}
+	n := c.slice(off, min(int64(len(p)), c.size-off)).CopyTo(p)
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// clone returns a copy whose bytes may still be written with writeAt.
+func (c *content) clone() (*content, error) {
+	out, err := newContent(c.budget)
+	if err != nil {
+		return nil, err
+	}
+	if err := out.grow(c.slice(0, c.size), c.size); err != nil {
+		out.release()
+		return nil, err
+	}
+	return out, nil
+}
+
+// writeAt overwrites bytes of content that nobody else has yet.
+func (c *content) writeAt(off int64, data mem.BufferSlice) {
+	for _, buf := range data {
+		for part := buf.ReadOnlyData(); len(part) > 0; {
+			n := copy(c.blocks[off/blockSize][off%blockSize:], part)
+			off, part = off+int64(n), part[n:]
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
+)
+
+// kpuService is kpu.torch.Service.
+type kpuService struct {
+	kputorch.UnimplementedServiceServer
+	server *Server
+}
+
+// arriving is a file of which not all chunks are there.
+type arriving struct {
+	seq      *wire.Sequence
+	metadata map[string]string
+	size     int64 // -1 while unknown
+	content  *content
+}
+
+// maxArriving is how many tensors of one stream may be under way at a time.
+const maxArriving = 64
+
+// receive takes any number of tensors, whose chunks may alternate.
+func (s *kpuService) receive(st grpc.ServerStream) error {
+	open := map[string]*arriving{}
+	defer func() {
+		for _, a := range open {
+			a.content.release()
+		}
+	}()
+	response := &kputorch.TensorResponse{Success: true}
+	var chunk wire.KPUChunk
+	defer func() { chunk.Free() }()
+	for {
+		chunk.Free()
+		switch err := wire.Receive(st, &chunk); {
+		case errors.Is(err, io.EOF):
+			if err := s.finish(open, response); err != nil {
+				return fail(err)
+			}
+			response.Message = fmt.Sprintf("received %d tensors", len(response.ReceivedTensorIds))
+			return st.SendMsg(response)
+		case err != nil:
+			return fail(err)
+		}
+		a, err := s.begin(open, &chunk)
+		if err != nil {
+			return fail(err)
+		}
+		if err := s.take(a, &chunk); err != nil {
+			return fail(err)
+		}
+		if a.seq.Done() {
+			if err := s.keep(open, chunk.ID, response); err != nil {
+				return fail(err)
+			}
+		}
+	}
+}
+
+func (s *kpuService) begin(open map[string]*arriving, chunk *wire.KPUChunk) (*arriving, error) {
+	if a := open[chunk.ID]; a != nil {
+		return a, nil
+	}
+	if len(open) >= maxArriving {
+		return nil, wire.Errorf(wire.Limit, "%d tensors begun on one stream and none ended", maxArriving)
+	}
+	seq, size, err := s.sequence(chunk)
+	if err != nil {
+		return nil, err
+	}
+	s.server.store.makeRoom(overhead)
+	c, err := newContent(s.server.store.budget)
+	if err != nil {
+		return nil, err
+	}
+	a := &arriving{seq: seq, metadata: chunk.Metadata, size: size, content: c}
+	open[chunk.ID] = a
+	return a, nil
+}
+
+// sequence starts the checks of a tensor with its first chunk.
+func (s *kpuService) sequence(chunk *wire.KPUChunk) (*wire.Sequence, int64, error) {
+	seq := wire.NewSequence(s.server.options.TensorLimit)
+	text := chunk.Metadata["size_bytes"]
+	if text == "" {
+		return seq, -1, nil
+	}
+	size, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || size < 0 {
+		return nil, 0, wire.Errorf(wire.Malformed, "size_bytes is %.40q", text)
+	}
+	return seq, size, seq.Expect(size)
+}
+
+func (s *kpuService) take(a *arriving, chunk *wire.KPUChunk) error {
+	if err := a.seq.Add(chunk.Piece()); err != nil {
+		return fmt.Errorf("tensor %.80q: %w", chunk.ID, err)
+	}
+	n := int64(chunk.Data.Len())
+	s.server.metrics.received.Add(n)
+	s.server.store.makeRoom(n + blockSize)
+	return a.content.grow(chunk.Data, a.size)
+}
+
+// finish ends tensors whose sender never said how long they are.
+func (s *kpuService) finish(open map[string]*arriving, response *kputorch.TensorResponse) error {
+	for id, a := range open {
+		if err := a.seq.End(); err != nil {
+			return fmt.Errorf("tensor %.80q: %w", id, err)
+		}
+		if err := s.keep(open, id, response); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep checks a file that is complete, and stores it. A file of something
+// else than one tensor is kept as it came: PyTorch may read more than we do.
+func (s *kpuService) keep(open map[string]*arriving, id string, response *kputorch.TensorResponse) error {
+	a := open[id]
+	f, err := torchfile.Read(a.content, a.content.size)
+	if err != nil && a.metadata["dtype"] != "" || errors.Is(err, torchfile.ErrArchive) {
+		return wire.Errorf(wire.Malformed, "tensor %.80q: %v", id, err)
+	}
+	if err == nil {
+		if err := agrees(f.Layout, a.metadata); err != nil {
+			return wire.Errorf(wire.Mismatch, "tensor %.80q: %v", id, err)
+		}
+	}
+	delete(open, id)
+	s.server.store.addFile(id, a.content)
+	response.ReceivedTensorIds = append(response.ReceivedTensorIds, id)
+	return nil
+}
+
+// agrees checks what the first chunk said of the tensor.
+func agrees(l layout.Layout, metadata map[string]string) error {
+	if d := metadata["dtype"]; d != "" && d != string(l.DType) {
+		return fmt.Errorf("its chunk says %.40q, its file %s", d, l.DType)
+	}
+	text := metadata["shape"]
+	if text == "" {
+		return nil
+	}
+	shape, err := parseShape(text)
+	if err != nil {
+		return err
+	}
+	if said := (layout.Layout{DType: l.DType, Shape: shape}); !said.Same(l) {
+		return fmt.Errorf("its chunk says shape %v, its file %v", shape, l.Shape)
+	}
+	return nil
+}
+
+// parseShape reads "[2, 3]", "(2, 3)", "torch.Size([2, 3])" and "2,3".
+func parseShape(text string) ([]int64, error) {
+	inner := strings.Trim(strings.TrimPrefix(strings.TrimSpace(text), "torch.Size"), "[]() ")
+	var shape []int64
+	for part := range strings.SplitSeq(inner, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(part, 10, 64)
+		if err != nil || n < 0 || len(shape) >= layout.MaxDims {
+			return nil, fmt.Errorf("shape is %.80q", text)
+		}
+		shape = append(shape, n)
+	}
+	return shape, nil
+}
+
+// echo sends every chunk back as it came, once it is known to be in order.
+func (s *kpuService) echo(st grpc.ServerStream) error {
+	open := map[string]*wire.Sequence{}
+	var chunk wire.KPUChunk
+	defer func() { chunk.Free() }()
+	for {
+		chunk.Free()
+		switch err := wire.Receive(st, &chunk); {
+		case errors.Is(err, io.EOF):
+			for id, seq := range open {
+				if err := seq.End(); err != nil {
+					return fail(fmt.Errorf("tensor %.80q: %w", id, err))
+				}
+			}
+			return nil
+		case err != nil:
+			return fail(err)
+		}
+		if err := s.pass(open, &chunk); err != nil {
+			return fail(fmt.Errorf("tensor %.80q: %w", chunk.ID, err))
+		}
+		n := int64(chunk.Data.Len())
+		s.server.metrics.received.Add(n)
+		if err := st.SendMsg(&chunk); err != nil {
+			return err
+		}
+		s.server.metrics.sent.Add(n)
+	}
+}
+
+func (s *kpuService) pass(open map[string]*wire.Sequence, chunk *wire.KPUChunk) error {
+	seq := open[chunk.ID]
+	if seq == nil {
+		if len(open) >= maxArriving {
+			return wire.Errorf(wire.Limit, "%d tensors begun on one stream and none ended", maxArriving)
+		}
+		var err error
+		if seq, _, err = s.sequence(chunk); err != nil {
+			return err
+		}
+		open[chunk.ID] = seq
+	}
+	if err := seq.Add(chunk.Piece()); err != nil {
+		return err
+	}
+	if seq.Done() {
+		delete(open, chunk.ID)
+	}
+	return nil
+}
+
+// send gives tensors: the one that parameter tensor_id names, else random
+// ones of the shape that is asked for (10,10 where it is not), as KPU does.
+func (s *kpuService) send(st grpc.ServerStream) error {
+	var req kputorch.TensorRequest
+	if err := st.RecvMsg(&req); err != nil {
+		return err
+	}
+	count := max(req.GetCount(), 1)
+	if id := req.GetParameters()["tensor_id"]; id != "" {
+		c, err := s.server.store.file(id)
+		if err != nil {
+			return err
+		}
+		defer c.release()
+		return s.sendFile(st, id, c, nil)
+	}
+	shape := []int64{10, 10}
+	if text := req.GetParameters()["shape"]; text != "" {
+		var err error
+		if shape, err = parseShape(text); err != nil {
+			return status.Errorf(codes.InvalidArgument, "parameters: %v; it is to be like \"20,20\"", err)
+		}
+	}
+	for range count {
+		if err := s.sendRandom(st, layout.Of(layout.Float32, shape...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendRandom makes a tensor of numbers from 0 to 1 and sends it. It is held,
+// and counted, only as long as that takes.
+func (s *kpuService) sendRandom(st grpc.ServerStream, l layout.Layout) error {
+	e, err := torchfile.NewEncoder(l)
+	if err != nil {
+		return status.Errorf(codes.InvalidArgument, "parameters: %v", err)
+	}
+	if e.Size() > s.server.options.TensorLimit {
+		return status.Errorf(codes.ResourceExhausted, "%s takes %d bytes; a tensor has at most %d", l, e.Size(), s.server.options.TensorLimit)
+	}
+	s.server.store.makeRoom(e.Size() + overhead)
+	c, err := newContent(s.server.store.budget)
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	if err := e.Write(growing{c, e.Size()}, newUniform()); err != nil {
+		return fail(err)
+	}
+	id := fmt.Sprintf("%016x", rand.Uint64()) //nolint:gosec // a name, no secret
+	return s.sendFile(st, id, c, map[string]string{
+		"shape": strings.ReplaceAll(fmt.Sprint(l.Shape), " ", ", "), "dtype": string(l.DType), "device": "cpu",
+	})
+}
+
+func (s *kpuService) sendFile(st grpc.ServerStream, id string, c *content, metadata map[string]string) error {
+	size := int64(s.server.options.ChunkSize)
+	total := uint32(max((c.size+size-1)/size, 1)) //nolint:gosec // not above 2^43 chunks
+	next := uint32(0)
+	return c.pieces(layout.Of(layout.UInt8, c.size), size, func(data mem.BufferSlice) error {
+		chunk := wire.KPUChunk{ID: id, Number: next, Total: total, Last: next+1 == total, Data: data}
+		if next == 0 {
+			chunk.Metadata = map[string]string{"size_bytes": strconv.FormatInt(c.size, 10)}
+			for k, v := range metadata {
+				chunk.Metadata[k] = v
+			}
+		}
+		next++
+		if err := st.SendMsg(&chunk); err != nil {
+			return err
+		}
+		s.server.metrics.sent.Add(int64(data.Len()))
+		return nil
+	})
+}

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
+)
+
+// skyService is skytorch.torch.Service.
+type skyService struct {
+	skytorch.UnimplementedServiceServer
+	server *Server
+}
+
+// update takes one tensor. Nothing of it is seen before all of it is there.
+func (s *skyService) update(st grpc.ServerStream) error {
+	id, v, c, err := s.takeTensor(st)
+	if err != nil {
+		return fail(err)
+	}
+	if err := s.server.put(id, v, c); err != nil {
+		return fail(err)
+	}
+	return st.SendMsg(&skytorch.TensorResponse{Success: true})
+}
+
+// takeTensor receives a tensor into content of its own, packed.
+func (s *skyService) takeTensor(st grpc.ServerStream) (id uint64, v view, c *content, err error) {
+	var chunk wire.SkyChunk
+	if err := wire.Receive(st, &chunk); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = wire.Errorf(wire.Truncated, "the stream ended before the first chunk")
+		}
+		return 0, v, nil, err
+	}
+	defer func() { chunk.Free() }()
+	id = chunk.ID
+	if m := chunk.Metadata; m != nil {
+		if m.GetTensorId() != id && m.GetTensorId() != 0 {
+			return 0, v, nil, wire.Errorf(wire.Mismatch, "metadata of tensor %d on a chunk of tensor %d", m.GetTensorId(), id)
+		}
+		m.TensorId = id
+	}
+	want, err := s.expected(id, chunk.Metadata)
+	if err != nil {
+		return 0, v, nil, err
+	}
+	l, size, err := chunk.Describe(want)
+	if err != nil {
+		return 0, v, nil, err
+	}
+	seq := wire.NewSequence(s.server.options.TensorLimit)
+	if err := seq.Expect(size); err != nil {
+		return 0, v, nil, err
+	}
+	if err := s.server.store.ensureView(chunk.Metadata, s.server.options.TensorLimit); err != nil {
+		return 0, v, nil, err
+	}
+	v = view{layout: l, numbering: chunk.Numbering}
+	c, err = newContent(s.server.store.budget)
+	if err != nil {
+		return 0, v, nil, err
+	}
+	if err := s.fill(st, &chunk, seq, c, l, size); err != nil {
+		c.release()
+		return 0, v, nil, err
+	}
+	if l.Offset == 0 && l.Contiguous() {
+		return id, v, c, nil
+	}
+	packed, err := c.pack(l)
+	c.release()
+	v.layout = l.Packed()
+	return id, v, packed, err
+}
+
+// expected is the layout that the data has to have: that of the tensor that
+// is there, or of the metadata.
+func (s *skyService) expected(id uint64, m *skytorch.TensorMetadata) (layout.Layout, error) {
+	if v, ok := s.server.store.peek(id); ok {
+		return v.layout.Packed(), nil
+	}
+	if m.GetDtype() == "" {
+		return layout.Layout{}, nil
+	}
+	l := wire.MetadataLayout(m)
+	if err := l.Validate(); err != nil {
+		return l, wire.Errorf(wire.Mismatch, "metadata: %v", err)
+	}
+	return l.Packed(), nil
+}
+
+func (s *skyService) fill(
+	st grpc.ServerStream, chunk *wire.SkyChunk, seq *wire.Sequence, c *content, first layout.Layout, size int64,
+) error {
+	id := chunk.ID
+	for {
+		if err := seq.Add(chunk.Piece()); err != nil {
+			return err
+		}
+		s.server.metrics.received.Add(int64(chunk.Piece().Bytes))
+		if err := c.grow(chunk.Data, size); err != nil {
+			return err
+		}
+		chunk.Free()
+		switch err := wire.Receive(st, chunk); {
+		case errors.Is(err, io.EOF):
+			return seq.End()
+		case err != nil:
+			return err
+		}
+		if err := chunk.Repeats(id, first); err != nil {
+			return err
+		}
+	}
+}
+
+// get sends one tensor, packed.
+func (s *skyService) get(st grpc.ServerStream) error {
+	var req skytorch.GetTensorRequest
+	if err := st.RecvMsg(&req); err != nil {
+		return err
+	}
+	if m := req.GetMetadata(); m != nil {
+		m.TensorId = req.GetTensorId()
+		if err := s.server.store.ensure(m, s.server.options.TensorLimit); err != nil {
+			return err
+		}
+	}
+	v, c, err := s.server.store.get(req.GetTensorId())
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	want := layout.Layout{DType: layout.DType(req.GetDtype()), Shape: req.GetShape()}
+	if d, err := layout.ParseDType(req.GetDtype()); err == nil {
+		want.DType = d
+	}
+	if want.DType != "" && !want.Same(v.layout) {
+		return status.Errorf(codes.FailedPrecondition, "tensor %d is %s; the request is for %s", req.GetTensorId(), v.layout, want)
+	}
+	return s.sendTensor(st, req.GetTensorId(), v, c)
+}
+
+func (s *skyService) sendTensor(st grpc.ServerStream, id uint64, v view, c *content) error {
+	bytes, err := v.layout.Bytes()
+	if err != nil {
+		return fail(err)
+	}
+	size := int64(s.server.options.ChunkSize)
+	total := max((bytes+size-1)/size, 1)
+	next := uint32(0)
+	return c.pieces(v.layout, size, func(data mem.BufferSlice) error {
+		chunk := wire.SkyChunk{Numbering: v.numbering, ID: id, Number: next, Total: uint32(total), Data: data} //nolint:gosec // not above 2^43 chunks
+		if next == 0 {
+			chunk.Layout = v.layout.Packed()
+			chunk.Layout.Stride = chunk.Layout.Strides()
+			chunk.TotalBytes = uint64(bytes) //nolint:gosec // never negative
+		}
+		next++
+		if err := st.SendMsg(&chunk); err != nil {
+			return err
+		}
+		s.server.metrics.sent.Add(int64(data.Len()))
+		return nil
+	})
+}
+
+// CopyTensor copies a tensor over another one, or bytes of its storage.
+func (s *skyService) CopyTensor(ctx context.Context, req *skytorch.CopyTensorRequest) (*skytorch.TensorResponse, error) {
+	for id, m := range map[uint64]*skytorch.TensorMetadata{
+		req.GetSrcTensorId(): req.GetSrcMetadata(), req.GetDstTensorId(): req.GetDstMetadata(),
+	} {
+		if m != nil {
+			m.TensorId = id
+		}
+		if err := s.server.store.ensure(m, s.server.options.TensorLimit); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.server.copy(ctx, req); err != nil {
+		return nil, fail(err)
+	}
+	return &skytorch.TensorResponse{Success: true}, nil
+}
+
+// DeleteTensors forgets tensors.
+func (s *skyService) DeleteTensors(_ context.Context, req *skytorch.DeleteTensorsRequest) (*skytorch.TensorResponse, error) {
+	return &skytorch.TensorResponse{Success: true, Message: deleted(s.server.store.delete(req.GetTensorIds()))}, nil
+}

@@ -1,0 +1,41 @@
+package server
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+
+	"google.golang.org/grpc/mem"
+)
+
+// growing makes content an io.Writer.
+type growing struct {
+	content *content
+	want    int64
+}
+
+func (g growing) Write(p []byte) (int, error) {
+	if err := g.content.grow(mem.BufferSlice{mem.SliceBuffer(p)}, g.want); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// uniform is an endless reader of float32 numbers from 0 to 1. It is read in
+// multiples of 4 bytes but for the end.
+type uniform struct{ random *rand.Rand }
+
+func newUniform() uniform {
+	return uniform{rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))} //nolint:gosec // test data, no secret
+}
+
+func (u uniform) Read(p []byte) (int, error) {
+	n := 0
+	for ; n+4 <= len(p); n += 4 {
+		binary.LittleEndian.PutUint32(p[n:], math.Float32bits(u.random.Float32()))
+	}
+	for ; n < len(p); n++ {
+		p[n] = 0
+	}
+	return n, nil
+}

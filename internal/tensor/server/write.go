@@ -1,0 +1,186 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+)
+
+func deleted(n int) string { return fmt.Sprintf("deleted %d tensors", n) }
+
+// put makes packed content the new content of a tensor, which is made where
+// it is not there. It takes the content over.
+func (s *Server) put(id uint64, v view, c *content) error {
+	old, ok := s.store.peek(id)
+	if !ok {
+		s.store.add(id, v, c)
+		return nil
+	}
+	if !old.layout.Same(v.layout) { // it came while the data was on its way
+		c.release()
+		return status.Errorf(codes.Aborted, "tensor %d became %s while %s was sent", id, old.layout, v.layout)
+	}
+	s.store.speaks(id, v.numbering)
+	defer c.release()
+	return s.replace(old, c)
+}
+
+// replace writes packed content to a tensor, and with it to all that share
+// its storage.
+func (s *Server) replace(v view, c *content) error {
+	v.storage.write.Lock()
+	defer v.storage.write.Unlock()
+	now := s.store.current(v.storage)
+	if now == nil {
+		return nil // deleted meanwhile
+	}
+	defer now.release()
+	if v.layout.Offset == 0 && v.layout.Contiguous() && c.size == now.size {
+		s.store.swap(v.storage, c.acquire())
+		return nil
+	}
+	next, err := now.clone()
+	if err != nil {
+		return err
+	}
+	at := int64(0)
+	err = v.layout.Runs(func(off, n int64) error {
+		next.writeAt(off, c.slice(at, n))
+		at += n
+		return nil
+	})
+	if err != nil {
+		next.release()
+		return err
+	}
+	s.store.swap(v.storage, next)
+	return nil
+}
+
+func (s *Server) copy(ctx context.Context, req *skytorch.CopyTensorRequest) error {
+	src, from, err := s.store.get(req.GetSrcTensorId())
+	if err != nil {
+		return err
+	}
+	defer from.release()
+	dst, to, err := s.store.get(req.GetDstTensorId())
+	if err != nil {
+		return err
+	}
+	to.release()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if req.GetNumBytes() > 0 || req.GetSrcOffset() != 0 || req.GetDstOffset() != 0 {
+		return s.copyBytes(req, from, dst.storage)
+	}
+	if !src.layout.Same(dst.layout) {
+		return status.Errorf(codes.InvalidArgument, "tensor %d is %s, tensor %d is %s: only like is copied to like",
+			req.GetSrcTensorId(), src.layout, req.GetDstTensorId(), dst.layout)
+	}
+	if bytes, err := src.layout.Bytes(); err == nil && src.layout.Offset == 0 && src.layout.Contiguous() && bytes == from.size {
+		return s.replace(dst, from) // shared until one of them is written
+	}
+	packed, err := from.pack(src.layout)
+	if err != nil {
+		return err
+	}
+	defer packed.release()
+	return s.replace(dst, packed)
+}
+
+// copyBytes copies a range between storages; all up to the end of the source
+// where the request names no number.
+func (s *Server) copyBytes(req *skytorch.CopyTensorRequest, from *content, dst *storage) error {
+	n := req.GetNumBytes()
+	if n <= 0 {
+		n = from.size - req.GetSrcOffset()
+	}
+	inside := func(off, size int64) bool { return off >= 0 && n >= 0 && off <= size && n <= size-off }
+	dst.write.Lock()
+	defer dst.write.Unlock()
+	now := s.store.current(dst)
+	if now == nil {
+		return nil
+	}
+	defer now.release()
+	if !inside(req.GetSrcOffset(), from.size) || !inside(req.GetDstOffset(), now.size) {
+		return status.Errorf(codes.OutOfRange, "%d bytes from %d of %d to %d of %d",
+			n, req.GetSrcOffset(), from.size, req.GetDstOffset(), now.size)
+	}
+	next, err := now.clone()
+	if err != nil {
+		return err
+	}
+	next.writeAt(req.GetDstOffset(), from.slice(req.GetSrcOffset(), n))
+	s.store.swap(dst, next)
+	return nil
+}
+
+// pack returns the elements of a layout as content of their own.
+func (c *content) pack(l layout.Layout) (*content, error) {
+	size, err := l.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	out, err := newContent(c.budget)
+	if err != nil {
+		return nil, err
+	}
+	err = l.Runs(func(off, n int64) error { return out.grow(c.slice(off, n), size) })
+	if err != nil {
+		out.release()
+		return nil, err
+	}
+	return out, nil
+}
+
+// pieces calls f with the elements of a layout, packed, size bytes at a time;
+// once with none for an empty tensor. Nothing is copied where the elements
+// lie packed. f does not keep the data.
+func (c *content) pieces(l layout.Layout, size int64, f func(mem.BufferSlice) error) error {
+	total, err := l.Bytes()
+	if err != nil {
+		return err
+	}
+	if total == 0 {
+		return f(nil)
+	}
+	if l.Contiguous() {
+		for at, end := l.Offset*l.DType.Size(), l.Offset*l.DType.Size()+total; at < end; at += size {
+			if err := f(c.slice(at, min(size, end-at))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	piece := make([]byte, 0, min(size, total))
+	flush := func() error {
+		err := f(mem.BufferSlice{mem.SliceBuffer(piece)})
+		total -= int64(len(piece))
+		piece = make([]byte, 0, min(size, total)) // the old one may still be on its way
+		return err
+	}
+	err = l.Runs(func(off, n int64) error {
+		for n > 0 {
+			part := min(n, int64(cap(piece)-len(piece)))
+			for _, buf := range c.slice(off, part) {
+				piece = append(piece, buf.ReadOnlyData()...)
+			}
+			off, n = off+part, n-part
+			if len(piece) == cap(piece) {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,230 @@
+package tensor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strconv"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
+)
+
+// Upload writes a tensor to a SkyTorch server, with the packed elements from
+// data, of which exactly the layout's bytes are read. The server makes the
+// tensor if it is not there.
+func (c *Client) Upload(ctx context.Context, id uint64, l layout.Layout, data io.Reader) error {
+	return c.upload(ctx, id, l, &readerSource{r: data, pool: mem.DefaultBufferPool()})
+}
+
+// UploadBytes is Upload of a tensor that is in memory. It is sent as it is,
+// not copied: it must not change until the call has returned, and after one
+// that failed until the client is closed.
+func (c *Client) UploadBytes(ctx context.Context, id uint64, l layout.Layout, data []byte) error {
+	return c.upload(ctx, id, l, &bytesSource{data})
+}
+
+func (c *Client) upload(ctx context.Context, id uint64, l layout.Layout, data source) error {
+	l = l.Packed()
+	size, err := packedSize(l)
+	if err != nil {
+		return c.failed(ctx, "upload", strconv.FormatUint(id, 10), err)
+	}
+	t := c.transfer(ctx)
+	defer t.end()
+	return c.failed(t.ctx, "upload", strconv.FormatUint(id, 10), c.sendSky(t, id, l, size, data))
+}
+
+func packedSize(l layout.Layout) (int64, error) {
+	if err := l.Validate(); err != nil {
+		return 0, localError{err}
+	}
+	return l.Bytes()
+}
+
+func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, data source) error {
+	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ClientStreams: true}, skytorch.Service_UpdateTensor_FullMethodName)
+	if err != nil {
+		return err
+	}
+	chunkSize := int64(c.options.ChunkSize)
+	total := max((size+chunkSize-1)/chunkSize, 1)
+	for n := range total {
+		chunk := wire.SkyChunk{Numbering: c.options.Numbering, ID: id, Number: uint32(n), Total: uint32(total)} //nolint:gosec // 2^32 chunks of 1 MiB
+		if n == 0 {
+			describe(&chunk, l, size)
+		}
+		if size > 0 {
+			if chunk.Data, err = data.next(int(min(chunkSize, size-n*chunkSize))); err != nil {
+				return err
+			}
+		}
+		err := st.SendMsg(&chunk)
+		chunk.Free()
+		if errors.Is(err, io.EOF) {
+			break // the server has ended the call; it says why below
+		}
+		if err != nil {
+			return err
+		}
+		t.progress()
+	}
+	var resp skytorch.TensorResponse
+	if err := closeAndReceive(st, &resp); err != nil {
+		return err
+	}
+	return succeeded(&resp)
+}
+
+// describe fills in what stands on the first chunk. The metadata has a
+// SkyTorch server make the tensor.
+func describe(chunk *wire.SkyChunk, l layout.Layout, size int64) {
+	chunk.Layout = l
+	chunk.Layout.Stride = l.Strides()
+	chunk.TotalBytes = uint64(size) //nolint:gosec // never negative
+	chunk.Metadata = &skytorch.TensorMetadata{
+		TensorId: chunk.ID, Shape: l.Shape, Dtype: string(l.DType), Nbytes: size, DeviceType: "cpu", Stride: chunk.Layout.Stride,
+	}
+}
+
+func closeAndReceive(st grpc.ClientStream, resp any) error {
+	if err := st.CloseSend(); err != nil {
+		return err
+	}
+	err := st.RecvMsg(resp)
+	if errors.Is(err, io.EOF) {
+		return wire.Errorf(wire.Truncated, "the server ended the call without a response")
+	}
+	return err
+}
+
+func succeeded(resp interface {
+	GetSuccess() bool
+	GetMessage() string
+}) error {
+	if resp.GetSuccess() {
+		return nil
+	}
+	return errRefused(resp.GetMessage())
+}
+
+// Download reads a tensor from a SkyTorch server, and writes its packed
+// elements. It returns type and shape. Those that it is to have may be given;
+// without them the server decides. After an error, part of the data may have
+// been written.
+func (c *Client) Download(ctx context.Context, id uint64, want layout.Layout, data io.Writer) (layout.Layout, error) {
+	t := c.transfer(ctx)
+	defer t.end()
+	l, err := c.receiveSky(t, id, want.Packed(), data)
+	return l, c.failed(t.ctx, "download", strconv.FormatUint(id, 10), err)
+}
+
+// DownloadBytes is Download into memory. buf is used if it is large enough.
+func (c *Client) DownloadBytes(ctx context.Context, id uint64, want layout.Layout, buf []byte) ([]byte, layout.Layout, error) {
+	out := bytes.NewBuffer(buf[:0])
+	if size, err := want.Bytes(); err == nil && size <= c.options.TensorLimit {
+		out.Grow(int(size)) // known without the server
+	}
+	l, err := c.Download(ctx, id, want, out)
+	return out.Bytes(), l, err
+}
+
+func (c *Client) receiveSky(t *transfer, id uint64, want layout.Layout, data io.Writer) (layout.Layout, error) {
+	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ServerStreams: true}, skytorch.Service_GetTensor_FullMethodName)
+	if err != nil {
+		return want, err
+	}
+	err = st.SendMsg(&skytorch.GetTensorRequest{TensorId: id, Shape: want.Shape, Dtype: string(want.DType)})
+	if err == nil {
+		err = st.CloseSend()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return want, err
+	}
+	var chunk wire.SkyChunk
+	defer func() { chunk.Free() }()
+	if err := wire.Receive(st, &chunk); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = wire.Errorf(wire.Truncated, "the stream ended before the first chunk")
+		}
+		return want, err
+	}
+	l, size, err := chunk.Describe(want)
+	if err != nil {
+		return want, err
+	}
+	seq := wire.NewSequence(c.options.TensorLimit)
+	if err := seq.Expect(size); err != nil {
+		return want, err
+	}
+	if l.Offset == 0 && l.Contiguous() {
+		return l.Packed(), pull(t, st, &chunk, seq, id, l, data)
+	}
+	var storage bytes.Buffer // the elements are somewhere in it
+	if err := pull(t, st, &chunk, seq, id, l, &storage); err != nil {
+		return want, err
+	}
+	return l.Packed(), l.Runs(func(off, n int64) error {
+		_, err := data.Write(storage.Bytes()[off : off+n])
+		return local(err)
+	})
+}
+
+// pull receives all chunks after the first one, which is there already.
+func pull(
+	t *transfer, st grpc.ClientStream, chunk *wire.SkyChunk, seq *wire.Sequence, id uint64, first layout.Layout, data io.Writer,
+) error {
+	for {
+		if err := chunk.Repeats(id, first); err != nil {
+			return err
+		}
+		if err := seq.Add(chunk.Piece()); err != nil {
+			return err
+		}
+		for _, buf := range chunk.Data {
+			if _, err := data.Write(buf.ReadOnlyData()); err != nil {
+				return local(err)
+			}
+		}
+		chunk.Free()
+		t.progress()
+		switch err := wire.Receive(st, chunk); {
+		case errors.Is(err, io.EOF):
+			return seq.End()
+		case err != nil:
+			return err
+		}
+	}
+}
+
+func local(err error) error {
+	if err == nil {
+		return nil
+	}
+	return localError{err}
+}
+
+// Copy copies a tensor of the server over another one, of the same type and shape.
+func (c *Client) Copy(ctx context.Context, from, to uint64) error {
+	resp, err := skytorch.NewServiceClient(c.conn).CopyTensor(c.outgoing(ctx), &skytorch.CopyTensorRequest{
+		SrcTensorId: from, DstTensorId: to, NumBytes: -1,
+	})
+	if err == nil {
+		err = succeeded(resp)
+	}
+	return c.failed(ctx, "copy", strconv.FormatUint(from, 10), err)
+}
+
+// Delete forgets tensors of the server. Those that are not there are no error.
+func (c *Client) Delete(ctx context.Context, ids ...uint64) error {
+	resp, err := skytorch.NewServiceClient(c.conn).DeleteTensors(c.outgoing(ctx), &skytorch.DeleteTensorsRequest{TensorIds: ids})
+	if err == nil {
+		err = succeeded(resp)
+	}
+	return c.failed(ctx, "delete", "", err)
+}

@@ -1,0 +1,160 @@
+package wire
+
+import (
+	"unicode/utf8"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// KPUChunk is kpu.torch.TensorChunk.
+type KPUChunk struct {
+	ID       string
+	Number   uint32
+	Total    uint32
+	Last     bool
+	Metadata map[string]string // on the first chunk: shape, dtype, device, size_bytes
+	Data     mem.BufferSlice
+
+	bad error
+}
+
+// Free gives the data back. The chunk may be received into again.
+func (c *KPUChunk) Free() {
+	c.Data.Free()
+	*c = KPUChunk{}
+}
+
+// Piece is the chunk's place in its sequence.
+func (c *KPUChunk) Piece() Piece {
+	return Piece{Number: c.Number, Total: c.Total, Last: c.Last, Bytes: c.Data.Len()}
+}
+
+func (c *KPUChunk) refuse(err error) { c.bad = err }
+
+func (c *KPUChunk) fault() error { return c.bad }
+
+func (c *KPUChunk) marshal() ([]byte, mem.BufferSlice) {
+	var b []byte
+	if c.ID != "" {
+		b = protowire.AppendTag(b, 1, protowire.BytesType)
+		b = protowire.AppendString(b, c.ID)
+	}
+	b = appendUint(b, 2, uint64(c.Number))
+	b = appendUint(b, 4, uint64(c.Total))
+	if c.Last {
+		b = appendUint(b, 5, 1)
+	}
+	for k, v := range c.Metadata {
+		entry := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), k)
+		entry = protowire.AppendString(protowire.AppendTag(entry, 2, protowire.BytesType), v)
+		b = protowire.AppendBytes(protowire.AppendTag(b, 6, protowire.BytesType), entry)
+	}
+	return appendDataHead(b, c.Data), c.Data
+}
+
+func (c *KPUChunk) unmarshal(msg mem.BufferSlice) (err error) {
+	*c = KPUChunk{}
+	defer func() {
+		if err != nil {
+			c.Free()
+		}
+	}()
+	r := newCursor(msg)
+	for r.left > 0 {
+		num, typ, err := r.tag()
+		if err != nil {
+			return err
+		}
+		switch {
+		case num == 1 && typ == protowire.BytesType:
+			c.ID, err = r.text()
+		case num == 2 && typ == protowire.VarintType:
+			c.Number, err = r.uint32()
+		case num == 3 && typ == protowire.BytesType:
+			c.Data.Free()
+			c.Data, err = r.dataField()
+		case num == 4 && typ == protowire.VarintType:
+			c.Total, err = r.uint32()
+		case num == 5 && typ == protowire.VarintType:
+			var v uint64
+			v, err = r.uvarint()
+			c.Last = v != 0
+		case num == 6 && typ == protowire.BytesType:
+			err = c.addMetadata(r)
+		default:
+			err = r.skip(typ)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *KPUChunk) addMetadata(r *cursor) error {
+	raw, err := r.smallField()
+	if err != nil {
+		return err
+	}
+	entry := newCursor(mem.BufferSlice{mem.SliceBuffer(raw)})
+	var pair [2]string
+	for entry.left > 0 {
+		num, typ, err := entry.tag()
+		if err != nil {
+			return err
+		}
+		if (num == 1 || num == 2) && typ == protowire.BytesType {
+			pair[num-1], err = entry.text()
+		} else {
+			err = entry.skip(typ)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if c.Metadata == nil {
+		c.Metadata = map[string]string{}
+	}
+	c.Metadata[pair[0]] = pair[1]
+	return nil
+}
+
+func (c *cursor) text() (string, error) {
+	raw, err := c.smallField()
+	if err != nil {
+		return "", err
+	}
+	if !utf8.Valid(raw) {
+		return "", Errorf(Malformed, "a text is not UTF-8")
+	}
+	return string(raw), nil
+}
+
+func (c *cursor) uint32() (uint32, error) {
+	v, err := c.uvarint()
+	if err != nil {
+		return 0, err
+	}
+	if v > 1<<32-1 {
+		return 0, Errorf(Malformed, "%d where a number of 32 bits is due", v)
+	}
+	return uint32(v), nil
+}
+
+// appendUint appends a number, which is left out where it is 0.
+func appendUint(b []byte, num protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	return protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), v)
+}
+
+func appendDataHead(b []byte, data mem.BufferSlice) []byte {
+	n := data.Len()
+	if n == 0 {
+		return b
+	}
+	b = protowire.AppendTag(b, 3, protowire.BytesType)
+	return protowire.AppendVarint(b, uint64(n)) //nolint:gosec // never negative
+}

@@ -1,0 +1,125 @@
+package wire
+
+// Piece is what a sequence needs to know of a chunk.
+type Piece struct {
+	Number uint32
+	Total  uint32 // 0 where the sender leaves it out
+	Last   bool   // KPU only
+	Bytes  int
+}
+
+// Sequence checks the chunks of one tensor: numbers from 0 without gaps, no
+// more data than announced, and all of it in the end. What a sender leaves
+// out is not held against it. The zero Sequence takes nothing; use
+// NewSequence.
+type Sequence struct {
+	limit int64
+	want  int64 // bytes, -1 while unknown
+	total uint32
+	next  uint32
+	bytes int64
+	done  bool
+}
+
+// NewSequence returns a sequence that takes at most limit bytes.
+func NewSequence(limit int64) *Sequence { return &Sequence{limit: limit, want: -1} }
+
+// Expect says how many bytes the chunks have together.
+func (s *Sequence) Expect(bytes int64) error {
+	if bytes > s.limit {
+		return Errorf(Limit, "a tensor of %d bytes; at most %d are taken", bytes, s.limit)
+	}
+	s.want = bytes
+	return nil
+}
+
+// Bytes is how much data came so far.
+func (s *Sequence) Bytes() int64 { return s.bytes }
+
+// Chunks is how many chunks came so far.
+func (s *Sequence) Chunks() uint32 { return s.next }
+
+// Done says whether all chunks are there.
+func (s *Sequence) Done() bool { return s.done }
+
+// Add checks the next chunk.
+func (s *Sequence) Add(p Piece) error {
+	if s.done {
+		return Errorf(Duplicate, "chunk %d came after the last one, which was %d", p.Number, s.next-1)
+	}
+	if err := s.order(p); err != nil {
+		return err
+	}
+	if err := s.size(p); err != nil {
+		return err
+	}
+	s.next++
+	s.bytes += int64(p.Bytes)
+	switch {
+	case s.total > 0:
+		s.done = s.next == s.total
+	case p.Last:
+		s.done = true
+	default:
+		s.done = s.want >= 0 && s.bytes == s.want
+	}
+	if s.done && s.want >= 0 && s.bytes < s.want {
+		return Errorf(Truncated, "%d chunks hold %d bytes of %d", s.next, s.bytes, s.want)
+	}
+	return nil
+}
+
+func (s *Sequence) order(p Piece) error {
+	if p.Number < s.next {
+		return Errorf(Duplicate, "chunk %d came again; chunk %d was due", p.Number, s.next)
+	}
+	if p.Number > s.next {
+		return Errorf(Reordered, "chunk %d came where chunk %d was due", p.Number, s.next)
+	}
+	if p.Total != 0 && s.total == 0 && s.next > 0 || p.Total != 0 && s.total != 0 && p.Total != s.total {
+		return Errorf(Mismatch, "chunk %d says that there are %d chunks, the first one said %d", p.Number, p.Total, s.total)
+	}
+	if s.next == 0 {
+		s.total = p.Total
+	}
+	if s.total > 0 && p.Last && p.Number+1 != s.total {
+		return Errorf(Truncated, "chunk %d of %d says that it is the last", p.Number, s.total)
+	}
+	return nil
+}
+
+func (s *Sequence) size(p Piece) error {
+	bytes := s.bytes + int64(p.Bytes)
+	if s.want >= 0 && bytes > s.want {
+		return Errorf(Oversized, "%d bytes by chunk %d; %d were announced", bytes, p.Number, s.want)
+	}
+	if bytes > s.limit {
+		return Errorf(Limit, "%d bytes by chunk %d; at most %d are taken", bytes, p.Number, s.limit)
+	}
+	if s.want >= 0 && s.next == 0 && int64(s.total) > max(s.want, 1) {
+		return Errorf(Mismatch, "%d chunks for %d bytes", s.total, s.want)
+	}
+	// Without this, a peer could keep a stream busy for ever.
+	if p.Bytes == 0 && !p.Last && s.want != 0 && s.total != 1 {
+		return Errorf(Malformed, "chunk %d has no data", p.Number)
+	}
+	return nil
+}
+
+// End checks that the stream may end here.
+func (s *Sequence) End() error {
+	if s.done {
+		return nil
+	}
+	switch {
+	case s.next == 0:
+		return Errorf(Truncated, "the stream ended before the first chunk")
+	case s.total > 0:
+		return Errorf(Truncated, "the stream ended after chunk %d of %d", s.next, s.total)
+	case s.want >= 0:
+		return Errorf(Truncated, "the stream ended after %d bytes of %d", s.bytes, s.want)
+	default: // nothing was announced, so nothing is missing
+		s.done = true
+		return nil
+	}
+}

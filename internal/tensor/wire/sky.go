@@ -1,0 +1,234 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+)
+
+// Numbering is which numbers a peer gives to the fields of
+// skytorch.torch.TensorChunk that describe the tensor.
+type Numbering int
+
+const (
+	// From5 is the contract, and that of proto/skytorch/torch/service.proto: shape is 5, metadata 10.
+	From5 Numbering = iota
+	// From7 is what the published SkyTorch servers and clients speak: shape is 7, metadata 12
+	// (https://github.com/astefanutti/skytorch, skytorch/torch/server/service.proto). All other
+	// messages are the same, and chunks after the first differ in nothing.
+	From7
+)
+
+func (n Numbering) String() string {
+	if n == From7 {
+		return "from 7"
+	}
+	return "from 5"
+}
+
+// first is the number of the shape; stride, offset, dtype, size and metadata follow it.
+func (n Numbering) first() protowire.Number {
+	if n == From7 {
+		return 7
+	}
+	return 5
+}
+
+// SkyChunk is skytorch.torch.TensorChunk. It is received in either numbering,
+// and sent in its own.
+type SkyChunk struct {
+	Numbering Numbering
+	ID        uint64
+	Number    uint32
+	Total     uint32
+	// These stand on the first chunk only.
+	Layout     layout.Layout
+	TotalBytes uint64
+	Metadata   *skytorch.TensorMetadata
+	Data       mem.BufferSlice
+
+	bad error
+}
+
+// Free gives the data back. The chunk may be received into again.
+func (c *SkyChunk) Free() {
+	c.Data.Free()
+	*c = SkyChunk{}
+}
+
+// Piece is the chunk's place in its sequence.
+func (c *SkyChunk) Piece() Piece {
+	return Piece{Number: c.Number, Total: c.Total, Bytes: c.Data.Len()}
+}
+
+// Describes says whether the chunk carries anything about the tensor.
+func (c *SkyChunk) Describes() bool {
+	return c.Layout.DType != "" || len(c.Layout.Shape) > 0 || c.TotalBytes > 0
+}
+
+func (c *SkyChunk) refuse(err error) { c.bad = err }
+
+func (c *SkyChunk) fault() error { return c.bad }
+
+func (c *SkyChunk) marshal() ([]byte, mem.BufferSlice) {
+	b := appendUint(nil, 1, c.ID)
+	b = appendUint(b, 2, uint64(c.Number))
+	b = appendUint(b, 4, uint64(c.Total))
+	first := c.Numbering.first()
+	b = appendInts(b, first, c.Layout.Shape)
+	b = appendInts(b, first+1, c.Layout.Stride)
+	b = appendUint(b, first+2, uint64(c.Layout.Offset)) //nolint:gosec // two's complement is what int64 is on the wire
+	if c.Layout.DType != "" {
+		b = protowire.AppendString(protowire.AppendTag(b, first+3, protowire.BytesType), string(c.Layout.DType))
+	}
+	b = appendUint(b, first+4, c.TotalBytes)
+	if c.Metadata != nil {
+		raw, err := proto.Marshal(c.Metadata)
+		if err != nil { // only for text that is not UTF-8, which no dtype and no device is
+			panic(fmt.Sprintf("metadata of tensor %d: %v", c.ID, err))
+		}
+		b = protowire.AppendBytes(protowire.AppendTag(b, first+5, protowire.BytesType), raw)
+	}
+	return appendDataHead(b, c.Data), c.Data
+}
+
+// described holds the fields 5 to 12 until it is clear which numbering they are of.
+type described struct {
+	number [13][]uint64
+	text   [13][]byte
+	seen   [13]bool
+}
+
+func (c *SkyChunk) unmarshal(msg mem.BufferSlice) (err error) {
+	*c = SkyChunk{}
+	defer func() {
+		if err != nil {
+			c.Free()
+		}
+	}()
+	r := newCursor(msg)
+	var d described
+	for r.left > 0 {
+		num, typ, err := r.tag()
+		if err != nil {
+			return err
+		}
+		switch {
+		case num == 1 && typ == protowire.VarintType:
+			c.ID, err = r.uvarint()
+		case num == 2 && typ == protowire.VarintType:
+			c.Number, err = r.uint32()
+		case num == 3 && typ == protowire.BytesType:
+			c.Data.Free()
+			c.Data, err = r.dataField()
+		case num == 4 && typ == protowire.VarintType:
+			c.Total, err = r.uint32()
+		case num >= 5 && num <= 12 && (typ == protowire.VarintType || typ == protowire.BytesType):
+			err = d.add(r, num, typ)
+		default:
+			err = r.skip(typ)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.describe(&d)
+}
+
+func (d *described) add(r *cursor, num protowire.Number, typ protowire.Type) error {
+	d.seen[num] = true
+	if typ == protowire.BytesType {
+		raw, err := r.smallField()
+		if len(d.text[num])+len(raw) > 0 {
+			d.text[num] = append(d.text[num], raw...) // a packed list may come in parts
+		}
+		return err
+	}
+	v, err := r.uvarint()
+	if len(d.number[num]) >= layout.MaxDims {
+		return Errorf(Limit, "more than %d numbers in field %d", layout.MaxDims, num)
+	}
+	d.number[num] = append(d.number[num], v)
+	return err
+}
+
+// numbering tells the two apart by where the name of the dtype is, else by
+// fields that only one of them has. A list of strides is never taken for a
+// name, nor metadata, which begins with a tag.
+func (d *described) numbering() Numbering {
+	switch {
+	case bytes.HasPrefix(d.text[10], []byte("torch.")), d.seen[11], d.seen[12]:
+		return From7
+	case bytes.HasPrefix(d.text[8], []byte("torch.")):
+		return From5
+	case len(d.text[7]) > 0:
+		return From7
+	default:
+		return From5
+	}
+}
+
+func (c *SkyChunk) describe(d *described) (err error) {
+	c.Numbering = d.numbering()
+	first := c.Numbering.first()
+	if c.Layout.Shape, err = d.ints(first); err != nil {
+		return err
+	}
+	if c.Layout.Stride, err = d.ints(first + 1); err != nil {
+		return err
+	}
+	c.Layout.Offset = int64(d.last(first + 2)) //nolint:gosec // int64 on the wire
+	c.Layout.DType = layout.DType(d.text[first+3])
+	c.TotalBytes = d.last(first + 4)
+	if !d.seen[first+5] {
+		return nil
+	}
+	c.Metadata = &skytorch.TensorMetadata{}
+	if err := proto.Unmarshal(d.text[first+5], c.Metadata); err != nil {
+		return Errorf(Malformed, "metadata: %v", err)
+	}
+	return nil
+}
+
+func (d *described) last(num protowire.Number) uint64 {
+	if n := d.number[num]; len(n) > 0 {
+		return n[len(n)-1]
+	}
+	return 0
+}
+
+// ints returns a list of numbers, packed or not.
+func (d *described) ints(num protowire.Number) ([]int64, error) {
+	var out []int64
+	for _, v := range d.number[num] {
+		out = append(out, int64(v)) //nolint:gosec // int64 on the wire
+	}
+	for raw := d.text[num]; len(raw) > 0; {
+		v, n := protowire.ConsumeVarint(raw)
+		if n < 0 {
+			return nil, Errorf(Malformed, "field %d is no list of numbers", num)
+		}
+		if len(out) >= layout.MaxDims {
+			return nil, Errorf(Limit, "more than %d numbers in field %d", layout.MaxDims, num)
+		}
+		out, raw = append(out, int64(v)), raw[n:] //nolint:gosec // int64 on the wire
+	}
+	return out, nil
+}
+
+func appendInts(b []byte, num protowire.Number, list []int64) []byte {
+	if len(list) == 0 {
+		return b
+	}
+	var packed []byte
+	for _, v := range list {
+		packed = protowire.AppendVarint(packed, uint64(v)) //nolint:gosec // int64 on the wire
+	}
+	return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), packed)
+}
