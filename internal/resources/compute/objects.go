@@ -175,7 +175,9 @@ func withoutZeros(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, field := range v {
-			if field = withoutZeros(field); fields.Empty(field) {
+			// The protocol of a port is a key of its list, so that what a CRD
+			// defaults it to becomes ours.
+			if field = withoutZeros(field); fields.Empty(field) || key == "protocol" && field == "TCP" {
 				delete(v, key)
 			} else {
 				v[key] = field
