@@ -209,7 +209,7 @@ func TestAccVolumeHeldByAFinalizerSaysSo(t *testing.T) {
 			{
 				PreConfig: func() { hold(`["example.com/hold"]`) },
 				Config:    config, Destroy: true,
-				ExpectError: regexp.MustCompile(`(?s)held\s+by\s+finalizers?\s.*example.com/hold.*timeouts.delete.\s+is\s+3s`),
+				ExpectError: regexp.MustCompile(`(?s)held\s+by\s+finalizers?\s.*example\.com/hold.*timeouts.delete.\s+is\s+3s`),
 			},
 			{
 				// It is still there, and nothing but its end can come of it.

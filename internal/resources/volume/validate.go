@@ -24,7 +24,7 @@ func (r *volumeResource) ValidateConfig(ctx context.Context, req resource.Valida
 	}
 	resp.Diagnostics.Append(checkSize(config.Size)...)
 	resp.Diagnostics.Append(checkClass(ctx, config.StorageClass)...)
-	resp.Diagnostics.Append(checkConflicts(ctx, &config)...)
+	resp.Diagnostics.Append(checkConflicts(&config)...)
 }
 
 // checkSize requires at least one byte. Less is nearly always 10m for 10M.
@@ -59,7 +59,7 @@ func checkClass(ctx context.Context, class types.String) diag.Diagnostics {
 
 // checkConflicts asks the renderer what labels and annotations are its own. It
 // is given only what is wholly known.
-func checkConflicts(ctx context.Context, config *model) diag.Diagnostics {
+func checkConflicts(config *model) diag.Diagnostics {
 	if config.Name.IsUnknown() || config.MountPath.IsUnknown() {
 		return nil
 	}
