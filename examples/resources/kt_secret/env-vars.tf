@@ -1,0 +1,8 @@
+# Variables of the machine that runs Terraform, such as a CI job's.
+resource "kt_secret" "ci" {
+  name = "ci"
+  env_vars = {
+    AWS_ACCESS_KEY_ID     = "CI_AWS_KEY_ID"
+    AWS_SECRET_ACCESS_KEY = "CI_AWS_SECRET"
+  }
+}

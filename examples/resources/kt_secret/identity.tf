@@ -1,0 +1,7 @@
+import {
+  to = kt_secret.huggingface
+  identity = {
+    namespace = "ml"
+    name      = "huggingface"
+  }
+}

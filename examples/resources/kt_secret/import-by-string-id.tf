@@ -1,0 +1,4 @@
+import {
+  to = kt_secret.huggingface
+  id = "ml/huggingface"
+}

@@ -1,0 +1,1 @@
+terraform import kt_secret.huggingface ml/huggingface

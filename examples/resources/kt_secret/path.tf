@@ -1,0 +1,6 @@
+# Two files of a folder, mounted at /root/.config/team.
+resource "kt_secret" "team" {
+  name      = "team"
+  path      = "~/.config/team"
+  filenames = ["client.pem", "client.key"]
+}

@@ -1,0 +1,10 @@
+# The token that `huggingface-cli login` keeps, or HF_TOKEN.
+resource "kt_secret" "huggingface" {
+  name          = "huggingface"
+  provider_name = "huggingface"
+}
+
+resource "kt_compute" "trainer" {
+  name    = "trainer"
+  secrets = [kt_secret.huggingface.ref]
+}
