@@ -37,7 +37,10 @@ func Keys(files []string) (map[string]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the file %q cannot become a key of a Secret: %w", file, err)
 		}
-		if other, taken := out[key]; taken {
+		switch other, taken := out[key]; {
+		case taken && other == file:
+			return nil, fmt.Errorf("the file %q is given twice", file)
+		case taken:
 			return nil, fmt.Errorf("the files %q and %q would both become the key %q: rename one, or choose files with filenames", other, file, key)
 		}
 		out[key] = file

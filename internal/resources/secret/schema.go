@@ -77,7 +77,7 @@ func attributes() map[string]schema.Attribute {
 		},
 		"filenames": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
-			Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls()},
+			Validators:          []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
 			MarkdownDescription: "Names of the files in the folder to take, all of which must be there. Default: for `path`, all; for a provider, those of its usual files that are there.",
 		},
 		"env_vars": schema.MapAttribute{

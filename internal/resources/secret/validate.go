@@ -106,7 +106,7 @@ func (v *validation) values(name string, values types.Map) {
 	if len(keys) == 0 {
 		v.diags.AddError("The secret has no values", name+" is empty: give at least one key.")
 	}
-	data := map[string][]byte{}
+	data, valid := map[string][]byte{}, true
 	for _, key := range keys {
 		value, _ := values.Elements()[key].(types.String)
 		if value.IsNull() {
@@ -114,10 +114,11 @@ func (v *validation) values(name string, values types.Map) {
 		}
 		if err := spec.CheckKey(key); err != nil {
 			v.diags.AddError("Invalid key", fmt.Sprintf("%s: %v.", name, err))
+			valid = false
 		}
 		data[key] = []byte(value.ValueString())
 	}
-	if v.config.MountPath.IsNull() {
+	if valid && v.config.MountPath.IsNull() {
 		if err := spec.CheckEnvVars(keys); err != nil {
 			v.diags.AddError("Invalid environment variable name", fmt.Sprintf("%s: %v.", name, err))
 		}

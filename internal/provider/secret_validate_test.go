@@ -1,0 +1,136 @@
+package provider_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
+
+// validateSecret is what `terraform validate` asks of a CLI that knows
+// write-only attributes, or does not.
+func (o offline) validateSecret(t *testing.T, config string, writeOnly bool) []finding {
+	t.Helper()
+	encoded, err := tfprotov6.NewDynamicValue(o.types["kt_secret"], jsonConfig(t, o.types["kt_secret"], config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := o.server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
+		TypeName: "kt_secret", Config: &encoded,
+		ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: writeOnly},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var findings []finding
+	for _, d := range resp.Diagnostics {
+		findings = append(findings, finding{d.Severity, pathText(d.Attribute), d.Summary, d.Detail})
+	}
+	return findings
+}
+
+func TestSecretRefusesBadInput(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	for name, c := range map[string]struct {
+		config string // JSON, without the name and its brace
+		at     string // "" for the resource as a whole: another path would make Terraform print a value's line
+		says   string
+	}{
+		"no source":                       {``, "", "Give its values by one of values_wo, provider_name, path, env_vars and values."},
+		"two sources":                     {`"path": "~/a", "env_vars": {"A": "A"}`, "env_vars", "Of path and env_vars only one can be given."},
+		"values beside a provider":        {`"values": {"A": "canary"}, "provider_name": "aws"`, "provider_name", "Of values and provider_name only one"},
+		"both kinds of values":            {`"values": {"A": "canary"}, "values_wo": {"A": "canary"}`, "", "Of values_wo and values only one"},
+		"a version of nothing":            {`"path": "~/a", "values_wo_version": 1`, "values_wo_version", "give both, or neither"},
+		"filenames of nothing":            {`"env_vars": {"A": "A"}, "filenames": ["a"]`, "filenames", "give path or provider_name"},
+		"filenames of variables":          {`"provider_name": "openai", "filenames": ["a"]`, "filenames", "openai has no usual files"},
+		"a file name with a folder":       {`"path": "~/a", "filenames": ["a", "b/c"]`, "filenames[1]", `is "b/c", but must be the name of a file`},
+		"a file twice":                    {`"path": "~/a", "filenames": ["a", "a"]`, "filenames", `the file "a" is given twice`},
+		"files of one key":                {`"path": "~/a", "filenames": ["a b", "a-b"]`, "filenames", `would both become the key "a-b"`},
+		"a relative path":                 {`"path": "creds"`, "path", "set mount_path"},
+		"an unknown provider":             {`"provider_name": "acme"`, "provider_name", `"anthropic"`},
+		"an empty map":                    {`"values_wo": {}`, "", "values_wo is empty: give at least one key."},
+		"a null value":                    {`"values_wo": {"A": null}`, "", `values_wo["A"] is null`},
+		"a key with a blank":              {`"values_wo": {"a b": "canary"}`, "", `the key "a b" must be at most 253 letters`},
+		"a key that is no variable":       {`"values_wo": {"1a": "canary"}`, "", "or set mount_path to mount the keys as files"},
+		"a key with a slash":              {`"env_vars": {"a/b": "A"}`, `env_vars["a/b"]`, `the key "a/b" must be`},
+		"a variable with a blank":         {`"env_vars": {"A": "B C"}`, `env_vars["A"]`, "name of an environment variable"},
+		"a relative mount path":           {`"path": "~/a", "mount_path": "a"`, "mount_path", "a relative path"},
+		"a label of the provider's":       {`"path": "~/a", "labels": {"kubetorch.com/provider": "x"}`, `labels["kubetorch.com/provider"]`, "is set by the provider: leave it out"},
+		"an annotation of the provider's": {`"path": "~/a", "annotations": {"kubetorch.com/override": "x"}`, `annotations["kubetorch.com/override"]`, "is set by the provider"},
+		"too much":                        {fmt.Sprintf(`"values_wo": {"A": "%s"}`, strings.Repeat("canary", 1<<18)), "", "a Secret holds at most 1048576 (1 MiB)"},
+		"a bad namespace":                 {`"path": "~/a", "namespace": "Bad"`, "namespace", "Did you mean"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found := errorsOnly(o.validateSecret(t, secretJSON(c.config), true))
+			if len(found) != 1 || found[0].path != c.at || !strings.Contains(strings.ToLower(found[0].detail), strings.ToLower(c.says)) {
+				t.Errorf("gives %v\nwant one error at %q that says: %s", found, c.at, c.says)
+			}
+			for _, f := range found {
+				if strings.Contains(f.summary+f.detail, "canary") {
+					t.Error("the error quotes a value")
+				}
+			}
+		})
+	}
+}
+
+func secretJSON(rest string) string {
+	if rest == "" {
+		return `{"name": "x"}`
+	}
+	return `{"name": "x", ` + rest + `}`
+}
+
+func errorsOnly(found []finding) []finding {
+	var out []finding
+	for _, f := range found {
+		if f.severity == tfprotov6.DiagnosticSeverityError {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func TestSecretTakesEachSourceOnEveryCLIThatKnowsIt(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	for _, config := range []string{
+		`"values": {"A": "x", "b.c": "", "_": "y"}`, `"path": "~/a"`, `"path": "/etc/a", "filenames": ["a", "b c"]`,
+		`"path": "creds", "mount_path": "/creds"`, `"env_vars": {"A": "B"}`, `"provider_name": "aws"`,
+		`"provider_name": "aws", "path": "~/a"`, `"provider_name": "aws", "env_vars": {"A": "B"}`, `"provider_name": "aws", "filenames": ["config"]`,
+		`"values": {"1a": "x"}, "mount_path": "/a"`,
+		`"values": "(known after apply)"`, `"values": {"A": "(known after apply)"}`, `"path": "(known after apply)"`,
+		`"path": "(known after apply)", "env_vars": {"A": "B"}`, `"provider_name": "(known after apply)", "filenames": ["a"]`,
+	} {
+		for _, writeOnly := range []bool{true, false} {
+			if found := errorsOnly(o.validateSecret(t, secretJSON(config), writeOnly)); len(found) > 0 {
+				t.Errorf("%s (write-only known: %t) gives %v", config, writeOnly, found)
+			}
+		}
+	}
+}
+
+func TestSecretTellsOldCLIsWhatToDoAboutWriteOnlyValues(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	const config = `"values_wo": {"A": "canary"}, "values_wo_version": 1`
+	if found := o.validateSecret(t, secretJSON(config), true); len(found) > 0 {
+		t.Errorf("a CLI that knows write-only attributes gets %v", found)
+	}
+	said := fmt.Sprint(o.validateSecret(t, secretJSON(config), false))
+	for _, text := range []string{"Terraform 1.11 and OpenTofu 1.11", "provider_name, path or env_vars"} {
+		if !strings.Contains(said, text) {
+			t.Errorf("%s does not say %q", said, text)
+		}
+	}
+	if strings.Contains(said, "canary") {
+		t.Errorf("%s quotes a value", said)
+	}
+	if found := o.validateSecret(t, secretJSON(`"values": {"A": "canary"}`), true); len(found) != 1 ||
+		found[0].severity != tfprotov6.DiagnosticSeverityWarning || found[0].path != "" || !strings.Contains(found[0].detail, "values_wo") {
+		t.Errorf("values give %v, want one warning that names values_wo", found)
+	}
+}
