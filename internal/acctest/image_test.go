@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
@@ -474,4 +475,81 @@ resource "kt_image" "torch" {
 			ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
 		}},
 	})
+}
+
+func TestAccImageSetsUpACompute(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	config := func(command string) string {
+		return imageNamed(ns, "base = \"python3.12\"\n steps = [{ run_bash = \""+command+"\" }]") +
+			compute("image = kt_image.torch.image\n image_setup = kt_image.torch.setup")
+	}
+	digest := tfjsonpath.New("setup").AtMapKey("digest")
+	carried := statecheck.CompareValue(digestInPods{t, ns})
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             resource.ComposeTestCheckFunc(noImageLeft(t, ns), nothingLeft(t, ns)),
+		Steps: []resource.TestStep{
+			{
+				Config: config("echo one"),
+				ConfigPlanChecks: resource.ConfigPlanChecks{
+					PreApply:             []plancheck.PlanCheck{plancheck.ExpectKnownValue(trainer, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(2))},
+					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+				},
+				ConfigStateChecks: []statecheck.StateCheck{carried.AddStateValue(theImage, digest)},
+			},
+			{
+				Config:            config("echo two"),
+				ConfigPlanChecks:  expectAction(plancheck.ResourceActionUpdate),
+				ConfigStateChecks: []statecheck.StateCheck{carried.AddStateValue(theImage, digest)},
+			},
+		},
+	})
+}
+
+// digestInPods checks that the pods carry the digest of the set-up, each time
+// another one.
+type digestInPods struct {
+	t  *testing.T
+	ns string
+}
+
+func (d digestInPods) CompareValues(values ...any) error {
+	last := fmt.Sprint(values[len(values)-1])
+	template := cluster.Kubectl(d.t, "get", "deployment/trainer", "-n", d.ns, "-o", "jsonpath={.spec.template}")
+	if !strings.Contains(template, last) || !strings.Contains(template, "kt-image-torch") || !strings.Contains(template, "python:3.12-slim") {
+		return fmt.Errorf("the pod template has not %s, kt-image-torch and python:3.12-slim: %s", last, template)
+	}
+	if len(values) > 1 && values[0] == values[1] {
+		return errors.New("another set-up has the same digest")
+	}
+	return nil
+}
+
+// Terraform imports by identity since 1.12, OpenTofu not yet: so the provider is
+// asked itself.
+func TestAccImageImportByIdentity(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
+	server := configured(t, map[string]string{"config_path": cluster.Kubeconfig, "namespace": ns})
+	for _, namespace := range []any{ns, nil} {
+		kind := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"namespace": tftypes.String, "name": tftypes.String}}
+		imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
+			TypeName: "kt_image",
+			Identity: &tfprotov6.ResourceIdentityData{IdentityData: dynamic(t, kind, map[string]tftypes.Value{
+				"namespace": tftypes.NewValue(tftypes.String, namespace), "name": tftypes.NewValue(tftypes.String, "torch"),
+			})},
+		})
+		if err != nil || len(imported.Diagnostics) > 0 || len(imported.ImportedResources) != 1 {
+			t.Fatalf("%v %v", err, imported)
+		}
+		got := imported.ImportedResources[0]
+		read, err := server.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
+			TypeName: "kt_image", CurrentState: got.State, Private: got.Private, CurrentIdentity: got.Identity,
+		})
+		if err != nil || len(read.Diagnostics) > 0 || read.NewState == nil {
+			t.Fatalf("%v %v", err, read)
+		}
+	}
 }

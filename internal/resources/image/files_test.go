@@ -1,0 +1,77 @@
+package image
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
+)
+
+func TestLocalPathsArePackedAsTheyAreNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for path, text := range map[string]string{"a.py": "1", "b.py": "2", "c[1].py": "3", "pkg/x.py": "4", "pkg/.git/config": "5"} {
+		full := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("pkg", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][]string{
+		"a.py": {"a.py"}, "[ab].py": {"a.py", "b.py"}, "c[1].py": {"c[1].py"}, "pkg": {"pkg/"}, "pkg/..": {filepath.Base(dir) + "/"}, "link": {"link/"}, "p*": {"pkg/"},
+	} {
+		packed, err := packAll(image.Source{Path: dir + "/" + path})
+		var got []string
+		for _, one := range packed {
+			name := one.Name
+			if one.Folder {
+				name += "/"
+			}
+			got = append(got, name)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v; want %q", path, got, err, want)
+		}
+	}
+}
+
+func TestWhatCannotBePackedIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "big"), make([]byte, 2<<20), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	heavy := filepath.Join(dir, "heavy")
+	if err := os.Mkdir(heavy, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]byte, 3<<20)
+	for i, state := 0, uint32(1); i < len(noise); i++ { // what does not compress
+		state = state*1664525 + 1013904223
+		noise[i] = byte(state >> 24)
+	}
+	if err := os.WriteFile(filepath.Join(heavy, "weights.bin"), noise, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for source, want := range map[image.Source]string{
+		{Path: dir + "/none"}:                "there is no " + dir + "/none. Relative paths begin",
+		{Path: dir + "/*.py"}:                "there is no " + dir + "/*.py",
+		{Path: dir + "/[a"}:                  "is no pattern",
+		{Path: dir + "/big"}:                 "big has 2048 KiB, and a ConfigMap holds 1024 KiB in all",
+		{Path: heavy}:                        "its biggest files are:\n  - weights.bin: 3072 KiB",
+		{Path: "/dev/null"}:                  "is neither a file nor a folder",
+		{Path: dir + "/none", Package: true}: "there is no ",
+	} {
+		if _, err := packAll(source); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want it to say %q", source, err, want)
+		}
+	}
+}
