@@ -79,7 +79,7 @@ func TestAccVolumeChoosesItsClass(t *testing.T) {
 	plans(oneWriter, `+ storage_class = "block"`)
 	plans(`storage_class = "standard"`, `+ storage_class = "standard"`, "cannot share")
 	plans(`storage_class = "later"`, "The storage class does not exist yet", `no StorageClass "later"`, "block (provisioner ebs.csi.aws.com, the default)")
-	plans(`volume_name = "pv"`, `+ storage_class = ""`)
+	plans(`volume_name = "pv"`, `+ storageClassName = ""`) // of the claim; OpenTofu shows no empty attribute
 
 	made("newest", "pd.csi.storage.gke.io")
 	mark("newest", "true")

@@ -261,6 +261,6 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 // when its creation failed, and that has been bound since.
 func keepTainted(ref kube.Ref) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("A volume with data is not replaced unasked",
-		fmt.Sprintf("%s is tainted, since its creation failed, but it has been bound since and may hold data. Nothing was deleted.\n\n"+
+		fmt.Sprintf("%s is tainted, as after a creation that failed, but it is bound by now and may hold data. Nothing was deleted.\n\n"+
 			"To keep it:\n  terraform untaint ADDRESS\nTo replace it on purpose, untaint it first and then:\n  terraform apply -replace=ADDRESS", ref))
 }

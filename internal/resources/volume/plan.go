@@ -87,6 +87,7 @@ type planner struct {
 
 	before  *model       // the claim as it is, of state or in the cluster; nil for a new one
 	goes    apitypes.UID // of a claim in the way that is deleted first
+	free    bool         // there is no claim of that name
 	resizes bool
 }
 
@@ -124,8 +125,9 @@ func (p *planner) look(ctx context.Context) {
 		return
 	}
 	live, err := p.r.data.Cluster.Read(ctx, p.plan.claimRef())
-	if err != nil {
-		return // there is none, or the dry run will say why it cannot be read
+	if err != nil { // the dry run says why it cannot be read
+		p.free = kube.IsNotFound(err)
+		return
 	}
 	_, ours, err := fields.Owned(live, kube.Manager)
 	adopts := p.plan.AdoptExisting.ValueBool()
@@ -166,7 +168,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	if object == nil || (known && p.plan.Manifests.Equal(p.state.Manifests)) {
 		return
 	}
-	verdict := owned.Preview(ctx, p.r.data.Cluster, object, !known && !p.plan.AdoptExisting.ValueBool(), p.goes)
+	verdict := owned.Preview(ctx, p.r.data.Cluster, object, !known && !p.free && !p.plan.AdoptExisting.ValueBool(), p.goes)
 	if verdict.Immutable && known {
 		p.diags.AddError("The claim cannot be changed so", p.plan.claimRef().String()+" would change in a field that Kubernetes never lets change. See what the plan changes in manifests, and put that back.")
 		return
