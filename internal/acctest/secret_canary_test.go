@@ -199,9 +199,8 @@ func unzip(t *testing.T, file *zip.File) []byte {
 func notations(canary string) []string {
 	asJSON, _ := json.Marshal(canary)
 	forms := []string{canary, string(asJSON[1 : len(asJSON)-1]), strings.Trim(strconv.Quote(canary), `"`)}
-	for _, half := range []string{strings.TrimPrefix(strings.Split(canary, "\n")[0], "canary-"), canary[strings.LastIndex(canary, " ")+1:]} {
-		forms = append(forms, half)
-	}
+	first, last, _ := strings.Cut(canary, "\n")
+	forms = append(forms, strings.TrimPrefix(first, "canary-"), last[strings.LastIndex(last, " ")+1:])
 	for skip := range 3 { // whatever else was encoded before it
 		coded := base64.RawStdEncoding.EncodeToString([]byte(canary[skip:]))
 		forms = append(forms, coded[:24], coded[len(coded)-24:len(coded)-4])

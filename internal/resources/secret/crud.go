@@ -96,7 +96,7 @@ func (w *writer) write(ctx context.Context) bool {
 	if w.model.Namespace.IsUnknown() && !w.place() {
 		return false
 	}
-	source, diags := gather(ctx, &w.config, w.r.machine())
+	source, diags := gather(&w.config, w.r.machine())
 	w.diags.Append(diags...)
 	if w.diags.HasError() {
 		return false
@@ -104,7 +104,7 @@ func (w *writer) write(ctx context.Context) bool {
 	revisions := revisionsOf(&w.model, &w.state, w.known.ledger, &w.config, w.creating)
 	entries, diags := revisions.settle(source, w.model.Keys)
 	w.diags.Append(diags...)
-	object, manifests, diags := render(ctx, &w.model, source, keepCreator(w.r.data.Defaults, w.state.Manifests))
+	object, manifests, diags := render(&w.model, source, keepCreator(w.r.data.Defaults, w.state.Manifests))
 	w.diags.Append(diags...)
 	if w.diags.HasError() {
 		return false

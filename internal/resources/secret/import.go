@@ -51,7 +51,7 @@ func (r *secretResource) ImportState(ctx context.Context, req resource.ImportSta
 // come from, no Secret says; but whether those of a source are the same, the
 // digests tell. Of a Secret that is not ours, the fields become ours with the
 // next apply, which the plan shows.
-func (l *reader) imported(_ context.Context, live *unstructured.Unstructured) error {
+func (l *reader) imported(live *unstructured.Unstructured) error {
 	set, ours, err := fields.Owned(live, kube.Manager)
 	if err != nil {
 		return err

@@ -32,12 +32,12 @@ var errNothingThere = errors.New("none of its files is there")
 // usual ones that are, and errNothingThere where none is; else all. A path may
 // also be that of one file.
 func (m machine) read(path string, names, usual []string) (folder, error) {
-	real, err := m.expand(path)
+	full, err := m.expand(path)
 	if err != nil {
 		return folder{}, err
 	}
 	optional := len(names) == 0 && len(usual) > 0
-	info, err := os.Stat(real)
+	info, err := os.Stat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && optional:
 		return folder{}, errNothingThere
@@ -46,20 +46,20 @@ func (m machine) read(path string, names, usual []string) (folder, error) {
 	case !info.IsDir() && len(names) > 0:
 		return folder{}, fmt.Errorf("%s is a file, not a folder: filenames are those of files in a folder", path)
 	case !info.IsDir():
-		out, err := readFiles(filepath.Dir(real), []string{filepath.Base(real)}, false)
+		out, err := readFiles(filepath.Dir(full), []string{filepath.Base(full)}, false)
 		out.dir = parent(path)
 		return out, err
 	case optional:
 		names = usual
 	case len(names) == 0:
-		if names, err = listed(real); err != nil {
+		if names, err = listed(full); err != nil {
 			return folder{}, problem(path, err)
 		}
 		if len(names) == 0 {
 			return folder{}, fmt.Errorf("the folder %s has no files; those of subfolders do not count", path)
 		}
 	}
-	out, err := readFiles(real, names, optional)
+	out, err := readFiles(full, names, optional)
 	out.dir = path
 	return out, err
 }

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -45,11 +46,11 @@ func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	p.known = known
 
 	p.place()
-	p.gather(ctx)
+	p.gather()
 	if p.kept {
 		p.plan.Keys, p.plan.Ref, p.plan.Manifests = p.state.Keys, p.state.Ref, p.state.Manifests
 	} else {
-		p.describe(ctx)
+		p.describe()
 	}
 	p.plan.UID = p.state.UID
 	if p.creating {
@@ -129,8 +130,8 @@ func (p *planner) moves() bool {
 // gather reads the source and fills in keys. Where the source cannot be read
 // and nothing else changes, the Secret stays as it is: a machine without the
 // files must be able to plan other things, and to destroy.
-func (p *planner) gather(ctx context.Context) {
-	source, diags := gather(ctx, &p.config, p.r.machine())
+func (p *planner) gather() {
+	source, diags := gather(&p.config, p.r.machine())
 	if diags.HasError() && p.rests() {
 		for _, d := range diags {
 			warning := diag.NewWarningDiagnostic(d.Summary(), d.Detail()+"\n\nThe Secret in the cluster stays as it is: whether its values are still those of the source is not known, and nothing is put back. Any other change of it needs the source.")
@@ -171,7 +172,7 @@ func (r *secretResource) machine() *machine {
 }
 
 // describe fills in ref and manifests.
-func (p *planner) describe(ctx context.Context) {
+func (p *planner) describe() {
 	p.plan.Ref = types.ObjectUnknown(refTypes())
 	p.plan.Manifests = types.MapUnknown(types.StringType)
 	if p.diags.HasError() || p.content.open || anyUnknown(p.plan.Name, p.plan.MountPath) {
@@ -181,7 +182,7 @@ func (p *planner) describe(ctx context.Context) {
 	if !p.r.configured() || anyUnknown(p.plan.Namespace, p.plan.Labels, p.plan.Annotations, p.plan.ProviderName, p.plan.AdoptExisting) {
 		return
 	}
-	object, text, diags := render(ctx, &p.plan, p.content, keepCreator(p.r.data.Defaults, p.state.Manifests))
+	object, text, diags := render(&p.plan, p.content, keepCreator(p.r.data.Defaults, p.state.Manifests))
 	p.diags.Append(diags...)
 	p.object, p.plan.Manifests = object, text
 }
@@ -212,7 +213,7 @@ func reference(name types.String, mount string, keys []string) types.Object {
 }
 
 // render makes the object without its values, and the attribute manifests.
-func render(ctx context.Context, m *model, c content, defaults tf.Defaults) (*unstructured.Unstructured, types.Map, diag.Diagnostics) {
+func render(m *model, c content, defaults tf.Defaults) (*unstructured.Unstructured, types.Map, diag.Diagnostics) {
 	s := spec.Secret{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Username: defaults.Username,
 		Provider: m.ProviderName.ValueString(), Adopt: m.AdoptExisting.ValueBool(),
@@ -287,7 +288,7 @@ func (p *planner) ask(ctx context.Context) {
 // or the type does.
 func (p *planner) changesWhatIsRigid(live *unstructured.Unstructured) bool {
 	there, wanted := kube.SecretData(live), p.revisions().toSend(p.content, live)
-	return secretType(live) != opaque || !maps.EqualFunc(there, wanted, func(a, b []byte) bool { return string(a) == string(b) })
+	return secretType(live) != opaque || !maps.EqualFunc(there, wanted, bytes.Equal)
 }
 
 // takeOver says whether a Secret that is there can become ours, and what of it

@@ -47,7 +47,7 @@ func (r *secretResource) Read(ctx context.Context, req resource.ReadRequest, res
 		return
 	}
 	if state.Manifests.IsNull() {
-		err = look.imported(ctx, live)
+		err = look.imported(live)
 	} else {
 		err = look.refresh(live)
 	}

@@ -2,7 +2,6 @@ package secret
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -42,7 +41,7 @@ func (c content) known() bool { return !c.open && len(c.later) == 0 }
 
 // gather reads the source that a configuration names. It asks nothing of
 // Terraform that Terraform has in a plan as well, but for values_wo.
-func gather(ctx context.Context, config *model, m *machine) (content, diag.Diagnostics) {
+func gather(config *model, m *machine) (content, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	var out content
 	fail := func(attribute string, err error) {

@@ -62,7 +62,7 @@ type found struct {
 
 func look(t *testing.T, m *machine, cfg *model) (found, string) {
 	t.Helper()
-	c, diags := gather(t.Context(), cfg, m)
+	c, diags := gather(cfg, m)
 	if diags.HasError() {
 		return found{}, diags.Errors()[0].Detail()
 	}
@@ -248,17 +248,17 @@ func TestWhatIsUnknownStaysOpen(t *testing.T) {
 		}),
 		"values": config(func(m *model) { m.Values = types.MapUnknown(types.StringType) }),
 	} {
-		if c, diags := gather(t.Context(), cfg, m); !c.open || diags.HasError() {
+		if c, diags := gather(cfg, m); !c.open || diags.HasError() {
 			t.Errorf("%s: %v %v", name, c.keys(), diags)
 		}
 	}
-	c, _ := gather(t.Context(), config(func(m *model) {
+	c, _ := gather(config(func(m *model) {
 		m.Values = types.MapValueMust(types.StringType, map[string]attr.Value{"A": types.StringUnknown(), "B": types.StringValue("b")})
 	}), nil)
 	if diff := cmp.Diff([]string{"A", "B"}, c.keys()); diff != "" || c.known() || c.open {
 		t.Errorf("one unknown value: %s", diff)
 	}
-	if c, _ := gather(t.Context(), ofProvider("aws"), nil); !c.open {
+	if c, _ := gather(ofProvider("aws"), nil); !c.open {
 		t.Error("a provider that is not configured knows the machine")
 	}
 }
