@@ -72,6 +72,7 @@ type Client struct {
 	target  string
 	options Options
 	conn    *grpc.ClientConn
+	pool    *wire.Pool // of chunks that are read
 }
 
 // What a server may have under way before it is read.
@@ -100,7 +101,7 @@ func New(target string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, &Error{Op: "connect", Target: target, Class: Local, Err: err}
 	}
-	return &Client{target: target, options: o, conn: conn}, nil
+	return &Client{target: target, options: o, conn: conn, pool: wire.NewPool(o.ChunkSize)}, nil
 }
 
 // Close ends the connection and all calls on it.

@@ -37,14 +37,14 @@ type Arrival struct {
 type Sink func(Arrival) (io.Writer, error)
 
 // file makes the tensor a torch.save file.
-func (t Tensor) file() (*torchfile.Encoder, source, error) {
+func (t Tensor) file(pool mem.BufferPool) (*torchfile.Encoder, source, error) {
 	e, err := torchfile.NewEncoder(t.Layout)
 	if err != nil {
 		return nil, nil, localError{err}
 	}
 	var data source = &bytesSource{t.Bytes}
 	if t.Reader != nil {
-		data = &readerSource{r: t.Reader, pool: mem.DefaultBufferPool()}
+		data = &readerSource{r: t.Reader, pool: pool}
 	}
 	return e, newFileSource(e, data), nil
 }
@@ -89,7 +89,7 @@ func (c *Client) sendAll(t *transfer, tensors []Tensor) error {
 // ended the call meanwhile.
 func (c *Client) push(t *transfer, st grpc.ClientStream, tensors []Tensor) error {
 	for _, tensor := range tensors {
-		e, data, err := tensor.file()
+		e, data, err := tensor.file(c.pool)
 		if err != nil {
 			return err
 		}

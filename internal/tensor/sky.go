@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/mem"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
@@ -19,7 +18,7 @@ import (
 // data, of which exactly the layout's bytes are read. The server makes the
 // tensor if it is not there.
 func (c *Client) Upload(ctx context.Context, id uint64, l layout.Layout, data io.Reader) error {
-	return c.upload(ctx, id, l, &readerSource{r: data, pool: mem.DefaultBufferPool()})
+	return c.upload(ctx, id, l, &readerSource{r: data, pool: c.pool})
 }
 
 // UploadBytes is Upload of a tensor that is in memory. It is sent as it is,

@@ -74,11 +74,7 @@ func (s *fileSource) next(n int) (mem.BufferSlice, error) {
 				out.Free()
 				return nil, localError{io.ErrUnexpectedEOF}
 			}
-			tail, err := s.encoder.Tail(s.crc)
-			if err != nil {
-				return nil, localError{err}
-			}
-			s.edge, s.ended = tail, true
+			s.edge, s.ended = s.encoder.Tail(s.crc), true
 			continue
 		}
 		part := int(min(int64(n), s.left))

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
 // blockSize is what tensors are kept in: a block is sent as it is, and no
@@ -21,6 +23,7 @@ const overhead = 1 << 10
 type budget struct {
 	used  atomic.Int64
 	limit int64
+	pool  *wire.Pool // of blocks
 }
 
 func (b *budget) reserve(n int64) error {
@@ -35,7 +38,8 @@ func (b *budget) reserve(n int64) error {
 // content is the bytes of a storage. It is written once, by whoever made it,
 // and never changes after that, so that it can be sent without a lock.
 type content struct {
-	blocks [][]byte // all but the last one of blockSize
+	blocks [][]byte     // all but the last one of blockSize
+	owned  []mem.Buffer // the same, counting who still sends them; then they are used again
 	size   int64
 	budget *budget
 	charge int64
@@ -65,6 +69,7 @@ func zeros(b *budget, n int64) (*content, error) {
 	for c.size < n {
 		part := min(n-c.size, blockSize)
 		c.blocks = append(c.blocks, zero[:part])
+		c.owned = append(c.owned, mem.SliceBuffer(zero[:part]))
 		c.size += part
 	}
 	return c, nil
@@ -86,6 +91,9 @@ func (c *content) acquire() *content {
 // release gives the bytes back once nobody holds them.
 func (c *content) release() {
 	if c.refs.Add(-1) == 0 {
+		for _, block := range c.owned {
+			block.Free()
+		}
 		c.budget.used.Add(-c.charge)
 	}
 }
@@ -94,20 +102,27 @@ func (c *content) release() {
 // This is the one copy that is made of a tensor.
 func (c *content) grow(data mem.BufferSlice, want int64) error {
 	for _, buf := range data {
-		for part := buf.ReadOnlyData(); len(part) > 0; {
-			last := len(c.blocks) - 1
-			if last < 0 || len(c.blocks[last]) == cap(c.blocks[last]) {
-				if err := c.addBlock(want, len(part)); err != nil {
-					return err
-				}
-				last = len(c.blocks) - 1
-			}
-			block := c.blocks[last]
-			n := min(len(part), cap(block)-len(block))
-			c.blocks[last] = append(block, part[:n]...)
-			c.size += int64(n)
-			part = part[n:]
+		if err := c.write(buf.ReadOnlyData(), want); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (c *content) write(p []byte, want int64) error {
+	for len(p) > 0 {
+		last := len(c.blocks) - 1
+		if last < 0 || len(c.blocks[last]) == cap(c.blocks[last]) {
+			if err := c.addBlock(want, len(p)); err != nil {
+				return err
+			}
+			last = len(c.blocks) - 1
+		}
+		block := c.blocks[last]
+		n := min(len(p), cap(block)-len(block))
+		c.blocks[last] = append(block, p[:n]...)
+		c.size += int64(n)
+		p = p[n:]
 	}
 	return nil
 }
@@ -124,7 +139,9 @@ func (c *content) addBlock(want int64, due int) error {
 		if err := c.take(room); err != nil {
 			return err
 		}
-		c.blocks = append(c.blocks, make([]byte, 0, room))
+		buf := c.budget.pool.Get(int(room))
+		c.blocks = append(c.blocks, (*buf)[:0:room])
+		c.owned = append(c.owned, mem.NewBuffer(buf, c.budget.pool))
 		return nil
 	}
 	old := c.blocks[last]
@@ -132,20 +149,37 @@ func (c *content) addBlock(want int64, due int) error {
 	if err := c.take(int64(room - cap(old))); err != nil {
 		return err
 	}
-	c.blocks[last] = append(make([]byte, 0, room), old...)
+	buf := c.budget.pool.Get(room)
+	c.blocks[last] = append((*buf)[:0:room], old...)
+	c.owned[last].Free()
+	c.owned[last] = mem.NewBuffer(buf, c.budget.pool)
 	return nil
 }
 
-// slice returns a part of the content, not copied.
+// slice returns a part of the content to be sent, not copied. Whoever takes
+// it frees it.
 func (c *content) slice(off, n int64) mem.BufferSlice {
 	var out mem.BufferSlice
 	for n > 0 {
-		block := c.blocks[off/blockSize][off%blockSize:]
-		part := min(int64(len(block)), n)
-		out = append(out, mem.SliceBuffer(block[:part]))
-		off, n = off+part, n-part
+		start := int(off % blockSize)
+		part := int(min(int64(len(c.blocks[off/blockSize])-start), n))
+		out = append(out, c.owned[off/blockSize].Slice(start, start+part))
+		off, n = off+int64(part), n-int64(part)
 	}
 	return out
+}
+
+// spans calls f with a part of the content, which f does not keep.
+func (c *content) spans(off, n int64, f func([]byte) error) error {
+	for n > 0 {
+		block := c.blocks[off/blockSize][off%blockSize:]
+		block = block[:min(int64(len(block)), n)]
+		if err := f(block); err != nil {
+			return err
+		}
+		off, n = off+int64(len(block)), n-int64(len(block))
+	}
+	return nil
 }
 
 // ReadAt makes the content an io.ReaderAt.
@@ -153,32 +187,37 @@ func (c *content) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 || off > c.size {
 		return 0, fmt.Errorf("offset %d in content of %d bytes", off, c.size)
 	}
-	n := c.slice(off, min(int64(len(p)), c.size-off)).CopyTo(p)
-	if n < len(p) {
-		return n, io.EOF
+	n := 0
+	err := c.spans(off, min(int64(len(p)), c.size-off), func(part []byte) error {
+		n += copy(p[n:], part)
+		return nil
+	})
+	if err == nil && n < len(p) {
+		err = io.EOF
 	}
-	return n, nil
+	return n, err
 }
 
-// clone returns a copy whose bytes may still be written with writeAt.
+// clone returns a copy whose bytes may still be overwritten.
 func (c *content) clone() (*content, error) {
 	out, err := newContent(c.budget)
 	if err != nil {
 		return nil, err
 	}
-	if err := out.grow(c.slice(0, c.size), c.size); err != nil {
+	if err := c.spans(0, c.size, func(p []byte) error { return out.write(p, c.size) }); err != nil {
 		out.release()
 		return nil, err
 	}
 	return out, nil
 }
 
-// writeAt overwrites bytes of content that nobody else has yet.
-func (c *content) writeAt(off int64, data mem.BufferSlice) {
-	for _, buf := range data {
-		for part := buf.ReadOnlyData(); len(part) > 0; {
-			n := copy(c.blocks[off/blockSize][off%blockSize:], part)
-			off, part = off+int64(n), part[n:]
+// overwrite copies n bytes of src to content that nobody else has yet.
+func (c *content) overwrite(off int64, src *content, from, n int64) error {
+	return src.spans(from, n, func(p []byte) error {
+		for len(p) > 0 {
+			n := copy(c.blocks[off/blockSize][off%blockSize:], p)
+			off, p = off+int64(n), p[n:]
 		}
-	}
+		return nil
+	})
 }

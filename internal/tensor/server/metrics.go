@@ -3,9 +3,9 @@ package server
 import (
 	"cmp"
 	"context"
-	"path"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,7 +42,7 @@ func newMetrics(s *store) *metrics {
 func (m *metrics) count(method string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.calls[call{path.Base(path.Dir(method)) + "/" + path.Base(method), status.Code(err)}]++
+	m.calls[call{method, status.Code(err)}]++
 }
 
 func (m *metrics) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -133,7 +133,7 @@ func (m *metrics) all() []*skymetrics.Metric {
 	for c, n := range m.calls {
 		out = append(out, &skymetrics.Metric{
 			Name: "requests", Type: counter, Value: float64(n), Help: "Calls that ended",
-			Labels: map[string]string{"method": c.method, "code": c.code.String()},
+			Labels: map[string]string{"method": strings.TrimPrefix(c.method, "/"), "code": c.code.String()},
 		})
 	}
 	slices.SortFunc(out[calls:], func(a, b *skymetrics.Metric) int {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -17,44 +18,35 @@ func watchdog(limit time.Duration) grpc.StreamServerInterceptor {
 		if !strings.Contains(info.FullMethod, ".torch.Service/") {
 			return handler(srv, st) // watches of health and metrics rest as long as they like
 		}
-		w := &watched{ServerStream: st, progress: make(chan struct{}, 1)}
+		stalled := make(chan struct{})
+		once := sync.OnceFunc(func() { close(stalled) })
+		w := &watched{ServerStream: st, timer: time.AfterFunc(limit, once), limit: limit}
+		defer w.timer.Stop()
 		done := make(chan error, 1)
 		go func() { done <- handler(srv, w) }()
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
-		for {
-			select {
-			case err := <-done:
-				return err
-			case <-w.progress:
-				timer.Reset(limit)
-			case <-timer.C:
-				return status.Errorf(codes.DeadlineExceeded, "no chunk could be taken or given for %s", limit)
-			}
+		select {
+		case err := <-done:
+			return err
+		case <-stalled:
+			return status.Errorf(codes.DeadlineExceeded, "no chunk could be taken or given for %s", limit)
 		}
 	}
 }
 
 type watched struct {
 	grpc.ServerStream
-	progress chan struct{}
+	timer *time.Timer
+	limit time.Duration
 }
 
 func (w *watched) RecvMsg(m any) error {
 	err := w.ServerStream.RecvMsg(m)
-	w.moved()
+	w.timer.Reset(w.limit)
 	return err
 }
 
 func (w *watched) SendMsg(m any) error {
 	err := w.ServerStream.SendMsg(m)
-	w.moved()
+	w.timer.Reset(w.limit)
 	return err
-}
-
-func (w *watched) moved() {
-	select {
-	case w.progress <- struct{}{}:
-	default:
-	}
 }

@@ -51,9 +51,8 @@ func (s *Server) replace(v view, c *content) error {
 	}
 	at := int64(0)
 	err = v.layout.Runs(func(off, n int64) error {
-		next.writeAt(off, c.slice(at, n))
 		at += n
-		return nil
+		return next.overwrite(off, c, at-n, n)
 	})
 	if err != nil {
 		next.release()
@@ -118,7 +117,10 @@ func (s *Server) copyBytes(req *skytorch.CopyTensorRequest, from *content, dst *
 	if err != nil {
 		return err
 	}
-	next.writeAt(req.GetDstOffset(), from.slice(req.GetSrcOffset(), n))
+	if err := next.overwrite(req.GetDstOffset(), from, req.GetSrcOffset(), n); err != nil {
+		next.release()
+		return err
+	}
 	s.store.swap(dst, next)
 	return nil
 }
@@ -133,7 +135,9 @@ func (c *content) pack(l layout.Layout) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = l.Runs(func(off, n int64) error { return out.grow(c.slice(off, n), size) })
+	err = l.Runs(func(off, n int64) error {
+		return c.spans(off, n, func(p []byte) error { return out.write(p, size) })
+	})
 	if err != nil {
 		out.release()
 		return nil, err
@@ -154,7 +158,10 @@ func (c *content) pieces(l layout.Layout, size int64, f func(mem.BufferSlice) er
 	}
 	if l.Contiguous() {
 		for at, end := l.Offset*l.DType.Size(), l.Offset*l.DType.Size()+total; at < end; at += size {
-			if err := f(c.slice(at, min(size, end-at))); err != nil {
+			data := c.slice(at, min(size, end-at))
+			err := f(data)
+			data.Free()
+			if err != nil {
 				return err
 			}
 		}
@@ -170,8 +177,8 @@ func (c *content) pieces(l layout.Layout, size int64, f func(mem.BufferSlice) er
 	err = l.Runs(func(off, n int64) error {
 		for n > 0 {
 			part := min(n, int64(cap(piece)-len(piece)))
-			for _, buf := range c.slice(off, part) {
-				piece = append(piece, buf.ReadOnlyData()...)
+			if err := c.spans(off, part, func(p []byte) error { piece = append(piece, p...); return nil }); err != nil {
+				return err
 			}
 			off, n = off+part, n-part
 			if len(piece) == cap(piece) {

@@ -30,8 +30,9 @@ import (
 )
 
 const (
-	folder    = "archive"
-	alignment = 64
+	folder     = "archive"
+	dataRecord = folder + "/data/0"
+	alignment  = 64
 	// maxPickle bounds the pickle of one tensor, which takes some 300 bytes.
 	maxPickle = 64 << 10
 )

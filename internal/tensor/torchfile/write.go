@@ -18,7 +18,7 @@ type Encoder struct {
 	layout layout.Layout
 	data   int64
 	head   []byte
-	tail   int64
+	tail   []byte // with a checksum of 0
 }
 
 // NewEncoder returns an encoder for a tensor of this type and shape; stride
@@ -37,16 +37,11 @@ func NewEncoder(l layout.Layout) (*Encoder, error) {
 		return nil, err
 	}
 	e := &Encoder{layout: l, data: data}
-	var tail []byte
-	if e.head, tail, err = e.frame(0); err != nil {
-		return nil, err
-	}
-	e.tail = int64(len(tail))
-	return e, nil
+	return e, e.frame()
 }
 
 // Size is the number of bytes of the whole file.
-func (e *Encoder) Size() int64 { return int64(len(e.head)) + e.data + e.tail }
+func (e *Encoder) Size() int64 { return int64(len(e.head)) + e.data + int64(len(e.tail)) }
 
 // Data is the number of bytes of the tensor.
 func (e *Encoder) Data() int64 { return e.data }
@@ -55,9 +50,14 @@ func (e *Encoder) Data() int64 { return e.data }
 func (e *Encoder) Head() []byte { return e.head }
 
 // Tail is what stands after them. crc is their checksum: CRC-32, IEEE.
-func (e *Encoder) Tail(crc uint32) ([]byte, error) {
-	_, tail, err := e.frame(crc)
-	return tail, err
+func (e *Encoder) Tail(crc uint32) []byte {
+	tail := slices.Clone(e.tail)
+	// In the data descriptor, which begins the tail, and in the directory, where it stands 16 bytes into the entry,
+	// of which the name is at 46.
+	entry := bytes.LastIndex(tail, []byte(dataRecord)) - 46
+	binary.LittleEndian.PutUint32(tail[4:], crc)
+	binary.LittleEndian.PutUint32(tail[entry+16:], crc)
+	return tail
 }
 
 // Write writes the whole file, with exactly the tensor's bytes from data.
@@ -69,58 +69,54 @@ func (e *Encoder) Write(w io.Writer, data io.Reader) error {
 	if _, err := io.CopyN(io.MultiWriter(w, sum), data, e.data); err != nil {
 		return fmt.Errorf("tensor of %d bytes: %w", e.data, err)
 	}
-	tail, err := e.Tail(sum.Sum32())
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(tail)
+	_, err := w.Write(e.Tail(sum.Sum32()))
 	return err
 }
 
-// frame returns what stands before and after the tensor's bytes. The archive
+// frame makes what stands before and after the tensor's bytes. The archive
 // is written as usual, but for these: they are counted and thrown away.
-func (e *Encoder) frame(crc uint32) (head, tail []byte, err error) {
+func (e *Encoder) frame() error {
 	out := &gap{}
 	z := zip.NewWriter(out)
-	for _, r := range []struct{ name, text string }{
-		{"data.pkl", string(pickle(e.layout))},
-		{"byteorder", "little"},
-	} {
-		if err := addRecord(z, out, r.name, []byte(r.text)); err != nil {
-			return nil, nil, err
+	for _, r := range []struct {
+		name string
+		text []byte
+	}{{"data.pkl", pickle(e.layout)}, {"byteorder", []byte("little")}} {
+		if err := addRecord(z, out, r.name, r.text, nil); err != nil {
+			return err
 		}
 	}
 	// The checksum of the data is known only after it, so it stands in a data descriptor, as in PyTorch's files.
 	record := &zip.FileHeader{
-		Name: folder + "/data/0", Method: zip.Store, Flags: 8,
+		Name: dataRecord, Method: zip.Store, Flags: 8,
 		CompressedSize64: uint64(e.data), UncompressedSize64: uint64(e.data), //nolint:gosec // never negative
 	}
 	body, err := startRecord(z, out, record)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	head = slices.Clone(out.kept.Bytes())
+	e.head = slices.Clone(out.kept.Bytes())
 	out.kept.Reset()
 	out.discard = true
-	filler := make([]byte, min(e.data, 1<<20))
+	filler := make([]byte, min(e.data, 64<<10))
 	for left := e.data; left > 0; left -= int64(len(filler)) {
 		filler = filler[:min(left, int64(len(filler)))]
 		if _, err := body.Write(filler); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
 	if err := z.Flush(); err != nil {
-		return nil, nil, err
+		return err
 	}
 	out.discard = false
-	record.CRC32 = crc
-	if err := addDescribed(z, out, "version", []byte("3\n"), record); err != nil {
-		return nil, nil, err
+	if err := addRecord(z, out, "version", []byte("3\n"), record); err != nil {
+		return err
 	}
 	if err := z.Close(); err != nil {
-		return nil, nil, err
+		return err
 	}
-	return head, out.kept.Bytes(), nil
+	e.tail = out.kept.Bytes()
+	return nil
 }
 
 // gap keeps what is written, but for a stretch that is only counted.
@@ -138,12 +134,9 @@ func (g *gap) Write(p []byte) (int, error) {
 	return g.kept.Write(p)
 }
 
-func addRecord(z *zip.Writer, out *gap, name string, data []byte) error {
-	return addDescribed(z, out, name, data, nil)
-}
-
-// addDescribed adds a record after one whose data descriptor is still to come.
-func addDescribed(z *zip.Writer, out *gap, name string, data []byte, before *zip.FileHeader) error {
+// addRecord adds a record, after one whose data descriptor is still to come
+// where that is given.
+func addRecord(z *zip.Writer, out *gap, name string, data []byte, before *zip.FileHeader) error {
 	record := &zip.FileHeader{
 		Name: folder + "/" + name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(data),
 		CompressedSize64: uint64(len(data)), UncompressedSize64: uint64(len(data)),

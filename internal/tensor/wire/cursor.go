@@ -1,9 +1,6 @@
 package wire
 
 import (
-	"encoding/binary"
-	"io"
-
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -32,20 +29,26 @@ func (c *cursor) head() []byte {
 	return nil
 }
 
-// ReadByte makes the cursor an io.ByteReader.
-func (c *cursor) ReadByte() (byte, error) {
-	rest := c.head()
-	if len(rest) == 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	c.at++
-	c.left--
-	return rest[0], nil
-}
-
 func (c *cursor) uvarint() (uint64, error) {
-	v, err := binary.ReadUvarint(c)
-	if err != nil {
+	if v, n := protowire.ConsumeVarint(c.head()); n > 0 { // nearly always in one buffer
+		c.advance(n)
+		return v, nil
+	}
+	var raw [10]byte
+	n := 0
+	for n < len(raw) {
+		rest := c.head()
+		if len(rest) == 0 {
+			break
+		}
+		raw[n] = rest[0]
+		c.advance(1)
+		if n++; raw[n-1] < 0x80 {
+			break
+		}
+	}
+	v, n := protowire.ConsumeVarint(raw[:n])
+	if n < 0 {
 		return 0, Errorf(Malformed, "a number is cut off or too long")
 	}
 	return v, nil
@@ -75,7 +78,7 @@ func (c *cursor) length() (int, error) {
 	return int(n), nil //nolint:gosec // not above left
 }
 
-// small reads a field with a length into memory of its own.
+// smallField reads a field with a length into memory of its own.
 func (c *cursor) smallField() ([]byte, error) {
 	n, err := c.length()
 	if err != nil {

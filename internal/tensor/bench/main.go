@@ -1,0 +1,158 @@
+// Command bench measures our tensor client and server on loopback, in one
+// run: upload, download and echo, against plain gRPC with messages of the same
+// size and against raw TCP; and the peak memory of both ends at the largest
+// size. Servers are processes of their own. It runs on Linux.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const chunk = 1 << 20
+
+func main() {
+	sizes := flag.String("sizes", "1024,1048576,268435456,1073741824", "bytes of the tensors")
+	runs := flag.Int("runs", 5, "runs to take the fastest and the median of")
+	serve := flag.String("serve", "", "be a server of this kind: ours, grpc or tcp (for bench itself)")
+	client := flag.String("client", "", "move one tensor to and from the server at this address and report memory (for bench itself)")
+	kind := flag.String("kind", "", "kind of -client")
+	op := flag.String("op", "", "upload, download or echo, for -client")
+	size := flag.Int64("size", 0, "bytes for -client")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var err error
+	switch {
+	case *serve != "":
+		err = serveChild(ctx, *serve)
+	case *client != "":
+		err = clientChild(ctx, *kind, *client, *op, *size)
+	default:
+		err = run(ctx, *sizes, *runs)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// peer moves one tensor of that many bytes, once, and returns when it is whole at the other end.
+type peer interface {
+	upload(ctx context.Context, size int64) error
+	download(ctx context.Context, size int64) error
+	echo(ctx context.Context, size int64) error
+	close()
+}
+
+func kinds() []string { return []string{"ours", "grpc", "tcp"} }
+
+func ops() []string { return []string{"upload", "download", "echo"} }
+
+func do(ctx context.Context, p peer, op string, size int64) error {
+	switch op {
+	case "upload":
+		return p.upload(ctx, size)
+	case "download":
+		return p.download(ctx, size)
+	default:
+		return p.echo(ctx, size)
+	}
+}
+
+func run(ctx context.Context, list string, runs int) error {
+	var sizes []int64
+	for text := range strings.SplitSeq(list, ",") {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n <= 0 {
+			return fmt.Errorf("-sizes: %q is no number of bytes", text)
+		}
+		sizes = append(sizes, n)
+	}
+	peers := map[string]peer{}
+	for _, kind := range kinds() {
+		address, stop, err := startServer(ctx, kind)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		if peers[kind], err = newPeer(kind, address, slices.Max(sizes)); err != nil {
+			return err
+		}
+		defer peers[kind].close()
+	}
+	fmt.Printf("Throughput on loopback in MiB/s, fastest of %d runs (median), chunks of 1 MiB; 1 KiB in calls per second\n\n", runs)
+	fmt.Println("| tensor | | ours | plain gRPC | raw TCP | ours / gRPC |")
+	fmt.Println("|---|---|---|---|---|---|")
+	for _, size := range sizes {
+		for _, op := range ops() {
+			times, err := measure(ctx, peers, op, size, runs)
+			if err != nil {
+				return err
+			}
+			printRow(op, size, times)
+		}
+	}
+	fmt.Println()
+	return memory(ctx, slices.Max(sizes))
+}
+
+// measure takes turns, so that whatever else the machine does meets all.
+func measure(ctx context.Context, peers map[string]peer, op string, size int64, runs int) (map[string][]time.Duration, error) {
+	// Small tensors are moved many times a run; each time counts as one.
+	calls := int(min(max((64<<20)/size, 1), 2000))
+	times := map[string][]time.Duration{}
+	for i := range runs + 1 {
+		for _, kind := range kinds() {
+			start := time.Now()
+			for range calls {
+				if err := do(ctx, peers[kind], op, size); err != nil {
+					return nil, fmt.Errorf("%s of %d bytes by %s: %w", op, size, kind, err)
+				}
+			}
+			if i > 0 { // the first one warms up
+				times[kind] = append(times[kind], time.Since(start)/time.Duration(calls))
+			}
+		}
+	}
+	return times, nil
+}
+
+func printRow(op string, size int64, times map[string][]time.Duration) {
+	cells := []string{bytesText(size), op}
+	rate := func(d time.Duration) float64 {
+		if size < chunk {
+			return 1 / d.Seconds()
+		}
+		return float64(size) / (1 << 20) / d.Seconds()
+	}
+	for _, kind := range kinds() {
+		slices.Sort(times[kind])
+		fastest, median := times[kind][0], times[kind][len(times[kind])/2]
+		cells = append(cells, fmt.Sprintf("%.0f (%.0f)", rate(fastest), rate(median)))
+	}
+	cells = append(cells, fmt.Sprintf("%.2f (%.2f)",
+		times["grpc"][0].Seconds()/times["ours"][0].Seconds(),
+		times["grpc"][len(times["grpc"])/2].Seconds()/times["ours"][len(times["ours"])/2].Seconds()))
+	fmt.Println("| " + strings.Join(cells, " | ") + " |")
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<30 && n%(1<<30) == 0:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	default:
+		return fmt.Sprintf("%d B", n)
+	}
+}

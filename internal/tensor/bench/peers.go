@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+)
+
+func newPeer(kind, address string, largest int64) (peer, error) {
+	switch kind {
+	case "ours":
+		c, err := tensor.New(address, tensor.Options{})
+		return &ours{client: c, data: newData(largest)}, err
+	case "grpc":
+		c, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
+		return &plain{conn: c, data: newData(largest)}, err
+	default:
+		return newTCPPeer(address, largest)
+	}
+}
+
+// data is one tensor in memory, sent from and received into.
+type data struct {
+	bytes []byte
+	at    int
+}
+
+func newData(n int64) *data {
+	d := &data{bytes: make([]byte, n)}
+	rand.NewChaCha8([32]byte{}).Read(d.bytes)
+	return d
+}
+
+// Write receives into the tensor, from its begin after reset.
+func (d *data) Write(p []byte) (int, error) {
+	n := copy(d.bytes[d.at:], p)
+	d.at += n
+	return len(p), nil
+}
+
+func (d *data) reset() { d.at = 0 }
+
+type ours struct {
+	client *tensor.Client
+	data   *data
+	filled int64
+}
+
+func (o *ours) close() { _ = o.client.Close() }
+
+func (o *ours) upload(ctx context.Context, size int64) error {
+	o.filled = size
+	return o.client.UploadBytes(ctx, 1, layout.Of(layout.UInt8, size), o.data.bytes[:size])
+}
+
+func (o *ours) download(ctx context.Context, size int64) error {
+	if o.filled != size {
+		_ = o.client.Delete(ctx, 1)
+		if err := o.upload(ctx, size); err != nil {
+			return err
+		}
+	}
+	o.data.reset()
+	_, err := o.client.Download(ctx, 1, layout.Of(layout.UInt8, size), o.data)
+	return err
+}
+
+func (o *ours) echo(ctx context.Context, size int64) error {
+	_ = o.client.Delete(ctx, 1)
+	o.filled = 0
+	sink := func(tensor.Arrival) (io.Writer, error) { return io.Discard, nil }
+	return o.client.Echo(ctx, sink, tensor.Tensor{ID: "1", Layout: layout.Of(layout.UInt8, size), Bytes: o.data.bytes[:size]})
+}
+
+// plain is gRPC as it comes, with messages that are nothing but bytes.
+type plain struct {
+	conn *grpc.ClientConn
+	data *data
+}
+
+func (p *plain) close() { _ = p.conn.Close() }
+
+func (p *plain) send(st grpc.ClientStream, size int64) error {
+	for at := int64(0); at < size; at += chunk {
+		if err := st.SendMsg(wrapperspb.Bytes(p.data.bytes[at:min(at+chunk, size)])); err != nil {
+			return err
+		}
+	}
+	return st.CloseSend()
+}
+
+func (p *plain) receive(st grpc.ClientStream, w io.Writer, size int64) error {
+	for n := int64(0); ; {
+		var m wrapperspb.BytesValue
+		switch err := st.RecvMsg(&m); {
+		case errors.Is(err, io.EOF):
+			if n != size {
+				return fmt.Errorf("%d bytes of %d", n, size)
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+		n += int64(len(m.GetValue()))
+		if _, err := w.Write(m.GetValue()); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *plain) upload(ctx context.Context, size int64) error {
+	st, err := p.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, plainMethod("Upload"))
+	if err != nil {
+		return err
+	}
+	if err := p.send(st, size); err != nil {
+		return err
+	}
+	return st.RecvMsg(&wrapperspb.Int64Value{})
+}
+
+func (p *plain) download(ctx context.Context, size int64) error {
+	st, err := p.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, plainMethod("Download"))
+	if err != nil {
+		return err
+	}
+	if err := st.SendMsg(wrapperspb.Int64(size)); err != nil {
+		return err
+	}
+	if err := st.CloseSend(); err != nil {
+		return err
+	}
+	p.data.reset()
+	return p.receive(st, p.data, size)
+}
+
+func (p *plain) echo(ctx context.Context, size int64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	st, err := p.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, plainMethod("Echo"))
+	if err != nil {
+		return err
+	}
+	sent := make(chan error, 1)
+	go func() { sent <- p.send(st, size) }()
+	if err := p.receive(st, io.Discard, size); err != nil {
+		return err
+	}
+	return <-sent
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
+)
+
+// startServer starts a server in a process of its own, and returns its
+// address and a function that ends it.
+func startServer(ctx context.Context, kind string) (string, func() string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "-serve", kind)
+	cmd.Stderr = os.Stderr
+	// Ends with us, however we end.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	lines := bufio.NewReader(out)
+	address, err := lines.ReadString('\n')
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("server %s: %w", kind, err), cmd.Wait())
+	}
+	stop := func() string {
+		in.Close()
+		peak, _ := lines.ReadString('\n')
+		_ = cmd.Wait()
+		return strings.TrimSpace(peak)
+	}
+	return strings.TrimSpace(address), stop, nil
+}
+
+// serveChild serves until its standard input ends, then says how much memory it took at most.
+func serveChild(ctx context.Context, kind string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served := make(chan error, 1)
+	go func() {
+		switch kind {
+		case "ours":
+			served <- server.New(server.Options{MemoryLimit: 8 << 30}).Serve(ctx, l, time.Second)
+		case "grpc":
+			served <- servePlain(ctx, l)
+		default:
+			served <- serveTCP(ctx, l)
+		}
+	}()
+	fmt.Println(l.Addr())
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	fmt.Println(peakMemory())
+	cancel()
+	return <-served
+}
+
+// memory moves one large tensor between two fresh processes, and prints what each took at most.
+func memory(ctx context.Context, size int64) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("Peak memory (VmHWM) in MiB at %s, each in processes of its own; the client holds the tensor in memory\n\n", bytesText(size))
+	fmt.Println("| | client | server |")
+	fmt.Println("|---|---|---|")
+	for _, kind := range kinds()[:2] {
+		for _, op := range ops() {
+			address, stop, err := startServer(ctx, kind)
+			if err != nil {
+				return err
+			}
+			out, err := exec.CommandContext(ctx, self, "-client", address, "-kind", kind, "-op", op, "-size", strconv.FormatInt(size, 10)).Output()
+			served := stop()
+			if err != nil {
+				return fmt.Errorf("client %s: %w", kind, err)
+			}
+			fmt.Printf("| %s, %s | %s | %s |\n", map[string]string{"ours": "ours", "grpc": "plain gRPC"}[kind], op, strings.TrimSpace(string(out)), served)
+		}
+	}
+	return nil
+}
+
+func clientChild(ctx context.Context, kind, address, op string, size int64) error {
+	p, err := newPeer(kind, address, size)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := do(ctx, p, op, size); err != nil {
+		return err
+	}
+	fmt.Println(peakMemory())
+	return nil
+}
+
+// peakMemory is the most memory that this process had resident, in MiB.
+func peakMemory() string {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return "?"
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "VmHWM:" {
+			kib, _ := strconv.Atoi(fields[1])
+			return strconv.Itoa(kib >> 10)
+		}
+	}
+	return "?"
+}
