@@ -1,0 +1,133 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
+)
+
+var errDiffers = errors.New("the tensor came back changed") //nolint:gochecknoglobals // a sentinel, never changed
+
+// bytesOf returns an endless reader, the same for the same seed.
+func bytesOf(seed uint64) io.Reader {
+	var key [32]byte
+	for i := range 8 {
+		key[i] = byte(seed >> (8 * i))
+	}
+	return rand.NewChaCha8(key)
+}
+
+// comparer is a writer that knows what is to come.
+type comparer struct {
+	want io.Reader
+	buf  []byte
+	at   int64
+}
+
+func (c *comparer) Write(p []byte) (int, error) {
+	if cap(c.buf) < len(p) {
+		c.buf = make([]byte, len(p))
+	}
+	want := c.buf[:len(p)]
+	if _, err := io.ReadFull(c.want, want); err != nil {
+		return 0, err
+	}
+	if !bytes.Equal(p, want) {
+		for i := range p {
+			if p[i] != want[i] {
+				return i, fmt.Errorf("%w: byte %d is 0x%02x, sent was 0x%02x", errDiffers, c.at+int64(i), p[i], want[i])
+			}
+		}
+	}
+	c.at += int64(len(p))
+	return len(p), nil
+}
+
+// roundTrip completes the result of a health check. What is sent is made and
+// compared as it goes: none of it is held here, but for KPU's answer, whose
+// layout only its end tells.
+func roundTrip(ctx context.Context, c *tensor.Client, e Endpoint, r Result) Result {
+	start := time.Now()
+	trip := skyTrip
+	if e.Protocol == KPU || r.Service == kputorch.Service_ServiceDesc.ServiceName {
+		trip = kpuTrip
+	}
+	if err := trip(ctx, c, e); err != nil {
+		failed := failure(err)
+		failed.Latency, failed.Service = r.Latency, r.Service
+		return failed
+	}
+	r.Bytes = e.RoundTrip
+	r.Throughput = 2 * float64(e.RoundTrip) / (1 << 20) / time.Since(start).Seconds()
+	return r
+}
+
+// skyTrip sends, receives, compares and deletes. A server that refuses the
+// chunks may number their fields from 7, as the published one does.
+func skyTrip(ctx context.Context, c *tensor.Client, e Endpoint) error {
+	err := skyTripOnce(ctx, c, e)
+	class := tensor.ClassOf(err)
+	if err == nil || e.Options.Numbering != wire.From5 ||
+		(class != tensor.Refused && class != tensor.Violation && class != tensor.NotFound) {
+		return err
+	}
+	again := e
+	again.Options.Numbering = wire.From7
+	other, newErr := tensor.New(e.Target, again.Options)
+	if newErr != nil {
+		return err
+	}
+	defer other.Close() //nolint:errcheck // nothing to be done about it
+	if skyTripOnce(ctx, other, again) != nil {
+		return err // the first answer is the better one
+	}
+	return nil
+}
+
+func skyTripOnce(ctx context.Context, c *tensor.Client, e Endpoint) (err error) {
+	id := rand.Uint64() | 1<<63 //nolint:gosec // a name, no secret; clients count from below
+	l := layout.Of(layout.UInt8, e.RoundTrip)
+	defer func() {
+		// Also after a failure, when the time may be up: a probe leaves nothing on the server.
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if deleteErr := c.Delete(cleanup, id); err == nil {
+			err = deleteErr
+		}
+	}()
+	if err := c.Upload(ctx, id, l, bytesOf(e.Seed)); err != nil {
+		return err
+	}
+	_, err = c.Download(ctx, id, l, &comparer{want: bytesOf(e.Seed)})
+	return err
+}
+
+func kpuTrip(ctx context.Context, c *tensor.Client, e Endpoint) error {
+	l := layout.Of(layout.UInt8, e.RoundTrip)
+	id := fmt.Sprintf("probe-%016x", rand.Uint64()) //nolint:gosec // a name, no secret
+	var file bytes.Buffer
+	sink := func(tensor.Arrival) (io.Writer, error) { return &file, nil }
+	if err := c.Echo(ctx, sink, tensor.Tensor{ID: id, Layout: l, Reader: bytesOf(e.Seed)}); err != nil {
+		return err
+	}
+	// A server may write a file of its own, so only the tensor in it counts.
+	f, err := torchfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		return err
+	}
+	if !f.Layout.Same(l) || !f.Layout.Contiguous() || f.Layout.Offset != 0 {
+		return fmt.Errorf("%w: it is %s, sent was %s", errDiffers, f.Layout, l)
+	}
+	_, err = (&comparer{want: bytesOf(e.Seed)}).Write(file.Bytes()[f.Offset : f.Offset+e.RoundTrip])
+	return err
+}
