@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -67,6 +68,12 @@ func LeftAfterCreation(gvk schema.GroupVersionKind) [][]string {
 		}
 	}
 	return paths
+}
+
+// Queued tells whether a rendered workload is in a queue that releases it, and
+// that adds to its pods when it does.
+func Queued(workload *unstructured.Unstructured) bool {
+	return workload.GetLabels()[KueueQueueLabel] != "" && len(LeftAfterCreation(workload.GroupVersionKind())) > 0
 }
 
 // Unserved are the paths of fields that are rendered because Kubetorch renders

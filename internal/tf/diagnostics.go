@@ -66,7 +66,7 @@ func explainNotReady(e *kube.NotReadyError) (summary, detail string) {
 		Summary: fmt.Sprintf("As last seen: %s. Nothing shows that it cannot become ready.%s", progress, why(e.Err)),
 		Object:  e.Ref.String(),
 		Hint:    fmt.Sprintf("If it only needs longer, raise `%s`. `terraform untaint` keeps a compute whose creation was too slow; else the next apply replaces it.", limitOf(e.Err)),
-		Command: fmt.Sprintf("kubectl -n %s describe %s %s", e.Ref.Namespace, e.Ref.Kind.Resource, e.Ref.Name),
+		Command: fmt.Sprintf("kubectl -n %s describe %s %s", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
 	}, nil)
 }
 
@@ -76,7 +76,7 @@ func explainDeletion(e *kube.DeletionError) (summary, detail string) {
 		Summary: fmt.Sprintf("Its deletion has begun, but %s.%s", e.Blockers(), why(e.Err)),
 		Object:  e.Ref.String(),
 		Hint:    hint,
-		Command: fmt.Sprintf("kubectl -n %s get %s %s -o yaml", e.Ref.Namespace, e.Ref.Kind.Resource, e.Ref.Name),
+		Command: fmt.Sprintf("kubectl -n %s get %s %s -o yaml", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
 	}
 	held := slices.IndexFunc(e.Pods, func(pod kube.RemainingPod) bool { return len(pod.Finalizers) > 0 })
 	if len(e.Finalizers) > 0 || held >= 0 {

@@ -22,6 +22,9 @@ type Applied struct {
 	// type leaves out (nil), a value that a mutating webhook replaced. As long
 	// as the field still holds it, nobody has changed the field since.
 	Admitted map[string]any
+	// Shared says that others may add to maps that are ours as a whole, such as
+	// node selectors: a queue does, when it lets a workload run.
+	Shared bool
 }
 
 // Change is one field of ours that no longer holds what we applied.
@@ -52,7 +55,7 @@ func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldp
 			continue
 		}
 		applied.Admitted[String(path)] = now
-		if hasIt || !Empty(was) {
+		if !holds(was, nil, now, true) {
 			rewritten = append(rewritten, String(path))
 		}
 	}
@@ -83,7 +86,8 @@ func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[str
 			continue
 		}
 		if hasIt {
-			doc, _ = set(doc, path, now).(map[string]any)
+			was, _ := lookup(a.Object, path)
+			doc, _ = set(doc, path, shaped(was, a.Admitted[String(path)], now, a.Shared)).(map[string]any)
 		} else {
 			doc, _ = remove(doc, path).(map[string]any)
 		}
@@ -95,14 +99,27 @@ func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[str
 
 // unchanged says whether the field still holds what the server admitted.
 func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool) bool {
-	if admitted, ok := a.Admitted[String(path)]; ok {
-		return equal(admitted, now)
+	admitted, rewritten := a.Admitted[String(path)]
+	if rewritten && equal(admitted, now) {
+		return true
 	}
 	was, hadIt := lookup(a.Object, path)
-	if hadIt == hasIt {
-		return equal(was, now)
+	switch {
+	case rewritten && !isWhole(was):
+		return false // what was sent before admission is no value of the field
+	case hadIt != hasIt:
+		return Empty(was) && Empty(now)
+	default:
+		return holds(was, admitted, now, a.Shared)
 	}
-	return Empty(was) && Empty(now)
+}
+
+func isWhole(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }
 
 // attribute fills in who else holds each changed field now; where several

@@ -9,17 +9,20 @@ import (
 
 // ray is what counts of a RayCluster (ray-operator/apis/ray/v1/raycluster_types.go).
 type ray struct {
-	Metadata struct {
-		Generation int64 `json:"generation"`
-	} `json:"metadata"`
 	Spec struct {
 		Suspend                 *bool `json:"suspend"`
 		EnableInTreeAutoscaling *bool `json:"enableInTreeAutoscaling"`
+		WorkerGroupSpecs        []struct {
+			Replicas    *int  `json:"replicas"`
+			MinReplicas *int  `json:"minReplicas"`
+			MaxReplicas *int  `json:"maxReplicas"`
+			NumOfHosts  *int  `json:"numOfHosts"`
+			Suspend     *bool `json:"suspend"`
+		} `json:"workerGroupSpecs"`
 	} `json:"spec"`
 	Status struct {
 		State                 string      `json:"state"`
 		Reason                string      `json:"reason"`
-		ObservedGeneration    int64       `json:"observedGeneration"`
 		ReadyWorkerReplicas   int         `json:"readyWorkerReplicas"`
 		DesiredWorkerReplicas int         `json:"desiredWorkerReplicas"`
 		MinWorkerReplicas     int         `json:"minWorkerReplicas"`
@@ -28,16 +31,19 @@ type ray struct {
 }
 
 // rayCluster is ready once its head and the workers that it wants now are.
-// KubeRay never takes the state ready back, so the counts are looked at too.
+// KubeRay never takes the state ready back, so the counts are looked at too. It
+// writes no status that differs in observedGeneration alone
+// (ray-operator/controllers/ray/utils/consistency.go), so that one says nothing:
+// whether KubeRay has seen a change shows in the number of workers.
 func rayCluster(s Snapshot) Verdict {
 	r, ok := typed[ray](s)
 	if !ok {
 		return anyKind(s)
 	}
 	st := r.Status
-	workers := st.DesiredWorkerReplicas
+	workers, seen := st.DesiredWorkerReplicas, st.DesiredWorkerReplicas == r.workers()
 	if r.Spec.EnableInTreeAutoscaling != nil && *r.Spec.EnableInTreeAutoscaling {
-		workers = min(workers, st.MinWorkerReplicas) // Ray's autoscaler asks for more as it likes
+		workers, seen = min(workers, st.MinWorkerReplicas), true // Ray's autoscaler asks for more as it likes
 	}
 	head := conditionOf(st.Conditions, "HeadPodReady")
 	switch {
@@ -46,14 +52,15 @@ func rayCluster(s Snapshot) Verdict {
 			return s.suspended(0)
 		}
 		return s.suspended(max(1, len(living(s.Pods))))
-	case st.ObservedGeneration < r.Metadata.Generation:
-		return s.blocked(run{remark: s.unseen()}, (*scene).rayRefused)
-	case st.State == "ready" && !head.fails() && st.ReadyWorkerReplicas >= workers:
+	case seen && st.State == "ready" && !head.fails() && st.ReadyWorkerReplicas >= workers:
 		return isReady("the head and %d of %d workers ready", st.ReadyWorkerReplicas, max(workers, st.ReadyWorkerReplicas))
 	}
 	remark := fmt.Sprintf("%d of %d workers ready", st.ReadyWorkerReplicas, workers)
-	if head.fails() {
+	switch {
+	case head.fails():
 		remark += ", the head is not"
+	case !seen:
+		remark = s.unseen()
 	}
 	return s.blocked(run{desired: workers + 1, pods: s.Pods, remark: remark}, (*scene).rayRefused, func(sc *scene) *Cause {
 		failure := conditionOf(st.Conditions, "ReplicaFailure")
@@ -65,6 +72,26 @@ func rayCluster(s Snapshot) Verdict {
 		}
 		return nil
 	})
+}
+
+// workers is how many workers the spec asks for, as KubeRay counts them.
+func (r ray) workers() int {
+	sum := 0
+	for _, group := range r.Spec.WorkerGroupSpecs {
+		if group.Suspend != nil && *group.Suspend {
+			continue
+		}
+		number := max(valueOr(group.Replicas, 0), valueOr(group.MinReplicas, 0))
+		sum += min(number, valueOr(group.MaxReplicas, number)) * valueOr(group.NumOfHosts, 1)
+	}
+	return sum
+}
+
+func valueOr(number *int, otherwise int) int {
+	if number == nil {
+		return otherwise
+	}
+	return *number
 }
 
 // rayRefused explains a RayCluster that KubeRay does not take.

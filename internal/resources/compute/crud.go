@@ -195,8 +195,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	}
 	for _, obj := range decoded {
 		key := manifest.Key(obj)
-		_, known := prior[key]
-		if err := w.applyOne(ctx, key, obj, known); err != nil {
+		if err := w.applyOne(ctx, key, obj, prior[key]); err != nil {
 			w.diags.Append(owned.Failure(err))
 			return
 		}
@@ -208,14 +207,22 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	}
 }
 
-func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, known bool) error {
+// applyOne applies an object of which before is the manifest that was applied
+// last, "" where it is new.
+func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, before string) error {
 	cluster := w.r.data.Cluster
+	known := before != ""
 	if !known {
 		if err := owned.MakeWay(ctx, cluster, obj, w.model.AdoptExisting.ValueBool(), w.model.podLabels(ctx)); err != nil {
 			return err
 		}
 	}
-	live, diags, err := owned.Apply(ctx, cluster, w.memory, w.precisely(appliable(obj), known))
+	obj = appliable(obj)
+	sent, err := w.r.carry(ctx, w.memory, key, before, obj)
+	if err != nil {
+		return err
+	}
+	live, diags, err := owned.ApplyAs(ctx, cluster, w.memory, obj, w.precisely(sent, known))
 	w.diags.Append(diags...)
 	if err != nil {
 		return err
@@ -224,6 +231,29 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 		w.model.UID = types.StringValue(string(live.GetUID()))
 	}
 	return nil
+}
+
+// carry returns what to send of a workload that others write into as well.
+func (r *computeResource) carry(ctx context.Context, memory owned.Memory, key, before string, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if before == "" || roleOf(obj) != manifest.RoleWorkload {
+		return obj, nil
+	}
+	was, err := decode(key, before)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := r.data.Cluster.RefOf(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	live, err := r.data.Cluster.Read(ctx, ref)
+	if kube.IsNotFound(err) {
+		return obj, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return memory.Carry(key, was, obj, live)
 }
 
 // precisely adds the UID to an object that the plan knows to be there, so that

@@ -41,7 +41,7 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	proposed := plan
 	remembered, diags := loadNotes(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	p := planner{r: r, plan: &plan, state: &state, config: &config, notes: remembered, creating: creating}
+	p := planner{r: r, plan: &plan, state: &state, config: &config, private: req.Private, notes: remembered, creating: creating}
 	if creating { // what is remembered is of the compute that this one replaces, if any
 		p.notes = notes{}
 		p.replaced, diags = owned.LoadMemory(ctx, req.Private)
@@ -102,6 +102,7 @@ type planner struct {
 	plan     *model
 	state    *model // empty when creating
 	config   *model
+	private  owned.PrivateReader
 	notes    notes
 	replaced owned.Memory // of the compute that is deleted before this one is created
 	creating bool
@@ -255,9 +256,14 @@ func (p *planner) dryRun(ctx context.Context) {
 		return
 	}
 	cluster := p.r.data.Cluster
+	memory, diags := owned.LoadMemory(ctx, p.private)
+	p.diags.Append(diags...)
 	for _, obj := range decoded {
 		key := manifest.Key(obj)
-		_, known := prior[key]
+		before, known := prior[key]
+		if sent, err := p.r.carry(ctx, memory, key, before, obj); err == nil {
+			obj = sent // else the dry run meets the same error
+		}
 		verdict := owned.Preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool(), p.replaced[key].UID)
 		p.replace = p.replace || (verdict.Immutable && known)
 		p.diags.Append(verdict.Diagnostics(p.creating, known)...)

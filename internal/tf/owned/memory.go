@@ -15,6 +15,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // Memory is what the provider remembers of its own writes, by manifest.Key.
@@ -63,7 +64,7 @@ func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fie
 		return fields.Applied{}, false, nil
 	}
 	set, err := fields.Parse(e.Set)
-	return fields.Applied{Object: sent.Object, Set: set, Admitted: e.Admitted}, err == nil, err
+	return fields.Applied{Object: sent.Object, Set: set, Admitted: e.Admitted, Shared: manifest.Queued(sent)}, err == nil, err
 }
 
 // Drift compares one object with what we applied: the fields of ours as they
@@ -79,10 +80,21 @@ func (m Memory) Drift(key string, sent, live *unstructured.Unstructured) (map[st
 		if err != nil || !ours {
 			return sent.Object, nil, err
 		}
-		applied = fields.Applied{Object: sent.Object, Set: set}
+		applied = fields.Applied{Object: sent.Object, Set: set, Shared: manifest.Queued(sent)}
 	}
 	doc, changes := applied.Drift(live, kube.Manager)
 	return doc, changes, nil
+}
+
+// Carry returns what to send so that next becomes of an object which was sent
+// as before: with what others have added inside of fields that are ours as a
+// whole, which sending them would take away.
+func (m Memory) Carry(key string, before, next, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	applied, known, err := m.recall(key, before)
+	if err != nil || !known {
+		return next, err
+	}
+	return &unstructured.Unstructured{Object: applied.Carry(next.Object, live)}, nil
 }
 
 // Release forgets the fields at paths that others have taken over, and returns

@@ -20,8 +20,14 @@ import (
 // Apply applies one object, remembers what became ours, and warns of what
 // admission has changed.
 func Apply(ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstructured.Unstructured) (*unstructured.Unstructured, diag.Diagnostics, error) {
+	return ApplyAs(ctx, cluster, memory, obj, obj)
+}
+
+// ApplyAs is Apply of an object that is sent with more than what is ours; see
+// [Memory.Carry].
+func ApplyAs(ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	var diags diag.Diagnostics
-	live, err := cluster.Apply(ctx, obj)
+	live, err := cluster.Apply(ctx, sent)
 	if err != nil {
 		return nil, diags, err
 	}

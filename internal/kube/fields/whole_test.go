@@ -1,0 +1,119 @@
+package fields
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/yaml"
+)
+
+// wholly owns spec.groups, a list whose items no schema tells apart, and
+// spec.nodeSelector.
+func wholly() *fieldpath.Set {
+	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "groups"), fieldpath.MakePathOrDie("spec", "nodeSelector"))
+}
+
+func fromYAML(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+const sentGroups = `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}], nodeSelector: {zone: x}}`
+
+func TestWhatOthersAddInsideOfOurListsIsNoDrift(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		live    string
+		shared  bool
+		changes []string
+		doc     string
+	}{
+		"defaults and labels in an item": {
+			live: `spec: {groups: [{name: a, size: 2, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: x}}`,
+			doc:  sentGroups,
+		},
+		"a value of ours": {
+			live:    `spec: {groups: [{name: a, size: 3, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: x}}`,
+			changes: []string{"spec.groups"},
+			doc:     `spec: {groups: [{name: a, size: 3, labels: {team: ml}}], nodeSelector: {zone: x}}`,
+		},
+		"another item": {
+			live:    `spec: {groups: [{name: a, size: 2, labels: {team: ml}}, {name: b}], nodeSelector: {zone: x}}`,
+			changes: []string{"spec.groups"},
+			doc:     `spec: {groups: [{name: a, size: 2, labels: {team: ml}}, {name: b}], nodeSelector: {zone: x}}`,
+		},
+		"a label of ours gone": {
+			live:    `spec: {groups: [{name: a, size: 2, labels: {}}], nodeSelector: {zone: x}}`,
+			changes: []string{"spec.groups"},
+			doc:     `spec: {groups: [{name: a, size: 2, labels: {}}], nodeSelector: {zone: x}}`,
+		},
+		"a node selector of somebody": {
+			live:    `spec: {groups: [{name: a, size: 2, labels: {team: ml}}], nodeSelector: {zone: x, pool: y}}`,
+			changes: []string{"spec.nodeSelector"},
+			doc:     `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}], nodeSelector: {zone: x, pool: y}}`,
+		},
+		"a node selector of the queue": {
+			live: `spec: {groups: [{name: a, size: 2, labels: {team: ml}}], nodeSelector: {zone: x, pool: y}}`, shared: true,
+			doc: sentGroups,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			applied := Applied{Object: fromYAML(t, sentGroups), Set: wholly(), Shared: c.shared}
+			doc, found := applied.Drift(&unstructured.Unstructured{Object: fromYAML(t, c.live)}, "us")
+			var changes []string
+			for _, change := range found {
+				changes = append(changes, change.Path)
+			}
+			if diff := cmp.Diff(c.changes, changes); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(whole(fromYAML(t, c.doc)), whole(doc)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCarryKeepsWhatOthersAddedAndNothingThatWasOurs(t *testing.T) {
+	t.Parallel()
+	before := Applied{Object: fromYAML(t, sentGroups), Set: wholly()}
+	live := fromYAML(t, `spec: {groups: [{name: a, size: 2, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: x, pool: y}}`)
+	for name, c := range map[string]struct {
+		next, want string
+		shared     bool
+	}{
+		"a changed value": {
+			next: `spec: {groups: [{name: a, size: 4, labels: {team: ml}}], nodeSelector: {zone: x}}`,
+			want: `spec: {groups: [{name: a, size: 4, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: x}}`,
+		},
+		"a removed label": {
+			next: `spec: {groups: [{name: a, size: 2, labels: {}}], nodeSelector: {zone: x}}`,
+			want: `spec: {groups: [{name: a, size: 2, hosts: 1, labels: {queue: q}}], nodeSelector: {zone: x}}`,
+		},
+		"another number of items": {
+			next: `spec: {groups: [{name: a}, {name: b}], nodeSelector: {zone: x}}`,
+			want: `spec: {groups: [{name: a}, {name: b}], nodeSelector: {zone: x}}`,
+		},
+		"a queue's node selector": {
+			next: `spec: {nodeSelector: {zone: z}}`, shared: true,
+			want: `spec: {nodeSelector: {zone: z, pool: y}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := before
+			before.Shared = c.shared
+			got := before.Carry(fromYAML(t, c.next), &unstructured.Unstructured{Object: live})
+			if diff := cmp.Diff(whole(fromYAML(t, c.want)), whole(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
