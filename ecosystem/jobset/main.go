@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -28,6 +29,7 @@ func main() {
 	os.Exit(manager.Main(manager.Program{
 		Name:     "jobset",
 		About:    "jobset runs the JobSet controllers and webhooks against a test cluster that has their CRD.",
+		Kinds:    []schema.GroupKind{jobsetv1alpha2.GroupVersion.WithKind("JobSet").GroupKind()},
 		Options:  ctrl.Options{Scheme: scheme},
 		Add:      add,
 		Webhooks: &manager.Webhooks{ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": itsPods, "vpod.kb.io": itsPods}},

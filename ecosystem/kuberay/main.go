@@ -16,6 +16,7 @@ import (
 	"github.com/ray-project/kuberay/ray-operator/controllers/ray"
 	"github.com/ray-project/kuberay/ray-operator/controllers/ray/batchscheduler"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
@@ -29,6 +30,7 @@ func main() {
 	os.Exit(manager.Main(manager.Program{
 		Name:    "kuberay",
 		About:   "kuberay runs KubeRay's RayCluster controller against a test cluster that has its CRDs.",
+		Kinds:   []schema.GroupKind{rayv1.GroupVersion.WithKind("RayCluster").GroupKind()},
 		Options: ctrl.Options{Scheme: scheme},
 		Add:     add,
 	}))

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	configapi "sigs.k8s.io/kueue/apis/config/v1beta2"
@@ -41,6 +42,7 @@ func newProgram() (manager.Program, error) {
 	return manager.Program{
 		Name:    "kueue",
 		About:   "kueue runs Kueue's controllers, scheduler and webhooks against a test cluster that has its CRDs.",
+		Kinds:   []schema.GroupKind{kueuev1beta2.SchemeGroupVersion.WithKind("Workload").GroupKind()},
 		Options: options,
 		Add: func(ctx context.Context, mgr ctrl.Manager) error {
 			return add(ctx, mgr, settings)

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -24,10 +26,10 @@ import (
 )
 
 const (
-	// startTimeout bounds each wait of the start; a starved machine may need much of it.
+	// startTimeout and stopTimeout bound what takes a second or three; a
+	// starved machine may need much of them.
 	startTimeout = 2 * time.Minute
-	// stopTimeout is how long controllers may take to end what they are at.
-	stopTimeout = 3 * time.Second
+	stopTimeout  = 30 * time.Second
 )
 
 // Program is a set of controllers to run as a process.
@@ -36,6 +38,8 @@ type Program struct {
 	Name string
 	// About says in a sentence what runs; the first line of the help.
 	About string
+	// Kinds are those that the controllers cannot do without.
+	Kinds []schema.GroupKind
 	// Options of the manager: its scheme, and how it caches. Servers, leader
 	// election and webhooks are set by Main.
 	Options ctrl.Options
@@ -98,6 +102,10 @@ func (p Program) run(ctx context.Context, flags flags, stdout io.Writer) (err er
 		return err
 	}
 
+	if err := p.findKinds(mgr.GetRESTMapper()); err != nil {
+		return err
+	}
+
 	// The controllers outlive the signal by what it takes to unregister their
 	// webhooks: until then the API server calls these.
 	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -134,6 +142,17 @@ func (p Program) run(ctx context.Context, flags flags, stdout io.Writer) (err er
 	case <-running.Done():
 		return context.Cause(running)
 	}
+}
+
+// findKinds looks for the CRDs, for which the controllers would wait without a
+// word.
+func (p Program) findKinds(mapper meta.RESTMapper) error {
+	for _, kind := range p.Kinds {
+		if _, err := mapper.RESTMapping(kind); err != nil {
+			return fmt.Errorf("is the CustomResourceDefinition of %s installed? %w", kind, err)
+		}
+	}
+	return nil
 }
 
 // start waits for the controllers and brings the API server to call the

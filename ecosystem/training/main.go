@@ -17,6 +17,7 @@ import (
 	"github.com/kubeflow/training-operator/pkg/controller.v1/tensorflow"
 	"github.com/kubeflow/training-operator/pkg/controller.v1/xgboost"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -30,8 +31,13 @@ func main() {
 		os.Exit(1)
 	}
 	os.Exit(manager.Main(manager.Program{
-		Name:    "training",
-		About:   "training runs the training operator's controllers for PyTorchJob, TFJob and XGBoostJob against a test cluster that has their CRDs.",
+		Name:  "training",
+		About: "training runs the training operator's controllers for PyTorchJob, TFJob and XGBoostJob against a test cluster that has their CRDs.",
+		Kinds: []schema.GroupKind{
+			{Group: kubeflowv1.GroupVersion.Group, Kind: kubeflowv1.PyTorchJobKind},
+			{Group: kubeflowv1.GroupVersion.Group, Kind: kubeflowv1.TFJobKind},
+			{Group: kubeflowv1.GroupVersion.Group, Kind: kubeflowv1.XGBoostJobKind},
+		},
 		Options: ctrl.Options{Scheme: scheme},
 		Add:     add,
 	}))
