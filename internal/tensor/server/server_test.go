@@ -1,0 +1,567 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
+)
+
+// start serves on a free port, and returns a connection with gRPC's own
+// codec and generated messages: a client that knows nothing of ours.
+func start(t *testing.T, o Options) (*Server, *grpc.ClientConn) {
+	t.Helper()
+	var config net.ListenConfig
+	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(o)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l, time.Second) }()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		conn.Close()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s, conn
+}
+
+func update(t *testing.T, conn *grpc.ClientConn, chunks ...*skytorch.TensorChunk) error {
+	t.Helper()
+	st, err := skytorch.NewServiceClient(conn).UpdateTensor(t.Context())
+	if err != nil {
+		return err
+	}
+	for _, c := range chunks {
+		if err := st.Send(c); err != nil {
+			break // CloseAndRecv says why
+		}
+	}
+	_, err = st.CloseAndRecv()
+	return err
+}
+
+func read(t *testing.T, conn *grpc.ClientConn, req *skytorch.GetTensorRequest) ([]byte, *skytorch.TensorChunk, error) {
+	t.Helper()
+	st, err := skytorch.NewServiceClient(conn).GetTensor(t.Context(), req)
+	if err != nil {
+		return nil, nil, err
+	}
+	var data []byte
+	var first *skytorch.TensorChunk
+	for {
+		c, err := st.Recv()
+		if errors.Is(err, io.EOF) {
+			return data, first, nil
+		}
+		if err != nil {
+			return data, first, err
+		}
+		if first == nil {
+			first = c
+		}
+		data = append(data, c.Data...)
+	}
+}
+
+func numbers(n int) []byte {
+	var out []byte
+	for i := range n {
+		out = binary.LittleEndian.AppendUint16(out, uint16(i))
+	}
+	return out
+}
+
+// whole is a tensor of int16 numbers 0, 1, 2, …, in one chunk.
+func whole(id uint64, shape ...int64) *skytorch.TensorChunk {
+	n, _ := layout.Of(layout.Int16, shape...).Elements()
+	return &skytorch.TensorChunk{
+		TensorId: id, TotalChunks: 1, Shape: shape, Dtype: "torch.int16", TotalBytes: uint64(2 * n), Data: numbers(int(n)),
+	}
+}
+
+func TestTensorComesBackAsItWasSent(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, 1000, 1 << 20, 1<<20 + 1, 3<<20 + 12345} {
+		s, conn := start(t, Options{ChunkSize: 300_000})
+		data := bytes.Repeat([]byte("0123456789abcdefg"), size/17+1)[:size]
+		var chunks []*skytorch.TensorChunk
+		for at := 0; at == 0 || at < size; at += 500_000 {
+			chunks = append(chunks, &skytorch.TensorChunk{TensorId: 3, ChunkNumber: uint32(len(chunks)), Data: data[at:min(at+500_000, size)]})
+		}
+		chunks[0].Shape, chunks[0].Dtype = []int64{int64(size)}, "torch.uint8" // and nothing that may be left out
+		if err := update(t, conn, chunks...); err != nil {
+			t.Fatal(err)
+		}
+		got, first, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: 3})
+		if err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%d bytes: %d came back, %v", size, len(got), err)
+		}
+		if first.TotalBytes != uint64(size) || first.Dtype != "torch.uint8" || first.Shape[0] != int64(size) || first.Stride[0] != 1 ||
+			first.TotalChunks != uint32(max((size+299_999)/300_000, 1)) {
+			t.Errorf("%d bytes: first chunk has total %d of %d chunks, %s%v", size, first.TotalBytes, first.TotalChunks, first.Dtype, first.Shape)
+		}
+		if _, err := skytorch.NewServiceClient(conn).DeleteTensors(t.Context(), &skytorch.DeleteTensorsRequest{TensorIds: []uint64{3, 4}}); err != nil {
+			t.Error(err)
+		}
+		if used := s.store.budget.used.Load(); used != 0 {
+			t.Errorf("%d bytes are held after the tensor was deleted", used)
+		}
+	}
+}
+
+func TestBadUploadsGetAClearStatusAndLeaveNothing(t *testing.T) {
+	t.Parallel()
+	chunk := func(change func(c *skytorch.TensorChunk)) *skytorch.TensorChunk {
+		c := whole(1, 2, 3)
+		change(c)
+		return c
+	}
+	part := func(number uint32, data []byte) *skytorch.TensorChunk {
+		c := &skytorch.TensorChunk{TensorId: 1, ChunkNumber: number, TotalChunks: 2, Data: data}
+		if number == 0 {
+			c.Shape, c.Dtype, c.TotalBytes = []int64{2, 3}, "torch.int16", 12
+		}
+		return c
+	}
+	half := numbers(3)
+	for name, c := range map[string]struct {
+		chunks []*skytorch.TensorChunk
+		code   codes.Code
+		text   string
+	}{
+		"nothing":             {nil, codes.InvalidArgument, "before the first chunk"},
+		"truncated":           {[]*skytorch.TensorChunk{part(0, half)}, codes.InvalidArgument, "after chunk 1 of 2"},
+		"truncated data":      {[]*skytorch.TensorChunk{part(0, half), part(1, half[:4])}, codes.InvalidArgument, "10 bytes of 12"},
+		"reordered":           {[]*skytorch.TensorChunk{part(1, half), part(0, half)}, codes.InvalidArgument, ""},
+		"duplicated":          {[]*skytorch.TensorChunk{part(0, half), part(0, half)}, codes.InvalidArgument, "chunk 0 came again"},
+		"oversized":           {[]*skytorch.TensorChunk{part(0, half), part(1, numbers(4))}, codes.InvalidArgument, "14 bytes"},
+		"after the last":      {[]*skytorch.TensorChunk{whole(1, 2, 3), part(1, half)}, codes.InvalidArgument, "after the last one"},
+		"no dtype":            {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "" })}, codes.InvalidArgument, "no dtype"},
+		"unknown dtype":       {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "torch.float31" })}, codes.InvalidArgument, "float31"},
+		"other dtype":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "torch.int32" })}, codes.InvalidArgument, "takes 24"},
+		"other shape":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape[0] = 3 })}, codes.InvalidArgument, "takes 18"},
+		"negative shape":      {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape[0] = -2 })}, codes.InvalidArgument, "negative"},
+		"endless shape":       {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape = []int64{1 << 40, 1 << 40} })}, codes.InvalidArgument, "too many elements"},
+		"wild stride":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Stride = []int64{1 << 62, 1 << 62} })}, codes.InvalidArgument, ""},
+		"many dimensions":     {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape = make([]int64, 65) })}, codes.ResourceExhausted, "more than 64"},
+		"endless size":        {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.TotalBytes = 1<<64 - 1 })}, codes.ResourceExhausted, "at most"},
+		"too large a tensor":  {[]*skytorch.TensorChunk{{TensorId: 1, Dtype: "torch.int8", Shape: []int64{1 << 30}, Data: half}}, codes.ResourceExhausted, "at most 4194304"},
+		"too large a message": {[]*skytorch.TensorChunk{{TensorId: 1, Dtype: "torch.int8", Shape: []int64{2 << 20}, Data: make([]byte, 2<<20)}}, codes.ResourceExhausted, "larger than max"},
+		"another tensor":      {[]*skytorch.TensorChunk{part(0, half), {TensorId: 2, ChunkNumber: 1, Data: half}}, codes.InvalidArgument, "tensor 2"},
+		"another shape later": {[]*skytorch.TensorChunk{part(0, half), {TensorId: 1, ChunkNumber: 1, Data: half, Shape: []int64{3, 2}}}, codes.InvalidArgument, "shape [3 2]"},
+		"metadata of another": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) {
+			c.Metadata = &skytorch.TensorMetadata{TensorId: 9, Dtype: "torch.int16", Shape: []int64{2, 3}}
+		})}, codes.InvalidArgument, "tensor 9"},
+		"metadata of another dtype": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) {
+			c.Metadata = &skytorch.TensorMetadata{TensorId: 1, Dtype: "torch.int8", Shape: []int64{2, 3}}
+		})}, codes.InvalidArgument, "was due"},
+		"a view of nothing": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) {
+			c.Metadata = &skytorch.TensorMetadata{TensorId: 1, Dtype: "torch.int16", Shape: []int64{2, 3}, TensorRef: proto.Uint64(5)}
+		})}, codes.NotFound, "no tensor 5"},
+		"a huge storage": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) {
+			c.Metadata = &skytorch.TensorMetadata{TensorId: 1, Dtype: "torch.int16", Shape: []int64{2, 3}, Nbytes: 1 << 62}
+		})}, codes.ResourceExhausted, "at most"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, conn := start(t, Options{TensorLimit: 4 << 20, MessageLimit: 1 << 20})
+			err := update(t, conn, c.chunks...)
+			if status.Code(err) != c.code || !strings.Contains(status.Convert(err).Message(), c.text) {
+				t.Errorf("%v, want %s with %q", err, c.code, c.text)
+			}
+			if used, held := s.store.budget.used.Load(), s.store.held(); used != 0 || held != 0 {
+				t.Errorf("%d tensors of %d bytes are held", held, used)
+			}
+		})
+	}
+}
+
+func TestMemoryLimitHoldsForAllTensors(t *testing.T) {
+	t.Parallel()
+	s, conn := start(t, Options{MemoryLimit: 100 << 10})
+	for id := range uint64(200) {
+		err := update(t, conn, whole(id, 10, 100))
+		if err == nil {
+			continue
+		}
+		if status.Code(err) != codes.ResourceExhausted {
+			t.Error(err)
+		}
+		if used := s.store.budget.used.Load(); used > 100<<10 || used < 90<<10 {
+			t.Errorf("refused with %d bytes held", used)
+		}
+		return
+	}
+	t.Error("200 tensors of 2 KB fit into 100 KiB")
+}
+
+func TestViewsShareTheirStorage(t *testing.T) {
+	t.Parallel()
+	s, conn := start(t, Options{})
+	client := skytorch.NewServiceClient(conn)
+	if err := update(t, conn, whole(1, 3, 4)); err != nil {
+		t.Fatal(err)
+	}
+	// The second column of tensor 1.
+	view := &skytorch.TensorMetadata{
+		TensorId: 2, Dtype: "torch.int16", Shape: []int64{3}, Stride: []int64{4}, StorageOffset: 1, TensorRef: proto.Uint64(1),
+	}
+	got, _, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: 2, Metadata: view})
+	if want := []byte{1, 0, 5, 0, 9, 0}; err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("the view reads %v: %v", got, err)
+	}
+	if err := update(t, conn, &skytorch.TensorChunk{TensorId: 2, Dtype: "torch.int16", Shape: []int64{3}, Data: []byte{101, 0, 105, 0, 109, 0}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err = read(t, conn, &skytorch.GetTensorRequest{TensorId: 1}); err != nil || got[2] != 101 || got[10] != 105 || got[4] != 2 {
+		t.Errorf("after the view was written, the tensor reads %v: %v", got, err)
+	}
+	// A copy is like to like; the bytes of a storage may be copied as they are.
+	if err := update(t, conn, whole(3, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CopyTensor(t.Context(), &skytorch.CopyTensorRequest{SrcTensorId: 3, DstTensorId: 2, NumBytes: -1}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, _ = read(t, conn, &skytorch.GetTensorRequest{TensorId: 1}); got[2] != 0 || got[10] != 1 || got[18] != 2 {
+		t.Errorf("after the copy, the tensor reads %v", got)
+	}
+	if _, err := client.CopyTensor(t.Context(), &skytorch.CopyTensorRequest{SrcTensorId: 3, DstTensorId: 1, SrcOffset: 2, DstOffset: 20, NumBytes: 4}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, _ = read(t, conn, &skytorch.GetTensorRequest{TensorId: 1}); got[20] != 1 || got[22] != 2 {
+		t.Errorf("after the copy of bytes, the tensor reads %v", got)
+	}
+	for want, req := range map[codes.Code]*skytorch.CopyTensorRequest{
+		codes.OutOfRange:      {SrcTensorId: 3, DstTensorId: 1, DstOffset: 23, NumBytes: 4},
+		codes.InvalidArgument: {SrcTensorId: 1, DstTensorId: 3},
+		codes.NotFound:        {SrcTensorId: 1, DstTensorId: 99},
+	} {
+		if _, err := client.CopyTensor(t.Context(), req); status.Code(err) != want {
+			t.Errorf("copy %v: %v, want %s", req, err, want)
+		}
+	}
+	if _, err := client.DeleteTensors(t.Context(), &skytorch.DeleteTensorsRequest{TensorIds: []uint64{1, 2, 3}}); err != nil {
+		t.Fatal(err)
+	}
+	if used := s.store.budget.used.Load(); used != 0 {
+		t.Errorf("%d bytes are held in the end", used)
+	}
+}
+
+// SkyTorch uploads bfloat16 slices as their whole storage, and others with the offset that they had.
+func TestSlicesAreTakenAsSkyTorchSendsThem(t *testing.T) {
+	t.Parallel()
+	_, conn := start(t, Options{})
+	slice := whole(1, 3)
+	slice.Stride, slice.StorageOffset = []int64{1}, 5
+	if err := update(t, conn, slice); err != nil {
+		t.Error(err)
+	}
+	storage := &skytorch.TensorChunk{
+		TensorId: 2, Dtype: "torch.bfloat16", Shape: []int64{2}, Stride: []int64{1}, StorageOffset: 3, TotalBytes: 20, Data: numbers(10),
+	}
+	if err := update(t, conn, storage); err != nil {
+		t.Error(err)
+	}
+	for id, want := range map[uint64][]byte{1: {0, 0, 1, 0, 2, 0}, 2: {3, 0, 4, 0}} {
+		if got, _, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: id}); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("tensor %d reads %v: %v", id, got, err)
+		}
+	}
+	_, _, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: 1, Dtype: "torch.int16", Shape: []int64{4}})
+	if status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("asked for another shape: %v", err)
+	}
+}
+
+func saved(t *testing.T, l layout.Layout) []byte {
+	t.Helper()
+	e, err := torchfile.NewEncoder(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := e.Write(&file, bytes.NewReader(make([]byte, e.Data()))); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+func give(t *testing.T, conn *grpc.ClientConn, chunks ...*kputorch.TensorChunk) (*kputorch.TensorResponse, error) {
+	t.Helper()
+	st, err := kputorch.NewServiceClient(conn).ReceiveTensors(t.Context())
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range chunks {
+		if err := st.Send(c); err != nil {
+			break
+		}
+	}
+	return st.CloseAndRecv()
+}
+
+func TestKPUTensorsAreTakenAndGiven(t *testing.T) {
+	t.Parallel()
+	_, conn := start(t, Options{})
+	file := saved(t, layout.Of(layout.Float32, 20, 20))
+	first := func(id string, last bool) *kputorch.TensorChunk {
+		return &kputorch.TensorChunk{TensorId: id, TotalChunks: 2, IsLast: last, Data: file[:500], Metadata: map[string]string{
+			"shape": "[20, 20]", "dtype": "torch.float32", "device": "cpu",
+		}}
+	}
+	second := func(id string) *kputorch.TensorChunk {
+		return &kputorch.TensorChunk{TensorId: id, ChunkNumber: 1, TotalChunks: 2, IsLast: true, Data: file[500:]}
+	}
+	// Their chunks may alternate.
+	resp, err := give(t, conn, first("a", false), first("b", false), second("b"), second("a"))
+	if err != nil || strings.Join(resp.ReceivedTensorIds, ",") != "b,a" {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	for name, c := range map[string]struct {
+		req  *kputorch.TensorRequest
+		want int
+	}{
+		"made up":           {&kputorch.TensorRequest{Count: 3, Parameters: map[string]string{"shape": "20,20"}}, 3 * len(file)},
+		"one by default":    {&kputorch.TensorRequest{Parameters: map[string]string{"shape": "(20, 20)"}}, len(file)},
+		"one that was sent": {&kputorch.TensorRequest{Parameters: map[string]string{"tensor_id": "a"}}, len(file)},
+	} {
+		st, err := kputorch.NewServiceClient(conn).SendTensors(t.Context(), c.req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for {
+			chunk, err := st.Recv()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += len(chunk.Data)
+		}
+		if got != c.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestBadKPUTensorsGetAClearStatusAndLeaveNothing(t *testing.T) {
+	t.Parallel()
+	file := saved(t, layout.Of(layout.Float32, 2, 3))
+	one := func(data []byte, metadata ...string) *kputorch.TensorChunk {
+		c := &kputorch.TensorChunk{TensorId: "a", TotalChunks: 1, IsLast: true, Data: data, Metadata: map[string]string{}}
+		for i := 0; i < len(metadata); i += 2 {
+			c.Metadata[metadata[i]] = metadata[i+1]
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		chunks []*kputorch.TensorChunk
+		code   codes.Code
+		text   string
+	}{
+		"no file":         {[]*kputorch.TensorChunk{one([]byte("hello, this is no archive"))}, codes.InvalidArgument, "no zip directory"},
+		"a cut file":      {[]*kputorch.TensorChunk{one(file[:len(file)-1])}, codes.InvalidArgument, "no zip directory"},
+		"another dtype":   {[]*kputorch.TensorChunk{one(file, "dtype", "torch.int8")}, codes.InvalidArgument, "torch.int8"},
+		"another shape":   {[]*kputorch.TensorChunk{one(file, "shape", "[3, 2]")}, codes.InvalidArgument, "[3 2]"},
+		"no shape":        {[]*kputorch.TensorChunk{one(file, "shape", "[x]")}, codes.InvalidArgument, "[x]"},
+		"another size":    {[]*kputorch.TensorChunk{one(file, "size_bytes", "7")}, codes.InvalidArgument, "7 were announced"},
+		"no size":         {[]*kputorch.TensorChunk{one(file, "size_bytes", "-7")}, codes.InvalidArgument, "size_bytes"},
+		"too large":       {[]*kputorch.TensorChunk{one(file, "size_bytes", "99999999999999")}, codes.ResourceExhausted, "at most"},
+		"never ended":     {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: file}}, codes.InvalidArgument, "after chunk 1 of 2"},
+		"ended twice":     {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, IsLast: true, Data: file}}, codes.InvalidArgument, "the last"},
+		"a name of bytes": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: file}, {TensorId: "a", ChunkNumber: 3, Data: file}}, codes.InvalidArgument, "chunk 1 was due"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, conn := start(t, Options{TensorLimit: 1 << 20})
+			_, err := give(t, conn, c.chunks...)
+			if status.Code(err) != c.code || !strings.Contains(status.Convert(err).Message(), c.text) {
+				t.Errorf("%v, want %s with %q", err, c.code, c.text)
+			}
+			if used := s.store.budget.used.Load(); used != 0 {
+				t.Errorf("%d bytes are held", used)
+			}
+		})
+	}
+}
+
+func TestOldKPUTensorsGiveWayToNewOnes(t *testing.T) {
+	t.Parallel()
+	s, conn := start(t, Options{MemoryLimit: 5 << 20})
+	file := saved(t, layout.Of(layout.UInt8, 1<<20))
+	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+		if _, err := give(t, conn, &kputorch.TensorChunk{TensorId: id, TotalChunks: 1, Data: file}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.store.file("a"); status.Code(err) != codes.NotFound {
+		t.Errorf("the oldest is still there: %v", err)
+	}
+	if c, err := s.store.file("f"); err != nil {
+		t.Error(err)
+	} else {
+		c.release()
+	}
+}
+
+func TestStalledClientsAreLetGo(t *testing.T) {
+	t.Parallel()
+	s, conn := start(t, Options{StallTimeout: 50 * time.Millisecond})
+	st, err := skytorch.NewServiceClient(conn).UpdateTensor(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk := whole(1, 2, 3)
+	chunk.TotalChunks, chunk.Data = 2, chunk.Data[:6]
+	if err := st.Send(chunk); err != nil {
+		t.Fatal(err)
+	}
+	err = st.RecvMsg(&skytorch.TensorResponse{})
+	if status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "no chunk") {
+		t.Errorf("a client that sends nothing: %v", err)
+	}
+	// One that does not read what it asked for.
+	if err := update(t, conn, &skytorch.TensorChunk{TensorId: 2, Dtype: "torch.int8", Shape: []int64{3 << 20}, Data: make([]byte, 3<<20)}); err != nil {
+		t.Fatal(err)
+	}
+	get, err := skytorch.NewServiceClient(conn).GetTensor(t.Context(), &skytorch.GetTensorRequest{TensorId: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		metrics, err := skymetrics.NewMetricsClient(conn).GetMetrics(t.Context(), &skymetrics.GetMetricsRequest{
+			MetricNames: []string{"requests"}, LabelFilters: map[string]string{"method": "skytorch.torch.Service/GetTensor", "code": "DeadlineExceeded"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(metrics.Snapshots[0].Metrics) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("a client that reads nothing is kept")
+		}
+	}
+	for err == nil {
+		_, err = get.Recv()
+	}
+	if status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("a client that reads nothing: %v", err)
+	}
+	if _, err := skytorch.NewServiceClient(conn).DeleteTensors(t.Context(), &skytorch.DeleteTensorsRequest{TensorIds: []uint64{2}}); err != nil {
+		t.Fatal(err)
+	}
+	waitEmpty(t, s)
+}
+
+// waitEmpty waits for handlers that still have to notice that their call has ended.
+func waitEmpty(t *testing.T, s *Server) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); s.store.budget.used.Load() != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes are held", s.store.budget.used.Load())
+		}
+	}
+}
+
+func TestClientsThatGoAwayLeaveNothing(t *testing.T) {
+	t.Parallel()
+	s, conn := start(t, Options{})
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		st, err := skytorch.NewServiceClient(conn).UpdateTensor(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunk := whole(1, 300, 300)
+		chunk.TotalChunks, chunk.Data = 2, chunk.Data[:100_000]
+		if err := st.Send(chunk); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	waitEmpty(t, s)
+}
+
+func TestHealthMetricsAndReflection(t *testing.T) {
+	t.Parallel()
+	s, conn := start(t, Options{})
+	for _, service := range []string{"", "kpu.torch.Service", "skytorch.torch.Service", "skytorch.metrics.v1.Metrics"} {
+		resp, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{Service: service})
+		if err != nil || resp.Status != healthpb.HealthCheckResponse_SERVING {
+			t.Errorf("health of %q: %v, %v", service, resp, err)
+		}
+	}
+	if err := update(t, conn, whole(1, 2, 3)); err != nil {
+		t.Fatal(err)
+	}
+	client := skymetrics.NewMetricsClient(conn)
+	resp, err := client.GetMetrics(t.Context(), &skymetrics.GetMetricsRequest{MetricNames: []string{"tensors.received", "tensors.held"}})
+	if err != nil || len(resp.Snapshots) != 1 || len(resp.Snapshots[0].Metrics) != 2 || resp.Snapshots[0].Source != Source {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	if m := resp.Snapshots[0].Metrics; m[0].Value != 1 || m[1].Value != 12 || m[1].Unit != "bytes" {
+		t.Errorf("metrics: %v", m)
+	}
+	if resp, err = client.GetMetrics(t.Context(), &skymetrics.GetMetricsRequest{Sources: []string{"nvidia-gpu"}}); err != nil || len(resp.Snapshots) != 0 {
+		t.Errorf("another source: %v, %v", resp, err)
+	}
+	watch, err := client.StreamMetrics(t.Context(), &skymetrics.StreamMetricsRequest{IntervalSeconds: 0.01})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if snapshot, err := watch.Recv(); err != nil || len(snapshot.Metrics) < 8 {
+			t.Fatalf("%v, %v", snapshot, err)
+		}
+	}
+	list, err := reflectionpb.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := list.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{
+		FileContainingSymbol: "skytorch.torch.Service",
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := list.Recv(); err != nil || answer.GetFileDescriptorResponse() == nil {
+		t.Errorf("reflection: %v, %v", answer, err)
+	}
+	s.health.Shutdown()
+	health, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{})
+	if err != nil || health.Status != healthpb.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("health while it stops: %v, %v", health, err)
+	}
+}

@@ -1,0 +1,263 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc/encoding"
+	protocodec "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+)
+
+// pieces cuts a message into buffers of n bytes, as frames would.
+func pieces(raw []byte, n int) mem.BufferSlice {
+	var out mem.BufferSlice
+	for len(raw) > n {
+		out = append(out, mem.SliceBuffer(raw[:n]))
+		raw = raw[n:]
+	}
+	return append(out, mem.SliceBuffer(raw))
+}
+
+func skyExample() *skytorch.TensorChunk {
+	return &skytorch.TensorChunk{
+		TensorId: 1 << 63, ChunkNumber: 3, Data: bytes.Repeat([]byte("data"), 100), TotalChunks: 9,
+		Shape: []int64{2, 300, -1}, Stride: []int64{300, 1, 0}, StorageOffset: 5, Dtype: "torch.float32", TotalBytes: 2400,
+		Metadata: &skytorch.TensorMetadata{TensorId: 7, Dtype: "torch.int8", Nbytes: 1, TensorRef: proto.Uint64(0)},
+	}
+}
+
+func asMessage(c *SkyChunk) *skytorch.TensorChunk {
+	return &skytorch.TensorChunk{
+		TensorId: c.ID, ChunkNumber: c.Number, Data: c.Data.Materialize(), TotalChunks: c.Total,
+		Shape: c.Layout.Shape, Stride: c.Layout.Stride, StorageOffset: c.Layout.Offset, Dtype: string(c.Layout.DType),
+		TotalBytes: c.TotalBytes, Metadata: c.Metadata,
+	}
+}
+
+func TestChunksAreReadAsProtobufReadsThem(t *testing.T) {
+	t.Parallel()
+	sky := skyExample()
+	kpu := &kputorch.TensorChunk{
+		TensorId: "é", ChunkNumber: 1, Data: []byte{0}, TotalChunks: 2, IsLast: true,
+		Metadata: map[string]string{"shape": "[2, 3]", "": "empty"},
+	}
+	for _, n := range []int{1, 2, 3, 7, 1000} {
+		raw, err := proto.Marshal(sky)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got SkyChunk
+		if err := got.unmarshal(pieces(raw, n)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(sky, asMessage(&got), protocmp.Transform()); diff != "" {
+			t.Errorf("SkyTorch, in buffers of %d (-protobuf +ours):\n%s", n, diff)
+		}
+		if raw, err = proto.Marshal(kpu); err != nil {
+			t.Fatal(err)
+		}
+		var k KPUChunk
+		if err := k.unmarshal(pieces(raw, n)); err != nil {
+			t.Fatal(err)
+		}
+		want := KPUChunk{ID: "é", Number: 1, Total: 2, Last: true, Metadata: kpu.Metadata}
+		if diff := cmp.Diff(want, k, cmpopts.IgnoreFields(KPUChunk{}, "Data"), cmp.AllowUnexported(KPUChunk{})); diff != "" {
+			t.Errorf("KPU, in buffers of %d:\n%s", n, diff)
+		}
+	}
+}
+
+func TestChunksAreWrittenAsProtobufReadsThem(t *testing.T) {
+	t.Parallel()
+	var chunk SkyChunk
+	raw, err := proto.Marshal(skyExample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := chunk.unmarshal(pieces(raw, 50)); err != nil {
+		t.Fatal(err)
+	}
+	written, err := Codec{}.Marshal(&chunk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sky skytorch.TensorChunk
+	if err := proto.Unmarshal(written.Materialize(), &sky); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(skyExample(), &sky, protocmp.Transform()); diff != "" {
+		t.Errorf("SkyTorch (-want +got):\n%s", diff)
+	}
+	k := KPUChunk{ID: "a", Number: 4, Total: 5, Last: true, Metadata: map[string]string{"k": "v"}, Data: pieces([]byte("abcdef"), 4)}
+	if written, err = (Codec{}).Marshal(&k); err != nil {
+		t.Fatal(err)
+	}
+	var kpu kputorch.TensorChunk
+	if err := proto.Unmarshal(written.Materialize(), &kpu); err != nil {
+		t.Fatal(err)
+	}
+	want := &kputorch.TensorChunk{
+		TensorId: "a", ChunkNumber: 4, TotalChunks: 5, IsLast: true, Data: []byte("abcdef"), Metadata: map[string]string{"k": "v"},
+	}
+	if diff := cmp.Diff(want, &kpu, protocmp.Transform()); diff != "" {
+		t.Errorf("KPU (-want +got):\n%s", diff)
+	}
+}
+
+func TestBothNumberingsAreTold(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]layout.Layout{
+		"matrix": {DType: layout.Float32, Shape: []int64{2, 3}, Stride: []int64{3, 1}, Offset: 4},
+		"scalar": {DType: layout.Int64},
+		// Read as a text, this is "torch.": the name of a dtype begins so.
+		"strides": {DType: layout.Int8, Shape: []int64{1, 1, 1, 1, 1, 1}, Stride: []int64{'t', 'o', 'r', 'c', 'h', '.'}},
+		"empty":   {DType: layout.Bool, Shape: []int64{0}, Stride: []int64{1}},
+	} {
+		for _, n := range []Numbering{From5, From7} {
+			sent := SkyChunk{Numbering: n, ID: 9, Total: 1, Layout: l, TotalBytes: 24, Metadata: &skytorch.TensorMetadata{Nbytes: 24}}
+			head, _ := sent.marshal()
+			var got SkyChunk
+			if err := got.unmarshal(pieces(head, 5)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(sent, got, protocmp.Transform(), cmp.AllowUnexported(SkyChunk{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s, numbered %s (-sent +got):\n%s", name, n, diff)
+			}
+		}
+	}
+}
+
+func TestMalformedMessagesAreRefused(t *testing.T) {
+	t.Parallel()
+	tag := func(n protowire.Number, typ protowire.Type) []byte { return protowire.AppendTag(nil, n, typ) }
+	for name, c := range map[string]struct {
+		raw  []byte
+		want Fault
+	}{
+		"cut in a tag":           {[]byte{0x80}, Malformed},
+		"cut in data":            {append(tag(3, protowire.BytesType), 5, 1), Malformed},
+		"an endless number":      {append(tag(1, protowire.VarintType), bytes.Repeat([]byte{0xff}, 20)...), Malformed},
+		"field 0":                {[]byte{0}, Malformed},
+		"a group":                {tag(99, protowire.StartGroupType), Malformed},
+		"a cut fixed field":      {append(tag(99, protowire.Fixed64Type), 1), Malformed},
+		"a number above 32 bits": {protowire.AppendVarint(tag(2, protowire.VarintType), 1<<32), Malformed},
+		"a name without end":     {protowire.AppendBytes(tag(6, protowire.BytesType), make([]byte, maxSmall+1)), Limit},
+		"a length beyond all":    {protowire.AppendVarint(tag(3, protowire.BytesType), 1<<63), Malformed},
+	} {
+		for kind, chunk := range map[string]message{"SkyTorch": &SkyChunk{}, "KPU": &KPUChunk{}} {
+			err := chunk.unmarshal(pieces(c.raw, 1))
+			if fault, ok := errors.AsType[*Error](err); !ok || fault.Fault != c.want {
+				t.Errorf("%s, %s: %v, want %s", name, kind, err, c.want)
+			}
+		}
+	}
+	many := protowire.AppendBytes(tag(5, protowire.BytesType), make([]byte, layout.MaxDims+1))
+	if err := new(SkyChunk).unmarshal(pieces(many, 9)); err == nil {
+		t.Error("a shape of 65 dimensions is taken")
+	}
+}
+
+// counted is a buffer pool that knows what is out.
+type counted struct{ out int }
+
+func (c *counted) Get(n int) *[]byte { c.out++; b := make([]byte, n); return &b }
+func (c *counted) Put(*[]byte)       { c.out-- }
+
+func TestDataIsNeitherCopiedNorLeaked(t *testing.T) {
+	t.Parallel()
+	pool := &counted{}
+	buf := pool.Get(1 << 16)
+	sent := SkyChunk{ID: 1, Data: mem.BufferSlice{mem.NewBuffer(buf, pool)}}
+	out, err := Codec{}.Marshal(&sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent.Free()
+	if &out[1].ReadOnlyData()[0] != &(*buf)[0] {
+		t.Error("sending copied the data")
+	}
+	var got SkyChunk
+	if err := (Codec{}).Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	out.Free() // as gRPC does
+	if &got.Data[0].ReadOnlyData()[0] != &(*buf)[0] {
+		t.Error("receiving copied the data")
+	}
+	if pool.out != 1 {
+		t.Errorf("%d buffers are out while the chunk is held", pool.out)
+	}
+	got.Free()
+	if pool.out != 0 {
+		t.Errorf("%d buffers are out in the end", pool.out)
+	}
+}
+
+func TestOtherMessagesGoThroughTheUsualCodec(t *testing.T) {
+	t.Parallel()
+	out, err := Codec{}.Marshal(&skytorch.TensorResponse{Success: true, Message: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got skytorch.TensorResponse
+	if err := encoding.GetCodecV2(protocodec.Name).Unmarshal(out, &got); err != nil || got.Message != "m" {
+		t.Errorf("%v, %v", &got, err)
+	}
+}
+
+func FuzzSkyChunk(f *testing.F) {
+	raw, err := proto.Marshal(skyExample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw, 3)
+	for _, n := range []Numbering{From5, From7} {
+		head, _ := (&SkyChunk{Numbering: n, Layout: layout.Of(layout.Int8, 3), TotalBytes: 3}).marshal()
+		f.Add(head, 100)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, n int) {
+		var got SkyChunk
+		if err := got.unmarshal(pieces(raw, max(n, 1))); err != nil {
+			return
+		}
+		_, _, _ = got.Describe(layout.Layout{}) //nolint:errcheck // only that it returns
+		var want skytorch.TensorChunk
+		if err := proto.Unmarshal(raw, &want); err != nil || got.Numbering != From5 {
+			return // protobuf is stricter with text, and knows one numbering
+		}
+		want.ProtoReflect().SetUnknown(nil)
+		if diff := cmp.Diff(&want, asMessage(&got), protocmp.Transform(), protocmp.IgnoreMessages(&skytorch.TensorMetadata{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("(-protobuf +ours):\n%s", diff)
+		}
+	})
+}
+
+func FuzzKPUChunk(f *testing.F) {
+	head, _ := (&KPUChunk{ID: "a", Metadata: map[string]string{"k": "v"}, Last: true}).marshal()
+	f.Add(head, 2)
+	f.Fuzz(func(t *testing.T, raw []byte, n int) {
+		var got KPUChunk
+		if err := got.unmarshal(pieces(raw, max(n, 1))); err != nil {
+			return
+		}
+		var want kputorch.TensorChunk
+		if err := proto.Unmarshal(raw, &want); err != nil {
+			return
+		}
+		if got.ID != want.TensorId || got.Last != want.IsLast || got.Number != want.ChunkNumber ||
+			!bytes.Equal(got.Data.Materialize(), want.Data) || len(got.Metadata) != len(want.Metadata) {
+			t.Errorf("%+v\nprotobuf: %+v", &got, &want)
+		}
+	})
+}
