@@ -97,6 +97,10 @@ type Compute struct {
 	// LeftAfterCreation.
 	HeldByQueue bool
 
+	// Resumed renders that the workload is not suspended, rather than nothing, for
+	// one that has been: KubeRay resumes a RayCluster by nothing less.
+	Resumed bool
+
 	// ImageSetup is run in the container before the server starts; nil for none.
 	ImageSetup *ImageSetup
 
@@ -256,9 +260,12 @@ func renderWorkload(c Compute, k kind) (map[string]any, error) {
 		rendered = merged
 	}
 	queued := k.admitted && textAt(rendered, "metadata", "labels", KueueQueueLabel) != ""
-	if c.Suspend || c.HeldByQueue && queued {
-		for _, s := range k.suspension {
+	for _, s := range k.suspension {
+		switch {
+		case c.Suspend || c.HeldByQueue && queued:
 			setAt(rendered, s.path, s.value)
+		case c.Resumed && s.value == true && !queued:
+			setAt(rendered, s.path, false)
 		}
 	}
 	if c.Suspend && queued {

@@ -252,6 +252,24 @@ func TestOnlyWhatKueueReleasesIsHeld(t *testing.T) {
 	}
 }
 
+func TestResumedWorkloadsSayThatTheyAreNotSuspended(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]any{"raycluster": false, "pytorchjob": false, "deployment": nil} {
+		c := minimal(func(c *manifest.Compute) { c.Resumed = true })
+		c.Manifest = manifestFile(t, file)
+		o := render(t, c)[0]
+		var got any
+		for _, path := range [][]string{{"spec", "suspend"}, {"spec", "runPolicy", "suspend"}} {
+			if value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...); ok {
+				got = value
+			}
+		}
+		if got != want {
+			t.Errorf("%s: suspend is %v, want %v", file, got, want)
+		}
+	}
+}
+
 func TestWhatTheUserSuspendsLeavesItsQueue(t *testing.T) {
 	t.Parallel()
 	for file, stays := range map[string]bool{"job": false, "pytorchjob": false, "deployment": true} {

@@ -33,6 +33,7 @@ type circumstances struct {
 	designedFor int64
 	registered  bool // Kubetorch's CRD is installed
 	held        bool // the workload begins suspended, for its queue to release
+	resumed     bool // the workload was suspended before
 	// serves says whether the cluster has a kind; nil where there is none to ask.
 	serves func(schema.GroupVersionKind) bool
 }
@@ -43,7 +44,7 @@ func render(ctx context.Context, m *model, with circumstances) (objects, diag.Di
 	if diags.HasError() {
 		return nil, diags
 	}
-	spec.Registered, spec.HeldByQueue = with.registered, with.held
+	spec.Registered, spec.HeldByQueue, spec.Resumed = with.registered, with.held, with.resumed
 	if spec.Manifest == nil { // else it says itself what it is made for
 		spec.DesignedFor = with.designedFor
 	}

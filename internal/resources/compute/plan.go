@@ -161,7 +161,7 @@ func (p *planner) render(ctx context.Context) {
 	prior, diags := objectsOf(ctx, p.state.Manifests)
 	p.diags.Append(diags...)
 	with := p.r.circumstances(ctx, prior, p.notes.designedFor(p.plan, p.state))
-	with.held = p.held(prior)
+	with.held = with.held || p.state.Suspend.ValueBool() || with.resumed
 	rendered, diags := render(ctx, p.plan.asConfigured(p.config), with)
 	p.diags.Append(diags...)
 	if p.diags.HasError() {
@@ -182,6 +182,7 @@ func (r *computeResource) circumstances(ctx context.Context, prior objects, desi
 		designedFor: designedFor,
 		registered:  r.registers(ctx, prior),
 		held:        len(prior) == 0,
+		resumed:     hasSuspension(prior),
 		serves: func(gvk schema.GroupVersionKind) bool {
 			if len(manifest.Unserved(gvk)) == 0 {
 				return false // no question worth a request

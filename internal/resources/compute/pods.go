@@ -64,15 +64,16 @@ func (m *model) podLabels(ctx context.Context) map[string]string {
 	return decodeMap(&d, m.Selector)
 }
 
-// held says whether the workload is to wait for its queue: a new one, one that
-// is resumed, and one that waits still. What a queue has released, it keeps.
-func (p *planner) held(prior objects) bool {
-	before, err := prior.workload()
-	if err != nil || before == nil || p.state.Suspend.ValueBool() {
-		return true
+// hasSuspension says whether the workload has a field that suspends it: it is
+// or was suspended, or waits still for its queue. What a queue has released is
+// its own from then on.
+func hasSuspension(made objects) bool {
+	workload, err := made.workload()
+	if err != nil || workload == nil {
+		return false
 	}
-	for _, path := range manifest.LeftAfterCreation(before.GroupVersionKind()) {
-		if _, found, _ := unstructured.NestedFieldNoCopy(before.Object, path...); found {
+	for _, path := range manifest.LeftAfterCreation(workload.GroupVersionKind()) {
+		if _, found, _ := unstructured.NestedFieldNoCopy(workload.Object, path...); found {
 			return true
 		}
 	}
