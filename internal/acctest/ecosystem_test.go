@@ -1,0 +1,228 @@
+package acctest_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// ecosystem is the cluster with the real controllers: `make test-ecosystem`.
+var ecosystem = sync.OnceValues(func() (*acctest.Ecosystem, error) { return acctest.StartEcosystem() })
+
+// stopEcosystem stops it if a test has started it.
+func stopEcosystem() error {
+	if os.Getenv("KT_ECOSYSTEM") == "" {
+		return nil
+	}
+	e, err := ecosystem()
+	if err != nil {
+		return nil //nolint:nilerr // the tests have failed by it
+	}
+	return e.Stop()
+}
+
+func withControllers(t *testing.T) *acctest.Ecosystem {
+	t.Helper()
+	if os.Getenv("KT_ECOSYSTEM") == "" {
+		t.Skip("KT_ECOSYSTEM is not set")
+	}
+	e, err := ecosystem()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// roles is a training job of the user's with a primary and workers.
+func roles(kind, specs, primary, container string, workers int) string {
+	return byo(fmt.Sprintf(`
+apiVersion: kubeflow.org/v1
+kind: %s
+spec:
+  %s:
+    %s: {replicas: 1, template: {spec: {containers: [{name: %[4]s, image: "mine:1"}]}}}
+    Worker: {replicas: %d, template: {spec: {containers: [{name: %[4]s, image: "mine:1"}]}}}`, kind, specs, primary, container, workers))
+}
+
+func jobSet(parallelism int, more string) string {
+	return byo(fmt.Sprintf(`
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+spec:
+  %s
+  replicatedJobs:
+  - name: workers
+    template:
+      spec:
+        parallelism: %[2]d
+        completions: %[2]d
+        template: {spec: {containers: [{name: kubetorch, image: "mine:1", command: [python, train.py]}]}}`, more, parallelism))
+}
+
+func TestEcoEveryKindLivesItsWholeLifeBesideItsController(t *testing.T) {
+	t.Parallel()
+	for _, w := range []way{
+		{
+			name: "ray", mode: "raycluster",
+			created: `distribute = { type = "ray", workers = 3 }`,
+			changed: "distribute = { type = \"ray\", workers = 4, args = jsonencode({ rayVersion = \"2.41.0\" }) }\n gpus = 1",
+			kubectl: []string{"patch", "raycluster/trainer", "--type=merge", "-p", `{"spec": {"rayVersion": "2.0.0"}}`}, drifts: []string{"distribute"},
+		},
+		{
+			name: "ray of the user's", mode: "raycluster",
+			created: byo(`
+apiVersion: ray.io/v1
+kind: RayCluster
+spec:
+  headGroupSpec: {rayStartParams: {}, template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}}
+  workerGroupSpecs:
+  - {groupName: small, replicas: 1, minReplicas: 0, maxReplicas: 5, rayStartParams: {}, template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}}`),
+			changed: byo(`
+apiVersion: ray.io/v1
+kind: RayCluster
+spec:
+  headGroupSpec: {rayStartParams: {}, template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}}
+  workerGroupSpecs:
+  - {groupName: small, replicas: 2, minReplicas: 0, maxReplicas: 5, rayStartParams: {}, template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}}`),
+			kubectl: []string{"label", "raycluster/trainer", "--overwrite", "app=other"}, drifts: []string{"labels"},
+			hidden: []string{"distribute", "manifest"},
+		},
+		{
+			name: "pytorch", mode: "pytorchjob",
+			created: roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2),
+			changed: roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 3),
+			kubectl: []string{"patch", "pytorchjob/trainer", "--type=merge", "-p", `{"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 4}}}}`}, drifts: []string{"replicas"},
+		},
+		{
+			name: "tensorflow", mode: "tfjob",
+			created: roles("TFJob", "tfReplicaSpecs", "Chief", "tensorflow", 1),
+			changed: roles("TFJob", "tfReplicaSpecs", "Chief", "tensorflow", 2),
+			kubectl: []string{"label", "tfjob/trainer", "--overwrite", "app=other"}, drifts: []string{"labels"},
+		},
+		{
+			name: "xgboost", mode: "xgboostjob",
+			created: roles("XGBoostJob", "xgbReplicaSpecs", "Master", "xgboost", 1),
+			changed: roles("XGBoostJob", "xgbReplicaSpecs", "Master", "xgboost", 2),
+			kubectl: []string{"label", "xgboostjob/trainer", "--overwrite", "app=other"}, drifts: []string{"labels"},
+		},
+		{
+			name: "job set", mode: "jobset",
+			created: jobSet(2, "suspend: false"),
+			changed: jobSet(2, "suspend: false") + `labels = { team = "ml" }`,
+			kubectl: []string{"label", "jobset/trainer", "--overwrite", "app=other"}, drifts: []string{"labels"},
+			replaces: true, // its templates never change
+			hidden:   []string{"launch_timeout"},
+		},
+	} {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			e := withControllers(t)
+			live(t, e.Cluster, e.Namespace(t), w)
+		})
+	}
+}
+
+// queued is a compute of six GPUs in a queue.
+type queued struct {
+	name       string
+	attributes string
+	object     string // whose suspension Kueue takes back; none where it gates pods
+	suspension string
+	ends       bool // its pods do their work at once, after which nothing is released again
+}
+
+func inQueues() []queued {
+	return []queued{
+		{name: "deployment", attributes: "gpus = 1\n replicas = 6"},
+		{
+			name:       "job",
+			attributes: byo("apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 6, completions: 6, template: {spec: {containers: [{name: kubetorch, command: [python, train.py]}]}}}") + "gpus = 1",
+			object:     "job/trainer", suspension: "{.spec.suspend}", ends: true,
+		},
+		{name: "pytorch", attributes: roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 5) + "gpus = 1", object: "pytorchjob/trainer", suspension: "{.spec.runPolicy.suspend}"},
+		{name: "ray", attributes: "distribute = { type = \"ray\", workers = 6 }\n gpus = 1", object: "raycluster/trainer", suspension: "{.spec.suspend}"},
+		{name: "job set", attributes: jobSet(6, "network: {enableDNSHostnames: true}") + "gpus = 1", object: "jobset/trainer", suspension: "{.spec.suspend}", ends: true},
+	}
+}
+
+// Six GPUs do not fit into a quota of four. Once they do, Kueue starts the
+// compute, and nothing that it changed shows in a plan.
+func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
+	t.Parallel()
+	for _, q := range inQueues() {
+		t.Run(q.name, func(t *testing.T) {
+			t.Parallel()
+			e := withControllers(t)
+			ns := e.Namespace(t)
+			queue := e.Queue(t, ns, 4)
+			config := func(more string) string {
+				return e.Config(ns, fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = \"trainer\"\n queue_name = %q\n %s\n %s\n}", queue, q.attributes, more))
+			}
+			is := func(suspended string) resource.TestCheckFunc {
+				return resource.ComposeAggregateTestCheckFunc(resource.TestCheckResourceAttr(trainer, "ready", "true"), func(*terraform.State) error {
+					if q.object == "" {
+						return nil
+					}
+					if got := e.Kubectl(t, "get", q.object, "-n", ns, "-o", "jsonpath="+q.suspension); got != suspended {
+						return fmt.Errorf("%s of %s is %q, want %q", q.suspension, q.object, got, suspended)
+					}
+					return nil
+				})
+			}
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.Factories(t),
+				Steps: []resource.TestStep{
+					{
+						Config:      config(`launch_timeout = "20s"`),
+						ExpectError: regexp.MustCompile(`(?s)is not ready: queued.*nvidia\.com/gpu.*kubectl`),
+					},
+					{ // what failed at its creation is made anew
+						PreConfig: func() { e.SetQuota(t, ns, 6) },
+						Config:    config(`launch_timeout = "2m"`),
+						Check:     is("false"),
+					},
+					{Config: config("launch_timeout = \"2m\"\n suspend = true"), Check: is("true")},
+					{Config: config(`launch_timeout = "2m"`), Check: is(map[bool]string{true: "true", false: "false"}[q.ends])},
+					{
+						RefreshState:      true,
+						RefreshPlanChecks: resource.RefreshPlanChecks{PostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
+					},
+				},
+			})
+			if err := noneLeft(t, e.Cluster, ns); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What a queue will not admit is said by the plan, before anything exists.
+func TestEcoPlanWarnsOfTheQueue(t *testing.T) {
+	t.Parallel()
+	e := withControllers(t)
+	ns := e.Namespace(t)
+	e.Queue(t, ns, 4)
+	for name, c := range map[string]struct{ attributes, says string }{
+		"a missing queue": {`queue_name = "nowhere"`, `(?s)nowhere.*team`},
+		"too small":       {"queue_name = \"team\"\n gpus = 1\n replicas = 6", `(?s)6 nvidia.com/gpu.*4`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cli := acctest.NewCLI(t)
+			cli.Setenv("KUBE_CONFIG_PATH", e.Kubeconfig)
+			cli.Setenv("KT_NAMESPACE", ns)
+			cli.Write(t, bare(c.attributes))
+			if out := cli.MustRun(t, "plan"); !regexp.MustCompile(c.says).MatchString(unwrapped(out)) {
+				t.Errorf("the plan says:\n%s\nwant %s", out, c.says)
+			}
+		})
+	}
+}
