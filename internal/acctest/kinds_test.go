@@ -29,7 +29,6 @@ type way struct {
 
 	unstoppable bool     // it cannot be suspended
 	hidden      []string // attributes that an import does not find
-	filled      []string // fields of manifests that the server has filled in, in what is ours as a whole
 }
 
 // byo is the attribute manifest, from YAML.
@@ -95,12 +94,6 @@ spec:
     spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
   template: {spec: {containers: [{name: kubetorch, volumeMounts: [{name: scratch, mountPath: /scratch}]}]}}`) + `memory = "1Gi"`,
 			kubectl: []string{"scale", "statefulset/trainer", "--replicas=1"}, drifts: []string{"replicas"},
-			hidden: []string{"manifest"},
-			filled: []string{
-				"StatefulSet spec.template.spec.containers.0.startupProbe.initialDelaySeconds",
-				"StatefulSet spec.volumeClaimTemplates.0.apiVersion", "StatefulSet spec.volumeClaimTemplates.0.kind",
-				"StatefulSet spec.volumeClaimTemplates.0.spec.volumeMode", "StatefulSet spec.volumeClaimTemplates.0.status",
-			},
 		},
 		{
 			name: "daemon-set", mode: "daemonset",
@@ -214,7 +207,7 @@ func live(t *testing.T, on *acctest.Cluster, ns string, w way) {
 				if !p.imports {
 					return errors.New("it is not imported")
 				}
-				return shows(w.hidden, w.filled)(p)
+				return shows(w.hidden, nil)(p)
 			})}},
 			Check: is,
 		},

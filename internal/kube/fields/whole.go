@@ -49,6 +49,10 @@ func holds(sent, admitted, now any, shared bool) bool {
 	}
 }
 
+// Says says whether an object holds all that another one says, and nothing
+// besides but inside of lists.
+func Says(object, what map[string]any) bool { return holds(what, nil, object, false) }
+
 // adds says whether a map has a key that neither we nor the server put there.
 func adds(now, sent, admitted map[string]any) bool {
 	for key := range now {

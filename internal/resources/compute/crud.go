@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -227,6 +228,7 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 	if err != nil {
 		return err
 	}
+	w.notes.Imported = slices.DeleteFunc(w.notes.Imported, func(imported string) bool { return imported == key })
 	if roleOf(obj) == manifest.RoleWorkload {
 		w.model.UID = types.StringValue(string(live.GetUID()))
 	}

@@ -3,6 +3,8 @@ package compute
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -77,7 +79,7 @@ func (l *reader) imported(ctx context.Context) error {
 			l.state.ID.ValueString(), l.state.Namespace.ValueString()))
 		return owned.ErrGone
 	}
-	l.learned = true
+	l.learned, l.notes.Imported = true, slices.Sorted(maps.Keys(found))
 	l.state.Manifests = found.value()
 	l.state.ServiceName = l.state.Name
 	l.state.URL = address(ctx, l.state)

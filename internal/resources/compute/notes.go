@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -18,6 +19,9 @@ type notes struct {
 	Designed int64 `json:"designed,omitempty"`
 	// Unready says that the last wait for readiness failed: the next plan waits again.
 	Unready bool `json:"unready,omitempty"`
+	// Imported are the keys of the objects that have not been applied since
+	// their import.
+	Imported []string `json:"imported,omitempty"`
 	// Ending says that the workload was being deleted when it was last looked at.
 	Ending bool `json:"ending,omitempty"`
 }
@@ -28,6 +32,10 @@ func loadNotes(ctx context.Context, private owned.PrivateReader) (notes, diag.Di
 
 func (n notes) save(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
 	return owned.Save(ctx, private, notesKey, n)
+}
+
+func (n notes) equal(o notes) bool {
+	return n.Designed == o.Designed && n.Unready == o.Unready && n.Ending == o.Ending && slices.Equal(n.Imported, o.Imported)
 }
 
 // designedFor is the number of replicas to render for. A number that the plan

@@ -151,21 +151,25 @@ func (o objects) changedFrom(prior objects) (changed, gone objects) {
 }
 
 // settle keeps the prior text of each object that says the same, apart from
-// zeros and empties, which a server may leave out.
-func (o objects) settle(prior objects) objects {
+// zeros and empties, which a server may leave out. The text of an imported one
+// is the server's: inside of lists it has what the server has filled in.
+func (o objects) settle(prior objects, imported []string) objects {
 	out := maps.Clone(o)
 	for key, text := range prior {
-		if planned, ok := out[key]; ok && planned != text && sameJSON(planned, text) {
+		if planned, ok := out[key]; ok && planned != text && sameJSON(planned, text, slices.Contains(imported, key)) {
 			out[key] = text
 		}
 	}
 	return out
 }
 
-func sameJSON(a, b string) bool {
-	var va, vb any
-	if json.Unmarshal([]byte(a), &va) != nil || json.Unmarshal([]byte(b), &vb) != nil {
+func sameJSON(planned, prior string, imported bool) bool {
+	var va, vb map[string]any
+	if json.Unmarshal([]byte(planned), &va) != nil || json.Unmarshal([]byte(prior), &vb) != nil {
 		return false
+	}
+	if imported && fields.Says(vb, va) {
+		return true
 	}
 	ja, errA := json.Marshal(withoutZeros(va))
 	jb, errB := json.Marshal(withoutZeros(vb))
@@ -176,9 +180,7 @@ func withoutZeros(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, field := range v {
-			// The protocol of a port is a key of its list, so that what a CRD
-			// defaults it to becomes ours.
-			if field = withoutZeros(field); fields.Empty(field) || key == "protocol" && field == "TCP" {
+			if field = withoutZeros(field); fields.Empty(field) {
 				delete(v, key)
 			} else {
 				v[key] = field

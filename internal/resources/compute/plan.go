@@ -167,7 +167,7 @@ func (p *planner) render(ctx context.Context) {
 	if p.diags.HasError() {
 		return
 	}
-	p.rendered = rendered.settle(prior)
+	p.rendered = rendered.settle(prior, p.notes.Imported)
 	p.observe()
 	p.plan.Manifests = p.rendered.value()
 	if p.creating && with.defaults.CompactPlans {

@@ -42,7 +42,7 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 	if look.learned {
 		resp.Diagnostics.Append(look.memory.Save(ctx, resp.Private)...)
 	}
-	if look.notes != noted {
+	if !look.notes.equal(noted) {
 		resp.Diagnostics.Append(look.notes.save(ctx, resp.Private)...)
 	}
 	resp.Diagnostics.Append(look.diags...)
