@@ -3,24 +3,165 @@ package tensor_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-func TestSmoke(t *testing.T) {
+func TestTensorComesBackAsItWent(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	c := dial(t, serve(t, server.Options{}), tensor.Options{})
-	data := random(5<<20 + 123)
-	l := layout.Of(layout.UInt8, int64(len(data)))
-	if err := c.UploadBytes(ctx, 7, l, data); err != nil {
+	target := serve(t, server.Options{MemoryLimit: 64 << 20})
+	for name, o := range map[string]tensor.Options{
+		"as it is":          {},
+		"in small chunks":   {ChunkSize: 1000},
+		"in large chunks":   {ChunkSize: 8 << 20},
+		"numbered from 7":   {Numbering: wire.From7},
+		"through a gateway": {ComputeID: "ml/trainer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := dial(t, target, o)
+			for i, l := range []layout.Layout{
+				layout.Of(layout.Float32), layout.Of(layout.Bool, 0, 3), layout.Of(layout.BFloat16, 7, 3), layout.Of(layout.UInt8, 3<<20+17),
+			} {
+				id := uint64(len(name)*100 + i)
+				size, err := l.Bytes()
+				if err != nil {
+					t.Fatal(err)
+				}
+				data := random(size)
+				if err := c.Upload(t.Context(), id, l, bytes.NewReader(data)); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.UploadBytes(t.Context(), id+50, l, make([]byte, size)); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.Copy(t.Context(), id, id+50); err != nil {
+					t.Fatal(err)
+				}
+				for _, id := range []uint64{id, id + 50} {
+					got, have, err := c.DownloadBytes(t.Context(), id, layout.Layout{}, nil)
+					if err != nil || !have.Same(l) || !bytes.Equal(got, data) {
+						t.Errorf("%s came back as %s with %d bytes: %v", l, have, len(got), err)
+					}
+				}
+				if err := c.Delete(t.Context(), id, id+50); err != nil {
+					t.Error(err)
+				}
+				if _, err := c.Download(t.Context(), id, l, io.Discard); tensor.ClassOf(err) != tensor.NotFound {
+					t.Errorf("after it was deleted: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestKPUTensorsComeBackAsTheyWent(t *testing.T) {
+	t.Parallel()
+	c := dial(t, serve(t, server.Options{MemoryLimit: 64 << 20}), tensor.Options{ChunkSize: 100_000})
+	l := layout.Of(layout.Float64, 300, 200)
+	data := random(300 * 200 * 8)
+	var files []*bytes.Buffer
+	sink := func(tensor.Arrival) (io.Writer, error) {
+		files = append(files, &bytes.Buffer{})
+		return files[len(files)-1], nil
+	}
+	both := []tensor.Tensor{{ID: "a", Layout: l, Bytes: data}, {ID: "b", Layout: l, Reader: bytes.NewReader(data)}}
+	if err := c.Echo(t.Context(), sink, both...); err != nil {
 		t.Fatal(err)
 	}
-	got, gl, err := c.DownloadBytes(ctx, 7, layout.Layout{}, nil)
-	if err != nil || !bytes.Equal(got, data) || !gl.Same(l) {
-		t.Fatal(err, gl, len(got))
+	both[1].Reader = bytes.NewReader(data)
+	if err := c.Send(t.Context(), both...); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Request(t.Context(), 1, map[string]string{"tensor_id": "b"}, sink); n != 1 || err != nil {
+		t.Fatalf("%d tensors, %v", n, err)
+	}
+	for i, file := range files {
+		f, err := torchfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		if err != nil || !f.Layout.Same(l) || !bytes.Equal(file.Bytes()[f.Offset:f.Offset+f.Bytes], data) {
+			t.Errorf("file %d of %d bytes: %s, %v", i, file.Len(), f.Layout, err)
+		}
+	}
+	if n, err := c.Request(t.Context(), 3, map[string]string{"shape": "20,20"}, sink); n != 3 || err != nil {
+		t.Errorf("%d tensors made up, %v", n, err)
+	}
+}
+
+type failing struct{ n int }
+
+var errFailing = errors.New("the disk is on fire")
+
+func (f *failing) Read(p []byte) (int, error) {
+	if f.n -= len(p); f.n < 0 {
+		return 0, errFailing
+	}
+	return len(p), nil
+}
+
+func (f *failing) Write(p []byte) (int, error) { return f.Read(p) }
+
+func TestFailuresOfTheCallerAreTheCallers(t *testing.T) {
+	t.Parallel()
+	c := dial(t, serve(t, server.Options{}), tensor.Options{})
+	l := layout.Of(layout.UInt8, 3<<20)
+	if err := c.UploadBytes(t.Context(), 1, l, random(3<<20)); err != nil {
+		t.Fatal(err)
+	}
+	discard := func(tensor.Arrival) (io.Writer, error) { return &failing{n: 1 << 20}, nil }
+	for name, c := range map[string]struct {
+		err  error
+		want error
+	}{
+		"reader":         {c.Upload(t.Context(), 1, l, &failing{n: 1 << 20}), errFailing},
+		"short reader":   {c.Upload(t.Context(), 1, l, bytes.NewReader(make([]byte, 100))), io.ErrUnexpectedEOF},
+		"short bytes":    {c.UploadBytes(t.Context(), 1, l, make([]byte, 100)), io.ErrUnexpectedEOF},
+		"writer":         {second(c.Download(t.Context(), 1, l, &failing{n: 1 << 20})), errFailing},
+		"echo reader":    {c.Echo(t.Context(), discard, tensor.Tensor{ID: "a", Layout: l, Reader: &failing{n: 10}}), errFailing},
+		"echo writer":    {c.Echo(t.Context(), discard, tensor.Tensor{ID: "a", Layout: l, Bytes: make([]byte, 3<<20)}), errFailing},
+		"negative shape": {c.UploadBytes(t.Context(), 1, layout.Of(layout.Int8, -1), nil), nil},
+		"unsaved type":   {c.Send(t.Context(), tensor.Tensor{ID: "a", Layout: layout.Of(layout.UInt32)}), nil},
+	} {
+		if tensor.ClassOf(c.err) != tensor.Local || c.want != nil && !errors.Is(c.err, c.want) {
+			t.Errorf("%s: %v", name, c.err)
+		}
+	}
+	if _, got, err := c.DownloadBytes(t.Context(), 1, layout.Layout{}, nil); err != nil || !got.Same(l) {
+		t.Errorf("the tensor after all that: %s, %v", got, err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestServerLimitsAreTold(t *testing.T) {
+	t.Parallel()
+	c := dial(t, serve(t, server.Options{MemoryLimit: 1 << 20}), tensor.Options{TensorLimit: 1000})
+	if err := c.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 2<<20), random(2<<20)); tensor.ClassOf(err) != tensor.TooLarge {
+		t.Errorf("over the server's limit: %v", err)
+	}
+	if err := c.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 2000), random(2000)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Download(t.Context(), 1, layout.Layout{}, io.Discard); tensor.ClassOf(err) != tensor.TooLarge {
+		t.Errorf("over our limit: %v", err)
+	}
+	if _, err := c.Download(t.Context(), 1, layout.Of(layout.Int8, 2000), io.Discard); tensor.ClassOf(err) != tensor.Refused {
+		t.Errorf("another type: %v", err)
+	}
+}
+
+func TestCancelledContextEndsTheCall(t *testing.T) {
+	t.Parallel()
+	c := dial(t, serve(t, server.Options{}), tensor.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.UploadBytes(ctx, 1, layout.Of(layout.UInt8, 10), random(10)); tensor.ClassOf(err) != tensor.Canceled {
+		t.Errorf("upload: %v", err)
 	}
 }

@@ -161,7 +161,7 @@ func (c *Client) receiveSky(t *transfer, id uint64, want layout.Layout, data io.
 	if err := seq.Expect(size); err != nil {
 		return want, err
 	}
-	if l.Offset == 0 && l.Contiguous() {
+	if l.Fills(size) {
 		return l.Packed(), pull(t, st, &chunk, seq, id, l, data)
 	}
 	var storage bytes.Buffer // the elements are somewhere in it

@@ -154,6 +154,13 @@ func (l Layout) Contiguous() bool {
 	return true
 }
 
+// Fills says whether the elements are all of a storage of that many bytes,
+// in its order.
+func (l Layout) Fills(size int64) bool {
+	bytes, err := l.Bytes()
+	return err == nil && bytes == size && l.Contiguous() && (l.Offset == 0 || bytes == 0)
+}
+
 // Packed is the layout of the same elements in a storage of their own.
 func (l Layout) Packed() Layout {
 	return Layout{DType: l.DType, Shape: l.Shape}

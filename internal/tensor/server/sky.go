@@ -74,7 +74,7 @@ func (s *skyService) takeTensor(st grpc.ServerStream) (id uint64, v view, c *con
 		c.release()
 		return 0, v, nil, err
 	}
-	if l.Offset == 0 && l.Contiguous() {
+	if l.Fills(size) {
 		return id, v, c, nil
 	}
 	packed, err := c.pack(l)

@@ -34,7 +34,8 @@ type store struct {
 	mu      sync.Mutex
 	views   map[uint64]view
 	files   map[string]*content
-	ordered []string // names of files, oldest first
+	ordered []string       // names of files, oldest first
+	spoken  wire.Numbering // in which the last tensor came
 }
 
 func newStore(limit int64) *store {
@@ -103,7 +104,10 @@ func (s *store) ensure(m *skytorch.TensorMetadata, largest int64) error {
 	if err != nil {
 		return err
 	}
-	s.add(m.GetTensorId(), view{layout: l}, c)
+	s.mu.Lock()
+	numbering := s.spoken
+	s.mu.Unlock()
+	s.add(m.GetTensorId(), view{layout: l, numbering: numbering}, c)
 	return nil
 }
 
@@ -137,17 +141,22 @@ func (s *store) ensureView(m *skytorch.TensorMetadata, largest int64) error {
 		return nil
 	}
 	l := wire.MetadataLayout(m)
-	if bytes, err := l.Bytes(); err == nil && m.TensorRef == nil && l.Offset == 0 && l.Contiguous() &&
-		(m.GetNbytes() == bytes || m.GetNbytes() == 0) {
+	size := m.GetNbytes()
+	if size == 0 {
+		size, _ = l.Bytes() //nolint:errcheck // ensure says what is wrong with it
+	}
+	if m.TensorRef == nil && l.Fills(size) {
 		return nil
 	}
 	return s.ensure(m, largest)
 }
 
-// speaks notes in which numbering a tensor was last written.
+// speaks notes in which numbering a tensor was last written. One that is made
+// of metadata alone, which has but one form, is sent in that of the last.
 func (s *store) speaks(id uint64, n wire.Numbering) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.spoken = n
 	if v, ok := s.views[id]; ok {
 		v.numbering = n
 		s.views[id] = v

@@ -20,6 +20,7 @@ func (s *Server) put(id uint64, v view, c *content) error {
 	old, ok := s.store.peek(id)
 	if !ok {
 		s.store.add(id, v, c)
+		s.store.speaks(id, v.numbering)
 		return nil
 	}
 	if !old.layout.Same(v.layout) { // it came while the data was on its way
@@ -41,7 +42,7 @@ func (s *Server) replace(v view, c *content) error {
 		return nil // deleted meanwhile
 	}
 	defer now.release()
-	if v.layout.Offset == 0 && v.layout.Contiguous() && c.size == now.size {
+	if v.layout.Fills(now.size) && c.size == now.size {
 		s.store.swap(v.storage, c.acquire())
 		return nil
 	}
@@ -83,7 +84,7 @@ func (s *Server) copy(ctx context.Context, req *skytorch.CopyTensorRequest) erro
 		return status.Errorf(codes.InvalidArgument, "tensor %d is %s, tensor %d is %s: only like is copied to like",
 			req.GetSrcTensorId(), src.layout, req.GetDstTensorId(), dst.layout)
 	}
-	if bytes, err := src.layout.Bytes(); err == nil && src.layout.Offset == 0 && src.layout.Contiguous() && bytes == from.size {
+	if src.layout.Fills(from.size) {
 		return s.replace(dst, from) // shared until one of them is written
 	}
 	packed, err := from.pack(src.layout)

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -98,11 +99,13 @@ func (c *SkyChunk) marshal() ([]byte, mem.BufferSlice) {
 	return appendDataHead(b, c.Data), c.Data
 }
 
-// described holds the fields 5 to 12 until it is clear which numbering they are of.
-type described struct {
-	number [13][]uint64
-	text   [13][]byte
-	seen   [13]bool
+// described holds the fields 5 to 12, as often as each came, until it is
+// clear which numbering they are of.
+type described [13][]value
+
+type value struct {
+	number uint64
+	text   []byte // nil for a number
 }
 
 func (c *SkyChunk) unmarshal(msg mem.BufferSlice) (err error) {
@@ -141,21 +144,38 @@ func (c *SkyChunk) unmarshal(msg mem.BufferSlice) (err error) {
 	return c.describe(&d)
 }
 
-func (d *described) add(r *cursor, num protowire.Number, typ protowire.Type) error {
-	d.seen[num] = true
+func (d *described) add(r *cursor, num protowire.Number, typ protowire.Type) (err error) {
+	if len(d[num]) >= layout.MaxDims {
+		return Errorf(Limit, "field %d more than %d times", num, layout.MaxDims)
+	}
+	var v value
 	if typ == protowire.BytesType {
-		raw, err := r.smallField()
-		if len(d.text[num])+len(raw) > 0 {
-			d.text[num] = append(d.text[num], raw...) // a packed list may come in parts
-		}
-		return err
+		v.text, err = r.smallField()
+	} else {
+		v.number, err = r.uvarint()
 	}
-	v, err := r.uvarint()
-	if len(d.number[num]) >= layout.MaxDims {
-		return Errorf(Limit, "more than %d numbers in field %d", layout.MaxDims, num)
-	}
-	d.number[num] = append(d.number[num], v)
+	d[num] = append(d[num], v)
 	return err
+}
+
+// number and text return the last value of a field that has one, as protobuf
+// does; a value of the other kind is no value of it.
+func (d *described) number(num protowire.Number) uint64 {
+	for _, v := range slices.Backward(d[num]) {
+		if v.text == nil {
+			return v.number
+		}
+	}
+	return 0
+}
+
+func (d *described) text(num protowire.Number) []byte {
+	for _, v := range slices.Backward(d[num]) {
+		if v.text != nil {
+			return v.text
+		}
+	}
+	return nil
 }
 
 // numbering tells the two apart by where the name of the dtype is, else by
@@ -163,11 +183,11 @@ func (d *described) add(r *cursor, num protowire.Number, typ protowire.Type) err
 // name, nor metadata, which begins with a tag.
 func (d *described) numbering() Numbering {
 	switch {
-	case bytes.HasPrefix(d.text[10], []byte("torch.")), d.seen[11], d.seen[12]:
+	case bytes.HasPrefix(d.text(10), []byte("torch.")), len(d[11]) > 0, len(d[12]) > 0:
 		return From7
-	case bytes.HasPrefix(d.text[8], []byte("torch.")):
+	case bytes.HasPrefix(d.text(8), []byte("torch.")):
 		return From5
-	case len(d.text[7]) > 0:
+	case len(d.text(7)) > 0:
 		return From7
 	default:
 		return From5
@@ -183,41 +203,44 @@ func (c *SkyChunk) describe(d *described) (err error) {
 	if c.Layout.Stride, err = d.ints(first + 1); err != nil {
 		return err
 	}
-	c.Layout.Offset = int64(d.last(first + 2)) //nolint:gosec // int64 on the wire
-	c.Layout.DType = layout.DType(d.text[first+3])
-	c.TotalBytes = d.last(first + 4)
-	if !d.seen[first+5] {
-		return nil
-	}
-	c.Metadata = &skytorch.TensorMetadata{}
-	if err := proto.Unmarshal(d.text[first+5], c.Metadata); err != nil {
-		return Errorf(Malformed, "metadata: %v", err)
+	c.Layout.Offset = int64(d.number(first + 2)) //nolint:gosec // int64 on the wire
+	c.Layout.DType = layout.DType(d.text(first + 3))
+	c.TotalBytes = d.number(first + 4)
+	for _, v := range d[first+5] {
+		if v.text == nil {
+			continue
+		}
+		if c.Metadata == nil {
+			c.Metadata = &skytorch.TensorMetadata{}
+		}
+		// One that comes again is merged into the one before.
+		if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(v.text, c.Metadata); err != nil {
+			return Errorf(Malformed, "metadata: %v", err)
+		}
 	}
 	return nil
-}
-
-func (d *described) last(num protowire.Number) uint64 {
-	if n := d.number[num]; len(n) > 0 {
-		return n[len(n)-1]
-	}
-	return 0
 }
 
 // ints returns a list of numbers, packed or not.
 func (d *described) ints(num protowire.Number) ([]int64, error) {
 	var out []int64
-	for _, v := range d.number[num] {
-		out = append(out, int64(v)) //nolint:gosec // int64 on the wire
-	}
-	for raw := d.text[num]; len(raw) > 0; {
-		v, n := protowire.ConsumeVarint(raw)
-		if n < 0 {
-			return nil, Errorf(Malformed, "field %d is no list of numbers", num)
+	for _, v := range d[num] {
+		if v.text == nil {
+			out = append(out, int64(v.number)) //nolint:gosec // int64 on the wire
 		}
-		if len(out) >= layout.MaxDims {
+		for raw := v.text; len(raw) > 0; {
+			item, n := protowire.ConsumeVarint(raw)
+			if n < 0 {
+				return nil, Errorf(Malformed, "field %d is no list of numbers", num)
+			}
+			out, raw = append(out, int64(item)), raw[n:] //nolint:gosec // int64 on the wire
+			if len(out) > layout.MaxDims {
+				break
+			}
+		}
+		if len(out) > layout.MaxDims {
 			return nil, Errorf(Limit, "more than %d numbers in field %d", layout.MaxDims, num)
 		}
-		out, raw = append(out, int64(v)), raw[n:] //nolint:gosec // int64 on the wire
 	}
 	return out, nil
 }

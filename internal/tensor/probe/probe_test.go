@@ -1,0 +1,267 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
+)
+
+func listen(t testing.TB) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func serve(t testing.TB) string {
+	t.Helper()
+	l := listen(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.New(server.Options{}).Serve(ctx, l, time.Second) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// register starts a gRPC server with what is registered.
+func register(t testing.TB, register func(*grpc.Server)) string {
+	t.Helper()
+	l := listen(t)
+	s := grpc.NewServer()
+	register(s)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() { s.Stop(); <-done })
+	return l.Addr().String()
+}
+
+// nobody is an address where nothing listens.
+func nobody(t testing.TB) string {
+	t.Helper()
+	l := listen(t)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// silent takes connections, and says nothing.
+func silent(t testing.TB) string {
+	t.Helper()
+	l := listen(t)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestRoundTripsOfBothProtocols(t *testing.T) {
+	t.Parallel()
+	target := serve(t)
+	for protocol, service := range map[Protocol]string{
+		Auto: "skytorch.torch.Service", SkyTorch: "skytorch.torch.Service", KPU: "kpu.torch.Service",
+	} {
+		for _, size := range []int64{0, 1, 5<<20 + 3} {
+			got := GRPC(t.Context(), Endpoint{Target: target, Protocol: protocol, RoundTrip: size, Seed: 42})
+			if got.Status != Serving || got.Service != service || got.Bytes != size || got.Latency <= 0 || (got.Throughput > 0) != (size > 0) {
+				t.Errorf("%q, %d bytes: %+v", protocol, size, got)
+			}
+		}
+	}
+	c, err := tensor.New(target, tensor.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	snapshots, err := c.Metrics(t.Context(), tensor.MetricsFilter{Names: []string{"tensors.held"}})
+	if err != nil || snapshots[0].Metrics[0].Value != 0 {
+		t.Errorf("the probe left tensors: %v, %v", snapshots, err)
+	}
+}
+
+// liar keeps a tensor, and changes a byte of it.
+type liar struct {
+	skytorch.UnimplementedServiceServer
+	chunks []*skytorch.TensorChunk
+}
+
+func (l *liar) UpdateTensor(st grpc.ClientStreamingServer[skytorch.TensorChunk, skytorch.TensorResponse]) error {
+	for {
+		chunk, err := st.Recv()
+		if err == io.EOF {
+			return st.SendAndClose(&skytorch.TensorResponse{Success: true})
+		}
+		if err != nil {
+			return err
+		}
+		l.chunks = append(l.chunks, chunk)
+	}
+}
+
+func (l *liar) GetTensor(_ *skytorch.GetTensorRequest, st grpc.ServerStreamingServer[skytorch.TensorChunk]) error {
+	for _, chunk := range l.chunks {
+		if n := len(chunk.Data); n > 100 {
+			chunk.Data[100] ^= 1
+		}
+		if err := st.Send(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *liar) DeleteTensors(context.Context, *skytorch.DeleteTensorsRequest) (*skytorch.TensorResponse, error) {
+	return &skytorch.TensorResponse{Success: true}, nil
+}
+
+type oddHealth struct {
+	healthpb.UnimplementedHealthServer
+	status healthpb.HealthCheckResponse_ServingStatus
+	err    error
+}
+
+func (o oddHealth) Check(context.Context, *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+	return &healthpb.HealthCheckResponse{Status: o.status}, o.err
+}
+
+func TestWhatIsWrongIsTheStatus(t *testing.T) {
+	t.Parallel()
+	with := func(h healthpb.HealthServer) string {
+		return register(t, func(s *grpc.Server) { healthpb.RegisterHealthServer(s, h) })
+	}
+	down := health.NewServer()
+	down.SetServingStatus("kpu.torch.Service", healthpb.HealthCheckResponse_NOT_SERVING)
+	stranger := health.NewServer()
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	lying := register(t, func(s *grpc.Server) {
+		h := health.NewServer()
+		h.SetServingStatus("skytorch.torch.Service", healthpb.HealthCheckResponse_SERVING)
+		healthpb.RegisterHealthServer(s, h)
+		skytorch.RegisterServiceServer(s, &liar{})
+	})
+	for name, c := range map[string]struct {
+		endpoint Endpoint
+		want     Status
+		detail   string
+	}{
+		"nobody there":        {Endpoint{Target: nobody(t)}, Unreachable, "refused"},
+		"no such name":        {Endpoint{Target: "nowhere.invalid:1"}, Unreachable, "nowhere.invalid"},
+		"a dialer that hangs": {Endpoint{Target: "x:1", Options: tensor.Options{Dialer: hang}}, Unreachable, ""},
+		"silence":             {Endpoint{Target: silent(t)}, Timeout, ""},
+		"a web server":        {Endpoint{Target: strings.TrimPrefix(web.URL, "http://")}, Unreachable, ""},
+		"no health check":     {Endpoint{Target: register(t, func(*grpc.Server) {})}, Unimplemented, ""},
+		"not serving":         {Endpoint{Target: with(down)}, NotServing, "kpu.torch.Service"},
+		"not the protocol":    {Endpoint{Target: with(stranger), Protocol: KPU}, Unknown, "kpu.torch.Service"},
+		"some gRPC server":    {Endpoint{Target: with(stranger)}, Serving, ""},
+		"no tensors there":    {Endpoint{Target: with(stranger), RoundTrip: 10}, Unimplemented, ""},
+		"unknown as a status": {Endpoint{Target: with(oddHealth{status: healthpb.HealthCheckResponse_SERVICE_UNKNOWN})}, Unknown, ""},
+		"an internal error":   {Endpoint{Target: with(oddHealth{err: status.Error(codes.Internal, "oh")})}, Failed, "oh"},
+		"a changed byte":      {Endpoint{Target: lying, RoundTrip: 1000}, Corrupt, "byte 100"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.endpoint.Timeout = 5 * time.Second
+			if c.want == Timeout || name == "a dialer that hangs" {
+				c.endpoint.Timeout = 100 * time.Millisecond
+			}
+			got := GRPC(t.Context(), c.endpoint)
+			if got.Status != c.want || !strings.Contains(got.Detail, c.detail) || (got.Detail == "") != (got.Status == Serving) {
+				t.Errorf("%+v, want %s with %q", got, c.want, c.detail)
+			}
+		})
+	}
+}
+
+func hang(ctx context.Context, _ string) (net.Conn, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/health":
+			fmt.Fprint(w, "ok")
+		case "/moved":
+			http.Redirect(w, r, "/health", http.StatusFound)
+		default:
+			http.Error(w, "loading the model", http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(web.Close)
+	for name, c := range map[string]struct {
+		web    Web
+		want   Status
+		detail string
+	}{
+		"healthy":       {Web{URL: web.URL}, Serving, ""},
+		"another path":  {Web{URL: web.URL + "/ready"}, NotServing, "loading the model"},
+		"a redirection": {Web{URL: web.URL + "/moved"}, NotServing, "302"},
+		"nobody there":  {Web{URL: "http://" + nobody(t)}, Unreachable, "refused"},
+		"silence":       {Web{URL: "http://" + silent(t), Timeout: 100 * time.Millisecond}, Timeout, ""},
+		"gRPC":          {Web{URL: "http://" + serve(t), Timeout: 5 * time.Second}, Failed, ""},
+		"no URL":        {Web{URL: "::"}, Failed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := HTTP(t.Context(), c.web)
+			if got.Status != c.want || !strings.Contains(got.Detail, c.detail) || (got.Latency > 0) != (got.Status == Serving || got.Status == NotServing) {
+				t.Errorf("%+v, want %s with %q", got, c.want, c.detail)
+			}
+		})
+	}
+}
+
+// Were they probed one after the other, the unreachable ones alone would take minutes.
+func TestTwoHundredEndpointsWaitForTheirTimeoutsTogether(t *testing.T) {
+	t.Parallel()
+	target := serve(t)
+	var endpoints []Endpoint
+	for i := range 200 {
+		e := Endpoint{Target: target, Timeout: 30 * time.Second, RoundTrip: 1000}
+		if i%2 == 0 {
+			e = Endpoint{Target: "x:1", Timeout: 2 * time.Second, Options: tensor.Options{Dialer: hang}}
+		}
+		endpoints = append(endpoints, e)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second) // together they need 2 s, in turn 200 s
+	defer cancel()
+	for i, r := range All(ctx, endpoints, len(endpoints), GRPC) {
+		if want := []Status{Unreachable, Serving}[i%2]; r.Status != want {
+			t.Errorf("endpoint %d: %+v", i, r)
+		}
+	}
+	if ctx.Err() != nil {
+		t.Error("the probes waited in turn")
+	}
+}
