@@ -23,7 +23,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 )
 
-var version = "dev" //nolint:gochecknoglobals // set by the linker
+var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

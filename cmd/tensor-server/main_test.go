@@ -28,7 +28,7 @@ func TestServesUntilItIsToldToStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go io.Copy(io.Discard, r)
+	go func() { _, _ = io.Copy(io.Discard, r) }()
 	address := regexp.MustCompile(`listens on (\S+);`).FindSubmatch(buf[:n])
 	if address == nil {
 		t.Fatalf("it printed %q", buf[:n])

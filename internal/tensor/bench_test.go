@@ -1,7 +1,6 @@
 package tensor_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"testing"
@@ -16,7 +15,7 @@ func BenchmarkTransfer(b *testing.B) {
 		data := random(size)
 		l := layout.Of(layout.UInt8, size)
 		c := dial(b, serve(b, server.Options{MemoryLimit: 4 << 30}), tensor.Options{})
-		ctx := context.Background()
+		ctx := b.Context()
 		b.Run(fmt.Sprintf("upload/%d", size), func(b *testing.B) {
 			b.SetBytes(size)
 			for b.Loop() {

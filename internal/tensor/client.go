@@ -174,7 +174,7 @@ func (c *Client) failed(ctx context.Context, op, tensor string, err error) error
 	return &Error{Op: op, Tensor: tensor, Target: c.target, Class: class, Err: err}
 }
 
-var errStalled = errors.New("no progress") //nolint:gochecknoglobals // a sentinel, never changed
+var errStalled = errors.New("no progress")
 
 // transfer is a stream that is given up when it makes no progress.
 type transfer struct {

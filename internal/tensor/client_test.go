@@ -17,6 +17,7 @@ import (
 func TestTensorComesBackAsItWent(t *testing.T) {
 	t.Parallel()
 	target := serve(t, server.Options{MemoryLimit: 64 << 20})
+	base := uint64(0)
 	for name, o := range map[string]tensor.Options{
 		"as it is":          {},
 		"in small chunks":   {ChunkSize: 1000},
@@ -24,13 +25,15 @@ func TestTensorComesBackAsItWent(t *testing.T) {
 		"numbered from 7":   {Numbering: wire.From7},
 		"through a gateway": {ComputeID: "ml/trainer"},
 	} {
+		base += 1000
+		first := base // each has ids of its own
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := dial(t, target, o)
 			for i, l := range []layout.Layout{
 				layout.Of(layout.Float32), layout.Of(layout.Bool, 0, 3), layout.Of(layout.BFloat16, 7, 3), layout.Of(layout.UInt8, 3<<20+17),
 			} {
-				id := uint64(len(name)*100 + i)
+				id := first + uint64(i)
 				size, err := l.Bytes()
 				if err != nil {
 					t.Fatal(err)

@@ -69,10 +69,10 @@ type localError struct{ error }
 
 func (e localError) Unwrap() error { return e.error }
 
-// errRefused is a response without success. Peers send it where gRPC has a status.
-type errRefused string
+// refusedError is a response without success. Peers send it where gRPC has a status.
+type refusedError string
 
-func (e errRefused) Error() string { return fmt.Sprintf("the server refused: %.500s", string(e)) }
+func (e refusedError) Error() string { return fmt.Sprintf("the server refused: %.500s", string(e)) }
 
 func classify(ctx context.Context, err error) (Class, error) {
 	if cause := context.Cause(ctx); errors.Is(cause, errStalled) {
@@ -87,7 +87,7 @@ func classify(ctx context.Context, err error) (Class, error) {
 	if _, ok := errors.AsType[localError](err); ok {
 		return Local, err
 	}
-	if _, ok := errors.AsType[errRefused](err); ok {
+	if _, ok := errors.AsType[refusedError](err); ok {
 		return Refused, err
 	}
 	code := status.Code(err)

@@ -1,7 +1,6 @@
 package tensor_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"net"
 	"runtime"
@@ -20,11 +19,9 @@ func serve(t testing.TB, o server.Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- server.New(o).Serve(ctx, l, time.Second) }()
+	go func() { done <- server.New(o).Serve(t.Context(), l, time.Second) }()
 	t.Cleanup(func() {
-		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -48,7 +45,7 @@ func dial(t testing.TB, target string, o tensor.Options) *tensor.Client {
 
 func random(n int64) []byte {
 	out := make([]byte, n)
-	rand.NewChaCha8([32]byte{1}).Read(out)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(out)
 	return out
 }
 

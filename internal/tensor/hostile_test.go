@@ -181,7 +181,7 @@ func TestHostileEchoes(t *testing.T) {
 
 // Servers that stop in the middle, in each direction. What is left of them,
 // and of us, is looked for in the end; so this test is not parallel.
-func TestStalledAndBrokenConnectionsEndAndLeaveNothing(t *testing.T) { //nolint:paralleltest,tparallel // counts goroutines
+func TestStalledAndBrokenConnectionsEndAndLeaveNothing(t *testing.T) {
 	goroutinesEnd(t)
 	first := &skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Shape: []int64{20 << 20}, Dtype: "torch.uint8", Data: make([]byte, 1000)}
 	s := &scripted{

@@ -109,7 +109,7 @@ func succeeded(resp interface {
 	if resp.GetSuccess() {
 		return nil
 	}
-	return errRefused(resp.GetMessage())
+	return refusedError(resp.GetMessage())
 }
 
 // Download reads a tensor from a SkyTorch server, and writes its packed

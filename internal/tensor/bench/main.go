@@ -29,7 +29,6 @@ func main() {
 	size := flag.Int64("size", 0, "bytes for -client")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	var err error
 	switch {
 	case *serve != "":
@@ -39,6 +38,7 @@ func main() {
 	default:
 		err = run(ctx, *sizes, *runs)
 	}
+	stop()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -76,17 +76,10 @@ func run(ctx context.Context, list string, runs int) error {
 		}
 		sizes = append(sizes, n)
 	}
-	peers := map[string]peer{}
-	for _, kind := range kinds() {
-		address, stop, err := startServer(ctx, kind)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		if peers[kind], err = newPeer(kind, address, slices.Max(sizes)); err != nil {
-			return err
-		}
-		defer peers[kind].close()
+	peers, stop, err := startAll(ctx, slices.Max(sizes))
+	defer stop()
+	if err != nil {
+		return err
 	}
 	fmt.Printf("Throughput on loopback in MiB/s, fastest of %d runs (median), chunks of 1 MiB; 1 KiB in calls per second\n\n", runs)
 	fmt.Println("| tensor | | ours | plain gRPC | raw TCP | ours / gRPC |")
@@ -102,6 +95,32 @@ func run(ctx context.Context, list string, runs int) error {
 	}
 	fmt.Println()
 	return memory(ctx, slices.Max(sizes))
+}
+
+// startAll starts a server of each kind and connects to it. The function that
+// it returns ends them, also after an error.
+func startAll(ctx context.Context, largest int64) (peers map[string]peer, stop func(), err error) {
+	peers = map[string]peer{}
+	var stops []func() string
+	stop = func() {
+		for _, p := range peers {
+			p.close()
+		}
+		for _, stop := range stops {
+			stop()
+		}
+	}
+	for _, kind := range kinds() {
+		address, stopServer, err := startServer(ctx, kind)
+		if err != nil {
+			return peers, stop, err
+		}
+		stops = append(stops, stopServer)
+		if peers[kind], err = newPeer(ctx, kind, address, largest); err != nil {
+			return peers, stop, err
+		}
+	}
+	return peers, stop, nil
 }
 
 // measure takes turns, so that whatever else the machine does meets all.

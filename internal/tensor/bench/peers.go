@@ -15,7 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 )
 
-func newPeer(kind, address string, largest int64) (peer, error) {
+func newPeer(ctx context.Context, kind, address string, largest int64) (peer, error) {
 	switch kind {
 	case "ours":
 		c, err := tensor.New(address, tensor.Options{})
@@ -25,7 +25,7 @@ func newPeer(kind, address string, largest int64) (peer, error) {
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
 		return &plain{conn: c, data: newData(largest)}, err
 	default:
-		return newTCPPeer(address, largest)
+		return newTCPPeer(ctx, address, largest)
 	}
 }
 
@@ -37,7 +37,7 @@ type data struct {
 
 func newData(n int64) *data {
 	d := &data{bytes: make([]byte, n)}
-	rand.NewChaCha8([32]byte{}).Read(d.bytes)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(d.bytes)
 	return d
 }
 

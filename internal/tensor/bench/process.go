@@ -24,7 +24,7 @@ func startServer(ctx context.Context, kind string) (string, func() string, error
 	if err != nil {
 		return "", nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-serve", kind)
+	cmd := exec.CommandContext(ctx, self, "-serve", kind) //nolint:gosec // ourselves
 	cmd.Stderr = os.Stderr
 	// Ends with us, however we end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -55,7 +55,8 @@ func startServer(ctx context.Context, kind string) (string, func() string, error
 
 // serveChild serves until its standard input ends, then says how much memory it took at most.
 func serveChild(ctx context.Context, kind string) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -72,11 +73,11 @@ func serveChild(ctx context.Context, kind string) error {
 			served <- serveTCP(ctx, l)
 		}
 	}()
-	fmt.Println(l.Addr())
+	fmt.Fprintln(os.Stdout, l.Addr())
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return err
 	}
-	fmt.Println(peakMemory())
+	fmt.Fprintln(os.Stdout, peakMemory())
 	cancel()
 	return <-served
 }
@@ -87,28 +88,31 @@ func memory(ctx context.Context, size int64) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("Peak memory (VmHWM) in MiB at %s, each in processes of its own; the client holds the tensor in memory\n\n", bytesText(size))
-	fmt.Println("| | client | server |")
-	fmt.Println("|---|---|---|")
+	fmt.Fprintf(os.Stdout, "Peak memory (VmHWM) in MiB at %s, each in processes of its own; the client holds the tensor in memory\n\n", bytesText(size))
+	fmt.Fprintln(os.Stdout, "| | client | server |")
+	fmt.Fprintln(os.Stdout, "|---|---|---|")
 	for _, kind := range kinds()[:2] {
 		for _, op := range ops() {
 			address, stop, err := startServer(ctx, kind)
 			if err != nil {
 				return err
 			}
-			out, err := exec.CommandContext(ctx, self, "-client", address, "-kind", kind, "-op", op, "-size", strconv.FormatInt(size, 10)).Output()
+			client := exec.CommandContext(ctx, self, //nolint:gosec // ourselves
+				"-client", address, "-kind", kind, "-op", op, "-size", strconv.FormatInt(size, 10))
+			client.Stderr = os.Stderr
+			out, err := client.Output()
 			served := stop()
 			if err != nil {
 				return fmt.Errorf("client %s: %w", kind, err)
 			}
-			fmt.Printf("| %s, %s | %s | %s |\n", map[string]string{"ours": "ours", "grpc": "plain gRPC"}[kind], op, strings.TrimSpace(string(out)), served)
+			fmt.Fprintf(os.Stdout, "| %s, %s | %s | %s |\n", map[string]string{"ours": "ours", "grpc": "plain gRPC"}[kind], op, strings.TrimSpace(string(out)), served)
 		}
 	}
 	return nil
 }
 
 func clientChild(ctx context.Context, kind, address, op string, size int64) error {
-	p, err := newPeer(kind, address, size)
+	p, err := newPeer(ctx, kind, address, size)
 	if err != nil {
 		return err
 	}
@@ -116,7 +120,7 @@ func clientChild(ctx context.Context, kind, address, op string, size int64) erro
 	if err := do(ctx, p, op, size); err != nil {
 		return err
 	}
-	fmt.Println(peakMemory())
+	fmt.Fprintln(os.Stdout, peakMemory())
 	return nil
 }
 

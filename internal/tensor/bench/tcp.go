@@ -35,7 +35,7 @@ func serveOne(conn net.Conn, buf []byte) error {
 	if _, err := io.ReadFull(conn, head[:]); err != nil {
 		return err
 	}
-	size := int64(binary.LittleEndian.Uint64(head[1:]))
+	size := int64(binary.LittleEndian.Uint64(head[1:])) //nolint:gosec // our own client
 	switch head[0] {
 	case 'u':
 		if err := drain(conn, buf, size); err != nil {
@@ -88,8 +88,9 @@ type tcpPeer struct {
 	buf  []byte
 }
 
-func newTCPPeer(address string, largest int64) (peer, error) {
-	conn, err := net.Dial("tcp", address)
+func newTCPPeer(ctx context.Context, address string, largest int64) (peer, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("raw TCP: %w", err)
 	}
@@ -99,7 +100,7 @@ func newTCPPeer(address string, largest int64) (peer, error) {
 func (p *tcpPeer) close() { _ = p.conn.Close() }
 
 func (p *tcpPeer) ask(kind byte, size int64) error {
-	_, err := p.conn.Write(binary.LittleEndian.AppendUint64([]byte{kind}, uint64(size)))
+	_, err := p.conn.Write(binary.LittleEndian.AppendUint64([]byte{kind}, uint64(size))) //nolint:gosec // never negative
 	return err
 }
 

@@ -50,7 +50,7 @@ func architecture(binary string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s is no Linux binary: %w", binary, err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	if libraries, err := f.ImportedLibraries(); err == nil && len(libraries) > 0 {
 		return "", fmt.Errorf("%s needs %v, which the image has not; build it with CGO_ENABLED=0", binary, libraries)
 	}

@@ -142,14 +142,14 @@ func (l Layout) Contiguous() bool {
 		return true
 	}
 	step := int64(1)
-	for i := len(l.Shape) - 1; i >= 0; i-- {
-		if l.Shape[i] == 1 {
+	for i, n := range slices.Backward(l.Shape) {
+		if n == 1 {
 			continue // its stride is never taken
 		}
 		if l.Stride[i] != step {
 			return false
 		}
-		step *= l.Shape[i]
+		step *= n
 	}
 	return true
 }

@@ -62,7 +62,7 @@ func HTTP(ctx context.Context, w Web) Result {
 	defer resp.Body.Close()
 	r := Result{Status: Serving, Latency: time.Since(connected)}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 200)) //nolint:errcheck // what there is of it
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
 		r.Status, r.Detail = NotServing, fmt.Sprintf("%s answered %s: %q", req.URL.Path, resp.Status, text)
 	}
 	return r

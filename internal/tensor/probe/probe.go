@@ -116,7 +116,7 @@ func GRPC(ctx context.Context, e Endpoint) Result {
 	if err != nil {
 		return Result{Status: Failed, Detail: err.Error()}
 	}
-	defer c.Close() //nolint:errcheck // nothing to be done about it
+	defer c.Close()
 	if err := c.Connect(ctx); err != nil {
 		r := failure(err)
 		if r.Status == Timeout && !connected.Load() {

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -35,11 +36,9 @@ func listen(t testing.TB) net.Listener {
 func serve(t testing.TB) string {
 	t.Helper()
 	l := listen(t)
-	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- server.New(server.Options{}).Serve(ctx, l, time.Second) }()
+	go func() { done <- server.New(server.Options{}).Serve(t.Context(), l, time.Second) }()
 	t.Cleanup(func() {
-		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -116,7 +115,7 @@ type liar struct {
 func (l *liar) UpdateTensor(st grpc.ClientStreamingServer[skytorch.TensorChunk, skytorch.TensorResponse]) error {
 	for {
 		chunk, err := st.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return st.SendAndClose(&skytorch.TensorResponse{Success: true})
 		}
 		if err != nil {

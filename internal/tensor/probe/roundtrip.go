@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -16,14 +17,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-var errDiffers = errors.New("the tensor came back changed") //nolint:gochecknoglobals // a sentinel, never changed
+var errDiffers = errors.New("the tensor came back changed")
 
 // bytesOf returns an endless reader, the same for the same seed.
 func bytesOf(seed uint64) io.Reader {
 	var key [32]byte
-	for i := range 8 {
-		key[i] = byte(seed >> (8 * i))
-	}
+	binary.LittleEndian.PutUint64(key[:], seed)
 	return rand.NewChaCha8(key)
 }
 
@@ -87,7 +86,7 @@ func skyTrip(ctx context.Context, c *tensor.Client, e Endpoint) error {
 	if newErr != nil {
 		return err
 	}
-	defer other.Close() //nolint:errcheck // nothing to be done about it
+	defer other.Close()
 	if skyTripOnce(ctx, other, again) != nil {
 		return err // the first answer is the better one
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -302,9 +303,7 @@ func (s *kpuService) sendFile(st grpc.ServerStream, id string, c *content, metad
 		chunk := wire.KPUChunk{ID: id, Number: next, Total: total, Last: next+1 == total, Data: data}
 		if next == 0 {
 			chunk.Metadata = map[string]string{"size_bytes": strconv.FormatInt(c.size, 10)}
-			for k, v := range metadata {
-				chunk.Metadata[k] = v
-			}
+			maps.Copy(chunk.Metadata, metadata)
 		}
 		next++
 		if err := st.SendMsg(&chunk); err != nil {

@@ -36,16 +36,14 @@ func start(t *testing.T, o Options) (*Server, *grpc.ClientConn) {
 		t.Fatal(err)
 	}
 	s := New(o)
-	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, time.Second) }()
+	go func() { done <- s.Serve(t.Context(), l, time.Second) }()
 	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		conn.Close()
-		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -453,9 +451,11 @@ func TestStalledClientsAreLetGo(t *testing.T) {
 		t.Errorf("a client that sends nothing: %v", err)
 	}
 	// One that does not read what it asked for.
-	if err := update(t, conn, &skytorch.TensorChunk{TensorId: 2, Dtype: "torch.int8", Shape: []int64{3 << 20}, Data: make([]byte, 3<<20)}); err != nil {
+	c, err := zeros(s.store.budget, 64<<20)
+	if err != nil {
 		t.Fatal(err)
 	}
+	s.store.add(2, view{layout: layout.Of(layout.Int8, 64<<20)}, c)
 	get, err := skytorch.NewServiceClient(conn).GetTensor(t.Context(), &skytorch.GetTensorRequest{TensorId: 2})
 	if err != nil {
 		t.Fatal(err)

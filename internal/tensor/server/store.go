@@ -143,7 +143,7 @@ func (s *store) ensureView(m *skytorch.TensorMetadata, largest int64) error {
 	l := wire.MetadataLayout(m)
 	size := m.GetNbytes()
 	if size == 0 {
-		size, _ = l.Bytes() //nolint:errcheck // ensure says what is wrong with it
+		size, _ = l.Bytes()
 	}
 	if m.TensorRef == nil && l.Fills(size) {
 		return nil

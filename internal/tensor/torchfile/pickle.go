@@ -44,7 +44,7 @@ type pickler struct {
 
 // pickle returns the pickle of a contiguous tensor in storage "0".
 func pickle(l layout.Layout) []byte {
-	elements, _ := l.Elements() //nolint:errcheck // the layout was validated
+	elements, _ := l.Elements()
 	p := &pickler{out: []byte{opProto, 2}}
 	p.global("torch._utils", "_rebuild_tensor_v2")
 	p.op(opMark)
@@ -99,7 +99,7 @@ func (p *pickler) text(s string) {
 func (p *pickler) int(n int64) {
 	switch {
 	case n < 1<<8:
-		p.out = append(p.out, opBinInt1, byte(n))
+		p.out = append(p.out, opBinInt1, byte(n)) //nolint:gosec // below 2^8
 	case n < 1<<16:
 		p.out = binary.LittleEndian.AppendUint16(append(p.out, opBinInt2), uint16(n))
 	case n < 1<<31:
@@ -110,7 +110,7 @@ func (p *pickler) int(n int64) {
 		for size > 1 && raw[size-1] == 0 && raw[size-2] < 0x80 {
 			size--
 		}
-		p.out = slices.Concat(p.out, []byte{opLong1, byte(size)}, raw[:size])
+		p.out = slices.Concat(p.out, []byte{opLong1, byte(size)}, raw[:size]) //nolint:gosec // at most 8
 	}
 }
 

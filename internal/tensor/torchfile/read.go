@@ -92,7 +92,7 @@ func checkDirectory(r io.ReaderAt, size int64) error {
 	if size < end {
 		return fmt.Errorf("%w: %d bytes are no zip archive", ErrFormat, size)
 	}
-	if _, err := r.ReadAt(raw[:], size-end); err != nil && err != io.EOF { //nolint:errorlint // io.ReaderAt returns it bare
+	if _, err := r.ReadAt(raw[:], size-end); err != nil && err != io.EOF {
 		return err
 	}
 	if string(raw[:4]) != "PK\x05\x06" {
@@ -122,7 +122,7 @@ func checkLargeDirectory(r io.ReaderAt, end int64) error {
 		return err
 	}
 	bytes, start := binary.LittleEndian.Uint64(raw[40:]), binary.LittleEndian.Uint64(raw[48:])
-	if string(raw[:4]) != "PK\x06\x06" || bytes > most || start != uint64(at)-bytes { //nolint:gosec // never negative
+	if string(raw[:4]) != "PK\x06\x06" || bytes > most || start != uint64(at)-bytes {
 		return fmt.Errorf("%w: its zip64 directory has %d bytes at %d", ErrFormat, bytes, start)
 	}
 	return nil

@@ -147,7 +147,7 @@ func (u *unpickler) text() error {
 	if err != nil {
 		return err
 	}
-	raw, err := u.next(int(min(n, maxPickle+1))) //nolint:gosec // bounded
+	raw, err := u.next(int(min(n, maxPickle+1)))
 	if err != nil {
 		return err
 	}

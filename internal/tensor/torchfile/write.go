@@ -163,7 +163,7 @@ func startRecord(z *zip.Writer, out *gap, record *zip.FileHeader) (io.Writer, er
 	const header, field = 30, 4 // the fixed part of a local file header, and of an extra field
 	start := out.at + header + field + int64(len(record.Name))
 	padding := int((alignment - start%alignment) % alignment)
-	record.Extra = append([]byte("FB"), binary.LittleEndian.AppendUint16(nil, uint16(padding))...) //nolint:gosec // below 64
+	record.Extra = append([]byte("FB"), binary.LittleEndian.AppendUint16(nil, uint16(padding))...)
 	record.Extra = append(record.Extra, bytes.Repeat([]byte{'Z'}, padding)...)
 	w, err := z.CreateRaw(record)
 	if err != nil {

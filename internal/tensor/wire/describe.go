@@ -56,7 +56,7 @@ func (c *SkyChunk) Describe(want layout.Layout) (layout.Layout, int64, error) {
 		return l, 0, Errorf(Mismatch, "%v", err)
 	}
 	// The size of an empty tensor is 0, and 0 is left out on the wire.
-	total := int64(min(c.TotalBytes, 1<<63-1)) //nolint:gosec // not above the largest int64
+	total := int64(min(c.TotalBytes, 1<<63-1))
 	switch {
 	case l.Contiguous() && (total == packed || total == 0):
 		return l.Packed(), packed, nil
