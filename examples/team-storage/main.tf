@@ -35,7 +35,7 @@ resource "kt_compute" "notebook" {
   name        = "notebook"
   cpus        = 2
   memory      = "16Gi"
-  image       = kt_image.team.image_id
+  image       = kt_image.team.image
   image_setup = kt_image.team.setup
   volumes     = [kt_volume.datasets.ref]
   secrets     = [kt_secret.huggingface.ref]

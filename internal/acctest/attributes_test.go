@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,12 +116,28 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 			  launch_timeout        = "3m"
 			  inactivity_ttl        = "2h"
 			  allowed_serialization = ["json", "pickle"]
-			  logging               = { level = "debug" }`,
+			  logging               = { level = "debug", stream_logs = false }`,
 			changed: `
 			  launch_timeout        = "1m30s"
 			  inactivity_ttl        = "30m"
 			  allowed_serialization = ["json"]
-			  logging               = { level = "warning" }`,
+			  logging               = { level = "warning", grace_period = "5s" }`,
+			hidden: []string{"logging"}, // all but the level is in the registration, where there is one
+		},
+		{
+			name: "image set-up",
+			objects: `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kt-image-one}
+data: {setup.sh: "true"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kt-image-two}
+data: {setup.sh: "true"}`,
+			created: `image_setup = { config_map = "kt-image-one", digest = "sha256:1" }`,
+			changed: `image_setup = { config_map = "kt-image-two", digest = "sha256:2", python_path = "/opt/bin/python", install_cmd = "pip install --no-deps" }`,
 		},
 		{
 			name: "service template", hidden: []string{"service_template"},
@@ -252,8 +269,12 @@ func TestAccAttributesAreAllCovered(t *testing.T) {
 	for _, a := range allAttributes() {
 		all.WriteString(a.created + "\n" + a.changed + "\n")
 	}
+	for _, w := range ways() {
+		all.WriteString(w.created + "\n" + w.changed + "\n")
+	}
 	for _, attribute := range schema.ResourceSchemas["kt_compute"].Block.Attributes {
-		if attribute.Name == "name" || attribute.Name == "namespace" || (attribute.Computed && !attribute.Optional) {
+		elsewhere := []string{"name", "namespace", "autoscale", "pod_template_path", "command", "args"} // in tests of their own
+		if slices.Contains(elsewhere, attribute.Name) || (attribute.Computed && !attribute.Optional) {
 			continue // in every test, or not to be set
 		}
 		if !regexp.MustCompile(`(?m)^\s*` + attribute.Name + `\s+= `).MatchString(all.String()) {

@@ -129,6 +129,18 @@ func (c *Cluster) TryKubectl(t *testing.T, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
+// KubectlDir is a folder with a kubectl for programs that run one: it is
+// cluster admin, and of a namespace unless told another.
+func (c *Cluster) KubectlDir(t *testing.T, namespace string) string {
+	t.Helper()
+	dir := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl --kubeconfig '%s' -n '%s' \"$@\"\n", c.binary, c.Kubeconfig, namespace)
+	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // Apply applies YAML as cluster admin, with further arguments of kubectl apply.
 func (c *Cluster) Apply(t *testing.T, yaml string, args ...string) {
 	t.Helper()
