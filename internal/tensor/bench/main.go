@@ -63,6 +63,9 @@ func do(ctx context.Context, p peer, op string, size int64) error {
 	case "download":
 		return p.download(ctx, size)
 	default:
+		if _, ok := p.(*ours); !ok {
+			size = fileSize(size) // the same bytes for all
+		}
 		return p.echo(ctx, size)
 	}
 }
@@ -116,7 +119,7 @@ func startAll(ctx context.Context, largest int64) (peers map[string]peer, stop f
 			return peers, stop, err
 		}
 		stops = append(stops, stopServer)
-		if peers[kind], err = newPeer(ctx, kind, address, largest); err != nil {
+		if peers[kind], err = newPeer(ctx, kind, address, fileSize(largest)); err != nil {
 			return peers, stop, err
 		}
 	}

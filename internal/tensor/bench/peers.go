@@ -13,6 +13,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 )
 
 func newPeer(ctx context.Context, kind, address string, largest int64) (peer, error) {
@@ -59,13 +60,17 @@ type ours struct {
 func (o *ours) close() { _ = o.client.Close() }
 
 func (o *ours) upload(ctx context.Context, size int64) error {
+	if o.filled != size && o.filled > 0 { // a tensor keeps its shape
+		if err := o.client.Delete(ctx, 1); err != nil {
+			return err
+		}
+	}
 	o.filled = size
 	return o.client.UploadBytes(ctx, 1, layout.Of(layout.UInt8, size), o.data.bytes[:size])
 }
 
 func (o *ours) download(ctx context.Context, size int64) error {
 	if o.filled != size {
-		_ = o.client.Delete(ctx, 1)
 		if err := o.upload(ctx, size); err != nil {
 			return err
 		}
@@ -76,10 +81,23 @@ func (o *ours) download(ctx context.Context, size int64) error {
 }
 
 func (o *ours) echo(ctx context.Context, size int64) error {
-	_ = o.client.Delete(ctx, 1)
-	o.filled = 0
+	if o.filled > 0 { // once: the server's memory is measured too
+		o.filled = 0
+		if err := o.client.Delete(ctx, 1); err != nil {
+			return err
+		}
+	}
 	sink := func(tensor.Arrival) (io.Writer, error) { return io.Discard, nil }
 	return o.client.Echo(ctx, sink, tensor.Tensor{ID: "1", Layout: layout.Of(layout.UInt8, size), Bytes: o.data.bytes[:size]})
+}
+
+// fileSize is how much is echoed of a tensor of that size: KPU sends it in a torch.save file.
+func fileSize(size int64) int64 {
+	e, err := torchfile.NewEncoder(layout.Of(layout.UInt8, size))
+	if err != nil {
+		return size
+	}
+	return e.Size()
 }
 
 // plain is gRPC as it comes, with messages that are nothing but bytes.

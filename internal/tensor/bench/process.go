@@ -112,7 +112,7 @@ func memory(ctx context.Context, size int64) error {
 }
 
 func clientChild(ctx context.Context, kind, address, op string, size int64) error {
-	p, err := newPeer(ctx, kind, address, size)
+	p, err := newPeer(ctx, kind, address, fileSize(size))
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (c *KPUChunk) refuse(err error) { c.bad = err }
 func (c *KPUChunk) fault() error { return c.bad }
 
 func (c *KPUChunk) marshal() ([]byte, mem.BufferSlice) {
-	var b []byte
+	b := make([]byte, 0, 256)
 	if c.ID != "" {
 		b = protowire.AppendTag(b, 1, protowire.BytesType)
 		b = protowire.AppendString(b, c.ID)
@@ -46,9 +46,10 @@ func (c *KPUChunk) marshal() ([]byte, mem.BufferSlice) {
 		b = appendUint(b, 5, 1)
 	}
 	for k, v := range c.Metadata {
-		entry := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), k)
-		entry = protowire.AppendString(protowire.AppendTag(entry, 2, protowire.BytesType), v)
-		b = protowire.AppendBytes(protowire.AppendTag(b, 6, protowire.BytesType), entry)
+		size := 2 + protowire.SizeBytes(len(k)) + protowire.SizeBytes(len(v))                    // with a tag of one byte each
+		b = protowire.AppendVarint(protowire.AppendTag(b, 6, protowire.BytesType), uint64(size)) //nolint:gosec // never negative
+		b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType), k)
+		b = protowire.AppendString(protowire.AppendTag(b, 2, protowire.BytesType), v)
 	}
 	return appendDataHead(b, c.Data), c.Data
 }
@@ -97,21 +98,24 @@ func (c *KPUChunk) addMetadata(r *cursor) error {
 	if err != nil {
 		return err
 	}
-	entry := newCursor(mem.BufferSlice{mem.SliceBuffer(raw)})
 	var pair [2]string
-	for entry.left > 0 {
-		num, typ, err := entry.tag()
-		if err != nil {
-			return err
+	for len(raw) > 0 {
+		num, typ, n := protowire.ConsumeTag(raw)
+		if n < 0 {
+			return Errorf(Malformed, "metadata is cut off")
+		}
+		value := raw[n:]
+		if n = protowire.ConsumeFieldValue(num, typ, value); n < 0 {
+			return Errorf(Malformed, "metadata is cut off")
 		}
 		if (num == 1 || num == 2) && typ == protowire.BytesType {
-			pair[num-1], err = entry.text()
-		} else {
-			err = entry.skip(typ)
+			text, _ := protowire.ConsumeBytes(value)
+			if !utf8.Valid(text) {
+				return Errorf(Malformed, "a text is not UTF-8")
+			}
+			pair[num-1] = string(text)
 		}
-		if err != nil {
-			return err
-		}
+		raw = value[n:]
 	}
 	if c.Metadata == nil {
 		c.Metadata = map[string]string{}

@@ -78,7 +78,7 @@ func (c *SkyChunk) refuse(err error) { c.bad = err }
 func (c *SkyChunk) fault() error { return c.bad }
 
 func (c *SkyChunk) marshal() ([]byte, mem.BufferSlice) {
-	b := appendUint(nil, 1, c.ID)
+	b := appendUint(make([]byte, 0, 256), 1, c.ID)
 	b = appendUint(b, 2, uint64(c.Number))
 	b = appendUint(b, 4, uint64(c.Total))
 	first := c.Numbering.first()

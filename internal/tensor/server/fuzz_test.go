@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
+)
+
+// replay is a stream whose messages are these bytes.
+type replay struct {
+	grpc.ServerStream
+	messages [][]byte
+	sent     int
+}
+
+func (r *replay) Context() context.Context    { return context.Background() }
+func (r *replay) SetHeader(metadata.MD) error { return nil }
+func (r *replay) SendMsg(any) error           { r.sent++; return nil }
+func (r *replay) RecvMsg(m any) error {
+	if len(r.messages) == 0 {
+		return io.EOF
+	}
+	next := r.messages[0]
+	r.messages = r.messages[1:]
+	return wire.Codec{}.Unmarshal(mem.BufferSlice{mem.SliceBuffer(next)}, m)
+}
+
+// messages cuts bytes into messages: a length, and that many bytes.
+func messages(raw []byte) [][]byte {
+	var out [][]byte
+	for len(raw) > 0 {
+		n := min(int(raw[0]), len(raw)-1)
+		out = append(out, raw[1:1+n])
+		raw = raw[1+n:]
+	}
+	return out
+}
+
+func seed(f *testing.F, chunks ...any) {
+	f.Helper()
+	var raw []byte
+	for _, c := range chunks {
+		out, err := wire.Codec{}.Marshal(c)
+		if err != nil {
+			f.Fatal(err)
+		}
+		message := out.Materialize()
+		raw = append(append(raw, byte(len(message))), message...)
+	}
+	f.Add(raw)
+}
+
+// allowed are the codes that say what is wrong with a client's input.
+func allowed(err error) bool {
+	switch status.Code(err) {
+	case codes.OK, codes.InvalidArgument, codes.ResourceExhausted, codes.NotFound, codes.Aborted:
+		return true
+	default:
+		return false
+	}
+}
+
+func FuzzUpdateTensor(f *testing.F) {
+	shape := []int64{2, 3}
+	seed(f, &skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Shape: shape, Dtype: "torch.int8", Data: []byte("abc"), TotalBytes: 6},
+		&skytorch.TensorChunk{TensorId: 1, ChunkNumber: 1, Data: []byte("def")})
+	seed(f, &skytorch.TensorChunk{TensorId: 2, Shape: shape, Stride: []int64{1, 2}, StorageOffset: 1, Dtype: "torch.int8", Data: []byte("abcdefg"), TotalBytes: 7})
+	one := uint64(1)
+	seed(f, &skytorch.TensorChunk{TensorId: 3, Dtype: "torch.int8", Shape: []int64{1}, Data: []byte("a"), Metadata: &skytorch.TensorMetadata{
+		TensorId: 3, Dtype: "torch.int8", Shape: []int64{1}, StorageOffset: 2, TensorRef: &one,
+	}})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		s := New(Options{MemoryLimit: 1 << 20})
+		sky := &skyService{server: s}
+		// Each message twice: alone, and all as one stream, so that later ones meet tensors that are there.
+		all := messages(raw)
+		for _, m := range all {
+			if err := sky.update(&replay{messages: [][]byte{m}}); !allowed(err) {
+				t.Errorf("%v", err)
+			}
+		}
+		if err := sky.update(&replay{messages: all}); !allowed(err) {
+			t.Errorf("%v", err)
+		}
+		var ids []uint64
+		for id, v := range s.store.views {
+			ids = append(ids, id)
+			c := v.storage.content
+			if span, err := v.layout.Span(); err != nil || span > c.size {
+				t.Errorf("tensor %d is %+v in %d bytes: %v", id, v.layout, c.size, err)
+			}
+			if err := sky.sendTensor(&replay{}, id, v, c); err != nil {
+				t.Errorf("tensor %d: %v", id, err)
+			}
+		}
+		s.store.delete(ids)
+		if used := s.store.budget.used.Load(); used != 0 {
+			t.Errorf("%d bytes are held in the end", used)
+		}
+	})
+}
+
+func FuzzReceiveTensors(f *testing.F) {
+	seed(f, &wire.KPUChunk{ID: "a", Total: 2, Metadata: map[string]string{"size_bytes": "6"}, Data: mem.BufferSlice{mem.SliceBuffer("abc")}},
+		&wire.KPUChunk{ID: "a", Number: 1, Total: 2, Last: true, Data: mem.BufferSlice{mem.SliceBuffer("def")}})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		s := New(Options{MemoryLimit: 1 << 20})
+		kpu := &kpuService{server: s}
+		if err := kpu.receive(&replay{messages: messages(raw)}); !allowed(err) {
+			t.Errorf("%v", err)
+		}
+		if err := kpu.echo(&replay{messages: messages(raw)}); !allowed(err) {
+			t.Errorf("echo: %v", err)
+		}
+		s.store.makeRoom(1 << 40)
+		if used := s.store.budget.used.Load(); used != 0 {
+			t.Errorf("%d bytes are held in the end", used)
+		}
+	})
+}
