@@ -135,7 +135,7 @@ func (c *Cluster) KubectlDir(t *testing.T, namespace string) string {
 	t.Helper()
 	dir := t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl --kubeconfig '%s' -n '%s' \"$@\"\n", c.binary, c.Kubeconfig, namespace)
-	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return dir

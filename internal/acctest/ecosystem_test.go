@@ -15,18 +15,13 @@ import (
 )
 
 // ecosystem is the cluster with the real controllers: `make test-ecosystem`.
-var ecosystem = sync.OnceValues(func() (*acctest.Ecosystem, error) { return acctest.StartEcosystem() })
+// Only the tests that ask for it start it.
+var ecosystem lazyEcosystem
 
-// stopEcosystem stops it if a test has started it.
-func stopEcosystem() error {
-	if os.Getenv("KT_ECOSYSTEM") == "" {
-		return nil
-	}
-	e, err := ecosystem()
-	if err != nil {
-		return nil //nolint:nilerr // the tests have failed by it
-	}
-	return e.Stop()
+type lazyEcosystem struct {
+	once  sync.Once
+	found *acctest.Ecosystem
+	err   error
 }
 
 func withControllers(t *testing.T) *acctest.Ecosystem {
@@ -34,11 +29,18 @@ func withControllers(t *testing.T) *acctest.Ecosystem {
 	if os.Getenv("KT_ECOSYSTEM") == "" {
 		t.Skip("KT_ECOSYSTEM is not set")
 	}
-	e, err := ecosystem()
-	if err != nil {
-		t.Fatal(err)
+	ecosystem.once.Do(func() { ecosystem.found, ecosystem.err = acctest.StartEcosystem() })
+	if ecosystem.err != nil {
+		t.Fatal(ecosystem.err)
 	}
-	return e
+	return ecosystem.found
+}
+
+func (l *lazyEcosystem) stop() error {
+	if l.found == nil {
+		return nil
+	}
+	return l.found.Stop()
 }
 
 // roles is a training job of the user's with a primary and workers.

@@ -139,7 +139,7 @@ func (e example) run(t *testing.T, on *acctest.Cluster) {
 // unprotect lets all that is protected from deletion be deleted.
 func unprotect(t *testing.T, dir string) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".tf" {
 			return err
 		}

@@ -31,7 +31,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	if err := errors.Join(withCRDs.Stop(), cluster.Stop()); err != nil {
+	if err := errors.Join(ecosystem.stop(), withCRDs.Stop(), cluster.Stop()); err != nil {
 		fmt.Fprintln(os.Stderr, "stopping the dev clusters:", err)
 		return 1
 	}

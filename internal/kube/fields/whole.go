@@ -29,24 +29,28 @@ func holds(sent, admitted, now any, shared bool) bool {
 		}
 		return shared || !adds(is, was, as)
 	case []any:
-		is, ok := now.([]any)
-		if !ok || len(is) != len(was) {
-			return (Empty(sent) && Empty(now)) || (admitted != nil && equal(admitted, now))
-		}
-		as, _ := admitted.([]any)
-		for i, value := range was {
-			var admittedItem any
-			if len(as) == len(was) {
-				admittedItem = as[i]
-			}
-			if !holds(value, admittedItem, is[i], true) {
-				return false
-			}
-		}
-		return true
+		return holdsItems(was, admitted, now)
 	default:
 		return equal(sent, now) || (admitted != nil && equal(admitted, now)) || (Empty(sent) && Empty(now))
 	}
+}
+
+func holdsItems(sent []any, admitted, now any) bool {
+	is, ok := now.([]any)
+	if !ok || len(is) != len(sent) {
+		return (len(sent) == 0 && Empty(now)) || (admitted != nil && equal(admitted, now))
+	}
+	as, _ := admitted.([]any)
+	for i, value := range sent {
+		var item any
+		if len(as) == len(sent) {
+			item = as[i]
+		}
+		if !holds(value, item, is[i], true) {
+			return false
+		}
+	}
+	return true
 }
 
 // Says says whether an object holds all that another one says, and nothing
