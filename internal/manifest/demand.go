@@ -15,6 +15,9 @@ import (
 func Demand(workload *unstructured.Unstructured, podTemplate ...string) (pods int64, requests corev1.ResourceList) {
 	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
 	requests = corev1.ResourceList{}
+	if k.mode == ModeCompute {
+		return tensorServerDemand(workload.Object)
+	}
 	for _, g := range k.groups(workload.Object) {
 		content, _ := find(workload.Object, g.template)
 		template, _ := content.(map[string]any)

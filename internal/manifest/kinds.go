@@ -38,6 +38,17 @@ type kind struct {
 	// leaves the queue, or Kueue would start it all the same.
 	admitted bool
 
+	// observe reads back from the workload what decides its pods; nil: they are in
+	// the template of the first group.
+	observe func(c *Compute, workload map[string]any)
+
+	// fixed are fields that no service_template may change, besides those that
+	// hold for all kinds.
+	fixed [][]string
+	// lasting are fields that the API server lets change, but whoever runs the
+	// workload does not.
+	lasting [][]string
+
 	// selects tells whether spec.selector finds the pods.
 	selects bool
 	// route narrows the Service to the pods that take calls; nil: all do.
@@ -58,6 +69,8 @@ type setting struct {
 // a file with its row, and a line here.
 func kinds() []kind {
 	return []kind{
+		skyTorchKind(),
+		kpuKind(),
 		selectorKind(),
 		knativeKind(),
 		rayClusterKind(),

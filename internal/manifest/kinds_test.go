@@ -76,6 +76,7 @@ func kindGoldens(tb testing.TB) map[string]manifest.Compute {
 		}),
 	}
 	maps.Copy(all, manifestGoldens(tb))
+	maps.Copy(all, tensorServerGoldens(tb))
 	return all
 }
 
@@ -164,7 +165,7 @@ func TestKindsSayWhatTheyAre(t *testing.T) {
 	for _, gvk := range manifest.Workloads() {
 		apiVersion, kind := gvk.ToAPIVersionAndKind()
 		mode := manifest.Compute{Manifest: map[string]any{"apiVersion": apiVersion, "kind": kind}}.Mode()
-		if modes[mode] {
+		if modes[mode] && mode != manifest.ModeCompute { // of two operators
 			t.Errorf("two kinds have the mode %s", mode)
 		}
 		modes[mode] = true
@@ -173,13 +174,13 @@ func TestKindsSayWhatTheyAre(t *testing.T) {
 		}
 	}
 	want := []string{
-		"cronjob", "daemonset", "deployment", "job", "jobset", "knative", "mxjob", "pod", "pytorchjob", "raycluster", "replicaset", "statefulset", "tfjob", "xgboostjob",
+		"compute", "cronjob", "daemonset", "deployment", "job", "jobset", "knative", "mxjob", "pod", "pytorchjob", "raycluster", "replicaset", "statefulset", "tfjob", "xgboostjob",
 	}
 	if got := slices.Sorted(maps.Keys(modes)); !slices.Equal(got, want) {
 		t.Errorf("modes are %v, want %v", got, want)
 	}
 	for mode, want := range map[string]struct{ replicas, manifest bool }{
-		"deployment": {true, false}, "raycluster": {true, false}, "knative": {false, false}, "selector": {false, false},
+		"deployment": {true, false}, "raycluster": {true, false}, "knative": {false, false}, "selector": {false, false}, "compute": {false, false},
 		"statefulset": {true, true}, "job": {true, true}, "jobset": {true, true}, "tfjob": {true, true},
 		"pod": {false, true}, "daemonset": {false, true}, "cronjob": {false, true}, "workflow": {false, true},
 	} {
@@ -202,6 +203,7 @@ func TestModeFollowsWhatTheComputeAsksFor(t *testing.T) {
 		"knative":    func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} },
 		"raycluster": func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray"} },
 		"selector":   func(c *manifest.Compute) { c.Selector = map[string]string{"a": "b"} },
+		"compute":    func(c *manifest.Compute) { c.Runtime = manifest.RuntimeKPU },
 		"pytorchjob": func(c *manifest.Compute) {
 			c.Manifest = map[string]any{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob"}
 			c.Selector = map[string]string{"a": "b"}

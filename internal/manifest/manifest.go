@@ -66,6 +66,14 @@ type Compute struct {
 	// zero: Replicas.
 	DesignedFor int64
 
+	// Runtime is what runs in the container: RuntimeKubetorch (also where empty),
+	// RuntimeSkyTorch or RuntimeKPU.
+	Runtime string
+	// Only tensor servers have these: what the container runs, the image's own
+	// entrypoint where empty, and the claims that are made for its pod.
+	Command, Args        []string
+	VolumeClaimTemplates []VolumeClaimTemplate
+
 	Labels, Annotations map[string]string // on the workload and its pods
 
 	NodeSelector       map[string]string
@@ -197,6 +205,16 @@ type VolumeRef struct {
 	ReadOnly  bool
 }
 
+// VolumeClaimTemplate is a PersistentVolumeClaim that is made for the pod of a
+// tensor server, and outlives it: <name>-<compute>-0.
+type VolumeClaimTemplate struct {
+	Name         string // DNS label
+	Size         *resource.Quantity
+	MountPath    string // absolute
+	StorageClass string // empty: the cluster's default
+	AccessMode   string // empty: ReadWriteOnce
+}
+
 // Endpoint replaces the Service that selects the compute's own pods. Exactly
 // one of its fields is set.
 type Endpoint struct {
@@ -233,7 +251,7 @@ func Render(c Compute) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	rendered = append(rendered, services...)
-	if c.Registered {
+	if c.Registered && k.mode != ModeCompute { // Kubetorch's clients speak another protocol
 		rendered = append(rendered, renderRegistration(c, k, workload))
 	}
 	objects := make([]*unstructured.Unstructured, len(rendered))

@@ -77,7 +77,10 @@ func podAnnotations(c Compute) map[string]string {
 
 // identity is what tells the pods of this compute from all others.
 func identity(c Compute) map[string]string {
-	labels := map[string]string{ServiceLabel: c.Name, VersionLabel: KubetorchVersion}
+	labels := map[string]string{ServiceLabel: c.Name}
+	if !RunsTensorServer(c.Runtime) {
+		labels[VersionLabel] = KubetorchVersion
+	}
 	if c.Username != "" {
 		labels[UsernameLabel] = c.Username
 	}

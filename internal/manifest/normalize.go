@@ -147,7 +147,7 @@ func hasUserKeys(field string) bool {
 // hasQuantities tells whether a field is a map of quantities.
 func hasQuantities(field string) bool {
 	switch field {
-	case "limits", "overhead", "requests":
+	case "limits", "overhead", "requests", "resources":
 		return true
 	default:
 		return false

@@ -37,6 +37,9 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 	}
 	groups := k.groups(workload.Object)
 	observeScale(&c, k, groups, workload.Object)
+	if k.observe != nil {
+		k.observe(&c, workload.Object)
+	}
 	if len(groups) == 0 {
 		return c
 	}

@@ -122,7 +122,12 @@ func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 		level := strings.ToUpper(cmp.Or(c.LogLevel, DefaultLogLevel))
 		all = append(all, corev1ac.EnvVar().WithName(logLevelEnv).WithValue(level))
 	}
-	for _, secret := range c.Secrets {
+	return append(all, secretEnv(c.Secrets)...)
+}
+
+func secretEnv(secrets []SecretRef) []*corev1ac.EnvVarApplyConfiguration {
+	var all []*corev1ac.EnvVarApplyConfiguration
+	for _, secret := range secrets {
 		for _, key := range secret.EnvVars {
 			all = append(all, corev1ac.EnvVar().WithName(key).WithValueFrom(corev1ac.EnvVarSource().
 				WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(secret.Name).WithKey(key))))

@@ -56,6 +56,13 @@ func HasReplicas(mode string) bool {
 	return slices.ContainsFunc(kinds(), func(k kind) bool { return k.mode == mode && k.scales })
 }
 
+// Lasting are the paths of a workload's fields that the API server lets change,
+// but whoever runs the workload does not. Changing one means replacing it.
+func Lasting(gvk schema.GroupVersionKind) [][]string {
+	k, _ := kindOfObject(gvk, nil)
+	return k.lasting
+}
+
 // LeftAfterCreation are the paths of a workload's fields that are rendered while
 // [Compute.HeldByQueue] only: others change them afterwards, so that whoever
 // applies the workload again must neither send nor own them, nor remove them.

@@ -42,6 +42,7 @@ func validate(c Compute) Errors {
 	validateDistribute(c, &errs)
 	validateSelector(c, &errs)
 	validateManifest(c, &errs)
+	validateTensorServer(c, &errs)
 	if k := kindOf(c); c.Suspend && len(k.suspension) == 0 && !k.gvk.Empty() {
 		errs.add("suspend", "is true, but the provider knows no way to suspend a %s: remove it.", k.gvk.Kind)
 	}
@@ -58,7 +59,7 @@ func validateEndpoint(c Compute, errs *Errors) {
 	if (c.Endpoint.URL == "") == (len(c.Endpoint.Selector) == 0) {
 		errs.add("endpoint", "needs exactly one of url and selector.")
 	}
-	if kindOf(c).ownService && len(c.Endpoint.Selector) > 0 {
+	if kindOf(c).template == knativeTemplate && len(c.Endpoint.Selector) > 0 {
 		errs.add("endpoint", "selects pods, but Knative makes the Service %s itself: give url, or remove endpoint.", c.Name)
 	}
 }
@@ -137,8 +138,11 @@ func validateGPUs(c Compute, errs *Errors) {
 // validateLabels refuses labels that would take the identity of the workload
 // from it. One that says what ours says is no conflict.
 func validateLabels(c Compute, errs *Errors) {
-	ours := union(identity(c), map[string]string{TemplateLabel: kindOf(c).template, ManagedByLabel: ManagedByValue})
+	ours := union(identity(c), operatorLabels(c), map[string]string{TemplateLabel: kindOf(c).template, ManagedByLabel: ManagedByValue})
 	instead := map[string]string{
+		operatorNameLabel:     "the operator finds the pods by it",
+		operatorInstanceLabel: "the operator finds the pods by it",
+
 		ServiceLabel:    "it names the compute, and its pods are found by it",
 		UsernameLabel:   "it follows the provider's username; set that",
 		ManagedByLabel:  "the provider finds its objects by it",
@@ -206,7 +210,10 @@ func validateEnv(c Compute, errs *Errors) {
 }
 
 func validateMounts(c Compute, errs *Errors) {
-	at := map[string]string{sharedMemoryPath: "shared memory"}
+	at := map[string]string{}
+	if !RunsTensorServer(c.Runtime) {
+		at[sharedMemoryPath] = "shared memory"
+	}
 	add := func(attribute, what, where string) {
 		clean := path.Clean(where)
 		if other, ok := at[clean]; ok {
@@ -229,6 +236,11 @@ func validateMounts(c Compute, errs *Errors) {
 		}
 		add("volumes", fmt.Sprintf("claim %q", v.ClaimName), v.MountPath)
 	}
+	for _, t := range c.VolumeClaimTemplates {
+		if t.MountPath != "" {
+			add("volume_claim_templates", fmt.Sprintf("claim template %q", t.Name), t.MountPath)
+		}
+	}
 }
 
 // checkTemplate refuses a service_template after which the workload would no
@@ -244,6 +256,7 @@ func checkTemplate(k kind, rendered, merged map[string]any) Errors {
 		{"metadata", "labels", TemplateLabel},
 		{"metadata", "labels", ManagedByLabel},
 	}
+	fixed = append(fixed, k.fixed...)
 	groups := k.groups(rendered)
 	for _, g := range groups {
 		fixed = append(fixed, under(g.template, "metadata", "labels", ServiceLabel))

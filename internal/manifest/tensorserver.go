@@ -1,0 +1,259 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+)
+
+// The runtimes of a compute. With the last two, an operator runs a tensor server.
+const (
+	RuntimeKubetorch = "kubetorch" // also where empty
+	RuntimeSkyTorch  = "skytorch"
+	RuntimeKPU       = "kpu" // SkyTorch's earlier name
+)
+
+// ModeCompute is the mode of a compute that is a Compute resource of an operator.
+const ModeCompute = "compute"
+
+const (
+	// TensorServerPort is where the Service that the operator makes listens, with gRPC.
+	TensorServerPort = 50051
+	// tensorServerContainer is the operator's name for the container.
+	tensorServerContainer = "server"
+	// defaultAccessMode is the one that SkyTorch's Python client gives its volumes.
+	defaultAccessMode = corev1.ReadWriteOnce
+)
+
+// The labels by which the operator's StatefulSet and Service select the pods.
+// It lets a label of spec.labels win over its own.
+const (
+	operatorNameLabel     = "app.kubernetes.io/name"
+	operatorInstanceLabel = "app.kubernetes.io/instance"
+)
+
+// skyTorchKind is a Compute of SkyTorch's operator, which runs one pod of it: a
+// StatefulSet and a Service of the compute's name. The fields are those of
+// pkg/apis/compute/v1alpha1 in github.com/astefanutti/skytorch.
+func skyTorchKind() kind { return tensorServerKind(RuntimeSkyTorch, "compute.skytorch.dev") }
+
+// kpuKind is a Compute of KPU, which has the same fields.
+func kpuKind() kind { return tensorServerKind(RuntimeKPU, "compute.kpu.dev") }
+
+func tensorServerKind(runtime, group string) kind {
+	return kind{
+		mode:       ModeCompute,
+		template:   ModeCompute,
+		gvk:        schema.GroupVersionKind{Group: group, Version: "v1alpha1", Kind: "Compute"},
+		container:  tensorServerContainer,
+		picks:      func(c Compute) bool { return c.Runtime == runtime },
+		spec:       tensorServerSpec,
+		observe:    func(c *Compute, workload map[string]any) { c.Runtime = runtime; observeTensorServer(c, workload) },
+		groups:     pods(),
+		suspension: suspendField("spec", "suspend"),
+		fixed:      [][]string{{"spec", "labels", ServiceLabel}},
+		// They become those of a StatefulSet, which never lets them change.
+		lasting:    [][]string{{"spec", "volumeClaimTemplates"}},
+		ownService: true,
+	}
+}
+
+// RunsTensorServer tells whether a runtime is one that an operator runs.
+func RunsTensorServer(runtime string) bool {
+	return runtime == RuntimeSkyTorch || runtime == RuntimeKPU
+}
+
+// tensorServerSpec says suspend in any case, so that a suspension by somebody
+// else is drift.
+func tensorServerSpec(c Compute, _ kind) (map[string]any, error) {
+	override, err := tensorServerOverride(c)
+	if err != nil {
+		return nil, err
+	}
+	var env, templates []any
+	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
+		env = append(env, map[string]any{"name": name, "value": c.EnvVars[name]})
+	}
+	for _, t := range c.VolumeClaimTemplates {
+		templates = append(templates, claimTemplate(t))
+	}
+	return map[string]any{
+		"labels":               toAny(union(givenLabels(c), ownPods(c))),
+		"annotations":          toAny(podAnnotations(c)),
+		"suspend":              false,
+		"image":                c.Image,
+		"command":              listOf(c.Command),
+		"args":                 listOf(c.Args),
+		"env":                  env,
+		"resources":            tensorServerResources(c),
+		"volumeClaimTemplates": templates,
+		"override":             override,
+	}, nil
+}
+
+// tensorServerResources are requests that the operator makes limits, too.
+func tensorServerResources(c Compute) map[string]any {
+	resources := map[string]any{}
+	for name, quantity := range map[corev1.ResourceName]*resource.Quantity{
+		corev1.ResourceCPU: c.CPUs, corev1.ResourceMemory: c.Memory, corev1.ResourceEphemeralStorage: c.DiskSize,
+	} {
+		if quantity != nil {
+			resources[string(name)] = quantity.String()
+		}
+	}
+	if c.GPUs > 0 {
+		resources[string(gpuResource)] = resource.NewQuantity(c.GPUs, resource.DecimalSI).String()
+	}
+	return resources
+}
+
+func claimTemplate(t VolumeClaimTemplate) map[string]any {
+	mode := t.AccessMode
+	if mode == "" {
+		mode = string(defaultAccessMode)
+	}
+	spec := map[string]any{"accessModes": []any{mode}}
+	if t.Size != nil {
+		spec["resources"] = map[string]any{"requests": map[string]any{string(corev1.ResourceStorage): t.Size.String()}}
+	}
+	if t.StorageClass != "" {
+		spec["storageClassName"] = t.StorageClass
+	}
+	return map[string]any{"metadata": map[string]any{"name": t.Name}, "spec": spec}
+}
+
+// tensorServerOverride is what the operator merges over the pods: the part of a
+// pod's spec that override has.
+func tensorServerOverride(c Compute) (map[string]any, error) {
+	volumes, mounts := tensorServerVolumes(c)
+	pod := corev1ac.PodSpec().WithVolumes(volumes...)
+	schedule(pod, c)
+	if c.ServiceAccountName != "" {
+		pod.WithServiceAccountName(c.ServiceAccountName)
+	}
+	if env := secretEnv(c.Secrets); len(env)+len(mounts) > 0 {
+		pod.WithContainers(corev1ac.Container().WithName(tensorServerContainer).WithEnv(env...).WithVolumeMounts(mounts...))
+	}
+	return toMap(pod)
+}
+
+// tensorServerVolumes are the mounted secrets, the claims that exist, and the
+// mounts of these and of the claim templates. Each mount has a volume of its
+// own: override.containers has one mount of a name.
+func tensorServerVolumes(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev1ac.VolumeMountApplyConfiguration) {
+	var volumes []*corev1ac.VolumeApplyConfiguration
+	var mounts []*corev1ac.VolumeMountApplyConfiguration
+	taken := map[string]bool{}
+	for _, t := range c.VolumeClaimTemplates {
+		taken[t.Name] = true
+	}
+	add := func(name, source, path string, readOnly bool, volume *corev1ac.VolumeApplyConfiguration) {
+		if taken[name] {
+			name = hashedVolumeName(name, source+"@"+path)
+		}
+		taken[name] = true
+		volumes = append(volumes, volume.WithName(name))
+		mounts = append(mounts, mount(name, path, readOnly))
+	}
+	for _, s := range c.Secrets {
+		if s.MountPath != "" {
+			add(secretVolumeName(s.Name), "secret/"+s.Name, s.MountPath, true,
+				corev1ac.Volume().WithSecret(corev1ac.SecretVolumeSource().WithSecretName(s.Name)))
+		}
+	}
+	for _, v := range c.Volumes {
+		claim := corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(v.ClaimName)
+		if v.ReadOnly {
+			claim.WithReadOnly(true)
+		}
+		add(claimVolumeName(v.ClaimName), "claim/"+v.ClaimName, v.MountPath, v.ReadOnly, corev1ac.Volume().WithPersistentVolumeClaim(claim))
+	}
+	for _, t := range c.VolumeClaimTemplates {
+		mounts = append(mounts, mount(t.Name, t.MountPath, false))
+	}
+	return volumes, mounts
+}
+
+// tensorServer is the spec of a Compute. Its override has fields of a pod's spec.
+type tensorServer struct {
+	Spec struct {
+		Image                string                                 `json:"image"`
+		Command              []string                               `json:"command"`
+		Args                 []string                               `json:"args"`
+		Env                  []corev1.EnvVar                        `json:"env"`
+		Resources            corev1.ResourceList                    `json:"resources"`
+		VolumeClaimTemplates []corev1.PersistentVolumeClaimTemplate `json:"volumeClaimTemplates"`
+		Override             corev1.PodSpec                         `json:"override"`
+	} `json:"spec"`
+}
+
+// observeTensorServer reads back what a Compute says of its pods.
+func observeTensorServer(c *Compute, workload map[string]any) {
+	var server tensorServer
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(workload, &server) != nil {
+		return // as Observe says
+	}
+	spec := server.Spec
+	observePod(c, spec.Override)
+	container := corev1.Container{Image: spec.Image, Env: spec.Env, Resources: corev1.ResourceRequirements{Requests: spec.Resources}}
+	for _, override := range spec.Override.Containers {
+		if override.Name == tensorServerContainer {
+			container.Env = slices.Concat(container.Env, override.Env)
+			container.VolumeMounts = override.VolumeMounts
+		}
+	}
+	observeContainer(c, container)
+	observeMounts(c, container, corev1.PodTemplateSpec{Spec: spec.Override})
+	c.Command, c.Args, c.Freeze = spec.Command, spec.Args, false
+	for _, variable := range spec.Env {
+		if variable.Name == logLevelEnv { // no setting of Kubetorch's here
+			c.LogLevel, c.EnvVars[variable.Name] = "", variable.Value
+		}
+	}
+	for _, template := range spec.VolumeClaimTemplates {
+		c.VolumeClaimTemplates = append(c.VolumeClaimTemplates, observeClaimTemplate(template, container.VolumeMounts))
+	}
+}
+
+// tensorServerDemand is that of the operator's one pod.
+func tensorServerDemand(workload map[string]any) (pods int64, requests corev1.ResourceList) {
+	var server tensorServer
+	suspended, _ := find(workload, []string{"spec", "suspend"})
+	if suspended == true || runtime.DefaultUnstructuredConverter.FromUnstructured(workload, &server) != nil {
+		return 0, corev1.ResourceList{}
+	}
+	return 1, server.Spec.Resources
+}
+
+func observeClaimTemplate(template corev1.PersistentVolumeClaimTemplate, mounts []corev1.VolumeMount) VolumeClaimTemplate {
+	seen := VolumeClaimTemplate{Name: template.Name}
+	if size, ok := template.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
+		seen.Size = &size
+	}
+	if class := template.Spec.StorageClassName; class != nil {
+		seen.StorageClass = *class
+	}
+	if modes := template.Spec.AccessModes; len(modes) > 0 && modes[0] != defaultAccessMode {
+		seen.AccessMode = string(modes[0])
+	}
+	for _, mount := range mounts {
+		if mount.Name == template.Name {
+			seen.MountPath = mount.MountPath
+		}
+	}
+	return seen
+}
+
+// listOf is a list as JSON has it.
+func listOf(items []string) []any {
+	list := make([]any, len(items))
+	for i, item := range items {
+		list[i] = item
+	}
+	return list
+}

@@ -1,0 +1,167 @@
+package manifest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// tensorServer is a compute that an operator runs.
+func tensorServer(runtime string, change ...func(*manifest.Compute)) manifest.Compute {
+	return minimal(append([]func(*manifest.Compute){func(c *manifest.Compute) { c.Runtime, c.Replicas = runtime, 0 }}, change...)...)
+}
+
+// everyWay sets all that a tensor server can have.
+func everyWay(tb testing.TB) func(*manifest.Compute) {
+	tb.Helper()
+	seconds := int64(60)
+	return func(c *manifest.Compute) {
+		c.Image, c.Command, c.Args = "ghcr.io/example/server:1", []string{"/server"}, []string{"--limit", ""}
+		c.CPUs, c.Memory, c.DiskSize, c.GPUs = quantity(tb, "4"), quantity(tb, "16Gi"), quantity(tb, "50Gi"), 2
+		c.GPUType, c.NodeSelector = "NVIDIA-H100-80GB-HBM3", map[string]string{"zone": "a"}
+		c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &seconds}}
+		c.ServiceAccountName = "tensors"
+		c.Labels, c.Annotations = map[string]string{"team": "ml"}, map[string]string{"owner": "alice"}
+		c.EnvVars = map[string]string{"MODE": "fast", "EMPTY": "", "KT_LOG_LEVEL": "Debug"}
+		c.Secrets = []manifest.SecretRef{{Name: "hf", EnvVars: []string{"HF_TOKEN"}, MountPath: "/hf"}}
+		c.Volumes = []manifest.VolumeRef{
+			{ClaimName: "weights", MountPath: "/weights", ReadOnly: true}, {ClaimName: "weights", MountPath: "/more"}, {ClaimName: "scratch", MountPath: "/shared"},
+		}
+		c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{
+			{Name: "scratch", Size: quantity(tb, "100Gi"), MountPath: "/scratch"},
+			{Name: "cache", Size: quantity(tb, "10Gi"), MountPath: "/cache", StorageClass: "fast", AccessMode: "ReadWriteOncePod"},
+		}
+	}
+}
+
+func tensorServerGoldens(tb testing.TB) map[string]manifest.Compute {
+	tb.Helper()
+	return map[string]manifest.Compute{
+		"skytorch":           tensorServer(manifest.RuntimeSkyTorch),
+		"skytorch-every-way": tensorServer(manifest.RuntimeSkyTorch, everyWay(tb)),
+		"skytorch-template": tensorServer(manifest.RuntimeSkyTorch, func(c *manifest.Compute) {
+			c.EnvVars, c.Volumes = map[string]string{"A": "1"}, []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
+			c.ServiceTemplate = fromJSON(tb, `{"spec": {"override": {"schedulingGates": [{"name": "example.com/hold"}],
+				"containers": [{"name": "server", "volumeMounts": [{"name": "data", "mountPath": "/data", "subPath": "a"}]}]}, "env": [{"name": "B", "value": "2"}]}}`)
+		}),
+		"kpu-suspended": tensorServer(manifest.RuntimeKPU, func(c *manifest.Compute) {
+			c.Suspend, c.GPUAntiAffinity, c.Registered = true, true, true
+			c.DefaultLabels, c.DefaultAnnotations = map[string]string{"org": "x"}, map[string]string{"cost": "1"}
+		}),
+	}
+}
+
+func TestObserveIsTheInverseOfRenderForTensorServers(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*manifest.Compute){
+		"nothing set":        func(*manifest.Compute) {},
+		"all that can be":    everyWay(t),
+		"suspended":          func(c *manifest.Compute) { c.Suspend = true },
+		"kept off GPU nodes": func(c *manifest.Compute) { c.GPUAntiAffinity = true },
+	} {
+		for _, runtime := range []string{manifest.RuntimeSkyTorch, manifest.RuntimeKPU} {
+			t.Run(runtime+" "+name, func(t *testing.T) {
+				t.Parallel()
+				c := tensorServer(runtime, set)
+				got := manifest.Observe(render(t, c)[0])
+				if diff := cmp.Diff(c, got, sameQuantities(), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("-rendered +observed:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestTensorServerIsOneObject(t *testing.T) {
+	t.Parallel()
+	for name, c := range tensorServerGoldens(t) {
+		c.Registered = true
+		if objects := render(t, c); len(objects) != 1 || objects[0].GetKind() != "Compute" {
+			t.Errorf("%s: %d objects", name, len(objects))
+		}
+	}
+}
+
+// Of several mounts of one name, a server-side apply would refuse the second.
+func TestMountsOfTensorServersHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	for name, c := range tensorServerGoldens(t) {
+		for _, o := range render(t, c) {
+			names := map[any]bool{}
+			for pointer, value := range leaves(o.Object) {
+				if !strings.HasPrefix(pointer, "/spec/override/containers/0/volumeMounts/") || !strings.HasSuffix(pointer, "/name") {
+					continue
+				}
+				if names[value] {
+					t.Errorf("%s: two mounts are named %v", name, value)
+				}
+				names[value] = true
+			}
+		}
+	}
+}
+
+func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change    func(*manifest.Compute)
+		attribute string
+		says      string
+	}{
+		"two pods":            {func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 2, true }, "replicas", "the operator runs one pod"},
+		"no pods":             {func(c *manifest.Compute) { c.ReplicasGiven = true }, "replicas", "set suspend for none"},
+		"a queue":             {func(c *manifest.Compute) { c.QueueName = "q" }, "queue_name", `no meaning for a Compute of runtime "skytorch"`},
+		"autoscale":           {func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }, "autoscale", "no meaning"},
+		"distribute":          {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray"} }, "distribute", "no meaning"},
+		"an endpoint":         {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{URL: "http://x"} }, "endpoint", "no meaning"},
+		"a working directory": {func(c *manifest.Compute) { c.WorkingDir = "/x" }, "working_dir", "no meaning"},
+		"no live sync":        {func(c *manifest.Compute) { c.Freeze = true }, "freeze", "no meaning"},
+		"an unknown runtime":  {func(c *manifest.Compute) { c.Runtime = "torch" }, "runtime", `give "kubetorch", "skytorch" or "kpu"`},
+		"a long name":         {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name", "no more than 52 are possible"},
+		"a label of the operator's": {func(c *manifest.Compute) { c.Labels = map[string]string{"app.kubernetes.io/name": "mine"} }, "labels",
+			`it must be "skytorch-server" here: the operator finds the pods by it`},
+		"a default label of the operator's": {func(c *manifest.Compute) { c.DefaultLabels = map[string]string{"app.kubernetes.io/instance": "mine"} }, "labels",
+			`the provider's default_labels sets app.kubernetes.io/instance to "mine", but it must be "svc" here`},
+		"a claim of no size": {func(c *manifest.Compute) {
+			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", MountPath: "/a"}}
+		}, "volume_claim_templates", "item 0 needs a name, a size and a mount_path"},
+		"a claim twice": {func(c *manifest.Compute) {
+			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"), MountPath: "/a"}, {Name: "a", Size: quantity(t, "1"), MountPath: "/b"}}
+		}, "volume_claim_templates", `item 1 is named "a" as another one is`},
+		"two claims at one place": {func(c *manifest.Compute) {
+			c.Volumes = []manifest.VolumeRef{{ClaimName: "x", MountPath: "/a"}}
+			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"), MountPath: "/a/"}}
+		}, "volume_claim_templates", `where claim "x" is mounted too`},
+		"a template without the label": {func(c *manifest.Compute) {
+			c.ServiceTemplate = fromJSON(t, `{"spec": {"labels": {"kubetorch.com/service": "x"}}}`)
+		}, "service_template", "changes spec.labels.kubetorch.com/service"},
+		"a command of Kubetorch": {func(c *manifest.Compute) { c.Runtime, c.Command = "", []string{"x"} }, "command", `is for runtime "skytorch" and "kpu"`},
+		"arguments of Kubetorch": {func(c *manifest.Compute) { c.Runtime, c.Args = "kubetorch", []string{"x"} }, "args", "remove it, or set runtime"},
+		"a Compute as a manifest": {func(c *manifest.Compute) {
+			c.Runtime, c.Manifest = "", map[string]any{"apiVersion": "compute.kpu.dev/v1alpha1", "kind": "Compute"}
+		}, "manifest", "is a Compute of compute.kpu.dev: set runtime instead"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused(t, tensorServer(manifest.RuntimeSkyTorch, tc.change), tc.attribute, tc.says)
+		})
+	}
+}
+
+func TestClaimTemplatesLast(t *testing.T) {
+	t.Parallel()
+	for _, o := range render(t, tensorServer(manifest.RuntimeKPU)) {
+		if diff := cmp.Diff([][]string{{"spec", "volumeClaimTemplates"}}, manifest.Lasting(o.GroupVersionKind())); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	for _, o := range render(t, minimal()) {
+		if lasting := manifest.Lasting(o.GroupVersionKind()); len(lasting) > 0 {
+			t.Errorf("%s: %v", o.GetKind(), lasting)
+		}
+	}
+}
