@@ -55,13 +55,15 @@ func podCount(workload map[string]any, groups []group) int64 {
 }
 
 // askedReplicas is how many pods the user asked for, and by which attribute;
-// empty where by none.
+// empty where by none, so that his manifest says it, or the default.
 func askedReplicas(c Compute) (n int64, attribute string) {
 	switch {
 	case c.Distribute != nil && c.Distribute.Workers > 0:
 		return c.Distribute.Workers, "distribute"
 	case c.ReplicasGiven:
 		return c.Replicas, "replicas"
+	case c.Manifest != nil:
+		return podCount(c.Manifest, kindOf(c).groups(c.Manifest)), ""
 	default:
 		return c.Replicas, ""
 	}

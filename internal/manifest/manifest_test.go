@@ -252,6 +252,26 @@ func TestOnlyWhatKueueReleasesIsHeld(t *testing.T) {
 	}
 }
 
+func TestJobsOfACronJobAreInItsQueue(t *testing.T) {
+	t.Parallel()
+	c := minimal(func(c *manifest.Compute) { c.QueueName = "q" })
+	c.Manifest = manifestFile(t, "cronjob")
+	got, _, _ := unstructured.NestedString(render(t, c)[0].Object, "spec", "jobTemplate", "metadata", "labels", manifest.KueueQueueLabel)
+	if got != "q" {
+		t.Errorf("the queue of its Jobs is %q", got)
+	}
+}
+
+func TestWorkersOfAManifestAreItsPods(t *testing.T) {
+	t.Parallel()
+	quorum := int64(2)
+	c := minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "pytorch", QuorumWorkers: &quorum} })
+	c.Manifest = map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": map[string]any{"replicas": int64(2)}}
+	if _, err := manifest.Render(c); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestResumedWorkloadsSayThatTheyAreNotSuspended(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]any{"raycluster": false, "pytorchjob": false, "deployment": nil} {

@@ -67,8 +67,11 @@ func cronJobKind() kind {
 		container:  ContainerName,
 		groups:     pods(group{template: []string{"spec", "jobTemplate", "spec", "template"}}),
 		suspension: suspendField("spec", "suspend"),
-		complete: func(_ Compute, workload map[string]any) {
+		complete: func(c Compute, workload map[string]any) {
 			restartJob(workload, []string{"spec", "jobTemplate"})
+			for key, queue := range queueLabels(c) { // Kueue reads it of the Jobs, which have the template's labels
+				setDefault(workload, queue, "spec", "jobTemplate", "metadata", "labels", key)
+			}
 		},
 	}
 }
