@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -35,14 +34,14 @@ import (
 func publishedChunk(t testing.TB) protoreflect.MessageDescriptor {
 	t.Helper()
 	file := protodesc.ToFileDescriptorProto(skytorch.File_skytorch_torch_service_proto)
-	file.Service, file.Name = nil, proto.String("published.proto")
+	file.Service, file.Name = nil, new("published.proto")
 	for _, m := range file.MessageType {
 		if m.GetName() != "TensorChunk" {
 			continue
 		}
 		for _, f := range m.Field {
 			if f.GetNumber() > 4 {
-				f.Number = proto.Int32(f.GetNumber() + 2)
+				f.Number = new(f.GetNumber() + 2)
 			}
 		}
 	}

@@ -47,12 +47,14 @@ func packedSize(l layout.Layout) (int64, error) {
 }
 
 func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, data source) error {
-	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ClientStreams: true}, skytorch.Service_UpdateTensor_FullMethodName)
+	chunkSize := int64(c.options.ChunkSize)
+	total := max((size+chunkSize-1)/chunkSize, 1)
+	// A single chunk is sent with the end of the stream in one frame, as that of a call that is no stream.
+	desc := &grpc.StreamDesc{ClientStreams: total > 1}
+	st, err := c.conn.NewStream(t.ctx, desc, skytorch.Service_UpdateTensor_FullMethodName)
 	if err != nil {
 		return err
 	}
-	chunkSize := int64(c.options.ChunkSize)
-	total := max((size+chunkSize-1)/chunkSize, 1)
 	for n := range total {
 		chunk := wire.SkyChunk{Numbering: c.options.Numbering, ID: id, Number: uint32(n), Total: uint32(total)} //nolint:gosec // 2^32 chunks of 1 MiB
 		if n == 0 {
