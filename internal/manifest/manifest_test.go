@@ -265,7 +265,9 @@ func TestJobsOfACronJobAreInItsQueue(t *testing.T) {
 func TestWorkersOfAManifestAreItsPods(t *testing.T) {
 	t.Parallel()
 	quorum := int64(2)
-	c := minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "pytorch", QuorumWorkers: &quorum} })
+	c := minimal(func(c *manifest.Compute) {
+		c.Distribute = &manifest.Distribute{Type: "pytorch", QuorumWorkers: &quorum}
+	})
 	c.Manifest = map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": map[string]any{"replicas": int64(2)}}
 	if _, err := manifest.Render(c); err != nil {
 		t.Error(err)

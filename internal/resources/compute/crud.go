@@ -143,8 +143,8 @@ func (r *computeResource) launchTimeout(m *model) time.Duration {
 	return r.data.Defaults.LaunchTimeout
 }
 
-func (m *model) identity() identityModel {
-	return identityModel{Namespace: m.Namespace, Name: m.Name}
+func (m *model) identity() owned.Identity {
+	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
 }
 
 // writer carries out one plan, and keeps state true to the cluster on the way.

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,32 +22,7 @@ import (
 // ImportState takes `namespace/name`, or the identity. What kind of workload
 // the compute is, Read finds out.
 func (r *computeResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	var identity identityModel
-	if req.ID != "" {
-		namespace, name, ok := strings.Cut(req.ID, "/")
-		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-			resp.Diagnostics.AddError("Invalid import ID", fmt.Sprintf("%q is not of the form namespace/name, such as ml/trainer.", req.ID))
-			return
-		}
-		identity = identityModel{Namespace: types.StringValue(namespace), Name: types.StringValue(name)}
-	} else {
-		resp.Diagnostics.Append(req.Identity.Get(ctx, &identity)...)
-	}
-	if identity.Namespace.IsNull() && r.configured() {
-		namespace, err := r.data.Cluster.Namespace()
-		if err != nil {
-			resp.Diagnostics.AddError("The namespace is not known", err.Error())
-			return
-		}
-		identity.Namespace = types.StringValue(namespace)
-	}
-	for name, value := range map[string]types.String{
-		"name": identity.Name, "namespace": identity.Namespace,
-		"id": types.StringValue(identity.Namespace.ValueString() + "/" + identity.Name.ValueString()),
-	} {
-		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
-	}
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, identity)...)
+	owned.ImportState(ctx, r.data, "trainer", req, resp)
 }
 
 // imported fills in a state of which only the name is known, from the live

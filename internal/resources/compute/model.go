@@ -140,11 +140,6 @@ type endpointModel struct {
 	Selector types.Map    `tfsdk:"selector"`
 }
 
-type identityModel struct {
-	Namespace types.String `tfsdk:"namespace"`
-	Name      types.String `tfsdk:"name"`
-}
-
 // Values of on_not_ready.
 const (
 	failOnNotReady   = "error"

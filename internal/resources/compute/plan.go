@@ -116,22 +116,9 @@ type planner struct {
 // configuration leaves out is found once and then kept: another kubeconfig
 // context must not move a running compute.
 func (p *planner) place(ctx context.Context) {
-	switch {
-	case !p.config.Namespace.IsNull():
-		p.plan.Namespace = p.config.Namespace
-	case !p.creating:
-		p.plan.Namespace = p.state.Namespace
-	case !p.r.configured():
-		p.plan.Namespace = types.StringUnknown()
-	default:
-		namespace, err := p.r.data.Cluster.Namespace()
-		if err != nil {
-			p.diags.Append(tf.Caution(err, "The plan stands, but where the compute goes is known only at apply."))
-			p.plan.Namespace = types.StringUnknown()
-			break
-		}
-		p.plan.Namespace = types.StringValue(namespace)
-	}
+	var diags diag.Diagnostics
+	p.plan.Namespace, diags = owned.Namespace(p.r.data, p.config.Namespace, p.state.Namespace, "compute")
+	p.diags.Append(diags...)
 	p.plan.ServiceName, p.plan.Mode = p.plan.Name, p.config.mode(ctx)
 	p.plan.ID, p.plan.URL = types.StringUnknown(), types.StringUnknown()
 	if p.plan.Name.IsUnknown() || p.plan.Namespace.IsUnknown() {

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -22,6 +21,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 const description = `Runs one ML compute: a service, a pool of workers or a training set-up on Kubernetes, as Kubetorch's ` + "`kt.Compute`" + ` does.
@@ -36,12 +36,7 @@ func (r *computeResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 }
 
 func (r *computeResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = identityschema.Schema{
-		Attributes: map[string]identityschema.Attribute{
-			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace; the provider's if left out."},
-			"name":      identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the compute."},
-		},
-	}
+	resp.IdentitySchema = owned.IdentitySchema("compute")
 }
 
 func attributes() map[string]schema.Attribute {

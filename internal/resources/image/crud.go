@@ -157,7 +157,7 @@ func (w *writer) place() {
 		}
 		w.plan.Namespace = types.StringValue(namespace)
 	}
-	w.plan.ID = idOf(w.plan.Namespace, w.plan.Name)
+	w.plan.ID = owned.Identity{Namespace: w.plan.Namespace, Name: w.plan.Name}.ID()
 }
 
 // asPlanned sees to it that nothing else is applied than what the plan shows.

@@ -3,6 +3,7 @@ package image
 import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // model is one kt_image. Collections are Terraform values rather than Go ones,
@@ -47,11 +48,6 @@ type copyModel struct {
 	Dest   types.String `tfsdk:"dest"`
 }
 
-type identityModel struct {
-	Namespace types.String `tfsdk:"namespace"`
-	Name      types.String `tfsdk:"name"`
-}
-
 func setupTypes() map[string]attr.Type {
 	return map[string]attr.Type{
 		"config_map": types.StringType, "digest": types.StringType, "python_path": types.StringType, "install_cmd": types.StringType,
@@ -72,6 +68,6 @@ func stepTypes() map[string]attr.Type {
 	}
 }
 
-func (m *model) identity() identityModel {
-	return identityModel{Namespace: m.Namespace, Name: m.Name}
+func (m *model) identity() owned.Identity {
+	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
 }

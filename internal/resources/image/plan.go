@@ -12,7 +12,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -86,23 +85,10 @@ type planner struct {
 // place finds the namespace and what follows from it. One that the
 // configuration leaves out is found once and then kept.
 func (p *planner) place() {
-	switch {
-	case !p.config.Namespace.IsNull():
-		p.plan.Namespace = p.config.Namespace
-	case !p.creating:
-		p.plan.Namespace = p.state.Namespace
-	case !p.r.configured():
-		p.plan.Namespace = types.StringUnknown()
-	default:
-		namespace, err := p.r.data.Cluster.Namespace()
-		if err != nil {
-			p.diags.Append(tf.Caution(err, "The plan stands, but where the ConfigMap goes is known only at apply."))
-			p.plan.Namespace = types.StringUnknown()
-			break
-		}
-		p.plan.Namespace = types.StringValue(namespace)
-	}
-	p.plan.ID = idOf(p.plan.Namespace, p.plan.Name)
+	var diags diag.Diagnostics
+	p.plan.Namespace, diags = owned.Namespace(p.r.data, p.config.Namespace, p.state.Namespace, "image")
+	p.diags.Append(diags...)
+	p.plan.ID = owned.Identity{Namespace: p.plan.Namespace, Name: p.plan.Name}.ID()
 }
 
 // build fills in what runs and how it is set up, and the object with it.

@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -17,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 const description = `Says how the container of a compute is set up, as Kubetorch's ` + "`kt.Image`" + ` does: an image, and what is installed, copied and exported when the container starts.
@@ -28,12 +28,7 @@ func (r *imageResource) Schema(_ context.Context, _ resource.SchemaRequest, resp
 }
 
 func (r *imageResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = identityschema.Schema{
-		Attributes: map[string]identityschema.Attribute{
-			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace; the provider's if left out."},
-			"name":      identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the image, without the kt-image- of its ConfigMap."},
-		},
-	}
+	resp.IdentitySchema = owned.IdentitySchema("image")
 }
 
 func attributes() map[string]schema.Attribute {

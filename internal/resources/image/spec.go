@@ -3,7 +3,6 @@ package image
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -142,11 +141,4 @@ func decodeMap(ctx context.Context, m types.Map) (map[string]string, diag.Diagno
 	}
 	diags := m.ElementsAs(ctx, &out, false)
 	return out, diags
-}
-
-func idOf(namespace, name types.String) types.String {
-	if namespace.IsUnknown() || name.IsUnknown() {
-		return types.StringUnknown()
-	}
-	return types.StringValue(fmt.Sprintf("%s/%s", namespace.ValueString(), name.ValueString()))
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // model is one kt_secret.
@@ -33,13 +34,8 @@ type model struct {
 	Manifests types.Map    `tfsdk:"manifests"`
 }
 
-type identityModel struct {
-	Namespace types.String `tfsdk:"namespace"`
-	Name      types.String `tfsdk:"name"`
-}
-
-func (m *model) identity() identityModel {
-	return identityModel{Namespace: m.Namespace, Name: m.Name}
+func (m *model) identity() owned.Identity {
+	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
 }
 
 // ref names the Secret; only for a model whose name and namespace are known.

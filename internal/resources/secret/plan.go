@@ -94,32 +94,16 @@ type planner struct {
 
 // place finds the namespace, which is found once and then kept, and the id.
 func (p *planner) place() {
-	switch {
-	case !p.config.Namespace.IsNull():
-		p.plan.Namespace = p.config.Namespace
-	case !p.creating:
-		p.plan.Namespace = p.state.Namespace
-	case !p.r.configured():
-		p.plan.Namespace = types.StringUnknown()
-	default:
-		namespace, err := p.r.data.Cluster.Namespace()
-		if err != nil {
-			p.diags.Append(tf.Caution(err, "The plan stands, but where the secret goes is known only at apply."))
-			p.plan.Namespace = types.StringUnknown()
-			break
-		}
-		p.plan.Namespace = types.StringValue(namespace)
-	}
+	var diags diag.Diagnostics
+	p.plan.Namespace, diags = owned.Namespace(p.r.data, p.config.Namespace, p.state.Namespace, "secret")
+	p.diags.Append(diags...)
 	if !p.creating && !p.plan.Namespace.Equal(p.state.Namespace) {
 		p.replaceFor = append(p.replaceFor, "namespace")
 	}
 	if p.known.notes.Ending {
 		p.replaceFor = append(p.replaceFor, "uid")
 	}
-	p.plan.ID = types.StringUnknown()
-	if !anyUnknown(p.plan.Name, p.plan.Namespace) {
-		p.plan.ID = types.StringValue(p.plan.Namespace.ValueString() + "/" + p.plan.Name.ValueString())
-	}
+	p.plan.ID = owned.Identity{Namespace: p.plan.Namespace, Name: p.plan.Name}.ID()
 }
 
 // moves says whether another name or namespace makes it another Secret.

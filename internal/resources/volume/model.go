@@ -16,6 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // model is one kt_volume. Collections are Terraform values rather than Go ones,
@@ -46,13 +47,8 @@ type model struct {
 	Manifests types.Map    `tfsdk:"manifests"`
 }
 
-type identityModel struct {
-	Namespace types.String `tfsdk:"namespace"`
-	Name      types.String `tfsdk:"name"`
-}
-
-func (m *model) identity() identityModel {
-	return identityModel{Namespace: m.Namespace, Name: m.Name}
+func (m *model) identity() owned.Identity {
+	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
 }
 
 // key is the claim's manifest.Key.

@@ -12,7 +12,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -94,26 +93,14 @@ type planner struct {
 // place finds the namespace. One that the configuration leaves out is found once
 // and then kept: another kubeconfig context must not move a volume.
 func (p *planner) place() {
-	switch {
-	case !p.config.Namespace.IsNull():
-		p.plan.Namespace = p.config.Namespace
-	case p.state != nil:
-		p.plan.Namespace = p.state.Namespace
-	case !p.r.configured():
-		p.plan.Namespace = types.StringUnknown()
-	default:
-		namespace, err := p.r.data.Cluster.Namespace()
-		if err != nil {
-			p.diags.Append(tf.Caution(err, "The plan stands, but where the volume goes is known only at apply."))
-			p.plan.Namespace = types.StringUnknown()
-			break
-		}
-		p.plan.Namespace = types.StringValue(namespace)
+	prior := types.StringNull()
+	if p.state != nil {
+		prior = p.state.Namespace
 	}
-	p.plan.ID = types.StringUnknown()
-	if !p.plan.Name.IsUnknown() && !p.plan.Namespace.IsUnknown() {
-		p.plan.ID = types.StringValue(p.plan.Namespace.ValueString() + "/" + p.plan.Name.ValueString())
-	}
+	var diags diag.Diagnostics
+	p.plan.Namespace, diags = owned.Namespace(p.r.data, p.config.Namespace, prior, "volume")
+	p.diags.Append(diags...)
+	p.plan.ID = owned.Identity{Namespace: p.plan.Namespace, Name: p.plan.Name}.ID()
 }
 
 // look finds a claim that a new volume would take over: one that is adopted, or

@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 const description = `Keeps data for computes: a PersistentVolumeClaim, as Kubetorch's ` + "`kt.Volume`" + ` makes it.
@@ -31,12 +31,7 @@ func (r *volumeResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 }
 
 func (r *volumeResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = identityschema.Schema{
-		Attributes: map[string]identityschema.Attribute{
-			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace; the provider's if left out."},
-			"name":      identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the volume."},
-		},
-	}
+	resp.IdentitySchema = owned.IdentitySchema("volume")
 }
 
 func attributes() map[string]schema.Attribute {
