@@ -197,6 +197,9 @@ func (c *Cluster) Delete(ctx context.Context, ref Ref, uid types.UID) error {
 	}
 	foreground := metav1.DeletePropagationForeground
 	options := metav1.DeleteOptions{PropagationPolicy: &foreground}
+	if ref.Kind.Grace > 0 {
+		options.GracePeriodSeconds = &ref.Kind.Grace
+	}
 	if uid != "" {
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
 	}

@@ -107,8 +107,8 @@ func toInstall(kind Kind) string {
 		"kubetorch.com":        "Kubetorch's Helm chart (https://github.com/run-house/kubetorch)",
 		"kueue.x-k8s.io":       "Kueue (https://kueue.sigs.k8s.io/docs/installation/)",
 		"scheduling.run.ai":    "the KAI scheduler (https://github.com/kai-scheduler/KAI-Scheduler)",
-		"compute.skytorch.dev": "the SkyTorch operator",
-		"compute.kpu.dev":      "the KPU operator",
+		"compute.skytorch.dev": "the SkyTorch operator (https://github.com/astefanutti/skytorch)",
+		"compute.kpu.dev":      "the KPU operator, SkyTorch under its earlier name (https://github.com/astefanutti/skytorch)",
 	}
 	name := operators[kind.Group]
 	switch {

@@ -21,6 +21,8 @@ type Kind struct {
 	LabelSelector, FieldSelector string
 	// ClusterScoped kinds have no namespace.
 	ClusterScoped bool
+	// Grace is how many seconds a deletion asks for; zero: as many as the kind itself says.
+	Grace int64
 	// Immutable lists the fields that Kubernetes never lets change after
 	// creation, as the causes of an Invalid status or the field errors of a
 	// webhook name them. Changing one means replacing the object.
@@ -122,6 +124,35 @@ func JobSet() Kind {
 		"spec.coordinator", "spec.volumeClaimPolicies")
 }
 
+// tensorServer is the kind of an operator that runs a tensor server. Its grace
+// is that of the operators' own Python clients (skytorch/client/compute.py in
+// github.com/astefanutti/skytorch), and of the pods.
+func tensorServer(group string) Kind {
+	k := workload(group, "v1alpha1", "Compute", "computes")
+	k.Grace = 30
+	return k
+}
+
+// SkyTorchCompute is compute.skytorch.dev/v1alpha1 Compute.
+func SkyTorchCompute() Kind { return tensorServer("compute.skytorch.dev") }
+
+// KPUCompute is compute.kpu.dev/v1alpha1 Compute.
+func KPUCompute() Kind { return tensorServer("compute.kpu.dev") }
+
+// RunsTensorServer says whether an operator runs a tensor server for an object
+// of this kind.
+func (k Kind) RunsTensorServer() bool {
+	return k.GroupKind() == SkyTorchCompute().GroupKind() || k.GroupKind() == KPUCompute().GroupKind()
+}
+
+// operatedStatefulSet is the StatefulSet that an operator makes for a tensor
+// server; those of Kubetorch services carry the labels of their compute.
+func operatedStatefulSet() Kind {
+	k := StatefulSet()
+	k.LabelSelector = service
+	return k
+}
+
 // KubetorchWorkload is kubetorch.com/v1alpha1 KubetorchWorkload, by which
 // Kubetorch's controller knows a service.
 func KubetorchWorkload() Kind {
@@ -182,7 +213,7 @@ func ServiceAccount() Kind {
 func written() []Kind {
 	return []Kind{
 		Deployment(), StatefulSet(), DaemonSet(), ReplicaSet(), Job(), CronJob(), Pod(),
-		KnativeService(), RayCluster(), PyTorchJob(), TFJob(), MXJob(), XGBoostJob(), JobSet(), KubetorchWorkload(),
+		KnativeService(), RayCluster(), PyTorchJob(), TFJob(), MXJob(), XGBoostJob(), JobSet(), SkyTorchCompute(), KPUCompute(), KubetorchWorkload(),
 		Service(), PersistentVolumeClaim(), Secret(), ConfigMap(),
 	}
 }

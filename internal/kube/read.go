@@ -136,6 +136,8 @@ func between(workload schema.GroupKind, name string, about corev1.ObjectReferenc
 		},
 		CronJob().GroupKind(): {"Job": `^-\d+$`},
 		JobSet().GroupKind():  {"Job": `^-.+-\d+$`},
+
+		SkyTorchCompute().GroupKind(): {"StatefulSet": `^$`}, KPUCompute().GroupKind(): {"StatefulSet": `^$`},
 	}
 	pattern, ok := names[workload][about.Kind]
 	return ok && regexp.MustCompile(pattern).MatchString(rest)
@@ -159,12 +161,18 @@ func revision() Kind {
 // partsOf returns what stands between a workload and its pods and says more than
 // it, nil where that may not be read.
 func (c *Cluster) partsOf(ctx context.Context, workload *unstructured.Unstructured) []*unstructured.Unstructured {
-	if workload.GroupVersionKind().GroupKind() != KnativeService().GroupKind() {
+	switch workload.GroupVersionKind().GroupKind() {
+	case KnativeService().GroupKind():
+		return c.objects(ctx, revision(), workload.GetNamespace(), func(e *entry) bool {
+			return e.Labels["serving.knative.dev/service"] == workload.GetName()
+		})
+	case SkyTorchCompute().GroupKind(), KPUCompute().GroupKind():
+		return c.objects(ctx, operatedStatefulSet(), workload.GetNamespace(), func(e *entry) bool {
+			return e.Name == workload.GetName() && metav1.IsControlledBy(e, workload)
+		})
+	default:
 		return nil
 	}
-	return c.objects(ctx, revision(), workload.GetNamespace(), func(e *entry) bool {
-		return e.Labels["serving.knative.dev/service"] == workload.GetName()
-	})
 }
 
 // objects returns those of a shared collection that keep wants; nil where they

@@ -154,7 +154,7 @@ func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string
 	if err != nil {
 		return ready.Verdict{}, nil, err
 	}
-	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Ready {
+	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Ready && !ref.Kind.RunsTensorServer() {
 		return verdict, nil, nil // what is ready needs no diagnosis
 	}
 	concerned := []Kind{ref.Kind, podsWith(podLabels), Event()}
@@ -167,6 +167,9 @@ func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string
 		}
 	case KnativeService().GroupKind():
 		concerned = append(concerned, revision())
+		s.Parts = c.partsOf(ctx, workload)
+	case SkyTorchCompute().GroupKind(), KPUCompute().GroupKind():
+		concerned = append(concerned, operatedStatefulSet())
 		s.Parts = c.partsOf(ctx, workload)
 	}
 	if err := c.podsAndEvents(ctx, &s, ref.Namespace, podLabels); err != nil {

@@ -38,7 +38,7 @@ type Snapshot struct {
 	// up and is missing; an absent key is unknown.
 	Claims map[string]*corev1.PersistentVolumeClaim
 	// Parts are objects between the workload and its pods that say more than it:
-	// the Revisions of a Knative Service.
+	// the Revisions of a Knative Service, the StatefulSet of a tensor server.
 	Parts []*unstructured.Unstructured
 	// Queue is the queue that the workload is in; nil where it is in none, or
 	// where nothing is known of it.
@@ -150,26 +150,30 @@ const (
 	ReasonPodFailed             = "PodFailed" // evicted, refused by its node
 	ReasonNodeNotReady          = "NodeNotReady"
 	ReasonFailed                = "Failed" // the workload says so itself
+	ReasonOperatorSilent        = "OperatorSilent"
+	ReasonGatewayNotReady       = "GatewayNotReady"
 )
 
 // kinds is the table of readiness by kind; a kind that is not in it is judged
 // by kstatus and by its pods.
 func kinds() map[schema.GroupKind]func(Snapshot) Verdict {
 	return map[schema.GroupKind]func(Snapshot) Verdict{
-		{Group: "apps", Kind: "Deployment"}:             deployment,
-		{Group: "apps", Kind: "StatefulSet"}:            statefulSet,
-		{Group: "apps", Kind: "DaemonSet"}:              daemonSet,
-		{Group: "apps", Kind: "ReplicaSet"}:             replicaSet,
-		{Kind: "Pod"}:                                   singlePod,
-		{Group: "batch", Kind: "Job"}:                   job,
-		{Group: "batch", Kind: "CronJob"}:               cronJob,
-		{Group: "serving.knative.dev", Kind: "Service"}: knativeService,
-		{Group: "ray.io", Kind: "RayCluster"}:           rayCluster,
-		{Group: "kubeflow.org", Kind: "PyTorchJob"}:     trainingJob,
-		{Group: "kubeflow.org", Kind: "TFJob"}:          trainingJob,
-		{Group: "kubeflow.org", Kind: "MXJob"}:          trainingJob,
-		{Group: "kubeflow.org", Kind: "XGBoostJob"}:     trainingJob,
-		{Group: "jobset.x-k8s.io", Kind: "JobSet"}:      jobSet,
+		{Group: "apps", Kind: "Deployment"}:              deployment,
+		{Group: "apps", Kind: "StatefulSet"}:             statefulSet,
+		{Group: "apps", Kind: "DaemonSet"}:               daemonSet,
+		{Group: "apps", Kind: "ReplicaSet"}:              replicaSet,
+		{Kind: "Pod"}:                                    singlePod,
+		{Group: "batch", Kind: "Job"}:                    job,
+		{Group: "batch", Kind: "CronJob"}:                cronJob,
+		{Group: "serving.knative.dev", Kind: "Service"}:  knativeService,
+		{Group: "ray.io", Kind: "RayCluster"}:            rayCluster,
+		{Group: "kubeflow.org", Kind: "PyTorchJob"}:      trainingJob,
+		{Group: "kubeflow.org", Kind: "TFJob"}:           trainingJob,
+		{Group: "kubeflow.org", Kind: "MXJob"}:           trainingJob,
+		{Group: "kubeflow.org", Kind: "XGBoostJob"}:      trainingJob,
+		{Group: "jobset.x-k8s.io", Kind: "JobSet"}:       jobSet,
+		{Group: "compute.skytorch.dev", Kind: "Compute"}: tensorServer,
+		{Group: "compute.kpu.dev", Kind: "Compute"}:      tensorServer,
 	}
 }
 

@@ -156,7 +156,9 @@ func TestLostRightsOnlyMakeVerdictsMilder(t *testing.T) {
 		full := Assess(s)
 		s.ReplicaSets, s.Events, s.Nodes, s.Claims, s.Parts, s.Queue = nil, nil, nil, nil, nil, nil
 		less := Assess(s)
-		if full.Ready != less.Ready {
+		// A tensor server has no generation in its status: without the StatefulSet
+		// of its operator, what was ready before a change is taken for ready after it.
+		if milder := less.Ready && s.Workload.GetKind() == "Compute"; full.Ready != less.Ready && !milder {
 			t.Errorf("%s: ready is %t with all rights, %t with few", file, full.Ready, less.Ready)
 		}
 		if less.Cause != nil && less.Cause.Terminal && (full.Cause == nil || !full.Cause.Terminal) {

@@ -17,6 +17,8 @@ type condition struct {
 	Status  metav1.ConditionStatus `json:"status"`
 	Reason  string                 `json:"reason"`
 	Message string                 `json:"message"`
+
+	ObservedGeneration int64 `json:"observedGeneration"`
 }
 
 func conditionOf(conditions []condition, kind string) condition {

@@ -1,0 +1,165 @@
+package ready
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// operated is what counts of a Compute of SkyTorch or KPU
+// (pkg/apis/compute/v1alpha1/compute_types.go of github.com/astefanutti/skytorch).
+type operated struct {
+	Metadata struct {
+		Generation int64 `json:"generation"`
+	} `json:"metadata"`
+	Spec struct {
+		Suspend *bool           `json:"suspend"`
+		Image   string          `json:"image"`
+		Command []string        `json:"command"`
+		Args    []string        `json:"args"`
+		Env     []corev1.EnvVar `json:"env"`
+	} `json:"spec"`
+	Status struct {
+		ObservedGeneration int64       `json:"observedGeneration"`
+		Conditions         []condition `json:"conditions"`
+		Addresses          []struct {
+			Value string `json:"value"`
+		} `json:"addresses"`
+	} `json:"status"`
+}
+
+// tensorServer judges by the conditions Ready and Suspended. The operator gives
+// them no generation (pkg/controllers/compute_controller.go), and counts only
+// pods that are ready, of any template. So its StatefulSet, where it is known,
+// has the last word: whether it runs what the spec says, on all of its pods.
+func tensorServer(s Snapshot) Verdict {
+	c, ok := typed[operated](s)
+	if !ok {
+		return anyKind(s)
+	}
+	isUp, suspended := conditionOf(c.Status.Conditions, "Ready"), conditionOf(c.Status.Conditions, "Suspended")
+	lags := c.lags(c.Status.ObservedGeneration) || c.lags(isUp.ObservedGeneration)
+	if c.Spec.Suspend != nil && *c.Spec.Suspend {
+		if left := s.running(); left > 0 || lags || c.lags(suspended.ObservedGeneration) || !suspended.holds() {
+			return s.suspended(max(left, 1))
+		}
+		return s.suspended(0)
+	}
+	set := s.statefulSet()
+	if lags || set != nil && !c.runsIn(decoded[appsv1.StatefulSet](set)) {
+		return s.blocked(run{remark: s.unseen()})
+	}
+	pods := c.podsOf(s.Pods)
+	if set != nil {
+		pods = s.updatedPods(revisionOf(set), 0)
+	}
+	remark := strings.TrimSuffix(clip(isUp.Message), ".")
+	switch {
+	case isUp.holds() && (set == nil || statefulSet(Snapshot{Workload: set}).Ready):
+		return c.reached()
+	case isUp.holds():
+		remark = "the change is being rolled out"
+	case remark == "":
+		remark = "waiting for the operator"
+	}
+	return s.blocked(run{desired: 1, alike: true, pods: pods, remark: remark}, func(sc *scene) *Cause { return sc.operatorCause(isUp) })
+}
+
+func (c *operated) lags(observed int64) bool { return observed > 0 && observed < c.Metadata.Generation }
+
+func (c *operated) reached() Verdict {
+	var at []string
+	for _, address := range c.Status.Addresses {
+		at = append(at, address.Value)
+	}
+	if len(at) == 0 {
+		return isReady("the tensor server is ready")
+	}
+	return isReady("the tensor server is ready, and reached by %s", listed(at, 3))
+}
+
+// running counts the pods that are there, those on their way out too.
+func (s Snapshot) running() int {
+	n := 0
+	for _, p := range s.Pods {
+		if p != nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			n++
+		}
+	}
+	return n
+}
+
+// statefulSet is that of the operator, nil if it is not known.
+func (s Snapshot) statefulSet() *unstructured.Unstructured {
+	for _, u := range s.Parts {
+		if u != nil && u.GetKind() == "StatefulSet" && u.GetName() == s.Workload.GetName() {
+			return u
+		}
+	}
+	return nil
+}
+
+func revisionOf(set *unstructured.Unstructured) string {
+	if typed := decoded[appsv1.StatefulSet](set); typed != nil {
+		return typed.Status.UpdateRevision
+	}
+	return ""
+}
+
+// runsIn tells whether the operator has put the spec into its StatefulSet, by
+// the fields that every release of it copies. What the spec leaves out is the
+// operator's to say.
+func (c *operated) runsIn(set *appsv1.StatefulSet) bool {
+	if set == nil {
+		return true
+	}
+	i := slices.IndexFunc(set.Spec.Template.Spec.Containers, func(container corev1.Container) bool { return container.Name == "server" })
+	if i < 0 {
+		return true
+	}
+	runs, wants := set.Spec.Template.Spec.Containers[i], c.Spec
+	return orOne(set.Spec.Replicas) > 0 &&
+		(wants.Image == "" || runs.Image == wants.Image) &&
+		(len(wants.Command) == 0 || slices.Equal(runs.Command, wants.Command)) &&
+		(len(wants.Args) == 0 || slices.Equal(runs.Args, wants.Args)) &&
+		!slices.ContainsFunc(wants.Env, func(variable corev1.EnvVar) bool {
+			return variable.ValueFrom == nil && !slices.ContainsFunc(runs.Env, func(e corev1.EnvVar) bool {
+				return e.Name == variable.Name && e.Value == variable.Value
+			})
+		})
+}
+
+// podsOf leaves out pods of another image than the spec's: without the
+// StatefulSet, nothing else tells those from before a change.
+func (c *operated) podsOf(pods []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool {
+		return p == nil || c.Spec.Image != "" && container(p, "server").Image != c.Spec.Image
+	})
+}
+
+// operatorCause explains what is not the pods' fault: the reasons are those of
+// pkg/controllers/compute_controller.go. All of it may heal.
+func (s *scene) operatorCause(isUp condition) *Cause {
+	var c *Cause
+	switch name := object(s.Workload); {
+	case isUp.Type == "":
+		c = s.workloadCause(ReasonOperatorSilent, name+" has no condition Ready: its operator has not looked at it yet.")
+		c.Hint = "See whether the operator of its API group runs, and what its log says."
+		c.Command = "kubectl get deployments -A"
+	case strings.HasPrefix(isUp.Reason, "Gateway"), strings.HasPrefix(isUp.Reason, "GRPCRoute"):
+		c = s.workloadCause(ReasonGatewayNotReady, fmt.Sprintf("The pods of %s run, but its way in from outside does not%s.", name, isUp.says()))
+		c.Hint = "The operator wants a Gateway in its own namespace that is programmed and takes the GRPCRoute: look at both."
+		c.Command = kubectl(s.namespace, "describe grpcroute.gateway.networking.k8s.io "+s.Workload.GetName())
+	case isUp.Reason == "StatefulSetNotAvailable":
+		c = s.workloadCause(ReasonOperatorSilent, fmt.Sprintf("The operator has made no StatefulSet for %s%s.", name, isUp.says()))
+		c.Hint = "The log of the operator says why, if this lasts."
+	default:
+		return nil
+	}
+	c.Terminal, c.Grace = false, 0
+	return c
+}
