@@ -37,6 +37,10 @@ type model struct {
 	Secrets types.List   `tfsdk:"secrets"`
 	Volumes types.List   `tfsdk:"volumes"`
 
+	Command              types.List `tfsdk:"command"`
+	Args                 types.List `tfsdk:"args"`
+	VolumeClaimTemplates types.List `tfsdk:"volume_claim_templates"`
+
 	Autoscale       types.Object `tfsdk:"autoscale"`
 	Distribute      types.Object `tfsdk:"distribute"`
 	Manifest        tf.Document  `tfsdk:"manifest"`
@@ -67,6 +71,7 @@ type model struct {
 	Mode        types.String `tfsdk:"mode"`
 	ServiceName types.String `tfsdk:"service_name"`
 	URL         types.String `tfsdk:"url"`
+	GRPCTarget  types.String `tfsdk:"grpc_target"`
 	Ready       types.Bool   `tfsdk:"ready"`
 	UID         types.String `tfsdk:"uid"`
 	Manifests   types.Map    `tfsdk:"manifests"`
@@ -90,6 +95,14 @@ type volumeModel struct {
 	ClaimName types.String `tfsdk:"claim_name"`
 	MountPath types.String `tfsdk:"mount_path"`
 	ReadOnly  types.Bool   `tfsdk:"read_only"`
+}
+
+type claimTemplateModel struct {
+	Name         types.String `tfsdk:"name"`
+	Size         tf.Quantity  `tfsdk:"size"`
+	MountPath    types.String `tfsdk:"mount_path"`
+	StorageClass types.String `tfsdk:"storage_class"`
+	AccessMode   types.String `tfsdk:"access_mode"`
 }
 
 type loggingModel struct {

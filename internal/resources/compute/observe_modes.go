@@ -2,6 +2,7 @@ package compute
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 
 	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
@@ -66,9 +67,7 @@ func (m *model) followDistribute(f *follower, before, after *manifest.Distribute
 	if !reflect.DeepEqual(before.Args, after.Args) && len(after.Args) > 0 {
 		args := map[string]any{}
 		_ = json.Unmarshal([]byte(d.Args.ValueString()), &args) // validated when it was configured
-		for key, value := range after.Args {
-			args[key] = value
-		}
+		maps.Copy(args, after.Args)
 		if text, err := json.Marshal(args); err == nil {
 			d.Args = jsontypes.NewNormalizedValue(string(text))
 		}

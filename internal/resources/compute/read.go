@@ -125,6 +125,7 @@ func (l *reader) refresh(ctx context.Context) error {
 			l.diags.Append(l.state.follow(ctx, l.state.observe(obj), l.state.observe(observed))...)
 		case manifest.RoleService:
 			l.diags.Append(l.state.followService(ctx, obj, observed)...)
+		case manifest.RoleRegistration: // no attribute follows it
 		}
 	}
 	if l.state.Mode.ValueString() == manifest.ModeSelector {

@@ -45,6 +45,10 @@ func (m *model) spec(ctx context.Context, defaults tf.Defaults) (manifest.Comput
 		Image: m.Image.ValueString(), EnvVars: decodeMap(&d, m.EnvVars),
 		Secrets: d.secrets(m.Secrets), Volumes: d.volumes(m.Volumes),
 
+		Runtime: m.Runtime.ValueString(),
+		Command: decodeList[string](&d, m.Command), Args: decodeList[string](&d, m.Args),
+		VolumeClaimTemplates: d.claimTemplates(m.VolumeClaimTemplates),
+
 		QueueName: m.QueueName.ValueString(), QueueScheduler: m.QueueScheduler.ValueString(),
 
 		Freeze:               m.Freeze.ValueBool(),

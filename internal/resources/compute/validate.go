@@ -47,7 +47,10 @@ func (r *computeResource) ValidateConfig(ctx context.Context, req resource.Valid
 	resp.Diagnostics.Append(checkDistribute(ctx, &config)...)
 	resp.Diagnostics.Append(checkScheduling(&config)...)
 	resp.Diagnostics.Append(checkTimes(&config)...)
-	conflicts := checkModes(ctx, &config)
+	conflicts := checkRuntime(ctx, &config)
+	if !conflicts.HasError() {
+		conflicts.Append(checkModes(ctx, &config)...)
+	}
 	resp.Diagnostics.Append(conflicts...)
 	if !conflicts.HasError() {
 		resp.Diagnostics.Append(checkRendering(ctx, readable)...)
@@ -111,7 +114,10 @@ func checkVariables(ctx context.Context, config *model) diag.Diagnostics {
 // mounted.
 func checkMounts(ctx context.Context, config *model) diag.Diagnostics {
 	var diags diag.Diagnostics
-	mounted := map[string]string{"/dev/shm": "the shared memory"}
+	mounted := map[string]string{}
+	if !config.Runtime.IsUnknown() && !manifest.RunsTensorServer(config.Runtime.ValueString()) {
+		mounted["/dev/shm"] = "the shared memory"
+	}
 	if isGiven(config.ImageSetup) {
 		mounted["/etc/kubetorch/image"] = "image_setup"
 	}
@@ -135,6 +141,9 @@ func checkMounts(ctx context.Context, config *model) diag.Diagnostics {
 		diags.Append(checkRequired(at.AtName("claim_name"), volume.ClaimName, "the name of a PersistentVolumeClaim of the same namespace")...)
 		diags.Append(checkRequired(at.AtName("mount_path"), volume.MountPath, "an absolute path, such as /data")...)
 		mount(at, volume.MountPath)
+	}
+	for i, template := range tf.Items[claimTemplateModel](ctx, config.VolumeClaimTemplates) {
+		mount(path.Root("volume_claim_templates").AtListIndex(i), template.MountPath)
 	}
 	return diags
 }
@@ -234,7 +243,7 @@ func checkRendering(ctx context.Context, readable tfsdk.Config) diag.Diagnostics
 }
 
 func decidesMode(attribute string) bool {
-	return slices.Contains([]string{"autoscale", "distribute", "manifest", "pod_template_path", "selector"}, attribute)
+	return slices.Contains([]string{"autoscale", "distribute", "manifest", "pod_template_path", "runtime", "selector"}, attribute)
 }
 
 // withoutRefused takes out of a spec what the schema or a check of this package
@@ -264,7 +273,7 @@ func withoutRefused(spec *manifest.Compute) {
 // all that the renderer finds wrong with an attribute, and at a better path.
 func checkedElsewhere(e *manifest.AttributeError) bool {
 	switch e.Attribute {
-	case "name", "namespace", "gpus", "queue_scheduler", "endpoint", "secrets", "volumes", "image_setup", "autoscale":
+	case "name", "namespace", "gpus", "queue_scheduler", "endpoint", "secrets", "volumes", "volume_claim_templates", "image_setup", "autoscale":
 		return true
 	default:
 		return false

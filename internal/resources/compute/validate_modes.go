@@ -64,11 +64,7 @@ func isFilled(value attr.Value) bool {
 
 // checkPodless finds what has no place where no workload is made.
 func checkPodless(config *model) diag.Diagnostics {
-	var diags diag.Diagnostics
-	for _, given := range []struct {
-		at    string
-		value attr.Value
-	}{
+	return refuseGiven([]given{
 		{"autoscale", config.Autoscale}, {"distribute", config.Distribute}, {"replicas", config.Replicas},
 		{"cpus", config.CPUs}, {"memory", config.Memory}, {"disk_size", config.DiskSize},
 		{"gpus", types.BoolValue(config.GPUs.ValueInt64() > 0)},
@@ -80,13 +76,7 @@ func checkPodless(config *model) diag.Diagnostics {
 		{"env_vars", config.EnvVars}, {"secrets", config.Secrets}, {"volumes", config.Volumes},
 		{"queue_name", config.QueueName}, {"service_template", config.ServiceTemplate},
 		{"freeze", config.Freeze}, {"suspend", config.Suspend},
-	} {
-		if isFilled(given.value) {
-			diags.AddAttributeError(path.Root(given.at), "Conflicting attributes",
-				fmt.Sprintf("%s says how pods are run, but with selector alone the pods exist already and no workload is made: leave it out, or bring the workload in manifest.", given.at))
-		}
-	}
-	return diags
+	}, "%s says how pods are run, but with selector alone the pods exist already and no workload is made: leave it out, or bring the workload in manifest.")
 }
 
 // checkPodTemplatePath finds a path to no pod template. Of the kinds that the
@@ -159,6 +149,11 @@ func checkKind(ctx context.Context, config *model) diag.Diagnostics {
 		diags.AddAttributeError(path.Root("endpoint").AtName("selector"), "Conflicting attributes",
 			"endpoint.selector asks for a Service that selects pods, but Knative makes the Service of this compute itself: give endpoint.url, or leave out endpoint.")
 	}
+	if name := config.Name.ValueString(); mode == manifest.ModeCompute && len(name) > longestTensorServerName && len(name) <= longestName {
+		diags.AddAttributeError(path.Root("name"), "Invalid name",
+			fmt.Sprintf("name has %d characters, but the pod of a tensor server gets a label with it, a dash and a hash, and no value of a label is longer than %d: give a name of at most %d.",
+				len(name), longestName, longestTensorServerName))
+	}
 	way, ok := config.Distribute.Attributes()["type"].(types.String)
 	if !ok || way.IsUnknown() || mode == "" {
 		return diags
@@ -182,8 +177,13 @@ func checkKind(ctx context.Context, config *model) diag.Diagnostics {
 	return diags
 }
 
-// longestName is how many characters the name of a Service can have.
-const longestName = 63
+const (
+	// longestName is how many characters the name of a Service can have, and the
+	// value of a label.
+	longestName = 63
+	// longestTensorServerName leaves room for what a StatefulSet adds.
+	longestTensorServerName = longestName - len("-0123456789")
+)
 
 // checkImageSetup finds an image_setup that says too little.
 func checkImageSetup(ctx context.Context, object types.Object) diag.Diagnostics {

@@ -3,6 +3,7 @@ package image
 import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
