@@ -11,6 +11,7 @@ func TestComputeTakesGoodInput(t *testing.T) {
 	o := serveOffline(t)
 	good := goodInputs()
 	maps.Copy(good, goodModes())
+	maps.Copy(good, goodTensorServers())
 	for name, config := range good {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

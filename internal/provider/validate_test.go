@@ -28,7 +28,7 @@ func TestComputeRefusesBadInputAtItsAttribute(t *testing.T) {
 	for _, group := range [][]badInput{
 		badNames(), badQuantities(), badNumbers(), badDurations(), badMaps(), badChoices(), badImagesAndPaths(), badTolerations(),
 		badCombinations(), badDuplicates(), badIdentity(), badGPUTypes(), badTemplates(), incomplete(),
-		badAutoscale(), badDistribute(), badModes(), badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(), badLogging(),
+		badAutoscale(), badDistribute(), badModes(), badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(), badLogging(), badTensorServers(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
@@ -197,7 +197,7 @@ func badChoices() []badInput {
 	for _, c := range []struct{ attribute, value, says string }{
 		{"image_pull_policy", "always", `must be one of: ["Always" "IfNotPresent" "Never"], got: "always"`},
 		{"on_not_ready", "fail", `must be one of: ["error" "warn" "ignore"], got: "fail"`},
-		{"runtime", "ray", `must be one of: ["kubetorch"], got: "ray"`},
+		{"runtime", "ray", `must be one of: ["kubetorch" "skytorch" "kpu"], got: "ray"`},
 	} {
 		cases = append(cases, badInput{name: c.attribute, config: fmt.Sprintf("{%q: %q}", c.attribute, c.value), at: c.attribute, says: c.says})
 	}

@@ -46,6 +46,13 @@ func everything() map[string]string {
 		"kind that is not known": bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`, `"endpoint": {"url": "http://x"}`, inPod, gpus, queue),
 		"pods that exist": set(around, `"selector": {"app": "x", "role": "head"}, "endpoint": {"url": "http://x"}, "queue_scheduler": null,
 			"gpus": 0, "freeze": false, "suspend": false, "gpu_anti_affinity": false`),
+		"tensor server": set(`"namespace": "ml", "runtime": "skytorch", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "launch_timeout": "30m",
+			"on_not_ready": "warn", "adopt_existing": true, "deletion_protection": false, "timeouts": {"create": "20m"}, "replicas": 1, "suspend": false,
+			"cpus": "4", "memory": "16Gi", "disk_size": "10Gi", "node_selector": {"zone": "a"}, "tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule"}],
+			"service_account_name": "robot", "image": "server:1", "command": ["/server"], "args": ["--limit", "1"], "env_vars": {"A": "b"},
+			"secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/hf"}], "volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}],
+			"volume_claim_templates": [{"name": "scratch", "size": "100Gi", "mount_path": "/scratch", "storage_class": "fast", "access_mode": "ReadWriteOnce"}],
+			"service_template": "{\"spec\": {\"override\": {}}}"`, gpus),
 		"pods that exist, some of which are called": set(around, `"selector": {"app": "x"}, "endpoint": {"selector": {"app": "x", "role": "head"}}`),
 	}
 }
@@ -108,7 +115,7 @@ func TestComputeSaysNothingOfWhatIsUnknown(t *testing.T) {
 func TestComputeSaysNothingWhereTwoAttributesAreUnknown(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
-	modes := []string{"autoscale", "distribute", "manifest", "pod_template_path", "selector", "replicas", "name", "queue_scheduler", "suspend", "endpoint"}
+	modes := []string{"autoscale", "distribute", "manifest", "pod_template_path", "selector", "replicas", "name", "queue_scheduler", "suspend", "endpoint", "runtime", "volume_claim_templates", "command"}
 	for name, config := range everything() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +139,7 @@ func TestComputeBlamesNothingMoreForWhatIsUnknown(t *testing.T) {
 	o := serveOffline(t)
 	for _, group := range [][]badInput{
 		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
-		badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(),
+		badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(), badTensorServers(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
@@ -152,7 +159,7 @@ func TestComputeBlamesNothingMoreForWhatIsUnknown(t *testing.T) {
 
 // computed are the attributes that no configuration sets.
 func computed() []string {
-	return []string{"id", "mode", "service_name", "url", "ready", "uid", "manifests"}
+	return []string{"id", "mode", "service_name", "url", "grpc_target", "ready", "uid", "manifests"}
 }
 
 func TestEverythingIsSetWhereUnknownsAreTried(t *testing.T) {
@@ -259,6 +266,10 @@ func TestComputeWaitsForWhatCouldStillFit(t *testing.T) {
 		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: {kueue.x-k8s.io/queue-name: b}}}`, `"queue_name": "?"`),
 		`{"image_setup": "?", "volumes": [{"claim_name": "c", "mount_path": "/etc/kubetorch/image"}]}`,
 		`{"image_setup": {"config_map": "?", "digest": "?"}}`,
+		`{"runtime": "?", "command": ["x"], "args": ["y"], "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/dev/shm"}]}`,
+		`{"runtime": "?", "autoscale": {}, "freeze": true, "labels": {"app.kubernetes.io/name": "mine"}}`,
+		`{"runtime": "skytorch", "replicas": "?", "queue_name": "?", "volume_claim_templates": ["?", {"name": "a", "size": "?", "mount_path": "?"}]}`,
+		`{"runtime": "skytorch", "volume_claim_templates": "?", "command": "?", "args": ["?"]}`,
 	} {
 		config = strings.ReplaceAll(config, `"?"`, `"`+unknown+`"`)
 		if !strings.Contains(config, `"name": "`+unknown) {

@@ -39,13 +39,10 @@ func (l *reader) imported(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, kind := range []kube.Kind{kube.Service(), kube.KubetorchWorkload()} {
-		if err := l.importBeside(ctx, kind, l.state.Name.ValueString(), found); err != nil {
+	for _, beside := range l.beside() {
+		if err := l.importBeside(ctx, beside.Kind, beside.Name, found); err != nil {
 			return err
 		}
-	}
-	if err := l.importBeside(ctx, kube.Service(), manifest.HeadlessName(l.state.Name.ValueString()), found); err != nil {
-		return err
 	}
 	if len(found) == 0 {
 		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no workload %s of any kind that a compute can be, and no Service of ours. Look with:\n  kubectl get deployments,services -n %s",
@@ -55,8 +52,20 @@ func (l *reader) imported(ctx context.Context) error {
 	l.learned, l.notes.Imported = true, slices.Sorted(maps.Keys(found))
 	l.state.Manifests = found.value()
 	l.state.ServiceName = l.state.Name
-	l.state.URL = address(ctx, l.state)
+	l.state.URL, l.state.GRPCTarget = address(ctx, l.state), grpcTarget(l.state)
 	return nil
+}
+
+// beside is what may stand beside the workload. The Service of a tensor server
+// is its operator's.
+func (l *reader) beside() []kube.Ref {
+	if l.state.Mode.ValueString() == manifest.ModeCompute {
+		return nil
+	}
+	name := l.state.Name.ValueString()
+	return []kube.Ref{
+		{Kind: kube.Service(), Name: name}, {Kind: kube.KubetorchWorkload(), Name: name}, {Kind: kube.Service(), Name: manifest.HeadlessName(name)},
+	}
 }
 
 // locate finds the workload, whatever its kind. One that is ours stands above

@@ -19,7 +19,7 @@ func (m *model) mode(ctx context.Context) types.String {
 		}
 	}
 	d := decoder{ctx: ctx}
-	c := manifest.Compute{Manifest: d.manifest(m.Manifest)}
+	c := manifest.Compute{Manifest: d.manifest(m.Manifest), Runtime: m.Runtime.ValueString()}
 	if !m.Autoscale.IsNull() {
 		c.Autoscale = &manifest.Autoscale{}
 	}
@@ -38,7 +38,8 @@ func (m *model) mode(ctx context.Context) types.String {
 
 // changesMode says whether the pods will be run by another kind of workload.
 func (p *planner) changesMode() bool {
-	return !p.creating && !p.plan.Mode.IsUnknown() && !p.plan.Mode.Equal(p.state.Mode)
+	moves := func(planned, before types.String) bool { return !planned.IsUnknown() && !planned.Equal(before) }
+	return !p.creating && (moves(p.plan.Mode, p.state.Mode) || moves(p.plan.Runtime, p.state.Runtime))
 }
 
 // defaults fills in what the configuration leaves out and depends on the mode.
@@ -47,7 +48,8 @@ func (p *planner) defaults() {
 	plan, config := p.plan, p.config
 	plan.Replicas, plan.Image, plan.ServiceAccountName = config.Replicas, config.Image, config.ServiceAccountName
 	byo := plan.Mode.IsUnknown() || !config.Manifest.IsNull()
-	podless := !byo && plan.Mode.ValueString() == manifest.ModeSelector
+	mode := plan.Mode.ValueString()
+	podless := !byo && (mode == manifest.ModeSelector || mode == manifest.ModeCompute) // or the operator's own
 	for attribute, otherwise := range map[*types.String]string{
 		&plan.Image: manifest.DefaultImage, &plan.ServiceAccountName: manifest.DefaultServiceAccount,
 	} {

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"strings"
@@ -68,6 +69,7 @@ func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag
 	followList(&f, &m.Tolerations, before.Tolerations, after.Tolerations, tolerationOf)
 	followList(&f, &m.Secrets, before.Secrets, after.Secrets, f.secretOf)
 	followList(&f, &m.Volumes, before.Volumes, after.Volumes, volumeOf)
+	m.followTensorServer(&f, before, after)
 	return f.diags
 }
 
@@ -87,7 +89,7 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 		m.Replicas = types.Int64Value(seen.Replicas)
 	}
 	m.QueueScheduler = types.StringValue(manifest.QueueSchedulerKueue)
-	m.Runtime, m.OnNotReady = types.StringValue("kubetorch"), types.StringValue(failOnNotReady)
+	m.Runtime, m.OnNotReady = types.StringValue(cmp.Or(seen.Runtime, manifest.RuntimeKubetorch)), types.StringValue(failOnNotReady)
 	before := unset(seen)
 	seen.Labels = without(seen.Labels, defaults.Labels)
 	seen.Annotations = without(seen.Annotations, defaults.Annotations)
@@ -126,6 +128,9 @@ func unset(seen manifest.Compute) manifest.Compute {
 // compute has. An apply takes these over; of the others it would leave in place
 // what the configuration lacks, so that a plan must not show it as removed.
 func common(seen manifest.Compute) manifest.Compute {
+	if manifest.RunsTensorServer(seen.Runtime) {
+		return manifest.Compute{Runtime: seen.Runtime, Suspend: seen.Suspend} // all else may be the operator's
+	}
 	return manifest.Compute{
 		Replicas: seen.Replicas, Image: seen.Image, ServiceAccountName: seen.ServiceAccountName, Freeze: seen.Freeze,
 	}

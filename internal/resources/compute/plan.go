@@ -53,7 +53,7 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("namespace"))
 	}
 	if p.changesMode() {
-		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("mode"))
+		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("mode"), path.Root("runtime")) // Terraform heeds those that differ
 	}
 	if req.Config.Raw.IsFullyKnown() && !plan.Namespace.IsUnknown() && r.configured() {
 		p.render(ctx)
@@ -86,7 +86,7 @@ func (m *model) computesLike(o *model) bool {
 	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) && m.ServiceAccountName.Equal(o.ServiceAccountName) &&
 		m.Manifest.Equal(o.Manifest) && m.ServiceTemplate.Equal(o.ServiceTemplate) &&
 		m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) && m.ServiceName.Equal(o.ServiceName) &&
-		m.URL.Equal(o.URL) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) && m.Manifests.Equal(o.Manifests)
+		m.URL.Equal(o.URL) && m.GRPCTarget.Equal(o.GRPCTarget) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) && m.Manifests.Equal(o.Manifests)
 }
 
 func (r *computeResource) configured() bool { return r.data != nil && !r.data.Unknown }
@@ -120,19 +120,23 @@ func (p *planner) place(ctx context.Context) {
 	p.plan.Namespace, diags = owned.Namespace(p.r.data, p.config.Namespace, p.state.Namespace, "compute")
 	p.diags.Append(diags...)
 	p.plan.ServiceName, p.plan.Mode = p.plan.Name, p.config.mode(ctx)
-	p.plan.ID, p.plan.URL = types.StringUnknown(), types.StringUnknown()
+	p.plan.ID, p.plan.URL, p.plan.GRPCTarget = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
 	if p.plan.Name.IsUnknown() || p.plan.Namespace.IsUnknown() {
 		return
 	}
 	name, namespace := p.plan.Name.ValueString(), p.plan.Namespace.ValueString()
 	p.plan.ID = types.StringValue(namespace + "/" + name)
-	p.plan.URL = address(ctx, p.plan)
+	p.plan.URL, p.plan.GRPCTarget = address(ctx, p.plan), grpcTarget(p.plan)
 }
 
-// address is the attribute url; unknown while the endpoint is.
+// address is the attribute url; unknown while the endpoint is, and null where
+// nothing speaks HTTP.
 func address(ctx context.Context, m *model) types.String {
-	if m.Endpoint.IsUnknown() {
+	if m.Endpoint.IsUnknown() || m.Runtime.IsUnknown() {
 		return types.StringUnknown()
+	}
+	if manifest.RunsTensorServer(m.Runtime.ValueString()) {
+		return types.StringNull()
 	}
 	if !m.Endpoint.IsNull() {
 		var endpoint endpointModel
@@ -141,6 +145,17 @@ func address(ctx context.Context, m *model) types.String {
 		}
 	}
 	return types.StringValue(fmt.Sprintf("http://%s.%s.svc.cluster.local:%d", m.Name.ValueString(), m.Namespace.ValueString(), manifest.ServicePort))
+}
+
+// grpcTarget is the attribute grpc_target; null where nothing speaks gRPC.
+func grpcTarget(m *model) types.String {
+	switch {
+	case m.Runtime.IsUnknown():
+		return types.StringUnknown()
+	case !manifest.RunsTensorServer(m.Runtime.ValueString()):
+		return types.StringNull()
+	}
+	return types.StringValue(fmt.Sprintf("%s.%s.svc.cluster.local:%d", m.Name.ValueString(), m.Namespace.ValueString(), manifest.TensorServerPort))
 }
 
 // render fills in manifests.
@@ -155,6 +170,7 @@ func (p *planner) render(ctx context.Context) {
 		return
 	}
 	p.rendered = rendered.settle(prior, p.notes.Imported)
+	p.last(ctx, prior)
 	p.observe()
 	p.plan.Manifests = p.rendered.value()
 	if p.creating && with.defaults.CompactPlans {
@@ -264,7 +280,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		return
 	}
 	account := p.plan.ServiceAccountName.ValueString()
-	if !cluster.ServiceAccountExists(ctx, p.plan.Namespace.ValueString(), account) {
+	if account != "" && !cluster.ServiceAccountExists(ctx, p.plan.Namespace.ValueString(), account) {
 		p.diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
 			fmt.Sprintf("Kubernetes refuses pods whose service account is missing. Create it before the compute:\n  kubectl create serviceaccount %s -n %s", account, p.plan.Namespace.ValueString()))
 	}

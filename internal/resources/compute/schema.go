@@ -44,7 +44,7 @@ func attributes() map[string]schema.Attribute {
 		"timeouts": timeoutsAttribute(),
 	}
 	for _, group := range []map[string]schema.Attribute{
-		identityAttributes(), resourceAttributes(), podAttributes(), modeAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
+		identityAttributes(), resourceAttributes(), podAttributes(), modeAttributes(), tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
 	} {
 		maps.Copy(all, group)
 	}
@@ -142,14 +142,14 @@ func podAttributes() map[string]schema.Attribute {
 		},
 		"service_account_name": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Service account of the pods. Default: what `manifest` says, else `kubetorch-service-account`.",
+			MarkdownDescription: "Service account of the pods. Default: what `manifest` says, else `kubetorch-service-account`; the namespace's own with `runtime = \"skytorch\"` or `\"kpu\"`.",
 		},
 		"priority_class_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Priority class of the pods."},
 		"image_pull_policy":   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Always", "IfNotPresent", "Never")}, MarkdownDescription: "`Always`, `IfNotPresent` or `Never`. Default: Kubernetes decides by the image's tag."},
 		"working_dir":         schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()}, MarkdownDescription: "Working directory in the container, an absolute path."},
 		"image": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Container image. Default: what `manifest` says, else `ghcr.io/run-house/server:v3`.",
+			MarkdownDescription: "Container image. Default: what `manifest` says, else `ghcr.io/run-house/server:v3`; with `runtime = \"skytorch\"` or `\"kpu\"` the operator's, and then null.",
 		},
 		"env_vars": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
@@ -209,10 +209,6 @@ func behaviourAttributes() map[string]schema.Attribute {
 					Validators: append(tf.Labels(), mapvalidator.SizeAtLeast(1))},
 			},
 		},
-		"runtime": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString("kubetorch"), Validators: []validator.String{stringvalidator.OneOf("kubetorch")},
-			MarkdownDescription: "What runs in the container: `kubetorch`.",
-		},
 	}
 }
 
@@ -234,9 +230,10 @@ func computedAttributes() map[string]schema.Attribute {
 	}
 	return map[string]schema.Attribute{
 		"id":           computed("`namespace/name`."),
-		"mode":         computed("What runs the pods: `deployment`, `knative`, `raycluster`, the kind of `manifest` in lower case, or `selector` for pods that exist."),
+		"mode":         computed("What runs the pods: `deployment`, `knative`, `raycluster`, `compute` for a tensor server, the kind of `manifest` in lower case, or `selector` for pods that exist."),
 		"service_name": computed("Name of the Service; that of the compute."),
-		"url":          computed("Address inside of the cluster, `http://<name>.<namespace>.svc.cluster.local:80`, or `endpoint.url`."),
+		"url":          computed("Address inside of the cluster, `http://<name>.<namespace>.svc.cluster.local:80`, or `endpoint.url`; null with `runtime = \"skytorch\"` or `\"kpu\"`."),
+		"grpc_target":  computed("Where gRPC clients inside of the cluster reach a tensor server, `<name>.<namespace>.svc.cluster.local:50051`; null with `runtime = \"kubetorch\"`."),
 		"ready":        schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the workload is ready now."},
 		"uid":          computed("UID of the workload; none with `selector` alone."),
 		"manifests": schema.MapAttribute{

@@ -273,7 +273,7 @@ func withoutRefused(spec *manifest.Compute) {
 // all that the renderer finds wrong with an attribute, and at a better path.
 func checkedElsewhere(e *manifest.AttributeError) bool {
 	switch e.Attribute {
-	case "name", "namespace", "gpus", "queue_scheduler", "endpoint", "secrets", "volumes", "volume_claim_templates", "image_setup", "autoscale":
+	case "name", "namespace", "gpus", "queue_scheduler", "endpoint", "secrets", "volumes", "volume_claim_templates", "image_setup", "autoscale", "runtime":
 		return true
 	default:
 		return false
