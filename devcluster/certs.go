@@ -12,6 +12,7 @@ import (
 
 // certFiles are the paths of everything that the components read from disk.
 type certFiles struct {
+	issuer                              *pki.CA // the one in ca and caKey
 	ca, caKey                           string
 	frontCA, frontCert, frontKey        string
 	serverCert, serverKey               string
@@ -38,7 +39,7 @@ func writeCerts(dir, server, userKubeconfig string) (certFiles, error) {
 		return certFiles{}, err
 	}
 
-	var files certFiles
+	files := certFiles{issuer: ca}
 	issue := []struct {
 		by        *pki.CA
 		name      string

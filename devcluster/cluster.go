@@ -58,7 +58,9 @@ func Start(ctx context.Context, opts options.Options) (*Cluster, error) {
 	defer cancel()
 	defer context.AfterFunc(running, cancel)()
 
-	for _, step := range []func(context.Context) error{c.openLog, c.startAPI, c.startControllers, c.startNodes, c.seed} {
+	for _, step := range []func(context.Context) error{
+		c.checkMachine, c.openLog, c.startAPI, c.startControllers, c.startNodes, c.startRealNode, c.seed, c.awaitRealNode,
+	} {
 		err := step(ctx)
 		if cause := context.Cause(running); cause != nil {
 			err = cause // and err, if any, only says what waited for the failed part

@@ -15,8 +15,10 @@ import (
 	"k8s.io/component-base/version"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
 	"github.com/ktdev/terraform-provider-kt/devcluster/internal/options"
+	"github.com/ktdev/terraform-provider-kt/devcluster/internal/realnode"
 )
 
 func main() {
@@ -26,6 +28,15 @@ func main() {
 			// kubectl reads its own command line, plugins included.
 			os.Args = os.Args[1:]
 			kubectlutil.CheckErr(cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()))
+			return
+		case "kubelet":
+			// It sets up this process as its own, and ends it when it sees fit. So it has one.
+			os.Args = os.Args[1:]
+			os.Exit(cli.Run(kubelet.NewKubeletCommand(context.Background())))
+		case realnode.InitCommand:
+			if initNode(os.Args[2:]) != nil {
+				os.Exit(1)
+			}
 			return
 		case "version":
 			fmt.Println(version.Get().GitVersion)

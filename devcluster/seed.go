@@ -85,6 +85,9 @@ func waitReady(ctx context.Context, client kubernetes.Interface) error {
 func waitNode(ctx context.Context, client kubernetes.Interface, name string) error {
 	return poll(ctx, "node "+name+" to be ready", func(ctx context.Context) (bool, error) {
 		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil // the kubelet of a real one registers it
+		}
 		if err != nil {
 			return false, err
 		}

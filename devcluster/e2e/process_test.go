@@ -26,6 +26,8 @@ type process struct {
 	command *exec.Cmd
 	lines   chan string // of stdout; closed at its end
 	stderr  bytes.Buffer
+	// kubeconfig is what it said when it was ready.
+	kubeconfig string
 }
 
 // binary is the dev cluster as `make devcluster` builds it.
@@ -78,6 +80,7 @@ func (p *process) ready(t *testing.T) string {
 		if !open || !found {
 			t.Fatalf("stdout began with %q (open: %t); stderr: %s", line, open, p.end())
 		}
+		p.kubeconfig = kubeconfig
 		return kubeconfig
 	case <-time.After(patience):
 		t.Fatal("the cluster did not get ready")
@@ -166,17 +169,22 @@ func TestClusterStopsWhileItStarts(t *testing.T) {
 
 func TestClusterSaysWhyItCannotStart(t *testing.T) {
 	t.Parallel()
+	noContainers := "apt-get install containerd"
+	if os.Geteuid() != 0 {
+		noContainers = "--kubelet needs root"
+	}
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
-		"wrong node":  {[]string{"--node", "name=a,gpus=many"}, `"many" is not a whole number`},
-		"no such CRD": {[]string{"--crds", filepath.Join(t.TempDir(), "nowhere")}, "no such file or directory"},
+		"wrong node":    {[]string{"--node", "name=a,gpus=many"}, `"many" is not a whole number`},
+		"no such CRD":   {[]string{"--crds", filepath.Join(t.TempDir(), "nowhere")}, "no such file or directory"},
+		"no containers": {[]string{"--kubelet"}, noContainers},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			temp := t.TempDir()
-			p := launch(t, []string{"TMPDIR=" + temp}, c.args...)
+			p := launch(t, []string{"TMPDIR=" + temp, "PATH=" + temp}, c.args...)
 			for line := range p.lines {
 				t.Errorf("stdout: %q", line)
 			}

@@ -34,12 +34,17 @@ type Options struct {
 	Port       int             // of the API server on 127.0.0.1; 0 picks a free one
 	Nodes      []nodespec.Node // fake nodes
 	CRDs       []string        // files or folders of YAML to apply before the cluster is ready
+	Kubelet    bool            // also start a real node, by containerd
+	Images     []string        // archives of images for the real node
 	AuditLog   string          // file for the API server's audit log; empty for none
 	Verbose    bool            // log to stderr rather than to a file in Dir
 }
 
 // LogFile is where the components log to, unless Verbose.
 func (o Options) LogFile() string { return filepath.Join(o.Dir, "devcluster.log") }
+
+// NodeLogFile is where containerd and the kubelet of the real node log to.
+func (o Options) NodeLogFile() string { return filepath.Join(o.Dir, "node.log") }
 
 // DataDir is the folder in Dir with keys and data, which are of no use after the cluster's end.
 func (o Options) DataDir() string { return filepath.Join(o.Dir, "devcluster-data") }
@@ -56,6 +61,8 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 	flags.IntVar(&opts.Port, "port", 0, "port of the API server on 127.0.0.1 (default: a free one)")
 	flags.StringArrayVar(&nodes, "node", nil, "a fake node, name=NAME[,gpus=N][,product=NAME][,label.KEY=VALUE]...[,taint.KEY=VALUE:EFFECT]...; repeatable\n(default: h100-0 and h100-1 with 8 NVIDIA-H100-80GB-HBM3 each, l4-0 with 4 NVIDIA-L4, cpu-0 without GPUs)")
 	flags.StringArrayVar(&opts.CRDs, "crds", nil, "file or folder of CustomResourceDefinitions to create before the cluster is ready; repeatable")
+	flags.BoolVar(&opts.Kubelet, "kubelet", false, "also start a real node, real-0, where pods really run that select and tolerate kt.dev/real; needs root and containerd")
+	flags.StringArrayVar(&opts.Images, "image", nil, "archive of a container image to import into the real node; repeatable")
 	flags.StringVar(&opts.AuditLog, "audit-log", "", "file for the API server's audit log: one JSON line per request, at level Metadata")
 	flags.BoolVar(&opts.Verbose, "verbose", false, "log to stderr instead of devcluster.log in the folder")
 	flags.Usage = func() { fmt.Fprint(stderr, usage, flags.FlagUsages()) }
@@ -67,6 +74,14 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 	}
 	if opts.Port < 0 || opts.Port > 65535 {
 		return Options{}, fmt.Errorf("--port %d is not a port from 0 to 65535", opts.Port)
+	}
+	if len(opts.Images) > 0 && !opts.Kubelet {
+		return Options{}, errors.New("--image is for the real node; add --kubelet")
+	}
+	for _, image := range opts.Images {
+		if _, err := os.Stat(image); err != nil {
+			return Options{}, fmt.Errorf("--image: %w", err)
+		}
 	}
 	var err error
 	opts.Nodes, err = nodespec.ParseAll(nodes)

@@ -19,6 +19,7 @@ func TestParse(t *testing.T) {
 	got, err := Parse([]string{
 		"--dir", "d", "--kubeconfig=k", "--port", "7443", "--verbose", "--audit-log", "a",
 		"--node", "name=a,gpus=1,product=L4", "--node", "name=b", "--crds", "x", "--crds", "y,z",
+		"--kubelet", "--image", "options_test.go",
 	}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -29,6 +30,9 @@ func TestParse(t *testing.T) {
 	if len(got.Nodes) != 2 || got.Nodes[0].Product != "L4" || got.Nodes[1].Name != "b" {
 		t.Errorf("nodes %+v", got.Nodes)
 	}
+	if !got.Kubelet || len(got.Images) != 1 {
+		t.Errorf("kubelet %t, images %q", got.Kubelet, got.Images)
+	}
 	// A comma belongs to the path: paths are given one per flag.
 	if len(got.CRDs) != 2 || got.CRDs[1] != "y,z" {
 		t.Errorf("crds %q", got.CRDs)
@@ -38,25 +42,27 @@ func TestParse(t *testing.T) {
 func TestParseDefaults(t *testing.T) {
 	t.Parallel()
 	got, err := Parse(nil, io.Discard)
-	if err != nil || got.Dir != "" || got.Port != 0 || len(got.Nodes) != len(nodespec.Defaults()) {
+	if err != nil || got.Dir != "" || got.Kubelet || got.Port != 0 || len(got.Nodes) != len(nodespec.Defaults()) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ arg, err string }{
+	for name, c := range map[string]struct{ args, err string }{
 		"an unknown flag":          {"--nodes=3", "unknown flag: --nodes"},
 		"an unknown command":       {"start", `unknown command "start"`},
 		"a port out of range":      {"--port=65536", "not a port"},
 		"a negative port":          {"--port=-1", "not a port"},
 		"a node without name":      {"--node=gpus=1", "--node: "},
 		"a port that is no number": {"--port=x", "invalid argument"},
+		"an image for no node":     {"--image=options_test.go", "add --kubelet"},
+		"an image that is nowhere": {"--kubelet --image=nowhere.tar", "no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := Parse([]string{c.arg}, io.Discard); err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%s: %v; want an error with %q", c.arg, err, c.err)
+			if _, err := Parse(strings.Fields(c.args), io.Discard); err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v; want an error with %q", c.args, err, c.err)
 			}
 		})
 	}
@@ -68,7 +74,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	if _, err := Parse([]string{"--help"}, &help); !errors.Is(err, pflag.ErrHelp) {
 		t.Fatalf("error %v", err)
 	}
-	for _, want := range []string{"--dir", "--kubeconfig", "--port", "--node", "--crds", "--audit-log", "--verbose", "devcluster kubectl", "devcluster version", "READY"} {
+	for _, want := range []string{"--dir", "--kubeconfig", "--port", "--node", "--crds", "--audit-log", "--verbose", "--kubelet", "--image", "devcluster kubectl", "devcluster version", "READY"} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help does not name %s:\n%s", want, help.String())
 		}

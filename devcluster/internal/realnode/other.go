@@ -1,0 +1,26 @@
+//go:build !linux
+
+package realnode
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+)
+
+// InitCommand is the subcommand of this binary that calls Init.
+const InitCommand = "node-init"
+
+var errLinux = errors.New("--kubelet needs Linux, since it runs containers")
+
+// Check says what this machine lacks for a real node.
+func Check() error { return errLinux }
+
+// FreeNetwork picks a network that this machine does not use.
+func FreeNetwork() (netip.Prefix, error) { return netip.Prefix{}, errLinux }
+
+// Run starts the node.
+func Run(context.Context, Config) error { return errLinux }
+
+// Init is the node's first process.
+func Init(string) error { return errLinux }
