@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -17,6 +18,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/datasources"
+	"github.com/ktdev/terraform-provider-kt/internal/ephemeral/portforward"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/image"
@@ -39,7 +42,10 @@ type kt struct {
 	env     kube.Env
 }
 
-var _ provider.Provider = (*kt)(nil)
+var (
+	_ provider.Provider                       = (*kt)(nil)
+	_ provider.ProviderWithEphemeralResources = (*kt)(nil)
+)
 
 func (p *kt) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
 	resp.TypeName = "kt"
@@ -111,7 +117,11 @@ func (p *kt) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{compute.New, volume.New, image.New(), ktsecret.New}
 }
 
-func (p *kt) DataSources(context.Context) []func() datasource.DataSource { return nil }
+func (p *kt) DataSources(context.Context) []func() datasource.DataSource { return datasources.All() }
+
+func (p *kt) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{portforward.New()}
+}
 
 func optional(description string, validators ...validator.String) schema.StringAttribute {
 	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}

@@ -1,0 +1,143 @@
+// Package datasources is the provider's data sources: what is read of computes
+// and of the cluster, and the probes of endpoints.
+package datasources
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// All are the constructors of the data sources. What they return shares what
+// was found out in a run.
+func All() []func() datasource.DataSource {
+	shared := &prober{}
+	return []func() datasource.DataSource{
+		func() datasource.DataSource { return &endpointSource{prober: shared} },
+		func() datasource.DataSource { return &computeSource{} },
+		func() datasource.DataSource { return &metricsSource{} },
+		func() datasource.DataSource { return &eventsSource{} },
+		func() datasource.DataSource { return &gpusSource{} },
+	}
+}
+
+// source is what all data sources have in common.
+type source struct {
+	data *tf.ProviderData // nil until the provider is configured
+}
+
+// Configure takes the provider's data.
+func (s *source) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	data, diags := tf.DataOf(req.ProviderData)
+	s.data = data
+	resp.Diagnostics.Append(diags...)
+}
+
+// cluster is the one to read from; nil where the reading has to wait until the
+// provider's configuration is known, or where it failed.
+func (s *source) cluster(req datasource.ReadRequest, resp *datasource.ReadResponse) *kube.Cluster {
+	if s.data != nil && !s.data.Unknown {
+		return s.data.Cluster
+	}
+	if req.ClientCapabilities.DeferralAllowed {
+		resp.Deferred = &datasource.Deferred{Reason: datasource.DeferredReasonProviderConfigUnknown}
+		return nil
+	}
+	resp.Diagnostics.AddError("The cluster is not known yet",
+		"The provider's configuration depends on resources that this run will create, so there is no cluster to read from while planning. "+
+			"Add `depends_on` with such a resource, or with a kt_compute, to the data source: Terraform then reads it when it is there.")
+	return nil
+}
+
+// Target is the compute that a data source is about.
+type Target struct {
+	ID        types.String `tfsdk:"id"`
+	Name      types.String `tfsdk:"name"`
+	Namespace types.String `tfsdk:"namespace"`
+}
+
+func targetAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"id": schema.StringAttribute{
+			Optional: true, Computed: true,
+			Validators:          []validator.String{computeID(), stringvalidator.ConflictsWith(path.MatchRoot("namespace"))},
+			MarkdownDescription: "The compute as `namespace/name`, which is the `id` of a `kt_compute`. Exactly one of `id` and `name` is given.",
+		},
+		"name": schema.StringAttribute{
+			Optional: true, Computed: true,
+			Validators:          []validator.String{tf.ServiceName(), stringvalidator.ExactlyOneOf(path.MatchRoot("id"), path.MatchRoot("name"))},
+			MarkdownDescription: "Name of the compute.",
+		},
+		"namespace": schema.StringAttribute{
+			Optional: true, Computed: true,
+			Validators:          []validator.String{tf.NamespaceName()},
+			MarkdownDescription: "Namespace of the compute. Default: that of the provider.",
+		},
+	}
+}
+
+func computeID() validator.String {
+	return stringvalidator.RegexMatches(regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z]([-a-z0-9]*[a-z0-9])?$`), "must be namespace/name, such as ml/trainer")
+}
+
+// resolve fills in all of the target, and says at which attribute the
+// configuration names it.
+func (t *Target) resolve(cluster *kube.Cluster) (path.Path, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	if !t.ID.IsNull() {
+		namespace, name, _ := strings.Cut(t.ID.ValueString(), "/") // validated
+		t.Namespace, t.Name = types.StringValue(namespace), types.StringValue(name)
+		return path.Root("id"), diags
+	}
+	if t.Namespace.IsNull() {
+		namespace, err := cluster.Namespace()
+		if err != nil {
+			diags.Append(failureAt(path.Root("namespace"), err))
+			return path.Root("name"), diags
+		}
+		t.Namespace = types.StringValue(namespace)
+	}
+	t.ID = types.StringValue(t.Namespace.ValueString() + "/" + t.Name.ValueString())
+	return path.Root("name"), diags
+}
+
+// failureAt is an error of the cluster at an attribute.
+func failureAt(at path.Path, err error) diag.Diagnostic {
+	failure := tf.Failure(err)
+	return diag.NewAttributeErrorDiagnostic(at, failure.Summary(), failure.Detail())
+}
+
+func computedString(description string) schema.StringAttribute {
+	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func computedInt(description string) schema.Int64Attribute {
+	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
+}
+
+func computedBool(description string) schema.BoolAttribute {
+	return schema.BoolAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func computedMap(description string) schema.MapAttribute {
+	return schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
+}
+
+// textOrNull is "" as null.
+func textOrNull(text string) types.String {
+	if text == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(text)
+}

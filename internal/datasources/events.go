@@ -1,0 +1,129 @@
+package datasources
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// defaultEvents is how many events are read where the configuration does not say.
+const defaultEvents = 100
+
+// eventsSource is the data source kt_events.
+type eventsSource struct{ source }
+
+var _ datasource.DataSourceWithConfigure = (*eventsSource)(nil)
+
+func (s *eventsSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_events"
+}
+
+type eventsModel struct {
+	Target
+	Type    types.String `tfsdk:"type"`
+	Reasons types.List   `tfsdk:"reasons"`
+	Limit   types.Int64  `tfsdk:"limit"`
+	Events  types.List   `tfsdk:"events"`
+}
+
+type eventModel struct {
+	Time    types.String `tfsdk:"time"`
+	Type    types.String `tfsdk:"type"`
+	Reason  types.String `tfsdk:"reason"`
+	Kind    types.String `tfsdk:"kind"`
+	Name    types.String `tfsdk:"name"`
+	Message types.String `tfsdk:"message"`
+	Count   types.Int64  `tfsdk:"count"`
+}
+
+func eventType() attr.Type {
+	return types.ObjectType{AttrTypes: map[string]attr.Type{
+		"time": types.StringType, "type": types.StringType, "reason": types.StringType, "kind": types.StringType,
+		"name": types.StringType, "message": types.StringType, "count": types.Int64Type,
+	}}
+}
+
+func (s *eventsSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	attributes := targetAttributes()
+	for name, attribute := range map[string]schema.Attribute{
+		"type":    schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Normal", "Warning")}, MarkdownDescription: "`Normal` or `Warning`. Default: both."},
+		"reasons": schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Reasons to keep, such as `FailedScheduling` or `BackOff`. Default: all."},
+		"limit":   schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)}, MarkdownDescription: "How many events to keep at most, the newest. Default: 100."},
+		"events": schema.ListNestedAttribute{
+			Computed: true, MarkdownDescription: "The events, the newest last.",
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"time":    computedString("When it happened last, as RFC 3339 in UTC."),
+				"type":    computedString("`Normal` or `Warning`."),
+				"reason":  computedString("What happened, as one word."),
+				"kind":    computedString("Kind of the object that it is about, such as `Pod`."),
+				"name":    computedString("Name of that object."),
+				"message": computedString("What happened, for people."),
+				"count":   computedInt("How many times."),
+			}},
+		},
+	} {
+		attributes[name] = attribute
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Reads the events of a compute, of its pods and their volume claims, and of what stands between them, such as ReplicaSets. An API server keeps events for an hour, unless it was told otherwise.",
+		Attributes:          attributes,
+	}
+}
+
+func (s *eventsSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var m eventsModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	cluster := s.cluster(req, resp)
+	if cluster == nil {
+		return
+	}
+	at, diags := m.resolve(cluster)
+	resp.Diagnostics.Append(diags...)
+	filter := kube.EventFilter{Type: m.Type.ValueString(), Limit: defaultEvents}
+	resp.Diagnostics.Append(m.Reasons.ElementsAs(ctx, &filter.Reasons, false)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if !m.Limit.IsNull() {
+		filter.Limit = int(m.Limit.ValueInt64())
+	}
+	events, err := cluster.Events(ctx, m.Namespace.ValueString(), m.Name.ValueString(), filter)
+	if err != nil {
+		resp.Diagnostics.Append(failureAt(at, err))
+		return
+	}
+	m.Events, diags = eventsOf(ctx, events)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+func eventsOf(ctx context.Context, events []*corev1.Event) (types.List, diag.Diagnostics) {
+	all := make([]eventModel, 0, len(events))
+	for _, event := range events {
+		count := max(int64(event.Count), 1)
+		if event.Series != nil {
+			count = max(count, int64(event.Series.Count))
+		}
+		all = append(all, eventModel{
+			Time: types.StringValue(ready.LastSeen(event).UTC().Format(time.RFC3339)), Type: types.StringValue(event.Type), Reason: types.StringValue(event.Reason),
+			Kind: types.StringValue(event.InvolvedObject.Kind), Name: types.StringValue(event.InvolvedObject.Name),
+			Message: types.StringValue(event.Message), Count: types.Int64Value(count),
+		})
+	}
+	return types.ListValueFrom(ctx, eventType(), all)
+}

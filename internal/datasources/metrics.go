@@ -1,0 +1,156 @@
+package datasources
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// metricsSource is the data source kt_metrics.
+type metricsSource struct{ source }
+
+var _ datasource.DataSourceWithConfigure = (*metricsSource)(nil)
+
+func (s *metricsSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_metrics"
+}
+
+type metricsModel struct {
+	Target
+	MetricNames  types.List   `tfsdk:"metric_names"`
+	Sources      types.List   `tfsdk:"sources"`
+	LabelFilters types.Map    `tfsdk:"label_filters"`
+	Via          types.String `tfsdk:"via"`
+	Timeout      tf.Duration  `tfsdk:"timeout"`
+	Metrics      types.List   `tfsdk:"metrics"`
+}
+
+type metricModel struct {
+	Source    types.String  `tfsdk:"source"`
+	Name      types.String  `tfsdk:"name"`
+	Type      types.String  `tfsdk:"type"`
+	Value     types.Float64 `tfsdk:"value"`
+	Unit      types.String  `tfsdk:"unit"`
+	Labels    types.Map     `tfsdk:"labels"`
+	Help      types.String  `tfsdk:"help"`
+	Timestamp types.Int64   `tfsdk:"timestamp"`
+}
+
+func metricType() attr.Type {
+	return types.ObjectType{AttrTypes: map[string]attr.Type{
+		"source": types.StringType, "name": types.StringType, "type": types.StringType, "value": types.Float64Type,
+		"unit": types.StringType, "labels": types.MapType{ElemType: types.StringType}, "help": types.StringType, "timestamp": types.Int64Type,
+	}}
+}
+
+func (s *metricsSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	attributes := targetAttributes()
+	for name, attribute := range map[string]schema.Attribute{
+		"metric_names":  schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Names of the metrics to read. Default: all."},
+		"sources":       schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Sources to read from. Default: all that the server has."},
+		"label_filters": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Labels that a metric must have."},
+		"via":           viaAttribute(),
+		"timeout":       timeoutAttribute("How long the reading may take, such as `30s`. Default: `10s`."),
+		"metrics": schema.ListNestedAttribute{
+			Computed: true, MarkdownDescription: "The metrics, in the order of the server.",
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"source":    computedString("What the metric was read from."),
+				"name":      computedString("Name of the metric."),
+				"type":      computedString("`gauge`, `counter`, `histogram` or `unknown`."),
+				"value":     schema.Float64Attribute{Computed: true, MarkdownDescription: "Its value."},
+				"unit":      computedString("The unit of the value; null where the server names none."),
+				"labels":    computedMap("Its labels."),
+				"help":      computedString("What the server says of the metric; null where that is nothing."),
+				"timestamp": computedInt("When it was measured, as the server counts that."),
+			}},
+		},
+	} {
+		attributes[name] = attribute
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Reads one snapshot of the metrics of a tensor server, by the gRPC service `skytorch.metrics.v1.Metrics`.",
+		Attributes:          attributes,
+	}
+}
+
+func (s *metricsSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var m metricsModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	cluster := s.cluster(req, resp)
+	if cluster == nil {
+		return
+	}
+	e, diags := m.find(ctx, cluster)
+	resp.Diagnostics.Append(diags...)
+	filter, diags := m.filter(ctx)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if !e.GRPC {
+		resp.Diagnostics.AddAttributeError(path.Root("name"), "The compute has no metrics", e.ID()+" speaks HTTP; metrics are read from tensor servers, which speak gRPC.")
+		return
+	}
+	snapshots, err := readMetrics(ctx, wayTo(cluster, e, m.Via.ValueString()), filter, m.Timeout)
+	if err != nil {
+		resp.Diagnostics.Append(failureAt(path.Root("via"), err))
+		return
+	}
+	m.Metrics, diags = metricsOf(ctx, snapshots)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+func (m *metricsModel) filter(ctx context.Context) (filter tensor.MetricsFilter, all diag.Diagnostics) {
+	all.Append(m.MetricNames.ElementsAs(ctx, &filter.Names, false)...)
+	all.Append(m.Sources.ElementsAs(ctx, &filter.Sources, false)...)
+	all.Append(m.LabelFilters.ElementsAs(ctx, &filter.Labels, false)...)
+	return filter, all
+}
+
+func readMetrics(ctx context.Context, w way, filter tensor.MetricsFilter, timeout tf.Duration) ([]*skymetrics.MetricsSnapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeoutOf(timeout))
+	defer cancel()
+	dial := w.dialer()
+	client, err := tensor.New(w.target, tensor.Options{ComputeID: w.computeID, Dialer: dial.to})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close() //nolint:errcheck // nothing to be done about it
+	snapshots, err := client.Metrics(ctx, filter)
+	if failure := dial.failure(); err != nil && failure != nil {
+		return nil, failure
+	}
+	return snapshots, err
+}
+
+func metricsOf(ctx context.Context, snapshots []*skymetrics.MetricsSnapshot) (types.List, diag.Diagnostics) {
+	all := []metricModel{}
+	for _, snapshot := range snapshots {
+		for _, metric := range snapshot.GetMetrics() {
+			labels, diags := types.MapValueFrom(ctx, types.StringType, metric.GetLabels())
+			if diags.HasError() {
+				return types.ListNull(metricType()), diags
+			}
+			all = append(all, metricModel{
+				Source: types.StringValue(snapshot.GetSource()), Name: types.StringValue(metric.GetName()), Type: types.StringValue(strings.ToLower(metric.GetType().String())),
+				Value: types.Float64Value(metric.GetValue()), Unit: textOrNull(metric.GetUnit()), Labels: labels,
+				Help: textOrNull(metric.GetHelp()), Timestamp: types.Int64Value(metric.GetTimestamp()),
+			})
+		}
+	}
+	return types.ListValueFrom(ctx, metricType(), all)
+}

@@ -1,0 +1,102 @@
+package portforward
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int32validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+const description = `A tunnel to a compute, a Service or a pod through the API server, as ` + "`kubectl port-forward`" + ` makes it, for as long as the run lasts: for providers and provisioners that talk to what runs in the cluster.
+
+Each connection goes to a pod that is ready when it is made, so a pod may be replaced in between. The credentials need the right to create ` + "`pods/portforward`" + `. Ephemeral resources need Terraform 1.10 or OpenTofu 1.11.`
+
+func (p *portForward) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
+	port := []validator.Int32{int32validator.Between(1, 65535)}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: description,
+		Attributes: map[string]schema.Attribute{
+			"name": schema.StringAttribute{
+				Optional: true,
+				Validators: []validator.String{
+					tf.ServiceName(), stringvalidator.ExactlyOneOf(path.MatchRoot("name"), path.MatchRoot("service"), path.MatchRoot("pod")),
+				},
+				MarkdownDescription: "Name of a compute. Exactly one of `name`, `service` and `pod` is given.",
+			},
+			"service": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of a Service."},
+			"pod":     schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of a pod."},
+			"namespace": schema.StringAttribute{
+				Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
+				MarkdownDescription: "Its namespace. Default: that of the provider.",
+			},
+			"uid": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Set it to `kt_compute.….uid` of a compute that the same configuration creates. That is known only when the compute is there, so Terraform waits until then to open the tunnel. Its value is not looked at.",
+			},
+			"port": schema.Int32Attribute{
+				Optional: true, Validators: port,
+				MarkdownDescription: "Port of the Service, or of the pod. Default: that of the compute, the first one of the Service, or the first that the pod names.",
+			},
+			"local_port": schema.Int32Attribute{Optional: true, Computed: true, Validators: port, MarkdownDescription: "Port of `127.0.0.1` to listen at. Default: any that is free."},
+			"host":       schema.StringAttribute{Computed: true, MarkdownDescription: "`127.0.0.1`."},
+			"address":    schema.StringAttribute{Computed: true, MarkdownDescription: "The local end of the tunnel, as `host:port`."},
+			"url":        schema.StringAttribute{Computed: true, MarkdownDescription: "The local end of the tunnel, as `http://host:port`."},
+		},
+	}
+}
+
+// backend finds out where the tunnel leads.
+func (m *model) backend(ctx context.Context, cluster *kube.Cluster) (kube.Backend, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	if m.Namespace.IsNull() {
+		namespace, err := cluster.Namespace()
+		if err != nil {
+			diags.Append(failureAt(path.Root("namespace"), err))
+			return kube.Backend{}, diags
+		}
+		m.Namespace = types.StringValue(namespace)
+	}
+	namespace, port := m.Namespace.ValueString(), m.Port.ValueInt32()
+	var backend kube.Backend
+	var err error
+	switch {
+	case !m.Pod.IsNull():
+		backend = kube.Backend{Namespace: namespace, Pod: m.Pod.ValueString(), Port: intstr.FromInt32(port)}
+	case !m.Service.IsNull():
+		backend, err = cluster.ServiceBackend(ctx, namespace, m.Service.ValueString(), port)
+	default:
+		backend, err = computeBackend(ctx, cluster, namespace, m.Name.ValueString(), port)
+	}
+	if err != nil {
+		diags.Append(failureAt(m.at(), err))
+	}
+	return backend, diags
+}
+
+func computeBackend(ctx context.Context, cluster *kube.Cluster, namespace, name string, port int32) (kube.Backend, error) {
+	endpoint, err := cluster.Endpoint(ctx, namespace, name)
+	switch {
+	case err != nil:
+		return kube.Backend{}, err
+	case endpoint.Elsewhere:
+		return kube.Backend{}, fmt.Errorf("compute %s is reached at %s, an address of its own, which needs no tunnel", endpoint.ID(), endpoint.URL)
+	case port == 0 || port == endpoint.Port:
+		return endpoint.Backend, nil
+	case endpoint.Service != "":
+		return cluster.ServiceBackend(ctx, namespace, endpoint.Service, port)
+	}
+	backend := endpoint.Backend
+	backend.Port = intstr.FromInt32(port)
+	return backend, nil
+}

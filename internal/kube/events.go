@@ -1,0 +1,96 @@
+package kube
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// EventFilter picks events; an empty field lets everything through.
+type EventFilter struct {
+	Type    string // Normal or Warning
+	Reasons []string
+	Limit   int // how many of the newest; 0 is all
+}
+
+// Events returns the events of a compute, of its pods and their claims, and of
+// what is between them, oldest first. The server keeps events for an hour,
+// unless it was told otherwise.
+func (c *Cluster) Events(ctx context.Context, namespace, name string, filter EventFilter) ([]*corev1.Event, error) {
+	workload, err := c.Locate(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	pods, err := c.podsNow(ctx, Backend{Namespace: namespace, Selector: c.podLabels(ctx, workload)})
+	if err != nil {
+		return nil, err
+	}
+	known := ready.Snapshot{Workload: workload, Pods: pods, Claims: claimsOf(pods)}
+	var selected []*corev1.Event
+	options := metav1.ListOptions{}
+	if filter.Type != "" {
+		options.FieldSelector = fields.OneTermEqualSelector("type", filter.Type).String()
+	}
+	err = eachPage(ctx, c, Ref{Kind: Event(), Namespace: namespace}, options, func(page *corev1.EventList) {
+		for i := range page.Items {
+			event := &page.Items[i]
+			if len(filter.Reasons) > 0 && !slices.Contains(filter.Reasons, event.Reason) {
+				continue
+			}
+			if concerns(known, event) || ofStatefulSet(workload, event) {
+				selected = append(selected, event.DeepCopy()) // lets the page go
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(selected, func(a, b *corev1.Event) int { return ready.LastSeen(a).Compare(ready.LastSeen(b)) })
+	if filter.Limit > 0 && len(selected) > filter.Limit {
+		selected = selected[len(selected)-filter.Limit:]
+	}
+	return selected, nil
+}
+
+// ofStatefulSet says whether an event is about what an operator made of its
+// Compute: an object of the same name.
+func ofStatefulSet(workload *unstructured.Unstructured, event *corev1.Event) bool {
+	about := event.InvolvedObject
+	return workload.GetKind() == "Compute" && about.Kind == "StatefulSet" && about.Name == workload.GetName() &&
+		!ready.LastSeen(event).Before(workload.GetCreationTimestamp().Time)
+}
+
+// podLabels are those by which the pods of a workload are found: its own
+// selector, that of its Service, or the label of a Kubetorch service.
+func (c *Cluster) podLabels(ctx context.Context, workload *unstructured.Unstructured) map[string]string {
+	if own, _, _ := unstructured.NestedStringMap(workload.Object, "spec", "selector", "matchLabels"); len(own) > 0 {
+		return own
+	}
+	if workload.GetKind() == "Pod" && len(workload.GetLabels()) > 0 {
+		return workload.GetLabels()
+	}
+	if workload.GetKind() == "Compute" {
+		if made, err := c.Get(ctx, Ref{Kind: StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}); err == nil {
+			return c.podLabels(ctx, made)
+		}
+	}
+	return map[string]string{manifestService: workload.GetName()}
+}
+
+func claimsOf(pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {
+	claims := map[string]*corev1.PersistentVolumeClaim{}
+	for _, pod := range pods {
+		for _, volume := range pod.Spec.Volumes {
+			if volume.PersistentVolumeClaim != nil {
+				claims[volume.PersistentVolumeClaim.ClaimName] = nil
+			}
+		}
+	}
+	return claims
+}

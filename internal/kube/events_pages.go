@@ -1,0 +1,59 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// pageSize bounds what of a large list is in memory at a time.
+const pageSize = 500
+
+// pageable is a list of Kubernetes objects, such as *corev1.PodList.
+type pageable interface {
+	metav1.ListInterface
+}
+
+// eachPage lists the objects of the kind and namespace of ref straight from the
+// server, and hands over one page after the other. What take does not keep is
+// gone with the next page.
+func eachPage[T any, L interface {
+	*T
+	pageable
+}](ctx context.Context, c *Cluster, ref Ref, options metav1.ListOptions, take func(page L)) error {
+	conn, err := c.connect()
+	if err != nil {
+		return wrap("list", ref, err)
+	}
+	path := "/api/v1/"
+	if ref.Kind.Group != "" {
+		path = "/apis/" + ref.Kind.Group + "/" + ref.Kind.Version + "/"
+	}
+	if ref.Namespace != "" {
+		path += "namespaces/" + ref.Namespace + "/"
+	}
+	token := ""
+	for {
+		request := conn.rest.Get().AbsPath(path+ref.Kind.Resource).SetHeader("Accept", "application/json").
+			Param("limit", strconv.Itoa(pageSize))
+		for name, value := range map[string]string{"continue": token, "labelSelector": options.LabelSelector, "fieldSelector": options.FieldSelector} {
+			if value != "" {
+				request = request.Param(name, value)
+			}
+		}
+		data, err := request.DoRaw(ctx)
+		if err != nil {
+			return c.denied(ctx, "list", Ref{Kind: ref.Kind, Namespace: ref.Namespace}, wrap("list", ref, err))
+		}
+		page := L(new(T))
+		if err := json.Unmarshal(data, page); err != nil {
+			return wrap("list", ref, err)
+		}
+		take(page)
+		if token = page.GetContinue(); token == "" {
+			return nil
+		}
+	}
+}

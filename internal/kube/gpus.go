@@ -1,0 +1,110 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	podresources "k8s.io/component-helpers/resource"
+)
+
+const (
+	// gpuName is the resource of whole NVIDIA GPUs.
+	gpuName corev1.ResourceName = "nvidia.com/gpu"
+	// gpuProduct is the node label that NVIDIA's feature discovery sets to the
+	// product of the node's GPUs (https://github.com/NVIDIA/gpu-feature-discovery).
+	gpuProduct = "nvidia.com/gpu.product"
+)
+
+// GPUFilter picks nodes; an empty field lets all through.
+type GPUFilter struct {
+	Product     string // value of the node label nvidia.com/gpu.product
+	Selector    map[string]string
+	Schedulable bool // leave out nodes that take no pods now: cordoned, not ready
+}
+
+// GPUNode is a node that has GPUs, counted in whole ones.
+type GPUNode struct {
+	Name, Product string
+	// Capacity is what it has, Allocatable what pods may use of that, Free what is
+	// allocatable and not requested by a pod on it.
+	Capacity, Allocatable, Free int64
+	Schedulable                 bool // it is ready and not cordoned
+}
+
+// GPUProduct is a product and the nodes that have it, by name.
+type GPUProduct struct {
+	Product string // "" where nodes don't say
+	Nodes   []GPUNode
+}
+
+// GPUs returns the products of GPUs in the cluster, by name. It costs one list
+// of nodes and one of pods, each page by page.
+func (c *Cluster) GPUs(ctx context.Context, filter GPUFilter) ([]GPUProduct, error) {
+	nodes := map[string]*GPUNode{}
+	selector := labels.Set{}
+	for key, value := range filter.Selector {
+		selector[key] = value
+	}
+	if filter.Product != "" {
+		selector[gpuProduct] = filter.Product
+	}
+	options := metav1.ListOptions{LabelSelector: selector.String()}
+	err := eachPage(ctx, c, Ref{Kind: Node()}, options, func(page *corev1.NodeList) {
+		for i := range page.Items {
+			if node, ok := gpuNode(&page.Items[i]); ok && (node.Schedulable || !filter.Schedulable) {
+				nodes[node.Name] = &node
+			}
+		}
+	})
+	if err != nil || len(nodes) == 0 {
+		return nil, err
+	}
+	options = metav1.ListOptions{FieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"}
+	err = eachPage(ctx, c, Ref{Kind: Pod()}, options, func(page *corev1.PodList) {
+		for i := range page.Items {
+			if node := nodes[page.Items[i].Spec.NodeName]; node != nil {
+				node.Free = max(0, node.Free-gpusOf(&page.Items[i]))
+			}
+		}
+	})
+	return byProduct(nodes), err
+}
+
+// gpuNode reads a node; false where it has no GPUs.
+func gpuNode(node *corev1.Node) (GPUNode, bool) {
+	capacity, allocatable := node.Status.Capacity[gpuName], node.Status.Allocatable[gpuName]
+	n := GPUNode{
+		Name: node.Name, Product: node.Labels[gpuProduct],
+		Capacity: capacity.Value(), Allocatable: allocatable.Value(), Free: allocatable.Value(),
+		Schedulable: !node.Spec.Unschedulable && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		}),
+	}
+	return n, n.Capacity > 0 || n.Allocatable > 0
+}
+
+// gpusOf counts as the scheduler does: with init containers.
+func gpusOf(pod *corev1.Pod) int64 {
+	requests := podresources.PodRequests(pod, podresources.PodResourcesOptions{})
+	gpus := requests[gpuName]
+	return gpus.Value()
+}
+
+func byProduct(nodes map[string]*GPUNode) []GPUProduct {
+	grouped := map[string][]GPUNode{}
+	for _, node := range nodes {
+		grouped[node.Product] = append(grouped[node.Product], *node)
+	}
+	products := make([]GPUProduct, 0, len(grouped))
+	for product, nodes := range grouped {
+		slices.SortFunc(nodes, func(a, b GPUNode) int { return strings.Compare(a.Name, b.Name) })
+		products = append(products, GPUProduct{Product: product, Nodes: nodes})
+	}
+	slices.SortFunc(products, func(a, b GPUProduct) int { return cmp.Compare(a.Product, b.Product) })
+	return products
+}

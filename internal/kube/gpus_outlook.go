@@ -1,0 +1,139 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// GPUAsk is what a compute asks of its nodes in GPUs.
+type GPUAsk struct {
+	NodeSelector map[string]string // of its pods
+	Each         int64             // GPUs of one pod
+	Pods         int64             // that run side by side; 0 is unknown
+}
+
+// gpuPlace is what counts of a node that may hold GPU pods.
+type gpuPlace struct {
+	labels map[string]string
+	gpus   int64 // what it can ever give
+}
+
+// GPUOutlook says what will keep the pods of a compute from ever finding GPUs,
+// as far as nodes show that before it exists: a product that no node has, more
+// in a pod than any node has, and more pods than all nodes hold. workload names
+// the compute in messages. It is silent where nodes may not be listed, and
+// where something adds nodes on demand. One list of nodes serves the whole run;
+// an error means that the cluster could not be asked.
+func (c *Cluster) GPUOutlook(ctx context.Context, ask GPUAsk, workload string) ([]*ready.Cause, error) {
+	if ask.Each <= 0 || c.Autoscaled(ctx) {
+		return nil, nil
+	}
+	places, err := recall(c, "GPU nodes", func() ([]gpuPlace, error) {
+		places := []gpuPlace{}
+		err := eachPage(ctx, c, Ref{Kind: Node()}, metav1.ListOptions{}, func(page *corev1.NodeList) {
+			for i := range page.Items {
+				places = append(places, placeOf(&page.Items[i]))
+			}
+		})
+		if class := ClassOf(err); class == Denied || class == Refused {
+			return nil, nil // nothing is known of nodes, and will not be in this run
+		}
+		return places, err
+	})
+	if err != nil || places == nil {
+		return nil, err
+	}
+	if cause := gpuOutlook(places, ask, workload); cause != nil {
+		return []*ready.Cause{cause}, nil
+	}
+	return nil, nil
+}
+
+// placeOf reads a node. One that is labelled with its GPUs, and offers none yet,
+// is still setting them up: it could have any number.
+func placeOf(node *corev1.Node) gpuPlace {
+	n, has := gpuNode(node)
+	place := gpuPlace{labels: node.Labels, gpus: max(n.Capacity, n.Allocatable)}
+	if !has && (n.Product != "" || node.Labels["nvidia.com/gpu.present"] == "true") {
+		place.gpus = plenty
+	}
+	return place
+}
+
+// plenty is more GPUs than a node has.
+const plenty = 1 << 20
+
+// gpuOutlook judges what nodes have in all, not what is free.
+func gpuOutlook(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {
+	c := &ready.Cause{Reason: ready.ReasonUnschedulable, Object: workload, Subject: "gpus"}
+	chosen := labels.SelectorFromSet(ask.NodeSelector)
+	var largest, room int64
+	var nodes int
+	for _, place := range places {
+		if place.gpus == 0 || !chosen.Matches(labels.Set(place.labels)) {
+			continue
+		}
+		nodes++
+		largest = max(largest, place.gpus)
+		room += place.gpus / ask.Each
+	}
+	where := ""
+	if len(ask.NodeSelector) > 0 {
+		where = " with " + chosen.String()
+	}
+	c.Command = "kubectl get nodes -L " + gpuProduct
+	switch {
+	case nodes == 0 && where == "":
+		c.Summary = fmt.Sprintf("%s asks for %s, and no node of the cluster has any.", workload, gpus(ask.Each))
+		c.Hint = "Add nodes with GPUs, or leave out `gpus`."
+	case nodes == 0:
+		c.Subject = "gpu_type"
+		c.Summary = fmt.Sprintf("%s asks for %s, and no node%s has any; %s.", workload, gpus(ask.Each), where, offered(places))
+		c.Hint = "Correct `gpu_type` or `node_selector`, or add such nodes."
+	case ask.Each > largest:
+		c.Summary = fmt.Sprintf("A pod of %s asks for %s, and the largest of %d nodes%s has %d.", workload, gpus(ask.Each), nodes, where, largest)
+		c.Hint = "Ask for no more than that in `gpus`, spread the work over more pods, or add larger nodes."
+	case ask.Pods > room:
+		c.Summary = fmt.Sprintf("%d pods of %s ask for %s each, and the %d nodes%s hold %d such pods when nothing else runs there.", ask.Pods, workload, gpus(ask.Each), nodes, where, room)
+		c.Hint = "Ask for fewer pods, for less in each, or add nodes."
+	default:
+		return nil
+	}
+	return c
+}
+
+func gpus(n int64) string {
+	if n == 1 {
+		return "1 GPU"
+	}
+	return fmt.Sprintf("%d GPUs", n)
+}
+
+// offered lists the products that there are instead.
+func offered(places []gpuPlace) string {
+	products := map[string]bool{}
+	for _, place := range places {
+		if place.gpus > 0 && place.labels[gpuProduct] != "" {
+			products[place.labels[gpuProduct]] = true
+		}
+	}
+	if len(products) == 0 {
+		return "no node says which product it has"
+	}
+	const most = 8
+	names := slices.Sorted(maps.Keys(products))
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return "there are: " + text
+}

@@ -1,0 +1,258 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/portforward"
+	"k8s.io/client-go/rest"
+	clientforward "k8s.io/client-go/tools/portforward"
+	spdytransport "k8s.io/client-go/transport/spdy"
+	"k8s.io/client-go/transport/websocket"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
+)
+
+// DialPod connects to a port of a pod through the API server, as kubectl
+// port-forward does. ctx is for the connecting alone. An error is an *Error; of
+// the class Denied where the right to create pods/portforward is missing. That
+// nothing listens at the port shows with the first Read, as a *net.OpError.
+//
+// Each connection has a tunnel of its own: the streams of one tunnel wait for
+// each other, so that a reader who takes his time would hold up all the rest.
+func (c *Cluster) DialPod(ctx context.Context, namespace, pod string, port int32) (net.Conn, error) {
+	ref := Ref{Kind: Pod(), Namespace: namespace, Name: pod}
+	tunnel, err := c.openTunnel(ctx, ref)
+	if err != nil {
+		return nil, forwardFailure(ref, err)
+	}
+	conn, err := openStreams(tunnel, ref, port)
+	if err != nil {
+		return nil, errors.Join(forwardFailure(ref, err), tunnel.Close())
+	}
+	return conn, nil
+}
+
+func forwardFailure(ref Ref, err error) error {
+	failure, ok := errors.AsType[*Error](wrap("port-forward to", ref, err))
+	if ok && apierrors.IsForbidden(failure.Err) {
+		failure.Class = Denied // admission has no say in who connects, but where a webhook takes it
+	}
+	return failure
+}
+
+// openTunnel opens the subresource portforward of a pod: through a websocket,
+// and with API servers before Kubernetes 1.31, or proxies that let none
+// through, as SPDY.
+func (c *Cluster) openTunnel(ctx context.Context, pod Ref) (httpstream.Connection, error) {
+	conn, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	config, err := c.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	at := conn.rest.Get().AbsPath("/api/v1/namespaces", pod.Namespace, "pods", pod.Name, "portforward").URL()
+	tunnel, err := untilDone(ctx, func() (httpstream.Connection, error) { return overWebsocket(ctx, config, at) })
+	if refused, ok := errors.AsType[*httpstream.UpgradeFailureError](err); ok {
+		if apierrors.IsNotFound(refused.Cause) {
+			return nil, refused.Cause
+		}
+		return untilDone(ctx, func() (httpstream.Connection, error) { return overSPDY(ctx, config, at) })
+	}
+	return tunnel, err
+}
+
+// restConfig is that of the connection. It holds credentials.
+func (c *Cluster) restConfig() (*rest.Config, error) {
+	resolved, err := recall(c, "configuration", c.config.Resolve)
+	return resolved.REST, err
+}
+
+const pingPeriod = 10 * time.Second
+
+func overWebsocket(ctx context.Context, config *rest.Config, at *url.URL) (httpstream.Connection, error) {
+	transport, holder, err := websocket.RoundTripperFor(config)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := websocket.Negotiate(transport, holder, req, portforward.WebsocketsSPDYTunnelingPrefix+clientforward.PortForwardProtocolV1Name)
+	if err != nil {
+		return nil, err
+	}
+	return spdy.NewClientConnectionWithPings(clientforward.NewTunnelingConnection("client", conn), pingPeriod)
+}
+
+func overSPDY(ctx context.Context, config *rest.Config, at *url.URL) (httpstream.Connection, error) {
+	transport, upgrader, err := spdytransport.RoundTripperFor(config)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	answer := &refusalKeeper{next: transport}
+	conn, _, err := spdytransport.NegotiateStreaming(upgrader, &http.Client{Transport: answer}, req, clientforward.PortForwardProtocolV1Name)
+	if answer.status != nil {
+		return nil, answer.status
+	}
+	return conn, err
+}
+
+// refusalKeeper keeps the Status of an API server that does not upgrade a
+// connection, of which the SPDY client passes on no more than the words.
+type refusalKeeper struct {
+	next   http.RoundTripper
+	status error
+}
+
+func (r *refusalKeeper) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.next.RoundTrip(req)
+	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
+		return resp, err
+	}
+	const longest = 64 << 10
+	body, err := io.ReadAll(io.LimitReader(resp.Body, longest))
+	if err != nil {
+		return nil, errors.Join(err, resp.Body.Close())
+	}
+	var status metav1.Status
+	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
+		r.status = &apierrors.StatusError{ErrStatus: status}
+	}
+	resp.Body = readCloser{bytes.NewReader(body), resp.Body}
+	return resp, nil
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// untilDone waits for a connection no longer than ctx lasts. One that comes
+// later is closed.
+func untilDone(ctx context.Context, open func() (httpstream.Connection, error)) (httpstream.Connection, error) {
+	type result struct {
+		conn httpstream.Connection
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		conn, err := open()
+		done <- result{conn, err}
+	}()
+	select {
+	case r := <-done:
+		return r.conn, r.err
+	case <-ctx.Done():
+		go func() {
+			if late := <-done; late.err == nil {
+				_ = late.conn.Close() // nobody is left to be told
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+// openStreams opens the two streams of a connection: one for its data, and one
+// on which the kubelet says why there is none
+// (their headers are named in k8s.io/api/core/v1).
+func openStreams(tunnel httpstream.Connection, pod Ref, port int32) (*podConn, error) {
+	headers := http.Header{}
+	headers.Set(corev1.StreamType, corev1.StreamTypeError)
+	headers.Set(corev1.PortHeader, strconv.Itoa(int(port)))
+	headers.Set(corev1.PortForwardRequestIDHeader, "0")
+	complaints, err := tunnel.CreateStream(headers)
+	if err != nil {
+		return nil, err
+	}
+	if err := complaints.Close(); err != nil { // nothing is sent on it
+		return nil, err
+	}
+	headers.Set(corev1.StreamType, corev1.StreamTypeData)
+	data, err := tunnel.CreateStream(headers)
+	if err != nil {
+		return nil, err
+	}
+	conn := &podConn{Stream: data, tunnel: tunnel, address: podAddress(fmt.Sprintf("%s/%s:%d", pod.Namespace, pod.Name, port)), heard: make(chan struct{})}
+	go conn.listen(complaints)
+	return conn, nil
+}
+
+// podConn is a connection to a port of a pod. It knows no deadlines.
+type podConn struct {
+	httpstream.Stream
+	tunnel    httpstream.Connection
+	address   podAddress
+	heard     chan struct{} // closed when complaint is final
+	complaint error
+}
+
+// listen takes in what the kubelet says, until it or the tunnel ends.
+func (c *podConn) listen(complaints io.Reader) {
+	defer close(c.heard)
+	const longest = 4 << 10
+	if text, err := io.ReadAll(io.LimitReader(complaints, longest)); err == nil && len(text) > 0 {
+		c.complaint = &net.OpError{Op: "read", Net: c.address.Network(), Addr: c.address, Err: errors.New(string(text))}
+	}
+}
+
+// Read ends with what the kubelet complained of, where it did, rather than with io.EOF.
+func (c *podConn) Read(p []byte) (int, error) {
+	n, err := c.Stream.Read(p)
+	if err == nil {
+		return n, nil
+	}
+	select {
+	case <-c.heard: // the kubelet ends this stream before that of the data
+	case <-c.tunnel.CloseChan():
+	}
+	select {
+	case <-c.heard:
+		if c.complaint != nil {
+			return n, c.complaint
+		}
+	default:
+	}
+	return n, err
+}
+
+// CloseWrite says that no more will be written, and leaves the way back open.
+func (c *podConn) CloseWrite() error { return c.Stream.Close() }
+
+// Close ends the connection both ways, and its tunnel.
+func (c *podConn) Close() error { return c.tunnel.Close() }
+
+func (c *podConn) LocalAddr() net.Addr  { return podAddress("") }
+func (c *podConn) RemoteAddr() net.Addr { return c.address }
+
+func (c *podConn) SetDeadline(time.Time) error      { return os.ErrNoDeadline }
+func (c *podConn) SetReadDeadline(time.Time) error  { return os.ErrNoDeadline }
+func (c *podConn) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
+
+// podAddress is "namespace/pod:port".
+type podAddress string
+
+// Network names the way to such an address.
+func (podAddress) Network() string { return "port-forward" }
+
+func (a podAddress) String() string { return string(a) }

@@ -1,0 +1,224 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// Backend is what connections are forwarded to: a port of one pod, or of any
+// that is ready of those that a selector finds.
+type Backend struct {
+	Namespace string
+	Pod       string            // its name; empty: one of
+	Selector  map[string]string // these, by their labels
+	// Port is the pod's, by number or by the name that a container gives it; zero
+	// is the first that the pod names.
+	Port intstr.IntOrString
+}
+
+// Dial connects to a backend, as [Cluster.DialPod] does. An error is an *Error,
+// or a *NoPodError.
+func (c *Cluster) Dial(ctx context.Context, b Backend) (net.Conn, error) {
+	pod, err := c.target(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	port, err := podPort(pod, b.Port)
+	if err != nil {
+		return nil, &NoPodError{Backend: b, Pods: []*corev1.Pod{pod}, err: err}
+	}
+	return c.DialPod(ctx, pod.Namespace, pod.Name, port)
+}
+
+// target picks the pod that a connection goes to.
+func (c *Cluster) target(ctx context.Context, b Backend) (*corev1.Pod, error) {
+	if b.Pod != "" {
+		ref := Ref{Kind: Pod(), Namespace: b.Namespace, Name: b.Pod}
+		obj, err := c.Get(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		pod := &corev1.Pod{}
+		if err := convert(obj, pod); err != nil {
+			return nil, err
+		}
+		if pod.Status.Phase != corev1.PodRunning {
+			return nil, &NoPodError{Backend: b, Pods: []*corev1.Pod{pod}}
+		}
+		return pod, nil
+	}
+	pods, err := c.podsBehind(ctx, b)
+	if err == nil && firstReady(pods) == nil {
+		pods, err = c.podsNow(ctx, b) // the watch may be a moment behind
+	}
+	if err != nil {
+		return nil, err
+	}
+	if pod := firstReady(pods); pod != nil {
+		return pod, nil
+	}
+	return nil, &NoPodError{Backend: b, Pods: pods}
+}
+
+// podsBehind are the pods that a backend selects, by name, from a shared list
+// and watch: that of Kubetorch's pods, else of all pods of the namespace, which
+// serves however many backends there are.
+func (c *Cluster) podsBehind(ctx context.Context, b Backend) ([]*corev1.Pod, error) {
+	kind := podsOfBackend(b)
+	col := c.cache.collection(kind, b.Namespace)
+	if err := col.ready(ctx); err != nil {
+		if ClassOf(err) == Denied {
+			return c.podsNow(ctx, b) // to list may be allowed where to watch is not
+		}
+		return nil, err
+	}
+	chosen := labels.SelectorFromSet(b.Selector)
+	pods, err := decodeAll[corev1.Pod](col.filter(func(e *entry) bool { return chosen.Matches(labels.Set(e.Labels)) }))
+	return byName(pods), err
+}
+
+func podsOfBackend(b Backend) Kind {
+	kind := Pod()
+	if _, shared := b.Selector[service]; !shared {
+		kind.LabelSelector = ""
+	}
+	return kind
+}
+
+// podsNow are the pods that a backend selects, straight from the server.
+func (c *Cluster) podsNow(ctx context.Context, b Backend) ([]*corev1.Pod, error) {
+	var pods []*corev1.Pod
+	options := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.Selector).String()}
+	err := eachPage(ctx, c, Ref{Kind: Pod(), Namespace: b.Namespace}, options, func(page *corev1.PodList) {
+		for i := range page.Items {
+			pods = append(pods, &page.Items[i])
+		}
+	})
+	return byName(pods), err
+}
+
+func byName(pods []*corev1.Pod) []*corev1.Pod {
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return pods
+}
+
+func firstReady(pods []*corev1.Pod) *corev1.Pod {
+	if i := slices.IndexFunc(pods, isReady); i >= 0 {
+		return pods[i]
+	}
+	return nil
+}
+
+// isReady says whether a pod takes calls.
+func isReady(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// podPort finds a port of a pod by its number or name.
+func podPort(pod *corev1.Pod, port intstr.IntOrString) (int32, error) {
+	if port.Type == intstr.Int && port.IntVal > 0 {
+		return port.IntVal, nil
+	}
+	var names []string
+	for _, container := range pod.Spec.Containers {
+		for _, p := range container.Ports {
+			if port.Type == intstr.Int || p.Name == port.StrVal {
+				return p.ContainerPort, nil
+			}
+			names = append(names, p.Name)
+		}
+	}
+	if port.Type == intstr.Int {
+		return 0, fmt.Errorf("pod %s/%s names no port: say which one is meant", pod.Namespace, pod.Name)
+	}
+	return 0, fmt.Errorf("pod %s/%s has no port named %q; it has %q", pod.Namespace, pod.Name, port.StrVal, names)
+}
+
+// NoPodError says that there is no pod, or no port of one, to connect to.
+type NoPodError struct {
+	Backend Backend
+	Pods    []*corev1.Pod // those there are, none of them fit
+	err     error
+}
+
+func (e *NoPodError) Error() string {
+	switch {
+	case e.err != nil:
+		return e.err.Error()
+	case e.Backend.Pod != "":
+		return fmt.Sprintf("pod %s/%s does not run: it is %s", e.Backend.Namespace, e.Backend.Pod, describe(e.Pods[0]))
+	case len(e.Pods) == 0:
+		return fmt.Sprintf("no pod of namespace %s has the labels %s", e.Backend.Namespace, labels.Set(e.Backend.Selector))
+	}
+	var states []string
+	for _, pod := range e.Pods[:min(len(e.Pods), 5)] {
+		states = append(states, pod.Name+" is "+describe(pod))
+	}
+	return fmt.Sprintf("none of %d pods is ready: %s", len(e.Pods), strings.Join(states, ", "))
+}
+
+func (e *NoPodError) Unwrap() error { return e.err }
+
+// Explain is what [Error.Explain] is.
+func (e *NoPodError) Explain() (summary, detail string) {
+	command := fmt.Sprintf("kubectl -n %s get pods -l %s", e.Backend.Namespace, labels.Set(e.Backend.Selector))
+	if e.Backend.Pod != "" {
+		command = fmt.Sprintf("kubectl -n %s describe pod %s", e.Backend.Namespace, e.Backend.Pod)
+	}
+	return "There is no pod to connect to", ready.Explain(&ready.Cause{
+		Summary: "As it is now, " + e.Error() + ".",
+		Hint:    "Wait until the compute is ready, which `depends_on` does, and resume it if it is suspended.",
+		Command: command,
+	}, nil)
+}
+
+func describe(pod *corev1.Pod) string {
+	if pod.DeletionTimestamp != nil {
+		return "being deleted"
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		if waiting := status.State.Waiting; waiting != nil && waiting.Reason != "" {
+			return waiting.Reason
+		}
+	}
+	if pod.Status.Phase == corev1.PodRunning {
+		return "not ready yet"
+	}
+	return string(pod.Status.Phase)
+}
+
+// ServiceBackend is that of a Service's port, its first one where port is 0. A
+// port that the Service does not have is taken for one of its pods.
+func (c *Cluster) ServiceBackend(ctx context.Context, namespace, name string, port int32) (Backend, error) {
+	obj, err := c.Read(ctx, Ref{Kind: services(), Namespace: namespace, Name: name})
+	if err != nil {
+		return Backend{}, err
+	}
+	service := &corev1.Service{}
+	if err := convert(obj, service); err != nil {
+		return Backend{}, err
+	}
+	if len(service.Spec.Selector) == 0 {
+		return Backend{}, fmt.Errorf("Service %s/%s selects no pods, so there is none to connect to: name a pod or another Service", namespace, name) //nolint:revive,staticcheck // Service is a name
+	}
+	b := Backend{Namespace: namespace, Selector: service.Spec.Selector, Port: intstr.FromInt32(port)}
+	for _, p := range service.Spec.Ports {
+		if port == 0 || p.Port == port {
+			b.Port = TargetPort(p)
+			break
+		}
+	}
+	return b, nil
+}

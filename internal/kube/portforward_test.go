@@ -1,0 +1,286 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/cri-streaming/pkg/streaming/portforward"
+)
+
+// loopback is what a kubelet does with the streams of a port-forward, for pods
+// whose ports are this process's.
+type loopback struct{}
+
+func (loopback) PortForward(ctx context.Context, _, _ string, port int32, stream io.ReadWriteCloser) error {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer stream.Close()
+	go func() {
+		_, _ = io.Copy(conn, stream)
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}()
+	_, err = io.Copy(stream, conn)
+	return err
+}
+
+// kubeletBehind is an API server of which only pods and their port-forwards are
+// asked. The streams are served by the code that kubelets and container
+// runtimes serve them with.
+func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *Cluster {
+	t.Helper()
+	api := fakeAPI{answer: func(verb, path string, _ *http.Request) (int, any) {
+		for _, pod := range pods {
+			if verb == "get" && strings.HasSuffix(path, "/pods/"+pod.Name) {
+				return http.StatusOK, pod
+			}
+		}
+		if strings.HasSuffix(path, "/portforward") {
+			return failing(http.StatusBadRequest, metav1.StatusReasonBadRequest) // as before websockets were tunnels
+		}
+		return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+	}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if !strings.HasSuffix(request.URL.Path, "/portforward") || request.Method == http.MethodGet {
+			api.ServeHTTP(w, request)
+			return
+		}
+		portforward.ServePortForward(w, request, loopback{}, "pod", "", nil, time.Minute, time.Minute, []string{portforward.ProtocolV1Name})
+	}))
+	t.Cleanup(server.Close)
+	return NewCluster(t.Context(), Config{Host: server.URL, Token: "x"})
+}
+
+func runningPod(name string) *corev1.Pod {
+	return &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server"}}},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+}
+
+// echo is a server that sends back what it gets until the other side is done.
+func echo(t *testing.T) (port int32) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				_, _ = io.Copy(conn, conn)
+				_ = conn.Close()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		running.Wait()
+	})
+	return int32(listener.Addr().(*net.TCPAddr).Port)
+}
+
+// mustEcho sends what is more than fits into any buffer on the way, and
+// compares what comes back.
+func mustEcho(t *testing.T, conn interface {
+	net.Conn
+	CloseWrite() error
+}) {
+	t.Helper()
+	sent := make([]byte, 1<<20)
+	_, _ = rand.Read(sent)
+	go func() {
+		_, _ = conn.Write(sent)
+		_ = conn.CloseWrite()
+	}()
+	got, err := io.ReadAll(conn)
+	if err != nil || !bytes.Equal(got, sent) {
+		t.Fatalf("%d of %d bytes came back, and the error %v", len(got), len(sent), err)
+	}
+}
+
+func TestDialPodCarriesBytesBothWaysAndTheEndOfEach(t *testing.T) {
+	t.Parallel()
+	conn, err := kubeletBehind(t, runningPod("trainer-0")).DialPod(t.Context(), "ml", "trainer-0", echo(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	mustEcho(t, conn.(*podConn))
+}
+
+func TestDialPodSaysWhatTheKubeletComplainsOf(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := int32(listener.Addr().(*net.TCPAddr).Port)
+	_ = listener.Close() // nothing listens there now
+	conn, err := kubeletBehind(t, runningPod("trainer-0")).DialPod(t.Context(), "ml", "trainer-0", free)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, err = conn.Read(make([]byte, 1))
+	var failed *net.OpError
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "connection refused") || !strings.Contains(err.Error(), fmt.Sprintf("ml/trainer-0:%d", free)) {
+		t.Errorf("the first read ends with %v", err)
+	}
+}
+
+func TestDialPodNamesTheRightThatIsMissing(t *testing.T) {
+	t.Parallel()
+	const message = `pods "trainer-0" is forbidden: User "eve" cannot create resource "pods/portforward" in API group "" in the namespace "ml"`
+	cluster := clusterOf(t, fakeAPI{answer: func(string, string, *http.Request) (int, any) {
+		return http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden, Message: message}
+	}})
+	_, err := cluster.DialPod(t.Context(), "ml", "trainer-0", 80)
+	if ClassOf(err) != Denied {
+		t.Fatalf("%v is of class %v", err, ClassOf(err))
+	}
+	var failure *Error
+	errors.As(err, &failure)
+	summary, detail := failure.Explain()
+	if summary != "No permission to port-forward to Pod ml/trainer-0" || !strings.Contains(detail, `"pods/portforward"`) {
+		t.Errorf("it says %s:\n%s", summary, detail)
+	}
+}
+
+func TestDialPodGivesUpOnAServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	stalled := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stalled }))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(stalled) })
+	cluster := NewCluster(t.Context(), Config{Host: server.URL})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := cluster.DialPod(ctx, "ml", "trainer-0", 80)
+		done <- err
+	}()
+	cancel()
+	if err := <-done; ClassOf(err) != Canceled {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func TestDialExplainsThatNoPodFits(t *testing.T) {
+	t.Parallel()
+	pending := runningPod("pending")
+	pending.Status.Phase = corev1.PodPending
+	portless := runningPod("unnamed-0")
+	cluster := kubeletBehind(t, pending, portless)
+	for name, test := range map[string]struct {
+		backend Backend
+		says    string
+	}{
+		"it does not run":      {Backend{Namespace: "ml", Pod: "pending", Port: intstr.FromInt32(80)}, "pod ml/pending does not run: it is Pending"},
+		"it names no port":     {Backend{Namespace: "ml", Pod: "unnamed-0"}, "names no port"},
+		"it has no such name":  {Backend{Namespace: "ml", Pod: "unnamed-0", Port: intstr.FromString("grpc")}, `has no port named "grpc"`},
+		"there is no such pod": {Backend{Namespace: "ml", Pod: "gone"}, "gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := cluster.Dial(t.Context(), test.backend); err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("the error is %v, want %q in it", err, test.says)
+			}
+		})
+	}
+}
+
+// It looks at all goroutines of the process, so it runs alone.
+func TestForwardLeavesNothingBehind(t *testing.T) {
+	port := echo(t)
+	cluster := kubeletBehind(t, runningPod("trainer-0"))
+	forward, err := cluster.Forward(t.Context(), Backend{Namespace: "ml", Pod: "trainer-0", Port: intstr.FromInt32(port)}, 0, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", forward.Port())
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			mustEcho(t, conn.(*net.TCPConn))
+		})
+	}
+	clients.Wait()
+	if tunnels(t) == "" {
+		t.Fatal("a listening tunnel is not recognized")
+	}
+	idle, err := net.Dial("tcp", address) // is cut off, rather than waited for
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	if _, err := idle.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := idle.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := forward.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := net.Dial("tcp", address); err == nil {
+		t.Error("the local port is still open")
+	}
+	if _, err := idle.Read(make([]byte, 1)); err == nil {
+		t.Error("a connection is still open")
+	}
+	for range 500 { // the server's ends notice in their own time
+		if tunnels(t) == "" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("still running:\n%s", tunnels(t))
+}
+
+// tunnels are the goroutines that carry a port-forward.
+func tunnels(t *testing.T) string {
+	t.Helper()
+	stacks := make([]byte, 4<<20)
+	var found []string
+	for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		for _, part := range []string{"spdystream", "kube.(*podConn)", "kube.(*Cluster).Forward", "kube.(*Cluster).serve", "kube.untilDone"} {
+			if strings.Contains(stack, part) {
+				found = append(found, stack)
+				break
+			}
+		}
+	}
+	return strings.Join(found, "\n\n")
+}
