@@ -172,7 +172,9 @@ func (c *Cluster) LookAtPods(ctx context.Context, e *Endpoint) error {
 // manifestService is the label of what runs for a Kubetorch service.
 const manifestService = service
 
-func dnsName(namespace, service string) string { return service + "." + namespace + ".svc.cluster.local" }
+func dnsName(namespace, service string) string {
+	return service + "." + namespace + ".svc.cluster.local"
+}
 
 // serviceNamed returns nil where there is none.
 func (c *Cluster) serviceNamed(ctx context.Context, namespace, name string) (*corev1.Service, error) {
