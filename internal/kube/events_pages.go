@@ -43,9 +43,13 @@ func eachPage[T any, L interface {
 				request = request.Param(name, value)
 			}
 		}
-		data, err := request.DoRaw(ctx)
-		if err != nil {
+		result := request.Do(ctx) // unlike DoRaw, it keeps the server's reason
+		if err := result.Error(); err != nil {
 			return c.denied(ctx, "list", Ref{Kind: ref.Kind, Namespace: ref.Namespace}, wrap("list", ref, err))
+		}
+		data, err := result.Raw()
+		if err != nil {
+			return wrap("list", ref, err)
 		}
 		page := L(new(T))
 		if err := json.Unmarshal(data, page); err != nil {

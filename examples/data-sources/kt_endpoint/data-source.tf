@@ -1,0 +1,17 @@
+data "kt_endpoint" "pool" {
+  id         = kt_compute.pool.id
+  depends_on = [kt_compute.pool] # read when the compute is there
+
+  probe = {
+    method           = "tensor"
+    round_trip_bytes = 67108864
+    timeout          = "60s"
+  }
+
+  lifecycle {
+    postcondition {
+      condition     = self.status == "SERVING"
+      error_message = "The pool does not serve: ${self.status}, ${self.detail}"
+    }
+  }
+}

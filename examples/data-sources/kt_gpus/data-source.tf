@@ -1,0 +1,12 @@
+data "kt_gpus" "h100" {
+  product          = "NVIDIA-H100-80GB-HBM3"
+  schedulable_only = true
+}
+
+# As many workers of 8 GPUs as there is room for now.
+resource "kt_compute" "trainer" {
+  name     = "trainer"
+  gpus     = 8
+  gpu_type = data.kt_gpus.h100.product
+  replicas = length([for n in flatten(data.kt_gpus.h100.products[*].nodes) : n if n.free >= 8])
+}

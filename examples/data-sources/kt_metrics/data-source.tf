@@ -1,0 +1,9 @@
+data "kt_metrics" "pool" {
+  id            = kt_compute.pool.id
+  label_filters = { device = "cuda:0" }
+  depends_on    = [kt_compute.pool]
+}
+
+output "pool_gauges" {
+  value = { for m in data.kt_metrics.pool.metrics : m.name => "${m.value} ${coalesce(m.unit, "")}" if m.type == "gauge" }
+}

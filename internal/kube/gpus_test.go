@@ -1,0 +1,114 @@
+package kube
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func gpuNodeOf(name, product, gpus string) corev1.Node {
+	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
+	if product != "" {
+		n.Labels[gpuProduct] = product
+	}
+	if gpus != "" {
+		n.Status.Capacity = corev1.ResourceList{gpuName: resource.MustParse(gpus)}
+		n.Status.Allocatable = n.Status.Capacity
+	}
+	return n
+}
+
+func TestGPUOutlookWarnsOfWhatNoNodeCanEverHold(t *testing.T) {
+	t.Parallel()
+	h100 := map[string]string{gpuProduct: "H100"}
+	nodes := []corev1.Node{gpuNodeOf("a", "H100", "8"), gpuNodeOf("b", "H100", "4"), gpuNodeOf("c", "L4", "1"), gpuNodeOf("d", "", "")}
+	for name, test := range map[string]struct {
+		nodes []corev1.Node
+		ask   GPUAsk
+		says  string // "" where nothing is wrong
+	}{
+		"one that fits":               {nodes, GPUAsk{Each: 8}, ""},
+		"as many as fit":              {nodes, GPUAsk{Each: 4, Pods: 3, NodeSelector: h100}, ""},
+		"a product that no node has":  {nodes, GPUAsk{Each: 1, NodeSelector: map[string]string{gpuProduct: "B200"}}, "no node with nvidia.com/gpu.product=B200 has any; there are: H100, L4."},
+		"a label of a node without":   {[]corev1.Node{gpuNodeOf("d", "", "")}, GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}}, "no node with zone=east has any; no node says which product it has."},
+		"no GPUs in the cluster":      {nodes[3:], GPUAsk{Each: 1}, "asks for 1 GPU, and no node of the cluster has any."},
+		"more than any node has":      {nodes, GPUAsk{Each: 16}, "asks for 16 GPUs, and the largest of 3 nodes has 8."},
+		"more than such nodes have":   {nodes, GPUAsk{Each: 2, NodeSelector: map[string]string{gpuProduct: "L4"}}, "the largest of 1 nodes with nvidia.com/gpu.product=L4 has 1."},
+		"more pods than fit":          {nodes, GPUAsk{Each: 4, Pods: 4, NodeSelector: h100}, "hold 3 such pods when nothing else runs there."},
+		"a node that is being set up": {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUAsk{Each: 8, Pods: 4}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			places := []gpuPlace{}
+			for i := range test.nodes {
+				places = append(places, placeOf(&test.nodes[i]))
+			}
+			cause := gpuOutlook(places, test.ask, "Deployment ml/trainer")
+			switch {
+			case test.says == "" && cause != nil:
+				t.Errorf("it says %s", cause.Summary)
+			case test.says != "" && (cause == nil || !strings.Contains(cause.Summary, test.says)):
+				t.Errorf("it says %+v, want %q", cause, test.says)
+			}
+		})
+	}
+}
+
+// nodesAPI has two pages of nodes, and may have an autoscaler.
+func nodesAPI(lists *atomic.Int64, autoscaler, mayList bool) fakeAPI {
+	return fakeAPI{answer: func(verb, path string, request *http.Request) (int, any) {
+		switch {
+		case strings.HasSuffix(path, "/selfsubjectaccessreviews"):
+			return reviewed(request, func(string) bool { return mayList })
+		case verb == "list" && strings.HasSuffix(path, "/nodes") && !mayList:
+			return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		case verb == "list" && strings.HasSuffix(path, "/nodes"):
+			lists.Add(1)
+			page := corev1.NodeList{Items: []corev1.Node{gpuNodeOf("a", "L4", "1")}}
+			if request.URL.Query().Get("continue") == "" {
+				page.Continue = "more"
+			}
+			return http.StatusOK, page
+		case autoscaler && strings.HasSuffix(path, "/cluster-autoscaler-status"):
+			return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "cluster-autoscaler-status"}}
+		}
+		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Name: "x"}}
+	}}
+}
+
+func TestGPUOutlookListsNodesOnceARun(t *testing.T) {
+	t.Parallel()
+	var lists atomic.Int64
+	cluster := clusterOf(t, nodesAPI(&lists, false, true))
+	for _, each := range []int64{2, 3, 4} {
+		causes, err := cluster.GPUOutlook(t.Context(), GPUAsk{Each: each}, "Deployment ml/trainer")
+		if err != nil || len(causes) != 1 || !strings.Contains(causes[0].Summary, "the largest of 2 nodes has 1") {
+			t.Fatalf("%v, %v", causes, err)
+		}
+	}
+	if lists.Load() != 2 {
+		t.Errorf("nodes were listed by %d requests, want one for each of two pages", lists.Load())
+	}
+}
+
+func TestGPUOutlookIsSilent(t *testing.T) {
+	t.Parallel()
+	for name, api := range map[string]struct{ autoscaler, mayList bool }{
+		"where something adds nodes":         {true, true},
+		"where nodes may not be listed":      {false, false},
+		"where both is unknown to the asker": {true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			causes, err := clusterOf(t, nodesAPI(&atomic.Int64{}, api.autoscaler, api.mayList)).GPUOutlook(t.Context(), GPUAsk{Each: 99}, "Deployment ml/trainer")
+			if err != nil || len(causes) != 0 {
+				t.Errorf("%v, %v", causes, err)
+			}
+		})
+	}
+}
