@@ -167,9 +167,8 @@ func (c *Cluster) partsOf(ctx context.Context, workload *unstructured.Unstructur
 			return e.Labels["serving.knative.dev/service"] == workload.GetName()
 		})
 	case SkyTorchCompute().GroupKind(), KPUCompute().GroupKind():
-		return c.objects(ctx, operatedStatefulSet(), workload.GetNamespace(), func(e *entry) bool {
-			return e.Name == workload.GetName() && metav1.IsControlledBy(e, workload)
-		})
+		named := c.objects(ctx, operatedStatefulSet(), workload.GetNamespace(), func(e *entry) bool { return e.Name == workload.GetName() })
+		return slices.DeleteFunc(named, func(set *unstructured.Unstructured) bool { return !metav1.IsControlledBy(set, workload) })
 	default:
 		return nil
 	}

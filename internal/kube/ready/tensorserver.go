@@ -17,11 +17,14 @@ type operated struct {
 		Generation int64 `json:"generation"`
 	} `json:"metadata"`
 	Spec struct {
-		Suspend *bool           `json:"suspend"`
-		Image   string          `json:"image"`
-		Command []string        `json:"command"`
-		Args    []string        `json:"args"`
-		Env     []corev1.EnvVar `json:"env"`
+		Labels      map[string]string   `json:"labels"`
+		Annotations map[string]string   `json:"annotations"`
+		Suspend     *bool               `json:"suspend"`
+		Image       string              `json:"image"`
+		Command     []string            `json:"command"`
+		Args        []string            `json:"args"`
+		Env         []corev1.EnvVar     `json:"env"`
+		Resources   corev1.ResourceList `json:"resources"`
 	} `json:"spec"`
 	Status struct {
 		ObservedGeneration int64       `json:"observedGeneration"`
@@ -49,17 +52,18 @@ func tensorServer(s Snapshot) Verdict {
 		}
 		return s.suspended(0)
 	}
-	set := s.statefulSet()
-	if lags || set != nil && !c.runsIn(decoded[appsv1.StatefulSet](set)) {
-		return s.blocked(run{remark: s.unseen()})
-	}
+	set := decoded[appsv1.StatefulSet](s.statefulSet())
 	pods := c.podsOf(s.Pods)
 	if set != nil {
-		pods = s.updatedPods(revisionOf(set), 0)
+		lags = lags || !c.runsIn(set) || set.Status.ObservedGeneration < set.Generation
+		pods = s.rolledOut(set)
+	}
+	if lags {
+		return s.blocked(run{remark: s.unseen()})
 	}
 	remark := strings.TrimSuffix(clip(isUp.Message), ".")
 	switch {
-	case isUp.holds() && (set == nil || statefulSet(Snapshot{Workload: set}).Ready):
+	case isUp.holds() && (set == nil || statefulSet(Snapshot{Workload: s.statefulSet()}).Ready):
 		return c.reached()
 	case isUp.holds():
 		remark = "the change is being rolled out"
@@ -103,34 +107,60 @@ func (s Snapshot) statefulSet() *unstructured.Unstructured {
 	return nil
 }
 
-func revisionOf(set *unstructured.Unstructured) string {
-	if typed := decoded[appsv1.StatefulSet](set); typed != nil {
-		return typed.Status.UpdateRevision
+// rolledOut are the pods of a StatefulSet's present template. Where it runs its
+// pods in parallel, as the operator wants, older ones never keep it from going on.
+func (s Snapshot) rolledOut(set *appsv1.StatefulSet) []*corev1.Pod {
+	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
+		return s.updatedPods(set.Status.UpdateRevision, 0)
 	}
-	return ""
+	return slices.DeleteFunc(slices.Clone(s.Pods), func(p *corev1.Pod) bool {
+		return p == nil || p.Labels[appsv1.StatefulSetRevisionLabel] != set.Status.UpdateRevision
+	})
 }
 
 // runsIn tells whether the operator has put the spec into its StatefulSet, by
 // the fields that every release of it copies. What the spec leaves out is the
 // operator's to say.
 func (c *operated) runsIn(set *appsv1.StatefulSet) bool {
-	if set == nil {
-		return true
-	}
-	i := slices.IndexFunc(set.Spec.Template.Spec.Containers, func(container corev1.Container) bool { return container.Name == "server" })
+	template := set.Spec.Template
+	i := slices.IndexFunc(template.Spec.Containers, func(container corev1.Container) bool { return container.Name == "server" })
 	if i < 0 {
 		return true
 	}
-	runs, wants := set.Spec.Template.Spec.Containers[i], c.Spec
+	runs, wants := template.Spec.Containers[i], c.Spec
 	return orOne(set.Spec.Replicas) > 0 &&
 		(wants.Image == "" || runs.Image == wants.Image) &&
 		(len(wants.Command) == 0 || slices.Equal(runs.Command, wants.Command)) &&
 		(len(wants.Args) == 0 || slices.Equal(runs.Args, wants.Args)) &&
-		!slices.ContainsFunc(wants.Env, func(variable corev1.EnvVar) bool {
-			return variable.ValueFrom == nil && !slices.ContainsFunc(runs.Env, func(e corev1.EnvVar) bool {
-				return e.Name == variable.Name && e.Value == variable.Value
-			})
+		holdsAll(template.Labels, wants.Labels) && holdsAll(template.Annotations, wants.Annotations) &&
+		needsAll(runs.Resources.Requests, wants.Resources) && setsAll(runs.Env, wants.Env)
+}
+
+func holdsAll(have, want map[string]string) bool {
+	for key, value := range want {
+		if got, ok := have[key]; !ok || got != value {
+			return false
+		}
+	}
+	return true
+}
+
+func needsAll(have, want corev1.ResourceList) bool {
+	for name, quantity := range want {
+		if got, ok := have[name]; !ok || got.Cmp(quantity) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// setsAll looks at plain values only: the operator drops where others come from.
+func setsAll(have, want []corev1.EnvVar) bool {
+	return !slices.ContainsFunc(want, func(variable corev1.EnvVar) bool {
+		return variable.ValueFrom == nil && !slices.ContainsFunc(have, func(e corev1.EnvVar) bool {
+			return e.Name == variable.Name && e.Value == variable.Value
 		})
+	})
 }
 
 // podsOf leaves out pods of another image than the spec's: without the

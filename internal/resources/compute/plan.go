@@ -268,7 +268,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		if sent, err := p.r.carry(ctx, memory, key, before, obj); err == nil {
 			obj = sent // else the dry run meets the same error
 		}
-		verdict := owned.Preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool(), p.replaced[key].UID)
+		verdict := owned.Preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool(), p.goes(ctx, key, obj))
 		p.replace = p.replace || (verdict.Immutable && known)
 		p.diags.Append(verdict.Diagnostics(p.creating, known)...)
 		if verdict.Unreachable || p.diags.HasError() {
@@ -276,6 +276,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		}
 	}
 	p.queue(ctx, decoded)
+	p.gpus(ctx, decoded)
 	if p.plan.Mode.ValueString() == manifest.ModeSelector {
 		return
 	}
@@ -303,6 +304,32 @@ func (p *planner) queue(ctx context.Context, changed []*unstructured.Unstructure
 		}
 		for _, cause := range causes {
 			p.diags.AddAttributeWarning(path.Root("queue_name"), "The compute will wait in its queue", ready.Explain(cause, nil))
+		}
+	}
+}
+
+// gpus warns of GPUs that no node can ever hold.
+func (p *planner) gpus(ctx context.Context, changed []*unstructured.Unstructured) {
+	if p.r.data.Defaults.IgnoreGPUs || p.plan.Suspend.ValueBool() {
+		return
+	}
+	for _, obj := range changed {
+		if roleOf(obj) != manifest.RoleWorkload {
+			continue
+		}
+		seen := p.plan.observe(obj)
+		pods, _ := manifest.Demand(obj, fieldPath(p.plan.PodTemplatePath)...)
+		ask := kube.GPUAsk{NodeSelector: manifest.NodeSelector(seen), Each: seen.GPUs, Pods: pods}
+		causes, err := p.r.data.Cluster.GPUOutlook(ctx, ask, obj.GetKind()+" "+p.plan.ID.ValueString())
+		if err != nil {
+			return // the dry run has said what is wrong with the cluster
+		}
+		for _, cause := range causes {
+			at := path.Root("gpus")
+			if cause.Subject == "gpu_type" {
+				at = path.Root("gpu_type")
+			}
+			p.diags.AddAttributeWarning(at, "No node can hold the pods", ready.Explain(cause, nil))
 		}
 	}
 }

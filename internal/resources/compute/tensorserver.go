@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -65,6 +66,31 @@ func (p *planner) last(ctx context.Context, prior objects) {
 		}
 	}
 	p.diags.Append(keptClaims(ctx, p.state, p.plan)...)
+}
+
+// goes is the UID of what stands where an object is planned, and is deleted
+// before: the object of that name of the compute that is replaced, or what an
+// operator made for it, such as the Service of a tensor server.
+func (p *planner) goes(ctx context.Context, key string, obj *unstructured.Unstructured) apitypes.UID {
+	if replaced := p.replaced[key].UID; replaced != "" || len(p.replaced) == 0 {
+		return replaced
+	}
+	ref, err := p.r.data.Cluster.RefOf(ctx, obj)
+	if err != nil {
+		return ""
+	}
+	live, err := p.r.data.Cluster.Read(ctx, ref)
+	if err != nil {
+		return ""
+	}
+	for _, owner := range live.GetOwnerReferences() {
+		for _, entry := range p.replaced {
+			if entry.UID == owner.UID {
+				return live.GetUID()
+			}
+		}
+	}
+	return ""
 }
 
 // keptClaims warns of templates that change although their claims stay.

@@ -1,0 +1,248 @@
+package acctest_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// played is a cluster with a namespace in which an operator acts.
+func played(t *testing.T, operators ...operator) (*acctest.Cluster, string) {
+	t.Helper()
+	on := withComputes(t)
+	ns := on.Namespace(t)
+	for _, o := range operators {
+		o.play(t, on, ns)
+	}
+	return on, ns
+}
+
+const scratch = `
+volume_claim_templates = [{ name = "scratch", size = "1Gi", mount_path = "/scratch" }]`
+
+func TestAccTensorServerLivesItsWholeLife(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		operator operator
+		way      way
+	}{
+		"skytorch": {skyTorch(), way{
+			created: `
+runtime  = "skytorch"
+image    = "mine:1"
+gpus     = 1
+gpu_type = "NVIDIA-L4"
+cpus     = "500m"
+command  = ["/server"]
+env_vars = { MODE = "fast" }
+labels   = { team = "ml" }` + scratch,
+			changed: `
+runtime  = "skytorch"
+image    = "mine:2"
+memory   = "1Gi"
+args     = ["--limit", "1"]
+env_vars = { MODE = "slow", MORE = "" }` + scratch,
+			kubectl: []string{"patch", "computes.compute.skytorch.dev/trainer", "--type=merge", "-p", `{"spec": {"suspend": true}}`},
+			drifts:  []string{"suspend"},
+		}},
+		"kpu": {kpu(), way{
+			created: `runtime = "kpu"`,
+			changed: "runtime = \"kpu\"\nimage = \"mine:2\"\ngpu_anti_affinity = true",
+			kubectl: []string{"patch", "computes.compute.kpu.dev/trainer", "--type=merge", "-p", `{"spec": {"labels": {"kubetorch.com/service": "other"}}}`},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			on, ns := played(t, c.operator)
+			c.way.mode, c.way.hidden = "compute", []string{"launch_timeout"}
+			live(t, on, ns, c.way)
+			if left := on.Kubectl(t, "get", "computes."+c.operator.group, "-n", ns, "-o", "name"); left != "" {
+				t.Errorf("left behind: %s", left)
+			}
+		})
+	}
+}
+
+func TestAccTensorServerIsReachedByGRPC(t *testing.T) {
+	t.Parallel()
+	on, ns := played(t, skyTorch())
+	on.Kubectl(t, "create", "secret", "generic", "hf", "--from-literal=HF_TOKEN="+canary, "-n", ns)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             func(*terraform.State) error { return noneLeft(t, on, ns) },
+		Steps: []resource.TestStep{{
+			Config: on.Config(ns, bare(`
+runtime = "skytorch"
+secrets = [{ name = "hf", env_vars = ["HF_TOKEN"], mount_path = "/hf" }]`)),
+			Check: resource.ComposeAggregateTestCheckFunc(
+				resource.TestCheckResourceAttr(trainer, "grpc_target", "trainer."+ns+".svc.cluster.local:50051"),
+				resource.TestCheckResourceAttr(trainer, "service_name", "trainer"),
+				resource.TestCheckNoResourceAttr(trainer, "url"),
+				resource.TestCheckNoResourceAttr(trainer, "image"),
+				resource.TestCheckNoResourceAttr(trainer, "service_account_name"),
+				resource.TestCheckResourceAttr(trainer, "manifests.%", "1"),
+				func(*terraform.State) error {
+					got := on.Kubectl(t, "get", "pod/trainer-0", "-n", ns, "-o",
+						"jsonpath={.spec.containers[0].env[*].name} {.spec.containers[0].volumeMounts[?(@.name=='secrets-hf')].mountPath} {.metadata.labels.kubetorch\\.com/service}")
+					if want := "HF_TOKEN /hf trainer"; got != want {
+						return fmt.Errorf("the pod has %q, want %q", got, want)
+					}
+					return nil
+				},
+			),
+		}},
+	})
+}
+
+func TestAccTensorServerThatFailsIsExplained(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ exists, attributes, says string }{
+		"crash": {"", `image = "broken.invalid/crash:1"`,
+			`(?s)Compute \S+/trainer is not ready.*exit code 1.*Pod \S+/trainer-0.*logs trainer-0 -c server.*No module named`},
+		"image": {"", `image = "broken.invalid/pull:1"`,
+			`(?s)broken.invalid/pull:1" cannot be pulled.*Pod \S+/trainer-0.*describe pod trainer-0`},
+		"GPUs": {"", `gpus = 9`, `(?s)9 nvidia.com/gpu.*Pod \S+/trainer-0`},
+		"quota": {`{apiVersion: v1, kind: ResourceQuota, metadata: {name: gpus}, spec: {hard: {requests.nvidia.com/gpu: 1}}}`, `gpus = 2`,
+			`(?s)Quota gpus of namespace.*StatefulSet \S+/trainer.*describe resourcequota gpus`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			on, ns := played(t, skyTorch())
+			if c.exists != "" {
+				on.Apply(t, c.exists, "-n", ns)
+			}
+			config := func(attributes string) string {
+				return on.Config(ns, strings.Replace(bare("runtime = \"skytorch\"\n"+attributes), `"1m"`, `"`+patience+`"`, 1))
+			}
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.Factories(t),
+				CheckDestroy:             func(*terraform.State) error { return noneLeft(t, on, ns) },
+				Steps: []resource.TestStep{
+					{Config: config(""), Check: resource.TestCheckResourceAttr(trainer, "ready", "true")},
+					{Config: config(c.attributes), ExpectError: regexp.MustCompile(c.says)},
+					{Config: config(`image = "mine:1"`), Check: resource.TestCheckResourceAttr(trainer, "ready", "true")},
+				},
+			})
+		})
+	}
+}
+
+func TestAccTensorServerWithoutItsOperatorSaysSo(t *testing.T) {
+	t.Parallel()
+	on, ns := played(t)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{{
+			Config:      on.Config(ns, strings.Replace(bare(`runtime = "skytorch"`), `"1m"`, `"3s"`, 1)),
+			ExpectError: regexp.MustCompile(`(?s)has no condition Ready: its\s+operator\s+has\s+not\s+looked\s+at\s+it`),
+		}},
+	})
+}
+
+func TestAccTensorServerIsReplacedWhereItsOperatorCouldNotChangeIt(t *testing.T) {
+	t.Parallel()
+	on, ns := played(t, skyTorch(), kpu())
+	replaces := resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionReplace)}}
+	updates := resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionUpdate)}}
+	step := func(attributes string, checks resource.ConfigPlanChecks) resource.TestStep {
+		return resource.TestStep{Config: on.Config(ns, bare(attributes)), ConfigPlanChecks: checks, Check: resource.TestCheckResourceAttr(trainer, "ready", "true")}
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             func(*terraform.State) error { return noneLeft(t, on, ns) },
+		Steps: []resource.TestStep{
+			step("runtime = \"skytorch\""+scratch, resource.ConfigPlanChecks{}),
+			step("runtime = \"skytorch\""+strings.Replace(scratch, `"/scratch"`, `"/data"`, 1), updates),
+			step("runtime = \"skytorch\""+strings.Replace(scratch, "1Gi", "2Gi", 1), replaces),
+			step(`runtime = "skytorch"`, replaces),
+			step(`runtime = "kpu"`, replaces),
+			step(``, replaces),
+		},
+	})
+}
+
+func TestAccTensorServerWarnsThatClaimsStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	on, ns := played(t, skyTorch())
+	cli := acctest.NewCLI(t)
+	cli.Write(t, on.Config(ns, bare("runtime = \"skytorch\""+scratch)))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.Write(t, on.Config(ns, bare("runtime = \"skytorch\""+strings.Replace(scratch, "1Gi", "2Gi", 1))))
+	says(t, ask(t, cli, "plan").of("warning", trainer), false, "The claim stays as it is", "PersistentVolumeClaim scratch-trainer-0", "kubectl edit pvc scratch-trainer-0 -n "+ns)
+	cli.MustRun(t, "destroy", "-auto-approve")
+	if left := on.Kubectl(t, "get", "pvc", "-n", ns, "-o", "name"); left != "persistentvolumeclaim/scratch-trainer-0" {
+		t.Errorf("the claims that stay are %q", left)
+	}
+}
+
+// ofPython is a Compute as the Python client of KPU applies it.
+const ofPython = `
+apiVersion: compute.kpu.dev/v1alpha1
+kind: Compute
+metadata: {name: trainer}
+spec: {image: "python:1", suspend: false, env: [{name: MODE, value: fast}]}`
+
+func TestAccTensorServerOfThePythonClientIsTakenOver(t *testing.T) {
+	t.Parallel()
+	const same = "runtime = \"kpu\"\nimage = \"python:1\"\nenv_vars = { MODE = \"fast\" }"
+	is := resource.ComposeAggregateTestCheckFunc(
+		resource.TestCheckResourceAttr(trainer, "ready", "true"),
+		resource.TestCheckResourceAttr(trainer, "image", "python:1"),
+		resource.TestCheckResourceAttr(trainer, "mode", "compute"),
+	)
+	for name, steps := range map[string]func(on *acctest.Cluster, ns string) []resource.TestStep{
+		"by adoption": func(on *acctest.Cluster, ns string) []resource.TestStep {
+			return []resource.TestStep{
+				{Config: on.Config(ns, bare(same)), ExpectError: regexp.MustCompile(`(?s)Compute \S+/trainer belongs to somebody else.*kpu-python-client`)},
+				{Config: on.Config(ns, bare(same+"\nadopt_existing = true")), Check: is},
+			}
+		},
+		"by import": func(on *acctest.Cluster, ns string) []resource.TestStep {
+			return []resource.TestStep{
+				{Config: on.Config(ns, bare(same)), ResourceName: trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true},
+				{
+					Config:           on.Config(ns, bare(same)),
+					ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionUpdate)}},
+					Check:            is,
+				},
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			on, ns := played(t, kpu())
+			on.Apply(t, ofPython, "-n", ns, "--server-side", "--field-manager=kpu-python-client")
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.Factories(t),
+				CheckDestroy:             func(*terraform.State) error { return noneLeft(t, on, ns) },
+				Steps:                    steps(on, ns),
+			})
+			if left := on.Kubectl(t, "get", "computes.compute.kpu.dev,services,statefulsets,pods", "-n", ns, "-o", "name"); left != "" {
+				t.Errorf("left behind: %s", left)
+			}
+		})
+	}
+}
+
+// Nothing has installed the kinds in the other cluster.
+func TestAccTensorServerWithoutItsCRDIsAWarningInThePlanAndAnErrorInTheApply(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, bare(`runtime = "skytorch"`)))
+	planned := ask(t, cli, "plan")
+	if planned.failed || planned.planned[trainer] != "create" {
+		t.Fatalf("the plan does not stand:\n%s", planned)
+	}
+	texts := []string{"The cluster does not know Compute", "Install the SkyTorch operator (https://github.com/astefanutti/skytorch): it brings the CRD computes.compute.skytorch.dev", "kubectl api-resources --api-group=compute.skytorch.dev"}
+	says(t, planned.of("warning", trainer), false, texts...)
+	applied := ask(t, cli, "apply", "-auto-approve")
+	applied.says(t, trainer, false, texts...)
+}
