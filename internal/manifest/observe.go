@@ -162,7 +162,11 @@ func observeContainer(c *Compute, container corev1.Container) {
 			*into = &quantity
 		}
 	}
-	if gpus, ok := container.Resources.Requests[gpuResource]; ok {
+	gpus, ok := container.Resources.Requests[gpuResource]
+	if !ok {
+		gpus, ok = container.Resources.Limits[gpuResource] // the request is the limit then
+	}
+	if ok {
 		c.GPUs = gpus.Value()
 		c.Tolerations = withoutGPUTolerations(c.Tolerations)
 	}

@@ -38,7 +38,7 @@ func TestObserveReadsEveryKind(t *testing.T) {
 			AutoscalerClass: "kpa.autoscaling.knative.dev", ProgressDeadline: "18m",
 		}},
 		"manifest-deployment":  {Replicas: 3, Image: "registry.example/mine:1"},
-		"manifest-own-command": {Replicas: 2, Image: ours},
+		"manifest-own-command": {Replicas: 2, GPUs: 4, Image: ours},
 		"manifest-statefulset": {Replicas: 2, Image: ours},
 		"manifest-replicaset":  {Replicas: 0, Image: ours},
 		"manifest-daemonset":   {Suspend: true, Image: ours},

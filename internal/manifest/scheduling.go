@@ -29,6 +29,10 @@ func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
 
 func wantsGPU(c Compute) bool { return c.GPUs > 0 || c.GPUMemory != nil }
 
+// NodeSelector is what a compute asks of its nodes' labels, its GPU product
+// among them.
+func NodeSelector(c Compute) map[string]string { return nodeSelector(c) }
+
 func nodeSelector(c Compute) map[string]string {
 	selector := union(c.NodeSelector)
 	if c.GPUType != "" {

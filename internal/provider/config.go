@@ -47,6 +47,7 @@ type model struct {
 	DefaultLabels        types.Map     `tfsdk:"default_labels"`
 	DefaultAnnotations   types.Map     `tfsdk:"default_annotations"`
 	CompactPlans         types.Bool    `tfsdk:"compact_plans"`
+	CheckGPUs            types.Bool    `tfsdk:"check_gpus"`
 }
 
 type execModel struct {
@@ -170,6 +171,7 @@ func (m model) defaults(ctx context.Context, env kube.Env) (tf.Defaults, diag.Di
 		LaunchTimeout:    m.launchTimeout(env, &diags),
 		GPUAntiAffinity:  m.GPUAntiAffinity.ValueBool(),
 		CompactPlans:     m.CompactPlans.ValueBool(),
+		IgnoreGPUs:       !m.CheckGPUs.IsNull() && !m.CheckGPUs.ValueBool(),
 	}
 	d.Username, d.UsernameChosen = m.username(env, &diags)
 	if m.GPUAntiAffinity.IsNull() {

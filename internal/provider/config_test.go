@@ -227,6 +227,7 @@ func TestDefaultsTakeAttributesBeforeVariables(t *testing.T) {
 			block{"gpu_anti_affinity": boolean(false)}, map[string]string{"KT_GPU_ANTI_AFFINITY": "1"}, standard,
 		},
 		"install_namespace": {block{"install_namespace": str("kt")}, nil, with(func(d *tf.Defaults) { d.InstallNamespace = "kt" })},
+		"check_gpus":        {block{"check_gpus": boolean(false)}, nil, with(func(d *tf.Defaults) { d.IgnoreGPUs = true })},
 		"compact_plans":     {block{"compact_plans": boolean(true)}, nil, with(func(d *tf.Defaults) { d.CompactPlans = true })},
 		"default labels and annotations": {
 			block{"default_labels": dict(map[string]string{"team": "ml"}), "default_annotations": dict(map[string]string{"note": "x y"})}, nil,

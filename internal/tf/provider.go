@@ -34,6 +34,8 @@ type Defaults struct {
 	Labels           map[string]string
 	Annotations      map[string]string
 	CompactPlans     bool
+	// IgnoreGPUs leaves out the look at what GPUs the nodes have.
+	IgnoreGPUs bool
 }
 
 // DataOf takes the provider's data out of a Configure request; nil before the
