@@ -90,6 +90,7 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				Validators: tf.Labels()},
 			"default_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Annotations of every resource; a resource's own win.",
 				Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())}},
+			"check_gpus":    flag("Warn in the plan when a compute asks for GPUs that no node can ever hold; one list of the nodes a run. Silent where nodes may not be listed, and where a cluster autoscaler or Karpenter adds them. Default: true."),
 			"compact_plans": flag("Leave `manifests` out of the plan of a new resource; it is shown in full from then on. Default: false."),
 		},
 	}
