@@ -31,7 +31,7 @@ func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]st
 			uid = obj.GetUID()
 		}
 		switch {
-		case IsNotFound(err) && (len(kinds) == 1 || len(c.podsLeft(ctx, ref.Namespace, podLabels, uid)) == 0):
+		case IsNotFound(err) && (len(kinds) == 1 || len(c.podsLeft(ctx, ref, podLabels, uid)) == 0):
 			return nil
 		case ctx.Err() != nil:
 			return c.blocked(ref, podLabels, uid, context.Cause(ctx))
@@ -56,15 +56,18 @@ func leavesPods(kind Kind) bool {
 }
 
 // podsLeft returns the pods of an object that is gone which are still there:
-// those that are being deleted, or that it owned. Pods that merely have the same
-// labels are none of them.
-func (c *Cluster) podsLeft(ctx context.Context, namespace string, podLabels map[string]string, uid types.UID) []*corev1.Pod {
-	pods, err := c.podsOf(ctx, namespace, podLabels)
+// those that are being deleted, or that it owned, those of a tensor server
+// through its operator's StatefulSet. Pods that merely have the same labels are
+// none of them.
+func (c *Cluster) podsLeft(ctx context.Context, ref Ref, podLabels map[string]string, uid types.UID) []*corev1.Pod {
+	pods, err := c.podsOf(ctx, ref.Namespace, podLabels)
 	if err != nil {
 		return nil
 	}
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
-		owned := slices.ContainsFunc(pod.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.UID == uid })
+		owned := slices.ContainsFunc(pod.OwnerReferences, func(owner metav1.OwnerReference) bool {
+			return owner.UID == uid || ref.Kind.RunsTensorServer() && owner.Kind == StatefulSet().Kind && owner.Name == ref.Name
+		})
 		return pod.DeletionTimestamp == nil && !owned
 	})
 }
@@ -89,7 +92,7 @@ func (c *Cluster) blocked(ref Ref, podLabels map[string]string, uid types.UID, c
 	switch withPods := ref.Kind.runsPods() && len(podLabels) > 0; {
 	case IsNotFound(err):
 		if withPods && leavesPods(ref.Kind) {
-			pods = c.podsLeft(ctx, ref.Namespace, podLabels, uid)
+			pods = c.podsLeft(ctx, ref, podLabels, uid)
 		}
 		if len(pods) == 0 {
 			return nil
