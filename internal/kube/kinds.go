@@ -100,9 +100,12 @@ func KnativeService() Kind { return workload("serving.knative.dev", "v1", "Servi
 // RayCluster is ray.io/v1 RayCluster.
 func RayCluster() Kind { return workload("ray.io", "v1", "RayCluster", "rayclusters") }
 
+// trainingGroup is the group of the Kubeflow training operator.
+const trainingGroup = "kubeflow.org"
+
 // trainingJob is a kind of the Kubeflow training operator.
 func trainingJob(kind, resource string) Kind {
-	return workload("kubeflow.org", "v1", kind, resource, "spec.runPolicy.managedBy")
+	return workload(trainingGroup, "v1", kind, resource, "spec.runPolicy.managedBy")
 }
 
 // PyTorchJob is kubeflow.org/v1 PyTorchJob.
@@ -144,6 +147,11 @@ func KPUCompute() Kind { return tensorServer("compute.kpu.dev") }
 func (k Kind) RunsTensorServer() bool {
 	return k.GroupKind() == SkyTorchCompute().GroupKind() || k.GroupKind() == KPUCompute().GroupKind()
 }
+
+// knowsItsPods says whether the status of an object of this kind alone tells
+// that its pods are ready. That of a tensor server counts pods of any template,
+// that of a training job those that crash again and again.
+func (k Kind) knowsItsPods() bool { return !k.RunsTensorServer() && k.Group != trainingGroup }
 
 // operatedStatefulSet is the StatefulSet that an operator makes for a tensor
 // server; those of Kubetorch services carry the labels of their compute.

@@ -154,7 +154,7 @@ func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string
 	if err != nil {
 		return ready.Verdict{}, nil, err
 	}
-	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Ready && !ref.Kind.RunsTensorServer() {
+	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Ready && ref.Kind.knowsItsPods() {
 		return verdict, nil, nil // what is ready needs no diagnosis
 	}
 	concerned := []Kind{ref.Kind, podsWith(podLabels), Event()}

@@ -20,6 +20,17 @@ func podReady(p *corev1.Pod) bool {
 	return podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
 }
 
+// readyPods is how many of those that live are ready.
+func readyPods(pods []*corev1.Pod) int {
+	n := 0
+	for _, p := range living(pods) {
+		if podReady(p) {
+			n++
+		}
+	}
+	return n
+}
+
 // sandboxReady is whether the pod's volumes are mounted and its network is up.
 // Kubelets report it since 1.29.
 func sandboxReady(p *corev1.Pod) bool {

@@ -2,6 +2,7 @@ package ready
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,19 +16,9 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 	s.Workload = &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pods", "metadata": map[string]any{"namespace": namespace, "name": selector},
 	}}
-	var standing []*corev1.Pod
-	readyPods := 0
-	for _, p := range living(s.Pods) {
-		if p.Status.Phase == corev1.PodFailed {
-			continue
-		}
-		standing = append(standing, p)
-		if podReady(p) {
-			readyPods++
-		}
-	}
-	if len(standing) > 0 && readyPods == len(standing) {
-		return isReady("%d of %d pods ready", readyPods, len(standing))
+	standing := slices.DeleteFunc(living(s.Pods), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	if len(standing) > 0 && readyPods(standing) == len(standing) {
+		return isReady("%d of %d pods ready", len(standing), len(standing))
 	}
 	v := s.blocked(run{pods: standing, remark: "no pods match " + selector})
 	if v.Cause != nil {

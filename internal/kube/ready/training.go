@@ -45,8 +45,9 @@ func (t *training) replicas() map[string]int {
 	return out
 }
 
-// trainingJob is ready once all its replicas are active, or when it has
-// succeeded.
+// trainingJob is ready once all its replicas are active and their pods ready, or
+// when it has succeeded. Active are to the operator all pods that run, those
+// that crash again and again too (pkg/core/status.go, UpdateJobReplicaStatuses).
 func trainingJob(s Snapshot) Verdict {
 	t, ok := typed[training](s)
 	if !ok {
@@ -74,7 +75,7 @@ func trainingJob(s Snapshot) Verdict {
 		return s.suspended(active)
 	case wanted == 0 && len(conditions) > 0:
 		return toZero(active)
-	case conditionOf(conditions, "Running").holds() && whole:
+	case conditionOf(conditions, "Running").holds() && whole && (s.Pods == nil || readyPods(s.Pods) >= min(active, wanted)):
 		return isReady("running: %s", tally)
 	case len(conditions) == 0:
 		tally = "the training operator has not seen it yet"

@@ -103,7 +103,7 @@ func (l *reader) refresh(ctx context.Context) error {
 		live := found.Live
 		now[key] = applied[key]
 		if roleOf(obj) == manifest.RoleWorkload {
-			l.workload(ref, live)
+			l.workload(ctx, ref, live)
 			if obj, err = l.release(key, obj, live, now); err != nil {
 				return err
 			}
@@ -161,9 +161,17 @@ func (l *reader) release(key string, sent, live *unstructured.Unstructured, now 
 }
 
 // workload takes over what the live workload says of the compute as a whole.
-func (l *reader) workload(ref kube.Ref, live *unstructured.Unstructured) {
+// After a wait that failed, its pods are looked at too: the status of some kinds
+// says less than the wait saw.
+func (l *reader) workload(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) {
 	l.state.UID = types.StringValue(string(live.GetUID()))
-	l.state.Ready = types.BoolValue(ready.Assess(ready.Snapshot{Workload: live}).Ready)
+	isReady := ready.Assess(ready.Snapshot{Workload: live}).Ready
+	if isReady && l.notes.Unready {
+		pods := l.selected(ctx)
+		pods.workload = &ref
+		isReady = pods.ready(ctx)
+	}
+	l.state.Ready = types.BoolValue(isReady)
 	l.notes.Unready = l.notes.Unready && !l.state.Ready.ValueBool()
 	if live.GetDeletionTimestamp() != nil {
 		l.notes.Ending = true
