@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -52,6 +53,12 @@ spec:
   %s:
     %s: {replicas: 1, template: {spec: {containers: [{name: %[4]s, image: "mine:1"}]}}}
     Worker: {replicas: %d, template: {spec: {containers: [{name: %[4]s, image: "mine:1"}]}}}`, kind, specs, primary, container, workers))
+}
+
+// workersRun gives the workers of roles another image.
+func workersRun(image, job string) string {
+	primary, workers, _ := strings.Cut(job, "Worker:")
+	return primary + "Worker:" + strings.Replace(workers, "mine:1", image, 1)
 }
 
 func jobSet(parallelism int, more string) string {
@@ -225,6 +232,71 @@ func TestEcoPlanWarnsOfTheQueue(t *testing.T) {
 			if out := cli.MustRun(t, "plan"); !regexp.MustCompile(c.says).MatchString(unwrapped(out)) {
 				t.Errorf("the plan says:\n%s\nwant %s", out, c.says)
 			}
+		})
+	}
+}
+
+// The training operator counts a pod that crashes again and again as active.
+func TestEcoTrainingJobIsNotReadyWhileItsWorkersCrash(t *testing.T) {
+	t.Parallel()
+	e := withControllers(t)
+	for kind, job := range map[string]string{
+		"PyTorchJob": workersRun("broken.invalid/crash:1", roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2)),
+		"TFJob":      workersRun("broken.invalid/crash:1", roles("TFJob", "tfReplicaSpecs", "Chief", "tensorflow", 2)),
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ns := e.Namespace(t)
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.Factories(t),
+				Steps: []resource.TestStep{
+					{
+						Config:      e.Config(ns, bare(job)),
+						ExpectError: regexp.MustCompile(`(?s)is not ready: crash loop.*trainer-worker`),
+					},
+					{ // a refresh does not take it for ready either
+						Config:             e.Config(ns, bare(job+`on_not_ready = "warn"`)),
+						Check:              resource.TestCheckResourceAttr(trainer, "ready", "false"),
+						ExpectNonEmptyPlan: true,
+					},
+				},
+			})
+		})
+	}
+}
+
+// Who runs these kinds makes only new pods from a changed template.
+func TestEcoPlanWarnsOfPodsThatStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	e := withControllers(t)
+	const warning = "The pods that run stay as they are"
+	for name, c := range map[string]struct {
+		created, changed string
+		warns            bool
+	}{
+		"ray":                   {`distribute = { type = "ray", workers = 2 }`, "distribute = { type = \"ray\", workers = 2 }\n cpus = 1", true},
+		"more workers":          {`distribute = { type = "ray", workers = 2 }`, `distribute = { type = "ray", workers = 3 }`, false},
+		"ray that is suspended": {"distribute = { type = \"ray\", workers = 2 }\n suspend = true", "distribute = { type = \"ray\", workers = 2 }\n cpus = 1", false},
+		"ray that is told to": {
+			"distribute = { type = \"ray\", workers = 2 }\n service_template = jsonencode({ spec = { upgradeStrategy = { type = \"Recreate\" } } })",
+			"distribute = { type = \"ray\", workers = 2 }\n service_template = jsonencode({ spec = { upgradeStrategy = { type = \"Recreate\" } } })\n cpus = 1", false,
+		},
+		"a training job": {roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2), roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2) + "cpus = 1", true},
+		"a ReplicaSet":   {byo("apiVersion: apps/v1\nkind: ReplicaSet"), byo("apiVersion: apps/v1\nkind: ReplicaSet") + "cpus = 1", true},
+		"a Deployment":   {"", "cpus = 1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cli := acctest.NewCLI(t)
+			cli.Setenv("KUBE_CONFIG_PATH", e.Kubeconfig)
+			cli.Setenv("KT_NAMESPACE", e.Namespace(t))
+			cli.Write(t, bare(c.created))
+			cli.MustRun(t, "apply", "-auto-approve")
+			cli.Write(t, bare(c.changed))
+			if out := cli.MustRun(t, "plan"); strings.Contains(out, warning) != c.warns || strings.Contains(out, "must be replaced") {
+				t.Errorf("want a warning %t, the plan says:\n%s", c.warns, out)
+			}
+			cli.MustRun(t, "destroy", "-auto-approve")
 		})
 	}
 }

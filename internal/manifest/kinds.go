@@ -48,6 +48,9 @@ type kind struct {
 	// lasting are fields that the API server lets change, but whoever runs the
 	// workload does not.
 	lasting [][]string
+	// keepsPods tells whether pods that run stay as they are when their template
+	// changes, since only new ones are made from it; nil: they do not.
+	keepsPods func(workload map[string]any) bool
 
 	// selects tells whether spec.selector finds the pods.
 	selects bool

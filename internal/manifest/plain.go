@@ -29,7 +29,7 @@ func statefulSetKind() kind {
 func replicaSetKind() kind {
 	return kind{
 		mode: "replicaset", template: "replicaset", gvk: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
-		container: ContainerName, groups: replicated(), scales: true, suspension: noReplicas(), selects: true,
+		container: ContainerName, groups: replicated(), scales: true, suspension: noReplicas(), selects: true, keepsPods: always,
 	}
 }
 

@@ -31,8 +31,15 @@ func rayClusterKind() kind {
 		scales:     true,
 		suspension: suspendField("spec", "suspend"),
 		admitted:   true,
+		keepsPods:  rayKeepsPods,
 		route:      func(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} },
 	}
+}
+
+// rayKeepsPods: KubeRay leaves pods as they are unless it is told to make all of
+// them anew (ray-operator/apis/ray/v1/raycluster_types.go, RayClusterUpgradeType).
+func rayKeepsPods(workload map[string]any) bool {
+	return textAt(workload, "spec", "upgradeStrategy", "type") != "Recreate"
 }
 
 func suspendField(path ...string) []setting { return []setting{{path: path, value: true}} }

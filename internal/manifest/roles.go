@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,6 +63,22 @@ func Lasting(gvk schema.GroupVersionKind) [][]string {
 	k, _ := kindOfObject(gvk, nil)
 	return k.lasting
 }
+
+// KeepsPods tells whether pods that run stay as they are although their template
+// changes between before and after, two renderings of one workload.
+func KeepsPods(before, after *unstructured.Unstructured) bool {
+	k, _ := kindOfObject(after.GroupVersionKind(), nil)
+	if k.keepsPods == nil || !k.keepsPods(after.Object) {
+		return false
+	}
+	return slices.ContainsFunc(k.groups(after.Object), func(g group) bool {
+		was, _ := find(before.Object, g.template)
+		will, _ := find(after.Object, g.template)
+		return was != nil && !reflect.DeepEqual(normalizeValue(was, ""), normalizeValue(will, ""))
+	})
+}
+
+func always(map[string]any) bool { return true }
 
 // LeftAfterCreation are the paths of a workload's fields that are rendered while
 // [Compute.HeldByQueue] only: others change them afterwards, so that whoever

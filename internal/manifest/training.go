@@ -54,6 +54,7 @@ func trainingJobKind(name, container, specs string, primary ...string) kind {
 		scales:     true,
 		suspension: suspendField("spec", "runPolicy", "suspend"),
 		admitted:   true,
+		keepsPods:  always,
 		route: func(workload map[string]any) map[string]string {
 			return trainingRoute(trainingRoles(workload, specs, primary), primary)
 		},

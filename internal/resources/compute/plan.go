@@ -275,6 +275,7 @@ func (p *planner) dryRun(ctx context.Context) {
 			return // the next object would only say the same again
 		}
 	}
+	p.kept(prior)
 	p.queue(ctx, decoded)
 	p.gpus(ctx, decoded)
 	if p.plan.Mode.ValueString() == manifest.ModeSelector {

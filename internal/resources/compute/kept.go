@@ -1,0 +1,27 @@
+package compute
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// kept warns where the template of pods changes, and those that run stay as they
+// are: the apply would seem to have changed them.
+func (p *planner) kept(prior objects) {
+	if p.creating || p.replaces() || p.moves() || p.plan.Suspend.ValueBool() || hasSuspension(prior) {
+		return // no pods of the old template will be there
+	}
+	was, err := prior.workload()
+	if err != nil || was == nil {
+		return
+	}
+	will, err := p.rendered.workload()
+	if err != nil || will == nil || !manifest.KeepsPods(was, will) {
+		return
+	}
+	p.diags.AddAttributeWarning(path.Root("manifests"), "The pods that run stay as they are",
+		fmt.Sprintf("The template of the pods changes, but whoever runs a %s makes only new pods from it. To make all of them anew, replace the compute with\n  terraform apply -replace=ADDRESS\nor apply it with suspend = true and again without.", will.GetKind()))
+}
