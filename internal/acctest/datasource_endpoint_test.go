@@ -148,7 +148,7 @@ func TestAccEndpointThatCannotBeReachedIsAStatusUnlessItIsRequired(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer mute.Close()
+	t.Cleanup(func() { _ = mute.Close() })
 	node.expose(t, ns, "mute", "grpc", 50051, mute.Addr().(*net.TCPAddr).Port)
 	probed := func(name, more string) string {
 		return cluster.Config(ns, fmt.Sprintf("data \"kt_endpoint\" \"it\" {\n name = %q\n probe = { timeout = \"2s\", %s }\n}", name, more))
@@ -159,6 +159,7 @@ func TestAccEndpointThatCannotBeReachedIsAStatusUnlessItIsRequired(t *testing.T)
 		"mute":    {"TIMEOUT", `.`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),
 				Steps: []resource.TestStep{

@@ -68,6 +68,7 @@ func TestAccGPUsAreCountedByProduct(t *testing.T) {
 		"that take pods now": {`schedulable_only = true`, []knownvalue.Check{a}, 8, 6, 3, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),
 				Steps: []resource.TestStep{{

@@ -85,8 +85,6 @@ func TestAccPortForwardGivesAnAddress(t *testing.T) {
 	node := startKubelet(t, cluster, ns)
 	node.run(t, ns, "web-0", "web")
 	node.expose(t, ns, "web", "http", 80, greeter(t))
-	factories := acctest.Factories(t)
-	factories["echo"] = echoprovider.NewProviderServer()
 	port := regexp.MustCompile(`^127\.0\.0\.1:\d+$`)
 	for name, target := range map[string]string{
 		"of a compute": `name = "web"`,
@@ -94,6 +92,9 @@ func TestAccPortForwardGivesAnAddress(t *testing.T) {
 		"of a pod":     "pod  = \"web-0\"\nport = 8080",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			factories := acctest.Factories(t)
+			factories["echo"] = echoprovider.NewProviderServer()
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: factories,
 				TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_10_0)},
@@ -130,7 +131,7 @@ func TestAccPortForwardExplainsWhyThereIsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer busy.Close()
+	t.Cleanup(func() { _ = busy.Close() })
 	for name, test := range map[string]struct{ target, want string }{
 		"no pod":                 {`name = "idle"`, `no pod of namespace\s+\S+\s+has\s+the\s+labels\s+app=idle`},
 		"no compute":             {`name = "gone"`, `does not exist`},
@@ -140,6 +141,7 @@ func TestAccPortForwardExplainsWhyThereIsNone(t *testing.T) {
 		"a port that is no port": {"name = \"web\"\nport = 0", `between 1 and 65535`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),
 				TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_10_0)},
@@ -191,5 +193,51 @@ func TestAccPortForwardReachesThePodThatReplacedAnother(t *testing.T) {
 	<-replaced
 	if got := fmt.Sprint(node.forwarded()); got != "[web-0 web-1]" {
 		t.Errorf("calls went to %s", got)
+	}
+}
+
+func TestAccPortForwardIsOpenedWhenWhatItLeadsToIsThere(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	node := startKubelet(t, cluster, ns)
+	node.run(t, ns, "web-0", "web")
+	cli := acctest.NewCLI(t)
+	if err := os.WriteFile(filepath.Join(cli.Dir, "late.yaml"), []byte(service(ns, "late", "web", "http", 80, greeter(t))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary := os.Getenv("KT_DEVCLUSTER")
+	if binary == "" {
+		binary = filepath.Join(acctest.Root(), "bin", "devcluster")
+	}
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cli.Write(t, cluster.Config(ns, fmt.Sprintf(`
+resource "terraform_data" "late" {
+  provisioner "local-exec" {
+    command = "%s kubectl --kubeconfig %s apply -f late.yaml"
+  }
+}
+
+ephemeral "kt_port_forward" "late" {
+  name = "late"
+  uid  = terraform_data.late.id
+}
+
+resource "terraform_data" "call" {
+  provisioner "local-exec" {
+    interpreter = ["bash", "-c"]
+    command     = "exec 3<>/dev/tcp/$HOST/$PORT; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3 > answer"
+    environment = {
+      HOST = ephemeral.kt_port_forward.late.host
+      PORT = ephemeral.kt_port_forward.late.local_port
+    }
+  }
+}`, binary, cluster.Kubeconfig)))
+	cli.MustRun(t, "apply", "-auto-approve")
+	answer, err := os.ReadFile(filepath.Join(cli.Dir, "answer"))
+	if err != nil || !bytes.HasSuffix(answer, []byte("\r\n\r\nhello")) {
+		t.Errorf("through the tunnel came %q, %v", answer, err)
 	}
 }

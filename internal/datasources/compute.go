@@ -56,8 +56,7 @@ func conditionType() attr.Type {
 }
 
 func (s *computeSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := targetAttributes()
-	for name, attribute := range map[string]schema.Attribute{
+	attributes := withTarget(map[string]schema.Attribute{
 		"mode":         computedString("What runs the compute, as in the resource: `deployment`, `knative`, `raycluster`, …, or `selector` where its pods have no workload."),
 		"ready":        computedBool("Whether it is ready now."),
 		"message":      computedString("How far it is, in a line."),
@@ -78,9 +77,7 @@ func (s *computeSource) Schema(_ context.Context, _ datasource.SchemaRequest, re
 				"message": computedString("Why, for people; null where nothing is said."),
 			}},
 		},
-	} {
-		attributes[name] = attribute
-	}
+	})
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Looks up a compute that exists, whatever runs it and whoever created it.",
 		Attributes:          attributes,

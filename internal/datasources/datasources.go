@@ -4,6 +4,7 @@ package datasources
 
 import (
 	"context"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -67,8 +68,9 @@ type Target struct {
 	Namespace types.String `tfsdk:"namespace"`
 }
 
-func targetAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
+// withTarget adds the attributes that name the compute.
+func withTarget(attributes map[string]schema.Attribute) map[string]schema.Attribute {
+	maps.Copy(attributes, map[string]schema.Attribute{
 		"id": schema.StringAttribute{
 			Optional: true, Computed: true,
 			Validators:          []validator.String{computeID(), stringvalidator.ConflictsWith(path.MatchRoot("namespace"))},
@@ -84,7 +86,8 @@ func targetAttributes() map[string]schema.Attribute {
 			Validators:          []validator.String{tf.NamespaceName()},
 			MarkdownDescription: "Namespace of the compute. Default: that of the provider.",
 		},
-	}
+	})
+	return attributes
 }
 
 func computeID() validator.String {

@@ -66,8 +66,7 @@ func podType() attr.Type {
 }
 
 func (s *endpointSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := targetAttributes()
-	for name, attribute := range map[string]schema.Attribute{
+	attributes := withTarget(map[string]schema.Attribute{
 		"service_name":         computedString("Name of the Service; null where the compute has an endpoint of its own."),
 		"host":                 computedString("Name in the cluster's DNS, such as `trainer.ml.svc.cluster.local`."),
 		"port":                 computedInt("Port of the Service."),
@@ -92,9 +91,7 @@ func (s *endpointSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 				"ready": computedBool("Whether it takes calls."),
 			}},
 		},
-	} {
-		attributes[name] = attribute
-	}
+	})
 	resp.Schema = schema.Schema{MarkdownDescription: endpointDescription, Attributes: attributes}
 }
 

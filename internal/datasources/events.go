@@ -56,8 +56,7 @@ func eventType() attr.Type {
 }
 
 func (s *eventsSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := targetAttributes()
-	for name, attribute := range map[string]schema.Attribute{
+	attributes := withTarget(map[string]schema.Attribute{
 		"type":    schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Normal", "Warning")}, MarkdownDescription: "`Normal` or `Warning`. Default: both."},
 		"reasons": schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Reasons to keep, such as `FailedScheduling` or `BackOff`. Default: all."},
 		"limit":   schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)}, MarkdownDescription: "How many events to keep at most, the newest. Default: 100."},
@@ -73,9 +72,7 @@ func (s *eventsSource) Schema(_ context.Context, _ datasource.SchemaRequest, res
 				"count":   computedInt("How many times."),
 			}},
 		},
-	} {
-		attributes[name] = attribute
-	}
+	})
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Reads the events of a compute, of its pods and their volume claims, and of what stands between them, such as ReplicaSets. An API server keeps events for an hour, unless it was told otherwise.",
 		Attributes:          attributes,

@@ -54,8 +54,7 @@ func metricType() attr.Type {
 }
 
 func (s *metricsSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := targetAttributes()
-	for name, attribute := range map[string]schema.Attribute{
+	attributes := withTarget(map[string]schema.Attribute{
 		"metric_names":  schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Names of the metrics to read. Default: all."},
 		"sources":       schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Sources to read from. Default: all that the server has."},
 		"label_filters": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Labels that a metric must have."},
@@ -74,9 +73,7 @@ func (s *metricsSource) Schema(_ context.Context, _ datasource.SchemaRequest, re
 				"timestamp": computedInt("When it was measured, as the server counts that."),
 			}},
 		},
-	} {
-		attributes[name] = attribute
-	}
+	})
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Reads one snapshot of the metrics of a tensor server, by the gRPC service `skytorch.metrics.v1.Metrics`.",
 		Attributes:          attributes,
@@ -124,12 +121,12 @@ func (m *metricsModel) filter(ctx context.Context) (filter tensor.MetricsFilter,
 func readMetrics(ctx context.Context, w way, filter tensor.MetricsFilter, timeout tf.Duration) ([]*skymetrics.MetricsSnapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeoutOf(timeout))
 	defer cancel()
-	dial := w.dialer()
+	dial := w.dialer(&addresses{})
 	client, err := tensor.New(w.target, tensor.Options{ComputeID: w.computeID, Dialer: dial.to})
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close() //nolint:errcheck // nothing to be done about it
+	defer client.Close()
 	snapshots, err := client.Metrics(ctx, filter)
 	if failure := dial.failure(); err != nil && failure != nil {
 		return nil, failure

@@ -128,6 +128,7 @@ func questionOf(cluster *kube.Cluster, e *kube.Endpoint, m probeModel) (question
 // the same pods answer. All questions may be asked at the same time.
 type prober struct {
 	answers sync.Map // of asked to func() found
+	silent  addresses
 }
 
 type asked struct {
@@ -143,7 +144,7 @@ type found struct {
 // ask probes. An error is a reason on this side, such as a missing right.
 func (p *prober) ask(ctx context.Context, cluster *kube.Cluster, q question) (probe.Result, error) {
 	answer, _ := p.answers.LoadOrStore(asked{cluster, q.String()}, sync.OnceValue(func() found {
-		result, err := q.ask(ctx)
+		result, err := q.ask(ctx, q.way.dialer(&p.silent))
 		return found{result, err}
 	}))
 	f := answer.(func() found)() //nolint:forcetypeassert,errcheck // nothing else is stored
@@ -160,8 +161,8 @@ func (q question) String() string {
 	return b.String()
 }
 
-func (q question) ask(ctx context.Context) (probe.Result, error) {
-	e, dial := q.endpoint, q.way.dialer()
+func (q question) ask(ctx context.Context, dial *dialer) (probe.Result, error) {
+	e := q.endpoint
 	var result probe.Result
 	if q.method == methodHTTP {
 		result = probe.HTTP(ctx, probe.Web{

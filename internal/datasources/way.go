@@ -3,8 +3,11 @@ package datasources
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
@@ -43,14 +46,38 @@ func (w way) String() string {
 	return viaDirect + " " + w.target + " " + w.url
 }
 
-// dialer makes the connections of one probe, and remembers why it could not.
-func (w way) dialer() *dialer { return &dialer{way: w} }
+// dialer makes the connections of one reading, and remembers why it could not.
+// silent are the addresses that other readings got no answer from.
+func (w way) dialer(silent *addresses) *dialer { return &dialer{way: w, silent: silent} }
 
 type dialer struct {
-	way way
+	way    way
+	silent *addresses
 
 	mu   sync.Mutex
 	last error
+}
+
+// addresses are those that took no connection in all of the time that there was
+// for it, such as a gateway's that two hundred computes share: the others then
+// need not wait for it.
+type addresses struct{ since sync.Map } // of "host:port" to when
+
+// remembered is how long an address is not tried again.
+const remembered = 30 * time.Second
+
+var errSilent = errors.New("it took no connection a moment ago")
+
+func (a *addresses) dial(ctx context.Context, address string) (net.Conn, error) {
+	if when, ok := a.since.Load(address); ok && time.Since(when.(time.Time)) < remembered { //nolint:forcetypeassert,errcheck // nothing else is stored
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("%s: %w", address, errSilent)}
+	}
+	var plain net.Dialer
+	conn, err := plain.DialContext(ctx, "tcp", address)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		a.since.Store(address, time.Now())
+	}
+	return conn, err
 }
 
 func (d *dialer) to(ctx context.Context, address string) (net.Conn, error) {
@@ -61,8 +88,7 @@ func (d *dialer) to(ctx context.Context, address string) (net.Conn, error) {
 	if d.way.backend != nil {
 		conn, err = d.way.cluster.Dial(ctx, *d.way.backend)
 	} else {
-		var plain net.Dialer
-		conn, err = plain.DialContext(ctx, "tcp", address)
+		conn, err = d.silent.dial(ctx, address)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,17 +11,12 @@ import (
 // pageSize bounds what of a large list is in memory at a time.
 const pageSize = 500
 
-// pageable is a list of Kubernetes objects, such as *corev1.PodList.
-type pageable interface {
-	metav1.ListInterface
-}
-
 // eachPage lists the objects of the kind and namespace of ref straight from the
 // server, and hands over one page after the other. What take does not keep is
-// gone with the next page.
+// gone with the next page. T is a list such as corev1.PodList.
 func eachPage[T any, L interface {
 	*T
-	pageable
+	metav1.ListInterface
 }](ctx context.Context, c *Cluster, ref Ref, options metav1.ListOptions, take func(page L)) error {
 	conn, err := c.connect()
 	if err != nil {

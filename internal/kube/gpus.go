@@ -3,6 +3,7 @@ package kube
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,9 +48,7 @@ type GPUProduct struct {
 func (c *Cluster) GPUs(ctx context.Context, filter GPUFilter) ([]GPUProduct, error) {
 	nodes := map[string]*GPUNode{}
 	selector := labels.Set{}
-	for key, value := range filter.Selector {
-		selector[key] = value
-	}
+	maps.Copy(selector, filter.Selector)
 	if filter.Product != "" {
 		selector[gpuProduct] = filter.Product
 	}

@@ -211,7 +211,7 @@ func (c *Cluster) ServiceBackend(ctx context.Context, namespace, name string, po
 		return Backend{}, err
 	}
 	if len(service.Spec.Selector) == 0 {
-		return Backend{}, fmt.Errorf("Service %s/%s selects no pods, so there is none to connect to: name a pod or another Service", namespace, name) //nolint:revive,staticcheck // Service is a name
+		return Backend{}, fmt.Errorf("there is no pod to connect to: Service %s/%s selects none; name a pod, or another Service", namespace, name)
 	}
 	b := Backend{Namespace: namespace, Selector: service.Spec.Selector, Port: intstr.FromInt32(port)}
 	for _, p := range service.Spec.Ports {

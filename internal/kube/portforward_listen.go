@@ -53,7 +53,7 @@ func (c *Cluster) Forward(ctx context.Context, b Backend, port int, report func(
 
 // Port is the local one.
 func (f *Forward) Port() int {
-	address, _ := f.listener.Addr().(*net.TCPAddr) //nolint:errcheck // a TCP listener has no other
+	address, _ := f.listener.Addr().(*net.TCPAddr)
 	return address.Port
 }
 
@@ -68,13 +68,13 @@ func (f *Forward) Close() error {
 // serve joins a local connection to one to the backend. What the backend broke
 // off is broken off here too, rather than ended.
 func (c *Cluster) serve(ctx context.Context, b Backend, local net.Conn) error {
-	defer local.Close() //nolint:errcheck // both ends are done with it
+	defer local.Close()
 	remote, err := c.dialPatiently(ctx, b)
 	if err != nil {
 		reset(local)
 		return err
 	}
-	defer remote.Close() //nolint:errcheck // both ends are done with it
+	defer remote.Close()
 	stop := context.AfterFunc(ctx, func() {
 		_ = local.Close()
 		_ = remote.Close()

@@ -274,7 +274,7 @@ func tunnels(t *testing.T) string {
 	t.Helper()
 	stacks := make([]byte, 4<<20)
 	var found []string
-	for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
 		for _, part := range []string{"spdystream", "kube.(*podConn)", "kube.(*Cluster).Forward", "kube.(*Cluster).serve", "kube.untilDone"} {
 			if strings.Contains(stack, part) {
 				found = append(found, stack)

@@ -106,9 +106,8 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	}
 	key := string(uuid.NewUUID())
 	p.tunnels.open.Store(key, forward)
-	quoted, _ := json.Marshal(key) //nolint:errcheck,errchkjson // a string always can
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, tunnelKey, quoted)...)
-	m.Host, m.LocalPort = types.StringValue("127.0.0.1"), types.Int32Value(int32(forward.Port())) //nolint:gosec // a port
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, tunnelKey, strconv.AppendQuote(nil, key))...) // private data is JSON
+	m.Host, m.LocalPort = types.StringValue("127.0.0.1"), types.Int32Value(int32(forward.Port()))  //nolint:gosec // a port
 	m.Address = types.StringValue(net.JoinHostPort(m.Host.ValueString(), strconv.Itoa(forward.Port())))
 	m.URL = types.StringValue("http://" + m.Address.ValueString())
 	resp.Diagnostics.Append(resp.Result.Set(ctx, &m)...)

@@ -1,0 +1,124 @@
+package datasources
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// read reads a data source of which nothing but its name is configured.
+func read(t *testing.T, source datasource.DataSource, data *tf.ProviderData, deferral bool) *datasource.ReadResponse {
+	t.Helper()
+	var described datasource.SchemaResponse
+	source.Schema(t.Context(), datasource.SchemaRequest{}, &described)
+	if configurable, ok := source.(datasource.DataSourceWithConfigure); ok {
+		configurable.Configure(t.Context(), datasource.ConfigureRequest{ProviderData: data}, &datasource.ConfigureResponse{})
+	}
+	req := datasource.ReadRequest{
+		Config:             tfsdk.Config{Schema: described.Schema, Raw: named(t.Context(), described.Schema)},
+		ClientCapabilities: datasource.ReadClientCapabilities{DeferralAllowed: deferral},
+	}
+	resp := &datasource.ReadResponse{State: tfsdk.State{Schema: described.Schema}}
+	source.Read(t.Context(), req, resp)
+	return resp
+}
+
+// named is a configuration with nothing but a name.
+func named(ctx context.Context, s schema.Schema) tftypes.Value {
+	all, _ := s.Type().TerraformType(ctx).(tftypes.Object)
+	values := map[string]tftypes.Value{}
+	for name, of := range all.AttributeTypes {
+		values[name] = tftypes.NewValue(of, nil)
+	}
+	if _, ok := values["name"]; ok {
+		values["name"] = tftypes.NewValue(tftypes.String, "trainer")
+	}
+	return tftypes.NewValue(all, values)
+}
+
+func TestDataSourcesWaitForAClusterThatIsNotKnownYet(t *testing.T) {
+	t.Parallel()
+	for _, construct := range All() {
+		var meta datasource.MetadataResponse
+		construct().Metadata(t.Context(), datasource.MetadataRequest{ProviderTypeName: "kt"}, &meta)
+		t.Run(meta.TypeName, func(t *testing.T) {
+			t.Parallel()
+			unknown := &tf.ProviderData{Unknown: true}
+			resp := read(t, construct(), unknown, true)
+			if resp.Deferred == nil || resp.Deferred.Reason != datasource.DeferredReasonProviderConfigUnknown || resp.Diagnostics.HasError() {
+				t.Errorf("a Terraform that can defer gets %v and %v", resp.Deferred, resp.Diagnostics)
+			}
+			resp = read(t, construct(), unknown, false)
+			if resp.Deferred != nil || !resp.Diagnostics.HasError() || !strings.Contains(resp.Diagnostics[0].Detail(), "depends_on") {
+				t.Errorf("a Terraform that cannot gets %v and %v", resp.Deferred, resp.Diagnostics)
+			}
+		})
+	}
+}
+
+func TestQuestionsToOtherPodsAreOthers(t *testing.T) {
+	t.Parallel()
+	pod := func(uid string, ready corev1.ConditionStatus) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)},
+			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+		}
+	}
+	ask := func(name, method string, bytes int64, pods ...*corev1.Pod) string {
+		return question{endpoint: &kube.Endpoint{Namespace: "ml", Name: name, Pods: pods}, method: method, bytes: bytes}.String()
+	}
+	same := ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue))
+	for name, test := range map[string]struct {
+		text string
+		same bool
+	}{
+		"the same":             {ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue)), true},
+		"another compute":      {ask("pond", methodHealth, 0, pod("1", corev1.ConditionTrue)), false},
+		"another method":       {ask("pool", methodTensor, 0, pod("1", corev1.ConditionTrue)), false},
+		"another size":         {ask("pool", methodHealth, 1, pod("1", corev1.ConditionTrue)), false},
+		"a pod that is new":    {ask("pool", methodHealth, 0, pod("2", corev1.ConditionTrue)), false},
+		"a pod that got ready": {ask("pool", methodHealth, 0, pod("1", corev1.ConditionFalse)), false},
+		"one pod more":         {ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue), pod("2", corev1.ConditionTrue)), false},
+	} {
+		if (test.text == same) != test.same {
+			t.Errorf("%s: %q and %q", name, same, test.text)
+		}
+	}
+}
+
+func TestAnAddressThatIsSilentIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	var silent addresses
+	over, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	if _, err := silent.dial(over, "192.0.2.1:50051"); errors.Is(err, errSilent) || !errors.Is(over.Err(), context.DeadlineExceeded) {
+		t.Fatalf("the first to ask gets %v", err)
+	}
+	// Without a limit of its own: this would wait for minutes.
+	if _, err := silent.dial(t.Context(), "192.0.2.1:50051"); !errors.Is(err, errSilent) {
+		t.Errorf("the second gets %v", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	conn, err := silent.dial(t.Context(), listener.Addr().String())
+	if err != nil {
+		t.Fatalf("another address gets %v", err)
+	}
+	_ = conn.Close()
+}

@@ -1,0 +1,113 @@
+package kube
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func serviceOf(spec corev1.ServiceSpec) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "pool"}, Spec: spec}
+}
+
+func TestEndpointTakesWhatItsServiceSays(t *testing.T) {
+	t.Parallel()
+	pods, h2c := map[string]string{"app": "pool"}, "kubernetes.io/h2c"
+	backend := func(port intstr.IntOrString) Backend { return Backend{Selector: pods, Port: port} }
+	for name, test := range map[string]struct {
+		spec corev1.ServiceSpec
+		want Endpoint
+	}{
+		"HTTP, with another port in the pod": {
+			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(32300)}}},
+			Endpoint{Service: "pool", Port: 80, Backend: backend(intstr.FromInt32(32300))},
+		},
+		"gRPC by the port's name, beside another": {
+			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "metrics", Port: 9090}, {Name: "grpc", Port: 443}}},
+			Endpoint{Service: "pool", GRPC: true, Port: 443, Backend: backend(intstr.FromInt32(443))},
+		},
+		"gRPC by the protocol, to a port with a name": {
+			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "api", Port: 8080, AppProtocol: &h2c, TargetPort: intstr.FromString("rpc")}}},
+			Endpoint{Service: "pool", GRPC: true, Port: 8080, Backend: backend(intstr.FromString("rpc"))},
+		},
+		"gRPC by the port": {
+			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Port: 50051}}},
+			Endpoint{Service: "pool", GRPC: true, Port: 50051, Backend: backend(intstr.FromInt32(50051))},
+		},
+		"headless": {
+			corev1.ServiceSpec{Selector: pods, ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80}}},
+			Endpoint{Service: "pool", Port: 80, Headless: "pool.ml.svc.cluster.local", Backend: backend(intstr.FromInt32(80))},
+		},
+		"Knative's, which leads to its gateway": {
+			corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "kourier", ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "http2", Port: 80}}},
+			Endpoint{Service: "pool"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got Endpoint
+			got.fromService(serviceOf(test.spec))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEndpointOfAComputeHasItsGateways(t *testing.T) {
+	t.Parallel()
+	var got Endpoint
+	got.fromCompute(&unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"addresses": []any{
+		map[string]any{"type": "IPAddress", "value": "203.0.113.7"},
+		map[string]any{"type": "Hostname", "value": "gw.example.com:443"},
+		map[string]any{"type": "IPAddress", "value": "2001:db8::7"},
+		map[string]any{"type": "IPAddress", "value": ""},
+		"nonsense",
+	}}}})
+	want := Endpoint{GRPC: true, Gateways: []string{"203.0.113.7:50051", "gw.example.com:443", "[2001:db8::7]:50051"}, Backend: Backend{Port: intstr.FromInt32(50051)}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEndpointOfTheUsersOwnAddress(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]Endpoint{
+		"http://h.example.com:8080": {URL: "http://h.example.com:8080", Host: "h.example.com", Port: 8080, Elsewhere: true},
+		"https://h.example.com/v1":  {URL: "https://h.example.com/v1", Host: "h.example.com", Port: 443, Elsewhere: true},
+		"h.example.com":             {URL: "http://h.example.com", Host: "h.example.com", Elsewhere: true},
+	} {
+		var got Endpoint
+		if err := got.fromURL(address); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", address, diff)
+		}
+	}
+}
+
+func TestPortForwardCommandNamesWhatKubectlCanForwardTo(t *testing.T) {
+	t.Parallel()
+	ready := runningPod("pool-0")
+	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	ready.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8012}}
+	for name, test := range map[string]struct {
+		endpoint Endpoint
+		want     string
+	}{
+		"a Service at a low port":        {Endpoint{Service: "pool", Port: 80, Backend: Backend{Port: intstr.FromInt32(32300)}}, "kubectl -n ml port-forward service/pool 8080:80"},
+		"a Service at a high port":       {Endpoint{Service: "pool", Port: 50051, Backend: Backend{Port: intstr.FromString("grpc")}}, "kubectl -n ml port-forward service/pool 50051:50051"},
+		"a pod where no Service selects": {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{runningPod("new"), ready}}, "kubectl -n ml port-forward pod/pool-0 8080:8012"},
+		"nothing while no pod is ready":  {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{runningPod("new")}}, ""},
+	} {
+		test.endpoint.Namespace = "ml"
+		if got := test.endpoint.PortForwardCommand(); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
