@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -145,6 +146,37 @@ resource "kt_compute" "trainer" {
 			},
 			ConfigStateChecks: []statecheck.StateCheck{volumeHas("storage_class", "standard"), volumeHas("phase", "Bound")},
 		}},
+	})
+}
+
+// What a plan says to stay must stay once the size is known.
+func TestAccVolumeGrowsToASizeThatIsUnknownInThePlan(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	class := storageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
+	sized := func(size string) string {
+		return cluster.Config(ns, fmt.Sprintf("resource \"terraform_data\" \"later\" {\n input = %q\n}\n", size)+
+			volume(fmt.Sprintf("%s storage_class = %q\n size = terraform_data.later.output", oneWriter, class)))
+	}
+	resizer := planCheckAlways(func() {
+		time.AfterFunc(2*time.Second, func() {
+			_, _ = cluster.TryKubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "--subresource=status", "-p", `{"status": {"capacity": {"storage": "2Gi"}}}`)
+		})
+	})
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: sized("1Gi")},
+			{
+				Config: sized("2Gi"),
+				ConfigPlanChecks: resource.ConfigPlanChecks{
+					PreApply:             []plancheck.PlanCheck{plancheck.ExpectUnknownValue(dataVolume, tfjsonpath.New("capacity")), resizer},
+					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+				},
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "2Gi"), volumeHas("phase", "Bound")},
+			},
+		},
 	})
 }
 

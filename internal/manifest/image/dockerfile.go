@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	imageref "github.com/distribution/reference"
 )
 
 // Dockerfile is what a Dockerfile says, as far as a container that runs
@@ -53,8 +55,10 @@ func Parse(text string) (Dockerfile, error) {
 		name, rest := cutBlank(at.text)
 		i := instruction{line: at, name: strings.ToUpper(name), escape: r.escape}
 		i.flags, i.args = cutFlags(rest)
-		if terminator := i.heredoc(); terminator != "" {
-			r.skipTo(terminator)
+		if terminators := i.heredocs(); len(terminators) > 0 {
+			for _, terminator := range terminators {
+				r.skipTo(terminator)
+			}
 			hint := "copy a local file instead"
 			if i.name == "RUN" {
 				hint = "write the commands as one RUN with && between them, or as a step with run_bash"
@@ -105,21 +109,22 @@ func cutFlags(s string) (flags []string, args string) {
 
 var heredoc = regexp.MustCompile(`^\d*<<-?([^<]+)$`)
 
-// heredoc is the line that ends a here-document, "" where none begins.
-func (i instruction) heredoc() string {
+// heredocs are the lines that end the here-documents that begin here, in order.
+func (i instruction) heredocs() []string {
 	if _, isList := i.list(); isList || i.name != "RUN" && i.name != "COPY" && i.name != "ADD" {
-		return ""
+		return nil
 	}
+	var terminators []string
 	words := splitWords(i.args, i.escape)
 	for n, word := range words {
 		if (strings.HasSuffix(word, "<<") || strings.HasSuffix(word, "<<-")) && n+1 < len(words) {
 			word += words[n+1] // << EOF
 		}
 		if found := heredoc.FindStringSubmatch(word); found != nil {
-			return strings.NewReplacer(`"`, "", `'`, "").Replace(found[1])
+			terminators = append(terminators, strings.NewReplacer(`"`, "", `'`, "").Replace(found[1]))
 		}
 	}
-	return ""
+	return terminators
 }
 
 // list is what the JSON form of an instruction holds.
@@ -227,6 +232,9 @@ func (d *Dockerfile) addFrom(i instruction) error {
 		return fmt.Errorf("FROM has a variable, %s, and there is no ARG: let Terraform fill it in (templatefile), or use image_id", words[0])
 	case words[0] == "scratch":
 		return fmt.Errorf("FROM scratch is an image with nothing in it, but Kubetorch needs bash and Python: name another one")
+	}
+	if _, err := imageref.ParseNormalizedNamed(words[0]); err != nil {
+		return fmt.Errorf("FROM has %s, which is no image reference (%w): give registry/repository:tag or …@sha256:digest, the repository in lower case", words[0], err)
 	}
 	d.From, d.from = words[0], i.line
 	return nil

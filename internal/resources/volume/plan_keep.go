@@ -59,7 +59,11 @@ func quoted(text types.String) string {
 // resize refuses sizes that the claim can never have. It decides from the
 // numbers: what the server says to them differs by its version.
 func (p *planner) resize(ctx context.Context) {
-	if p.before == nil || p.plan.Size.IsUnknown() {
+	if p.before == nil {
+		return
+	}
+	if p.plan.Size.IsUnknown() {
+		p.resizes = true // perhaps: what is said to stay must stay
 		return
 	}
 	wanted, err := manifest.ParseQuantity(p.plan.Size.ValueString())

@@ -1,0 +1,2 @@
+FROM Registry.example/Team:Model:1
+RUN make
