@@ -68,6 +68,14 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 			knative().play(t, on, ns)
 		}}.run(t, on)
 	})
+	t.Run("tensor-server", func(t *testing.T) {
+		t.Parallel()
+		on := withComputes(t)
+		example{dir: "tensor-server", prepare: func(t *testing.T, ns string) {
+			t.Helper()
+			skyTorch().play(t, on, ns)
+		}}.run(t, on)
+	})
 }
 
 func TestEcoExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
