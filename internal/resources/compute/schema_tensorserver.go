@@ -21,7 +21,7 @@ func tensorServerAttributes() map[string]schema.Attribute {
 			Optional: true, Computed: true, Default: stringdefault.StaticString(manifest.RuntimeKubetorch),
 			Validators: []validator.String{stringvalidator.OneOf(manifest.RuntimeKubetorch, manifest.RuntimeSkyTorch, manifest.RuntimeKPU)},
 			MarkdownDescription: "What runs in the container: `kubetorch` (default), or the tensor server of `skytorch` or `kpu`. " +
-				"With these two the compute is one `Compute` resource, whose operator makes the StatefulSet, Service and route; it decides what it passes on to the pod, and makes `cpus`, `memory`, `disk_size` and `gpus` limits as well. Changing it replaces the compute.",
+				"With these two the compute is one `Compute` resource, whose operator makes the StatefulSet, Service and route; it decides what it passes on to the pod (SkyTorch's own has been seen to leave out secrets, node selectors and tolerations), and makes `cpus`, `memory`, `disk_size` and `gpus` limits as well. Changing it replaces the compute.",
 		},
 		"command": words("Command of the container of a tensor server, in place of the image's entrypoint."),
 		"args":    words("Arguments of the container of a tensor server, in place of the image's."),
