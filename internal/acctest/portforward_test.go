@@ -85,11 +85,13 @@ func TestAccPortForwardGivesAnAddress(t *testing.T) {
 	node := startKubelet(t, cluster, ns)
 	node.run(t, ns, "web-0", "web")
 	node.expose(t, ns, "web", "http", 80, greeter(t))
+	node.expose(t, ns, "idle", "http", 80, 1)
 	port := regexp.MustCompile(`^127\.0\.0\.1:\d+$`)
 	for name, target := range map[string]string{
-		"of a compute": `name = "web"`,
-		"of a Service": `service = "web"`,
-		"of a pod":     "pod  = \"web-0\"\nport = 8080",
+		"of a compute":                      `name = "web"`,
+		"of a Service":                      `service = "web"`,
+		"of a pod":                          "pod  = \"web-0\"\nport = 8080",
+		"of no pod, where none is required": "service  = \"idle\"\nrequired = false",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,6 +57,7 @@ type model struct {
 	Service   types.String `tfsdk:"service"`
 	Namespace types.String `tfsdk:"namespace"`
 	UID       types.String `tfsdk:"uid"`
+	Required  types.Bool   `tfsdk:"required"`
 	Port      types.Int32  `tfsdk:"port"`
 	LocalPort types.Int32  `tfsdk:"local_port"`
 	Host      types.String `tfsdk:"host"`
@@ -89,11 +90,8 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if probe, err := p.data.Cluster.Dial(ctx, backend); err != nil {
-		resp.Diagnostics.Append(failureAt(m.at(), err))
+	if resp.Diagnostics.Append(m.try(ctx, p.data.Cluster, backend)...); resp.Diagnostics.HasError() {
 		return
-	} else if err := probe.Close(); err != nil {
-		tflog.Debug(ctx, "closing the first connection: "+err.Error())
 	}
 	log := context.WithoutCancel(ctx)
 	forward, err := p.data.Cluster.Forward(ctx, backend, int(m.LocalPort.ValueInt32()), func(err error) {
@@ -111,6 +109,23 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	m.Address = types.StringValue(net.JoinHostPort(m.Host.ValueString(), strconv.Itoa(forward.Port())))
 	m.URL = types.StringValue("http://" + m.Address.ValueString())
 	resp.Diagnostics.Append(resp.Result.Set(ctx, &m)...)
+}
+
+// try connects once, so that what stands in the way is told now.
+func (m *model) try(ctx context.Context, cluster *kube.Cluster, backend kube.Backend) diag.Diagnostics {
+	conn, err := cluster.Dial(ctx, backend)
+	if err != nil {
+		var podless *kube.NoPodError
+		if errors.As(err, &podless) && !m.Required.IsNull() && !m.Required.ValueBool() {
+			caution := tf.Caution(err, "The tunnel is open all the same: each connection waits for a pod, for 30 seconds.")
+			return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(m.at(), caution.Summary(), caution.Detail())}
+		}
+		return diag.Diagnostics{failureAt(m.at(), err)}
+	}
+	if err := conn.Close(); err != nil {
+		tflog.Debug(ctx, "closing the first connection: "+err.Error())
+	}
+	return nil
 }
 
 // Close ends the tunnel and all that goes through it.

@@ -44,6 +44,10 @@ func (p *portForward) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 				Optional:            true,
 				MarkdownDescription: "Set it to `kt_compute.….uid` of a compute that the same configuration creates. That is known only when the compute is there, so Terraform waits until then to open the tunnel. Its value is not looked at.",
 			},
+			"required": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Whether it is an error that no pod is ready when the tunnel opens, in plans too. Default: true. With false, it is a warning, so that a compute which is suspended or fails can still be changed; each connection then waits for a pod.",
+			},
 			"port": schema.Int32Attribute{
 				Optional: true, Validators: port,
 				MarkdownDescription: "Port of the Service, or of the pod. Default: that of the compute, the first one of the Service, or the first that the pod names.",

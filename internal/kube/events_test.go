@@ -1,0 +1,79 @@
+package kube
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// eventAt is an event about an object, minutes after the others began.
+func eventAt(minute int, kind, name, reason string) corev1.Event {
+	at := metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC))
+	return corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: "ml", Name: fmt.Sprintf("%s.%d", name, minute), CreationTimestamp: at},
+		InvolvedObject: corev1.ObjectReference{Kind: kind, Namespace: "ml", Name: name},
+		Type:           "Normal", Reason: reason, LastTimestamp: at,
+	}
+}
+
+func TestEventsAreThoseOfTheComputeNewestLast(t *testing.T) {
+	t.Parallel()
+	events := []corev1.Event{
+		eventAt(5, "Pod", "trainer-1-a", "Started"),
+		eventAt(1, "Deployment", "trainer", "ScalingReplicaSet"),
+		eventAt(4, "Pod", "trainer-1-b", "OfAnotherPod"),
+		eventAt(2, "ReplicaSet", "trainer-1", "SuccessfulCreate"),
+		eventAt(6, "Deployment", "trainer-two", "OfAnotherDeployment"),
+		eventAt(3, "PersistentVolumeClaim", "weights", "Provisioning"),
+		eventAt(7, "Service", "trainer", "OfAnotherKind"),
+	}
+	pod := runningPod("trainer-1-a")
+	pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "weights"}}}}
+	cluster := clusterOf(t, fakeAPI{answer: func(_, path string, request *http.Request) (int, any) {
+		query := request.URL.Query()
+		switch {
+		case path == trainerPath:
+			d := deployment("1", 1)
+			_ = unstructured.SetNestedMap(d.Object, map[string]any{"app": "trainer"}, "spec", "selector", "matchLabels")
+			return http.StatusOK, d
+		case strings.HasSuffix(path, "/pods") && query.Get("labelSelector") == "app=trainer":
+			return http.StatusOK, corev1.PodList{Items: []corev1.Pod{*pod}}
+		case strings.HasSuffix(path, "/events") && query.Get("continue") == "":
+			return http.StatusOK, corev1.EventList{ListMeta: metav1.ListMeta{Continue: "more"}, Items: events[:3]}
+		case strings.HasSuffix(path, "/events"):
+			return http.StatusOK, corev1.EventList{Items: events[3:]}
+		case strings.HasPrefix(path, "/apis/compute."): // no operator is installed
+			return http.StatusNotFound, nil
+		}
+		return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+	}})
+	for name, test := range map[string]struct {
+		filter EventFilter
+		want   string
+	}{
+		"all":          {EventFilter{}, "ScalingReplicaSet SuccessfulCreate Provisioning Started"},
+		"the newest":   {EventFilter{Limit: 2}, "Provisioning Started"},
+		"some reasons": {EventFilter{Reasons: []string{"Started", "SuccessfulCreate"}}, "SuccessfulCreate Started"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, err := cluster.Events(t.Context(), "ml", "trainer", test.filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var reasons []string
+			for _, event := range found {
+				reasons = append(reasons, event.Reason)
+			}
+			if got := strings.Join(reasons, " "); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}
