@@ -11,7 +11,7 @@ data "kt_endpoint" "pool" {
   lifecycle {
     postcondition {
       condition     = self.status == "SERVING"
-      error_message = "The pool does not serve: ${self.status}, ${self.detail}"
+      error_message = "The pool is ${self.status}: ${coalesce(self.detail, "it answers")}"
     }
   }
 }
