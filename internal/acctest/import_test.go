@@ -3,6 +3,7 @@ package acctest_test
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -227,4 +228,33 @@ func attributesOf(t *testing.T, server tfprotov6.ProviderServer, state *tfprotov
 		t.Fatal(err)
 	}
 	return out
+}
+
+// What Terraform writes for an import holds all attributes, defaults too.
+func TestAccConfigurationThatIsGeneratedPlans(t *testing.T) {
+	t.Parallel()
+	on := withCRDs.Get(t)
+	for name, attributes := range map[string]string{
+		"deployment":  `gpus = 1`,
+		"distributed": `distribute = { type = "ray", workers = 2 }`,
+		"autoscaled":  `autoscale = { max_scale = 3 }`,
+		"manifest":    byo("apiVersion: apps/v1\nkind: StatefulSet\nspec: {replicas: 2}"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := on.Namespace(t)
+			made, imported := acctest.NewCLI(t), acctest.NewCLI(t)
+			for _, cli := range []*acctest.CLI{made, imported} {
+				cli.Setenv("KUBE_CONFIG_PATH", on.Kubeconfig)
+				cli.Setenv("KT_NAMESPACE", ns)
+			}
+			made.Write(t, bare(attributes+"\non_not_ready = \"ignore\""))
+			made.MustRun(t, "apply", "-auto-approve")
+			imported.Write(t, fmt.Sprintf("import {\n to = kt_compute.trainer\n id = \"%s/trainer\"\n}", ns))
+			if out := imported.MustRun(t, "plan", "-generate-config-out=generated.tf"); !strings.Contains(out, "1 to import, 0 to add, 0 to change, 0 to destroy") {
+				t.Errorf("the plan says:\n%s", out)
+			}
+			made.MustRun(t, "destroy", "-auto-approve")
+		})
+	}
 }

@@ -113,7 +113,6 @@ func badModes() []badInput {
 		{name: "autoscale beside a manifest of Knative", config: bringing(knative, `"autoscale": {}`), at: "manifest", says: "manifest stands beside autoscale"},
 		{name: "autoscale beside replicas", config: `{"autoscale": {"max_scale": 4}, "replicas": 2}`, at: "replicas", says: "Knative decides how many pods run: give autoscale.min_scale and max_scale"},
 		{name: "replicas beside distribute", config: `{"distribute": {"workers": 4}, "replicas": 2}`, at: "replicas", says: "their number is distribute.workers: leave out one of the two"},
-		{name: "the same replicas beside distribute", config: `{"distribute": {"workers": 4}, "replicas": 4}`, at: "replicas", says: "their number is distribute.workers"},
 		{name: "replicas beside workers that are unknown", config: `{"distribute": {"workers": "` + unknown + `"}, "replicas": 4}`, at: "replicas", says: "their number is distribute.workers"},
 		{name: "Service that selects pods with autoscale", config: `{"autoscale": {}, "endpoint": {"selector": {"app": "x"}}}`, at: "endpoint.selector", says: "but Knative makes the Service of this compute itself: give endpoint.url"},
 		{name: "Service that selects pods of a Knative manifest", config: bringing(knative, `"endpoint": {"selector": {"app": "x"}}`), at: "endpoint.selector", says: "Knative makes the Service"},
@@ -132,7 +131,7 @@ func badModes() []badInput {
 		{name: "negative replicas beside a manifest", config: bringing(statefulSet, `"replicas": -1`), at: "replicas", says: "must be between 0 and 2147483647, got: -1"},
 		{name: "suspended Pod", config: bringing(pod, `"suspend": true`), at: "suspend", says: "suspend is true, but the provider knows no way to suspend a Pod"},
 		{name: "suspended kind that is unknown", config: bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`, `"suspend": true`), at: "suspend", says: "the provider knows no way to suspend a Workflow"},
-		{name: "scheduler without a queue for a manifest", config: bringing(job, `"queue_scheduler": "kueue"`), at: "queue_scheduler", says: "give queue_name too"},
+		{name: "scheduler without a queue for a manifest", config: bringing(job, `"queue_scheduler": "kai"`), at: "queue_scheduler", says: "give queue_name too"},
 		{name: "gpu_memory beside gpus for a manifest", config: bringing(job, `"gpus": 1`, `"gpu_memory": "4Gi"`), at: "gpu_memory", says: "give one of the two"},
 	}
 }

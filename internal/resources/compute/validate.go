@@ -179,7 +179,7 @@ func checkScheduling(config *model) diag.Diagnostics {
 		diags.AddAttributeError(path.Root("gpu_anti_affinity"), "Conflicting attributes",
 			"gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory asks for GPUs: leave out one of the two.")
 	}
-	if config.QueueScheduler.ValueString() != "" && config.QueueName.IsNull() {
+	if config.QueueScheduler.ValueString() == manifest.QueueSchedulerKAI && config.QueueName.IsNull() { // the other is the default
 		diags.AddAttributeError(path.Root("queue_scheduler"), "Missing queue_name",
 			"queue_scheduler says whose queue queue_name is: give queue_name too, or leave out queue_scheduler.")
 	}

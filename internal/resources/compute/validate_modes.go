@@ -33,7 +33,8 @@ func checkModes(ctx context.Context, config *model) diag.Diagnostics {
 		{"replicas", config.Replicas, "autoscale", config.Autoscale, "Knative decides how many pods run: give autoscale.min_scale and max_scale"},
 		{"replicas", config.Replicas, "distribute", config.Distribute, "their number is distribute.workers"},
 	} {
-		if isGiven(pair.value) && isGiven(pair.beside) {
+		same := pair.at == "replicas" && config.Replicas.Equal(config.Distribute.Attributes()["workers"])
+		if isGiven(pair.value) && isGiven(pair.beside) && !same {
 			diags.AddAttributeError(path.Root(pair.at), "Conflicting attributes",
 				fmt.Sprintf("%s stands beside %s, but %s: leave out one of the two.", pair.at, pair.other, pair.why))
 		}
