@@ -362,26 +362,47 @@ func TestAccDriftOfAttributesCanBeIgnored(t *testing.T) {
 
 func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	config := cluster.Config(ns, compute("lifecycle {\n ignore_changes = [replicas]\n}"))
-	scaled := func(replicas string) resource.TestStep {
-		return resource.TestStep{
-			PreConfig: func() { cluster.Kubectl(t, "scale", "deployment/trainer", "--replicas="+replicas, "-n", ns) },
-			Config:    config,
-			ConfigPlanChecks: resource.ConfigPlanChecks{
-				PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
-			},
-		}
+	for name, c := range map[string]struct{ object, attributes string }{
+		"of an attribute":     {"deployment/trainer", ""},
+		"of workers":          {"deployment/trainer", `distribute = { type = "pytorch", workers = 3 }`},
+		"of a manifest":       {"deployment/trainer", byo("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}")},
+		"of another manifest": {"statefulset/trainer", byo("apiVersion: apps/v1\nkind: StatefulSet\nspec: {replicas: 2}")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := namespace(t)
+			config := func(more string) string {
+				return cluster.Config(ns, bare(c.attributes+more+"\nlifecycle {\n ignore_changes = [replicas]\n}"))
+			}
+			scaled := func(replicas string) resource.TestStep {
+				return resource.TestStep{
+					PreConfig: func() { cluster.Kubectl(t, "scale", c.object, "--replicas="+replicas, "-n", ns) },
+					Config:    config(""),
+					ConfigPlanChecks: resource.ConfigPlanChecks{
+						PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+					},
+				}
+			}
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.Factories(t),
+				Steps: []resource.TestStep{
+					{Config: config("")},
+					scaled("3"), scaled("1"), scaled("4"),
+					{
+						Config: config("\nlabels = { a = \"b\" }"),
+						ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+							plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionUpdate),
+							planCheck(func(p plan) error { return p.changesOnly("labels") }),
+						}},
+						Check: func(*terraform.State) error {
+							if got := cluster.Kubectl(t, "get", c.object, "-n", ns, "-o", "jsonpath={.spec.replicas}"); got != "4" {
+								return fmt.Errorf("%s pods, want the 4 that somebody else asked for", got)
+							}
+							return nil
+						},
+					},
+				},
+			})
+		})
 	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: acctest.Factories(t),
-		Steps: []resource.TestStep{
-			{Config: config},
-			scaled("3"), scaled("1"), scaled("2"),
-			{
-				Config:           cluster.Config(ns, compute("labels = { a = \"b\" }\nlifecycle {\n ignore_changes = [replicas]\n}")),
-				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{shows([]string{"labels"}, []string{dep + "metadata.labels.a", dep + "spec.template.metadata.labels.a", "Service metadata.labels.a"})}},
-			},
-		},
-	})
 }

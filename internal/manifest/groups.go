@@ -58,6 +58,8 @@ func podCount(workload map[string]any, groups []group) int64 {
 // empty where by none, so that his manifest says it, or the default.
 func askedReplicas(c Compute) (n int64, attribute string) {
 	switch {
+	case c.ReplicasKept:
+		return c.Replicas, "replicas"
 	case c.Distribute != nil && c.Distribute.Workers > 0:
 		return c.Distribute.Workers, "distribute"
 	case c.ReplicasGiven:
@@ -67,6 +69,13 @@ func askedReplicas(c Compute) (n int64, attribute string) {
 	default:
 		return c.Replicas, ""
 	}
+}
+
+// designedWorkers is how many workers were asked for, whatever runs now.
+func designedWorkers(c Compute) int64 {
+	c.ReplicasKept = false
+	workers, _ := askedReplicas(c)
+	return workers
 }
 
 // scale gives a workload of the user's the number of pods that was asked for.
@@ -87,7 +96,7 @@ func scale(c Compute, k kind, workload map[string]any) Errors {
 		return errs
 	}
 	g := groups[i]
-	if said := podCount(workload, groups); g.says(workload) {
+	if said := podCount(workload, groups); g.says(workload) && !c.ReplicasKept {
 		if also, ok := numberAt(workload, g.also); said != asked || ok && also*max(g.each, 1) != g.count(workload) {
 			errs.add(attribute, "asks for %d pods, while manifest runs %d (%s): make them the same, or remove one of the two.", asked, said, dotted(g.number))
 			return errs

@@ -60,7 +60,10 @@ type Compute struct {
 	// ReplicasGiven tells a number that was asked for from the default. The
 	// numbers in Manifest stand unless one was asked for.
 	ReplicasGiven bool
-	Suspend       bool // renders no replicas and keeps everything else
+	// ReplicasKept tells that Replicas is a number that somebody else scaled the
+	// workload to, and that stays: the numbers of Distribute and Manifest give way.
+	ReplicasKept bool
+	Suspend      bool // renders no replicas and keeps everything else
 	// DesignedFor is the number of replicas that the strategy is chosen for,
 	// where somebody may scale the workload without changing the rest of it;
 	// zero: Replicas.

@@ -221,6 +221,37 @@ func TestNumbersOfTheManifestStandUnlessAskedFor(t *testing.T) {
 	}
 }
 
+func TestNumberThatIsKeptWins(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change  func(*manifest.Compute)
+		pointer string
+		want    int64
+	}{
+		"over the manifest's": {func(c *manifest.Compute) {
+			c.Manifest = fromYAML(t, "{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}}")
+		}, "/spec/replicas", 5},
+		"over that of a job's workers": {func(c *manifest.Compute) {
+			c.Manifest = fromYAML(t, "{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {Chief: {}, Worker: {replicas: 1}}}}")
+		}, "/spec/tfReplicaSpecs/Worker/replicas", 4},
+		"over the workers": {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Workers: 3} }, "/spec/replicas", 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := render(t, minimal(c.change, func(c *manifest.Compute) {
+				c.Replicas, c.ReplicasGiven, c.ReplicasKept, c.Registered = 5, true, true, true
+			}))
+			if got := leaves(objects[0].Object)[c.pointer]; got != c.want {
+				t.Errorf("%s is %v, want %d", c.pointer, got, c.want)
+			}
+			registration := leaves(objects[len(objects)-1].Object)
+			if quorum, ok := registration["/spec/workloadMetadata/distributedConfig/quorum_workers"]; ok && quorum != int64(3) {
+				t.Errorf("the quorum is %v, want the 3 that were asked for", quorum)
+			}
+		})
+	}
+}
+
 func TestOnlyWhatKueueReleasesIsHeld(t *testing.T) {
 	t.Parallel()
 	held := func(file string, change func(*manifest.Compute)) any {

@@ -82,7 +82,7 @@ func distributedConfig(c Compute) map[string]any {
 	if d == nil {
 		return nil
 	}
-	workers, _ := askedReplicas(c)
+	workers := designedWorkers(c)
 	timeout := cmp.Or(c.LaunchTimeout, DefaultLaunchTimeout)
 	if given, err := ParseDuration(d.QuorumTimeout); err == nil {
 		timeout = given

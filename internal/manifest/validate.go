@@ -73,11 +73,11 @@ func validateDistribute(c Compute, errs *Errors) {
 	if d.Type != "" && !slices.Contains(types, d.Type) {
 		errs.add("distribute", "type is %q: give one of %s.", d.Type, strings.Join(types, ", "))
 	}
-	workers, _ := askedReplicas(c)
+	workers := designedWorkers(c)
 	switch {
 	case d.Workers < 0 || d.Workers > math.MaxInt32:
 		errs.add("distribute", "workers is %d: give a number from 1 to %d.", d.Workers, math.MaxInt32)
-	case d.Workers > 0 && c.ReplicasGiven && d.Workers != c.Replicas:
+	case d.Workers > 0 && c.ReplicasGiven && !c.ReplicasKept && d.Workers != c.Replicas:
 		errs.add("replicas", "is %d, while workers of distribute is %d: make them the same, or remove one of the two.", c.Replicas, d.Workers)
 	}
 	if d.QuorumWorkers != nil && (*d.QuorumWorkers < 1 || *d.QuorumWorkers > workers) {

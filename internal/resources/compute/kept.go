@@ -8,6 +8,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
+// keepsReplicas says whether the configuration asks for the number that somebody
+// else scaled the workload to: that is how Terraform shows what
+// lifecycle.ignore_changes names.
+func (p *planner) keepsReplicas() bool {
+	return !p.creating && isGiven(p.config.Replicas) && p.config.Replicas.Equal(p.state.Replicas) &&
+		p.notes.Designed > 0 && p.notes.Designed != p.state.Replicas.ValueInt64()
+}
+
 // kept warns where the template of pods changes, and those that run stay as they
 // are: the apply would seem to have changed them.
 func (p *planner) kept(prior objects) {

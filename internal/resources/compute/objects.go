@@ -34,6 +34,7 @@ type circumstances struct {
 	registered  bool // Kubetorch's CRD is installed
 	held        bool // the workload begins suspended, for its queue to release
 	resumed     bool // the workload was suspended before
+	kept        bool // the number of replicas is somebody else's, and stays
 	// serves says whether the cluster has a kind; nil where there is none to ask.
 	serves func(schema.GroupVersionKind) bool
 }
@@ -45,7 +46,8 @@ func render(ctx context.Context, m *model, with circumstances) (objects, diag.Di
 		return nil, diags
 	}
 	spec.Registered, spec.HeldByQueue, spec.Resumed = with.registered, with.held, with.resumed
-	if spec.Manifest == nil { // else it says itself what it is made for
+	spec.ReplicasKept = with.kept
+	if spec.Manifest == nil || with.kept { // else it says itself what it is made for
 		spec.DesignedFor = with.designedFor
 	}
 	rendered, err := manifest.Render(spec)

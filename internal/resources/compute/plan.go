@@ -163,6 +163,7 @@ func (p *planner) render(ctx context.Context) {
 	prior, diags := objectsOf(ctx, p.state.Manifests)
 	p.diags.Append(diags...)
 	with := p.r.circumstances(ctx, prior, p.notes.designedFor(p.plan, p.state))
+	with.kept = p.keepsReplicas()
 	with.held = with.held || p.state.Suspend.ValueBool() || with.resumed
 	rendered, diags := render(ctx, p.plan.asConfigured(p.config), with)
 	p.diags.Append(diags...)
