@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,7 +103,7 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	if !strings.Contains(path, ".") && strings.HasPrefix(path, "v") {
 		root = "/api/" // the core group
 	}
-	data, err := conn.rest.Get().AbsPath(root+path).SetHeader("Accept", "application/json").DoRaw(ctx)
+	data, err := conn.rest.Get().AbsPath(root+path).SetHeader("Accept", "application/json").Do(ctx).Raw() // unlike DoRaw, it keeps the server's reason
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, nil
@@ -112,15 +113,22 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	return true, json.Unmarshal(data, into)
 }
 
+// retryAfter is how long a server that did not answer is not asked again.
+const retryAfter = 10 * time.Second
+
 // answer is what is kept of a question for the whole run.
 type answer[T any] struct {
 	mu    sync.Mutex
 	known bool
 	value T
+
+	failed error // of the last question
+	since  time.Time
 }
 
 // recall asks once, however many ask at the same time. A question that failed is
-// asked again by who comes next.
+// asked again after a while: a thousand computes must not wait a thousand times
+// for a server that does not answer.
 func recall[T any](c *Cluster, key string, ask func() (T, error)) (T, error) {
 	stored, _ := c.memo.LoadOrStore(key, &answer[T]{})
 	a := stored.(*answer[T]) //nolint:forcetypeassert,errcheck // each key has one type
@@ -129,8 +137,11 @@ func recall[T any](c *Cluster, key string, ask func() (T, error)) (T, error) {
 	if a.known {
 		return a.value, nil
 	}
+	if a.failed != nil && !errors.Is(a.failed, context.Canceled) && time.Since(a.since) < retryAfter {
+		return a.value, a.failed
+	}
 	value, err := ask()
-	if err == nil {
+	if a.failed, a.since = err, time.Now(); err == nil {
 		a.known, a.value = true, value
 	}
 	return value, err
