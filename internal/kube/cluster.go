@@ -28,6 +28,7 @@ type Cluster struct {
 	connect func() (*connection, error)
 	cache   *cache
 	memo    sync.Map // answers that hold for the whole run: see recall
+	turns   sync.Map // by name of an object: see turn
 }
 
 type connection struct {

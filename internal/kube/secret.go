@@ -75,7 +75,8 @@ func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstr
 }
 
 // DeleteSecret deletes the Secret with that UID and waits until it is gone. One
-// that is gone already, or that somebody has made in its place, is left alone.
+// that is gone already, that somebody has made in its place, or that this run has
+// created, is left alone.
 func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) error {
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"},
@@ -84,7 +85,13 @@ func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) erro
 	if err != nil {
 		return wrap("delete", ref, err)
 	}
-	_, err = c.secretRequest(ctx, http.MethodDelete, "application/json", ref, nil, body)
+	dropped, err := c.Drop(ref, func() error {
+		_, err := c.secretRequest(ctx, http.MethodDelete, "application/json", ref, nil, body)
+		return err
+	})
+	if !dropped {
+		return nil
+	}
 	err = c.discreetly(ctx, "delete", "delete", ref, err, nil)
 	switch {
 	case IsNotFound(err), ClassOf(err) == Conflict: // another UID

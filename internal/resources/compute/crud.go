@@ -126,6 +126,8 @@ func (r *computeResource) remove(ctx context.Context, gone objects, memory owned
 		}
 		if started && err == nil {
 			going = append(going, ref)
+		} else if err == nil {
+			diags.Append(owned.Kept(r.data.Cluster, ref)...)
 		}
 	}
 	for _, ref := range going {

@@ -74,6 +74,7 @@ func (r *imageResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	if err != nil {
 		resp.Diagnostics.Append(tf.Failure(err))
 	}
+	resp.Diagnostics.Append(owned.Kept(r.data.Cluster, ref)...)
 }
 
 func (m *model) ref() kube.Ref {

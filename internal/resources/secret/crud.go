@@ -79,6 +79,7 @@ func (r *secretResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	if err := r.data.Cluster.DeleteSecret(ctx, state.ref(), apitypes.UID(state.UID.ValueString())); err != nil {
 		resp.Diagnostics.Append(tf.Failure(err))
 	}
+	resp.Diagnostics.Append(owned.Kept(r.data.Cluster, state.ref())...)
 }
 
 // writer carries out one plan.
@@ -110,7 +111,7 @@ func (w *writer) write(ctx context.Context) bool {
 		return false
 	}
 	ref := w.model.ref()
-	live, err := cluster.GetSecret(ctx, ref)
+	live, err := w.look(ctx, ref)
 	if unreadable := kube.ClassOf(err) == kube.Denied; w.creating && (err == nil || unreadable) {
 		live, err = w.makeWay(ctx, ref, live, spec.WithData(object, source.data))
 	}
@@ -133,6 +134,20 @@ func (w *writer) write(ctx context.Context) bool {
 	w.known.ledger.Values = entries
 	w.note(manifests, source, sent, w.prune(ctx, applied, source.keys()))
 	return true
+}
+
+// look reads the Secret that is there.
+func (w *writer) look(ctx context.Context, ref kube.Ref) (live *unstructured.Unstructured, err error) {
+	read := func() (err error) {
+		live, err = w.r.data.Cluster.GetSecret(ctx, ref)
+		return err
+	}
+	if w.creating {
+		err = w.r.data.Cluster.Take(ref, read)
+	} else {
+		err = read()
+	}
+	return live, err
 }
 
 // fail reports an error, if there is one.

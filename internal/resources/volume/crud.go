@@ -227,6 +227,10 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	defer cancel()
 
 	cluster, ref := r.data.Cluster, state.claimRef()
+	if kept := owned.Kept(cluster, ref); len(kept) > 0 {
+		resp.Diagnostics.Append(kept...)
+		return
+	}
 	uid := memory[state.key()].UID
 	if uid == "" {
 		uid = apitypes.UID(state.UID.ValueString())
@@ -248,8 +252,12 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 			return
 		}
 	}
-	if _, err := owned.Delete(ctx, cluster, ref, uid); err != nil {
+	started, err := owned.Delete(ctx, cluster, ref, uid)
+	if err != nil {
 		resp.Diagnostics.Append(tf.Failure(err))
+	}
+	if err != nil || !started {
+		resp.Diagnostics.Append(owned.Kept(cluster, ref)...)
 		return
 	}
 	if err := cluster.WaitClaimGone(ctx, ref); err != nil {

@@ -48,24 +48,31 @@ func MakeWay(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstr
 	if err != nil {
 		return err
 	}
-	if !adopt {
-		if err := checkOwner(ctx, cluster, ref); err != nil {
+	var live *unstructured.Unstructured
+	err = cluster.Take(ref, func() (err error) {
+		live, err = cluster.Get(ctx, ref)
+		return err
+	})
+	switch {
+	case kube.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case !adopt:
+		if err := refuseForeign(ref, live); err != nil {
 			return err
 		}
 	}
-	live, err := cluster.Read(ctx, ref)
-	if kube.IsNotFound(err) || (err == nil && live.GetDeletionTimestamp() == nil) {
+	if live.GetDeletionTimestamp() == nil {
 		return nil
-	}
-	if err != nil {
-		return err
 	}
 	return cluster.WaitGone(ctx, ref, podLabels)
 }
 
 // Delete starts the deletion of one object and says whether there was one to
 // delete. One that somebody has made in its place since is left alone: the UID
-// tells, or where none is remembered, that its fields are not ours.
+// tells, or where none is remembered, that its fields are not ours. So is one
+// that this run has created: see [Kept].
 func Delete(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, uid types.UID) (bool, error) {
 	live, err := cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
@@ -83,7 +90,19 @@ func Delete(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, uid types.
 	if !same {
 		return false, nil
 	}
-	return true, cluster.Delete(ctx, ref, live.GetUID())
+	return cluster.Drop(ref, func() error { return cluster.Delete(ctx, ref, live.GetUID()) })
+}
+
+// Kept warns where an object is not deleted, since a resource of this run has
+// created it: it is the same for the cluster, whatever its resource is called.
+func Kept(cluster *kube.Cluster, ref kube.Ref) diag.Diagnostics {
+	if !cluster.Taken(ref) {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" stays",
+		"This run was to create and to delete it, as two resources of the same name: after a rename in the configuration, or because of create_before_destroy. "+
+			"It was created first, so it was not deleted, and belongs to the new resource.\n\n"+
+			"For a rename, a moved block says that it is the same. To replace it by a new one, leave create_before_destroy out, also of what depends on it.")}
 }
 
 // ErrGone says that an object is no more.

@@ -114,6 +114,11 @@ func checkOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) error 
 	case err != nil:
 		return err
 	}
+	return refuseForeign(ref, live)
+}
+
+// refuseForeign returns a *foreignError if the object is not ours.
+func refuseForeign(ref kube.Ref, live *unstructured.Unstructured) error {
 	if _, ours, err := fields.Owned(live, kube.Manager); err != nil || ours {
 		return err
 	}
