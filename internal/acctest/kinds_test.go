@@ -3,6 +3,7 @@ package acctest_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -227,4 +228,26 @@ func noneLeft(t *testing.T, on *acctest.Cluster, ns string) error {
 		return fmt.Errorf("left behind:\n%s", left)
 	}
 	return nil
+}
+
+// A manifest that the server does not take is refused by the plan, with the
+// field that is wrong.
+func TestAccManifestThatTheServerRefusesNamesTheField(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	for name, c := range map[string]struct{ manifest, says string }{
+		"an unknown field": {"apiVersion: apps/v1\nkind: Deployment\nspec: {replicaz: 2}", `(?s)Deployment \S+/trainer is not valid.*\.spec\.replicaz: field\s+not\s+declared.*manifest`},
+		"another type":     {"apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: \"2\"}", `(?s)Deployment \S+/trainer is not valid.*\.spec\.replicas: expected\s+numeric.*manifest`},
+		"another value":    {"apiVersion: apps/v1\nkind: StatefulSet\nspec: {podManagementPolicy: Sideways}", `(?s)StatefulSet \S+/trainer is not valid.*spec\.podManagementPolicy.*manifest`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.Factories(t),
+				Steps: []resource.TestStep{{
+					Config: cluster.Config(ns, bare(byo(c.manifest))), PlanOnly: true, ExpectError: regexp.MustCompile(c.says),
+				}},
+			})
+		})
+	}
 }

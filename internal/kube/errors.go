@@ -160,11 +160,19 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 	case metav1.StatusReasonServiceUnavailable, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonTooManyRequests:
 		return Unreachable, nil
 	case metav1.StatusReasonUnknown:
+		if untyped.MatchString(status.Message) {
+			return Invalid, fields
+		}
 		return Refused, fields // the API server's own answers have reasons; a webhook's verdict may lack one
 	default:
 		return Other, fields
 	}
 }
+
+// untyped is how a server-side apply answers to a field that is not in the
+// kind's schema, or has another type there: with code 500 and no reason
+// (apimachinery/pkg/util/managedfields/internal/structuredmerge.go).
+var untyped = regexp.MustCompile(`^failed to create typed patch object`)
 
 // immutable says whether a field is at fault that never changes. A field that is
 // required or not supported is at fault for another reason.

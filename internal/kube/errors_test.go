@@ -62,6 +62,7 @@ func failures() map[string]struct {
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.template.spec.containers[0].ports[0].containerPort", Message: "Invalid value: 99999: must be between 1 and 65535, inclusive"},
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "spec.template.spec.containers[0].image", Message: "Required value"})), Invalid},
 		"unknown-field": {answered(400, metav1.StatusReasonBadRequest, `failed to create typed patch object (ml/trainer; apps/v1, Kind=Deployment): .spec.replica: field not declared in schema`, nil), Invalid},
+		"another-type":  {answered(500, metav1.StatusReasonUnknown, `failed to create typed patch object (ml/trainer; apps/v1, Kind=Deployment): .spec.replicas: expected numeric (int or float), got string`, nil), Invalid},
 		"duplicate": {answered(422, metav1.StatusReasonInvalid, `Deployment.apps "trainer" is invalid: spec.template.spec.containers[0].ports[1].name: Duplicate value: "http1"`, about("Deployment", "apps", "trainer",
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueDuplicate, Field: "spec.template.spec.containers[0].ports[1].name", Message: `Duplicate value: "http1"`})), Invalid},
 		"immutable": {answered(422, metav1.StatusReasonInvalid, `Deployment.apps "trainer" is invalid: spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: field is immutable`, about("Deployment", "apps", "trainer",

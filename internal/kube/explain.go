@@ -56,7 +56,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		if list := e.fieldList(); list != "" {
 			cause.Summary = "The API server found fault with:" + list
 		}
-		cause.Hint = "Correct the attribute that sets the field, or `service_template`."
+		cause.Hint = "Correct the attribute that sets the field, `manifest` or `service_template`."
 		if e.Class == Immutable {
 			cause.Hint = "Kubernetes never lets this field change: replace the compute (`terraform apply -replace=ADDRESS`), or put the field back."
 		}

@@ -51,6 +51,9 @@ func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstruc
 	repaired := false
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		live, err := c.Get(ctx, ref)
+		if IsNotFound(err) {
+			return nil // what is new has nothing to repair
+		}
 		if err != nil {
 			return err
 		}
