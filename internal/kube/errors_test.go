@@ -190,6 +190,20 @@ func TestRightAndAdmissionAreToldApartByAsking(t *testing.T) {
 	}
 }
 
+func TestObjectsAndAllOfAKindAreNamed(t *testing.T) {
+	t.Parallel()
+	for want, ref := range map[string]Ref{
+		"Deployment ml/trainer":       {Kind: Deployment(), Namespace: "ml", Name: "trainer"},
+		"StorageClass fast":           {Kind: StorageClass(), Name: "fast"},
+		"storageclasses":              {Kind: StorageClass()},
+		"deployments in namespace ml": {Kind: Deployment(), Namespace: "ml"},
+	} {
+		if got := ref.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestNoErrorStaysNone(t *testing.T) {
 	t.Parallel()
 	if err := wrap("apply", trainer(), nil); err != nil {

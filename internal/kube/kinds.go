@@ -274,12 +274,19 @@ func RefOf(obj *unstructured.Unstructured) (Ref, error) {
 	return Ref{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}, err
 }
 
-// String is how messages name the object: Deployment ml/trainer.
+// String is how messages name the object, Deployment ml/trainer, and without a
+// name all of the kind: deployments in namespace ml.
 func (r Ref) String() string {
-	if r.Namespace == "" {
+	switch {
+	case r.Name == "" && r.Kind.Resource != "" && r.Namespace == "":
+		return r.Kind.Resource
+	case r.Name == "" && r.Kind.Resource != "":
+		return r.Kind.Resource + " in namespace " + r.Namespace
+	case r.Namespace == "":
 		return r.Kind.Word() + " " + r.Name
+	default:
+		return r.Kind.Word() + " " + r.Namespace + "/" + r.Name
 	}
-	return r.Kind.Word() + " " + r.Namespace + "/" + r.Name
 }
 
 func (r Ref) gvr() schema.GroupVersionResource {
