@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -113,6 +114,12 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	return true, json.Unmarshal(data, into)
 }
 
+// outage says whether no server answered at all.
+func outage(err error) bool {
+	failed, ok := errors.AsType[*url.Error](err)
+	return ok && !errors.Is(failed, context.Canceled)
+}
+
 // retryAfter is how long a server that did not answer is not asked again.
 const retryAfter = 10 * time.Second
 
@@ -137,7 +144,7 @@ func recall[T any](c *Cluster, key string, ask func() (T, error)) (T, error) {
 	if a.known {
 		return a.value, nil
 	}
-	if a.failed != nil && !errors.Is(a.failed, context.Canceled) && time.Since(a.since) < retryAfter {
+	if outage(a.failed) && time.Since(a.since) < retryAfter {
 		return a.value, a.failed
 	}
 	value, err := ask()
