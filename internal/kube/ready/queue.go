@@ -112,7 +112,7 @@ func (q *Queue) trouble(c *Cause, workload string) bool {
 	switch {
 	case q.NotInstalled:
 		c.Reason = ReasonQueueMissing
-		c.Summary = fmt.Sprintf("%s waits for queue %s, but %s is not installed: nothing will let it start.", workload, q.Name, q.product())
+		c.Summary = fmt.Sprintf("%s is in queue %s, but %s is not installed: what it would have to release never starts, and anything else starts at once, past the queue.", workload, q.Name, q.product())
 		c.Hint = fmt.Sprintf("Install %s, or remove `queue_name`.", q.product())
 		c.Command = "kubectl get customresourcedefinitions"
 		c.terminal(volumeGrace)
