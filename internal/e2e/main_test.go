@@ -1,0 +1,116 @@
+// Package e2e_test runs computes whose pods really run, on the real node of a dev cluster: `make e2e`, which needs root
+// and containerd.
+package e2e_test
+
+import (
+	"archive/tar"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+	"github.com/ktdev/terraform-provider-kt/internal/e2e/operator"
+)
+
+// hogImage has the program in hog/.
+const hogImage = "localhost/hog:e2e"
+
+// serverImage is the name of the image that `make tensor-image` builds.
+var serverImage string
+
+// cluster is shared by all tests of the package; nil without KT_E2E.
+var cluster *acctest.Cluster
+
+func TestMain(m *testing.M) {
+	if address := os.Getenv(callVariable); address != "" {
+		os.Exit(call(address, os.Getenv(answerVariable)))
+	}
+	if os.Getenv("KT_E2E") == "" {
+		os.Exit(m.Run())
+	}
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "kt-e2e-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	arguments := []string{
+		"--kubelet", "--node", "name=cpu-0",
+		"--crds", filepath.Join(acctest.Root(), "internal", "acctest", "testdata", "skytorch-compute-crd.yaml"),
+	}
+	server, hog := filepath.Join(acctest.Root(), "bin", "tensor-server.tar"), filepath.Join(dir, "hog.tar")
+	if serverImage, err = imageIn(server); err != nil {
+		return 1, fmt.Errorf("%w; build it with: make tensor-image", err)
+	}
+	if err := pack("./internal/e2e/hog", hogImage, hog); err != nil {
+		return 1, err
+	}
+	arguments = append(arguments, "--image", server, "--image", hog)
+	if cluster, err = acctest.StartCluster(arguments...); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	o, err := operator.New(context.Background(), cluster.Kubeconfig)
+	if err != nil {
+		return 1, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); o.Run(ctx, os.Stderr) }()
+	defer func() { stop(); <-done }()
+	return m.Run(), nil
+}
+
+// pack builds a program of this repository, static, and makes an image of it.
+func pack(program, image, archive string) error {
+	binary := archive + ".bin"
+	name, tag, _ := strings.Cut(image, ":")
+	for _, args := range [][]string{
+		{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", binary, program},
+		{"run", "./internal/tensor/image", "-binary", binary, "-name", name, "-version", tag, "-o", archive},
+	} {
+		command := exec.Command("go", args...)
+		command.Dir, command.Env = acctest.Root(), append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("go %v: %w\n%s", args, err, out)
+		}
+	}
+	return nil
+}
+
+// imageIn reads the name of the image in an archive.
+func imageIn(archive string) (string, error) {
+	file, err := os.Open(archive)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	for content := tar.NewReader(file); ; {
+		header, err := content.Next()
+		if err != nil {
+			return "", fmt.Errorf("%s has no manifest.json: %w", archive, err)
+		}
+		if header.Name != "manifest.json" {
+			continue
+		}
+		var images []struct{ RepoTags []string }
+		if err := json.NewDecoder(content).Decode(&images); err != nil {
+			return "", fmt.Errorf("manifest.json in %s: %w", archive, err)
+		}
+		return images[0].RepoTags[0], nil
+	}
+}

@@ -1,0 +1,28 @@
+// Command skytorch-operator runs the operator of internal/e2e/operator on a cluster, for the demo. It prints READY when
+// it begins, and stops on SIGINT or SIGTERM.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/ktdev/terraform-provider-kt/internal/e2e/operator"
+)
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", "", "`file` that names the cluster")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o, err := operator.New(ctx, *kubeconfig)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "skytorch-operator:", err)
+		os.Exit(1) //nolint:gocritic // the signals end with the process
+	}
+	fmt.Println("READY")
+	o.Run(ctx, os.Stderr)
+}
