@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Shows the main job end to end on a dev cluster of its own: apply, an empty second plan, drift that is found and put
-# back, a failure that explains itself, destroy. Called by `make demo`, which builds what it needs.
+# back, a failure that explains itself, destroy. Where this machine can run containers, also a tensor server that really
+# runs. Called by `make demo`, which builds what it needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+repository=$PWD
 
 cli=${KT_CLI:?run this by: make demo}
 devcluster=${KT_DEVCLUSTER:?run this by: make demo}
@@ -13,24 +15,39 @@ show() { printf '\033[2m$ %s\033[0m\n' "$*"; }
 
 work=$(mktemp -d)
 cluster_pid=
+operator_pid=
+stop() { # stop PID, if there is one
+    [ -n "$1" ] || return 0
+    kill -TERM "$1" 2>/dev/null || true
+    wait "$1" 2>/dev/null || true
+}
 finish() {
-    if [ -n "$cluster_pid" ]; then
-        kill -TERM "$cluster_pid" 2>/dev/null || true
-        wait "$cluster_pid" 2>/dev/null || true
-    fi
+    stop "$operator_pid"
+    stop "$cluster_pid"
     rm -rf "$work"
 }
 trap finish EXIT
 
 say "Starting a control plane (etcd, API server, controllers, scheduler, fake GPU nodes) in one process"
-"$devcluster" --dir "$work/cluster" \
-    --node name=gpu-0,gpus=8,product=NVIDIA-H100-80GB-HBM3 --node name=gpu-1,gpus=8,product=NVIDIA-H100-80GB-HBM3 \
-    --node name=cpu-0 >"$work/cluster.out" 2>"$work/cluster.err" &
-cluster_pid=$!
-until grep -q '^READY ' "$work/cluster.out"; do
-    kill -0 "$cluster_pid" 2>/dev/null || { cat "$work/cluster.err" >&2; exit 1; }
-    sleep 0.1
-done
+start_cluster() { # with more arguments; fails when the cluster does, whose stderr is then in cluster.err
+    "$devcluster" --dir "$work/cluster" --crds internal/acctest/testdata/skytorch-compute-crd.yaml \
+        --node name=gpu-0,gpus=8,product=NVIDIA-H100-80GB-HBM3 --node name=gpu-1,gpus=8,product=NVIDIA-H100-80GB-HBM3 \
+        --node name=cpu-0 "$@" >"$work/cluster.out" 2>"$work/cluster.err" &
+    cluster_pid=$!
+    until grep -q '^READY ' "$work/cluster.out"; do
+        kill -0 "$cluster_pid" 2>/dev/null || return 1
+        sleep 0.1
+    done
+}
+left_out=
+if ! start_cluster --kubelet --image bin/tensor-server.tar; then
+    # The dev cluster says at once what it would need to run containers.
+    left_out=$(sed -n 's/^devcluster: --kubelet needs/it needs/p' "$work/cluster.err")
+    if [ -z "$left_out" ] || ! start_cluster; then
+        cat "$work/cluster.err" >&2
+        exit 1
+    fi
+fi
 kubeconfig=$(sed -n 's/^READY //p' "$work/cluster.out")
 kubectl() { show "kubectl $*"; "$devcluster" kubectl --kubeconfig "$kubeconfig" "$@"; }
 kubectl get nodes -L nvidia.com/gpu.product
@@ -85,5 +102,38 @@ fi
 say "Destroying: it returns when the last pod is gone"
 tf destroy -auto-approve | sed -n '/^Plan:/p; /^kt_.*: Destr/p; /^Destroy/p'
 kubectl get pods -n ml
+
+if [ -n "$left_out" ]; then
+    say "Left out: a tensor server that really runs"
+    echo "$left_out"
+else
+    cd "$repository"
+    bin/skytorch-operator --kubeconfig "$kubeconfig" >"$work/operator.out" 2>&1 &
+    operator_pid=$!
+    mkdir "$work/tensors"
+    cp scripts/demo/main.tf "$work/tensors/"
+    image=$(tar -xOf bin/tensor-server.tar manifest.json | sed -E 's/.*"RepoTags":\["([^"]*)".*/\1/')
+    cd "$work/tensors"
+    export TF_VAR_image=$image
+    tf init | sed -n '/successfully/p'
+
+    say "Pods of node real-0 really run. A tensor server whose command fails: the error has its last log lines"
+    if tf apply -auto-approve -var 'args=["-memory-limit","lots"]' | sed -n '/Error:/,$p'; then
+        echo "the apply should have failed" >&2
+        exit 1
+    fi
+
+    say "Put right, it is ready by its own probe. 64 MiB go there and come back, bit for bit, and its metrics are read"
+    tf apply -auto-approve | sed -n '/^kt_.*omplete/p; /^Outputs:/,$p'
+    kubectl get pods -n ml -o wide
+
+    say "Suspended, its pod ends; resumed, it serves again"
+    tf apply -auto-approve -var suspended=true | sed -n '/^kt_.*omplete/p; /^Outputs:/,$p'
+    tf apply -auto-approve | sed -n '/^kt_.*omplete/p; /^Outputs:/,$p'
+
+    say "Destroying"
+    tf destroy -auto-approve | sed -n '/^kt_.*: Destr/p; /^Destroy/p'
+    kubectl get pods -n ml
+fi
 
 say "Done. The control plane stops now, and nothing stays behind."

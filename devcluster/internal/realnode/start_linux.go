@@ -18,6 +18,9 @@ import (
 // InitCommand is the subcommand of this binary that calls Init.
 const InitCommand = "node-init"
 
+// namespaces are those that a node has of its own.
+const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
+
 // logTail is how much of the log an error shows, in bytes: the log may go with the cluster's folder.
 const logTail = 4 << 10
 
@@ -40,6 +43,11 @@ func Check() error {
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("--kubelet needs %s, not found here. Debian has them: apt-get install %s", strings.Join(missing, ", "), Packages)
+	}
+	try := exec.Command("ip", "-V")
+	try.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces}
+	if err := try.Run(); err != nil {
+		return fmt.Errorf("--kubelet needs a mount and a PID namespace of its own, which this machine refuses (%w). In a container, make that a privileged one", err)
 	}
 	return nil
 }
@@ -103,7 +111,7 @@ func Run(ctx context.Context, config Config) error {
 	init := exec.CommandContext(context.WithoutCancel(ctx), self, InitCommand, config.Dir)
 	init.Stdin, init.Stdout, init.Stderr = tether, log, log
 	// In a session of its own, it is not told to stop by the terminal.
-	init.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
+	init.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: namespaces}
 	err = init.Start()
 	_ = tether.Close()
 	if err != nil {
