@@ -122,7 +122,7 @@ func wrongAddress(t *testing.T, ns string) refusal {
 	return refusal{
 		attributes: attribute("host", "https://"+address) + attribute("token", token) + attribute("namespace", ns),
 		plans:      true, secret: token,
-		says: []string{"The Kubernetes API server cannot be reached", "kt_compute.trainer", "Deployment " + ns, "https://" + address + "/apis/apps/v1/namespaces/" + ns + "/deployments: dial tcp", "connection refused", "kubectl cluster-info"},
+		says: []string{"The Kubernetes API server cannot be reached", "kt_compute.trainer", "Deployment " + ns, "https://" + address + "/apis/apps/v1/namespaces/" + ns + "/deployments/trainer: dial tcp", "connection refused", "kubectl cluster-info"},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	k8s "k8s.io/client-go/dynamic"
@@ -24,6 +25,8 @@ import (
 type standIn struct {
 	gvr    schema.GroupVersionResource
 	status func(*unstructured.Unstructured) map[string]any
+	// pods are how many it runs of the template at each path; nil: none.
+	pods func(*unstructured.Unstructured) map[string]int64
 }
 
 func knative() standIn {
@@ -46,13 +49,51 @@ func mxJobs() standIn {
 				return map[string]any{"conditions": conditions("Created", "Suspended"), "replicaStatuses": nil}
 			}
 			active := map[string]any{}
-			roles, _, _ := unstructured.NestedMap(obj.Object, "spec", "mxReplicaSpecs")
-			for role := range roles {
-				number, _, _ := unstructured.NestedInt64(obj.Object, "spec", "mxReplicaSpecs", role, "replicas")
+			for role, number := range mxRoles(obj) {
 				active[role] = map[string]any{"active": number}
 			}
 			return map[string]any{"conditions": conditions("Created", "Running"), "replicaStatuses": active}
 		},
+		pods: func(obj *unstructured.Unstructured) map[string]int64 {
+			all := map[string]int64{}
+			if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "runPolicy", "suspend"); !suspended {
+				for role, number := range mxRoles(obj) {
+					all["spec.mxReplicaSpecs."+role+".template"] = number
+				}
+			}
+			return all
+		},
+	}
+}
+
+// mxRoles are how many pods each role of an MXJob has.
+func mxRoles(job *unstructured.Unstructured) map[string]int64 {
+	roles, _, _ := unstructured.NestedMap(job.Object, "spec", "mxReplicaSpecs")
+	all := map[string]int64{}
+	for role := range roles {
+		all[role], _, _ = unstructured.NestedInt64(job.Object, "spec", "mxReplicaSpecs", role, "replicas")
+	}
+	return all
+}
+
+// run makes the pods of an object anew.
+func (s standIn) run(ctx context.Context, client k8s.Interface, obj *unstructured.Unstructured) {
+	pods := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(obj.GetNamespace())
+	now := int64(0)
+	_ = pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{LabelSelector: "kubetorch.com/service=" + obj.GetName()})
+	for path, number := range s.pods(obj) {
+		template, _, _ := unstructured.NestedMap(obj.Object, strings.Split(path, ".")...)
+		for range number {
+			pod := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(template)}
+			pod.SetAPIVersion("v1")
+			pod.SetKind("Pod")
+			pod.SetGenerateName(obj.GetName() + "-")
+			controller := true
+			pod.SetOwnerReferences([]metav1.OwnerReference{{
+				APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Name: obj.GetName(), UID: obj.GetUID(), Controller: &controller, BlockOwnerDeletion: &controller,
+			}})
+			_, _ = pods.Create(ctx, pod, metav1.CreateOptions{FieldManager: "controller"})
+		}
 	}
 }
 
@@ -100,6 +141,9 @@ func (s standIn) play(t *testing.T, on *acctest.Cluster, ns string) {
 				continue
 			}
 			seen[obj.GetUID()] = obj.GetGeneration()
+			if s.pods != nil {
+				s.run(ctx, client, obj)
+			}
 			patch, err := json.Marshal(map[string]any{"status": s.status(obj)})
 			if err == nil {
 				_, _ = objects.Patch(ctx, obj.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "controller"}, "status")

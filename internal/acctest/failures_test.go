@@ -144,7 +144,7 @@ func TestAccFailuresThatOnNotReadyAllows(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t, []failure{
 		{name: "warns", broken: "gpus = 9\non_not_ready = \"warn\"", says: []string{"9 nvidia.com/gpu", "kubectl -n <ns> describe pod warns-", "The next plan will wait again"}},
-		{name: "ignores", broken: "gpus = 9\non_not_ready = \"ignore\""},
+		{name: "ignores", broken: "image = \"broken.invalid/pull:1\"\non_not_ready = \"ignore\""},
 	})
 	broken := func(f failure) string { return f.broken }
 	first := lab.succeeds(t, "apply", broken)
