@@ -69,8 +69,8 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); o.Run(ctx, os.Stderr) }()
+	done, log := make(chan struct{}), os.Stderr
+	go func() { defer close(done); o.Run(ctx, log) }()
 	defer func() { stop(); <-done }()
 	return m.Run(), nil
 }
