@@ -247,28 +247,6 @@ spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %
 	}
 }
 
-// Without its CRD, what is in state can still be planned and destroyed.
-func TestAccComputeIsDestroyedAfterItsOperatorIsRemoved(t *testing.T) {
-	t.Parallel()
-	on := withCRDs.Get(t)
-	ns := on.Namespace(t)
-	ships := strings.NewReplacer("fleets", "ships", "fleet", "ship", "Fleet", "Ship")
-	on.Apply(t, ships.Replace(fleetCRD))
-	on.Kubectl(t, "wait", "--for=condition=Established", "crd/ships.example.com")
-	cli := acctest.NewCLI(t)
-	cli.Write(t, on.Config(ns, bare(byo("apiVersion: example.com/v1\nkind: Ship\nspec: {template: {spec: {containers: [{name: kubetorch}]}}}")+
-		"pod_template_path = \"spec.template\"\n on_not_ready = \"ignore\"")))
-	cli.MustRun(t, "apply", "-auto-approve")
-	on.Kubectl(t, "delete", "crd/ships.example.com")
-	if out := unwrapped(cli.MustRun(t, "plan")); !strings.Contains(out, "The state is kept as it is") {
-		t.Errorf("the plan does not say that the state is kept:\n%s", out)
-	}
-	cli.MustRun(t, "destroy", "-auto-approve")
-	if left := on.Kubectl(t, "get", "services", "-n", ns, "-o", "name"); left != "" {
-		t.Errorf("left behind:\n%s", left)
-	}
-}
-
 const fleetCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

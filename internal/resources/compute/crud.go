@@ -121,9 +121,6 @@ func (r *computeResource) remove(ctx context.Context, gone objects, memory owned
 		if err == nil {
 			started, err = owned.Delete(ctx, r.data.Cluster, ref, memory[manifest.Key(obj)].UID)
 		}
-		if kube.ClassOf(err) == kube.KindMissing {
-			continue // with its CRD, all objects of the kind are gone
-		}
 		if err != nil {
 			diags.Append(tf.Failure(err))
 		}

@@ -53,10 +53,6 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 	case kube.ClassOf(err) == kube.Denied:
 		resp.Diagnostics.Append(tf.Caution(err, "The state is kept as it is."))
 		return
-	case kube.ClassOf(err) == kube.KindMissing:
-		// An API that is only not served at the moment would answer the same.
-		resp.Diagnostics.Append(tf.Caution(err, "The state is kept as it is. Where its operator was removed for good, a destroy takes the compute out of it."))
-		return
 	case err != nil:
 		resp.Diagnostics.Append(tf.Failure(err))
 		return
