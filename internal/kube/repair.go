@@ -8,11 +8,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	backoff "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/csaupgrade"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -49,7 +51,7 @@ func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstruc
 		return false, nil
 	}
 	repaired := false
-	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	err = retry.RetryOnConflict(againstWriters(), func() error {
 		live, err := c.Get(ctx, ref)
 		if IsNotFound(err) {
 			return nil // what is new has nothing to repair
@@ -70,11 +72,17 @@ func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstruc
 	return true, c.holdByApply(ctx, ref)
 }
 
+// againstWriters is for writes that lose against a controller which writes the same
+// object: five seconds in all, since a rollout is many writes.
+func againstWriters() backoff.Backoff {
+	return backoff.Backoff{Steps: 12, Duration: 20 * time.Millisecond, Factor: 1.6, Jitter: 0.2, Cap: 5 * time.Second}
+}
+
 // holdByApply makes fields that were patched ours by server-side apply alone:
 // what another entry of managedFields holds too, an apply that leaves it out
 // would not remove.
 func (c *Cluster) holdByApply(ctx context.Context, ref Ref) error {
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	return retry.RetryOnConflict(againstWriters(), func() error {
 		live, err := c.Get(ctx, ref)
 		if err != nil {
 			return err

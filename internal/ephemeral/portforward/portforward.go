@@ -111,11 +111,18 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	resp.Diagnostics.Append(resp.Result.Set(ctx, &m)...)
 }
 
-// try connects once, so that what stands in the way is told now.
+// try connects once, so that what stands in the way is told now. A stream that
+// is reset, which has no class, may do better at the second attempt.
 func (m *model) try(ctx context.Context, cluster *kube.Cluster, backend kube.Backend) diag.Diagnostics {
 	conn, err := cluster.Dial(ctx, backend)
+	var podless *kube.NoPodError
+	for range 2 {
+		if err == nil || errors.As(err, &podless) || kube.ClassOf(err) != kube.Other || ctx.Err() != nil {
+			break
+		}
+		conn, err = cluster.Dial(ctx, backend)
+	}
 	if err != nil {
-		var podless *kube.NoPodError
 		if errors.As(err, &podless) && !m.Required.IsNull() && !m.Required.ValueBool() {
 			caution := tf.Caution(err, "The tunnel is open all the same: each connection waits for a pod, for 30 seconds.")
 			return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(m.at(), caution.Summary(), caution.Detail())}
