@@ -39,7 +39,7 @@ func byo(yaml string) string {
 
 // bare is a compute with nothing but these attributes.
 func bare(attributes string) string {
-	return fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = \"trainer\"\n launch_timeout = \"1m\"\n %s\n}", attributes)
+	return fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = \"trainer\"\n launch_timeout = \"2m\"\n %s\n}", attributes)
 }
 
 func ways() []way {
