@@ -38,7 +38,7 @@ func goodInputs() map[string]string {
 		"no anti-affinity with gpus":        `{"gpus": 1, "gpu_anti_affinity": false}`,
 		"no replicas":                       `{"replicas": 0}`,
 		"most replicas":                     `{"replicas": 2147483647}`,
-		"durations":                         `{"launch_timeout": "1d12h", "inactivity_ttl": "1m", "timeouts": {"create": "1h30m", "update": "90s", "delete": "10m"}}`,
+		"durations":                         `{"launch_timeout": "1d12h", "wait_timeout": "1h", "inactivity_ttl": "1m", "timeouts": {"create": "1h30m", "update": "90s", "delete": "10m"}}`,
 		"bare seconds":                      `{"launch_timeout": "900", "inactivity_ttl": "3600"}`,
 		"labels with prefix":                `{"labels": {"example.com/team": "ml", "empty": "", "Upper_Case.1": "A_b.C"}}`,
 		"labels that say what ours do":      `{"labels": {"kubetorch.com/service": "trainer", "app.kubernetes.io/managed-by": "terraform-provider-kt"}}`,

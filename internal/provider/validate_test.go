@@ -147,6 +147,8 @@ func badDurations() []badInput {
 		{name: "seconds beyond 64 bits", config: `{"inactivity_ttl": "99999999999999999999"}`, at: "inactivity_ttl", says: "less than 292 years"},
 		{name: "endless duration", config: `{"inactivity_ttl": "` + strings.Repeat("1h", 10_000) + `"}`, at: "inactivity_ttl", says: "20000 characters long"},
 		{name: "no time to launch", config: `{"launch_timeout": "0s"}`, at: "launch_timeout", says: `on_not_ready = "ignore" is what does not wait`},
+		{name: "no time to wait", config: `{"wait_timeout": "0"}`, at: "wait_timeout", says: `on_not_ready = "ignore" is what does not wait`},
+		{name: "time to wait in words", config: `{"wait_timeout": "an hour"}`, at: "wait_timeout", says: "a duration has no spaces"},
 		{name: "ttl of weeks", config: `{"inactivity_ttl": "2w"}`, at: "inactivity_ttl", says: `inactivity_ttl is "2w", which is not a duration`},
 		{name: "ttl under a minute", config: `{"inactivity_ttl": "59s"}`, at: "inactivity_ttl", says: "inactivity_ttl is 59s, less than a minute", warns: true},
 		{name: "ttl in bare seconds under a minute", config: `{"inactivity_ttl": "30"}`, at: "inactivity_ttl", says: "less than a minute", warns: true},

@@ -13,7 +13,7 @@ import (
 // set. No two attributes that exclude each other are in one.
 func everything() map[string]string {
 	const (
-		around = `"namespace": "ml", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "inactivity_ttl": "2h", "launch_timeout": "30m", "allowed_serialization": ["json"],
+		around = `"namespace": "ml", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "inactivity_ttl": "2h", "launch_timeout": "30m", "wait_timeout": "1h", "allowed_serialization": ["json"],
 			"logging": {"level": "info", "stream_logs": true, "include_system_logs": false, "include_events": true, "include_name": true,
 				"grace_period": "2s", "poll_timeout": "1s", "shutdown_grace_period": "5s"},
 			"runtime": "kubetorch", "on_not_ready": "error", "adopt_existing": false, "deletion_protection": false,
@@ -46,7 +46,7 @@ func everything() map[string]string {
 		"kind that is not known": bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`, `"endpoint": {"url": "http://x"}`, inPod, gpus, queue),
 		"pods that exist": set(around, `"selector": {"app": "x", "role": "head"}, "endpoint": {"url": "http://x"}, "queue_scheduler": null,
 			"gpus": 0, "freeze": false, "suspend": false, "gpu_anti_affinity": false`),
-		"tensor server": set(`"namespace": "ml", "runtime": "skytorch", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "launch_timeout": "30m",
+		"tensor server": set(`"namespace": "ml", "runtime": "skytorch", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "launch_timeout": "30m", "wait_timeout": "1h",
 			"on_not_ready": "warn", "adopt_existing": true, "deletion_protection": false, "timeouts": {"create": "20m"}, "replicas": 1, "suspend": false,
 			"cpus": "4", "memory": "16Gi", "disk_size": "10Gi", "node_selector": {"zone": "a"}, "tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule"}],
 			"service_account_name": "robot", "image": "server:1", "command": ["/server"], "args": ["--limit", "1"], "env_vars": {"A": "b"},
@@ -289,7 +289,7 @@ func FuzzComputeValidation(f *testing.F) {
 	}
 	attributes := []string{
 		"cpus", "memory", "gpu_memory", "launch_timeout", "inactivity_ttl", "gpu_type", "service_template", "name", "namespace", "image", "working_dir", "queue_name",
-		"manifest", "pod_template_path", "distribute.args",
+		"manifest", "pod_template_path", "distribute.args", "wait_timeout",
 	}
 	for i := range attributes {
 		for _, seed := range []string{

@@ -110,7 +110,7 @@ func limitOf(err error) string {
 	if limit, ok := errors.AsType[timeLimitError](err); ok {
 		return limit.attribute
 	}
-	return "launch_timeout"
+	return "wait_timeout"
 }
 
 const timeIsUp = "The time to wait is up"

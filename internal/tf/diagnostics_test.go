@@ -45,10 +45,10 @@ func TestDiagnosticsSayWhatWasSeenAndWhatToDo(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
 		"crash":               &kube.NotReadyError{Ref: trainer(), Verdict: crash(), Logs: []string{"Traceback (most recent call last):", "ModuleNotFoundError: No module named 'kubetorch'"}},
-		"queued-too-long":     &kube.NotReadyError{Ref: trainer(), Verdict: queued(), Err: ended("launch_timeout", 90*time.Second)},
+		"queued-too-long":     &kube.NotReadyError{Ref: trainer(), Verdict: queued(), Err: ended("wait_timeout", 90*time.Second)},
 		"queued-interrupted":  &kube.NotReadyError{Ref: trainer(), Verdict: queued(), Err: context.Canceled},
 		"slow":                &kube.NotReadyError{Ref: trainer(), Verdict: ready.Verdict{Message: "0 of 1 pods ready: 1 pulling an image"}, Err: ended("timeouts.create", 10*time.Minute)},
-		"never-seen":          &kube.NotReadyError{Ref: trainer(), Err: ended("launch_timeout", time.Hour)},
+		"never-seen":          &kube.NotReadyError{Ref: trainer(), Err: ended("wait_timeout", time.Hour)},
 		"deletion-finalizer":  &kube.DeletionError{Ref: trainer(), Finalizers: []string{"example.com/backup"}, Err: ended("timeouts.delete", 10*time.Minute)},
 		"deletion-pods":       &kube.DeletionError{Ref: trainer(), Pods: []kube.RemainingPod{{Name: "trainer-1-a"}, {Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}, Err: ended("timeouts.delete", 10*time.Minute)},
 		"deletion-slow-pods":  &kube.DeletionError{Ref: trainer(), Pods: []kube.RemainingPod{{Name: "trainer-1-a"}}, Err: ended("timeouts.delete", 10*time.Minute)},
@@ -106,7 +106,7 @@ func TestTimeLimitNamesItsAttribute(t *testing.T) {
 	t.Parallel()
 	outer, cancel := WithTimeLimit(t.Context(), time.Nanosecond, "timeouts.create")
 	defer cancel()
-	inner, cancel := WithTimeLimit(outer, time.Hour, "launch_timeout")
+	inner, cancel := WithTimeLimit(outer, time.Hour, "wait_timeout")
 	defer cancel()
 	<-inner.Done()
 	cause := context.Cause(inner)
@@ -119,7 +119,7 @@ func TestTimeLimitNamesItsAttribute(t *testing.T) {
 	for limit, want := range map[time.Duration]string{
 		time.Hour: "1h", 90 * time.Minute: "1h30m", 15 * time.Minute: "15m", 90 * time.Second: "1m30s", 20 * time.Second: "20s", time.Hour + time.Second: "1h0m1s",
 	} {
-		if got := (timeLimitError{limit, "launch_timeout"}).Error(); !strings.HasSuffix(got, "is "+want+".") {
+		if got := (timeLimitError{limit, "wait_timeout"}).Error(); !strings.HasSuffix(got, "is "+want+".") {
 			t.Errorf("%v is written %q, want %s", limit, got, want)
 		}
 	}

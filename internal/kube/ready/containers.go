@@ -131,7 +131,7 @@ func (s *scene) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
 	}
 	c := s.newPodCause(p, ReasonProbeFailing, "container "+cs.Name,
 		fmt.Sprintf("Container %s runs, but is not healthy: %s", cs.Name, clip(e.Message)),
-		"Its log says what it is doing. If it only needs longer to start, raise `launch_timeout`.")
+		"Its log says what it is doing. If the server needs longer to start than `launch_timeout`, after which it is restarted, raise that; this restarts the pods. To only wait longer, raise `wait_timeout`.")
 	return c.withLogs(p, cs.Name, false)
 }
 

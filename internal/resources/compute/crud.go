@@ -34,7 +34,7 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	limit, diags := plan.Timeouts.Create(ctx, r.launchTimeout(&plan)+requestTime)
+	limit, diags := plan.Timeouts.Create(ctx, r.waitTimeout(&plan)+requestTime)
 	resp.Diagnostics.Append(diags...)
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.create")
 	defer cancel()
@@ -62,7 +62,7 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 	resp.Diagnostics.Append(diags...)
 	prior, diags := objectsOf(ctx, state.Manifests)
 	resp.Diagnostics.Append(diags...)
-	limit, diags := plan.Timeouts.Update(ctx, r.launchTimeout(&plan)+requestTime)
+	limit, diags := plan.Timeouts.Update(ctx, r.waitTimeout(&plan)+requestTime)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -138,9 +138,13 @@ func (r *computeResource) remove(ctx context.Context, gone objects, memory owned
 	return diags
 }
 
-func (r *computeResource) launchTimeout(m *model) time.Duration {
-	if timeout, err := manifest.ParseDuration(m.LaunchTimeout.ValueString()); err == nil && !m.LaunchTimeout.IsNull() {
-		return timeout
+// waitTimeout is how long an apply waits for readiness: as long as the server
+// may take to start, unless wait_timeout says otherwise.
+func (r *computeResource) waitTimeout(m *model) time.Duration {
+	for _, given := range []tf.Duration{m.WaitTimeout, m.LaunchTimeout} {
+		if timeout, ok := parsed(given); ok {
+			return timeout
+		}
 	}
 	return r.data.Defaults.LaunchTimeout
 }
@@ -312,7 +316,7 @@ func (w *writer) wait(ctx context.Context) {
 	if w.model.OnNotReady.ValueString() == ignoreOnNotReady {
 		ready = pods.ready(ctx)
 	} else {
-		waitCtx, cancel := tf.WithTimeLimit(ctx, w.r.launchTimeout(w.model), "launch_timeout")
+		waitCtx, cancel := tf.WithTimeLimit(ctx, w.r.waitTimeout(w.model), "wait_timeout")
 		defer cancel()
 		err := pods.wait(waitCtx)
 		ready = err == nil

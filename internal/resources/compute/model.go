@@ -63,6 +63,7 @@ type model struct {
 	Runtime              types.String         `tfsdk:"runtime"`
 
 	OnNotReady         types.String   `tfsdk:"on_not_ready"`
+	WaitTimeout        tf.Duration    `tfsdk:"wait_timeout"`
 	AdoptExisting      types.Bool     `tfsdk:"adopt_existing"`
 	DeletionProtection types.Bool     `tfsdk:"deletion_protection"`
 	Timeouts           timeouts.Value `tfsdk:"timeouts"`

@@ -63,8 +63,8 @@ func timeoutsAttribute() schema.Attribute {
 			"create": types.StringType, "update": types.StringType, "delete": types.StringType,
 		}}},
 		Attributes: map[string]schema.Attribute{
-			"create": timeout("How long creation may take in all, such as `20m`. Default: `launch_timeout` and five minutes."),
-			"update": timeout("How long an update may take in all. Default: `launch_timeout` and five minutes."),
+			"create": timeout("How long creation may take in all, such as `20m`. Default: `wait_timeout` and five minutes."),
+			"update": timeout("How long an update may take in all. Default: `wait_timeout` and five minutes."),
 			"delete": timeout("How long deletion may take, until the last pod is gone. Default: `10m`."),
 		},
 	}
@@ -183,9 +183,10 @@ func behaviourAttributes() map[string]schema.Attribute {
 			Optional: true, Computed: true, Default: stringdefault.StaticString("kueue"), Validators: []validator.String{stringvalidator.OneOf("kueue", "kai")},
 			MarkdownDescription: "Whose queue `queue_name` is: `kueue` (default) or `kai`.",
 		},
-		"freeze":            toggle("No live code sync: nothing is installed at start-up, and the container has no SYS_PTRACE capability. For images that hold all code. Default: false."),
-		"inactivity_ttl":    duration("Kubetorch ends the compute after this long without calls, such as `2h`. Below one minute it may end too early."),
-		"launch_timeout":    duration("How long the compute may take to become ready, such as `30m`. Default: the provider's, `15m`."),
+		"freeze":         toggle("No live code sync: nothing is installed at start-up, and the container has no SYS_PTRACE capability. For images that hold all code. Default: false."),
+		"inactivity_ttl": duration("Kubetorch ends the compute after this long without calls, such as `2h`. Below one minute it may end too early."),
+		"launch_timeout": duration("How long the server in a container may take to start, such as `30m`: the budget of the startup probe, after which Kubernetes restarts the container. " +
+			"Default: the provider's, `15m`. Changing this restarts the pods; to only wait longer, set `wait_timeout`."),
 		"gpu_anti_affinity": schema.BoolAttribute{Optional: true, MarkdownDescription: "Keep the pods off GPU nodes; only without GPUs. Default: the provider's, false."},
 		"logging": schema.SingleNestedAttribute{
 			Optional: true, MarkdownDescription: "Logging of Kubetorch's server in the container. All but `level` is for the clients that read the log, and goes to the compute's KubetorchWorkload where its CRD is installed.",
@@ -219,6 +220,8 @@ func lifecycleAttributes() map[string]schema.Attribute {
 			Validators:          []validator.String{stringvalidator.OneOf(failOnNotReady, warnOnNotReady, ignoreOnNotReady)},
 			MarkdownDescription: "What a compute that does not become ready does: `error` (default), `warn`, or `ignore`, which does not wait.",
 		},
+		"wait_timeout": duration("How long an apply waits for the compute to become ready, such as `1h`. Default: `launch_timeout`. " +
+			"Changing this changes no object and restarts nothing."),
 		"adopt_existing":      toggle("Take over objects of the same name that somebody else created. Default: false, which makes them an error."),
 		"deletion_protection": toggle("Refuse to delete or replace the compute until this is set to false and applied. Default: false."),
 	}

@@ -193,11 +193,17 @@ func checkTimes(config *model) diag.Diagnostics {
 		diags.AddAttributeWarning(path.Root("inactivity_ttl"), "Very short inactivity_ttl",
 			fmt.Sprintf("Kubetorch may delete the compute before its first call: inactivity_ttl is %s, less than a minute.", config.InactivityTTL.ValueString()))
 	}
-	if timeout, ok := parsed(config.LaunchTimeout); ok && timeout <= 0 {
-		diags.AddAttributeError(path.Root("launch_timeout"), "Invalid launch_timeout",
-			fmt.Sprintf("launch_timeout is %q, but must be more than zero: on_not_ready = \"ignore\" is what does not wait.", config.LaunchTimeout.ValueString()))
-	}
+	diags.Append(checkPositive("launch_timeout", config.LaunchTimeout)...)
+	diags.Append(checkPositive("wait_timeout", config.WaitTimeout)...)
 	return diags
+}
+
+func checkPositive(name string, text tf.Duration) diag.Diagnostics {
+	if timeout, ok := parsed(text); !ok || timeout > 0 {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root(name), "Invalid "+name,
+		fmt.Sprintf("%s is %q, but must be more than zero: on_not_ready = \"ignore\" is what does not wait.", name, text.ValueString()))}
 }
 
 func parsed(text tf.Duration) (time.Duration, bool) {
