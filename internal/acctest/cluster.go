@@ -161,3 +161,14 @@ func (c *Cluster) Namespace(t *testing.T) string {
 	c.Kubectl(t, "create", "serviceaccount", "kubetorch-service-account", "-n", name)
 	return name
 }
+
+// WaitUntil returns once the condition holds, which what names, and fails the
+// test if it does not within two minutes: long enough for a busy machine.
+func WaitUntil(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never saw %s", what)
+		}
+	}
+}

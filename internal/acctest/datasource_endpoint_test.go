@@ -150,8 +150,9 @@ func TestAccEndpointThatCannotBeReachedIsAStatusUnlessItIsRequired(t *testing.T)
 	}
 	t.Cleanup(func() { _ = mute.Close() })
 	node.expose(t, ns, "mute", "grpc", 50051, mute.Addr().(*net.TCPAddr).Port)
+	// The timeout has room for a connection on a busy machine: one that is not made is UNREACHABLE.
 	probed := func(name, more string) string {
-		return cluster.Config(ns, fmt.Sprintf("data \"kt_endpoint\" \"it\" {\n name = %q\n probe = { timeout = \"2s\", %s }\n}", name, more))
+		return cluster.Config(ns, fmt.Sprintf("data \"kt_endpoint\" \"it\" {\n name = %q\n probe = { timeout = \"15s\", %s }\n}", name, more))
 	}
 	for name, test := range map[string]struct{ status, detail string }{
 		"podless": {"UNREACHABLE", `no pod of namespace \S+ has the labels app=podless`},
@@ -215,12 +216,7 @@ data "kt_compute" "trainer" {
   id         = kt_compute.trainer.id
   depends_on = [kt_compute.trainer]
 }
-
-data "kt_events" "trainer" {
-  id         = kt_compute.trainer.id
-  reasons    = ["ScalingReplicaSet", "SuccessfulCreate", "Scheduled"]
-  depends_on = [kt_compute.trainer]
-}`),
+`),
 				ConfigStateChecks: []statecheck.StateCheck{
 					expectValue(it, "host", knownvalue.StringExact("trainer."+ns+".svc.cluster.local")),
 					expectValue(it, "port", knownvalue.Int64Exact(80)),
@@ -238,7 +234,23 @@ data "kt_events" "trainer" {
 					expectValue("data.kt_compute.trainer", "image", knownvalue.StringExact("ghcr.io/run-house/server:v3")),
 					expectValue("data.kt_compute.trainer", "uid", knownvalue.NotNull()),
 					expectValue("data.kt_compute.trainer", "conditions", knownvalue.ListPartial(map[int]knownvalue.Check{0: knownvalue.NotNull()})),
-					// One of the Deployment, two of its ReplicaSet, one of each pod.
+				},
+			},
+			{
+				// One of the Deployment, two of its ReplicaSet, one of each pod; their writers send them when they find time.
+				PreConfig: func() {
+					acctest.WaitUntil(t, "5 events", func() bool {
+						return len(strings.Fields(cluster.Kubectl(t, "get", "events", "-n", ns, "-o",
+							`jsonpath={.items[?(@.reason=="ScalingReplicaSet")].reason} `+
+								`{.items[?(@.reason=="SuccessfulCreate")].reason} {.items[?(@.reason=="Scheduled")].reason}`))) == 5
+					})
+				},
+				Config: cluster.Config(ns, compute("replicas = 2")+`
+data "kt_events" "trainer" {
+  id      = kt_compute.trainer.id
+  reasons = ["ScalingReplicaSet", "SuccessfulCreate", "Scheduled"]
+}`),
+				ConfigStateChecks: []statecheck.StateCheck{
 					expectValue("data.kt_events.trainer", "events", knownvalue.ListSizeExact(5)),
 				},
 			},

@@ -2,7 +2,6 @@ package acctest_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -145,14 +144,9 @@ func processes(group int) []string {
 // waitForPods waits until there are that many pods.
 func waitForPods(t *testing.T, namespace string, count int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for ctx.Err() == nil {
-		if len(strings.Fields(cluster.Kubectl(t, "get", "pods", "-n", namespace, "-o", "name"))) >= count {
-			return
-		}
-	}
-	t.Fatalf("there never were %d pods", count)
+	acctest.WaitUntil(t, fmt.Sprintf("%d pods", count), func() bool {
+		return len(strings.Fields(cluster.Kubectl(t, "get", "pods", "-n", namespace, "-o", "name"))) >= count
+	})
 }
 
 func uids(t *testing.T, namespace string) map[string]string {
