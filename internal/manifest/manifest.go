@@ -16,7 +16,7 @@ import (
 
 // What Kubetorch fixes for every compute.
 const (
-	KubetorchVersion = "0.5.0" // release of Kubetorch whose objects are rendered, and that the pods install
+	KubetorchVersion = "0.5.0" // release of Kubetorch that the pods install where a compute names none
 	ContainerName    = "kubetorch"
 	ServerPort       = 32300 // where the Kubetorch server listens in the pod
 	ServicePort      = 80    // where the Service of a compute listens
@@ -45,6 +45,11 @@ type Compute struct {
 
 	Username         string // a label value; empty: no username label
 	InstallNamespace string // where Kubetorch's own controller runs
+
+	KubetorchVersion string // release of Kubetorch that the pods install; empty: [KubetorchVersion]
+	// Revision is how what runs in the pods is rendered; the newest one where its
+	// number is zero.
+	Revision Revision
 
 	// Of the provider. They go where Labels and Annotations go, and lose
 	// against them.

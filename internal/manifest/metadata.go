@@ -79,7 +79,7 @@ func podAnnotations(c Compute) map[string]string {
 func identity(c Compute) map[string]string {
 	labels := map[string]string{ServiceLabel: c.Name}
 	if !RunsTensorServer(c.Runtime) {
-		labels[VersionLabel] = KubetorchVersion
+		labels[VersionLabel] = c.version()
 	}
 	if c.Username != "" {
 		labels[UsernameLabel] = c.Username

@@ -33,24 +33,22 @@ func podTemplate(c Compute, k kind, worker bool) *corev1ac.PodTemplateSpecApplyC
 }
 
 func container(c Compute, k kind, mounts []*corev1ac.VolumeMountApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+	revision := c.revision()
+	probes := revision.Probes(c)
 	main := corev1ac.Container().
 		WithName(k.container).
 		WithImage(cmp.Or(c.Image, DefaultImage)).
 		// The script is an argument and not a third word of the command, as
 		// in Kubetorch, so that its own objects can be taken over unchanged.
 		WithCommand("/bin/bash", "-c").
-		WithArgs(startupScript(c, k)).
+		WithArgs(revision.StartupScript(c, k.gvk)).
 		WithEnv(env(c)...).
 		WithPorts(corev1ac.ContainerPort().WithName("http1").WithContainerPort(ServerPort)).
 		WithResources(resources(c)).
 		WithVolumeMounts(mounts...).
-		WithStartupProbe(healthProbe().
-			WithInitialDelaySeconds(0).WithPeriodSeconds(startupPeriod).WithTimeoutSeconds(2).
-			WithFailureThreshold(startupFailures(c.LaunchTimeout))).
-		WithReadinessProbe(healthProbe().
-			WithPeriodSeconds(3).WithTimeoutSeconds(5).WithSuccessThreshold(1).WithFailureThreshold(5)).
-		WithLivenessProbe(healthProbe().
-			WithPeriodSeconds(30).WithTimeoutSeconds(5).WithFailureThreshold(3))
+		WithStartupProbe(probes.Startup).
+		WithReadinessProbe(probes.Readiness).
+		WithLivenessProbe(probes.Liveness)
 	if c.ImagePullPolicy != "" {
 		main.WithImagePullPolicy(corev1.PullPolicy(c.ImagePullPolicy))
 	}
@@ -63,6 +61,19 @@ func container(c Compute, k kind, mounts []*corev1ac.VolumeMountApplyConfigurati
 			WithCapabilities(corev1ac.Capabilities().WithAdd("SYS_PTRACE")))
 	}
 	return main
+}
+
+// healthProbes ask the server for its health.
+func healthProbes(c Compute) Probes {
+	return Probes{
+		Startup: healthProbe().
+			WithInitialDelaySeconds(0).WithPeriodSeconds(startupPeriod).WithTimeoutSeconds(2).
+			WithFailureThreshold(startupFailures(c.LaunchTimeout)),
+		Readiness: healthProbe().
+			WithPeriodSeconds(3).WithTimeoutSeconds(5).WithSuccessThreshold(1).WithFailureThreshold(5),
+		Liveness: healthProbe().
+			WithPeriodSeconds(30).WithTimeoutSeconds(5).WithFailureThreshold(3),
+	}
 }
 
 func healthProbe() *corev1ac.ProbeApplyConfiguration {

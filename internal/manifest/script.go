@@ -38,7 +38,7 @@ func startupScript(c Compute, k kind) string {
 	lines = append(lines, expansions(c.EnvVars)...)
 	lines = append(lines, findPython(setup.PythonPath))
 	if !c.Freeze {
-		lines = append(lines, installKubetorch(setup.InstallCmd)...)
+		lines = append(lines, installKubetorch(c.version(), setup.InstallCmd)...)
 	}
 	lines = append(lines, fmt.Sprintf(`exec "$py" -m uvicorn kubetorch.serving.http_server:app --host 0.0.0.0 --port %d`, ServerPort))
 	return strings.Join(lines, "\n") + "\n"
@@ -75,10 +75,10 @@ func findPython(path string) string {
 	return `py=$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; exit 127; }`
 }
 
-// installKubetorch installs with command, the beginning of a command line that
-// the package is appended to; without one, with what there is.
-func installKubetorch(command string) []string {
-	pkg := shellQuote("kubetorch[server]==" + KubetorchVersion)
+// installKubetorch installs a release with command, the beginning of a command
+// line that the package is appended to; without one, with what there is.
+func installKubetorch(version, command string) []string {
+	pkg := shellQuote("kubetorch[server]==" + version)
 	if command != "" {
 		return []string{"/bin/bash -c " + shellQuote(command+` "$@"`) + " install " + pkg}
 	}

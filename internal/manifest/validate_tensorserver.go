@@ -45,6 +45,7 @@ func validateTensorServer(c Compute, errs *Errors) {
 		{"image_pull_policy", c.ImagePullPolicy != ""}, {"working_dir", c.WorkingDir != ""},
 		{"gpu_memory", c.GPUMemory != nil}, {"shared_memory_limit", c.SharedMemoryLimit != nil},
 		{"freeze", c.Freeze}, {"inactivity_ttl", c.InactivityTTL != ""}, {"allowed_serialization", len(c.AllowedSerialization) > 0},
+		{"kubetorch_version", c.KubetorchVersion != ""},
 	} {
 		if of.set {
 			errs.add(of.attribute, "has no meaning for a Compute of runtime %q: remove it.", c.Runtime)
