@@ -28,7 +28,7 @@ func complete(c Compute, k kind) (map[string]any, error) {
 			return nil, err
 		}
 		into := mapAt(workload, g.template)
-		maps.Copy(into, completeTemplate(k, into, ours))
+		maps.Copy(into, completeTemplate(k, into, generated(ours)))
 	}
 	workload["metadata"] = beneath("metadata", mapAt(workload, []string{"metadata"}), workloadMetadata(c, k))
 	if k.selects {

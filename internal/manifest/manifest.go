@@ -258,9 +258,11 @@ func Render(c Compute) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	rendered = append(rendered, services...)
+	for _, service := range services {
+		rendered = append(rendered, generated(service))
+	}
 	if c.Registered && k.mode != ModeCompute { // Kubetorch's clients speak another protocol
-		rendered = append(rendered, renderRegistration(c, k, workload))
+		rendered = append(rendered, generated(renderRegistration(c, k, workload)))
 	}
 	objects := make([]*unstructured.Unstructured, len(rendered))
 	for i, object := range rendered {
@@ -306,10 +308,17 @@ func generate(c Compute, k kind) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rendering the %s of %s/%s: %w", k.gvk.Kind, c.Namespace, c.Name, err)
 	}
-	return map[string]any{
+	return generated(map[string]any{
 		"apiVersion": k.gvk.GroupVersion().String(),
 		"kind":       k.gvk.Kind,
 		"metadata":   workloadMetadata(c, k),
 		"spec":       spec,
-	}, nil
+	}), nil
+}
+
+// generated is an object that the renderer made, without the empty strings of
+// attributes that are not set.
+func generated(object map[string]any) map[string]any {
+	result, _ := withoutEmptyText(object, "", true).(map[string]any)
+	return result
 }

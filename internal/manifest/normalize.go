@@ -30,10 +30,11 @@ func JSON(o *unstructured.Unstructured) (string, error) {
 // Normalize returns the object in the one form that is applied and compared,
 // sharing nothing with o:
 //
-//   - Nulls, and empty strings, maps and lists in fields, are dropped, since
-//     the API server stores none of them. It stores the few that mean something
-//     to it (see keepsEmpty), and the empty strings in maps whose keys are the
-//     user's, such as labels. Items of lists are never dropped, but for nulls.
+//   - Nulls, and empty maps and lists in fields, are dropped, since the API
+//     server stores none of them, but for the few that mean something to it (see
+//     keepsEmpty). Items of lists are never dropped, but for nulls.
+//   - Empty strings are kept, as zeros and false are: they are values. Applied,
+//     they replace what another manager has set, and custom resources store them.
 //   - Quantities are in canonical form: "0.5" and 0.5 become "500m".
 //   - Whole numbers are int64, whatever type they had.
 //
@@ -54,11 +55,45 @@ func normalizeMap(m map[string]any, parent string) map[string]any {
 			value = canonicalQuantity(value)
 		}
 		value = normalizeValue(value, key)
-		if !isEmpty(value) || value != nil && keepsEmpty(key) {
+		if _, isText := value.(string); isText || !isEmpty(value) || value != nil && keepsEmpty(key) {
 			result[key] = value
 		}
 	}
 	return result
+}
+
+// JSONWithoutEmptyText is JSON without the empty strings in fields, as the first
+// release of the provider wrote all objects.
+func JSONWithoutEmptyText(o *unstructured.Unstructured) (string, error) {
+	object, _ := withoutEmptyText(o.Object, "", false).(map[string]any)
+	return JSON(&unstructured.Unstructured{Object: object})
+}
+
+// withoutEmptyText is an object without its empty strings, but for those in maps
+// whose keys are the user's and, with variables, in environment variables. field
+// is where value is.
+func withoutEmptyText(value any, field string, variables bool) any {
+	switch value := value.(type) {
+	case map[string]any:
+		result := make(map[string]any, len(value))
+		for key, item := range value {
+			if item != "" || hasUserKeys(field) || keepsEmpty(key) || variables && field == "env" {
+				result[key] = withoutEmptyText(item, key, variables)
+			}
+		}
+		return result
+	case []any:
+		if field != "env" { // whose items are known by it
+			field = ""
+		}
+		result := make([]any, len(value))
+		for i, item := range value {
+			result[i] = withoutEmptyText(item, field, variables)
+		}
+		return result
+	default:
+		return value
+	}
 }
 
 func normalizeValue(value any, key string) any {

@@ -15,7 +15,8 @@ func TestNormalize(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ in, want string }{
 		"drops nulls":                        {`{"a": null, "b": {"c": null}, "d": [null, 1]}`, `{"d": [1]}`},
-		"drops empty fields, inside out":     {`{"a": "", "b": {}, "c": [], "d": {"e": {"f": ""}}}`, `{}`},
+		"drops empty fields, inside out":     {`{"a": null, "b": {}, "c": [], "d": {"e": {"f": {}}}}`, `{}`},
+		"keeps empty strings":                {`{"a": "", "d": {"e": {"f": ""}}}`, `{"a": "", "d": {"e": {"f": ""}}}`},
 		"keeps false and zero":               {`{"a": false, "b": 0}`, `{"a": false, "b": 0}`},
 		"keeps empty items of lists":         {`{"args": ["", "x"], "rules": [{}]}`, `{"args": ["", "x"], "rules": [{}]}`},
 		"keeps empty values of labels":       {`{"metadata": {"labels": {"a": "", "b": null}}}`, `{"metadata": {"labels": {"a": ""}}}`},

@@ -44,7 +44,7 @@ type Change struct {
 // Admit compares what was sent with what the server made of it, and returns
 // the memory to keep. The second result lists the fields that hold another
 // value than the one sent, not counting ones that the server merely leaves out
-// because they are zero or empty.
+// because they are zero or empty, or replaces by a default.
 func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldpath.Set) (Applied, []string) {
 	applied := Applied{Object: sent, Set: set, Admitted: map[string]any{}}
 	var rewritten []string
@@ -55,12 +55,16 @@ func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldp
 			continue
 		}
 		applied.Admitted[String(path)] = now
-		if !holds(was, nil, now, true) {
+		if !holds(was, nil, now, true) && !takesDefault(was) {
 			rewritten = append(rewritten, String(path))
 		}
 	}
 	return applied, rewritten
 }
+
+// takesDefault says whether a value is one that types without pointers do not
+// tell from none, so that the server puts the field's default in its place.
+func takesDefault(sent any) bool { return equal(sent, "") || equal(sent, int64(0)) }
 
 // Drift overlays the live values of our fields on what was applied. The
 // document keeps the applied order and wording wherever nothing changed, so

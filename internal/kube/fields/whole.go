@@ -53,10 +53,6 @@ func holdsItems(sent []any, admitted, now any) bool {
 	return true
 }
 
-// Says says whether an object holds all that another one says, and nothing
-// besides but inside of lists.
-func Says(object, what map[string]any) bool { return holds(what, nil, object, false) }
-
 // adds says whether a map has a key that neither we nor the server put there.
 func adds(now, sent, admitted map[string]any) bool {
 	for key := range now {

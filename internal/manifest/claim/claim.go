@@ -57,7 +57,9 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 	spec := map[string]any{
 		"accessModes": []any{c.AccessMode},
 		"resources":   map[string]any{"requests": map[string]any{"storage": c.Size.String()}},
-		"volumeName":  c.VolumeName,
+	}
+	if c.VolumeName != "" {
+		spec["volumeName"] = c.VolumeName
 	}
 	if c.StorageClass != nil {
 		spec["storageClassName"] = *c.StorageClass

@@ -237,6 +237,7 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 	w.notes.Imported = slices.DeleteFunc(w.notes.Imported, func(imported string) bool { return imported == key })
 	if roleOf(obj) == manifest.RoleWorkload {
 		w.model.UID = types.StringValue(string(live.GetUID()))
+		w.notes.EmptyText = true
 	}
 	return nil
 }

@@ -108,10 +108,10 @@ func (p *planner) observe() {
 	}
 }
 
-// keepWording leaves texts as they are in state where rewriting them changes
-// no object, as after an import, which knows no text but the objects' own.
+// keepWording keeps the texts that an import found, which are the objects' own,
+// where the texts of the configuration render the same objects.
 func (p *planner) keepWording() {
-	if p.creating || p.rendered == nil || !p.plan.Manifests.Equal(p.state.Manifests) {
+	if p.creating || p.rendered == nil || len(p.notes.Imported) == 0 || !p.plan.Manifests.Equal(p.state.Manifests) {
 		return
 	}
 	if !p.state.Manifest.IsNull() && !p.config.Manifest.IsNull() {

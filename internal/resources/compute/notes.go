@@ -24,6 +24,9 @@ type notes struct {
 	Imported []string `json:"imported,omitempty"`
 	// Ending says that the workload was being deleted when it was last looked at.
 	Ending bool `json:"ending,omitempty"`
+	// EmptyText says that the workload was applied with its empty strings, which
+	// the first release left out.
+	EmptyText bool `json:"emptyText,omitempty"`
 }
 
 func loadNotes(ctx context.Context, private owned.PrivateReader) (notes, diag.Diagnostics) {
@@ -35,7 +38,7 @@ func (n notes) save(ctx context.Context, private owned.PrivateWriter) diag.Diagn
 }
 
 func (n notes) equal(o notes) bool {
-	return n.Designed == o.Designed && n.Unready == o.Unready && n.Ending == o.Ending && slices.Equal(n.Imported, o.Imported)
+	return n.Designed == o.Designed && n.Unready == o.Unready && n.Ending == o.Ending && n.EmptyText == o.EmptyText && slices.Equal(n.Imported, o.Imported)
 }
 
 // designedFor is the number of replicas to render for. A number that the plan

@@ -1,10 +1,8 @@
 package compute
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -152,48 +149,39 @@ func (o objects) changedFrom(prior objects) (changed, gone objects) {
 	return changed, gone
 }
 
-// settle keeps the prior text of each object that says the same, apart from
-// zeros and empties, which a server may leave out. The text of an imported one
-// is the server's: inside of lists it has what the server has filled in.
-func (o objects) settle(prior objects, imported []string) objects {
+// keepImported keeps the prior text of each imported object that applying the
+// planned one would not change: it is the server's text, and says the same in
+// other words. Between two texts of the renderer, every difference is a change.
+func (o objects) keepImported(prior objects, imported []string, unchanged func(key, planned, prior string) bool) objects {
 	out := maps.Clone(o)
-	for key, text := range prior {
-		if planned, ok := out[key]; ok && planned != text && sameJSON(planned, text, slices.Contains(imported, key)) {
+	for _, key := range imported {
+		planned, wanted := o[key]
+		text, known := prior[key]
+		if wanted && known && planned != text && unchanged(key, planned, text) {
 			out[key] = text
 		}
 	}
 	return out
 }
 
-func sameJSON(planned, prior string, imported bool) bool {
-	var va, vb map[string]any
-	if json.Unmarshal([]byte(planned), &va) != nil || json.Unmarshal([]byte(prior), &vb) != nil {
-		return false
-	}
-	if imported && fields.Says(vb, va) {
-		return true
-	}
-	ja, errA := json.Marshal(withoutZeros(va))
-	jb, errB := json.Marshal(withoutZeros(vb))
-	return errA == nil && errB == nil && bytes.Equal(ja, jb)
-}
-
-func withoutZeros(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, field := range v {
-			if field = withoutZeros(field); fields.Empty(field) {
-				delete(v, key)
-			} else {
-				v[key] = field
-			}
+// keepWithoutEmptyText keeps the prior text of each object that the first release
+// of the provider would have rendered so.
+func (o objects) keepWithoutEmptyText(prior objects) objects {
+	out := maps.Clone(o)
+	for key, text := range prior {
+		planned, wanted := o[key]
+		if !wanted || planned == text {
+			continue
 		}
-	case []any:
-		for i := range v {
-			v[i] = withoutZeros(v[i])
+		obj, err := decode(key, planned)
+		if err != nil {
+			continue
+		}
+		if former, err := manifest.JSONWithoutEmptyText(obj); err == nil && former == text {
+			out[key] = text
 		}
 	}
-	return v
+	return out
 }
 
 // workload returns the workload among the objects, nil where there is none.

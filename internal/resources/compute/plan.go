@@ -170,7 +170,12 @@ func (p *planner) render(ctx context.Context) {
 	if p.diags.HasError() {
 		return
 	}
-	p.rendered = rendered.settle(prior, p.notes.Imported)
+	if !p.notes.EmptyText {
+		rendered = rendered.keepWithoutEmptyText(prior)
+	}
+	p.rendered = rendered.keepImported(prior, p.notes.Imported, func(key, planned, prior string) bool {
+		return p.unchangedSinceImport(ctx, key, planned, prior)
+	})
 	p.last(ctx, prior)
 	p.observe()
 	p.plan.Manifests = p.rendered.value()

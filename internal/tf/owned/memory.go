@@ -86,6 +86,16 @@ func (m Memory) Drift(key string, sent, live *unstructured.Unstructured) (map[st
 	return doc, changes, nil
 }
 
+// Compare says whether applying next would change an imported object, of which
+// live holds the fields that are ours.
+func (m Memory) Compare(key string, next, live *unstructured.Unstructured) fields.Match {
+	set, err := fields.Parse(m[key].Set)
+	if err != nil {
+		return fields.Different
+	}
+	return fields.Compare(next.Object, live.Object, set)
+}
+
 // Carry returns what to send so that next becomes of an object which was sent
 // as before: with what others have added inside of fields that are ours as a
 // whole, which sending them would take away.

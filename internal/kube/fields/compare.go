@@ -1,0 +1,158 @@
+package fields
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Match is the result of [Compare].
+type Match int
+
+const (
+	// Different means that applying the object changes a field.
+	Different Match = iota
+	// Equal means that applying the object changes no field.
+	Equal
+	// Undecided means that the two differ only inside of values that are owned
+	// as a whole, by fields that the server may have set to their defaults. A
+	// dry run decides.
+	Undecided
+)
+
+// Compare says whether applying next would change a field of live. Live holds
+// the values of the fields in set, which next may add to or leave out.
+//
+// A field that live lacks equals a zero or empty value only if it is in set:
+// the server recorded that it was applied, and its type does not store zeros.
+// Any other zero is a value that was never applied.
+func Compare(next, live map[string]any, set *fieldpath.Set) Match {
+	for _, names := range identity() {
+		set = set.Union(fieldpath.NewSet(named(names)))
+	}
+	c := comparison{}
+	switch {
+	case !c.children(next, live, set):
+		return Different
+	case c.undecided:
+		return Undecided
+	default:
+		return Equal
+	}
+}
+
+type comparison struct {
+	undecided bool
+}
+
+// children compares two maps, or two lists whose items have keys.
+func (c *comparison) children(next, live any, set *fieldpath.Set) bool {
+	elements := elements(set)
+	for _, pe := range elements {
+		wanted, wants := child(next, pe)
+		is, has := child(live, pe)
+		inner, hasInner := set.Children.Get(pe)
+		switch {
+		case hasInner && (pe.Key != nil || pe.Value != nil) && wants != has:
+			return false
+		case hasInner && !c.children(wanted, is, inner), !hasInner && !c.leaf(wanted, wants, is, has):
+			return false
+		}
+	}
+	switch next := next.(type) {
+	case map[string]any:
+		for name := range next {
+			if !contains(set, fieldpath.FieldNameElement(name)) {
+				return false
+			}
+		}
+	case []any:
+		return slices.Equal(order(next, elements), order(live, elements))
+	}
+	return true
+}
+
+func contains(set *fieldpath.Set, pe fieldpath.PathElement) bool {
+	_, isParent := set.Children.Get(pe)
+	return isParent || set.Members.Has(pe)
+}
+
+// order returns for each item the index of the element that it matches, -1 for
+// none.
+func order(list any, elements []fieldpath.PathElement) []int {
+	items, _ := list.([]any)
+	out := make([]int, len(items))
+	for i, item := range items {
+		out[i] = slices.IndexFunc(elements, func(pe fieldpath.PathElement) bool { return Matches(item, pe) })
+	}
+	return out
+}
+
+// leaf compares the values of a field that is owned as a whole.
+func (c *comparison) leaf(wanted any, wants bool, is any, has bool) bool {
+	switch {
+	case wants && has:
+		return c.value(wanted, is)
+	case wants:
+		return Empty(wanted)
+	default:
+		return !has
+	}
+}
+
+// value compares two values inside of which no ownership is recorded.
+func (c *comparison) value(wanted, is any) bool {
+	switch wanted := wanted.(type) {
+	case map[string]any:
+		is, ok := is.(map[string]any)
+		if !ok {
+			return false
+		}
+		for key := range is {
+			if _, wants := wanted[key]; !wants {
+				c.undecided = true
+			}
+		}
+		for key, item := range wanted {
+			if value, has := is[key]; has {
+				if !c.value(item, value) {
+					return false
+				}
+			} else if !Empty(item) {
+				return false
+			} else {
+				c.undecided = true
+			}
+		}
+		return true
+	case []any:
+		is, ok := is.([]any)
+		if !ok || len(is) != len(wanted) {
+			return false
+		}
+		for i := range wanted {
+			if !c.value(wanted[i], is[i]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return equal(wanted, is)
+	}
+}
+
+// SameContent says whether two versions of an object differ in nothing but
+// status and what the server writes into metadata at each update.
+func SameContent(a, b *unstructured.Unstructured) bool {
+	return equal(content(a), content(b))
+}
+
+func content(obj *unstructured.Unstructured) map[string]any {
+	out := obj.DeepCopy()
+	delete(out.Object, "status")
+	for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
+		unstructured.RemoveNestedField(out.Object, "metadata", field)
+	}
+	return out.Object
+}

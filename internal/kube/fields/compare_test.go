@@ -1,0 +1,147 @@
+package fields_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+)
+
+// importedSet owns the fields of imported, and two that its type does not store
+// while they are zero: hostNetwork and the value of a variable.
+const importedSet = `{
+  "f:metadata": {"f:labels": {"f:team": {}}},
+  "f:spec": {
+    "f:replicas": {}, "f:hostNetwork": {}, "f:tolerations": {}, "f:nodeSelector": {},
+    "f:containers": {"k:{\"name\":\"kubetorch\"}": {".": {}, "f:name": {}, "f:image": {}, "f:resources": {"f:requests": {"f:memory": {}}},
+      "f:env": {"k:{\"name\":\"EMPTY\"}": {".": {}, "f:name": {}, "f:value": {}}},
+      "f:ports": {"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}}}}}
+  }
+}`
+
+const imported = `
+apiVersion: v1
+kind: Pod
+metadata: {name: trainer, namespace: ml, labels: {team: ml}}
+spec:
+  replicas: 1
+  tolerations: [{key: gpu, operator: Exists}]
+  nodeSelector: {zone: x}
+  containers:
+  - name: kubetorch
+    image: a:1
+    resources: {requests: {memory: 1Gi}}
+    env: [{name: EMPTY}]
+    ports: [{containerPort: 80}]
+`
+
+func TestCompareWithWhatWasImported(t *testing.T) {
+	t.Parallel()
+	set, err := fields.Parse([]byte(importedSet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		old, new string // of the text that is planned
+		want     fields.Match
+	}{
+		"the same": {"", "", fields.Equal},
+		"a zero that was applied and is not stored":  {"replicas: 1", "replicas: 1, hostNetwork: false", fields.Equal},
+		"the empty variable that was applied":        {"{name: EMPTY}", `{name: EMPTY, value: ""}`, fields.Equal},
+		"a field that is a default":                  {"containerPort: 80", "containerPort: 80, protocol: TCP", fields.Different},
+		"a zero that was never applied":              {"replicas: 1", "replicas: 1, hostPID: false", fields.Different},
+		"another value":                              {"a:1", "a:2", fields.Different},
+		"a zero for a value":                         {"replicas: 1", "replicas: 0", fields.Different},
+		"a field less":                               {"replicas: 1\n", "\n", fields.Different},
+		"a field of a container less":                {"    resources: {requests: {memory: 1Gi}}\n", "", fields.Different},
+		"a label less":                               {", labels: {team: ml}", "", fields.Different},
+		"a label more":                               {"team: ml", "team: ml, more: x", fields.Different},
+		"another name":                               {"name: trainer", "name: other", fields.Different},
+		"an item less":                               {"env: [{name: EMPTY}]", "env: []", fields.Different},
+		"an item more":                               {"[{name: EMPTY}]", "[{name: EMPTY}, {name: MORE}]", fields.Different},
+		"a list less":                                {"  tolerations: [{key: gpu, operator: Exists}]\n", "", fields.Different},
+		"an item of an atomic list less":             {"[{key: gpu, operator: Exists}]", "[]", fields.Different},
+		"another value in an atomic list":            {"key: gpu", "key: tpu", fields.Different},
+		"a key of an atomic list's item less":        {"{key: gpu, operator: Exists}", "{key: gpu}", fields.Undecided},
+		"a zero in an atomic list's item":            {"operator: Exists}", "operator: Exists, tolerationSeconds: 0}", fields.Undecided},
+		"a value in an atomic list's item":           {"operator: Exists}", "operator: Exists, tolerationSeconds: 5}", fields.Different},
+		"a key of an atomic map less":                {"nodeSelector: {zone: x}", "nodeSelector: {}", fields.Undecided},
+		"another value in an atomic map":             {"zone: x", "zone: y", fields.Different},
+		"something else where an atomic map was":     {"nodeSelector: {zone: x}", "nodeSelector: [zone]", fields.Different},
+		"something else where a list with keys was":  {"env: [{name: EMPTY}]", "env: {name: EMPTY}", fields.Different},
+		"something else where an object was to be":   {"metadata: {name: trainer, namespace: ml, labels: {team: ml}}", "metadata: x", fields.Different},
+		"nothing but what says which object it is":   {imported, "{apiVersion: v1, kind: Pod, metadata: {name: trainer, namespace: ml}}", fields.Different},
+		"an item of an atomic list more, in between": {"[{key: gpu, operator: Exists}]", "[{key: a}, {key: gpu, operator: Exists}]", fields.Different},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := strings.TrimPrefix(imported, "\n")
+			old := strings.TrimPrefix(c.old, "\n")
+			planned := inFlow(strings.Replace(live, old, c.new, 1), c.new)
+			if c.old != "" && planned == live {
+				t.Fatalf("%q is not in the text", c.old)
+			}
+			if got := fields.Compare(objectOf(t, planned), objectOf(t, live), set); got != c.want {
+				t.Errorf("is %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// inFlow puts a further field of spec, written after a comma, on a line of its own.
+func inFlow(text, field string) string {
+	first, second, ok := strings.Cut(field, ", ")
+	if !ok || !strings.HasPrefix(field, "replicas: 1, ") {
+		return text
+	}
+	return strings.Replace(text, field, first+"\n  "+second, 1)
+}
+
+func TestCompareKeepsTheOrderOfItems(t *testing.T) {
+	t.Parallel()
+	set, err := fields.Parse([]byte(`{"f:env": {"k:{\"name\":\"A\"}": {".": {}, "f:name": {}}, "k:{\"name\":\"B\"}": {".": {}, "f:name": {}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := objectOf(t, "env: [{name: B}, {name: A}]")
+	for text, want := range map[string]fields.Match{"env: [{name: B}, {name: A}]": fields.Equal, "env: [{name: A}, {name: B}]": fields.Different} {
+		if got := fields.Compare(objectOf(t, text), live, set); got != want {
+			t.Errorf("%s is %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestSameContentLeavesOutWhatTheServerWrites(t *testing.T) {
+	t.Parallel()
+	of := func(text string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: objectOf(t, text)}
+	}
+	before := of(`{metadata: {name: a, resourceVersion: "1", generation: 1, managedFields: [{manager: x}]}, spec: {a: 1}, status: {b: 1}}`)
+	for text, want := range map[string]bool{
+		`{metadata: {name: a, resourceVersion: "2", generation: 2, managedFields: []}, spec: {a: 1}, status: {b: 2}}`: true,
+		`{metadata: {name: a, resourceVersion: "2", generation: 2}, spec: {a: 2}}`:                                    false,
+		`{metadata: {name: a, labels: {x: y}}, spec: {a: 1}}`:                                                         false,
+	} {
+		if got := fields.SameContent(before, of(text)); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// objectOf decodes as client-go does: integers are int64.
+func objectOf(t *testing.T, text string) map[string]any {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var object map[string]any
+	if err := utiljson.Unmarshal(data, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}

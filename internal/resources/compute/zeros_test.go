@@ -1,0 +1,234 @@
+package compute
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// field is a boolean, a number or a string of an API type: where it is in an
+// object, its zero, and another value. A step "*" is the item of a list.
+type field struct {
+	path        []string
+	zero, other any
+}
+
+func (f field) String() string { return strings.Join(f.path, ".") }
+
+// with is an object that holds value in the field, and nothing else. Items of
+// lists have the names that let a template address them.
+func (f field) with(value any) map[string]any {
+	for i, step := range slices.Backward(f.path) {
+		if step != "*" {
+			value = map[string]any{step: value}
+			continue
+		}
+		item, ok := value.(map[string]any)
+		if !ok {
+			value = []any{value}
+			continue
+		}
+		name := "x"
+		if f.path[i-1] == "containers" {
+			name = "kubetorch"
+		}
+		if _, named := item["name"]; !named {
+			item["name"] = name
+		}
+		value = []any{item}
+	}
+	object, _ := value.(map[string]any)
+	return object
+}
+
+// fieldsOf finds the fields of a type below a path.
+func fieldsOf(kind reflect.Type, path []string, within ...reflect.Type) []field {
+	for kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	scalar := func(zero, other any) []field { return []field{{path: path, zero: zero, other: other}} }
+	switch kind {
+	case reflect.TypeFor[intstr.IntOrString]():
+		return scalar(int64(0), int64(1))
+	case reflect.TypeFor[resource.Quantity]():
+		return scalar("0", "1")
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.FieldsV1]():
+		return nil // only the server writes these
+	}
+	if slices.Contains(within, kind) {
+		return nil
+	}
+	within = append(slices.Clone(within), kind)
+	below := func(kind reflect.Type, step string) []field {
+		return fieldsOf(kind, append(slices.Clone(path), step), within...)
+	}
+	switch kind.Kind() {
+	case reflect.Bool:
+		return scalar(false, true)
+	case reflect.String:
+		return scalar("", "x")
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return scalar(int64(0), int64(1))
+	case reflect.Map:
+		return below(kind.Elem(), "key")
+	case reflect.Slice:
+		if kind.Elem().Kind() == reflect.Struct {
+			return below(kind.Elem(), "*")
+		}
+		return nil // an item is no field
+	case reflect.Struct:
+		var out []field
+		for member := range kind.Fields() {
+			name, _, _ := strings.Cut(member.Tag.Get("json"), ",")
+			switch {
+			case name == "" && member.Anonymous:
+				out = append(out, fieldsOf(member.Type, path, within...)...)
+			case name != "" && name != "-" && !(name == "status" && len(path) == 0):
+				out = append(out, below(member.Type, name)...)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// renderable are the fields of a kind of workload that a user may set. The
+// provider refuses to set the others: they identify the compute.
+func renderable(t *testing.T, kind reflect.Type, render func(template map[string]any) (objects, bool)) []field {
+	t.Helper()
+	var out []field
+	for _, f := range fieldsOf(kind, nil) {
+		if _, ok := render(f.with(f.zero)); ok && f.path[0] == "spec" {
+			out = append(out, f)
+		}
+	}
+	if len(out) < 500 {
+		t.Fatalf("%d fields: the walk has missed some", len(out))
+	}
+	return out
+}
+
+// A zero in service_template or manifest is a value like any other.
+func TestExplicitZeroOfEveryFieldIsAChange(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind reflect.Type
+		set  func(m *model, template map[string]any)
+		same []string // rendered by itself, or giving way to what is
+	}{
+		"service_template of a Deployment": {
+			reflect.TypeFor[appsv1.Deployment](), func(m *model, template map[string]any) {
+				text, _ := json.Marshal(template)
+				m.ServiceTemplate = jsontypes.NewNormalizedValue(string(text))
+			}, []string{"spec.template.spec.containers.*.startupProbe.initialDelaySeconds"},
+		},
+		"manifest of a Job": {
+			reflect.TypeFor[batchv1.Job](), func(m *model, template map[string]any) {
+				job := map[string]any{"apiVersion": "batch/v1", "kind": "Job"}
+				maps.Copy(job, template)
+				text, _ := json.Marshal(job)
+				m.Manifest = tf.DocumentOf(string(text))
+			}, []string{
+				"spec.template.spec.containers.*.startupProbe.initialDelaySeconds", "spec.template.spec.containers.*.image",
+				"spec.template.spec.restartPolicy", "spec.template.spec.serviceAccountName",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			with := func(template map[string]any) (objects, bool) {
+				m := planned(t)
+				c.set(m, template)
+				out, diags := render(t.Context(), m, circumstances{defaults: defaults, designedFor: 1})
+				return out, !diags.HasError()
+			}
+			tested := renderable(t, c.kind, with)
+			beside := map[string]objects{}
+			for _, f := range tested {
+				parent := field{path: f.path[:len(f.path)-1]}
+				without, known := beside[parent.String()]
+				if !known {
+					without, _ = with(parent.with(map[string]any{}))
+					beside[parent.String()] = without
+				}
+				zero, _ := with(f.with(f.zero))
+				other, ok := with(f.with(f.other))
+				if !ok {
+					other = nil // not a value of this field
+				}
+				if equalObjects(zero, without) && !slices.Contains(c.same, f.String()) {
+					t.Errorf("%s: %v is no change", f, f.zero)
+				}
+				if other != nil && equalObjects(zero, other) {
+					t.Errorf("%s: %v instead of %v is no change", f, f.zero, f.other)
+				}
+			}
+			t.Logf("%d fields", len(tested))
+		})
+	}
+}
+
+// equalObjects says whether a plan from one to the other shows no change.
+func equalObjects(a, b objects) bool {
+	changed, gone := a.keepImported(b, nil, nil).changedFrom(b)
+	return len(changed) == 0 && len(gone) == 0
+}
+
+func TestExplicitZeroIsNeverForgivenBetweenTwoRenderings(t *testing.T) {
+	t.Parallel()
+	before := rendered(t, planned(t), defaults)
+	after := rendered(t, planned(t, func(m *model) {
+		m.ServiceTemplate = jsontypes.NewNormalizedValue(`{"spec":{"template":{"spec":{"hostNetwork":false,"hostname":"","terminationGracePeriodSeconds":0}}}}`)
+	}), defaults)
+	for _, step := range []struct{ from, to objects }{{before, after}, {after, before}} {
+		changed, _ := step.to.keepImported(step.from, nil, nil).changedFrom(step.from)
+		if got := slices.Collect(maps.Keys(changed)); !slices.Equal(got, []string{"Deployment/ml/trainer"}) {
+			t.Errorf("changed: %v", got)
+		}
+	}
+	var spec struct {
+		Spec struct{ Template struct{ Spec map[string]any } }
+	}
+	if err := json.Unmarshal([]byte(after["Deployment/ml/trainer"]), &spec); err != nil {
+		t.Fatal(err)
+	}
+	for field, want := range map[string]any{"hostNetwork": false, "hostname": "", "terminationGracePeriodSeconds": 0.0} {
+		if got, there := spec.Spec.Template.Spec[field]; !there || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s is %v (%v), want %v", field, got, there, want)
+		}
+	}
+}
+
+// The first release left empty strings out. What it applied stays unchanged until
+// something else changes.
+func TestTextsOfTheFirstReleaseAreNoChange(t *testing.T) {
+	t.Parallel()
+	m := planned(t, func(m *model) { m.EnvVars = texts(t, map[string]string{"EMPTY": "", "FULL": "x"}) })
+	now := rendered(t, m, defaults)
+	former := maps.Clone(now)
+	key := "Deployment/ml/trainer"
+	former[key] = strings.Replace(now[key], `{"name":"EMPTY","value":""}`, `{"name":"EMPTY"}`, 1)
+	if former[key] == now[key] {
+		t.Fatalf("no empty variable in %s", now[key])
+	}
+	if changed, _ := now.keepWithoutEmptyText(former).changedFrom(former); len(changed) > 0 {
+		t.Errorf("changed: %v", changed)
+	}
+	m.EnvVars = texts(t, map[string]string{"EMPTY": "", "FULL": "y"})
+	if changed, _ := rendered(t, m, defaults).keepWithoutEmptyText(former).changedFrom(former); len(changed) != 1 {
+		t.Errorf("changed: %v, want the Deployment", changed)
+	}
+}
