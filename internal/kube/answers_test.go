@@ -40,6 +40,7 @@ func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			cluster := NewCluster(t.Context(), Config{Host: server.URL, Namespace: "ml"})
+			cluster.clock = &rushed{}
 			ref := Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"}
 			_, err := cluster.Get(t.Context(), ref)
 			var failure *Error

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 )
 
 // Manager is the field manager of everything that the provider applies.
@@ -26,6 +27,7 @@ const Manager = "terraform-provider-kt"
 type Cluster struct {
 	config  Config
 	connect func() (*connection, error)
+	clock   clock.WithDelayedExecution
 	cache   *cache
 	memo    sync.Map // answers that hold for the whole run: see recall
 	turns   sync.Map // by name of an object: see turn
@@ -41,12 +43,13 @@ type connection struct {
 // watches end when ctx does.
 func NewCluster(ctx context.Context, config Config) *Cluster {
 	c := &Cluster{config: config}
-	c.connect = sync.OnceValues(func() (*connection, error) { return dial(config) })
+	c.clock = clock.RealClock{}
+	c.connect = sync.OnceValues(func() (*connection, error) { return dial(config, c.clock) })
 	c.cache = newCache(ctx, c)
 	return c
 }
 
-func dial(config Config) (*connection, error) {
+func dial(config Config, clock clock.WithDelayedExecution) (*connection, error) {
 	resolved, err := config.Resolve()
 	if err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ func dial(config Config) (*connection, error) {
 	if err != nil {
 		return nil, &ConfigError{Err: fmt.Errorf("the credentials cannot be used: %w", err)}
 	}
-	httpClient.Transport = plainErrors{next: httpClient.Transport, plugin: resolved.REST.ExecProvider}
+	httpClient.Transport = plainErrors{next: newRetrier(httpClient.Transport, clock), plugin: resolved.REST.ExecProvider}
 	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
 	if err != nil {
 		return nil, &ConfigError{Err: err}
@@ -137,10 +140,11 @@ func (c *Cluster) patch(ctx context.Context, op string, ref Ref, obj *unstructur
 	}
 	force := true
 	apply := func() (*unstructured.Unstructured, error) {
-		out, err := resource.Patch(ctx, ref.Name, types.ApplyPatchType, data, metav1.PatchOptions{
+		writing, sent := withOutcome(ctx)
+		out, err := resource.Patch(writing, ref.Name, types.ApplyPatchType, data, metav1.PatchOptions{
 			FieldManager: Manager, Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
 		})
-		return out, c.denied(ctx, "patch", ref, wrap(op, ref, err))
+		return out, c.denied(ctx, "patch", ref, wrapWrite(op, ref, err, sent))
 	}
 	out, err := apply()
 	if err == nil {
@@ -204,11 +208,56 @@ func (c *Cluster) Delete(ctx context.Context, ref Ref, uid types.UID) error {
 	if uid != "" {
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
-	err = wrap("delete", ref, resource.Delete(ctx, ref.Name, options))
+	return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
+		return resource.Delete(ctx, ref.Name, options)
+	})
+}
+
+// deleteUnlessReplaced deletes the object that has the uid. That it is gone, or
+// that another has its name, is no error. A conflict alone proves neither, so the
+// object is read again.
+func (c *Cluster) deleteUnlessReplaced(ctx context.Context, ref Ref, uid types.UID, remove func(context.Context) error) error {
+	for interval := againstWriters(); ; {
+		err := c.deleteOnce(ctx, ref, uid, remove)
+		if ClassOf(err) != Conflict || interval.Steps <= 1 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-c.clock.After(interval.Step()):
+		}
+	}
+}
+
+func (c *Cluster) deleteOnce(ctx context.Context, ref Ref, uid types.UID, remove func(context.Context) error) error {
+	writing, sent := withOutcome(ctx)
+	err := wrapWrite("delete", ref, remove(writing), sent)
 	if IsNotFound(err) {
 		return nil
 	}
+	if ClassOf(err) == Conflict && uid != "" {
+		switch now, readErr := c.uidOf(ctx, ref); {
+		case IsNotFound(readErr), readErr == nil && now != uid:
+			return nil
+		case readErr != nil && ClassOf(readErr) != Denied:
+			return readErr
+		}
+	}
 	return c.denied(ctx, "delete", ref, err)
+}
+
+// uidOf returns the UID of the object that has the name now.
+func (c *Cluster) uidOf(ctx context.Context, ref Ref) (types.UID, error) {
+	get := c.Get
+	if ref.Kind.GroupKind() == Secret().GroupKind() {
+		get = c.GetSecret
+	}
+	live, err := get(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	return live.GetUID(), nil
 }
 
 // denied tells a missing right from a refusal by admission: both are 403
@@ -218,6 +267,10 @@ func (c *Cluster) denied(ctx context.Context, verb string, ref Ref, err error) e
 	e, ok := err.(*Error) //nolint:errorlint // wrap has just made it
 	if !ok || e.Class != Refused || !apierrors.IsForbidden(e.Err) {
 		return err
+	}
+	if verb == "get" || verb == "list" || verb == "watch" { // admission has no say in reads
+		e.Class = Denied
+		return e
 	}
 	verbs := []string{verb}
 	if verb == "patch" {

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -138,13 +139,27 @@ func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
 	if cause, ok := strings.CutPrefix(err.Error(), "getting credentials: "); ok && p.plugin != nil {
 		return nil, configError("exec", "the credential plugin %s gave no credentials: %s\n\nRun it by hand to see what it says; its own messages are in Terraform's log (TF_LOG=debug).", p.plugin.Command, cause)
 	}
-	// client-go starts a watch ten times over where an error calls itself a
-	// timeout, which takes minutes if nobody is at the address. Without the type
-	// it is told after the first time.
-	if utilnet.IsTimeout(err) && request.Context().Err() == nil {
-		return nil, errors.New(err.Error())
+	// client-go repeats what fails in these ways, and takes some of them for the
+	// normal end of a watch: it then returns an empty one and no error, for ever.
+	// All that may be repeated has been by now, so it must not see what they are.
+	if known := request.Context().Err() == nil; known && (utilnet.IsTimeout(err) || utilnet.IsProbableEOF(err) ||
+		utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err)) {
+		return nil, opaque(err)
 	}
 	return nil, err
+}
+
+// opaque is an error of the network in words that client-go does not look for.
+func opaque(err error) error {
+	text := strings.NewReplacer(
+		"connection reset by peer", "connection reset", "use of closed network connection", "connection closed",
+		"server sent GOAWAY and closed the connection", "server closed the connection (GOAWAY)",
+		"http2: client connection lost", "connection lost", "can't write HTTP request on broken connection", "broken connection",
+	).Replace(err.Error())
+	if errors.Is(err, io.EOF) && text == io.EOF.Error() {
+		text = "the connection was closed before an answer came (EOF)"
+	}
+	return errors.New(text)
 }
 
 // WrappedRoundTripper lets apimachinery see the transport.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -114,10 +113,13 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	return true, json.Unmarshal(data, into)
 }
 
-// outage says whether no server answered at all.
+// outage says whether the server could not answer a question.
 func outage(err error) bool {
-	failed, ok := errors.AsType[*url.Error](err)
-	return ok && !errors.Is(failed, context.Canceled)
+	if err == nil {
+		return false
+	}
+	class, _ := classify(Ref{}, err)
+	return class == Unreachable
 }
 
 // retryAfter is how long a server that did not answer is not asked again.

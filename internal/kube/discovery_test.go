@@ -52,7 +52,7 @@ func TestKindsThatAreNotListedAreDiscoveredOnce(t *testing.T) {
 		"a kind that the group lacks": {"example.com/v1", "Walk", "", "", KindMissing, 1},
 		"a group that is not served":  {"other.example.com/v1", "Run", "", "", KindMissing, 1},
 		"a group that does not answer": {
-			"down.example.com/v1", "Run", "", "", Unreachable, 2,
+			"down.example.com/v1", "Run", "", "", Unreachable, repeated,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,12 +69,15 @@ func TestKindsThatAreNotListedAreDiscoveredOnce(t *testing.T) {
 				t.Errorf("%v, want class %d", err, test.class)
 			case err == nil && (ref.Kind.Resource != test.resource || ref.Namespace != test.namespace || ref.Kind.Kind != test.kind):
 				t.Errorf("%+v, want %s in namespace %q", ref, test.resource, test.namespace)
-			case asked.Load() != test.questions:
+			case asked.Load() != test.questions && (test.questions != repeated || asked.Load() < 2):
 				t.Errorf("%d questions, want %d", asked.Load(), test.questions)
 			}
 		})
 	}
 }
+
+// repeated stands for the number of questions to a server that may yet answer.
+const repeated = -1
 
 func TestInstalledAsksOnce(t *testing.T) {
 	t.Parallel()
@@ -89,7 +92,7 @@ func TestInstalledAsksOnce(t *testing.T) {
 	}{
 		"installed":       {run, true, true, 1},
 		"not installed":   {KubetorchWorkload(), false, true, 1},
-		"not to be known": {down, false, false, 2},
+		"not to be known": {down, false, false, repeated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +104,7 @@ func TestInstalledAsksOnce(t *testing.T) {
 					t.Errorf("installed %t, error %v", installed, err)
 				}
 			}
-			if asked.Load() != test.questions {
+			if asked.Load() != test.questions && (test.questions != repeated || asked.Load() < 2) {
 				t.Errorf("%d questions, want %d", asked.Load(), test.questions)
 			}
 		})

@@ -57,7 +57,10 @@ type Error struct {
 	Class  Class
 	// Fields are the field paths that the server's causes name, each with its message.
 	Fields []FieldCause
-	Err    error
+	// OutcomeUnknown says that a write failed which may have been carried out all
+	// the same: its answer was lost.
+	OutcomeUnknown bool
+	Err            error
 }
 
 // FieldCause is one field that the server found fault with.
@@ -72,6 +75,13 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// OutcomeUnknown says whether err is the failure of a write that may have been
+// carried out all the same.
+func OutcomeUnknown(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.OutcomeUnknown
+}
 
 // ClassOf returns the class of err, Other where it is no *Error.
 func ClassOf(err error) Class {
@@ -101,6 +111,15 @@ func wrap(op string, ref Ref, err error) error {
 	e := &Error{Op: op, Object: ref.String(), Kind: ref.Kind, Err: err}
 	e.Class, e.Fields = classify(ref, err)
 	return e
+}
+
+// wrapWrite is wrap for a write that noted its outcome.
+func wrapWrite(op string, ref Ref, err error, sent *outcome) error {
+	err = wrap(op, ref, err)
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.OutcomeUnknown = sent.unknown.Load()
+	}
+	return err
 }
 
 func classify(ref Ref, err error) (Class, []FieldCause) {

@@ -164,13 +164,15 @@ func TestRightAndAdmissionAreToldApartByAsking(t *testing.T) {
 		class   Class
 		nothing bool // is asked
 	}{
-		"may not patch":             {"patch", map[string]bool{"patch": false, "create": true}, forbidden, Denied, false},
-		"may not create":            {"patch", map[string]bool{"patch": true, "create": false}, forbidden, Denied, false},
-		"may, so admission refused": {"patch", map[string]bool{"patch": true, "create": true}, forbidden, Refused, false},
-		"may not get":               {"get", map[string]bool{"get": false}, forbidden, Denied, false},
-		"the server does not say":   {"patch", nil, forbidden, Refused, false},
-		"a policy's own status":     {"patch", map[string]bool{"patch": false}, answered(422, metav1.StatusReasonInvalid, "denied request", nil), Refused, true},
-		"another failure":           {"patch", map[string]bool{"patch": false}, answered(500, metav1.StatusReasonInternalError, "x", nil), Other, true},
+		"may not patch":                  {"patch", map[string]bool{"patch": false, "create": true}, forbidden, Denied, false},
+		"may not create":                 {"patch", map[string]bool{"patch": true, "create": false}, forbidden, Denied, false},
+		"may, so admission refused":      {"patch", map[string]bool{"patch": true, "create": true}, forbidden, Refused, false},
+		"may not get":                    {"get", map[string]bool{"get": false}, forbidden, Denied, true},
+		"a read that the review allows":  {"list", map[string]bool{"list": true}, forbidden, Denied, true},
+		"a watch that the review allows": {"watch", map[string]bool{"watch": true}, forbidden, Denied, true},
+		"the server does not say":        {"patch", nil, forbidden, Refused, false},
+		"a policy's own status":          {"patch", map[string]bool{"patch": false}, answered(422, metav1.StatusReasonInvalid, "denied request", nil), Refused, true},
+		"another failure":                {"patch", map[string]bool{"patch": false}, answered(500, metav1.StatusReasonInternalError, "x", nil), Other, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,10 +5,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
 )
 
 // fakeAPI answers each request by answer, as JSON.
@@ -68,7 +71,35 @@ func clusterOf(t *testing.T, api fakeAPI) *Cluster {
 	t.Helper()
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
-	return NewCluster(t.Context(), Config{Host: server.URL, Token: "x", Env: Env{Getenv: func(string) string { return "" }}})
+	return clusterAt(t, server.URL)
+}
+
+// clusterAt is the cluster at an address. No test waits for the time that passes
+// between repetitions of a request.
+func clusterAt(t *testing.T, host string) *Cluster {
+	t.Helper()
+	cluster := NewCluster(t.Context(), Config{Host: host, Token: "x", Env: Env{Getenv: func(string) string { return "" }}})
+	cluster.clock = &rushed{}
+	return cluster
+}
+
+// rushed is a clock on which whoever sleeps wakes up at once, and it is as late
+// as it would have been.
+type rushed struct {
+	clock.RealClock
+
+	skipped atomic.Int64 // nanoseconds
+}
+
+func (c *rushed) Now() time.Time { return time.Now().Add(time.Duration(c.skipped.Load())) }
+
+func (c *rushed) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+func (c *rushed) After(d time.Duration) <-chan time.Time {
+	c.skipped.Add(int64(d))
+	woken := make(chan time.Time, 1)
+	woken <- c.Now()
+	return woken
 }
 
 const (

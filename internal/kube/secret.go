@@ -52,8 +52,9 @@ func (c *Cluster) ApplySecret(ctx context.Context, obj *unstructured.Unstructure
 	if dryRun {
 		params["dryRun"] = metav1.DryRunAll
 	}
-	live, err := c.secretRequest(ctx, http.MethodPatch, types.ApplyPatchType, ref, params, body)
-	return live, c.discreetly(ctx, "apply", "patch", ref, err, obj)
+	writing, sent := withOutcome(ctx)
+	live, err := c.secretRequest(writing, http.MethodPatch, types.ApplyPatchType, ref, params, body)
+	return live, c.discreetly(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), obj)
 }
 
 // RemoveSecretKeys removes keys of live from its data, if it is still as it was.
@@ -70,8 +71,9 @@ func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstr
 	if err != nil {
 		return nil, wrap("apply", ref, err)
 	}
-	after, err := c.secretRequest(ctx, http.MethodPatch, types.MergePatchType, ref, map[string]string{"fieldManager": Manager}, body)
-	return after, c.discreetly(ctx, "apply", "patch", ref, err, live)
+	writing, sent := withOutcome(ctx)
+	after, err := c.secretRequest(writing, http.MethodPatch, types.MergePatchType, ref, map[string]string{"fieldManager": Manager}, body)
+	return after, c.discreetly(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), live)
 }
 
 // DeleteSecret deletes the Secret with that UID and waits until it is gone. One
@@ -86,17 +88,15 @@ func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) erro
 		return wrap("delete", ref, err)
 	}
 	dropped, err := c.Drop(ref, func() error {
-		_, err := c.secretRequest(ctx, http.MethodDelete, "application/json", ref, nil, body)
-		return err
+		return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
+			_, err := c.secretRequest(ctx, http.MethodDelete, "application/json", ref, nil, body)
+			return err
+		})
 	})
 	if !dropped {
 		return nil
 	}
-	err = c.discreetly(ctx, "delete", "delete", ref, err, nil)
-	switch {
-	case IsNotFound(err), ClassOf(err) == Conflict: // another UID
-		return nil
-	case err != nil:
+	if err := c.discreetly(ctx, "delete", "delete", ref, err, nil); err != nil {
 		return err
 	}
 	return c.WaitSecretGone(ctx, ref, uid)

@@ -1,0 +1,281 @@
+package kube
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// serverPatience is how long a server is asked again that has answered before in
+	// this run. One that restarts is back in less.
+	serverPatience = 30 * time.Second
+	// firstPatience is the same for one that has never answered, so that a wrong
+	// address is told soon.
+	firstPatience = 5 * time.Second
+	// dialPatience is firstPatience where nobody listens at the address.
+	dialPatience = 2 * time.Second
+)
+
+// category is what kind of request one is.
+type category int
+
+const (
+	read    category = iota // GET, LIST, and what changes nothing
+	write                   // a write that may be repeated
+	once                    // a write that may not
+	stream                  // a watch, or a log that is followed
+	upgrade                 // a connection that becomes something else
+)
+
+func (c category) writes() bool { return c == write || c == once }
+
+// categoryOf tells what a request is by its method, query and body.
+func categoryOf(request *http.Request) category {
+	query := request.URL.Query()
+	dryRun := query.Get("dryRun") != ""
+	switch {
+	case request.Header.Get("Upgrade") != "":
+		return upgrade
+	case query.Get("watch") == "true" || query.Get("watch") == "1" || query.Get("follow") == "true":
+		return stream
+	case request.Method == http.MethodGet, dryRun, strings.HasSuffix(request.URL.Path, "/selfsubjectaccessreviews"):
+		return read
+	case repeatable(request):
+		return write
+	default:
+		return once
+	}
+}
+
+// repeatable says whether doing a write twice is the same as doing it once: a
+// server-side apply, and whatever holds for one object in one state only.
+func repeatable(request *http.Request) bool {
+	if request.GetBody == nil {
+		return false
+	}
+	if request.Method == http.MethodPatch && request.Header.Get("Content-Type") == string(types.ApplyPatchType) {
+		return true
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return false
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return false
+	}
+	guarded := bytes.Contains(data, []byte(`"resourceVersion"`)) || bytes.Contains(data, []byte(`/metadata/resourceVersion"`))
+	switch request.Method {
+	case http.MethodPatch:
+		return guarded
+	case http.MethodDelete:
+		var options metav1.DeleteOptions
+		return json.Unmarshal(data, &options) == nil && options.Preconditions != nil && options.Preconditions.UID != nil
+	default:
+		return false
+	}
+}
+
+// judgement is what an attempt means for the next one.
+type judgement struct {
+	again   bool          // the reason may pass
+	unknown bool          // a write: it may have been carried out
+	settled bool          // it was certainly answered by the API server
+	within  time.Duration // how long to try, from the first failure
+	tries   int           // how often at most; 0 for no limit
+	after   time.Duration // as the server asks
+}
+
+// judge says what to do after an attempt. It is repeated for a server that is
+// away, starting or overloaded, a connection that broke and an answer that was
+// cut; never for a refusal.
+func judge(request *http.Request, category category, answer *reply, err error, known state) judgement {
+	within := firstPatience
+	if known.reached {
+		within = serverPatience
+	}
+	var out judgement
+	if err != nil {
+		out = judgeError(err, known, within)
+	} else {
+		out = judgeAnswer(request, answer, known, within)
+	}
+	out.unknown = out.unknown && category.writes()
+	out.again = out.again && (category != once || !out.unknown)
+	return out
+}
+
+func judgeError(err error, known state, within time.Duration) judgement {
+	var (
+		dial        *net.OpError
+		name        *net.DNSError
+		verify      *tls.CertificateVerificationError
+		unknownCA   x509.UnknownAuthorityError
+		hostname    x509.HostnameError
+		certificate x509.CertificateInvalidError
+		noTLS       tls.RecordHeaderError
+	)
+	switch {
+	case strings.HasPrefix(err.Error(), "getting credentials: "):
+		return judgement{} // of the credential plugin: see plainErrors
+	case errors.As(err, &verify), errors.As(err, &unknownCA), errors.As(err, &hostname), errors.As(err, &certificate), errors.As(err, &noTLS):
+		return judgement{}
+	case errors.As(err, &name):
+		return judgement{again: known.reached, within: within}
+	case errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
+		return judgement{again: known.reached || !dial.Timeout(), within: min(within, dialWithin(known))}
+	default:
+		return judgement{again: true, unknown: true, within: within}
+	}
+}
+
+func dialWithin(known state) time.Duration {
+	if known.reached {
+		return serverPatience
+	}
+	return dialPatience
+}
+
+func judgeAnswer(request *http.Request, answer *reply, known state, within time.Duration) judgement {
+	const few, some = 4, 5
+	switch code := answer.StatusCode; {
+	case code < http.StatusMultipleChoices:
+		whole := answer.whole()
+		return judgement{again: !whole, unknown: !whole, settled: whole, within: within}
+	case code == http.StatusUnauthorized && known.accepted:
+		return judgement{again: true, within: within, tries: few}
+	case code == http.StatusUnauthorized: // the transport below now takes fresh credentials
+		return judgement{again: true, within: within, tries: 2}
+	case code == http.StatusTooManyRequests:
+		if answer.retryAfter() > 0 { // the API server's own: it is there, and says when to come back
+			within = requestTime
+		}
+		return judgement{again: true, within: within, after: answer.retryAfter()}
+	case code == http.StatusNotFound && answer.status() == nil && !answer.webPage() && builtIn(request.URL.Path):
+		return judgement{again: true, within: within, tries: few} // a gateway's
+	case code == http.StatusConflict && request.Header.Get("Content-Type") == string(types.ApplyPatchType):
+		return judgement{again: true, settled: true, within: within, tries: some} // it lost against another writer
+	case code == http.StatusInternalServerError && answer.refuses():
+		return judgement{settled: true}
+	case code == http.StatusInternalServerError && answer.webhookFails():
+		return judgement{again: true, settled: true, within: within, tries: few}
+	case code >= http.StatusInternalServerError && code != http.StatusNotImplemented:
+		return judgement{again: true, unknown: true, within: within, after: answer.retryAfter()}
+	default:
+		return judgement{settled: answer.status() != nil}
+	}
+}
+
+// whole says whether an answer is complete: one whose connection broke can look
+// as if it had ended.
+func (a *reply) whole() bool {
+	if _, streams := a.Body.(*streamBody); streams {
+		return true
+	}
+	return !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") || json.Valid(a.body)
+}
+
+// status is what the API server says of a failure, nil where it was none that said it.
+func (a *reply) status() *metav1.Status {
+	status := &metav1.Status{}
+	if json.Unmarshal(a.body, status) != nil || status.Kind != "Status" {
+		return nil
+	}
+	return status
+}
+
+// byServer says whether an API server has answered that is able to.
+func (a *reply) byServer() bool {
+	switch {
+	case a.StatusCode < http.StatusMultipleChoices:
+		return a.whole() && !a.webPage()
+	case a.StatusCode >= http.StatusInternalServerError, a.StatusCode == http.StatusTooManyRequests:
+		return false
+	default:
+		return a.status() != nil
+	}
+}
+
+// refuses says whether a failure with code 500 is a verdict on the object.
+func (a *reply) refuses() bool {
+	status := a.status()
+	return status != nil && untyped.MatchString(status.Message)
+}
+
+func (a *reply) webhookFails() bool {
+	status := a.status()
+	return status != nil && webhookFails.MatchString(status.Message)
+}
+
+func (a *reply) webPage() bool {
+	return strings.HasPrefix(a.Header.Get("Content-Type"), "text/html")
+}
+
+func (a *reply) retryAfter() time.Duration {
+	seconds, err := strconv.Atoi(a.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// builtInPath is that of an object or a list of Kubernetes' own groups: they are
+// always served, so no API server says that their path is not there.
+var builtInPath = regexp.MustCompile(`/(api/v1|apis/(apps|batch|policy|autoscaling)/v1)/`)
+
+func builtIn(path string) bool { return builtInPath.MatchString(path) }
+
+// history is what the attempts of one request were so far.
+type history struct {
+	started time.Time
+	failed  time.Time // the first failure
+	tries   int
+	unknown bool // the write may have been carried out by one of them
+}
+
+func (h *history) note(now time.Time, v judgement) {
+	h.tries++
+	if h.failed.IsZero() {
+		h.failed = now
+	}
+	h.unknown = !v.settled && (h.unknown || v.unknown)
+}
+
+// left is how much time the request still has.
+func (h *history) left(now time.Time) time.Duration {
+	if h.unknown && now.Sub(h.failed) < settleTime {
+		return max(requestTime-now.Sub(h.started), settleTime-now.Sub(h.failed))
+	}
+	return requestTime - now.Sub(h.started)
+}
+
+// allows says whether another attempt may begin at a time. While no request of
+// the run is answered, all of them share one time to wait for the server;
+// failing is its begin.
+func (h *history) allows(at time.Time, v judgement, failing time.Time) bool {
+	if v.tries > 0 && h.tries >= v.tries {
+		return false
+	}
+	if h.unknown && at.Sub(h.failed) < settleTime {
+		return true
+	}
+	since := h.failed
+	if !failing.IsZero() && failing.Before(since) && v.within < requestTime {
+		since = failing
+	}
+	return at.Sub(since) < v.within && at.Sub(h.started) < requestTime
+}

@@ -1,0 +1,373 @@
+package kube
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// repeats says whether a fault passes for a verb: a conflict does for an apply
+// and for a deletion, and no gateway's 404 can be told from the server's word that
+// it does not serve a group.
+func repeats(verb, fault string) bool {
+	switch fault {
+	case "another writer was first":
+		return strings.HasPrefix(verb, "apply") || strings.HasPrefix(verb, "dry run") || verb == "delete"
+	case "gateway 404":
+		return verb != "discover"
+	}
+	return true
+}
+
+func TestFaultsThatPassAreSurvivedByEveryVerb(t *testing.T) {
+	t.Parallel()
+	for verb, ask := range verbs() {
+		for name, strike := range passing() {
+			if !repeats(verb, name) {
+				continue
+			}
+			t.Run(verb+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				strikes := int32(2)
+				if name == "expired once" {
+					strikes = 1
+				}
+				server := &flaky{strike: func(n int32, _ *http.Request) fault {
+					if n <= strikes {
+						return strike
+					}
+					return nil
+				}}
+				if err := ask(t.Context(), clusterOn(t, server)); err != nil {
+					t.Errorf("after %d requests: %v", server.requests.Load(), err)
+				}
+			})
+		}
+	}
+}
+
+func TestRefusalsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		strike fault
+		class  Class
+	}{
+		"bad request": {status(400, metav1.StatusReasonBadRequest), Invalid},
+		"not found":   {status(404, metav1.StatusReasonNotFound), NotFound},
+		"invalid":     {status(422, metav1.StatusReasonInvalid), Refused},
+		"another type": {func(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":"failed to create typed patch object (ml/trainer): .spec.replicas: expected numeric"}`)
+		}, Invalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := &flaky{strike: func(int32, *http.Request) fault { return test.strike }}
+			_, err := clusterOn(t, server).DryRun(t.Context(), deployment("", 0))
+			if asked := server.requests.Load(); ClassOf(err) != test.class || asked > 2 || OutcomeUnknown(err) { // the second one looks for what a repair could mend
+				t.Errorf("%d requests ended with class %d: %v", asked, ClassOf(err), err)
+			}
+		})
+	}
+}
+
+func TestRepetitionsEnd(t *testing.T) {
+	t.Parallel()
+	refused := "http://" + unusedAddress(t)
+	for name, test := range map[string]struct {
+		before  bool // the server has answered once in this run
+		strike  fault
+		longest time.Duration
+	}{
+		"nobody is at the address":       {false, nil, dialPatience},
+		"a tunnel with a dead end":       {false, hangUp(true, false), firstPatience},
+		"a gateway without its server":   {false, gateway(503), firstPatience},
+		"a server that went away":        {true, hangUp(false, false), serverPatience},
+		"a server that is always broken": {true, status(500, metav1.StatusReasonInternalError), serverPatience},
+		"one that always throttles":      {true, throttled, requestTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := &flaky{strike: func(n int32, _ *http.Request) fault {
+				if test.before && n == 1 {
+					return nil
+				}
+				return test.strike
+			}}
+			cluster := clusterOn(t, server)
+			if test.strike == nil {
+				cluster = clusterAt(t, refused)
+			}
+			if test.before {
+				if _, err := cluster.Get(t.Context(), trainer()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := cluster.Get(t.Context(), trainer())
+			took := time.Duration(cluster.clock.(*rushed).skipped.Load())
+			if err == nil || took > test.longest || took < test.longest/4 {
+				t.Errorf("took %v, want at most %v: %v", took, test.longest, err)
+			}
+			if class := ClassOf(err); class != Unreachable && class != Other {
+				t.Errorf("%v is of class %d", err, class)
+			}
+			asked := server.requests.Load()
+			_, _ = cluster.Get(t.Context(), trainer())
+			if again := server.requests.Load() - asked; test.before && again > asked {
+				t.Errorf("the second request, while the server is away, was sent %d times, the first %d times", again, asked)
+			}
+		})
+	}
+}
+
+func unusedAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func TestFailuresToTrustTheServerAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			asked.Add(1)
+		}
+	}
+	server.Config.ErrorLog = nil
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	_, err := clusterAt(t, server.URL).Get(t.Context(), trainer())
+	if ClassOf(err) != Unreachable || asked.Load() != 1 {
+		t.Errorf("%d connections ended with: %v", asked.Load(), err)
+	}
+}
+
+func TestRateOfFailuresThatIsSurvived(t *testing.T) {
+	t.Parallel()
+	kinds := []fault{throttled, status(500, metav1.StatusReasonInternalError), gateway(502), gateway(503), hangUp(true, false), hangUp(true, true), truncated(false), status(401, metav1.StatusReasonUnauthorized)}
+	for every, mayFail := range map[int32]int{20: 0, 5: 10} { // of 200
+		t.Run(strconv.Itoa(int(100/every))+" of 100 requests", func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			seed := uint32(every)
+			server := &flaky{strike: func(int32, *http.Request) fault {
+				mu.Lock()
+				defer mu.Unlock()
+				seed = seed*1664525 + 1013904223
+				if int32(seed>>16)%every == 0 {
+					return kinds[int(seed>>8)%len(kinds)]
+				}
+				return nil
+			}}
+			cluster := clusterOn(t, server)
+			failed := 0
+			for range 200 {
+				_, err := cluster.Apply(t.Context(), deployment("", 0))
+				if err == nil {
+					_, err = cluster.Get(t.Context(), trainer())
+				}
+				if err != nil {
+					failed++
+				}
+			}
+			if failed > mayFail || server.requests.Load() < 410 {
+				t.Errorf("%d of 200 failed, with %d requests", failed, server.requests.Load())
+			}
+		})
+	}
+}
+
+func TestInterruptedWriteIsSeenThrough(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		verb  string
+		first fault
+	}{
+		"an apply whose answer is slow":      {"apply", nil},
+		"an apply whose answer is lost":      {"apply", hangUp(true, true)},
+		"a Secret whose answer is lost":      {"apply a Secret", hangUp(true, true)},
+		"a deletion whose answer is lost":    {"delete", hangUp(true, true)},
+		"keys of a Secret, answer cut short": {"remove keys of a Secret", truncated(false)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			server := &flaky{strike: func(n int32, _ *http.Request) fault {
+				if n == 1 {
+					interrupt()
+					return test.first
+				}
+				return nil
+			}}
+			if err := verbs()[test.verb](ctx, clusterOn(t, server)); err != nil {
+				t.Errorf("after %d requests: %v", server.requests.Load(), err)
+			}
+		})
+	}
+}
+
+func TestInterruptedWriteEndsSoonWithAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"apply", "apply a Secret", "remove keys of a Secret", "delete", "patch"} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			server := &flaky{strike: func(int32, *http.Request) fault {
+				interrupt()
+				return hangUp(true, true)
+			}}
+			cluster := clusterOn(t, server)
+			err := verbs()[verb](ctx, cluster)
+			took := time.Duration(cluster.clock.(*rushed).skipped.Load())
+			if err == nil || took > settleTime || took < settleTime/4 {
+				t.Errorf("ended after %v with %v", took, err)
+			}
+			if verb != "patch" && !OutcomeUnknown(err) {
+				t.Errorf("%v does not say that the outcome is unknown", err)
+			}
+		})
+	}
+}
+
+func TestInterruptedReadsAndRequestsThatWereNotCarriedOutEndAtOnce(t *testing.T) {
+	t.Parallel()
+	for verb, strike := range map[string]fault{
+		"get": hangUp(true, true), "dry run": hangUp(true, true), "dry run of a Secret": gateway(502), "apply": throttled,
+	} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			server := &flaky{strike: func(int32, *http.Request) fault {
+				interrupt()
+				return strike
+			}}
+			err := verbs()[verb](ctx, clusterOn(t, server))
+			if ClassOf(err) != Canceled || OutcomeUnknown(err) || server.requests.Load() != 1 {
+				t.Errorf("%d requests ended with %v", server.requests.Load(), err)
+			}
+		})
+	}
+}
+
+func TestRequestThatIsHeldForEverEnds(t *testing.T) {
+	t.Parallel()
+	for verb, longest := range map[string]time.Duration{
+		"get": requestTime, "list": requestTime, "dry run": requestTime, "discover": requestTime,
+		"apply": requestTime + settleTime, "apply a Secret": requestTime + settleTime, "delete": requestTime + settleTime,
+	} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			held := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-held }))
+			t.Cleanup(server.Close)
+			t.Cleanup(func() { close(held) })
+			cluster := clusterAt(t, server.URL)
+			fake := clocktesting.NewFakeClock(time.Now())
+			cluster.clock = fake
+			start := fake.Now()
+			done := make(chan error, 1)
+			go func() { done <- verbs()[verb](t.Context(), cluster) }()
+			for {
+				select {
+				case err := <-done:
+					if took := fake.Since(start); ClassOf(err) != Unreachable || took > longest+2*time.Second {
+						t.Errorf("ended after %v: %v", took, err)
+					}
+					return
+				case <-time.After(time.Millisecond):
+					if fake.HasWaiters() {
+						fake.Step(500 * time.Millisecond)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestDeletionIsNotTakenForDoneByAConflict(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		uid  string // of what is there
+		gone bool
+	}{
+		"the same object is still there": {"u", false},
+		"another one has its name":       {"other", true},
+	} {
+		for _, secret := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				cluster := clusterOf(t, fakeAPI{func(verb, _ string, _ *http.Request) (int, any) {
+					if verb == "delete" {
+						return failing(http.StatusConflict, metav1.StatusReasonConflict)
+					}
+					live := aSecret()
+					live.SetUID("u")
+					_ = unstructured.SetNestedField(live.Object, test.uid, "metadata", "uid")
+					return http.StatusOK, live.Object
+				}})
+				var err error
+				if secret {
+					err = cluster.DeleteSecret(t.Context(), SecretRef("ml", "token"), "u")
+				} else {
+					err = cluster.Delete(t.Context(), trainer(), "u")
+				}
+				if (err == nil) != test.gone || !test.gone && ClassOf(err) != Conflict {
+					t.Errorf("ended with %v", err)
+				}
+			})
+		}
+	}
+}
+
+func TestOnlyWritesThatMayBeDoneTwiceAre(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		method, contentType, query, body string
+		want                             category
+	}{
+		"get":                      {"GET", "", "", "", read},
+		"watch":                    {"GET", "", "?watch=true", "", stream},
+		"apply":                    {"PATCH", "application/apply-patch+yaml", "?fieldManager=a", "{}", write},
+		"dry run":                  {"PATCH", "application/apply-patch+yaml", "?dryRun=All", "{}", read},
+		"delete with a UID":        {"DELETE", "application/json", "", `{"preconditions":{"uid":"u"}}`, write},
+		"delete without a UID":     {"DELETE", "application/json", "", `{}`, once},
+		"patch of any state":       {"PATCH", "application/json-patch+json", "", `[]`, once},
+		"patch of one state":       {"PATCH", "application/json-patch+json", "", `[{"op":"replace","path":"/metadata/resourceVersion","value":"1"}]`, write},
+		"merge patch of one state": {"PATCH", "application/merge-patch+json", "", `{"metadata":{"resourceVersion":"1"}}`, write},
+		"creation":                 {"POST", "application/json", "", `{}`, once},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			request, err := http.NewRequestWithContext(t.Context(), test.method, "https://h/x"+test.query, strings.NewReader(test.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", test.contentType)
+			if got := categoryOf(request); got != test.want {
+				t.Errorf("category %d, want %d", got, test.want)
+			}
+		})
+	}
+}
