@@ -105,7 +105,7 @@ func changes() []change {
 		{
 			name: "variable removed", kubectl: []string{"set", "env", "deployment/trainer", "-c", "kubetorch", "MODE-"},
 			plans: []string{"env_vars"}, fields: []string{container + "env"},
-			warnings: []string{named + `env["MODE"]: removed; the last to write to the object was kubectl-`},
+			warnings: []string{named + `env["MODE"]: removed (Kubernetes does not record who removes a field)`},
 		},
 		{
 			name: "resources set", kubectl: []string{"set", "resources", "deployment/trainer", "-c", "kubetorch", "--requests=cpu=2,memory=3Gi"},
@@ -120,17 +120,17 @@ func changes() []change {
 		{
 			name: "label removed", kubectl: []string{"label", "deployment/trainer", "team-"},
 			plans: []string{"labels"}, fields: []string{dep + "metadata.labels.team"},
-			warnings: []string{"metadata.labels.team: removed; the last to write to the object was kubectl-"},
+			warnings: []string{"metadata.labels.team: removed (Kubernetes does not record who removes a field)"},
 		},
 		{
 			name: "label of the pods removed", kubectl: jsonPatch("deployment/trainer", `[{"op": "remove", "path": "/spec/template/metadata/labels/team"}]`),
 			fields:   []string{dep + "spec.template.metadata.labels.team"},
-			warnings: []string{"spec.template.metadata.labels.team: removed; "},
+			warnings: []string{"spec.template.metadata.labels.team: removed ("},
 		},
 		{
 			name: "our own label removed", kubectl: []string{"label", "deployment/trainer", "app.kubernetes.io/managed-by-"},
 			fields:   []string{dep + "metadata.labels.app.kubernetes.io/managed-by"},
-			warnings: []string{`metadata.labels["app.kubernetes.io/managed-by"]: removed; `},
+			warnings: []string{`metadata.labels["app.kubernetes.io/managed-by"]: removed (`},
 		},
 		{
 			name: "annotation changed", kubectl: []string{"annotate", "deployment/trainer", "--overwrite", "owner=bob"},
@@ -180,12 +180,12 @@ func changes() []change {
 				{"op": "remove", "path": "/spec/template/spec/containers/1/livenessProbe/httpGet"},
 				{"op": "add", "path": "/spec/template/spec/containers/1/livenessProbe/exec", "value": {"command": ["true"]}}]`),
 			fields:   []string{container + "livenessProbe.httpGet"},
-			warnings: []string{named + "livenessProbe.httpGet.path: removed; "},
+			warnings: []string{named + "livenessProbe.httpGet.path: removed ("},
 		},
 		{
 			name: "capability removed", kubectl: jsonPatch("deployment/trainer", `[{"op": "remove", "path": "/spec/template/spec/containers/1/securityContext"}]`),
 			plans: []string{"freeze"}, fields: []string{container + "securityContext"},
-			warnings: []string{named + "securityContext.capabilities.add: removed; "},
+			warnings: []string{named + "securityContext.capabilities.add: removed ("},
 		},
 		{
 			name: "strategy changed", kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"strategy": {"type": "RollingUpdate"}}}`},
@@ -200,12 +200,12 @@ func changes() []change {
 		{
 			name: "container port changed", kubectl: jsonPatch("deployment/trainer", `[{"op": "replace", "path": "/spec/template/spec/containers/1/ports/0/containerPort", "value": 9000}]`),
 			fields:   []string{container + "ports"},
-			warnings: []string{named + "ports[containerPort=32300,protocol=TCP]: removed; "},
+			warnings: []string{named + "ports[containerPort=32300,protocol=TCP]: removed ("},
 		},
 		{
 			name: "port of the Service changed", kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/ports/1/port", "value": 8080}]`),
 			fields:   []string{"Service spec.ports"},
-			warnings: []string{"Service ID was changed outside of Terraform", "spec.ports[port=80,protocol=TCP]: removed; the last to write to the object was kubectl-patch at "},
+			warnings: []string{"Service ID was changed outside of Terraform", "spec.ports[port=80,protocol=TCP]: removed (Kubernetes does not record who removes a field)"},
 		},
 		{
 			name: "target of the Service changed", kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/ports/1/targetPort", "value": 9000}]`),

@@ -332,7 +332,7 @@ func TestAccVolumeDriftShowsByAttributeAndManager(t *testing.T) {
 				Config:    config(""),
 				ConfigPlanChecks: drift([]string{"labels", "annotations", "mount_path", "ref"},
 					[]string{"metadata.labels.team", "metadata.labels.app.kubernetes.io/managed-by", "metadata.annotations.owner", "metadata.annotations.kubetorch.com/mount-path"},
-					"metadata.labels.team: changed by kubectl-label at ", "metadata.annotations.owner: changed by kubectl-annotate at ", `metadata.labels["app.kubernetes.io/managed-by"]: removed; `),
+					"metadata.labels.team: changed by kubectl-label at ", "metadata.annotations.owner: changed by kubectl-annotate at ", `metadata.labels["app.kubernetes.io/managed-by"]: removed (`),
 			},
 			{
 				// What others add is theirs.

@@ -82,9 +82,11 @@ func contains(set *fieldpath.Set, pe fieldpath.PathElement) bool {
 // none.
 func order(list any, elements []fieldpath.PathElement) []int {
 	items, _ := list.([]any)
-	out := make([]int, len(items))
-	for i, item := range items {
-		out[i] = slices.IndexFunc(elements, func(pe fieldpath.PathElement) bool { return Matches(item, pe) })
+	out := slices.Repeat([]int{-1}, len(items))
+	for i, pe := range elements {
+		if at := find(items, pe); at >= 0 {
+			out[at] = i
+		}
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package fields
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
@@ -22,6 +21,10 @@ type Applied struct {
 	// type leaves out (nil), a value that a mutating webhook replaced. As long
 	// as the field still holds it, nobody has changed the field since.
 	Admitted map[string]any
+	// Recorded says that Admitted was written when the object was applied, so that
+	// a field that is not in it holds what was sent. Otherwise a zero or empty
+	// value may be missing from the live object without anybody having removed it.
+	Recorded bool
 	// Shared says that others may add to maps that are ours as a whole, such as
 	// node selectors: a queue does, when it lets a workload run.
 	Shared bool
@@ -33,12 +36,18 @@ type Change struct {
 	Path string
 	// Removed says that the field, or the list item that it is in, is gone.
 	Removed bool
-	// Manager is who owns the field now, "" where nobody does. Kubernetes keeps
-	// no record of who removes a field: for one that is gone it is who wrote to
-	// the object last after we did, "" where nobody has.
+	// Added says that the field is not ours, but excludes one that is: the second
+	// source of a volume.
+	Added bool
+	// Reordered says that the items of a list whose order matters have moved.
+	Reordered bool
+	// Manager is who owns the field now, "" where nobody does. Kubernetes keeps no
+	// record of who removes a field or moves list items.
 	Manager string
 	// Time is when Manager last wrote to the object, zero where unknown.
 	Time time.Time
+
+	path fieldpath.Path
 }
 
 // Admit compares what was sent with what the server made of it, and returns
@@ -46,7 +55,7 @@ type Change struct {
 // value than the one sent, not counting ones that the server merely leaves out
 // because they are zero or empty, or replaces by a default.
 func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldpath.Set) (Applied, []string) {
-	applied := Applied{Object: sent, Set: set, Admitted: map[string]any{}}
+	applied := Applied{Object: sent, Set: set, Admitted: map[string]any{}, Recorded: true}
 	var rewritten []string
 	for _, path := range Paths(set.Leaves()) {
 		was, hadIt := lookup(sent, path)
@@ -55,8 +64,13 @@ func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldp
 			continue
 		}
 		applied.Admitted[String(path)] = now
-		if !holds(was, nil, now, true) && !takesDefault(was) {
+		if !unrecorded(was).holds(now, placeOf(path, true)) && !takesDefault(was) {
 			rewritten = append(rewritten, String(path))
+		}
+	}
+	for _, list := range orderedLists(sent, set) {
+		if now := list.order(response.Object); !slices.Equal(now, list.order(sent)) {
+			applied.Admitted[String(list.path)] = now
 		}
 	}
 	return applied, rewritten
@@ -86,39 +100,60 @@ func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[str
 				continue
 			}
 			gone = append(gone, path)
-		case a.unchanged(path, now, hasIt):
+		case a.unchanged(path, now, hasIt, live):
 			continue
 		}
 		if hasIt {
-			was, _ := lookup(a.Object, path)
-			doc, _ = set(doc, path, shaped(was, a.Admitted[String(path)], now, a.Shared)).(map[string]any)
+			doc, _ = set(doc, path, a.expected(path).shape(now, placeOf(path, a.Shared))).(map[string]any)
 		} else {
 			doc, _ = remove(doc, path).(map[string]any)
 		}
-		changes = append(changes, Change{Path: String(path), Removed: !hasIt})
+		changes = append(changes, Change{Path: String(path), Removed: !hasIt, path: path})
 	}
-	attribute(changes, a.Set, live, manager)
+	doc, siblings := a.excluded(doc, live)
+	doc, moved := a.moved(doc, live)
+	changes = append(append(changes, siblings...), moved...)
+	attribute(changes, live, manager)
 	return doc, changes
 }
 
-// unchanged says whether the field still holds what the server admitted.
-func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool) bool {
-	admitted, rewritten := a.Admitted[String(path)]
-	if rewritten && equal(admitted, now) {
-		return true
-	}
+// expected is what the field at path held after it was applied.
+func (a Applied) expected(path fieldpath.Path) expectation {
 	was, hadIt := lookup(a.Object, path)
+	e := expectation{sent: was, hadIt: hadIt, admitted: was, kept: hadIt, recorded: a.Recorded}
+	if admitted, rewritten := a.Admitted[String(path)]; rewritten {
+		e.admitted, e.kept = admitted, admitted != nil
+	}
+	return e
+}
+
+// unchanged says whether the field still holds what the server admitted.
+func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool, live *unstructured.Unstructured) bool {
+	e := a.expected(path)
 	switch {
-	case rewritten && !isWhole(was):
-		return false // what was sent before admission is no value of the field
-	case hadIt != hasIt:
-		return Empty(was) && Empty(now)
+	case !hasIt:
+		return e.mayLack()
+	case !e.hadIt && !e.kept:
+		return Empty(now) && !a.Recorded
+	case isContainer(e.sent) && Empty(e.sent) && !Empty(now) && granular(live, path):
+		return true // what is in it belongs to others, field by field
 	default:
-		return holds(was, admitted, now, a.Shared)
+		return e.holds(now, placeOf(path, a.Shared))
 	}
 }
 
-func isWhole(v any) bool {
+// granular says whether the server records who owns the fields or items inside
+// of path one by one. Where it does not, they go with the field as a whole.
+func granular(live *unstructured.Unstructured, path fieldpath.Path) bool {
+	for _, entry := range live.GetManagedFields() {
+		if set, err := decode(entry); err == nil && hasChildren(set, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func isContainer(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:
 		return true
@@ -127,17 +162,11 @@ func isWhole(v any) bool {
 }
 
 // attribute fills in who else holds each changed field now; where several
-// managers do, the latest writer. Of a removed field there is no record, so it
-// is put down to whoever wrote to the object last after us, if anybody did.
-func attribute(changes []Change, ours *fieldpath.Set, live *unstructured.Unstructured, self string) {
+// managers do, the latest writer.
+func attribute(changes []Change, live *unstructured.Unstructured, self string) {
 	if len(changes) == 0 {
 		return
 	}
-	paths := map[string]fieldpath.Path{}
-	for _, path := range Paths(ours) {
-		paths[String(path)] = path
-	}
-	applied := lastApplied(live, self)
 	for _, entry := range live.GetManagedFields() {
 		theirs, err := decode(entry)
 		if err != nil || entry.Manager == self {
@@ -145,24 +174,14 @@ func attribute(changes []Change, ours *fieldpath.Set, live *unstructured.Unstruc
 		}
 		at := written(entry)
 		for i, change := range changes {
-			concerned := theirs.Has(paths[change.Path])
-			if change.Removed {
-				concerned = entry.Subresource == "" && !at.Before(applied)
+			if change.Removed || change.Reordered || !(theirs.Has(change.path) || hasChildren(theirs, change.path)) {
+				continue
 			}
-			if concerned && (change.Manager == "" || at.After(change.Time)) {
+			if change.Manager == "" || at.After(change.Time) {
 				changes[i].Manager, changes[i].Time = entry.Manager, at
 			}
 		}
 	}
-}
-
-func lastApplied(live *unstructured.Unstructured, self string) time.Time {
-	for _, entry := range live.GetManagedFields() {
-		if entry.Manager == self && entry.Operation == metav1.ManagedFieldsOperationApply {
-			return written(entry)
-		}
-	}
-	return time.Time{}
 }
 
 func written(entry metav1.ManagedFieldsEntry) time.Time {
@@ -190,127 +209,4 @@ func isItem(path fieldpath.Path) bool {
 
 func isPrefix(prefix, path fieldpath.Path) bool {
 	return len(prefix) <= len(path) && prefix.Equals(path[:len(prefix)])
-}
-
-// lookup returns the value at path, and whether there is one.
-func lookup(v any, path fieldpath.Path) (any, bool) {
-	for _, pe := range path {
-		next, ok := child(v, pe)
-		if !ok {
-			return nil, false
-		}
-		v = next
-	}
-	return v, true
-}
-
-func child(v any, pe fieldpath.PathElement) (any, bool) {
-	switch v := v.(type) {
-	case map[string]any:
-		if pe.FieldName == nil {
-			return nil, false
-		}
-		field, ok := v[*pe.FieldName]
-		return field, ok
-	case []any:
-		if i := slices.IndexFunc(v, func(item any) bool { return Matches(item, pe) }); i >= 0 {
-			return v[i], true
-		}
-	}
-	return nil, false
-}
-
-// set returns v with the value at path replaced, making what is missing on the
-// way. v may be changed.
-func set(v any, path fieldpath.Path, to any) any {
-	if len(path) == 0 {
-		return to
-	}
-	pe := path[0]
-	if pe.FieldName != nil {
-		m, ok := v.(map[string]any)
-		if !ok {
-			m = map[string]any{}
-		}
-		m[*pe.FieldName] = set(m[*pe.FieldName], path[1:], to)
-		return m
-	}
-	list, _ := v.([]any)
-	if i := slices.IndexFunc(list, func(item any) bool { return Matches(item, pe) }); i >= 0 {
-		list[i] = set(list[i], path[1:], to)
-		return list
-	}
-	return append(list, set(nil, path[1:], to))
-}
-
-// remove returns v without the value at path. v may be changed.
-func remove(v any, path fieldpath.Path) any {
-	pe, last := path[0], len(path) == 1
-	switch v := v.(type) {
-	case map[string]any:
-		if pe.FieldName == nil {
-			return v
-		}
-		if last {
-			delete(v, *pe.FieldName)
-		} else if field, ok := v[*pe.FieldName]; ok {
-			v[*pe.FieldName] = remove(field, path[1:])
-		}
-		return v
-	case []any:
-		i := slices.IndexFunc(v, func(item any) bool { return Matches(item, pe) })
-		if i < 0 {
-			return v
-		}
-		if last {
-			return slices.Delete(v, i, i+1)
-		}
-		v[i] = remove(v[i], path[1:])
-		return v
-	default:
-		return v
-	}
-}
-
-// equal compares JSON values; whole numbers are equal whether a decoder made
-// them int64 or float64.
-func equal(a, b any) bool {
-	return reflect.DeepEqual(whole(a), whole(b))
-}
-
-func whole(v any) any {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case int:
-		return float64(v)
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, item := range v {
-			out[k] = whole(item)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = whole(item)
-		}
-		return out
-	default:
-		return v
-	}
-}
-
-// Empty says whether a typed API object leaves the value out (omitempty).
-func Empty(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	default:
-		return reflect.ValueOf(v).IsZero()
-	}
 }

@@ -95,16 +95,18 @@ func project(v any, set *fieldpath.Set) any {
 		}
 		return out
 	case []any:
+		named := make(map[int]fieldpath.PathElement, len(v))
+		for _, pe := range elements(set) {
+			if i := find(v, pe); i >= 0 {
+				named[i] = pe
+			}
+		}
 		out := []any{}
-		for _, item := range v {
-			for _, pe := range elements(set) {
-				if !Matches(item, pe) {
-					continue
-				}
+		for i, item := range v {
+			if pe, ok := named[i]; ok {
 				if kept, ok := keep(item, pe, set); ok {
 					out = append(out, kept)
 				}
-				break
 			}
 		}
 		return out
@@ -142,22 +144,37 @@ func Paths(set *fieldpath.Set) []fieldpath.Path {
 	return paths
 }
 
-// Matches says whether a list item is the one that a path element names. A key
-// that the item leaves out matches: the server fills keys that have a default
-// (protocol TCP of a port) into the set, but not into what we sent.
-func Matches(item any, pe fieldpath.PathElement) bool {
+// find returns the index of the list item that a path element names, -1 where
+// there is none. The server fills keys that have a default (protocol TCP of a
+// port) into the element, but not into what we sent, so an item that leaves keys
+// out is taken where no other item has all of them.
+func find(list []any, pe fieldpath.PathElement) int {
+	if i := slices.IndexFunc(list, func(item any) bool { return matches(item, pe, true) }); i >= 0 || pe.Key == nil {
+		return i
+	}
+	return slices.IndexFunc(list, func(item any) bool { return matches(item, pe, false) })
+}
+
+// matches says whether a list item is the one that a path element names; in full
+// if the item is to have all of the element's keys.
+func matches(item any, pe fieldpath.PathElement, inFull bool) bool {
 	switch {
 	case pe.Key != nil:
 		m, ok := item.(map[string]any)
 		if !ok {
 			return false
 		}
+		same := 0
 		for _, key := range *pe.Key {
-			if got, present := m[key.Name]; present && !value.Equals(value.NewValueInterface(got), key.Value) {
+			got, present := m[key.Name]
+			switch {
+			case present && !value.Equals(value.NewValueInterface(got), key.Value), !present && inFull:
 				return false
+			case present:
+				same++
 			}
 		}
-		return true
+		return same > 0
 	case pe.Value != nil:
 		return value.Equals(value.NewValueInterface(item), *pe.Value)
 	default:

@@ -95,7 +95,7 @@ spec:
       tolerations: [{key: gpu, operator: Exists}]
       containers:
       - name: kubetorch
-        image: server:v3
+        image: server:latest
         startupProbe: {initialDelaySeconds: 0, periodSeconds: 5}
         env: [{name: LEVEL, value: INFO}]
         ports: [{containerPort: 32300}]
@@ -129,10 +129,11 @@ func TestAdmitTellsRewrittenValuesFromOnesThatAreOnlyLeftOut(t *testing.T) {
 	t.Parallel()
 	applied, rewritten := admitted(t)
 	cpu := `spec.template.spec.containers["kubetorch"].resources.requests.cpu`
-	if diff := cmp.Diff([]string{cpu}, rewritten); diff != "" {
+	image := `spec.template.spec.containers["kubetorch"].image`
+	if diff := cmp.Diff([]string{image}, rewritten); diff != "" {
 		t.Errorf("rewritten:\n%s", diff)
 	}
-	want := map[string]any{cpu: "1", `spec.template.spec.containers["kubetorch"].startupProbe.initialDelaySeconds`: nil}
+	want := map[string]any{image: "server:v3", cpu: "1", `spec.template.spec.containers["kubetorch"].startupProbe.initialDelaySeconds`: nil}
 	if diff := cmp.Diff(want, applied.Admitted); diff != "" {
 		t.Errorf("admitted:\n%s", diff)
 	}

@@ -46,7 +46,7 @@ func TestWhatOthersAddInsideOfOurListsIsNoDrift(t *testing.T) {
 		"another item": {
 			live:    `spec: {groups: [{name: a, size: 2, labels: {team: ml}}, {name: b}], nodeSelector: {zone: x}}`,
 			changes: []string{"spec.groups"},
-			doc:     `spec: {groups: [{name: a, size: 2, labels: {team: ml}}, {name: b}], nodeSelector: {zone: x}}`,
+			doc:     `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}, {name: b}], nodeSelector: {zone: x}}`,
 		},
 		"a label of ours gone": {
 			live:    `spec: {groups: [{name: a, size: 2, labels: {}}], nodeSelector: {zone: x}}`,
@@ -99,7 +99,7 @@ func TestCarryKeepsWhatOthersAddedAndNothingThatWasOurs(t *testing.T) {
 		},
 		"another number of items": {
 			next: `spec: {groups: [{name: a}, {name: b}], nodeSelector: {zone: x}}`,
-			want: `spec: {groups: [{name: a}, {name: b}], nodeSelector: {zone: x}}`,
+			want: `spec: {groups: [{name: a, hosts: 1}, {name: b}], nodeSelector: {zone: x}}`,
 		},
 		"a queue's node selector": {
 			next: `spec: {nodeSelector: {zone: z}}`, shared: true,

@@ -64,7 +64,7 @@ func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fie
 		return fields.Applied{}, false, nil
 	}
 	set, err := fields.Parse(e.Set)
-	return fields.Applied{Object: sent.Object, Set: set, Admitted: e.Admitted, Shared: manifest.Queued(sent)}, err == nil, err
+	return fields.Applied{Object: sent.Object, Set: set, Admitted: e.Admitted, Recorded: true, Shared: manifest.Queued(sent)}, err == nil, err
 }
 
 // Drift compares one object with what we applied: the fields of ours as they

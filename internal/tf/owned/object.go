@@ -150,10 +150,14 @@ func DriftWarning(ref kube.Ref, changes []fields.Change) diag.Diagnostic {
 	for _, change := range changes {
 		line := "  - " + change.Path + ": "
 		switch {
-		case change.Removed && change.Manager == "":
-			line += "removed (Kubernetes keeps no record of who removes a field)"
 		case change.Removed:
-			line += "removed; the last to write to the object was " + change.Manager
+			line += "removed (Kubernetes does not record who removes a field)"
+		case change.Reordered:
+			line += "reordered (Kubernetes does not record who moves list items)"
+		case change.Added && change.Manager == "":
+			line += "added, which excludes what was applied"
+		case change.Added:
+			line += "added by " + change.Manager
 		case change.Manager == "":
 			line += "changed"
 		default:

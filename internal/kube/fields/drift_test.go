@@ -1,0 +1,303 @@
+package fields
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+const us = "terraform-provider-kt"
+
+// document reads YAML as a client reads an object.
+func document(t *testing.T, text string) map[string]any {
+	t.Helper()
+	object := fromYAML(t, text)
+	wholeNumbers(object)
+	return object
+}
+
+func wholeNumbers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = wholeNumbers(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = wholeNumbers(v[i])
+		}
+	case float64:
+		return int64(v)
+	}
+	return v
+}
+
+// applied is what is remembered of an object that the server admitted as it
+// stands in admitted; set is FieldsV1 in YAML.
+func applied(t *testing.T, sent, admitted, set string) (Applied, []string) {
+	t.Helper()
+	owned := &unstructured.Unstructured{Object: map[string]any{}}
+	entries(t, owned, map[string]string{us: set})
+	fieldSet, ok, err := Owned(owned, us)
+	if err != nil || !ok {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	return Admit(document(t, sent), &unstructured.Unstructured{Object: document(t, admitted)}, fieldSet)
+}
+
+// entries writes managedFields; ours is an apply, the others' are updates.
+func entries(t *testing.T, obj *unstructured.Unstructured, sets map[string]string) {
+	t.Helper()
+	var list []any
+	for manager, set := range sets {
+		operation := "Update"
+		if manager == us {
+			operation = "Apply"
+		}
+		list = append(list, map[string]any{
+			"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fromYAML(t, set), "time": "2026-01-01T00:00:00Z",
+		})
+	}
+	_ = unstructured.SetNestedSlice(obj.Object, list, "metadata", "managedFields")
+}
+
+// words are changes as a warning words them.
+func words(changes []Change) []string {
+	var out []string
+	for _, c := range changes {
+		word := c.Path
+		switch {
+		case c.Removed:
+			word += " removed"
+		case c.Added:
+			word += " added"
+		case c.Reordered:
+			word += " reordered"
+		}
+		if c.Manager != "" {
+			word += " by " + c.Manager
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+const (
+	volumesSet = `{f:spec: {f:volumes: {'k:{"name":"scratch"}': {.: {}, f:name: {}, f:emptyDir: {}}}}}`
+	portsSet   = `{f:spec: {f:ports: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}}, 'k:{"port":53,"protocol":"UDP"}': {.: {}, f:port: {}, f:protocol: {}, f:name: {}}}}}`
+	envSet     = `{f:spec: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}, 'k:{"name":"B"}': {.: {}, f:name: {}, f:value: {}}}}}`
+	groupsSet  = `{f:spec: {f:groups: {}}}`
+	limitsSet  = `{f:spec: {f:groups: {}, f:limits: {f:cpu: {}}, f:labels: {f:cpu: {}}}}`
+	twins      = `spec: {ports: [{name: tcp, port: 53}, {name: udp, port: 53, protocol: UDP}]}`
+	bothTwins  = `spec: {ports: [{name: tcp, port: 53, protocol: TCP}, {name: udp, port: 53, protocol: UDP}]}`
+	oneMillion = `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: 1000m}}`
+)
+
+func TestDriftOfEveryClass(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sent, admitted, set string // admitted is sent where it is left out
+		live                string
+		managers            map[string]string
+		want                []string
+		doc                 string // sent where it is left out
+	}{
+		"an empty struct swapped for another source": {
+			sent: `spec: {volumes: [{name: scratch, emptyDir: {}}]}`, set: volumesSet,
+			live:     `spec: {volumes: [{name: scratch, hostPath: {path: /etc}}]}`,
+			managers: map[string]string{"kubectl-edit": `{f:spec: {f:volumes: {'k:{"name":"scratch"}': {f:hostPath: {.: {}, f:path: {}}}}}}`},
+			want:     []string{`spec.volumes["scratch"].emptyDir removed`, `spec.volumes["scratch"].hostPath added by kubectl-edit`},
+			doc:      `spec: {volumes: [{name: scratch}]}`,
+		},
+		"an empty struct that the server has always left out": {
+			sent: `spec: {limits: {}}`, admitted: `spec: {}`, set: `{f:spec: {f:limits: {}}}`, live: `spec: {}`,
+		},
+		"a zero that the server kept and somebody removed": {
+			sent: `spec: {backoffLimit: 0}`, set: `{f:spec: {f:backoffLimit: {}}}`, live: `spec: {}`,
+			want: []string{"spec.backoffLimit removed"}, doc: `spec: {}`,
+		},
+		"fields of others in an empty struct of ours": {
+			sent: `spec: {volumes: [{name: scratch, emptyDir: {}}]}`, set: volumesSet,
+			live:     `spec: {volumes: [{name: scratch, emptyDir: {sizeLimit: 1Gi}}]}`,
+			managers: map[string]string{"kubectl-edit": `{f:spec: {f:volumes: {'k:{"name":"scratch"}': {f:emptyDir: {f:sizeLimit: {}}}}}}`},
+		},
+		"an entry in an empty map that goes as a whole": {
+			sent: `spec: {nodeSelector: {}}`, admitted: `spec: {}`, set: `{f:spec: {f:nodeSelector: {}}}`,
+			live:     `spec: {nodeSelector: {zone: x}}`,
+			managers: map[string]string{"kubectl-edit": `{f:spec: {f:nodeSelector: {}}}`},
+			want:     []string{"spec.nodeSelector by kubectl-edit"}, doc: `spec: {nodeSelector: {zone: x}}`,
+		},
+		"the UDP port of a pair": {
+			sent: twins, admitted: bothTwins, set: portsSet,
+			live:     `spec: {ports: [{name: tcp, port: 53, protocol: TCP}, {name: other, port: 53, protocol: UDP}]}`,
+			managers: map[string]string{"kubectl-edit": `{f:spec: {f:ports: {'k:{"port":53,"protocol":"UDP"}': {f:name: {}}}}}`},
+			want:     []string{"spec.ports[port=53,protocol=UDP].name by kubectl-edit"},
+			doc:      `spec: {ports: [{name: tcp, port: 53}, {name: other, port: 53, protocol: UDP}]}`,
+		},
+		"the TCP port of a pair gone": {
+			sent: twins, admitted: bothTwins, set: portsSet, live: `spec: {ports: [{name: udp, port: 53, protocol: UDP}]}`,
+			want: []string{"spec.ports[port=53,protocol=TCP] removed"}, doc: `spec: {ports: [{name: udp, port: 53, protocol: UDP}]}`,
+		},
+		"quantities written another way, where no server rewrites them": {
+			sent: oneMillion, set: limitsSet,
+			live: `spec: {groups: [{name: a, resources: {limits: {cpu: "1"}}}], limits: {cpu: 1}, labels: {cpu: 1000m}}`,
+		},
+		"a label that only looks like a quantity": {
+			sent: oneMillion, set: limitsSet,
+			live: `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: "1"}}`,
+			want: []string{"spec.labels.cpu"},
+			doc:  `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: "1"}}`,
+		},
+		"a value that a reference takes the place of": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
+			live:     `spec: {env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: B, value: z}]}`,
+			managers: map[string]string{"kubectl-set": `{f:spec: {f:env: {'k:{"name":"A"}': {f:valueFrom: {.: {}, f:secretKeyRef: {}}}}}}`},
+			want:     []string{`spec.env["A"].value removed`, `spec.env["A"].valueFrom added by kubectl-set`},
+			doc:      `spec: {env: [{name: A}, {name: B, value: z}]}`,
+		},
+		"a reference beside a value, as custom resources keep it": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
+			live: `spec: {env: [{name: A, value: x, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: B, value: z}]}`,
+			want: []string{`spec.env["A"].valueFrom added`}, doc: `spec: {env: [{name: A}, {name: B, value: z}]}`,
+		},
+		"the same inside of a list that is ours as a whole": {
+			sent: `spec: {groups: [{name: a, env: [{name: A, value: x}]}]}`, set: groupsSet,
+			live: `spec: {groups: [{name: a, env: [{name: A, value: x, valueFrom: {fieldRef: {}}}], hosts: 1}]}`,
+			want: []string{"spec.groups"}, doc: `spec: {groups: [{name: a, env: [{name: A}]}]}`,
+		},
+		"items of a list that is ours as a whole in another order": {
+			sent: `spec: {groups: [{name: a, size: 1, zero: 0}, {name: b, size: 2}]}`, set: groupsSet,
+			admitted: `spec: {groups: [{name: a, size: 1, hosts: 1}, {name: b, size: 2, hosts: 1}]}`,
+			live:     `spec: {groups: [{name: b, size: 2, hosts: 1}, {name: a, size: 1, hosts: 1}]}`,
+			want:     []string{"spec.groups"}, doc: `spec: {groups: [{name: b, size: 2}, {name: a, size: 1, zero: 0}]}`,
+		},
+		"variables in another order": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
+			live: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`,
+		},
+		"variables in another order, one of which refers to another": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: $(A)}]}`, set: envSet,
+			live: `spec: {env: [{name: B, value: $(A)}, {name: C}, {name: A, value: x}]}`,
+			want: []string{"spec.env reordered"}, doc: `spec: {env: [{name: B, value: $(A)}, {name: A, value: x}]}`,
+		},
+		"init containers in another order": {
+			sent: `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`, set: strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
+			live: `spec: {initContainers: [{name: mesh}, {name: B, image: x}, {name: A, image: x}]}`,
+			want: []string{"spec.initContainers reordered"}, doc: `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
+		},
+		"init containers in the order of an admission webhook": {
+			sent: `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`, set: strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
+			admitted: `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
+			live:     `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
+		},
+		"one of two init containers gone": {
+			sent: `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`, set: strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
+			live: `spec: {initContainers: [{name: B, image: x}]}`,
+			want: []string{`spec.initContainers["A"] removed`}, doc: `spec: {initContainers: [{name: B, image: x}]}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.admitted == "" {
+				c.admitted = c.sent
+			}
+			if c.doc == "" {
+				c.doc = c.sent
+			}
+			memory, rewritten := applied(t, c.sent, c.admitted, c.set)
+			if len(rewritten) > 0 {
+				t.Errorf("taken for changed on admission: %q", rewritten)
+			}
+			live := &unstructured.Unstructured{Object: document(t, c.live)}
+			entries(t, live, c.managers)
+			doc, changes := memory.Drift(live, us)
+			if diff := cmp.Diff(c.want, words(changes)); diff != "" {
+				t.Errorf("changes:\n%s", diff)
+			}
+			if diff := cmp.Diff(document(t, c.doc), doc); diff != "" {
+				t.Errorf("document:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatIsSentKeepsWhatOthersAddedToTheSameItems(t *testing.T) {
+	t.Parallel()
+	const tolerations = `{f:spec: {f:tolerations: {}}}`
+	for name, c := range map[string]struct{ sent, set, live, next, want string }{
+		"groups in another order": {
+			sent: `spec: {groups: [{groupName: a, size: 1}, {groupName: b, size: 2}]}`, set: groupsSet,
+			live: `spec: {groups: [{groupName: b, size: 2, hosts: 3}, {groupName: a, size: 1, idle: 4}]}`,
+			want: `spec: {groups: [{groupName: a, size: 1, idle: 4}, {groupName: b, size: 2, hosts: 3}]}`,
+		},
+		"tolerations in another order": {
+			sent: `spec: {tolerations: [{key: a, operator: Exists}, {key: b, operator: Equal, value: x}]}`, set: tolerations,
+			live: `spec: {tolerations: [{key: b, operator: Equal, value: x}, {key: a, operator: Exists}]}`,
+			want: `spec: {tolerations: [{key: a, operator: Exists}, {key: b, operator: Equal, value: x}]}`,
+		},
+		"tolerations of one key in another order": {
+			sent: `spec: {tolerations: [{key: a, effect: NoSchedule}, {key: a, effect: NoExecute, tolerationSeconds: 5}]}`, set: tolerations,
+			live: `spec: {tolerations: [{key: a, effect: NoExecute, tolerationSeconds: 5}, {key: a, effect: NoSchedule}]}`,
+			want: `spec: {tolerations: [{key: a, effect: NoSchedule}, {key: a, effect: NoExecute, tolerationSeconds: 5}]}`,
+		},
+		"a toleration that was changed, with what came with the change": {
+			sent: `spec: {tolerations: [{key: a, operator: Exists}]}`, set: tolerations,
+			live: `spec: {tolerations: [{key: a, operator: Equal, value: x}]}`,
+			want: `spec: {tolerations: [{key: a, operator: Exists}]}`,
+		},
+		"another member of a union": {
+			sent: `spec: {groups: [{name: a, env: [{name: A, value: x}]}]}`, set: groupsSet,
+			live: `spec: {groups: [{name: a, hosts: 1, env: [{name: A, valueFrom: {fieldRef: {}}}]}]}`,
+			want: `spec: {groups: [{name: a, hosts: 1, env: [{name: A, value: x}]}]}`,
+		},
+		"lists with keys in their live order": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
+			live: `spec: {env: [{name: B, value: z}, {name: C}, {name: A, value: x}]}`,
+			next: `spec: {env: [{name: A, value: x}, {name: N, value: n}, {name: B, value: z}]}`,
+			want: `spec: {env: [{name: B, value: z}, {name: N, value: n}, {name: A, value: x}]}`,
+		},
+		"lists with keys that the configuration orders anew": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
+			live: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`,
+			next: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`,
+			want: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`,
+		},
+		"lists whose order means something": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: $(A)}]}`, set: envSet,
+			live: `spec: {env: [{name: B, value: $(A)}, {name: A, value: x}]}`,
+			want: `spec: {env: [{name: A, value: x}, {name: B, value: $(A)}]}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.next == "" {
+				c.next = c.sent
+			}
+			memory, _ := applied(t, c.sent, c.sent, c.set)
+			before := runtime.DeepCopyJSON(memory.Object)
+			got := memory.Carry(document(t, c.next), &unstructured.Unstructured{Object: document(t, c.live)})
+			if diff := cmp.Diff(document(t, c.want), got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(before, memory.Object); diff != "" {
+				t.Errorf("the memory has changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMixedUnionsAreFoundByName(t *testing.T) {
+	t.Parallel()
+	wanted := document(t, `spec: {containers: [{name: a, env: [{name: A, value: x}, {name: B, value: x}], livenessProbe: {httpGet: {port: 1}}}], volumes: [{name: v, emptyDir: {}}]}`)
+	live := document(t, `spec: {containers: [{name: sidecar}, {name: a, env: [{name: X}, {name: A, value: x, valueFrom: {}}], livenessProbe: {exec: {}}}], volumes: [{name: v, emptyDir: {}}]}`)
+	want := []Union{
+		{Pointer: []any{"spec", "containers", 1, "env", 1}, Struct: map[string]any{"name": "A", "value": "x"}},
+		{Pointer: []any{"spec", "containers", 1, "livenessProbe"}, Struct: map[string]any{"httpGet": map[string]any{"port": int64(1)}}},
+	}
+	if diff := cmp.Diff(want, MixedUnions(wanted, live)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,178 @@
+package fields
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// The items of a list with keys are known by these, so the server records no
+// order of them, and nobody owns it. Where the order means nothing it is left as
+// it is. Where it means something, a new order is drift: init containers run one
+// after another, and a variable can refer to those before it, $(NAME).
+
+// keyedList is a list of ours whose items have keys.
+type keyedList struct {
+	path  fieldpath.Path
+	items []fieldpath.PathElement
+}
+
+// order returns our items in the order in which they stand in an object, as
+// texts.
+func (l keyedList) order(object map[string]any) []any {
+	value, _ := lookup(object, l.path)
+	list, _ := value.([]any)
+	at := map[int]string{}
+	for _, pe := range l.items {
+		if i := find(list, pe); i >= 0 {
+			at[i] = pe.String()
+		}
+	}
+	out := []any{}
+	for i := range list {
+		if name, ours := at[i]; ours {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// orderedLists returns the lists of the set whose order means something.
+func orderedLists(object map[string]any, set *fieldpath.Set) []keyedList {
+	var out []keyedList
+	eachStruct(set, func(path fieldpath.Path, children *fieldpath.Set) {
+		field := path[len(path)-1].FieldName
+		if field == nil || !mayBeOrdered(*field) {
+			return
+		}
+		if value, _ := lookup(object, path); orderMatters(*field, value) {
+			if items := keys(children); len(items) > 1 {
+				out = append(out, keyedList{path: path.Copy(), items: items})
+			}
+		}
+	})
+	return out
+}
+
+// keys returns the items with keys on the first level of a set.
+func keys(set *fieldpath.Set) []fieldpath.PathElement {
+	return slices.DeleteFunc(elements(set), func(pe fieldpath.PathElement) bool { return pe.Key == nil })
+}
+
+func mayBeOrdered(field string) bool { return field == "initContainers" || field == "env" }
+
+func orderMatters(field string, value any) bool {
+	list, ok := value.([]any)
+	if !ok || !mayBeOrdered(field) {
+		return false
+	}
+	return field == "initContainers" || slices.ContainsFunc(list, func(item any) bool {
+		variable, _ := item.(map[string]any)
+		text, _ := variable["value"].(string)
+		return strings.Contains(text, "$(")
+	})
+}
+
+// moved reports the lists whose items stand in another order than they were
+// admitted in. The document has them in the live order.
+func (a Applied) moved(doc map[string]any, live *unstructured.Unstructured) (map[string]any, []Change) {
+	var changes []Change
+	for _, list := range orderedLists(a.Object, a.Set) {
+		now, was := list.order(live.Object), list.order(a.Object)
+		if admitted, ok := a.Admitted[String(list.path)].([]any); ok {
+			was = admitted
+		}
+		if slices.Equal(common(now, was), common(was, now)) {
+			continue
+		}
+		changes = append(changes, Change{Path: String(list.path), Reordered: true, path: list.path})
+		value, _ := lookup(doc, list.path)
+		theirs, _ := lookup(live.Object, list.path)
+		ours, _ := value.([]any)
+		is, _ := theirs.([]any)
+		doc, _ = set(doc, list.path, permute(ours, is, list.items)).(map[string]any)
+	}
+	return doc, changes
+}
+
+// common returns the items of a list that are in another one too.
+func common(list, other []any) []any {
+	return slices.DeleteFunc(slices.Clone(list), func(item any) bool { return !slices.Contains(other, item) })
+}
+
+// permute returns the items of a list in the order that they have in another
+// one. Those that are not there keep their place.
+func permute(list, other []any, items []fieldpath.PathElement) []any {
+	type slot struct{ here, there int }
+	var slots []slot
+	for _, pe := range items {
+		if here, there := find(list, pe), find(other, pe); here >= 0 && there >= 0 {
+			slots = append(slots, slot{here, there})
+		}
+	}
+	byPlace := slices.Clone(slots)
+	slices.SortFunc(byPlace, func(a, b slot) int { return a.here - b.here })
+	slices.SortFunc(slots, func(a, b slot) int { return a.there - b.there })
+	out := slices.Clone(list)
+	for i := range slots {
+		out[byPlace[i].here] = list[slots[i].here]
+	}
+	return out
+}
+
+// inLiveOrder returns next with its lists in the order that they have in live,
+// except where that means something, or where next orders them another way than
+// was applied.
+func inLiveOrder(next, was, live any, set *fieldpath.Set, field string) any {
+	switch wanted := next.(type) {
+	case map[string]any:
+		before, _ := was.(map[string]any)
+		is, _ := live.(map[string]any)
+		for pe := range set.Children.All() {
+			if pe.FieldName == nil {
+				continue
+			}
+			name := *pe.FieldName
+			child, ok := set.Children.Get(pe)
+			if value, has := wanted[name]; ok && has {
+				wanted[name] = inLiveOrder(value, before[name], is[name], child, name)
+			}
+		}
+		return wanted
+	case []any:
+		before, _ := was.([]any)
+		is, _ := live.([]any)
+		items := keys(set)
+		for _, pe := range items {
+			child, ok := set.Children.Get(pe)
+			i, j, k := find(wanted, pe), find(before, pe), find(is, pe)
+			if ok && i >= 0 && j >= 0 && k >= 0 {
+				wanted[i] = inLiveOrder(wanted[i], before[j], is[k], child, field)
+			}
+		}
+		if orderMatters(field, wanted) || !sameOrder(wanted, before, items) {
+			return wanted
+		}
+		return permute(wanted, is, items)
+	default:
+		return next
+	}
+}
+
+// sameOrder says whether the items that two lists have in common stand in the same order.
+func sameOrder(list, other []any, items []fieldpath.PathElement) bool {
+	var both []fieldpath.PathElement
+	for _, pe := range items {
+		if find(list, pe) >= 0 && find(other, pe) >= 0 {
+			both = append(both, pe)
+		}
+	}
+	by := func(list []any) []fieldpath.PathElement {
+		out := slices.Clone(both)
+		slices.SortFunc(out, func(a, b fieldpath.PathElement) int { return find(list, a) - find(list, b) })
+		return out
+	}
+	return slices.EqualFunc(by(list), by(other), fieldpath.PathElement.Equals)
+}

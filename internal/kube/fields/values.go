@@ -1,0 +1,131 @@
+package fields
+
+import (
+	"reflect"
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// lookup returns the value at path, and whether there is one.
+func lookup(v any, path fieldpath.Path) (any, bool) {
+	for _, pe := range path {
+		next, ok := child(v, pe)
+		if !ok {
+			return nil, false
+		}
+		v = next
+	}
+	return v, true
+}
+
+func child(v any, pe fieldpath.PathElement) (any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if pe.FieldName == nil {
+			return nil, false
+		}
+		field, ok := v[*pe.FieldName]
+		return field, ok
+	case []any:
+		if i := find(v, pe); i >= 0 {
+			return v[i], true
+		}
+	}
+	return nil, false
+}
+
+// set returns v with the value at path replaced, making what is missing on the
+// way. v may be changed.
+func set(v any, path fieldpath.Path, to any) any {
+	if len(path) == 0 {
+		return to
+	}
+	pe := path[0]
+	if pe.FieldName != nil {
+		m, ok := v.(map[string]any)
+		if !ok {
+			m = map[string]any{}
+		}
+		m[*pe.FieldName] = set(m[*pe.FieldName], path[1:], to)
+		return m
+	}
+	list, _ := v.([]any)
+	if i := find(list, pe); i >= 0 {
+		list[i] = set(list[i], path[1:], to)
+		return list
+	}
+	return append(list, set(nil, path[1:], to))
+}
+
+// remove returns v without the value at path. v may be changed.
+func remove(v any, path fieldpath.Path) any {
+	pe, last := path[0], len(path) == 1
+	switch v := v.(type) {
+	case map[string]any:
+		if pe.FieldName == nil {
+			return v
+		}
+		if last {
+			delete(v, *pe.FieldName)
+		} else if field, ok := v[*pe.FieldName]; ok {
+			v[*pe.FieldName] = remove(field, path[1:])
+		}
+		return v
+	case []any:
+		i := find(v, pe)
+		if i < 0 {
+			return v
+		}
+		if last {
+			return slices.Delete(v, i, i+1)
+		}
+		v[i] = remove(v[i], path[1:])
+		return v
+	default:
+		return v
+	}
+}
+
+// equal compares JSON values; whole numbers are equal whether a decoder made
+// them int64 or float64.
+func equal(a, b any) bool {
+	return reflect.DeepEqual(whole(a), whole(b))
+}
+
+func whole(v any) any {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case int:
+		return float64(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, item := range v {
+			out[k] = whole(item)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = whole(item)
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+// Empty says whether a typed API object leaves the value out (omitempty).
+func Empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	default:
+		return reflect.ValueOf(v).IsZero()
+	}
+}
