@@ -146,6 +146,11 @@ func (c *Cluster) patch(ctx context.Context, op string, ref Ref, obj *unstructur
 		})
 		return out, c.denied(ctx, "patch", ref, wrapWrite(op, ref, err, sent))
 	}
+	if len(dryRun) == 0 {
+		if err := c.separate(ctx, ref, obj); err != nil {
+			return nil, err
+		}
+	}
 	out, err := apply()
 	if err == nil {
 		return out, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,9 @@ import (
 //     the place of our httpGet. The repair replaces the struct they are in by
 //     ours.
 //
-// Both are read from the causes of the refusal, by their types and fields.
+// Both are read from the causes of the refusal, by their types and fields. An
+// index in a cause counts the items of the merged object, which nobody has seen:
+// items are found by name.
 
 // patchOp is one operation of a JSON patch (RFC 6902).
 type patchOp struct {
@@ -50,8 +53,14 @@ func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstruc
 	if !errors.As(err, &e) || e.Class != Invalid {
 		return false, nil
 	}
-	repaired := false
-	err = retry.RetryOnConflict(againstWriters(), func() error {
+	return c.mend(ctx, ref, dryRun, func(live *unstructured.Unstructured) []patchOp { return repairs(obj, live, e.Fields) })
+}
+
+// mend applies the patch that with makes of the live object, if any, and says
+// whether there was one.
+func (c *Cluster) mend(ctx context.Context, ref Ref, dryRun []string, with func(live *unstructured.Unstructured) []patchOp) (bool, error) {
+	mended := false
+	err := retry.RetryOnConflict(againstWriters(), func() error {
 		live, err := c.Get(ctx, ref)
 		if IsNotFound(err) {
 			return nil // what is new has nothing to repair
@@ -59,17 +68,36 @@ func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstruc
 		if err != nil {
 			return err
 		}
-		patch := repairs(obj, live, e.Fields)
+		patch := with(live)
 		if patch == nil {
 			return nil
 		}
-		repaired = true
+		mended = true
 		return c.patchJSON(ctx, ref, patch, dryRun)
 	})
-	if err != nil || !repaired || len(dryRun) > 0 {
-		return repaired, err
+	if err != nil || !mended || len(dryRun) > 0 {
+		return mended, err
 	}
 	return true, c.holdByApply(ctx, ref)
+}
+
+// separate takes members of unions away that others have put beside ours. Built-in
+// kinds refuse to have both; a custom resource would keep them.
+func (c *Cluster) separate(ctx context.Context, ref Ref, obj *unstructured.Unstructured) error {
+	if builtIn(ref.Kind) {
+		return nil
+	}
+	seen, err := c.Read(ctx, ref)
+	if err != nil || len(unions(obj, seen)) == 0 {
+		return nil //nolint:nilerr // the apply meets the same error
+	}
+	_, err = c.mend(ctx, ref, nil, func(live *unstructured.Unstructured) []patchOp { return guarded(live, unions(obj, live)) })
+	return err
+}
+
+// builtIn says whether the kind is one of Kubernetes' own.
+func builtIn(kind Kind) bool {
+	return !strings.Contains(kind.Group, ".") || strings.HasSuffix(kind.Group, ".k8s.io")
 }
 
 // againstWriters is for writes that lose against a controller which writes the same
@@ -115,13 +143,23 @@ func (c *Cluster) patchJSON(ctx context.Context, ref Ref, patch any, dryRun []st
 func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []patchOp {
 	var patch []patchOp
 	for _, cause := range causes {
+		for _, op := range unions(wanted, live) {
+			if overlap(cause.Field, op.Path) {
+				patch = append(patch, op)
+			}
+		}
 		switch cause.Type {
 		case metav1.CauseTypeFieldValueDuplicate:
 			patch = append(patch, twinKeys(wanted, live, cause.Field)...)
-		case metav1.CauseTypeForbidden:
+		case metav1.CauseTypeForbidden, metav1.CauseTypeFieldValueInvalid:
 			patch = append(patch, ownStruct(wanted, live, cause.Field)...)
 		}
 	}
+	return guarded(live, withoutRepeats(patch))
+}
+
+// guarded makes a patch hold for this very state of the live object; nil for none.
+func guarded(live *unstructured.Unstructured, patch []patchOp) []patchOp {
 	if patch == nil {
 		return nil
 	}
@@ -129,20 +167,72 @@ func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []pat
 	return append([]patchOp{guard}, patch...)
 }
 
-// ownStruct replaces the struct around a field that may not stand beside
-// another one by the struct that we apply.
-func ownStruct(wanted, live *unstructured.Unstructured, forbidden string) []patchOp {
-	path := steps(forbidden)
-	path = path[:len(path)-1]
-	ours, theirs := meet(wanted.Object, live.Object, path)
-	own, _ := ours.(map[string]any)
-	other, _ := theirs.(map[string]any)
-	for name := range other {
-		if _, applied := own[name]; own != nil && !applied {
-			return []patchOp{{Op: "replace", Path: pointer(path), Value: own}}
+// overlap says whether the field of a cause is in the struct at a JSON pointer, or
+// the other way round, whatever items of lists the two mean.
+func overlap(field, pointer string) bool {
+	names := func(path []string) []string {
+		return slices.DeleteFunc(path, func(step string) bool { _, err := strconv.Atoi(step); return err == nil })
+	}
+	a, b := names(steps(field)), names(strings.Split(pointer, "/")[1:])
+	shorter := min(len(a), len(b))
+	return slices.Equal(a[:shorter], b[:shorter])
+}
+
+// unions replaces the structs of which the live object has a member that
+// excludes ours.
+func unions(wanted, live *unstructured.Unstructured) []patchOp {
+	var patch []patchOp
+	for _, union := range fields.MixedUnions(wanted.Object, live.Object) {
+		var path []string
+		for _, step := range union.Pointer {
+			path = append(path, fmt.Sprint(step))
+		}
+		patch = append(patch, patchOp{Op: "replace", Path: pointer(path), Value: union.Struct})
+	}
+	return patch
+}
+
+// withoutRepeats leaves out operations on what an earlier one replaces.
+func withoutRepeats(patch []patchOp) []patchOp {
+	var out []patchOp
+	for _, op := range patch {
+		if !slices.ContainsFunc(out, func(o patchOp) bool { return op.Path == o.Path || strings.HasPrefix(op.Path, o.Path+"/") }) {
+			out = append(out, op)
 		}
 	}
-	return nil // nothing but our own fields can be at fault
+	return out
+}
+
+// ownStruct replaces the struct around a field that may not stand beside
+// another one by the struct that we apply.
+func ownStruct(wanted, live *unstructured.Unstructured, named string) []patchOp {
+	path := steps(named)
+	field, path := path[len(path)-1], path[:len(path)-1]
+	if len(path) == 0 || holdsMore(path) {
+		return nil
+	}
+	var patch []patchOp
+	for _, m := range meet(wanted.Object, live.Object, path) {
+		own, _ := m.ours.(map[string]any)
+		other, _ := m.theirs.(map[string]any)
+		_, ours := own[field]
+		_, there := other[field]
+		if own != nil && there && !ours {
+			patch = append(patch, patchOp{Op: "replace", Path: pointer(m.path), Value: own})
+		}
+	}
+	return patch // nil: nothing but our own fields can be at fault
+}
+
+// holdsMore says whether path leads to a struct that others share with us, such
+// as a container, which is not to be replaced as a whole.
+func holdsMore(path []string) bool {
+	for _, step := range slices.Backward(path) {
+		if _, err := strconv.Atoi(step); err != nil {
+			return slices.Contains([]string{"metadata", "spec", "template", "jobTemplate", "containers", "initContainers"}, step)
+		}
+	}
+	return true
 }
 
 // twinKeys compares the items that have the same value in the duplicate field,
@@ -153,23 +243,24 @@ func twinKeys(wanted, live *unstructured.Unstructured, duplicate string) []patch
 		return nil
 	}
 	keys := listKeys(live, list)
-	ours, theirs := meet(wanted.Object, live.Object, list)
-	wantedItems, _ := ours.([]any)
-	liveItems, _ := theirs.([]any)
 	var patch []patchOp
-	for _, item := range wantedItems {
-		want, _ := item.(map[string]any)
-		if want[field] == nil {
-			continue
-		}
-		for i, item := range liveItems {
-			have, _ := item.(map[string]any)
-			if have[field] != want[field] {
+	for _, m := range meet(wanted.Object, live.Object, list) {
+		wantedItems, _ := m.ours.([]any)
+		liveItems, _ := m.theirs.([]any)
+		for _, item := range wantedItems {
+			want, _ := item.(map[string]any)
+			if want[field] == nil {
 				continue
 			}
-			for _, key := range keys {
-				if value, given := want[key]; given && fmt.Sprint(value) != fmt.Sprint(have[key]) {
-					patch = append(patch, patchOp{Op: "replace", Path: fmt.Sprintf("%s/%d/%s", pointer(list), i, key), Value: value})
+			for i, item := range liveItems {
+				have, _ := item.(map[string]any)
+				if have[field] != want[field] {
+					continue
+				}
+				for _, key := range keys {
+					if value, given := want[key]; given && fmt.Sprint(value) != fmt.Sprint(have[key]) {
+						patch = append(patch, patchOp{Op: "replace", Path: fmt.Sprintf("%s/%d/%s", pointer(m.path), i, key), Value: value})
+					}
 				}
 			}
 		}
@@ -193,26 +284,40 @@ func steps(field string) []string {
 	return strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(field), ".")
 }
 
-// meet follows path into both documents. An index counts the live items; the
-// wanted item is the one of the same name, wherever it stands.
-func meet(wanted, live any, path []string) (ours, theirs any) {
+// meeting is a place that two documents have in common.
+type meeting struct {
+	path         []string // in the live one
+	ours, theirs any
+}
+
+// meet follows path into both documents. An index in it stands for every item
+// that has the same name in both.
+func meet(wanted, live any, path []string) []meeting {
+	at := []meeting{{ours: wanted, theirs: live}}
 	for _, step := range path {
-		switch at := live.(type) {
-		case map[string]any:
-			m, _ := wanted.(map[string]any)
-			wanted, live = m[step], at[step]
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i >= len(at) {
-				return nil, nil
+		var next []meeting
+		for _, m := range at {
+			next = append(next, m.follow(step)...)
+		}
+		at = next
+	}
+	return at
+}
+
+func (m meeting) follow(step string) []meeting {
+	var out []meeting
+	switch theirs := m.theirs.(type) {
+	case map[string]any:
+		ours, _ := m.ours.(map[string]any)
+		out = append(out, meeting{path: append(slices.Clone(m.path), step), ours: ours[step], theirs: theirs[step]})
+	case []any:
+		for i, item := range theirs {
+			if ours := itemNamed(m.ours, nameOf(item)); ours != nil {
+				out = append(out, meeting{path: append(slices.Clone(m.path), strconv.Itoa(i)), ours: ours, theirs: item})
 			}
-			live = at[i]
-			wanted = itemNamed(wanted, nameOf(live))
-		default:
-			return nil, nil
 		}
 	}
-	return wanted, live
+	return out
 }
 
 func itemNamed(list any, name string) any {

@@ -33,6 +33,7 @@ spec:
     spec:
       containers:
       - name: kubetorch
+        env: [{name: A, value: x}, {name: B, valueFrom: {secretKeyRef: {name: s, key: k}}}]
         ports: [{name: http1, containerPort: 32300}]
         livenessProbe: {httpGet: {path: /health, port: 32300}, periodSeconds: 30}
 `
@@ -58,8 +59,10 @@ spec:
         ports: [{name: http1, containerPort: 1, protocol: TCP}]
         livenessProbe: {exec: {command: ["true"]}}
       - name: kubetorch
+        env: [{name: C}, {name: B, valueFrom: {fieldRef: {}}}, {name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]
         ports: [{name: metrics, containerPort: 2, protocol: TCP}, {name: http1, containerPort: 9000, protocol: TCP}]
         livenessProbe: {exec: {command: ["true"]}, periodSeconds: 30}
+        lifecycle: {preStop: {exec: {command: ["true"]}}}
 `
 
 func TestRepairsPutBackWhatAnApplyCannot(t *testing.T) {
@@ -70,11 +73,23 @@ func TestRepairsPutBackWhatAnApplyCannot(t *testing.T) {
 	forbidden := func(field string) FieldCause {
 		return FieldCause{Type: metav1.CauseTypeForbidden, Field: field}
 	}
+	const probe = `{"op":"replace","path":"/spec/template/spec/containers/1/livenessProbe","value":{"httpGet":{"path":"/health","port":32300},"periodSeconds":30}}`
+	const variables = `{"op":"replace","path":"/spec/template/spec/containers/1/env/2","value":{"name":"A","value":"x"}},` +
+		`{"op":"replace","path":"/spec/template/spec/containers/1/env/1/valueFrom","value":{"secretKeyRef":{"key":"k","name":"s"}}}`
 	const guard = `{"op":"replace","path":"/metadata/resourceVersion","value":"7"}`
+	invalid := func(field string) FieldCause {
+		return FieldCause{Type: metav1.CauseTypeFieldValueInvalid, Field: field}
+	}
 	for name, test := range map[string]struct {
 		cause FieldCause
 		want  string
 	}{
+		"a reference in the place of a value, whatever the index in the merged list": {
+			invalid("spec.template.spec.containers[0].env[0].valueFrom"), `[` + guard + `,` + variables + `]`,
+		},
+		"another source of a value": {
+			invalid("spec.template.spec.containers[0].env[1].valueFrom"), `[` + guard + `,` + variables + `]`,
+		},
 		"the keys of an item that somebody renumbered": {
 			duplicate("spec.template.spec.containers[1].ports[2].name"),
 			`[` + guard + `,{"op":"replace","path":"/spec/template/spec/containers/1/ports/1/containerPort","value":32300}]`,
@@ -85,13 +100,13 @@ func TestRepairsPutBackWhatAnApplyCannot(t *testing.T) {
 		},
 		"a struct whose field of ours is named, since another excludes it": {
 			forbidden("spec.template.spec.containers[1].livenessProbe.httpGet"),
-			`[` + guard + `,{"op":"replace","path":"/spec/template/spec/containers/1/livenessProbe","value":{"httpGet":{"path":"/health","port":32300},"periodSeconds":30}}]`,
+			`[` + guard + `,` + probe + `]`,
 		},
 		"nothing in a container of others": {
-			forbidden("spec.template.spec.containers[0].livenessProbe.exec"), `null`,
+			forbidden("spec.template.spec.containers[0].readinessProbe.exec"), `null`,
 		},
-		"nothing in a list that is shorter": {
-			forbidden("spec.template.spec.containers[7].livenessProbe.exec"), `null`,
+		"nothing where others share the struct": {
+			forbidden("spec.template.spec.containers[1].lifecycle"), `null`,
 		},
 		"nothing for other causes": {
 			FieldCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.strategy.type"}, `null`,

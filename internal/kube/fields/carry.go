@@ -70,7 +70,8 @@ func carry(next, was, now any, at place) any {
 // again. That is so for structs of scalars only; maps that anybody may extend,
 // such as labels, are none.
 func replaces(wanted, before, now map[string]any, field string) bool {
-	if slices.Contains([]string{"labels", "annotations", "nodeSelector", "matchLabels", "requests", "limits", "data"}, field) || !flat(wanted) || !flat(now) {
+	open := []string{"labels", "annotations", "nodeSelector", "matchLabels", "requests", "limits", "data"}
+	if slices.Contains(open, field) || !flat(wanted) || !flat(now) {
 		return false
 	}
 	for key, value := range before {

@@ -118,7 +118,8 @@ func (e expectation) holdsItems(now any, at place) bool {
 	was, _ := e.sent.([]any)
 	is, ok := now.([]any)
 	if !ok || len(is) != len(was) {
-		return (len(was) == 0 && Empty(now) && !e.recorded) || (now == nil && e.mayLack()) || (e.kept && equal(e.admitted, now))
+		return (len(was) == 0 && Empty(now) && !e.recorded) || (now == nil && e.mayLack()) ||
+			(e.kept && equal(e.admitted, now))
 	}
 	at.shared = true
 	for i := range was {
