@@ -84,7 +84,7 @@ func (c *Cluster) mend(ctx context.Context, ref Ref, dryRun []string, with func(
 // separate takes members of unions away that others have put beside ours. Built-in
 // kinds refuse to have both; a custom resource would keep them.
 func (c *Cluster) separate(ctx context.Context, ref Ref, obj *unstructured.Unstructured) error {
-	if builtIn(ref.Kind) {
+	if kubernetesOwn(ref.Kind) {
 		return nil
 	}
 	seen, err := c.Read(ctx, ref)
@@ -95,8 +95,8 @@ func (c *Cluster) separate(ctx context.Context, ref Ref, obj *unstructured.Unstr
 	return err
 }
 
-// builtIn says whether the kind is one of Kubernetes' own.
-func builtIn(kind Kind) bool {
+// kubernetesOwn says whether the kind is one of Kubernetes' own.
+func kubernetesOwn(kind Kind) bool {
 	return !strings.Contains(kind.Group, ".") || strings.HasSuffix(kind.Group, ".k8s.io")
 }
 
