@@ -175,8 +175,8 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 			config := func(more string) string {
 				return e.Config(ns, fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = \"trainer\"\n queue_name = %q\n %s\n %s\n}", queue, q.attributes, more))
 			}
-			is := func(suspended string) resource.TestCheckFunc {
-				return resource.ComposeAggregateTestCheckFunc(resource.TestCheckResourceAttr(trainer, "ready", "true"), func(*terraform.State) error {
+			is := func(ready, suspended string) resource.TestCheckFunc {
+				return resource.ComposeAggregateTestCheckFunc(resource.TestCheckResourceAttr(trainer, "ready", ready), func(*terraform.State) error {
 					if q.object == "" {
 						return nil
 					}
@@ -186,20 +186,34 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 					return nil
 				})
 			}
+			seen, uid := &witness{}, ""
+			warned := func(*terraform.State) error {
+				says := regexp.MustCompile(`(?s)is not ready: queued.*nvidia\.com/gpu.*kubectl.*The next plan waits for it again`)
+				if text := seen.text(); !says.MatchString(text) {
+					return fmt.Errorf("no warning says %s: %s", says, text)
+				}
+				return nil
+			}
 			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: acctest.Factories(t),
+				ProtoV6ProviderFactories: seen.watch(acctest.Factories(t)),
 				Steps: []resource.TestStep{
 					{
-						Config:      config(`launch_timeout = "20s"`),
-						ExpectError: regexp.MustCompile(`(?s)is not ready: queued.*nvidia\.com/gpu.*kubectl`),
+						Config:             config(waits("20s")),
+						ExpectNonEmptyPlan: true, // it waits again
+						Check: resource.ComposeAggregateTestCheckFunc(
+							is("false", "true"), resource.TestCheckResourceAttrWith(trainer, "uid", keeps(&uid)), warned),
 					},
-					{ // what failed at its creation is made anew
+					{ // what Kueue has not admitted in time keeps its place
 						PreConfig: func() { e.SetQuota(t, ns, 6) },
-						Config:    config(`launch_timeout = "2m"`),
-						Check:     is("false"),
+						Config:    config(waits("2m")),
+						ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+							plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionUpdate),
+						}},
+						Check: resource.ComposeAggregateTestCheckFunc(
+							is("true", "false"), resource.TestCheckResourceAttrWith(trainer, "uid", keeps(&uid))),
 					},
-					{Config: config("launch_timeout = \"2m\"\n suspend = true"), Check: is("true")},
-					{Config: config(`launch_timeout = "2m"`), Check: is(map[bool]string{true: "true", false: "false"}[q.ends])},
+					{Config: config(waits("2m") + "\n suspend = true"), Check: is("false", "true")},
+					{Config: config(waits("2m")), Check: is("true", map[bool]string{true: "true", false: "false"}[q.ends])},
 					{
 						RefreshState:      true,
 						RefreshPlanChecks: resource.RefreshPlanChecks{PostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
@@ -210,6 +224,22 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// waits limits how long an apply waits, without a change of the pods.
+func waits(limit string) string {
+	return fmt.Sprintf("timeouts = { create = %[1]q, update = %[1]q }", limit)
+}
+
+// keeps checks that an attribute has the value that it had before, if there was one.
+func keeps(value *string) func(string) error {
+	return func(now string) error {
+		if *value != "" && now != *value {
+			return fmt.Errorf("it was %s, and is %s", *value, now)
+		}
+		*value = now
+		return nil
 	}
 }
 

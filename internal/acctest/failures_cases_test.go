@@ -9,7 +9,7 @@ const canary = "canary-3b1f"
 // timeIsUp is in the error of a wait that nothing else has ended. Computes here
 // may take patience, so that one that should fail early and doesn't shows it.
 const (
-	timeIsUp = "time to wait is up"
+	timeIsUp = "Timed out after"
 	patience = "4m"
 )
 
@@ -30,7 +30,7 @@ type failure struct {
 	brought string   // objects that somebody makes to correct it
 
 	homeless bool // its namespace doesn't exist, so nothing comes into being
-	late     bool // it ends by the time that is up
+	late     bool // it times out, which is a warning
 	heals    bool // it is no failure in the end
 	refused  bool // what is in the cluster already stays as it is
 }
@@ -222,7 +222,7 @@ metadata: {name: kubetorch-service-account}
 		{
 			name: "too-slow", late: true,
 			broken: "image = \"broken.invalid/never:1\"\ntimeouts = { create = \"25s\" }",
-			says:   []string{timeIsUp + ": `timeouts.create` is 25s", "1 pulling an image", "raise `timeouts.create`", "kubectl -n <ns> describe deployments too-slow"},
+			says:   []string{"too-slow is not ready", timeIsUp + " 25s (`timeouts.create`)", "1 pulling an image", "raise `timeouts.create`", "kubectl -n <ns> describe deployments too-slow"},
 		},
 	}
 }

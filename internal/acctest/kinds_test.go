@@ -196,7 +196,7 @@ func live(t *testing.T, on *acctest.Cluster, ns string, w way) {
 	}
 	if !w.unstoppable {
 		steps = append(steps,
-			resource.TestStep{Config: on.Config(ns, bare(w.changed+"\nsuspend = true")), Check: is},
+			resource.TestStep{Config: on.Config(ns, bare(w.changed+"\nsuspend = true")), Check: resource.TestCheckResourceAttr(trainer, "ready", "false")},
 			resource.TestStep{Config: on.Config(ns, bare(w.changed)), Check: is},
 		)
 	}

@@ -65,7 +65,11 @@ func TestAccComputeIsCreatedUpdatedSuspendedResumedImportedAndDeleted(t *testing
 			},
 			{Config: config(`memory = "4Gi"`), ConfigPlanChecks: expectAction(plancheck.ResourceActionNoop)},
 			{Config: config("memory = \"8Gi\"\nreplicas = 3"), ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate)},
-			{Config: config("memory = \"8Gi\"\nreplicas = 3\nsuspend = true"), ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate)},
+			{
+				Config:           config("memory = \"8Gi\"\nreplicas = 3\nsuspend = true"),
+				ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate),
+				Check:            resource.TestCheckResourceAttr(trainer, "ready", "false"),
+			},
 			{Config: config("memory = \"8Gi\"\nreplicas = 3"), ConfigPlanChecks: expectAction(plancheck.ResourceActionUpdate)},
 			{
 				ResourceName: trainer, ImportState: true, ImportStateVerify: true,

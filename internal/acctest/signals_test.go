@@ -57,8 +57,11 @@ func TestAccSignalsInterruptedWaitEndsAtOnceWithStateSaved(t *testing.T) {
 		t.Errorf("the error does not say that the wait was interrupted:\n%s", out.String())
 	}
 	state := readState(t, cli)
-	if len(state) != 1 || state[0].Status != "tainted" || state[0].Attributes.Ready || state[0].Attributes.UID == "" {
-		t.Errorf("state holds %+v, want the compute, tainted and not ready", state)
+	if len(state) != 1 || state[0].Status != "" || state[0].Attributes.Ready || state[0].Attributes.UID == "" {
+		t.Errorf("state holds %+v, want the compute, not tainted and not ready", state)
+	}
+	if action := planned(t, cli, trainer); action != "update" {
+		t.Errorf("the next plan has the action %q, want an update that waits again", action)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }

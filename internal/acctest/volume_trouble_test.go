@@ -24,11 +24,12 @@ func TestAccVolumeThatIsNotBoundSaysWhy(t *testing.T) {
 		class, pv  string // YAML of what is made for it
 		attributes string // CLASS and PV stand for these
 		says       string
+		warns      bool // it ends without an error
 	}{
 		"no such class": {attributes: `storage_class = "CLASS"`, says: `cannot be bound:\s+StorageClass\s+"\S+"\s+does not exist`},
 		"a silent provisioner": {
 			class: "provisioner: silent.example.com", attributes: "storage_class = \"CLASS\"\n timeouts = { create = \"3s\" }",
-			says: `provisioner\s+silent.example.com\s+has said nothing of it.*timeouts.create.\s+is\s+3s`,
+			warns: true, says: `provisioner\s+silent.example.com\s+has said nothing of it.*after\s+3s\s+\(.timeouts.create.\)`,
 		},
 		"a class without a provisioner": {
 			class: "provisioner: kubernetes.io/no-provisioner", attributes: `storage_class = "CLASS"`,
@@ -54,11 +55,23 @@ func TestAccVolumeThatIsNotBoundSaysWhy(t *testing.T) {
 			if !strings.Contains(attributes, "size") {
 				attributes += "\n size = \"1Gi\""
 			}
+			seen := &witness{}
+			says := regexp.MustCompile(`(?s)PersistentVolumeClaim\s+\S+/data\s+is\s+not\s+ready.*` + c.says)
+			first := resource.TestStep{Config: cluster.Config(ns, volume(attributes)), ExpectError: says}
+			if c.warns {
+				first.ExpectError, first.ExpectNonEmptyPlan = nil, true
+				first.Check = func(*terraform.State) error {
+					if text := seen.text(); !says.MatchString(text) {
+						return fmt.Errorf("no warning says %s: %s", says, text)
+					}
+					return nil
+				}
+			}
 			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: acctest.Factories(t),
+				ProtoV6ProviderFactories: seen.watch(acctest.Factories(t)),
 				CheckDestroy:             noClaims(t, ns),
 				Steps: []resource.TestStep{
-					{Config: cluster.Config(ns, volume(attributes)), ExpectError: regexp.MustCompile(`(?s)PersistentVolumeClaim\s+\S+/data\s+is\s+not\s+ready.*` + c.says)},
+					first,
 					// What failed holds nothing, so it gives way to what is right.
 					{
 						Config:            cluster.Config(ns, volume(smallVolume+`storage_class = "standard"`)),
@@ -92,13 +105,13 @@ func TestAccVolumeThatIsTaintedIsKeptOnceItIsBound(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t)
 	cli := acctest.NewCLI(t)
-	pv := "pv-" + ns
-	cli.Write(t, cluster.Config(ns, volume(fmt.Sprintf("size = \"1Gi\"\n volume_name = %q\n timeouts = { create = \"2s\" }", pv))))
+	byHand(t, ns, "")
+	cli.Write(t, cluster.Config(ns, volume(fmt.Sprintf("size = \"200Gi\"\n volume_name = %q", "pv-"+ns))))
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
-		t.Fatalf("a volume without its PersistentVolume is created:\n%s", out)
+		t.Fatalf("a volume whose PersistentVolume is too small is created:\n%s", out)
 	}
-	byHand(t, ns, "")
+	cluster.Kubectl(t, "patch", "persistentvolume", "pv-"+ns, "-p", `{"spec": {"capacity": {"storage": "200Gi"}}}`)
 	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound", "--timeout=60s")
 	out, err = cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
@@ -209,7 +222,7 @@ func TestAccVolumeHeldByAFinalizerSaysSo(t *testing.T) {
 			{
 				PreConfig: func() { hold(`["example.com/hold"]`) },
 				Config:    config, Destroy: true,
-				ExpectError: regexp.MustCompile(`(?s)held\s+by\s+finalizers?\s.*example\.com/hold.*timeouts.delete.\s+is\s+3s`),
+				ExpectError: regexp.MustCompile(`(?s)held\s+by\s+finalizers?\s.*example\.com/hold.*after\s+3s\s+\(.timeouts.delete.\)`),
 			},
 			{
 				// It is still there, and nothing but its end can come of it.

@@ -210,7 +210,7 @@ func TestPodsAreWaitedForByASelector(t *testing.T) {
 	}
 	selector := map[string]string{"app": "trainer"}
 	ready1, _ := shelfOf(t, map[string]string{path: pod("True")})
-	if err := ready1.WaitPods(t.Context(), "ml", selector); err != nil {
+	if _, err := ready1.WaitPods(t.Context(), "ml", selector); err != nil {
 		t.Errorf("%v", err)
 	}
 	for name, test := range map[string]struct {
@@ -234,7 +234,7 @@ func TestPodsAreWaitedForByASelector(t *testing.T) {
 			}
 			ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 			defer cancel()
-			if err := cluster.WaitPods(ctx, "ml", selector); err == nil {
+			if _, err := cluster.WaitPods(ctx, "ml", selector); err == nil {
 				t.Error("the wait ended well")
 			}
 		})

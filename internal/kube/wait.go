@@ -39,17 +39,29 @@ func (e *NotReadyError) Error() string {
 
 func (e *NotReadyError) Unwrap() error { return e.Err }
 
-// WaitReady waits until the workload is ready. It ends early with a
-// *NotReadyError once a cause is seen that waiting cannot heal, and at once
-// when ctx ends. podLabels select the workload's pods.
-func (c *Cluster) WaitReady(ctx context.Context, ref Ref, podLabels map[string]string) error {
+// IsPermanent says whether err, the end of a wait, tells that more waiting
+// cannot help: by a terminal cause, or because the object was deleted. The end
+// of a time limit, an interruption and trouble with the API server tell nothing
+// of the object.
+func IsPermanent(err error) bool {
+	if e, ok := errors.AsType[*NotReadyError](err); ok {
+		return e.Err == nil && e.Verdict.Cause != nil && e.Verdict.Cause.Terminal
+	}
+	return IsNotFound(err)
+}
+
+// WaitReady waits until the workload is ready, or suspended, and returns the
+// verdict on it. It ends early with a *NotReadyError once a cause is seen that
+// waiting cannot heal, and at once when ctx ends. podLabels select the
+// workload's pods.
+func (c *Cluster) WaitReady(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, error) {
 	watched := func() bool { return c.watches(ref) }
 	return c.waitFor(ctx, ref, watched, func() (ready.Verdict, []Kind, error) { return c.look(ctx, ref, podLabels) })
 }
 
 // WaitPods is WaitReady for pods that exist without a workload of ours: it waits
 // until some have all labels of selector, and are ready.
-func (c *Cluster) WaitPods(ctx context.Context, namespace string, selector map[string]string) error {
+func (c *Cluster) WaitPods(ctx context.Context, namespace string, selector map[string]string) (ready.Verdict, error) {
 	ref := Ref{Kind: podsWith(selector), Namespace: namespace, Name: labels.Set(selector).String()}
 	watched := func() bool { return c.cache.collection(ref.Kind, namespace).ready(ctx) == nil }
 	return c.waitFor(ctx, ref, watched, func() (ready.Verdict, []Kind, error) {
@@ -58,9 +70,11 @@ func (c *Cluster) WaitPods(ctx context.Context, namespace string, selector map[s
 	})
 }
 
-// waitFor looks until it is ready, or never will be. Each look says changes of
+// waitFor looks until it is settled, or never will be. Each look says changes of
 // which kinds may matter to the next one; watched is whether they are told of.
-func (c *Cluster) waitFor(ctx context.Context, ref Ref, watched func() bool, look func() (ready.Verdict, []Kind, error)) error {
+func (c *Cluster) waitFor(
+	ctx context.Context, ref Ref, watched func() bool, look func() (ready.Verdict, []Kind, error),
+) (ready.Verdict, error) {
 	var (
 		seen  firstSeen
 		away  absence
@@ -73,19 +87,19 @@ func (c *Cluster) waitFor(ctx context.Context, ref Ref, watched func() bool, loo
 		switch {
 		case ctx.Err() != nil:
 			// The look was cut short, so what was seen before says more.
-			return c.notReady(ref, last, context.Cause(ctx))
+			return last, c.notReady(ref, last, context.Cause(ctx))
 		case away.passes(err, time.Now()):
 			wait(ctx, changed, getInterval)
 			continue
 		case err != nil:
-			return err
-		case verdict.Ready:
-			return nil
+			return last, err
+		case verdict.Settled():
+			return verdict, nil
 		}
 		last = verdict
 		left, terminal := seen.left(verdict.Cause, time.Now())
 		if terminal && left <= 0 && !c.appeared(ctx, verdict.Cause.Missing) {
-			return c.notReady(ref, verdict, nil)
+			return verdict, c.notReady(ref, verdict, nil)
 		}
 		if len(concerned) > len(kinds) {
 			kinds = concerned
@@ -154,8 +168,8 @@ func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string
 	if err != nil {
 		return ready.Verdict{}, nil, err
 	}
-	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Ready && ref.Kind.knowsItsPods() {
-		return verdict, nil, nil // what is ready needs no diagnosis
+	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Settled() && ref.Kind.knowsItsPods() {
+		return verdict, nil, nil // what is settled needs no diagnosis
 	}
 	concerned := []Kind{ref.Kind, podsWith(podLabels), Event()}
 	s := ready.Snapshot{Workload: workload}
@@ -245,8 +259,12 @@ func (c *Cluster) appeared(ctx context.Context, missing *ready.Ref) bool {
 	if err != nil {
 		return false
 	}
+	path := []string{"/api/v1/namespaces", missing.Namespace, strings.ToLower(missing.Kind) + "s", missing.Name}
+	if missing.Kind == StorageClass().Kind {
+		path = []string{"/apis/storage.k8s.io/v1/storageclasses", missing.Name}
+	}
 	_, err = conn.rest.Get().
-		AbsPath("/api/v1/namespaces", missing.Namespace, strings.ToLower(missing.Kind)+"s", missing.Name).
+		AbsPath(path...).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
 		DoRaw(ctx)
 	return err == nil

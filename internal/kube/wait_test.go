@@ -122,7 +122,7 @@ func TestWaitGoesByGetsWithoutTheRightToListOrWatch(t *testing.T) {
 	if _, err := cluster.Apply(ctx, deployment("", 0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := cluster.WaitReady(ctx, trainer(), nil); err != nil {
+	if _, err := cluster.WaitReady(ctx, trainer(), nil); err != nil {
 		t.Errorf("what no watch keeps current was still believed: %v", err)
 	}
 }
@@ -141,7 +141,7 @@ func TestWaitOutlastsAnOutage(t *testing.T) {
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := cluster.WaitReady(ctx, trainer(), nil); err != nil || gets.Load() < 2 {
+	if _, err := cluster.WaitReady(ctx, trainer(), nil); err != nil || gets.Load() < 2 {
 		t.Errorf("after %d gets: %v", gets.Load(), err)
 	}
 }
@@ -153,7 +153,7 @@ func TestWaitEndsWithTheCredentials(t *testing.T) {
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := cluster.WaitReady(ctx, trainer(), nil); ClassOf(err) != Unauthorized {
+	if _, err := cluster.WaitReady(ctx, trainer(), nil); ClassOf(err) != Unauthorized {
 		t.Errorf("%v, want Unauthorized", err)
 	}
 }
@@ -196,7 +196,7 @@ func TestWaitThatIsCutShortSaysWhatWasSeenBefore(t *testing.T) {
 		}
 		return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 	}})
-	err := cluster.WaitReady(ctx, trainer(), map[string]string{"pod-template-hash": "1"})
+	_, err := cluster.WaitReady(ctx, trainer(), map[string]string{"pod-template-hash": "1"})
 	var failure *NotReadyError
 	if !errors.As(err, &failure) || failure.Verdict.Cause == nil {
 		t.Fatalf("no cause: %v", err)
@@ -226,6 +226,7 @@ func TestAbsentObjectIsLookedForBeforeGivingUp(t *testing.T) {
 		"a ConfigMap that came":     {&ready.Ref{Kind: "ConfigMap", Namespace: "ml", Name: "c"}, "/api/v1/namespaces/ml/configmaps/c", 200, "", true},
 		"a service account":         {&ready.Ref{Kind: "ServiceAccount", Namespace: "ml", Name: "a"}, "/api/v1/namespaces/ml/serviceaccounts/a", 200, "", true},
 		"a volume claim that came":  {&ready.Ref{Kind: "PersistentVolumeClaim", Namespace: "ml", Name: "w"}, "/api/v1/namespaces/ml/persistentvolumeclaims/w", 200, "", true},
+		"a storage class that came": {&ready.Ref{Kind: "StorageClass", Name: "fast"}, "/apis/storage.k8s.io/v1/storageclasses/fast", 200, "", true},
 		"an unavailable API server": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 503, metav1.StatusReasonServiceUnavailable, false},
 	} {
 		t.Run(name, func(t *testing.T) {

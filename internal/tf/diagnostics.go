@@ -1,7 +1,6 @@
 package tf
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,13 +60,19 @@ func explainNotReady(e *kube.NotReadyError) (summary, detail string) {
 		cause.Summary += why(e.Err)
 		return fmt.Sprintf("%s is not ready: %s", e.Ref, words(cause.Reason)), ready.Explain(&cause, e.Logs)
 	}
-	progress := cmp.Or(e.Verdict.Message, "nothing is known of it yet")
-	return fmt.Sprintf("%s is not ready", e.Ref), ready.Explain(&ready.Cause{
-		Summary: fmt.Sprintf("As last seen: %s. Nothing shows that it cannot become ready.%s", progress, why(e.Err)),
+	observed := "No status was reported, and no permanent failure was detected."
+	if e.Verdict.Message != "" {
+		observed = fmt.Sprintf("Last status: %s. No permanent failure was detected.", e.Verdict.Message)
+	}
+	cause := ready.Cause{
+		Summary: strings.TrimSpace(why(e.Err) + " " + observed),
 		Object:  e.Ref.String(),
-		Hint:    fmt.Sprintf("If it only needs longer, raise `%s`. `terraform untaint` keeps a compute whose creation was too slow; else the next apply replaces it.", limitOf(e.Err)),
 		Command: fmt.Sprintf("kubectl -n %s describe %s %s", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
-	}, nil)
+	}
+	if limit, ok := errors.AsType[timeLimitError](e.Err); ok {
+		cause.Hint = fmt.Sprintf("If it only needs longer, raise `%s`.", limit.attribute)
+	}
+	return fmt.Sprintf("%s is not ready", e.Ref), ready.Explain(&cause, nil)
 }
 
 func explainDeletion(e *kube.DeletionError) (summary, detail string) {
@@ -99,21 +104,11 @@ func why(err error) string {
 	case errors.As(err, &limit):
 		return " " + limit.Error()
 	case errors.Is(err, context.DeadlineExceeded):
-		return " " + timeIsUp + "."
+		return " Timed out."
 	default:
 		return " " + err.Error()
 	}
 }
-
-// limitOf is the attribute that ended a wait.
-func limitOf(err error) string {
-	if limit, ok := errors.AsType[timeLimitError](err); ok {
-		return limit.attribute
-	}
-	return "wait_timeout"
-}
-
-const timeIsUp = "The time to wait is up"
 
 // WithTimeLimit is [context.WithTimeout]; what it ends says which attribute
 // set the limit.
@@ -134,7 +129,7 @@ func (l timeLimitError) Error() string {
 			limit = limit[:len(limit)-2]
 		}
 	}
-	return fmt.Sprintf("%s: `%s` is %s.", timeIsUp, l.attribute, limit)
+	return fmt.Sprintf("Timed out after %s (`%s`).", limit, l.attribute)
 }
 
 func (l timeLimitError) Is(target error) bool { return target == context.DeadlineExceeded }

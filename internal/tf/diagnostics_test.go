@@ -119,7 +119,7 @@ func TestTimeLimitNamesItsAttribute(t *testing.T) {
 	for limit, want := range map[time.Duration]string{
 		time.Hour: "1h", 90 * time.Minute: "1h30m", 15 * time.Minute: "15m", 90 * time.Second: "1m30s", 20 * time.Second: "20s", time.Hour + time.Second: "1h0m1s",
 	} {
-		if got := (timeLimitError{limit, "wait_timeout"}).Error(); !strings.HasSuffix(got, "is "+want+".") {
+		if got := (timeLimitError{limit, "wait_timeout"}).Error(); !strings.Contains(got, "after "+want+" (") {
 			t.Errorf("%v is written %q, want %s", limit, got, want)
 		}
 	}

@@ -62,6 +62,7 @@ const (
 	Crashing      Phase = "Crashing"      // containers end when they should run
 	Refused       Phase = "Refused"       // the API server refuses the pods
 	Terminating   Phase = "Terminating"   // the workload is being deleted
+	Suspended     Phase = "Suspended"     // no pods are wanted, and none are left
 )
 
 // Verdict says whether the workload is ready, and what blocks it when not.
@@ -71,6 +72,10 @@ type Verdict struct {
 	Message string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
 	Cause   *Cause // nil when ready and while simply progressing
 }
+
+// Settled says whether there is nothing to wait for: the workload is ready, or
+// suspended.
+func (v Verdict) Settled() bool { return v.Ready || v.Phase == Suspended }
 
 // Cause is a thing that keeps a workload from becoming ready.
 type Cause struct {

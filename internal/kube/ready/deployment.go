@@ -20,7 +20,7 @@ func deployment(s Snapshot) Verdict {
 	observed := d.Status.ObservedGeneration >= d.Generation
 	switch {
 	case observed && desired == 0 && d.Status.Replicas == 0:
-		return Verdict{Phase: Ready, Ready: true, Message: "scaled to zero, no pods wanted"}
+		return toZero(0)
 	case observed && desired == 0:
 		return Verdict{Phase: Progressing, Message: fmt.Sprintf("scaling to zero: %s left", number(int(d.Status.Replicas), "pod"))}
 	case observed && rolledOut(s, &d, desired):

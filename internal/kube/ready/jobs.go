@@ -90,10 +90,11 @@ func job(s Snapshot) Verdict {
 	return s.blocked(run{desired: wanted, alike: true, pods: s.controlledPods(), remark: s.counted(running, wanted)})
 }
 
-// cronJob is ready once it is there: its Jobs run when their time comes.
+// cronJob is ready once it is there, unless it is suspended: its Jobs run when
+// their time comes.
 func cronJob(s Snapshot) Verdict {
 	if suspend, _, _ := unstructured.NestedBool(s.Workload.Object, "spec", "suspend"); suspend {
-		return isReady("suspended, no Jobs wanted")
+		return noPodsWanted("suspended, no Jobs wanted")
 	}
 	schedule, _, _ := unstructured.NestedString(s.Workload.Object, "spec", "schedule")
 	if schedule == "" {
@@ -111,7 +112,7 @@ func (s Snapshot) suspended(left int) Verdict {
 	case left > 0:
 		return unready("suspending: %s left", number(left, "pod"))
 	}
-	return isReady("suspended, no pods wanted")
+	return noPodsWanted("suspended, no pods wanted")
 }
 
 // failedRun is the verdict on a workload that says itself that it has failed:

@@ -18,10 +18,12 @@ func typed[T any](s Snapshot) (*T, bool) {
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, out) == nil
 }
 
-// isReady, unready and unseen are the verdicts that need no look at pods.
+// isReady, noPodsWanted, unready and unseen are the verdicts that need no look at pods.
 func isReady(message string, args ...any) Verdict {
 	return Verdict{Phase: Ready, Ready: true, Message: fmt.Sprintf(message, args...)}
 }
+
+func noPodsWanted(message string) Verdict { return Verdict{Phase: Suspended, Message: message} }
 
 func unready(message string, args ...any) Verdict {
 	return Verdict{Phase: Progressing, Message: fmt.Sprintf(message, args...)}
@@ -44,7 +46,7 @@ func toZero(left int) Verdict {
 	if left > 0 {
 		return unready("scaling to zero: %s left", number(left, "pod"))
 	}
-	return isReady("scaled to zero, no pods wanted")
+	return noPodsWanted("scaled to zero, no pods wanted")
 }
 
 // run is what a workload wants to run, for a verdict on what keeps it.
@@ -131,6 +133,11 @@ func (s Snapshot) updatedPods(revision string, first int) []*corev1.Pod {
 	return out
 }
 
+// suspendedNodes is a node label that no node has: the provider suspends a
+// DaemonSet, which runs on every node that it selects, by selecting it
+// (SuspendedNodeLabel in internal/manifest).
+const suspendedNodes = "kubetorch.com/suspended"
+
 // daemonSet follows kubectl's rollout status, and knows of OnDelete too.
 func daemonSet(s Snapshot) Verdict {
 	set, ok := typed[appsv1.DaemonSet](s)
@@ -142,6 +149,9 @@ func daemonSet(s Snapshot) Verdict {
 	case st.ObservedGeneration < set.Generation:
 		return s.blocked(run{remark: s.unseen()})
 	case desired == 0 && st.CurrentNumberScheduled == 0 && st.NumberMisscheduled == 0:
+		if _, off := set.Spec.Template.Spec.NodeSelector[suspendedNodes]; off {
+			return noPodsWanted("suspended, no pods wanted")
+		}
 		return isReady("no node is selected, no pods wanted")
 	}
 	updated := int(st.UpdatedNumberScheduled) >= desired || set.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType

@@ -2,7 +2,7 @@ package compute
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -308,29 +308,37 @@ func (w *writer) wait(ctx context.Context) {
 	if w.diags.HasError() {
 		return
 	}
-	pods, err := w.r.podsOf(ctx, w.model, w.done)
-	if err != nil {
-		w.diags.Append(tf.Failure(err))
-		return
-	}
 	var ready bool
-	if w.model.OnNotReady.ValueString() == ignoreOnNotReady {
+	pods, err := w.r.podsOf(ctx, w.model, w.done)
+	switch {
+	case err != nil:
+	case w.model.OnNotReady.ValueString() == ignoreOnNotReady:
 		ready = pods.ready(ctx)
-	} else {
+	default:
 		waitCtx, cancel := tf.WithTimeLimit(ctx, w.r.waitTimeout(w.model), "wait_timeout")
 		defer cancel()
-		err := pods.wait(waitCtx)
-		ready = err == nil
-		switch {
-		case err == nil:
-		case w.model.OnNotReady.ValueString() == warnOnNotReady && kube.ClassOf(err) == kube.Other && !errors.Is(err, context.Canceled):
-			w.diags.Append(tf.Caution(err, "on_not_ready = \"warn\" lets the run go on. The next plan will wait again."))
-		default:
-			w.diags.Append(tf.Failure(err))
-		}
+		ready, err = pods.wait(waitCtx)
 	}
-	w.model.Ready = types.BoolValue(ready)
-	w.notes.Unready = !ready
+	w.notReady(err)
+	w.model.Ready = types.BoolValue(ready && !w.model.Suspend.ValueBool())
+	w.notes.Unready = err != nil || w.model.OnNotReady.ValueString() == ignoreOnNotReady && !ready
 	w.diags.Append(w.state.Set(ctx, w.model)...)
 	w.remember(ctx)
 }
+
+// notReady reports how a wait ended. An error after a creation makes Terraform
+// taint the compute, and the next apply destroy it: only what waiting cannot
+// resolve is one.
+func (w *writer) notReady(err error) {
+	switch permanent := kube.IsPermanent(err); {
+	case err == nil:
+	case permanent && w.model.OnNotReady.ValueString() == failOnNotReady:
+		w.diags.Append(tf.Failure(err))
+	case permanent:
+		w.diags.Append(tf.Caution(err, fmt.Sprintf("`on_not_ready = %q` makes this a warning. %s", w.model.OnNotReady.ValueString(), waitsAgain)))
+	default:
+		w.diags.Append(tf.Caution(err, waitsAgain))
+	}
+}
+
+const waitsAgain = "The compute is in state with `ready = false`. The next plan waits for it again, and does not replace it."

@@ -35,12 +35,17 @@ func (l *reader) selected(ctx context.Context) running {
 	return running{cluster: l.r.data.Cluster, namespace: l.state.Namespace.ValueString(), labels: l.state.podLabels(ctx)}
 }
 
-// wait waits until the pods are ready.
-func (p running) wait(ctx context.Context) error {
+// wait waits until the pods are ready, or none are wanted, and says whether they
+// are ready.
+func (p running) wait(ctx context.Context) (bool, error) {
+	var verdict ready.Verdict
+	var err error
 	if p.workload == nil {
-		return p.cluster.WaitPods(ctx, p.namespace, p.labels)
+		verdict, err = p.cluster.WaitPods(ctx, p.namespace, p.labels)
+	} else {
+		verdict, err = p.cluster.WaitReady(ctx, *p.workload, p.labels)
 	}
-	return p.cluster.WaitReady(ctx, *p.workload, p.labels)
+	return err == nil && verdict.Ready, err
 }
 
 // ready says whether the pods are ready now; false where that cannot be seen.

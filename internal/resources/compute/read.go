@@ -171,8 +171,8 @@ func (l *reader) workload(ctx context.Context, ref kube.Ref, live *unstructured.
 		pods.workload = &ref
 		isReady = pods.ready(ctx)
 	}
-	l.state.Ready = types.BoolValue(isReady)
-	l.notes.Unready = l.notes.Unready && !l.state.Ready.ValueBool()
+	l.state.Ready = types.BoolValue(isReady && !l.state.Suspend.ValueBool()) // Knative says Ready of a suspended one too
+	l.notes.Unready = l.notes.Unready && !isReady
 	if live.GetDeletionTimestamp() != nil {
 		l.notes.Ending = true
 		l.diags.Append(owned.TerminatingWarning(ref, live))

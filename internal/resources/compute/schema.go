@@ -217,8 +217,10 @@ func lifecycleAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"on_not_ready": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString(failOnNotReady),
-			Validators:          []validator.String{stringvalidator.OneOf(failOnNotReady, warnOnNotReady, ignoreOnNotReady)},
-			MarkdownDescription: "What a compute that does not become ready does: `error` (default), `warn`, or `ignore`, which does not wait.",
+			Validators: []validator.String{stringvalidator.OneOf(failOnNotReady, warnOnNotReady, ignoreOnNotReady)},
+			MarkdownDescription: "What a run does about a compute that cannot become ready: `error` (default), `warn`, or `ignore`, which does not wait. " +
+				"This is about permanent failures. A wait that times out, is interrupted or loses the API server ends with a warning and `ready = false`, " +
+				"and the next plan waits again: after an error, Terraform would destroy the compute. A postcondition on `self.ready` fails the run in these cases too.",
 		},
 		"wait_timeout": duration("How long an apply waits for the compute to become ready, such as `1h`. Default: `launch_timeout`. " +
 			"Changing this changes no object and restarts nothing."),
@@ -237,7 +239,7 @@ func computedAttributes() map[string]schema.Attribute {
 		"service_name": computed("Name of the Service; that of the compute."),
 		"url":          computed("Address inside of the cluster, `http://<name>.<namespace>.svc.cluster.local:80`, or `endpoint.url`; null with `runtime = \"skytorch\"` or `\"kpu\"`."),
 		"grpc_target":  computed("Where gRPC clients inside of the cluster reach a tensor server, `<name>.<namespace>.svc.cluster.local:50051`; null with `runtime = \"kubetorch\"`."),
-		"ready":        schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the workload is ready now."},
+		"ready":        schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the workload is ready now. False while it is suspended."},
 		"uid":          computed("UID of the workload; none with `selector` alone."),
 		"manifests": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,

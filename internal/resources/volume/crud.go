@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
@@ -40,6 +41,7 @@ func (r *volumeResource) Create(ctx context.Context, req resource.CreateRequest,
 	w := writer{r: r, model: &plan, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
 	if w.create(ctx) {
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
+		w.creating = true
 		w.wait(ctx)
 	}
 }
@@ -81,6 +83,8 @@ type writer struct {
 	state   *tfsdk.State
 	private owned.PrivateWriter
 	diags   *diag.Diagnostics
+
+	creating bool
 }
 
 // create says whether the claim exists and is in state.
@@ -196,7 +200,7 @@ func (w *writer) wait(ctx context.Context) {
 			w.model.status(live)
 		}
 		if err != nil {
-			w.diags.Append(tf.Failure(err))
+			w.notReady(err)
 		} else if w.model.smaller() && verdict.Ready {
 			w.diags.AddAttributeWarning(path.Root("size"), "The file system has not grown yet", verdict.Message+" Restart the pods that use it.")
 		}
@@ -205,6 +209,18 @@ func (w *writer) wait(ctx context.Context) {
 		w.notes.Waiting = false
 	}
 	w.save(ctx)
+}
+
+// notReady reports how a wait ended. An error after a creation makes Terraform
+// taint the volume and replace it with the next apply: only what waiting cannot
+// resolve is one, and never of a claim that is bound and may hold data.
+func (w *writer) notReady(err error) {
+	bound := w.model.Phase.ValueString() == string(corev1.ClaimBound)
+	if kube.IsPermanent(err) && !(w.creating && bound) {
+		w.diags.Append(tf.Failure(err))
+		return
+	}
+	w.diags.Append(tf.Caution(err, "The volume is in state. The next plan waits for it again, and does not replace it."))
 }
 
 // Delete removes the claim and waits until it is gone. It begins only once no
@@ -265,10 +281,12 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	}
 }
 
-// keepTainted refuses to replace a volume that Terraform has marked as tainted
-// when its creation failed, and that has been bound since.
+// keepTainted refuses to replace a volume without being asked, where it is
+// bound by now: one that Terraform has marked as tainted when its creation
+// failed, or one that was not bound yet when its replacement was planned.
 func keepTainted(ref kube.Ref) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("A volume with data is not replaced unasked",
-		fmt.Sprintf("%s is tainted, as after a creation that failed, but it is bound by now and may hold data. Nothing was deleted.\n\n"+
-			"To keep it:\n  terraform untaint ADDRESS\nTo replace it on purpose, untaint it first and then:\n  terraform apply -replace=ADDRESS", ref))
+		fmt.Sprintf("%s would be replaced because its creation failed (it is tainted) or because it was not bound when the plan was made. It is bound now and may hold data, "+
+			"so nothing was deleted.\n\nTo keep it, remove the mark where there is one, and plan again:\n  terraform untaint ADDRESS\n"+
+			"To replace it on purpose, do so too, and then:\n  terraform apply -replace=ADDRESS", ref))
 }

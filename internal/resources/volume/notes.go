@@ -21,6 +21,9 @@ type notes struct {
 	// Protected repeats deletion_protection for the plan of a replacement,
 	// which is not told of the state.
 	Protected bool `json:"protected,omitempty"`
+	// Empty says that the plan replaces the claim because it is not bound and so
+	// holds no data. Nobody asked for the end of one that has been bound since.
+	Empty bool `json:"empty,omitempty"`
 }
 
 func loadNotes(ctx context.Context, private owned.PrivateReader) (notes, diag.Diagnostics) {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -44,7 +45,9 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		p.replaced = memory // of the volume that is deleted before this one is created, if any
 		if len(memory) > 0 {
 			resp.Diagnostics.Append(owned.RefuseIfProtected(remembered.Protected, "volume", plan.Name.ValueString())...)
-			resp.Diagnostics.Append(ask(ctx, resp.Private)...)
+			if !remembered.Empty { // a claim that is bound by the time of the apply is kept
+				resp.Diagnostics.Append(ask(ctx, resp.Private)...)
+			}
 		}
 	} else {
 		p.state, p.before = &state, &state
@@ -56,6 +59,15 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	p.decide(ctx)
 	p.keep()
 	p.resize(ctx)
+	if replaces := len(p.replaces) > 0; !creating && replaces != remembered.Empty {
+		remembered.Empty = replaces // a replacement that failed may have left it
+		resp.Diagnostics.Append(remembered.save(ctx, resp.Private)...)
+	}
+	if len(p.replaces) > 0 {
+		resp.RequiresReplace = p.replaces
+		resp.Diagnostics.Append(p.diags...)
+		return // the plan of the replacement is asked for next, as a creation
+	}
 	if !p.diags.HasError() {
 		p.render(ctx, req.Config.Raw.IsFullyKnown())
 	}
@@ -88,6 +100,8 @@ type planner struct {
 	goes    apitypes.UID // of a claim in the way that is deleted first
 	free    bool         // there is no claim of that name
 	resizes bool
+
+	replaces path.Paths // attributes that replace a claim which holds no data
 }
 
 // place finds the namespace. One that the configuration leaves out is found once

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -36,6 +37,7 @@ func (p *planner) keep() {
 		{"storage_class", "storage class", p.before.StorageClass, p.plan.StorageClass},
 		{"volume_name", "PersistentVolume", p.before.VolumeName, p.plan.VolumeName},
 	} {
+		at := path.Root(fixed.attribute)
 		unchanged := fixed.after.Equal(fixed.before)
 		if fixed.attribute == "volume_name" {
 			unchanged = unchanged || fixed.after.Equal(p.before.Volume) // naming the one that it has got changes nothing
@@ -43,10 +45,21 @@ func (p *planner) keep() {
 		if unchanged || fixed.after.IsUnknown() {
 			continue
 		}
-		p.diags.AddAttributeError(path.Root(fixed.attribute), "The data of the volume would be lost",
+		if p.empty() {
+			p.replaces = append(p.replaces, at)
+			continue
+		}
+		p.diags.AddAttributeError(at, "The data of the volume would be lost",
 			fmt.Sprintf("%s has the %s %s, and Kubernetes never lets that change to %s. Another claim in its place would be empty, so this plan is refused.\n\n%s",
 				p.before.claimRef(), fixed.what, quoted(fixed.before), quoted(fixed.after), onPurpose))
 	}
+}
+
+// empty says whether the claim in state has never been bound, and so holds no
+// data: another one in its place loses nothing. Delete makes sure that it still
+// is not bound.
+func (p *planner) empty() bool {
+	return p.state != nil && p.state.Phase.ValueString() == string(corev1.ClaimPending)
 }
 
 func quoted(text types.String) string {
@@ -87,6 +100,10 @@ func (p *planner) resize(ctx context.Context) {
 		refuse("A volume cannot shrink", "%s asks for %s and holds %s, and Kubernetes makes no volume smaller than it is: %s is refused.\n\nSet size = %q. %s",
 			ref, asked.String(), given.String(), wanted.String(), asked.String(), onPurpose)
 	case claim.Unbound:
+		if p.empty() {
+			p.replaces = append(p.replaces, path.Root("size"))
+			return
+		}
 		refuse("The claim is not bound yet", "%s asks for %s, and Kubernetes changes the size of bound claims only. Start what uses the volume first, or put size back to %q.",
 			ref, asked.String(), asked.String())
 	case claim.Lower:
