@@ -12,11 +12,13 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
@@ -147,15 +149,27 @@ type MetricsFilter struct {
 	Labels  map[string]string
 }
 
-// Metrics returns one snapshot for each of the server's sources.
+// metricsServices are the full names of the services that have metrics: that of SkyTorch, and that of KPU, its earlier
+// name, whose messages are the same.
+func metricsServices() []string {
+	return []string{skymetrics.Metrics_ServiceDesc.ServiceName, "kpu.metrics.v1.Metrics"}
+}
+
+// Metrics returns one snapshot for each of the server's sources. Where the server has no metrics service at all, the
+// class of the error is [Unsupported].
 func (c *Client) Metrics(ctx context.Context, f MetricsFilter) ([]*skymetrics.MetricsSnapshot, error) {
-	resp, err := skymetrics.NewMetricsClient(c.conn).GetMetrics(c.outgoing(ctx), &skymetrics.GetMetricsRequest{
-		MetricNames: f.Names, Sources: f.Sources, LabelFilters: f.Labels,
-	})
-	if err != nil {
-		return nil, c.failed(ctx, "read metrics", "", err)
+	req := &skymetrics.GetMetricsRequest{MetricNames: f.Names, Sources: f.Sources, LabelFilters: f.Labels}
+	var err error
+	for _, service := range metricsServices() {
+		resp := &skymetrics.GetMetricsResponse{}
+		if err = c.conn.Invoke(c.outgoing(ctx), "/"+service+"/GetMetrics", req, resp); err == nil {
+			return resp.GetSnapshots(), nil
+		}
+		if status.Code(err) != codes.Unimplemented {
+			break
+		}
 	}
-	return resp.GetSnapshots(), nil
+	return nil, c.failed(ctx, "read metrics", "", err)
 }
 
 // outgoing adds what a gateway needs.

@@ -7,8 +7,11 @@ import (
 	"io"
 	"testing"
 
+	"google.golang.org/grpc"
+
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
@@ -166,5 +169,38 @@ func TestCancelledContextEndsTheCall(t *testing.T) {
 	cancel()
 	if err := c.UploadBytes(ctx, 1, layout.Of(layout.UInt8, 10), random(10)); tensor.ClassOf(err) != tensor.Canceled {
 		t.Errorf("upload: %v", err)
+	}
+}
+
+// kpuMetrics is the metrics service under KPU's name.
+func kpuMetrics() *grpc.ServiceDesc {
+	desc := skymetrics.Metrics_ServiceDesc
+	desc.ServiceName = "kpu.metrics.v1.Metrics"
+	return &desc
+}
+
+type oneSource struct {
+	skymetrics.UnimplementedMetricsServer
+}
+
+func (oneSource) GetMetrics(_ context.Context, req *skymetrics.GetMetricsRequest) (*skymetrics.GetMetricsResponse, error) {
+	return &skymetrics.GetMetricsResponse{Snapshots: []*skymetrics.MetricsSnapshot{{Source: req.GetSources()[0]}}}, nil
+}
+
+func TestMetricsOfKPUAreReadByItsOwnService(t *testing.T) {
+	t.Parallel()
+	g := grpc.NewServer()
+	g.RegisterService(kpuMetrics(), oneSource{})
+	snapshots, err := dial(t, listen(t, g), tensor.Options{}).Metrics(t.Context(), tensor.MetricsFilter{Sources: []string{"cpu"}})
+	if err != nil || len(snapshots) != 1 || snapshots[0].GetSource() != "cpu" {
+		t.Errorf("%v, %v", snapshots, err)
+	}
+}
+
+func TestMetricsOfAServerWithoutThemAreUnsupported(t *testing.T) {
+	t.Parallel()
+	_, err := dial(t, listen(t, grpc.NewServer()), tensor.Options{}).Metrics(t.Context(), tensor.MetricsFilter{})
+	if tensor.ClassOf(err) != tensor.Unsupported {
+		t.Errorf("class %d: %v", tensor.ClassOf(err), err)
 	}
 }

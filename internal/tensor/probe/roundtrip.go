@@ -72,7 +72,7 @@ func roundTrip(ctx context.Context, c *tensor.Client, e Endpoint, r Result) Resu
 }
 
 // skyTrip sends, receives, compares and deletes. A server that refuses the
-// chunks may number their fields from 7, as the published one does.
+// chunks may number their fields from 7, as SkyTorch 0.1.0 does.
 func skyTrip(ctx context.Context, c *tensor.Client, e Endpoint) error {
 	err := skyTripOnce(ctx, c, e)
 	class := tensor.ClassOf(err)

@@ -18,11 +18,12 @@ import (
 type Numbering int
 
 const (
-	// From5 is the contract, and that of proto/skytorch/torch/service.proto: shape is 5, metadata 10.
+	// From5 is the default, and that of proto/skytorch/torch/service.proto: shape is 5, metadata 10. SkyTorch's main
+	// branch has it since 19 February 2026.
 	From5 Numbering = iota
-	// From7 is what the published SkyTorch servers and clients speak: shape is 7, metadata 12
-	// (https://github.com/astefanutti/skytorch, skytorch/torch/server/service.proto). All other
-	// messages are the same, and chunks after the first differ in nothing.
+	// From7 is that of SkyTorch 0.1.0, its only release: shape is 7, metadata 12 (skytorch/torch/server/service.proto at
+	// tag v0.1.0 of github.com/astefanutti/skytorch). All other messages are the same, and chunks after the first
+	// differ in nothing.
 	From7
 )
 

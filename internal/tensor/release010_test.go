@@ -29,12 +29,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// publishedChunk is TensorChunk as SkyTorch publishes it: the fields after
-// the first four have the numbers 7 to 12, not 5 to 10.
-func publishedChunk(t testing.TB) protoreflect.MessageDescriptor {
+// release010Chunk is TensorChunk of SkyTorch 0.1.0, its only release: the fields after the first four have the numbers
+// 7 to 12, not 5 to 10 as on its main branch since.
+func release010Chunk(t testing.TB) protoreflect.MessageDescriptor {
 	t.Helper()
 	file := protodesc.ToFileDescriptorProto(skytorch.File_skytorch_torch_service_proto)
-	file.Service, file.Name = nil, new("published.proto")
+	file.Service, file.Name = nil, new("release010.proto")
 	for _, m := range file.MessageType {
 		if m.GetName() != "TensorChunk" {
 			continue
@@ -69,9 +69,9 @@ func text(m *dynamicpb.Message, field protoreflect.Name) string {
 	return m.Get(m.Descriptor().Fields().ByName(field)).String()
 }
 
-func TestPublishedSkyTorchClientsWorkWithOurServer(t *testing.T) {
+func TestClientsOfSkyTorch010WorkWithOurServer(t *testing.T) {
 	t.Parallel()
-	d := publishedChunk(t)
+	d := release010Chunk(t)
 	conn, err := grpc.NewClient(serve(t, server.Options{}), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
@@ -131,11 +131,11 @@ func TestPublishedSkyTorchClientsWorkWithOurServer(t *testing.T) {
 	}
 }
 
-// published starts a server that reads chunks as SkyTorch's does: it makes
+// release010 starts a server that reads chunks as SkyTorch 0.1.0 does: it makes
 // room for total_bytes, counts chunks, and then needs to know the dtype.
-func published(t *testing.T) string {
+func release010(t *testing.T) string {
 	t.Helper()
-	d := publishedChunk(t)
+	d := release010Chunk(t)
 	tensors := map[string][]*dynamicpb.Message{}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -202,9 +202,9 @@ func (deleter) DeleteTensors(context.Context, *skytorch.DeleteTensorsRequest) (*
 	return &skytorch.TensorResponse{Success: true}, nil
 }
 
-func TestOurClientWorksWithPublishedSkyTorchServers(t *testing.T) {
+func TestOurClientWorksWithServersOfSkyTorch010(t *testing.T) {
 	t.Parallel()
-	target := published(t)
+	target := release010(t)
 	c := dial(t, target, tensor.Options{Numbering: wire.From7})
 	l := layout.Of(layout.Int64, 1000, 300)
 	data := random(8 * 1000 * 300)
@@ -223,7 +223,7 @@ func TestOurClientWorksWithPublishedSkyTorchServers(t *testing.T) {
 
 func TestProbeFindsOutTheNumbering(t *testing.T) {
 	t.Parallel()
-	got := probe.GRPC(t.Context(), probe.Endpoint{Target: published(t), RoundTrip: 3 << 20})
+	got := probe.GRPC(t.Context(), probe.Endpoint{Target: release010(t), RoundTrip: 3 << 20})
 	if got.Status != probe.Serving || got.Bytes != 3<<20 {
 		t.Errorf("%+v", got)
 	}
