@@ -5,6 +5,7 @@ package datasources
 import (
 	"context"
 	"maps"
+	"math"
 	"regexp"
 	"strings"
 
@@ -143,4 +144,13 @@ func textOrNull(text string) types.String {
 		return types.StringNull()
 	}
 	return types.StringValue(text)
+}
+
+// finite is a number of a server as a value that Terraform can store: NaN and infinities, which it has no form for, are
+// null.
+func finite(number float64) types.Float64 {
+	if math.IsNaN(number) || math.IsInf(number, 0) {
+		return types.Float64Null()
+	}
+	return types.Float64Value(number)
 }

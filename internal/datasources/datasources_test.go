@@ -11,28 +11,31 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // read reads a data source of which nothing but its name is configured.
-func read(t *testing.T, source datasource.DataSource, data *tf.ProviderData, deferral bool) *datasource.ReadResponse {
+func read(ctx context.Context, t *testing.T, source datasource.DataSource, data *tf.ProviderData, deferral bool) *datasource.ReadResponse {
 	t.Helper()
 	var described datasource.SchemaResponse
-	source.Schema(t.Context(), datasource.SchemaRequest{}, &described)
+	source.Schema(ctx, datasource.SchemaRequest{}, &described)
 	if configurable, ok := source.(datasource.DataSourceWithConfigure); ok {
-		configurable.Configure(t.Context(), datasource.ConfigureRequest{ProviderData: data}, &datasource.ConfigureResponse{})
+		configurable.Configure(ctx, datasource.ConfigureRequest{ProviderData: data}, &datasource.ConfigureResponse{})
 	}
 	req := datasource.ReadRequest{
-		Config:             tfsdk.Config{Schema: described.Schema, Raw: named(t.Context(), described.Schema)},
+		Config:             tfsdk.Config{Schema: described.Schema, Raw: named(ctx, described.Schema)},
 		ClientCapabilities: datasource.ReadClientCapabilities{DeferralAllowed: deferral},
 	}
 	resp := &datasource.ReadResponse{State: tfsdk.State{Schema: described.Schema}}
-	source.Read(t.Context(), req, resp)
+	source.Read(ctx, req, resp)
 	return resp
 }
 
@@ -57,11 +60,11 @@ func TestDataSourcesWaitForAClusterThatIsNotKnownYet(t *testing.T) {
 		t.Run(meta.TypeName, func(t *testing.T) {
 			t.Parallel()
 			unknown := &tf.ProviderData{Unknown: true}
-			resp := read(t, construct(), unknown, true)
+			resp := read(t.Context(), t, construct(), unknown, true)
 			if resp.Deferred == nil || resp.Deferred.Reason != datasource.DeferredReasonProviderConfigUnknown || resp.Diagnostics.HasError() {
 				t.Errorf("a Terraform that can defer gets %v and %v", resp.Deferred, resp.Diagnostics)
 			}
-			resp = read(t, construct(), unknown, false)
+			resp = read(t.Context(), t, construct(), unknown, false)
 			if resp.Deferred != nil || !resp.Diagnostics.HasError() || !strings.Contains(resp.Diagnostics[0].Detail(), "depends_on") {
 				t.Errorf("a Terraform that cannot gets %v and %v", resp.Deferred, resp.Diagnostics)
 			}
@@ -121,4 +124,28 @@ func TestAnAddressThatIsSilentIsWaitedForOnce(t *testing.T) {
 		t.Fatalf("another address gets %v", err)
 	}
 	_ = conn.Close()
+}
+
+func TestMissingMetricsNameTheSetting(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	t.Cleanup(func() { server.Stop(); <-done })
+	_, err = readMetrics(t.Context(), way{target: listener.Addr().String()}, tensor.MetricsFilter{}, tf.Duration{})
+	if failure := metricsFailure("ml/pool", err); !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
+		t.Errorf("a server without the service: %s", failure.Detail())
+	}
+	for name, filter := range map[string]tensor.MetricsFilter{"none": {}, "other sources": {Sources: []string{"amd-gpu"}}} {
+		if warned := withoutSource("ml/pool", nil, filter); len(warned) != 1 || !strings.Contains(warned[0].Detail(), "SKYTORCH_METRICS_SOURCES") {
+			t.Errorf("%s: %v", name, warned)
+		}
+	}
+	if warned := withoutSource("ml/pool", []*skymetrics.MetricsSnapshot{{}}, tensor.MetricsFilter{}); len(warned) > 0 {
+		t.Errorf("with a source: %v", warned)
+	}
 }

@@ -180,10 +180,10 @@ func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *ku
 	}
 	m.Status, m.Detail = types.StringValue(string(result.Status)), textOrNull(result.Detail)
 	if result.Latency > 0 {
-		m.LatencyMS = types.Float64Value(result.LatencyMS())
+		m.LatencyMS = finite(result.LatencyMS())
 	}
 	if result.Throughput > 0 {
-		m.Throughput = types.Float64Value(result.Throughput)
+		m.Throughput = finite(result.Throughput)
 	}
 	if asks.Required.ValueBool() && result.Status != probe.Serving {
 		diags.AddAttributeError(path.Root("probe").AtName("required"), fmt.Sprintf("The endpoint of %s does not serve: %s", e.ID(), result.Status),

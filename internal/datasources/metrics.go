@@ -2,6 +2,7 @@ package datasources
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -66,7 +67,7 @@ func (s *metricsSource) Schema(_ context.Context, _ datasource.SchemaRequest, re
 				"source":    computedString("What the metric was read from."),
 				"name":      computedString("Name of the metric."),
 				"type":      computedString("`gauge`, `counter`, `histogram` or `unknown`."),
-				"value":     schema.Float64Attribute{Computed: true, MarkdownDescription: "Its value."},
+				"value":     schema.Float64Attribute{Computed: true, MarkdownDescription: "Its value; null where the server says that it is no number (NaN) or infinite."},
 				"unit":      computedString("The unit of the value; null where the server names none."),
 				"labels":    computedMap("Its labels."),
 				"help":      computedString("What the server says of the metric; null where that is nothing."),
@@ -75,8 +76,9 @@ func (s *metricsSource) Schema(_ context.Context, _ datasource.SchemaRequest, re
 		},
 	})
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads one snapshot of the metrics of a tensor server, by the gRPC service `skytorch.metrics.v1.Metrics`.",
-		Attributes:          attributes,
+		MarkdownDescription: "Reads one snapshot of the metrics of a tensor server, by the gRPC service `skytorch.metrics.v1.Metrics` or, for KPU, `kpu.metrics.v1.Metrics`. " +
+			"A server of SkyTorch has no metrics unless its environment variable `SKYTORCH_METRICS_SOURCES` names sources, such as `nvidia-gpu`: set it in `env_vars` of the `kt_compute`.",
+		Attributes: attributes,
 	}
 }
 
@@ -103,9 +105,10 @@ func (s *metricsSource) Read(ctx context.Context, req datasource.ReadRequest, re
 	}
 	snapshots, err := readMetrics(ctx, wayTo(cluster, e, m.Via.ValueString()), filter, m.Timeout)
 	if err != nil {
-		resp.Diagnostics.Append(failureAt(path.Root("via"), err))
+		resp.Diagnostics.Append(metricsFailure(e.ID(), err))
 		return
 	}
+	resp.Diagnostics.Append(withoutSource(e.ID(), snapshots, filter)...)
 	m.Metrics, diags = metricsOf(ctx, snapshots)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -134,6 +137,33 @@ func readMetrics(ctx context.Context, w way, filter tensor.MetricsFilter, timeou
 	return snapshots, err
 }
 
+// metricsSourcesHint says how a server of SkyTorch gets metrics: it has none by default (README.md in
+// github.com/astefanutti/skytorch, SKYTORCH_METRICS_SOURCES).
+const metricsSourcesHint = "Set `SKYTORCH_METRICS_SOURCES` in `env_vars` of the kt_compute to the sources that the server should read, such as `nvidia-gpu`."
+
+func metricsFailure(id string, err error) diag.Diagnostic {
+	if tensor.ClassOf(err) == tensor.Unsupported {
+		return diag.NewAttributeErrorDiagnostic(path.Root("name"), "The tensor server has no metrics service",
+			fmt.Sprintf("The server of %s implements neither skytorch.metrics.v1.Metrics nor kpu.metrics.v1.Metrics: it has no metrics source, or is a version without metrics.\n\nNext step: %s", id, metricsSourcesHint))
+	}
+	return failureAt(path.Root("via"), err)
+}
+
+// withoutSource warns of a server that answers with no source at all, although none was filtered out.
+func withoutSource(id string, snapshots []*skymetrics.MetricsSnapshot, filter tensor.MetricsFilter) diag.Diagnostics {
+	var diags diag.Diagnostics
+	switch {
+	case len(snapshots) > 0:
+	case len(filter.Sources) == 0:
+		diags.AddAttributeWarning(path.Root("name"), "The tensor server has no metrics source",
+			fmt.Sprintf("The server of %s answered with no source, so `metrics` is empty.\n\nNext step: %s", id, metricsSourcesHint))
+	default:
+		diags.AddAttributeWarning(path.Root("sources"), "The tensor server has none of the metrics sources",
+			fmt.Sprintf("The server of %s has no source named %s, so `metrics` is empty.\n\nNext step: Correct `sources`. %s", id, strings.Join(filter.Sources, ", "), metricsSourcesHint))
+	}
+	return diags
+}
+
 func metricsOf(ctx context.Context, snapshots []*skymetrics.MetricsSnapshot) (types.List, diag.Diagnostics) {
 	all := []metricModel{}
 	for _, snapshot := range snapshots {
@@ -144,7 +174,7 @@ func metricsOf(ctx context.Context, snapshots []*skymetrics.MetricsSnapshot) (ty
 			}
 			all = append(all, metricModel{
 				Source: types.StringValue(snapshot.GetSource()), Name: types.StringValue(metric.GetName()), Type: types.StringValue(strings.ToLower(metric.GetType().String())),
-				Value: types.Float64Value(metric.GetValue()), Unit: textOrNull(metric.GetUnit()), Labels: labels,
+				Value: finite(metric.GetValue()), Unit: textOrNull(metric.GetUnit()), Labels: labels,
 				Help: textOrNull(metric.GetHelp()), Timestamp: types.Int64Value(metric.GetTimestamp()),
 			})
 		}

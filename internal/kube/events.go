@@ -69,7 +69,7 @@ func ofStatefulSet(workload *unstructured.Unstructured, event *corev1.Event) boo
 // podLabels are those by which the pods of a workload are found: its own
 // selector, that of its Service, or the label of a Kubetorch service.
 func (c *Cluster) podLabels(ctx context.Context, workload *unstructured.Unstructured) map[string]string {
-	if own, _, _ := unstructured.NestedStringMap(workload.Object, "spec", "selector", "matchLabels"); len(own) > 0 {
+	if own := matchLabels(workload); len(own) > 0 {
 		return own
 	}
 	if workload.GetKind() == "Pod" && len(workload.GetLabels()) > 0 {
@@ -77,10 +77,17 @@ func (c *Cluster) podLabels(ctx context.Context, workload *unstructured.Unstruct
 	}
 	if workload.GetKind() == "Compute" {
 		if made, err := c.Get(ctx, Ref{Kind: StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}); err == nil {
-			return c.podLabels(ctx, made)
+			if own := matchLabels(made); len(own) > 0 {
+				return own
+			}
 		}
 	}
 	return map[string]string{manifestService: workload.GetName()}
+}
+
+func matchLabels(workload *unstructured.Unstructured) map[string]string {
+	labels, _, _ := unstructured.NestedStringMap(workload.Object, "spec", "selector", "matchLabels")
+	return labels
 }
 
 func claimsOf(pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {

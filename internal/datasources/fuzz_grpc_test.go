@@ -1,0 +1,155 @@
+package datasources
+
+import (
+	"math"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"google.golang.org/grpc"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// verbatim is a codec whose messages are bytes that go over the wire as they are.
+type verbatim struct{}
+
+func (verbatim) Name() string { return "proto" }
+
+func (verbatim) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil //nolint:forcetypeassert,errcheck // the server below sends nothing else
+}
+
+func (verbatim) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*[]byte) = data.Materialize() //nolint:forcetypeassert,errcheck // see Marshal
+	return nil
+}
+
+// arbitrary starts a server that is healthy and answers every other call with the bytes that are stored, twice where it
+// may stream, and returns its address.
+func arbitrary(tb testing.TB, body *atomic.Pointer[[]byte]) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	healthy, err := proto.Marshal(&healthpb.HealthCheckResponse{Status: healthpb.HealthCheckResponse_SERVING})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := grpc.NewServer(grpc.ForceServerCodecV2(verbatim{}), grpc.UnknownServiceHandler(func(_ any, st grpc.ServerStream) error {
+		method, _ := grpc.MethodFromServerStream(st)
+		if strings.HasPrefix(method, "/grpc.health.") {
+			return st.SendMsg(&healthy)
+		}
+		if err := st.SendMsg(body.Load()); err != nil || strings.HasSuffix(method, "GetMetrics") {
+			return err
+		}
+		return st.SendMsg(body.Load())
+	}))
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	tb.Cleanup(func() { s.Stop(); <-done })
+	return l.Addr().String()
+}
+
+func metricsSeeds(tb testing.TB) [][]byte {
+	tb.Helper()
+	var seeds [][]byte
+	for _, value := range []float64{0, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64} {
+		seed, err := proto.Marshal(&skymetrics.GetMetricsResponse{Snapshots: []*skymetrics.MetricsSnapshot{{Source: "gpu", Metrics: []*skymetrics.Metric{
+			{Name: "a", Value: value, Type: 77, Labels: map[string]string{"": "\x00"}, Timestamp: math.MinInt64}, {},
+		}}}})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		seeds = append(seeds, seed)
+	}
+	return append(seeds, nil, []byte{0xff}, []byte("\x0a\x02\x0a\x00"))
+}
+
+// FuzzMetrics reads kt_metrics from a server that answers arbitrary bytes: no answer may panic, and what is read must be
+// a value that Terraform can store.
+func FuzzMetrics(f *testing.F) {
+	for _, seed := range metricsSeeds(f) {
+		f.Add(seed)
+	}
+	var body atomic.Pointer[[]byte]
+	target := arbitrary(f, &body)
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		body.Store(&answer)
+		snapshots, err := readMetrics(t.Context(), way{target: target}, tensor.MetricsFilter{}, tf.Duration{})
+		if err != nil {
+			return
+		}
+		m := metricsModel{
+			MetricNames: types.ListNull(types.StringType), Sources: types.ListNull(types.StringType),
+			LabelFilters: types.MapNull(types.StringType),
+		}
+		metrics, diags := metricsOf(t.Context(), snapshots)
+		if diags.HasError() {
+			t.Fatal(diags)
+		}
+		m.Metrics = metrics
+		var described datasource.SchemaResponse
+		(&metricsSource{}).Schema(t.Context(), datasource.SchemaRequest{}, &described)
+		resp := &datasource.ReadResponse{State: tfsdk.State{Schema: described.Schema}}
+		if diags := resp.State.Set(t.Context(), &m); diags.HasError() {
+			t.Fatal(diags)
+		}
+		checkState(t, resp)
+	})
+}
+
+// FuzzProbe makes the round trip of kt_endpoint with a server that answers arbitrary bytes.
+func FuzzProbe(f *testing.F) {
+	for _, seed := range append(metricsSeeds(f), []byte("\x08\x01\x10\x01\x18\x01\x22\x04abcd"), []byte("\x0a\x01a\x10\x00\x18\x01\x22\x02PK")) {
+		f.Add(seed)
+	}
+	var body atomic.Pointer[[]byte]
+	target := arbitrary(f, &body)
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		body.Store(&answer)
+		for _, runtime := range []string{kube.RuntimeSkyTorch, kube.RuntimeKPU} {
+			q := question{
+				endpoint: &kube.Endpoint{Namespace: "ml", Name: "a", Runtime: runtime, GRPC: true},
+				method:   methodTensor, way: way{target: target}, timeout: 5 * time.Second, bytes: 16,
+			}
+			result, err := q.ask(t.Context(), q.way.dialer(&addresses{}))
+			if err != nil || result.Status == probe.Serving || result.Status == probe.Unreachable {
+				t.Errorf("%s: %+v, %v", runtime, result, err)
+			}
+		}
+	})
+}
+
+func TestMetricsThatAreNoNumberAreNull(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		value float64
+		want  types.Float64
+	}{
+		"a number": {1.5, types.Float64Value(1.5)}, "zero": {0, types.Float64Value(0)},
+		"NaN": {math.NaN(), types.Float64Null()}, "infinite": {math.Inf(1), types.Float64Null()}, "negative infinite": {math.Inf(-1), types.Float64Null()},
+	} {
+		list, diags := metricsOf(t.Context(), []*skymetrics.MetricsSnapshot{{Metrics: []*skymetrics.Metric{{Name: "gpu.temperature", Value: c.value}}}})
+		var got []metricModel
+		diags.Append(list.ElementsAs(t.Context(), &got, false)...)
+		if diags.HasError() || len(got) != 1 || !got[0].Value.Equal(c.want) {
+			t.Errorf("%s: %v, %v", name, got, diags)
+		}
+	}
+}
