@@ -71,29 +71,33 @@ func RunsTensorServer(runtime string) bool {
 // tensorServerSpec says suspend in any case, so that a suspension by somebody
 // else is drift.
 func tensorServerSpec(c Compute, _ kind) (map[string]any, error) {
+	var env []any
+	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
+		env = append(env, map[string]any{"name": name, "value": c.EnvVars[name]})
+	}
+	spec := map[string]any{
+		"labels":      toAny(union(givenLabels(c), ownPods(c))),
+		"annotations": toAny(podAnnotations(c)),
+		"suspend":     false,
+		"image":       c.Image,
+		"command":     listOf(c.Command),
+		"args":        listOf(c.Args),
+		"env":         env,
+		"resources":   tensorServerResources(c),
+	}
+	if c.Runtime == RuntimeKPU || c.NoOverride {
+		return spec, nil // what implies an override, such as a GPU's tolerations, has no field there
+	}
 	override, err := tensorServerOverride(c)
 	if err != nil {
 		return nil, err
 	}
-	var env, templates []any
-	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
-		env = append(env, map[string]any{"name": name, "value": c.EnvVars[name]})
-	}
+	var templates []any
 	for _, t := range c.VolumeClaimTemplates {
 		templates = append(templates, claimTemplate(t))
 	}
-	return map[string]any{
-		"labels":               toAny(union(givenLabels(c), ownPods(c))),
-		"annotations":          toAny(podAnnotations(c)),
-		"suspend":              false,
-		"image":                c.Image,
-		"command":              listOf(c.Command),
-		"args":                 listOf(c.Args),
-		"env":                  env,
-		"resources":            tensorServerResources(c),
-		"volumeClaimTemplates": templates,
-		"override":             override,
-	}, nil
+	spec["volumeClaimTemplates"], spec["override"] = templates, override
+	return spec, nil
 }
 
 // tensorServerResources are requests that the operator makes limits, too.

@@ -27,7 +27,7 @@ func everyWay(tb testing.TB) func(*manifest.Compute) {
 		c.ServiceAccountName = "tensors"
 		c.Labels, c.Annotations = map[string]string{"team": "ml"}, map[string]string{"owner": "alice"}
 		c.EnvVars = map[string]string{"MODE": "fast", "EMPTY": "", "KT_LOG_LEVEL": "Debug"}
-		c.Secrets = []manifest.SecretRef{{Name: "hf", EnvVars: []string{"HF_TOKEN"}, MountPath: "/hf"}}
+		c.Secrets = []manifest.SecretRef{{Name: "hf", MountPath: "/hf"}}
 		c.Volumes = []manifest.VolumeRef{
 			{ClaimName: "weights", MountPath: "/weights", ReadOnly: true}, {ClaimName: "weights", MountPath: "/more"}, {ClaimName: "scratch", MountPath: "/shared"},
 		}
@@ -64,6 +64,9 @@ func TestObserveIsTheInverseOfRenderForTensorServers(t *testing.T) {
 		"kept off GPU nodes": func(c *manifest.Compute) { c.GPUAntiAffinity = true },
 	} {
 		for _, runtime := range []string{manifest.RuntimeSkyTorch, manifest.RuntimeKPU} {
+			if runtime == manifest.RuntimeKPU && (name == "all that can be" || name == "kept off GPU nodes") {
+				continue // it has no fields for these
+			}
 			t.Run(runtime+" "+name, func(t *testing.T) {
 				t.Parallel()
 				c := tensorServer(runtime, set)
@@ -112,16 +115,22 @@ func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
 		attribute string
 		says      string
 	}{
-		"two pods":            {func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 2, true }, "replicas", "the operator runs one pod"},
-		"no pods":             {func(c *manifest.Compute) { c.ReplicasGiven = true }, "replicas", "set suspend for none"},
-		"a queue":             {func(c *manifest.Compute) { c.QueueName = "q" }, "queue_name", `no meaning for a Compute of runtime "skytorch"`},
-		"autoscale":           {func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }, "autoscale", "no meaning"},
-		"distribute":          {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray"} }, "distribute", "no meaning"},
-		"an endpoint":         {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{URL: "http://x"} }, "endpoint", "no meaning"},
-		"a working directory": {func(c *manifest.Compute) { c.WorkingDir = "/x" }, "working_dir", "no meaning"},
-		"no live sync":        {func(c *manifest.Compute) { c.Freeze = true }, "freeze", "no meaning"},
-		"an unknown runtime":  {func(c *manifest.Compute) { c.Runtime = "torch" }, "runtime", `give "kubetorch", "skytorch" or "kpu"`},
-		"a long name":         {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name", "no more than 52 are possible"},
+		"two pods":                   {func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 2, true }, "replicas", "the operator runs one pod"},
+		"no pods":                    {func(c *manifest.Compute) { c.ReplicasGiven = true }, "replicas", "set suspend for none"},
+		"a queue":                    {func(c *manifest.Compute) { c.QueueName = "q" }, "queue_name", `no meaning for a Compute of runtime "skytorch"`},
+		"autoscale":                  {func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }, "autoscale", "no meaning"},
+		"distribute":                 {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray"} }, "distribute", "no meaning"},
+		"an endpoint":                {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{URL: "http://x"} }, "endpoint", "no meaning"},
+		"a working directory":        {func(c *manifest.Compute) { c.WorkingDir = "/x" }, "working_dir", "no meaning"},
+		"no live sync":               {func(c *manifest.Compute) { c.Freeze = true }, "freeze", "no meaning"},
+		"a variable of the operator": {func(c *manifest.Compute) { c.EnvVars = map[string]string{"SKYTORCH_HOST": "::"} }, "env_vars", "sets SKYTORCH_HOST, which the operator sets itself"},
+		"a secret as variables":      {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}}} }, "secrets", "does not pass on"},
+		"a node selector of KPU":     {func(c *manifest.Compute) { c.Runtime, c.NodeSelector = "kpu", map[string]string{"a": "b"} }, "node_selector", "has no field in the Compute of KPU"},
+		"claims of KPU": {func(c *manifest.Compute) {
+			c.Runtime, c.VolumeClaimTemplates = "kpu", []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"), MountPath: "/a"}}
+		}, "volume_claim_templates", "has no field in the Compute of KPU"},
+		"an unknown runtime": {func(c *manifest.Compute) { c.Runtime = "torch" }, "runtime", `give "kubetorch", "skytorch" or "kpu"`},
+		"a long name":        {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name", "no more than 52 are possible"},
 		"a label of the operator's": {func(c *manifest.Compute) { c.Labels = map[string]string{"app.kubernetes.io/name": "mine"} }, "labels",
 			`it must be "skytorch-server" here: the operator finds the pods by it`},
 		"a default label of the operator's": {func(c *manifest.Compute) { c.DefaultLabels = map[string]string{"app.kubernetes.io/instance": "mine"} }, "labels",
@@ -154,7 +163,7 @@ func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
 
 func TestClaimTemplatesLast(t *testing.T) {
 	t.Parallel()
-	for _, o := range render(t, tensorServer(manifest.RuntimeKPU)) {
+	for _, o := range render(t, tensorServer(manifest.RuntimeSkyTorch)) {
 		if diff := cmp.Diff([][]string{{"spec", "volumeClaimTemplates"}}, manifest.Lasting(o.GroupVersionKind())); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
@@ -162,6 +171,25 @@ func TestClaimTemplatesLast(t *testing.T) {
 	for _, o := range render(t, minimal()) {
 		if lasting := manifest.Lasting(o.GroupVersionKind()); len(lasting) > 0 {
 			t.Errorf("%s: %v", o.GetKind(), lasting)
+		}
+	}
+}
+
+// What only follows from other attributes, such as the tolerations of a GPU or the default to stay off GPU nodes, is left
+// out where the kind has no field for it.
+func TestTensorServersWithoutAnOverrideLeaveOutWhatIsImplied(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*manifest.Compute){
+		"KPU":            func(c *manifest.Compute) { c.Runtime = manifest.RuntimeKPU },
+		"SkyTorch 0.1.0": func(c *manifest.Compute) { c.NoOverride = true },
+	} {
+		for _, of := range []func(*manifest.Compute){func(c *manifest.Compute) { c.GPUs = 1 }, func(c *manifest.Compute) { c.GPUAntiAffinity = true }} {
+			for _, o := range render(t, tensorServer(manifest.RuntimeSkyTorch, of, change)) {
+				spec, _ := o.Object["spec"].(map[string]any)
+				if spec["override"] != nil || spec["volumeClaimTemplates"] != nil {
+					t.Errorf("%s: %v", name, spec)
+				}
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -58,7 +59,64 @@ func validateTensorServer(c Compute, errs *Errors) {
 		errs.add("name", "has %d characters, and with runtime %q no more than %d are possible, since the pods get a label with it and a hash.",
 			len(c.Name), c.Runtime, longestTensorServerName)
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
+		if why := ReservedVariable(c.Runtime, name); why != "" {
+			errs.add("env_vars", "sets %s, %s: remove it.", name, why)
+		}
+	}
+	if slices.ContainsFunc(c.Secrets, func(s SecretRef) bool { return len(s.EnvVars) > 0 }) {
+		errs.add("secrets", "exposes keys as variables, %s: remove env_vars.", NoSecretVariables)
+	}
+	for _, attribute := range BeyondKPU(c) {
+		errs.add(attribute, "%s: remove it, or set runtime to %q.", NoKPUField, RuntimeSkyTorch)
+	}
 	validateClaimTemplates(c, errs)
+}
+
+// NoSecretVariables says why no key of a Secret can be a variable of a tensor server (pkg/controllers/statefulset.go of
+// github.com/astefanutti/skytorch: up to commit deb2850 of February 2026 the keys of the list repeat, which the API
+// server refuses; at 39cbfc9 the variable has no value).
+const NoSecretVariables = "which its operator does not pass on: the compute never becomes ready, or the variable is empty"
+
+// NoKPUField says why an attribute of the pods has no place in KPU's Compute
+// (pkg/apis/kpu/v1alpha1/compute_types.go of github.com/astefanutti/skytorch at commit 160d108).
+const NoKPUField = "has no field in the Compute of KPU, which has neither override nor volumeClaimTemplates"
+
+// ReservedVariable says why a variable of a tensor server cannot be set; "" where it can. Operators set three
+// themselves, and up to SkyTorch's commit deb2850 (pkg/controllers/statefulset.go) a second one of the same name makes
+// the API server refuse the StatefulSet. Since commit 39cbfc9 they set none, but go on to reach the server at port 50051.
+func ReservedVariable(runtime, name string) string {
+	prefix, ok := map[string]string{RuntimeSkyTorch: "SKYTORCH_", RuntimeKPU: "KPU_"}[runtime]
+	if !ok {
+		return ""
+	}
+	switch name {
+	case prefix + "PORT", prefix + "HOST", prefix + "LOG_LEVEL":
+		return "which the operator sets itself, so that the API server refuses its StatefulSet and the compute never becomes ready"
+	default:
+		return ""
+	}
+}
+
+// BeyondKPU are the attributes of a compute of runtime kpu that its Compute has no fields for.
+func BeyondKPU(c Compute) []string {
+	if c.Runtime != RuntimeKPU {
+		return nil
+	}
+	var found []string
+	for _, of := range []struct {
+		attribute string
+		set       bool
+	}{
+		{"node_selector", len(c.NodeSelector) > 0}, {"gpu_type", c.GPUType != ""}, {"tolerations", len(c.Tolerations) > 0},
+		{"service_account_name", c.ServiceAccountName != ""}, {"volumes", len(c.Volumes) > 0}, {"secrets", len(c.Secrets) > 0},
+		{"volume_claim_templates", len(c.VolumeClaimTemplates) > 0},
+	} {
+		if of.set {
+			found = append(found, of.attribute)
+		}
+	}
+	return found
 }
 
 func validateClaimTemplates(c Compute, errs *Errors) {

@@ -21,14 +21,29 @@ func badTensorServers() []badInput {
 		{name: "Compute as a manifest", config: bringing(`{apiVersion: compute.skytorch.dev/v1alpha1, kind: Compute}`), at: "manifest", says: "is a Compute of compute.skytorch.dev: set runtime instead"},
 		{name: "empty command", config: `{"runtime": "kpu", "command": []}`, at: "command", says: "at least 1"},
 		{name: "null among the args", config: `{"runtime": "kpu", "args": ["a", null]}`, at: "args[1]", says: "is null"},
-		{name: "claim template without a name", config: `{"runtime": "kpu", "volume_claim_templates": [{"size": "1Gi", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].name", says: "volume_claim_templates[0].name is required: give a name, such as scratch."},
-		{name: "claim template without a size", config: `{"runtime": "kpu", "volume_claim_templates": [{"name": "a", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", says: "is required: give a quantity"},
-		{name: "claim template without a path", config: `{"runtime": "kpu", "volume_claim_templates": [{"name": "a", "size": "1Gi"}]}`, at: "volume_claim_templates[0].mount_path", says: "is required: give an absolute path"},
-		{name: "claim template of no size that is one", config: `{"runtime": "kpu", "volume_claim_templates": [{"name": "a", "size": "1gb", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", says: `did you mean "1G"`},
-		{name: "name of a claim template", config: `{"runtime": "kpu", "volume_claim_templates": [{"name": "My_Data", "size": "1Gi", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].name", says: `Did you mean "my-data"?`},
-		{name: "access mode of a claim template", config: `{"runtime": "kpu", "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a", "access_mode": "RWO"}]}`, at: "volume_claim_templates[0].access_mode", says: `got: "RWO"`},
-		{name: "claim templates of one name", config: `{"runtime": "kpu", "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a"}, {"name": "a", "size": "1Gi", "mount_path": "/b"}]}`, at: "volume_claim_templates[1].name", says: "is a, which volume_claim_templates[0] is named"},
-		{name: "claim template where a claim is", config: `{"runtime": "kpu", "volumes": [{"claim_name": "x", "mount_path": "/a"}], "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a/"}]}`, at: "volume_claim_templates[0].mount_path", says: "volumes[0] is mounted: give another path"},
+		{name: "claim template without a name", config: `{"runtime": "skytorch", "volume_claim_templates": [{"size": "1Gi", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].name", says: "volume_claim_templates[0].name is required: give a name, such as scratch."},
+		{name: "claim template without a size", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", says: "is required: give a quantity"},
+		{name: "claim template without a path", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi"}]}`, at: "volume_claim_templates[0].mount_path", says: "is required: give an absolute path"},
+		{name: "claim template of no size that is one", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1gb", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", says: `did you mean "1G"`},
+		{name: "name of a claim template", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "My_Data", "size": "1Gi", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].name", says: `Did you mean "my-data"?`},
+		{name: "access mode of a claim template", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a", "access_mode": "RWO"}]}`, at: "volume_claim_templates[0].access_mode", says: `got: "RWO"`},
+		{name: "secret as variables", config: `{"runtime": "skytorch", "secrets": [{"name": "a", "mount_path": "/a"}, {"name": "b", "env_vars": ["B"]}]}`, at: "secrets[1].env_vars", says: "secrets[1].env_vars exposes keys of a Secret as variables, which its operator does not pass on"},
+		{name: "claim templates of one name", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a"}, {"name": "a", "size": "1Gi", "mount_path": "/b"}]}`, at: "volume_claim_templates[1].name", says: "is a, which volume_claim_templates[0] is named"},
+		{name: "claim template where a claim is", config: `{"runtime": "skytorch", "volumes": [{"claim_name": "x", "mount_path": "/a"}], "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a/"}]}`, at: "volume_claim_templates[0].mount_path", says: "volumes[0] is mounted: give another path"},
+	}
+	for _, name := range []string{"PORT", "HOST", "LOG_LEVEL"} {
+		for runtime, prefix := range map[string]string{"skytorch": "SKYTORCH_", "kpu": "KPU_"} {
+			cases = append(cases, badInput{
+				name: prefix + name + " of the operator", config: fmt.Sprintf(`{"runtime": %q, "env_vars": {%q: "1"}}`, runtime, prefix+name),
+				at: fmt.Sprintf("env_vars[%q]", prefix+name), says: "env_vars sets " + prefix + name + ", which the operator sets itself",
+			})
+		}
+	}
+	for _, attribute := range slices.Sorted(maps.Keys(beyondKPU())) {
+		cases = append(cases, badInput{
+			name: attribute + " with KPU", config: fmt.Sprintf(`{"runtime": "kpu", %q: %s}`, attribute, beyondKPU()[attribute]),
+			at: attribute, says: attribute + " has no field in the Compute of KPU",
+		})
 	}
 	for _, attribute := range slices.Sorted(maps.Keys(meaningless())) {
 		cases = append(cases, badInput{
@@ -37,6 +52,15 @@ func badTensorServers() []badInput {
 		})
 	}
 	return cases
+}
+
+// beyondKPU are the attributes that KPU's Compute has no fields for.
+func beyondKPU() map[string]string {
+	return map[string]string{
+		"node_selector": `{"a": "b"}`, "gpu_type": `"L4"`, "tolerations": `[{"operator": "Exists"}]`, "service_account_name": `"a"`,
+		"volumes": `[{"claim_name": "x", "mount_path": "/a"}]`, "secrets": `[{"name": "a", "mount_path": "/a"}]`,
+		"volume_claim_templates": `[{"name": "a", "size": "1Gi", "mount_path": "/a"}]`, "gpu_anti_affinity": `true`,
+	}
 }
 
 // meaningless are the attributes that an operator has no place for.
@@ -58,10 +82,11 @@ func goodTensorServers() map[string]string {
 		"tensor server off GPUs":              `{"runtime": "skytorch", "gpus": 0, "gpu_anti_affinity": true}`,
 		"tensor server that says what is so":  `{"runtime": "skytorch", "freeze": false, "labels": {"app.kubernetes.io/name": "skytorch-server", "app.kubernetes.io/instance": "trainer"}}`,
 		"tensor server with an empty arg":     `{"runtime": "skytorch", "command": ["/server"], "args": ["--name", ""]}`,
-		"tensor server with /dev/shm":         `{"runtime": "kpu", "volume_claim_templates": [{"name": "shm", "size": "1Gi", "mount_path": "/dev/shm"}]}`,
-		"tensor server with a claim twice":    `{"runtime": "kpu", "volumes": [{"claim_name": "a", "mount_path": "/a"}, {"claim_name": "a", "mount_path": "/b", "read_only": true}]}`,
+		"tensor server with /dev/shm":         `{"runtime": "skytorch", "volume_claim_templates": [{"name": "shm", "size": "1Gi", "mount_path": "/dev/shm"}]}`,
+		"tensor server with a claim twice":    `{"runtime": "skytorch", "volumes": [{"claim_name": "a", "mount_path": "/a"}, {"claim_name": "a", "mount_path": "/b", "read_only": true}]}`,
 		"tensor server with a template":       `{"runtime": "skytorch", "service_template": "{\"spec\": {\"override\": {\"imagePullSecrets\": [{\"name\": \"x\"}]}}}"}`,
 		"tensor server with collections none": `{"runtime": "skytorch", "volumes": [], "volume_claim_templates": [], "secrets": [], "env_vars": {}}`,
+		"variables of the server":             `{"runtime": "skytorch", "env_vars": {"SKYTORCH_METRICS_SOURCES": "nvidia-gpu", "SKYTORCH_GRPC_COMPRESSION": "gzip", "KPU_PORT": "1", "PORT": "1"}}`,
 		"labels of another with Kubetorch":    `{"labels": {"app.kubernetes.io/name": "mine"}}`,
 	}
 }

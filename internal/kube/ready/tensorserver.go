@@ -172,7 +172,7 @@ func (c *operated) podsOf(pods []*corev1.Pod) []*corev1.Pod {
 }
 
 // operatorCause explains what is not the pods' fault: the reasons are those of
-// pkg/controllers/compute_controller.go. All of it may heal.
+// pkg/controllers/compute_controller.go. All of it may heal, but for a StatefulSet that the operator cannot make.
 func (s *scene) operatorCause(isUp condition) *Cause {
 	var c *Cause
 	switch name := object(s.Workload); {
@@ -186,7 +186,9 @@ func (s *scene) operatorCause(isUp condition) *Cause {
 		c.Command = kubectl(s.namespace, "describe grpcroute.gateway.networking.k8s.io "+s.Workload.GetName())
 	case isUp.Reason == "StatefulSetNotAvailable":
 		c = s.workloadCause(ReasonOperatorSilent, fmt.Sprintf("The operator has made no StatefulSet for %s%s.", name, isUp.says()))
-		c.Hint = "The log of the operator says why, if this lasts."
+		c.Hint = "Look up in the log of the operator why the API server refuses its StatefulSet, and correct that."
+		// It applies the StatefulSet before it looks for it, so only its cache can be behind, and that for moments.
+		return c.terminal(volumeGrace)
 	default:
 		return nil
 	}

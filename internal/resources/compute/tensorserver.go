@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -134,7 +135,34 @@ func checkRuntime(ctx context.Context, config *model) diag.Diagnostics {
 		diags.AddAttributeError(path.Root("replicas"), "Conflicting attributes",
 			fmt.Sprintf("replicas is %d, but the operator of runtime %q runs one pod: leave it out, or give suspend = true for none.", config.Replicas.ValueInt64(), runtime))
 	}
+	diags.Append(checkOperatorVariables(ctx, config)...)
+	if runtime == manifest.RuntimeKPU {
+		diags.Append(refuseGiven([]given{
+			{"node_selector", config.NodeSelector}, {"gpu_type", config.GPUType}, {"tolerations", config.Tolerations},
+			{"service_account_name", config.ServiceAccountName}, {"volumes", config.Volumes}, {"secrets", config.Secrets},
+			{"volume_claim_templates", config.VolumeClaimTemplates}, {"gpu_anti_affinity", config.GPUAntiAffinity},
+		}, "%s "+manifest.NoKPUField+": leave it out, or give runtime = \"skytorch\".")...)
+	}
 	return append(diags, checkClaimTemplates(ctx, config.VolumeClaimTemplates)...)
+}
+
+// checkOperatorVariables finds variables with which the operator's pod never becomes ready.
+func checkOperatorVariables(ctx context.Context, config *model) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, name := range slices.Sorted(maps.Keys(config.EnvVars.Elements())) {
+		if why := manifest.ReservedVariable(config.Runtime.ValueString(), name); why != "" {
+			at := path.Root("env_vars").AtMapKey(name)
+			diags.AddAttributeError(at, "Variable of the operator", fmt.Sprintf("env_vars sets %s, %s: remove it.", name, why))
+		}
+	}
+	for i, secret := range tf.Items[secretModel](ctx, config.Secrets) {
+		if len(secret.EnvVars.Elements()) > 0 {
+			at := path.Root("secrets").AtListIndex(i).AtName("env_vars")
+			diags.AddAttributeError(at, "Secret variables of a tensor server",
+				fmt.Sprintf("%s exposes keys of a Secret as variables, %s: leave it out.", at, manifest.NoSecretVariables))
+		}
+	}
+	return diags
 }
 
 // given is an attribute that may be set.
