@@ -277,6 +277,9 @@ func (p *planner) dryRun(ctx context.Context) {
 		verdict := owned.Preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool(), p.goes(ctx, key, obj))
 		p.replace = p.replace || (verdict.Immutable && known)
 		p.diags.Append(verdict.Diagnostics(p.creating, known)...)
+		if known {
+			p.diags.Append(memory.Staying(verdict.Ref, key, verdict.After)...)
+		}
 		if verdict.Unreachable || p.diags.HasError() {
 			return // the next object would only say the same again
 		}

@@ -165,6 +165,9 @@ func (p *planner) dryRun(ctx context.Context) {
 	verdict := owned.Preview(ctx, p.r.data.Cluster, p.object, !known && !p.plan.AdoptExisting.ValueBool(), goes)
 	p.replace = verdict.Immutable && known
 	p.diags.Append(verdict.Diagnostics(p.creating, known)...)
+	if known {
+		p.diags.Append(p.memory.Staying(verdict.Ref, key, verdict.After)...)
+	}
 }
 
 // decideUID says whether it will be another object.

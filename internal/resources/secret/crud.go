@@ -126,14 +126,32 @@ func (w *writer) write(ctx context.Context) bool {
 		object.SetUID(apitypes.UID(w.model.UID.ValueString()))
 	}
 	sent := spec.WithData(object, revisions.toSend(source, live))
+	if err := w.vacate(ctx, ref, live, sent); err != nil {
+		w.diags.Append(tf.Failure(err))
+		return false
+	}
 	applied, err := cluster.ApplySecret(ctx, sent, false)
 	if err != nil {
 		w.diags.Append(tf.Failure(err))
 		return false
 	}
+	if !w.known.memory.Applied(manifest.Key(sent)) {
+		w.diags.Append(owned.TakeOver(ctx, cluster, ref, applied)...)
+	}
 	w.known.ledger.Values = entries
 	w.note(manifests, source, sent, w.prune(ctx, applied, source.keys()))
 	return true
+}
+
+// vacate lets the apply remove what leaves the Secret. Without the right to read
+// it, that may not be known.
+func (w *writer) vacate(ctx context.Context, ref kube.Ref, live, sent *unstructured.Unstructured) error {
+	if live == nil {
+		return nil
+	}
+	return owned.Vacate(ctx, w.r.data.Cluster, w.known.memory, ref, manifest.Key(sent), live, func() (*unstructured.Unstructured, error) {
+		return w.r.data.Cluster.ApplySecret(ctx, sent, true)
+	})
 }
 
 // look reads the Secret that is there.

@@ -263,6 +263,9 @@ func (p *planner) ask(ctx context.Context) {
 		p.diags.Append(verdict(err, p.creating))
 		return
 	}
+	if !p.creating {
+		p.diags.Append(p.known.memory.Staying(ref, manifest.Key(p.object), answer)...)
+	}
 	if p.creating && live == nil && !p.plan.AdoptExisting.ValueBool() {
 		p.diags.Append(foreignAnswer(ref, answer)...) // where it may not be read, this still tells
 	}

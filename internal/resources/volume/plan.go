@@ -50,7 +50,7 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 			}
 		}
 	} else {
-		p.state, p.before = &state, &state
+		p.state, p.before, p.memory = &state, &state, memory
 	}
 	p.place()
 	if creating {
@@ -92,6 +92,7 @@ type planner struct {
 	plan     *model
 	config   *model
 	state    *model       // nil when creating
+	memory   owned.Memory // nil when creating
 	replaced owned.Memory // of the volume that goes first
 	notes    notes
 	diags    diag.Diagnostics
@@ -175,6 +176,9 @@ func (p *planner) dryRun(ctx context.Context) {
 		return
 	}
 	p.diags.Append(verdict.Diagnostics(!known, known)...)
+	if known {
+		p.diags.Append(p.memory.Staying(verdict.Ref, p.plan.key(), verdict.After)...)
+	}
 }
 
 // computed decides what the remaining computed attributes will be.

@@ -27,11 +27,19 @@ func Apply(ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstr
 // [Memory.Carry].
 func ApplyAs(ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	var diags diag.Diagnostics
+	key := manifest.Key(obj)
+	if err := vacate(ctx, cluster, memory, sent); err != nil {
+		return nil, diags, err
+	}
 	live, err := cluster.Apply(ctx, sent)
 	if err != nil {
 		return nil, diags, err
 	}
-	key := manifest.Key(obj)
+	if !memory.Applied(key) {
+		if ref, err := cluster.RefOf(ctx, obj); err == nil {
+			diags.Append(TakeOver(ctx, cluster, ref, live)...)
+		}
+	}
 	rewritten, err := memory.Remember(key, obj, live)
 	for _, field := range rewritten {
 		diags.AddWarning("The cluster changed a field on admission",

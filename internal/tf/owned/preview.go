@@ -22,7 +22,12 @@ type Outlook struct {
 	// Unreachable says that the server could not be asked.
 	Unreachable bool
 
-	ref kube.Ref
+	// Ref is the object.
+	Ref kube.Ref
+	// After is what the server would make of it; nil where it was not asked, or
+	// refuses.
+	After *unstructured.Unstructured
+
 	err error
 }
 
@@ -33,18 +38,20 @@ func Preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstr
 	ref, err := cluster.RefOf(ctx, obj)
 	if err == nil && goes != "" {
 		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == goes {
-			return Outlook{ref: ref}
+			return Outlook{Ref: ref}
 		}
 	}
 	if err == nil && mustBeOurs {
 		err = checkOwner(ctx, cluster, ref)
 	}
+	var after *unstructured.Unstructured
 	if err == nil {
-		_, err = cluster.DryRun(ctx, obj)
+		after, err = cluster.DryRun(ctx, obj)
 	}
 	class := kube.ClassOf(err)
 	return Outlook{
-		ref:         ref,
+		Ref:         ref,
+		After:       after,
 		err:         err,
 		Immutable:   class == kube.Immutable,
 		Unreachable: class == kube.Unreachable || class == kube.Misconfigured || class == kube.Unauthorized,
@@ -80,10 +87,10 @@ func (o Outlook) Diagnostics(creating, known bool) diag.Diagnostics {
 
 // rigid says that an object of somebody else cannot be made what is needed.
 func (o Outlook) rigid() diag.Diagnostic {
-	kind, name := strings.ToLower(o.ref.Kind.Kind), o.ref.Name
-	return diag.NewErrorDiagnostic(o.ref.String()+" cannot be taken over",
+	kind, name := strings.ToLower(o.Ref.Kind.Kind), o.Ref.Name
+	return diag.NewErrorDiagnostic(o.Ref.String()+" cannot be taken over",
 		fmt.Sprintf("It differs from what is needed here in a field that Kubernetes never lets change. %v\n\n"+
-			"Choose another name, or delete it and apply again:\n  kubectl delete %s %s -n %s", o.err, kind, name, o.ref.Namespace))
+			"Choose another name, or delete it and apply again:\n  kubectl delete %s %s -n %s", o.err, kind, name, o.Ref.Namespace))
 }
 
 // Failure is tf.Failure for what concerns objects of others too.

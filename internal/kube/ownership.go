@@ -1,0 +1,64 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+)
+
+// Records returns the managed fields that an object is to have, false where it
+// has them already.
+type Records func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error)
+
+// SetRecords changes who owns the fields of an object, and nothing else of it. It
+// starts with live, and reads the object again where that is out of date. An
+// object that is gone is no error.
+func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Unstructured, records Records) error {
+	err := retry.RetryOnConflict(againstWriters(), func() (err error) {
+		if live == nil {
+			if live, err = c.readOne(ctx, ref); err != nil {
+				return err
+			}
+		}
+		entries, changed, err := records(live)
+		if err != nil || !changed {
+			return err
+		}
+		err = c.patchRecords(ctx, ref, entries, live.GetResourceVersion())
+		live = nil
+		return err
+	})
+	if IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (c *Cluster) readOne(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	if ref.Kind.GroupKind() == Secret().GroupKind() {
+		return c.GetSecret(ctx, ref)
+	}
+	return c.Get(ctx, ref)
+}
+
+func (c *Cluster) patchRecords(ctx context.Context, ref Ref, entries []metav1.ManagedFieldsEntry, version string) error {
+	// Replacing the version, rather than testing it, makes the server answer with a conflict.
+	patch := []patchOp{
+		{Op: "replace", Path: "/metadata/managedFields", Value: entries},
+		{Op: "replace", Path: "/metadata/resourceVersion", Value: version},
+	}
+	if ref.Kind.GroupKind() != Secret().GroupKind() {
+		return c.patchJSON(ctx, ref, patch, nil)
+	}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return wrap("apply", ref, err)
+	}
+	_, err = c.secretRequest(ctx, http.MethodPatch, types.JSONPatchType, ref, map[string]string{"fieldManager": Manager}, body)
+	return c.discreetly(ctx, "apply", "patch", ref, err, nil)
+}
