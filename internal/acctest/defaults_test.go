@@ -1,6 +1,7 @@
 package acctest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -81,7 +82,10 @@ func TestAccDefaultsKeepTheUserOfCreation(t *testing.T) {
 			{ProtoV6ProviderFactories: as("alice"), Config: block + compute("")},
 			{ProtoV6ProviderFactories: as(""), Config: block + compute(""), ConfigPlanChecks: emptyPlan()},
 			{
-				ProtoV6ProviderFactories: as("bob"), Config: block + compute(""),
+				ProtoV6ProviderFactories: as("bob"), Config: block + compute(""), ConfigPlanChecks: emptyPlan(),
+			},
+			{
+				ProtoV6ProviderFactories: as("bob"), Config: strings.Replace(block, "{", "{\n username = \"carol\"", 1) + compute(""),
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 					shows(nil, []string{dep + label, dep + "spec.template." + label, "Service " + label}),
 				}},

@@ -66,6 +66,31 @@ func (s watchedServer) ApplyResourceChange(ctx context.Context, req *tfprotov6.A
 	return resp, err
 }
 
+// watchPlans is watch for what plans warn of as well.
+func (w *witness) watchPlans(all providers) providers {
+	watched := providers{}
+	for name, factory := range w.watch(all) {
+		watched[name] = func() (tfprotov6.ProviderServer, error) {
+			server, err := factory()
+			return plannedServer{server, w}, err
+		}
+	}
+	return watched
+}
+
+type plannedServer struct {
+	tfprotov6.ProviderServer
+	witness *witness
+}
+
+func (s plannedServer) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	resp, err := s.ProviderServer.PlanResourceChange(ctx, req)
+	if resp != nil {
+		s.witness.note(resp.Diagnostics)
+	}
+	return resp, err
+}
+
 func (w *witness) note(diagnostics []*tfprotov6.Diagnostic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
 )
 
@@ -22,6 +23,12 @@ func Factories(t *testing.T) map[string]func() (tfprotov6.ProviderServer, error)
 
 // FactoriesWith is Factories with an environment.
 func FactoriesWith(t *testing.T, env kube.Env) map[string]func() (tfprotov6.ProviderServer, error) {
+	t.Helper()
+	return FactoriesRendering(t, env, manifest.Revisions())
+}
+
+// FactoriesRendering is FactoriesWith of a release that renders other revisions.
+func FactoriesRendering(t *testing.T, env kube.Env, revisions []manifest.Revision) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
 	var mu sync.Mutex
 	end := func() {} // ends the watches of the provider that served the last command
@@ -40,7 +47,7 @@ func FactoriesWith(t *testing.T, env kube.Env) map[string]func() (tfprotov6.Prov
 	})
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"kt": func() (tfprotov6.ProviderServer, error) {
-			return providerserver.NewProtocol6WithError(provider.New(next(), "test", env)())()
+			return providerserver.NewProtocol6WithError(provider.NewWith(next(), "test", env, revisions)())()
 		},
 	}
 }

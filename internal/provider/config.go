@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -39,6 +38,7 @@ type model struct {
 	Exec                 types.Object  `tfsdk:"exec"`
 	Namespace            types.String  `tfsdk:"namespace"`
 	Username             types.String  `tfsdk:"username"`
+	KubetorchVersion     types.String  `tfsdk:"kubetorch_version"`
 	InstallNamespace     types.String  `tfsdk:"install_namespace"`
 	LaunchTimeout        tf.Duration   `tfsdk:"launch_timeout"`
 	GPUAntiAffinity      types.Bool    `tfsdk:"gpu_anti_affinity"`
@@ -172,6 +172,11 @@ func (m model) defaults(ctx context.Context, env kube.Env) (tf.Defaults, diag.Di
 		GPUAntiAffinity:  m.GPUAntiAffinity.ValueBool(),
 		CompactPlans:     m.CompactPlans.ValueBool(),
 		IgnoreGPUs:       !m.CheckGPUs.IsNull() && !m.CheckGPUs.ValueBool(),
+		KubetorchVersion: m.KubetorchVersion.ValueString(),
+
+		InstallNamespaceChosen: m.InstallNamespace.ValueString() != "",
+		LaunchTimeoutChosen:    m.LaunchTimeout.ValueString() != "",
+		GPUAntiAffinityChosen:  !m.GPUAntiAffinity.IsNull(),
 	}
 	d.Username, d.UsernameChosen = m.username(env, &diags)
 	if m.GPUAntiAffinity.IsNull() {
@@ -205,7 +210,9 @@ func (m model) launchTimeout(env kube.Env, diags *diag.Diagnostics) time.Duratio
 	return timeout
 }
 
-// username returns the cleaned name, and whether the configuration names it.
+// username returns the cleaned name, "" for none, and whether the provider block
+// names it. The OS user is no source of it: the same plan would create something
+// else for a colleague or in a pipeline.
 func (m model) username(env kube.Env, diags *diag.Diagnostics) (name string, chosen bool) {
 	if text := m.Username.ValueString(); text != "" {
 		name := labelValue(text)
@@ -214,14 +221,7 @@ func (m model) username(env kube.Env, diags *diag.Diagnostics) (name string, cho
 		}
 		return name, true
 	}
-	if name := labelValue(env.Get("KT_USERNAME")); name != "" {
-		return name, true
-	}
-	account, err := user.Current()
-	if err != nil {
-		return "", false
-	}
-	return labelValue(account.Username), false
+	return labelValue(env.Get("KT_USERNAME")), false
 }
 
 // labelValue cleans the name of an account as Kubetorch does: lower case, and

@@ -208,7 +208,7 @@ func TestClusterConfigTakesAttributesBeforeVariables(t *testing.T) {
 
 func TestDefaultsTakeAttributesBeforeVariables(t *testing.T) {
 	t.Parallel()
-	standard := tf.Defaults{Username: "anna", UsernameChosen: true, InstallNamespace: "kubetorch", LaunchTimeout: 15 * time.Minute}
+	standard := tf.Defaults{Username: "anna", InstallNamespace: "kubetorch", LaunchTimeout: 15 * time.Minute}
 	with := func(change func(*tf.Defaults)) tf.Defaults { d := standard; change(&d); return d }
 	for name, test := range map[string]struct {
 		block block
@@ -217,16 +217,17 @@ func TestDefaultsTakeAttributesBeforeVariables(t *testing.T) {
 	}{
 		"only a name": {nil, nil, standard},
 		"username before its variable": {
-			block{"username": str("otto")}, nil, with(func(d *tf.Defaults) { d.Username = "otto" }),
+			block{"username": str("otto")}, nil, with(func(d *tf.Defaults) { d.Username, d.UsernameChosen = "otto", true }),
 		},
-		"launch_timeout":                     {block{"launch_timeout": str("1h30m")}, nil, with(func(d *tf.Defaults) { d.LaunchTimeout = 90 * time.Minute })},
-		"launch_timeout before its variable": {block{"launch_timeout": str("20m")}, map[string]string{"KT_LAUNCH_TIMEOUT": "60"}, with(func(d *tf.Defaults) { d.LaunchTimeout = 20 * time.Minute })},
+		"launch_timeout":                     {block{"launch_timeout": str("1h30m")}, nil, with(func(d *tf.Defaults) { d.LaunchTimeout, d.LaunchTimeoutChosen = 90*time.Minute, true })},
+		"launch_timeout before its variable": {block{"launch_timeout": str("20m")}, map[string]string{"KT_LAUNCH_TIMEOUT": "60"}, with(func(d *tf.Defaults) { d.LaunchTimeout, d.LaunchTimeoutChosen = 20*time.Minute, true })},
 		"KT_LAUNCH_TIMEOUT in seconds":       {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "1800"}, with(func(d *tf.Defaults) { d.LaunchTimeout = 30 * time.Minute })},
 		"KT_GPU_ANTI_AFFINITY":               {nil, map[string]string{"KT_GPU_ANTI_AFFINITY": "True"}, with(func(d *tf.Defaults) { d.GPUAntiAffinity = true })},
 		"gpu_anti_affinity before its variable": {
-			block{"gpu_anti_affinity": boolean(false)}, map[string]string{"KT_GPU_ANTI_AFFINITY": "1"}, standard,
+			block{"gpu_anti_affinity": boolean(false)}, map[string]string{"KT_GPU_ANTI_AFFINITY": "1"}, with(func(d *tf.Defaults) { d.GPUAntiAffinityChosen = true }),
 		},
-		"install_namespace": {block{"install_namespace": str("kt")}, nil, with(func(d *tf.Defaults) { d.InstallNamespace = "kt" })},
+		"install_namespace": {block{"install_namespace": str("kt")}, nil, with(func(d *tf.Defaults) { d.InstallNamespace, d.InstallNamespaceChosen = "kt", true })},
+		"kubetorch_version": {block{"kubetorch_version": str("0.4.9")}, nil, with(func(d *tf.Defaults) { d.KubetorchVersion = "0.4.9" })},
 		"check_gpus":        {block{"check_gpus": boolean(false)}, nil, with(func(d *tf.Defaults) { d.IgnoreGPUs = true })},
 		"compact_plans":     {block{"compact_plans": boolean(true)}, nil, with(func(d *tf.Defaults) { d.CompactPlans = true })},
 		"default labels and annotations": {
@@ -254,14 +255,14 @@ func TestDefaultsTakeAttributesBeforeVariables(t *testing.T) {
 	}
 }
 
-func TestTheOSUserIsOnlyAGuess(t *testing.T) {
+func TestTheOSUserIsNoUsername(t *testing.T) {
 	t.Parallel()
 	data, diags := block{}.configure(t, kube.Env{})
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
-	if data.Defaults.UsernameChosen {
-		t.Errorf("%q counts as chosen", data.Defaults.Username)
+	if data.Defaults.Username != "" || data.Defaults.UsernameChosen {
+		t.Errorf("the username is %q, chosen: %v", data.Defaults.Username, data.Defaults.UsernameChosen)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/datasources"
 	"github.com/ktdev/terraform-provider-kt/internal/ephemeral/portforward"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/image"
 	ktsecret "github.com/ktdev/terraform-provider-kt/internal/resources/secret" // secret makes a sensitive attribute here
@@ -31,8 +32,13 @@ import (
 // New returns a constructor of the provider. The shared watches of a
 // configured provider end when ctx does.
 func New(ctx context.Context, version string, env kube.Env) func() provider.Provider {
+	return NewWith(ctx, version, env, manifest.Revisions())
+}
+
+// NewWith is New with other revisions of what runs in the pods, the newest last.
+func NewWith(ctx context.Context, version string, env kube.Env, revisions []manifest.Revision) func() provider.Provider {
 	return func() provider.Provider {
-		return &kt{ctx: ctx, version: version, env: env}
+		return &kt{ctx: ctx, version: version, env: env, revisions: revisions}
 	}
 }
 
@@ -40,6 +46,8 @@ type kt struct {
 	ctx     context.Context //nolint:containedctx // the life of the process, which Configure's own context is not
 	version string
 	env     kube.Env
+
+	revisions []manifest.Revision
 }
 
 var (
@@ -79,16 +87,18 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 					"env":         schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Environment variables to add."},
 				},
 			},
-			"namespace":         optional("Namespace of resources that name none. Environment: `KT_NAMESPACE`; else `namespace` in `~/.kt/config.yaml`, the kubeconfig context's, the pod's own, `default`.", tf.NamespaceName()),
-			"username":          optional("Value of the label `kubetorch.com/username`, cleaned to a label value. Environment: `KT_USERNAME`. If neither is set, the name of the OS user at creation, which then stays, whoever applies later."),
-			"install_namespace": optional("Namespace that Kubetorch is installed in. Default: `kubetorch`.", tf.NamespaceName()),
-			"launch_timeout":    schema.StringAttribute{Optional: true, CustomType: tf.DurationType{}, MarkdownDescription: "How long the server of a compute may take to start, such as `15m` (the default). Environment: `KT_LAUNCH_TIMEOUT`, in seconds."},
-			"gpu_anti_affinity": flag("Keep computes without GPUs off GPU nodes. Environment: `KT_GPU_ANTI_AFFINITY`. Default: false."),
+			"namespace": optional("Namespace of resources that name none. Environment: `KT_NAMESPACE`; else `namespace` in `~/.kt/config.yaml`, the kubeconfig context's, the pod's own, `default`.", tf.NamespaceName()),
+			"username":  optional("Value of the label `kubetorch.com/username`, cleaned to a label value. Default: none. Environment: `KT_USERNAME`, for what is created."),
+			"kubetorch_version": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue(), stringvalidator.LengthAtLeast(1)},
+				MarkdownDescription: "Release of Kubetorch that pods install, such as `0.5.0`. Default: for new computes this provider release's own; computes that exist keep theirs until their pods change anyway. Changing this restarts the pods."},
+			"install_namespace": optional("Namespace that Kubetorch is installed in. Default: `kubetorch`. Changing this restarts the pods.", tf.NamespaceName()),
+			"launch_timeout":    schema.StringAttribute{Optional: true, CustomType: tf.DurationType{}, MarkdownDescription: "How long the server of a compute may take to start, such as `15m` (the default). Environment: `KT_LAUNCH_TIMEOUT`, in seconds, for what is created. Changing this restarts the pods."},
+			"gpu_anti_affinity": flag("Keep computes without GPUs off GPU nodes. Environment: `KT_GPU_ANTI_AFFINITY`, for what is created. Default: false. Changing this restarts the pods."),
 			"client_qps":        schema.Float64Attribute{Optional: true, MarkdownDescription: "Limit of requests a second to the API server. Default: none; the server's own priority and fairness is the limiter.", Validators: []validator.Float64{float64validator.AtLeast(0)}},
 			"client_burst":      schema.Int64Attribute{Optional: true, MarkdownDescription: "Requests that may exceed `client_qps` for a moment. Default: twice `client_qps`.", Validators: []validator.Int64{int64validator.AtLeast(1), int64validator.AlsoRequires(path.MatchRoot("client_qps"))}},
-			"default_labels": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Labels of every resource; a resource's own win.",
+			"default_labels": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Labels of every resource, and of the pods of a compute; a resource's own win. Changing this restarts the pods.",
 				Validators: tf.Labels()},
-			"default_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Annotations of every resource; a resource's own win.",
+			"default_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Annotations of every resource, and of the pods of a compute; a resource's own win. Changing this restarts the pods.",
 				Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())}},
 			"check_gpus":    flag("Warn in the plan when a compute asks for GPUs that no node can ever hold; one list of the nodes a run. Silent where nodes may not be listed, and where a cluster autoscaler or Karpenter adds them. Default: true."),
 			"compact_plans": flag("Leave `manifests` out of the plan of a new resource; it is shown in full from then on. Default: false."),
@@ -97,7 +107,7 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 }
 
 func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
-	data := &tf.ProviderData{Unknown: !req.Config.Raw.IsFullyKnown()}
+	data := &tf.ProviderData{Unknown: !req.Config.Raw.IsFullyKnown(), Revisions: p.revisions}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = data, data, data
 	if data.Unknown {
 		return // the cluster is made in this run: plans stand on the renderer alone

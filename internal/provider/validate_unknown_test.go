@@ -13,7 +13,7 @@ import (
 // set. No two attributes that exclude each other are in one.
 func everything() map[string]string {
 	const (
-		around = `"namespace": "ml", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "inactivity_ttl": "2h", "launch_timeout": "30m", "wait_timeout": "1h", "allowed_serialization": ["json"],
+		around = `"namespace": "ml", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "inactivity_ttl": "2h", "launch_timeout": "30m", "wait_timeout": "1h", "kubetorch_version": "0.5.0", "renderer_revision": 1, "allowed_serialization": ["json"],
 			"logging": {"level": "info", "stream_logs": true, "include_system_logs": false, "include_events": true, "include_name": true,
 				"grace_period": "2s", "poll_timeout": "1s", "shutdown_grace_period": "5s"},
 			"runtime": "kubetorch", "on_not_ready": "error", "adopt_existing": false, "deletion_protection": false,

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // ProviderData is what a configured provider hands to its resources.
@@ -19,18 +20,27 @@ type ProviderData struct {
 	Unknown  bool
 	Cluster  *kube.Cluster
 	Defaults Defaults
+	// Revisions are those that the renderer knows, the newest last.
+	Revisions []manifest.Revision
 }
 
 // Defaults is what the provider block says for every resource.
 type Defaults struct {
 	// Username is the value of the label kubetorch.com/username.
 	Username string
-	// UsernameChosen says that the configuration names it. The OS user's name
-	// is only a guess: it must not change what somebody else has created.
-	UsernameChosen   bool
-	InstallNamespace string
-	LaunchTimeout    time.Duration
-	GPUAntiAffinity  bool
+	// UsernameChosen says that the provider block names it. What the environment
+	// says counts for what is created, and never changes what exists. So do the
+	// other fields of this kind.
+	UsernameChosen         bool
+	InstallNamespace       string
+	InstallNamespaceChosen bool
+	LaunchTimeout          time.Duration
+	LaunchTimeoutChosen    bool
+	GPUAntiAffinity        bool
+	GPUAntiAffinityChosen  bool
+	// KubetorchVersion is the release of Kubetorch that pods install; "" where the
+	// provider block names none.
+	KubetorchVersion string
 	Labels           map[string]string
 	Annotations      map[string]string
 	CompactPlans     bool

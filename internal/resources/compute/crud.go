@@ -42,6 +42,7 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 	w := writer{r: r, model: &plan, config: &config, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
 	w.notes.Designed = notes{}.designedFor(&plan, &model{})
 	w.apply(ctx, objects{})
+	w.notes.Origin = originOf(&config, r.data.Defaults)
 	if len(w.done) == 0 {
 		return // nothing exists, so nothing goes into state
 	}
@@ -72,6 +73,10 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 
 	w := writer{r: r, model: &plan, config: &config, memory: memory, notes: before, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
 	w.notes.Designed = before.designedFor(&plan, &state)
+	if before.Origin == nil {
+		before.Origin = observedOrigin(&state, prior)
+	}
+	w.notes.Origin = originOf(&config, before.Origin.keep(r.data.Defaults))
 	mustWait := plan.Ready.IsUnknown()
 	plan.Ready = state.Ready
 	w.apply(ctx, prior)
@@ -177,8 +182,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 			w.diags.Append(tf.Failure(err)) // what left the namespace unknown in the plan
 			return
 		}
-		planned, diags = render(ctx, w.model.asConfigured(w.config), w.r.circumstances(ctx, prior, w.notes.Designed))
-		w.diags.Append(diags...)
+		planned = w.render(ctx, prior)
 	}
 	if w.diags.HasError() {
 		return
@@ -212,6 +216,21 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	for key := range gone {
 		delete(w.memory, key)
 	}
+}
+
+// render makes the objects that the plan could not show.
+func (w *writer) render(ctx context.Context, prior objects) objects {
+	ways, diags := w.r.renderings(w.config, w.model, prior)
+	w.diags.Append(diags...)
+	if diags.HasError() {
+		return nil
+	}
+	with := w.r.circumstances(ctx, prior, w.notes.Origin, w.notes.Designed)
+	with.rendering = ways.next
+	w.model.fillRendering(ways.next)
+	planned, diags := render(ctx, w.model.asConfigured(w.config), with)
+	w.diags.Append(diags...)
+	return planned
 }
 
 // applyOne applies an object of which before is the manifest that was applied

@@ -51,6 +51,8 @@ func (l *reader) imported(ctx context.Context) error {
 	}
 	l.learned, l.notes.Imported = true, slices.Sorted(maps.Keys(found))
 	l.state.Manifests = found.value()
+	l.state.observeRendering(found)
+	l.notes.Origin = observedOrigin(l.state, found)
 	l.state.ServiceName = l.state.Name
 	l.state.URL, l.state.GRPCTarget = address(ctx, l.state), grpcTarget(l.state)
 	return nil

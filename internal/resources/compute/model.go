@@ -55,6 +55,8 @@ type model struct {
 	InactivityTTL        tf.Duration          `tfsdk:"inactivity_ttl"`
 	LaunchTimeout        tf.Duration          `tfsdk:"launch_timeout"`
 	GPUAntiAffinity      types.Bool           `tfsdk:"gpu_anti_affinity"`
+	KubetorchVersion     types.String         `tfsdk:"kubetorch_version"`
+	RendererRevision     types.Int64          `tfsdk:"renderer_revision"`
 	Logging              types.Object         `tfsdk:"logging"`
 	AllowedSerialization types.List           `tfsdk:"allowed_serialization"`
 	ServiceTemplate      jsontypes.Normalized `tfsdk:"service_template"`

@@ -127,6 +127,7 @@ func (p *planner) keepWording() {
 func (m *model) asConfigured(config *model) *model {
 	out := *m
 	out.Replicas, out.Image, out.ServiceAccountName = config.Replicas, config.Image, config.ServiceAccountName
+	out.KubetorchVersion = config.KubetorchVersion
 	if config.Manifest.IsNull() {
 		out.Replicas = m.Replicas
 	}

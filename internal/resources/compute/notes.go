@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -27,6 +28,9 @@ type notes struct {
 	// EmptyText says that the workload was applied with its empty strings, which
 	// the first release left out.
 	EmptyText bool `json:"emptyText,omitempty"`
+	// Origin is what neither the attributes nor the provider block decided; nil in
+	// the state of a release that did not remember it.
+	Origin *origin `json:"origin,omitempty"`
 }
 
 func loadNotes(ctx context.Context, private owned.PrivateReader) (notes, diag.Diagnostics) {
@@ -38,7 +42,8 @@ func (n notes) save(ctx context.Context, private owned.PrivateWriter) diag.Diagn
 }
 
 func (n notes) equal(o notes) bool {
-	return n.Designed == o.Designed && n.Unready == o.Unready && n.Ending == o.Ending && n.EmptyText == o.EmptyText && slices.Equal(n.Imported, o.Imported)
+	return n.Designed == o.Designed && n.Unready == o.Unready && n.Ending == o.Ending && n.EmptyText == o.EmptyText &&
+		slices.Equal(n.Imported, o.Imported) && reflect.DeepEqual(n.Origin, o.Origin)
 }
 
 // designedFor is the number of replicas to render for. A number that the plan

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -32,8 +31,7 @@ type circumstances struct {
 	held        bool // the workload begins suspended, for its queue to release
 	resumed     bool // the workload was suspended before
 	kept        bool // the number of replicas is somebody else's, and stays
-	// serves says whether the cluster has a kind; nil where there is none to ask.
-	serves func(schema.GroupVersionKind) bool
+	rendering
 }
 
 // render makes the objects of a wholly known model.
@@ -44,6 +42,10 @@ func render(ctx context.Context, m *model, with circumstances) (objects, diag.Di
 	}
 	spec.Registered, spec.HeldByQueue, spec.Resumed = with.registered, with.held, with.resumed
 	spec.ReplicasKept = with.kept
+	spec.Revision = with.revision
+	if !manifest.RunsTensorServer(spec.Runtime) {
+		spec.KubetorchVersion = with.version
+	}
 	if spec.Manifest == nil || with.kept { // else it says itself what it is made for
 		spec.DesignedFor = with.designedFor
 	}
@@ -53,10 +55,7 @@ func render(ctx context.Context, m *model, with circumstances) (objects, diag.Di
 	}
 	out := objects{}
 	for _, obj := range rendered {
-		if with.serves != nil && with.serves(obj.GroupVersionKind()) {
-			obj = appliable(obj)
-		}
-		text, err := manifest.JSON(obj)
+		text, err := manifest.JSON(appliable(obj))
 		if err != nil {
 			return nil, append(diags, renderErrors(err)...)
 		}

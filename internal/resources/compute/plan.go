@@ -2,7 +2,6 @@ package compute
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -10,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -59,6 +57,7 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		p.render(ctx)
 	} else {
 		plan.Manifests = types.MapUnknown(types.StringType)
+		p.leaveRendering()
 	}
 	p.keepWording()
 	if !p.diags.HasError() {
@@ -85,6 +84,7 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 func (m *model) computesLike(o *model) bool {
 	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) && m.ServiceAccountName.Equal(o.ServiceAccountName) &&
 		m.Manifest.Equal(o.Manifest) && m.ServiceTemplate.Equal(o.ServiceTemplate) &&
+		m.KubetorchVersion.Equal(o.KubetorchVersion) && m.RendererRevision.Equal(o.RendererRevision) &&
 		m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) && m.ServiceName.Equal(o.ServiceName) &&
 		m.URL.Equal(o.URL) && m.GRPCTarget.Equal(o.GRPCTarget) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) && m.Manifests.Equal(o.Manifests)
 }
@@ -162,68 +162,36 @@ func grpcTarget(m *model) types.String {
 func (p *planner) render(ctx context.Context) {
 	prior, diags := objectsOf(ctx, p.state.Manifests)
 	p.diags.Append(diags...)
-	with := p.r.circumstances(ctx, prior, p.notes.designedFor(p.plan, p.state))
+	was := p.notes.Origin
+	if was == nil && !p.creating {
+		was = observedOrigin(p.state, prior)
+	}
+	with := p.r.circumstances(ctx, prior, was, p.notes.designedFor(p.plan, p.state))
 	with.kept = p.keepsReplicas()
 	with.held = with.held || p.state.Suspend.ValueBool() || with.resumed
-	rendered, diags := render(ctx, p.plan.asConfigured(p.config), with)
-	p.diags.Append(diags...)
+	rendered := p.renderPods(ctx, prior, with)
 	if p.diags.HasError() {
 		return
 	}
-	if !p.notes.EmptyText {
-		rendered = rendered.keepWithoutEmptyText(prior)
-	}
-	p.rendered = rendered.keepImported(prior, p.notes.Imported, func(key, planned, prior string) bool {
-		return p.unchangedSinceImport(ctx, key, planned, prior)
-	})
+	p.rendered = rendered
 	p.last(ctx, prior)
 	p.observe()
 	p.plan.Manifests = p.rendered.value()
+	p.keepUnsaid()
 	if p.creating && with.defaults.CompactPlans {
 		p.plan.Manifests = types.MapUnknown(types.StringType)
 	}
 }
 
 // circumstances are those of a compute that has objects already, or none yet.
-func (r *computeResource) circumstances(ctx context.Context, prior objects, designedFor int64) circumstances {
+func (r *computeResource) circumstances(ctx context.Context, prior objects, was *origin, designedFor int64) circumstances {
 	return circumstances{
-		defaults:    prior.keepCreator(r.data.Defaults),
+		defaults:    was.keep(prior.keepCreator(r.data.Defaults)),
 		designedFor: designedFor,
 		registered:  r.registers(ctx, prior),
 		held:        len(prior) == 0,
 		resumed:     hasSuspension(prior),
-		serves: func(gvk schema.GroupVersionKind) bool {
-			if len(manifest.Unserved(gvk)) == 0 {
-				return false // no question worth a request
-			}
-			served, err := r.data.Cluster.Installed(ctx, kube.Kind{GroupVersionKind: gvk})
-			return served && err == nil
-		},
 	}
-}
-
-// keepCreator keeps the name of whoever made the objects, unless the
-// configuration gives one.
-func (o objects) keepCreator(defaults tf.Defaults) tf.Defaults {
-	if creator := o.username(); creator != "" && !defaults.UsernameChosen {
-		defaults.Username = creator
-	}
-	return defaults
-}
-
-// username is whom the objects name as their creator, "" for nobody.
-func (o objects) username() string {
-	for _, text := range o {
-		var obj struct {
-			Metadata struct {
-				Labels map[string]string `json:"labels"`
-			} `json:"metadata"`
-		}
-		if json.Unmarshal([]byte(text), &obj) == nil && obj.Metadata.Labels[manifest.UsernameLabel] != "" {
-			return obj.Metadata.Labels[manifest.UsernameLabel]
-		}
-	}
-	return ""
 }
 
 // replaces says whether the compute has to be made anew.
@@ -285,6 +253,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		}
 	}
 	p.kept(prior)
+	p.restarts(prior)
 	p.queue(ctx, decoded)
 	p.gpus(ctx, decoded)
 	if p.plan.Mode.ValueString() == manifest.ModeSelector {

@@ -81,6 +81,10 @@ func (l *reader) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if l.notes.Origin == nil {
+		l.notes.Origin = observedOrigin(l.state, applied)
+	}
+	l.state.observeRendering(applied)
 	now := objects{}
 	for _, obj := range sent {
 		key := manifest.Key(obj)

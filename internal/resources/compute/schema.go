@@ -187,6 +187,15 @@ func behaviourAttributes() map[string]schema.Attribute {
 		"inactivity_ttl": duration("Kubetorch ends the compute after this long without calls, such as `2h`. Below one minute it may end too early."),
 		"launch_timeout": duration("How long the server in a container may take to start, such as `30m`: the budget of the startup probe, after which Kubernetes restarts the container. " +
 			"Default: the provider's, `15m`. Changing this restarts the pods; to only wait longer, set `wait_timeout`."),
+		"kubetorch_version": schema.StringAttribute{
+			Optional: true, Computed: true, Validators: []validator.String{tf.LabelValue(), stringvalidator.LengthAtLeast(1)},
+			MarkdownDescription: "Release of Kubetorch that the pods install, such as `0.5.0`. Default: the provider's; else the one that the compute was created with, which moves to the provider release's own when the pods change anyway. " +
+				"Changing this restarts the pods.",
+		},
+		"renderer_revision": schema.Int64Attribute{
+			Optional: true, Computed: true, CustomType: tf.WholeNumberType{}, Validators: []validator.Int64{int64validator.AtLeast(1)},
+			MarkdownDescription: "Revision of the start-up script and the probes. Default: the one that the compute was created with, which moves to the newest one when the pods change anyway. Changing this restarts the pods.",
+		},
 		"gpu_anti_affinity": schema.BoolAttribute{Optional: true, MarkdownDescription: "Keep the pods off GPU nodes; only without GPUs. Default: the provider's, false."},
 		"logging": schema.SingleNestedAttribute{
 			Optional: true, MarkdownDescription: "Logging of Kubetorch's server in the container. All but `level` is for the clients that read the log, and goes to the compute's KubetorchWorkload where its CRD is installed.",

@@ -21,7 +21,8 @@ func (m *model) spec(ctx context.Context, defaults tf.Defaults) (manifest.Comput
 	d := decoder{ctx: ctx}
 	c := manifest.Compute{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(),
-		Username: defaults.Username, InstallNamespace: defaults.InstallNamespace,
+		KubetorchVersion: m.KubetorchVersion.ValueString(),
+		Username:         defaults.Username, InstallNamespace: defaults.InstallNamespace,
 		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
 
 		CPUs:              d.quantity("cpus", m.CPUs),

@@ -130,6 +130,7 @@ func checkRuntime(ctx context.Context, config *model) diag.Diagnostics {
 		{"priority_class_name", config.PriorityClassName}, {"image_pull_policy", config.ImagePullPolicy}, {"working_dir", config.WorkingDir},
 		{"queue_name", config.QueueName}, {"freeze", config.Freeze}, {"inactivity_ttl", config.InactivityTTL},
 		{"logging", config.Logging}, {"allowed_serialization", config.AllowedSerialization},
+		{"kubetorch_version", config.KubetorchVersion}, {"renderer_revision", config.RendererRevision},
 	}, fmt.Sprintf("%%s has no place in the Compute resource of runtime %q: leave it out.", runtime))
 	if isGiven(config.Replicas) && config.Replicas.ValueInt64() != 1 {
 		diags.AddAttributeError(path.Root("replicas"), "Conflicting attributes",

@@ -95,11 +95,11 @@ func union(all ...map[string]string) map[string]string {
 	return out
 }
 
-// keepCreator keeps the name of whoever made the ConfigMap, unless the
-// configuration gives one.
+// keepCreator keeps the name of whoever made the ConfigMap, or none, unless the
+// provider block gives one.
 func (m *model) keepCreator(defaults tf.Defaults) tf.Defaults {
-	if creator := m.creator(manifest.UsernameLabel); creator != "" && !defaults.UsernameChosen {
-		defaults.Username = creator
+	if _, text := m.applied(); text != "" && !defaults.UsernameChosen {
+		defaults.Username = m.creator(manifest.UsernameLabel)
 	}
 	return defaults
 }

@@ -218,17 +218,15 @@ func render(m *model, c content, defaults tf.Defaults) (*unstructured.Unstructur
 	return nil, types.MapUnknown(types.StringType), diag.Diagnostics{diag.NewErrorDiagnostic("The secret cannot be rendered", err.Error())}
 }
 
-// keepCreator keeps the name of whoever made the Secret, unless the
-// configuration gives one.
+// keepCreator keeps the name of whoever made the Secret, or none, unless the
+// provider block gives one.
 func keepCreator(defaults tf.Defaults, manifests types.Map) tf.Defaults {
 	for _, text := range texts(manifests) {
 		obj := &unstructured.Unstructured{}
 		if err := obj.UnmarshalJSON([]byte(text)); err != nil || defaults.UsernameChosen {
 			continue
 		}
-		if creator := obj.GetLabels()[manifest.UsernameLabel]; creator != "" {
-			defaults.Username = creator
-		}
+		defaults.Username = obj.GetLabels()[manifest.UsernameLabel]
 	}
 	return defaults
 }

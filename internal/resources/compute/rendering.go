@@ -1,0 +1,199 @@
+package compute
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// rendering is how what runs in the pods is rendered, besides the attributes.
+type rendering struct {
+	version  string // release of Kubetorch
+	revision manifest.Revision
+}
+
+// renderings are those of one compute: the one that its objects have, and the
+// one that they get once their pods change anyway.
+type renderings struct{ kept, next rendering }
+
+func (r renderings) differ() bool {
+	return r.kept.version != r.next.version || r.kept.revision.Number != r.next.revision.Number
+}
+
+// renderings chooses how to render. What the configuration says counts at once.
+// Else the objects keep what they were made with, and new ones get the newest.
+func (r *computeResource) renderings(config, state *model, prior objects) (renderings, diag.Diagnostics) {
+	revisions := r.data.Revisions
+	newest := rendering{version: manifest.KubetorchVersion, revision: revisions[len(revisions)-1]}
+	if version := cmp.Or(config.KubetorchVersion.ValueString(), r.data.Defaults.KubetorchVersion); version != "" {
+		newest.version = version
+	}
+	asked := config.RendererRevision.ValueInt64()
+	if asked != 0 {
+		chosen, ok := revisionNumbered(revisions, asked)
+		if !ok {
+			var diags diag.Diagnostics
+			diags.AddAttributeError(path.Root("renderer_revision"), "Unknown renderer_revision",
+				fmt.Sprintf("renderer_revision is %d, but this release of the provider renders 1 to %d. Remove it, or use another release.",
+					asked, newest.revision.Number))
+			return renderings{}, diags
+		}
+		newest.revision = chosen
+	}
+	if len(prior) == 0 {
+		return renderings{kept: newest, next: newest}, nil
+	}
+	kept := newest
+	if config.KubetorchVersion.IsNull() && r.data.Defaults.KubetorchVersion == "" {
+		kept.version = cmp.Or(state.KubetorchVersion.ValueString(), prior.label(manifest.VersionLabel), newest.version)
+	}
+	if asked == 0 { // states of the first release name no revision
+		if made, ok := revisionNumbered(revisions, max(1, state.RendererRevision.ValueInt64())); ok {
+			kept.revision = made
+		}
+	}
+	return renderings{kept: kept, next: newest}, nil
+}
+
+func revisionNumbered(revisions []manifest.Revision, number int64) (manifest.Revision, bool) {
+	i := slices.IndexFunc(revisions, func(r manifest.Revision) bool { return r.Number == number })
+	if i < 0 {
+		return manifest.Revision{}, false
+	}
+	return revisions[i], true
+}
+
+// renderPods renders with what the objects were made with, and if that changes
+// their pods, with the newest: they restart in any case.
+func (p *planner) renderPods(ctx context.Context, prior objects, with circumstances) objects {
+	ways, diags := p.r.renderings(p.config, p.state, prior)
+	p.diags.Append(diags...)
+	if diags.HasError() {
+		return nil
+	}
+	with.rendering = ways.kept
+	rendered := p.renderWith(ctx, prior, with)
+	if ways.differ() && !p.diags.HasError() && !p.samePods(prior, rendered) {
+		with.rendering = ways.next
+		rendered = p.renderWith(ctx, prior, with)
+	}
+	p.showRendering(with.rendering)
+	return rendered
+}
+
+func (p *planner) renderWith(ctx context.Context, prior objects, with circumstances) objects {
+	rendered, diags := render(ctx, p.plan.asConfigured(p.config), with)
+	p.diags.Append(diags...)
+	if p.diags.HasError() {
+		return nil
+	}
+	if !p.notes.EmptyText {
+		rendered = rendered.keepWithoutEmptyText(prior)
+	}
+	return rendered.keepImported(prior, p.notes.Imported, func(key, planned, prior string) bool {
+		return p.unchangedSinceImport(ctx, key, planned, prior)
+	})
+}
+
+func (p *planner) samePods(prior, rendered objects) bool {
+	was, err := prior.workload()
+	if err != nil {
+		return false
+	}
+	will, err := rendered.workload()
+	if err != nil {
+		return false
+	}
+	if was == nil || will == nil {
+		return (was == nil) == (will == nil)
+	}
+	return was.GroupVersionKind() == will.GroupVersionKind() &&
+		manifest.SamePods(was, will, fieldPath(p.plan.PodTemplatePath)...)
+}
+
+// showRendering fills in the attributes that say how the pods are rendered.
+func (p *planner) showRendering(r rendering) {
+	if manifest.RunsTensorServer(p.plan.Runtime.ValueString()) {
+		p.plan.KubetorchVersion, p.plan.RendererRevision = types.StringNull(), types.Int64Null()
+		return
+	}
+	p.plan.KubetorchVersion, p.plan.RendererRevision = types.StringValue(r.version), types.Int64Value(r.revision.Number)
+}
+
+// leaveRendering fills in the attributes where nothing is rendered yet: a later
+// plan knows whether the pods change, and how.
+func (p *planner) leaveRendering() {
+	p.plan.KubetorchVersion, p.plan.RendererRevision = p.config.KubetorchVersion, p.config.RendererRevision
+	if manifest.RunsTensorServer(p.plan.Runtime.ValueString()) {
+		return
+	}
+	if p.plan.KubetorchVersion.IsNull() {
+		p.plan.KubetorchVersion = types.StringUnknown()
+	}
+	if p.plan.RendererRevision.IsNull() {
+		p.plan.RendererRevision = types.Int64Unknown()
+	}
+}
+
+// keepUnsaid leaves the attributes null in a state of an earlier release, which
+// a refresh has not filled in, where nothing changes.
+func (p *planner) keepUnsaid() {
+	if p.creating || !p.plan.Manifests.Equal(p.state.Manifests) {
+		return
+	}
+	if p.state.KubetorchVersion.IsNull() && p.config.KubetorchVersion.IsNull() {
+		p.plan.KubetorchVersion = p.state.KubetorchVersion
+	}
+	if p.state.RendererRevision.IsNull() && p.config.RendererRevision.IsNull() {
+		p.plan.RendererRevision = p.state.RendererRevision
+	}
+}
+
+// restarts warns where the pods restart for no other reason than that somebody
+// asks for another version or revision.
+func (p *planner) restarts(prior objects) {
+	if p.creating || p.replaces() || p.moves() || p.plan.Suspend.ValueBool() || p.samePods(prior, p.rendered) {
+		return
+	}
+	moved := func(name string, asked bool, before, after attr.Value) {
+		if asked && !before.IsNull() && !before.Equal(after) {
+			p.diags.AddAttributeWarning(path.Root(name), "The pods restart",
+				fmt.Sprintf("%s changes from %s to %s, and with it the pod template. Changing this restarts the pods.", name, before, after))
+		}
+	}
+	asksVersion := !p.config.KubetorchVersion.IsNull() || p.r.data.Defaults.KubetorchVersion != ""
+	moved("kubetorch_version", asksVersion, p.state.KubetorchVersion, p.plan.KubetorchVersion)
+	moved("renderer_revision", !p.config.RendererRevision.IsNull(), p.state.RendererRevision, p.plan.RendererRevision)
+}
+
+// observeRendering fills in the attributes from objects that were applied, for
+// a state of an earlier release and for an import.
+func (m *model) observeRendering(applied objects) {
+	if manifest.RunsTensorServer(m.Runtime.ValueString()) {
+		return
+	}
+	if version := applied.label(manifest.VersionLabel); m.KubetorchVersion.IsNull() && version != "" {
+		m.KubetorchVersion = types.StringValue(version)
+	}
+	if m.RendererRevision.IsNull() && !m.KubetorchVersion.IsNull() {
+		m.RendererRevision = types.Int64Value(1)
+	}
+}
+
+// fillRendering makes what is unknown of the attributes known after an apply.
+func (m *model) fillRendering(r rendering) {
+	if m.KubetorchVersion.IsUnknown() {
+		m.KubetorchVersion = types.StringValue(r.version)
+	}
+	if m.RendererRevision.IsUnknown() {
+		m.RendererRevision = types.Int64Value(r.revision.Number)
+	}
+}
