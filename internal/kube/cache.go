@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 )
 
 // cache holds one collection a kind and namespace. A collection starts with
@@ -38,6 +40,8 @@ func (c *cache) collection(kind Kind, namespace string) *collection {
 	col, ok := c.collections[key]
 	if !ok {
 		col = newCollection(Ref{Kind: kind, Namespace: namespace})
+		col.clock = c.cluster.clock
+		col.list = func() ([]any, string, error) { return c.cluster.listAll(c.ctx, col.scope) }
 		c.collections[key] = col
 		go col.run(c.ctx, c.cluster)
 	}
@@ -104,18 +108,24 @@ func compact(obj any) (any, error) {
 // kept current by client-go's Reflector, whose store it is.
 type collection struct {
 	scope Ref // without a name
+	clock clock.WithDelayedExecution
+	list  func() (objects []any, version string, err error)
 
-	mu      sync.Mutex
-	entries map[string]*entry
-	latest  string // the newest resource version that the server has told of
-	synced  bool
-	denied  bool          // the server does not let us list or watch: nothing is kept
-	err     error         // why the last list or watch failed, nil once one succeeded
-	signal  chan struct{} // closed and replaced at each change of the fields above
+	mu         sync.Mutex
+	entries    map[string]*entry
+	latest     string // the newest resource version that the server has told of
+	listed     string // that of the newest list
+	synced     bool
+	denied     bool          // the server does not let us list or watch: nothing is kept
+	err        error         // why the last list or watch failed, nil once one succeeded
+	failedAt   time.Time     // when err was met
+	heard      time.Time     // when the server last told something
+	signal     chan struct{} // closed and replaced at each change of the fields above
+	refreshing chan struct{} // closed when the list ends that is under way, nil for none
 }
 
 func newCollection(scope Ref) *collection {
-	return &collection{scope: scope, entries: map[string]*entry{}, signal: make(chan struct{})}
+	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[string]*entry{}, signal: make(chan struct{})}
 }
 
 // run lists and watches until ctx ends, or until the server says that we may not.
@@ -127,31 +137,28 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 		c.failed(wrap("list", c.scope, err))
 		return
 	}
-	selected := func(options metav1.ListOptions) metav1.ListOptions {
-		options.LabelSelector, options.FieldSelector = c.scope.Kind.LabelSelector, c.scope.Kind.FieldSelector
-		if options.ResourceVersion == "0" {
-			options.ResourceVersion = "" // "0" may answer from a stale cache; a plan wants what is
-		}
-		return options
-	}
 	check := func(verb string, err error) {
-		if err == nil || ctx.Err() != nil || apierrors.IsInvalid(err) {
-			return // Invalid: a server that cannot stream a list; the Reflector then lists
+		switch {
+		case err == nil, ctx.Err() != nil:
+			return
+		case apierrors.IsInvalid(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+			return // a server that cannot stream a list, or not from so long ago; the Reflector then lists
 		}
-		if apierrors.IsForbidden(err) {
+		err = cluster.denied(ctx, verb, c.scope, wrap(verb, c.scope, err))
+		if ClassOf(err) == Denied {
 			c.giveUp()
 			defer stop()
 		}
-		c.failed(cluster.denied(ctx, verb, c.scope, wrap(verb, c.scope, err)))
+		c.failed(err)
 	}
 	lw := &clientcache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list, err := resource.List(ctx, selected(options))
+			list, err := resource.List(ctx, c.scope.Kind.selected(options))
 			check("list", err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			w, err := resource.Watch(ctx, selected(options))
+			w, err := resource.Watch(ctx, c.scope.Kind.selected(options))
 			check("watch", err)
 			return w, err
 		},
@@ -166,7 +173,10 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 func (c *collection) failed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.err = err
+	if c.denied && ClassOf(err) != Denied {
+		return
+	}
+	c.err, c.failedAt = err, c.clock.Now()
 	c.changedLocked()
 }
 
@@ -187,27 +197,6 @@ func (c *collection) changed() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.signal
-}
-
-// ready waits until the collection is complete. While the server cannot be
-// asked it returns the reason at once: the next call may find it healed.
-func (c *collection) ready(ctx context.Context) error {
-	for {
-		c.mu.Lock()
-		synced, err, signal := c.synced, c.err, c.signal
-		c.mu.Unlock()
-		switch {
-		case err != nil:
-			return err
-		case synced:
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return wrap("list", c.scope, ctx.Err())
-		case <-signal:
-		}
-	}
 }
 
 func (c *collection) get(name string) (*entry, bool) {
@@ -244,6 +233,9 @@ func (c *collection) Add(obj any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.toldLocked(e.ResourceVersion)
+	if c.listed != "" && !newer(e, c.listed) {
+		return nil // a list told since how it is
+	}
 	c.putLocked(e)
 	return nil
 }
@@ -269,6 +261,7 @@ func (c *collection) putLocked(e *entry) {
 }
 
 func (c *collection) toldLocked(version string) {
+	c.heard = c.clock.Now()
 	if order, err := resourceversion.CompareResourceVersion(version, c.latest); err != nil || order > 0 {
 		c.latest = version
 	}
@@ -290,6 +283,7 @@ func (c *collection) Delete(obj any) error {
 		return nil
 	}
 	delete(c.entries, e.Name)
+	c.err = nil
 	c.changedLocked()
 	return nil
 }
@@ -306,12 +300,19 @@ func (c *collection) Replace(list []any, version string) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.heard = c.clock.Now()
+	if older(version, c.listed) { // two lists were under way, and this one began first
+		entries, version = c.entries, c.listed
+	}
 	for name, old := range c.entries {
 		if newer(old, version) {
 			entries[name] = old
 		}
 	}
-	c.entries, c.latest, c.synced, c.err = entries, version, true, nil
+	c.entries, c.listed, c.synced, c.err = entries, version, true, nil
+	if !older(version, c.latest) {
+		c.latest = version
+	}
 	c.changedLocked()
 	return nil
 }
@@ -329,6 +330,12 @@ func asEntry(obj any) (*entry, error) {
 		return nil, fmt.Errorf("%T is not an object", obj)
 	}
 	return e, nil
+}
+
+// older says whether one resource version is known to be older than another.
+func older(version, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order < 0
 }
 
 // newer says whether e is strictly newer than version. Resource versions are

@@ -79,6 +79,9 @@ func TestCollectionIsNeverOlderThanWhatWeWrote(t *testing.T) {
 		"a deletion that overtakes our write":       {[]told{"list @9", "add a@12", "delete a@13", "wrote a@12"}, ""},
 		"our write of what was deleted before it":   {[]told{"list @9 a@5", "delete a@10", "wrote a@12"}, "a@12"},
 		"a deletion of what is not there":           {[]told{"list @9 a@5", "delete b@10"}, "a@5"},
+		"a late event of what a list has no more":   {[]told{"list @9 a@5", "list @12", "update a@10"}, ""},
+		"a list that began before another":          {[]told{"list @12 b@11", "list @9 a@5"}, "b@11"},
+		"a list that began before, and our write":   {[]told{"list @12 b@11", "wrote a@14", "list @9"}, "a@14 b@11"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,6 +126,9 @@ func TestCollectionIsReadyWithItsFirstList(t *testing.T) {
 	c.failed(outage)
 	if err := c.ready(t.Context()); !errors.Is(err, outage) {
 		t.Errorf("while the server is away: got %v", err)
+	}
+	if told("delete b@10").tell(t, c); c.err != nil {
+		t.Errorf("after an event: %v", c.err)
 	}
 	told("list @9 a@5").tell(t, c)
 	if err := c.ready(ended); err != nil {

@@ -83,8 +83,9 @@ func clusterAt(t *testing.T, host string) *Cluster {
 	return cluster
 }
 
-// rushed is a clock on which whoever sleeps wakes up at once, and it is as late
-// as it would have been.
+// rushed is a clock on which whoever sleeps wakes up at once, and whoever waits for
+// something else too waits a hundredth of the time; it is as late as it would have
+// been. Time limits of requests are real.
 type rushed struct {
 	clock.RealClock
 
@@ -125,3 +126,19 @@ func deployment(version string, ready int64) *unstructured.Unstructured {
 		},
 	}}
 }
+
+func (c *rushed) NewTimer(d time.Duration) clock.Timer {
+	fired := make(chan time.Time, 1)
+	return &rushedTimer{fired: fired, Timer: time.AfterFunc(d/100, func() {
+		c.skipped.Add(int64(d))
+		fired <- c.Now()
+	})}
+}
+
+type rushedTimer struct {
+	*time.Timer
+
+	fired chan time.Time
+}
+
+func (t *rushedTimer) C() <-chan time.Time { return t.fired }

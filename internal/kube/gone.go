@@ -36,15 +36,17 @@ func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]st
 		case ctx.Err() != nil:
 			return c.blocked(ref, podLabels, uid, context.Cause(ctx))
 		case IsNotFound(err):
-			wait(ctx, changed, 0) // for the pods, of which a watch tells
+			c.wait(ctx, changed, quietTime) // for the pods, of which a watch tells
+			c.refreshQuiet(ctx, ref.Namespace, kinds...)
 			continue
-		case away.passes(err, time.Now()):
-			wait(ctx, changed, getInterval)
+		case away.passes(err, c.clock.Now()):
+			c.wait(ctx, changed, getInterval)
 			continue
 		case err != nil:
 			return err
 		}
-		wait(ctx, changed, pause(0, c.watches(ref)))
+		c.wait(ctx, changed, pause(0, c.watches(ref)))
+		c.refreshQuiet(ctx, ref.Namespace, kinds...)
 	}
 }
 

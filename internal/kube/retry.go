@@ -142,7 +142,11 @@ func (r *retrier) attempt(ctx context.Context, request *http.Request, category c
 		return nil, late(ctx, limit, err)
 	}
 	if category == stream && response.StatusCode == http.StatusOK {
-		response.Body = &streamBody{ReadCloser: response.Body, stop: cancel}
+		body := &streamBody{ReadCloser: response.Body, stop: cancel}
+		if request.URL.Query().Get("sendInitialEvents") == "true" {
+			body.silent = r.clock.AfterFunc(watchTime, func() { cancel(errNoAnswer) })
+		}
+		response.Body = body
 		return &reply{Response: response}, nil
 	}
 	defer cancel(nil)
@@ -216,14 +220,27 @@ func (a *reply) response() *http.Response {
 	return a.Response
 }
 
-// streamBody ends the context of a stream when it is closed.
+// streamBody ends the context of a stream when it is closed. A stream that was to
+// begin with a list, and does not, ends with an error: client-go then lists.
 type streamBody struct {
 	io.ReadCloser
 
-	stop context.CancelCauseFunc
+	stop   context.CancelCauseFunc
+	silent clock.Timer // nil where nothing need come soon
+}
+
+func (b *streamBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.silent != nil && (n > 0 || err != nil) {
+		b.silent.Stop()
+	}
+	return n, err
 }
 
 func (b *streamBody) Close() error {
+	if b.silent != nil {
+		b.silent.Stop()
+	}
 	defer b.stop(nil)
 	return b.ReadCloser.Close()
 }

@@ -105,6 +105,7 @@ func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) erro
 // WaitSecretGone waits until no Secret of that name has that UID. The error
 // names the finalizers that hold it.
 func (c *Cluster) WaitSecretGone(ctx context.Context, ref Ref, uid types.UID) error {
+	var away absence
 	for {
 		live, err := c.GetSecret(ctx, ref)
 		switch {
@@ -112,16 +113,19 @@ func (c *Cluster) WaitSecretGone(ctx context.Context, ref Ref, uid types.UID) er
 			return nil
 		case ctx.Err() != nil:
 			return c.stillThere(ref, nil, context.Cause(ctx))
+		case away.passes(err, c.clock.Now()):
+			c.wait(ctx, signals{}, getInterval)
+			continue
 		case err != nil:
 			return err
 		}
 		if err := c.awaitSecret(ctx, live); err != nil {
-			wait(ctx, signals{}, getInterval) // it may not be watched
+			c.wait(ctx, signals{}, getInterval) // it may not be watched
 		}
 	}
 }
 
-// awaitSecret returns once the Secret changes from what it is.
+// awaitSecret returns once the Secret changes from what it is, or after quietTime.
 func (c *Cluster) awaitSecret(ctx context.Context, live *unstructured.Unstructured) error {
 	resource, err := c.resource(SecretRef(live.GetNamespace(), live.GetName()))
 	if err != nil {
@@ -134,10 +138,20 @@ func (c *Cluster) awaitSecret(ctx context.Context, live *unstructured.Unstructur
 		return err
 	}
 	defer w.Stop()
-	if event, open := <-w.ResultChan(); open && event.Type == watch.Error {
-		return apierrors.FromObject(event.Object)
+	timer := c.clock.NewTimer(quietTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return nil
+	case event, open := <-w.ResultChan():
+		if !open {
+			return errNoAnswer
+		}
+		if event.Type == watch.Error {
+			return apierrors.FromObject(event.Object)
+		}
+		return nil
 	}
-	return nil
 }
 
 // secretRequest sends one request about a Secret. Errors are as client-go makes

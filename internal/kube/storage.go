@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -66,20 +65,21 @@ func (c *Cluster) WaitClaim(ctx context.Context, ref Ref, consumer bool) (ready.
 		case ctx.Err() != nil:
 			// The look was cut short, so what was seen before says more.
 			return last, &NotReadyError{Ref: ref, Verdict: last, Err: context.Cause(ctx)}
-		case away.passes(err, time.Now()):
-			wait(ctx, changed, getInterval)
+		case away.passes(err, c.clock.Now()):
+			c.wait(ctx, changed, getInterval)
 			continue
 		case err != nil:
-			return last, err
+			return last, unobserved(ref, last, err)
 		case verdict.Ready, verdict.Cause.Reason == ready.ReasonWaitsForConsumer && !consumer:
 			return verdict, nil
 		}
 		last = verdict
-		left, terminal := seen.left(verdict.Cause, time.Now())
+		left, terminal := seen.left(verdict.Cause, c.clock.Now())
 		if terminal && left <= 0 {
 			return verdict, &NotReadyError{Ref: ref, Verdict: verdict}
 		}
-		wait(ctx, changed, pause(left, c.watches(ref)))
+		c.wait(ctx, changed, pause(left, c.watches(ref)))
+		c.refreshQuiet(ctx, ref.Namespace, ref.Kind)
 	}
 }
 
@@ -111,7 +111,7 @@ func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, erro
 			s.Volume = volume
 		}
 	}
-	if s.Events, err = c.warningsAbout(ctx, claim); err != nil && ClassOf(err) != Denied {
+	if s.Events, err = c.warningsAbout(ctx, claim); err != nil && !softly(err) {
 		return ready.Verdict{}, err
 	}
 	return ready.AssessClaim(s), nil

@@ -25,6 +25,7 @@ const stayGrace = 30 * time.Second
 // in use by itself.
 func (c *Cluster) WaitUnused(ctx context.Context, claim Ref) error {
 	var (
+		away    absence
 		staying time.Time // since when there are pods that nobody deletes
 		last    []*corev1.Pod
 	)
@@ -36,6 +37,9 @@ func (c *Cluster) WaitUnused(ctx context.Context, claim Ref) error {
 			return &InUseError{Claim: claim, Pods: last, Err: context.Cause(ctx)}
 		case ClassOf(err) == Denied:
 			return nil
+		case away.passes(err, c.clock.Now()):
+			c.wait(ctx, changed, getInterval)
+			continue
 		case err != nil:
 			return err
 		case len(pods) == 0:
@@ -45,15 +49,16 @@ func (c *Cluster) WaitUnused(ctx context.Context, claim Ref) error {
 		left := time.Duration(0)
 		if slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil }) {
 			if staying.IsZero() {
-				staying = time.Now()
+				staying = c.clock.Now()
 			}
-			if left = stayGrace - time.Since(staying); left <= 0 {
+			if left = stayGrace - c.clock.Since(staying); left <= 0 {
 				return &InUseError{Claim: claim, Pods: pods}
 			}
 		} else {
 			staying = time.Time{}
 		}
-		wait(ctx, changed, left)
+		c.wait(ctx, changed, pause(left, true))
+		c.refreshQuiet(ctx, claim.Namespace, anyPod())
 	}
 }
 

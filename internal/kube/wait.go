@@ -88,16 +88,16 @@ func (c *Cluster) waitFor(
 		case ctx.Err() != nil:
 			// The look was cut short, so what was seen before says more.
 			return last, c.notReady(ref, last, context.Cause(ctx))
-		case away.passes(err, time.Now()):
-			wait(ctx, changed, getInterval)
+		case away.passes(err, c.clock.Now()):
+			c.wait(ctx, changed, getInterval)
 			continue
 		case err != nil:
-			return last, err
+			return last, unobserved(ref, last, err)
 		case verdict.Settled():
 			return verdict, nil
 		}
 		last = verdict
-		left, terminal := seen.left(verdict.Cause, time.Now())
+		left, terminal := seen.left(verdict.Cause, c.clock.Now())
 		if terminal && left <= 0 && !c.appeared(ctx, verdict.Cause.Missing) {
 			return verdict, c.notReady(ref, verdict, nil)
 		}
@@ -105,35 +105,35 @@ func (c *Cluster) waitFor(
 			kinds = concerned
 			continue // what changed of these while looking would not be noticed
 		}
-		wait(ctx, changed, pause(left, watched()))
+		c.wait(ctx, changed, pause(left, watched()))
+		c.refreshQuiet(ctx, ref.Namespace, kinds...)
 	}
 }
 
-// pause is how long to wait for a change before looking again, 0 for as long as
-// it takes: until the rest of a grace period is over, if there is one, and not
-// for long where no watch tells of changes.
+// pause is how long to wait for a change before looking again: until the rest of
+// a grace period is over, if there is one, and not for long where no watch tells of
+// changes, or where it has told of none for a while.
 func pause(left time.Duration, watched bool) time.Duration {
-	left = max(left, 0)
-	switch {
-	case watched:
-		return left
-	case left == 0:
-		return getInterval
-	default:
-		return min(left, getInterval)
+	longest := quietTime
+	if !watched {
+		longest = getInterval
 	}
+	if left <= 0 {
+		return longest
+	}
+	return min(left, longest)
 }
 
 // maxAbsence is how long the API server may be away during a wait: one that is
 // updated or restarted is back in less.
 const maxAbsence = time.Minute
 
-// absence remembers since when the API server cannot be reached.
+// absence remembers since when the API server does not say how an object is.
 type absence struct{ since time.Time }
 
-// passes says whether err is an outage that may still pass.
+// passes says whether err is trouble with the API server that may still pass.
 func (a *absence) passes(err error, now time.Time) bool {
-	if ClassOf(err) != Unreachable {
+	if !aboutServer(err) {
 		a.since = time.Time{}
 		return false
 	}
@@ -141,6 +141,52 @@ func (a *absence) passes(err error, now time.Time) bool {
 		a.since = now
 	}
 	return now.Sub(a.since) < maxAbsence
+}
+
+// aboutServer says whether err tells nothing of the object that was asked for:
+// the server is away, has trouble of its own, or did not accept the credentials.
+func aboutServer(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Class == Unreachable || e.Class == Unauthorized || e.Class == Other)
+}
+
+// UnobservedError ends a wait in which the API server has not said for maxAbsence
+// how the object is. It says nothing about the object: that is as it was, and goes
+// on becoming ready or not.
+type UnobservedError struct {
+	Ref Ref
+	// Last is what was seen before, the zero value for nothing.
+	Last ready.Verdict
+	Err  error // why the server did not say
+}
+
+func (e *UnobservedError) Error() string {
+	return fmt.Sprintf("%s could not be observed for %v: %v", e.Ref, maxAbsence, e.Err)
+}
+
+func (e *UnobservedError) Unwrap() error { return e.Err }
+
+// Explain says what is known of the object, and what the server's trouble is.
+func (e *UnobservedError) Explain() (summary, detail string) {
+	_, trouble := "", ready.Cause{Summary: e.Err.Error()}
+	if failed, ok := errors.AsType[*Error](e.Err); ok {
+		_, trouble = failed.explanation()
+	}
+	seen := "It was not seen before."
+	if e.Last.Message != "" {
+		seen = "Before that it was seen: " + e.Last.Message + "."
+	}
+	trouble.Summary = fmt.Sprintf("The API server has not said for %v how it is. %s The failure is one of the API server or of the way to it, not of the object.\n\n%s", maxAbsence, seen, trouble.Summary)
+	trouble.Object = e.Ref.String()
+	return fmt.Sprintf("The state of %s is not known", e.Ref), ready.Explain(&trouble, nil)
+}
+
+// unobserved makes an error of trouble with the API server an [UnobservedError].
+func unobserved(ref Ref, last ready.Verdict, err error) error {
+	if !aboutServer(err) {
+		return err
+	}
+	return &UnobservedError{Ref: ref, Last: last, Err: err}
 }
 
 // Assess says how a workload is right now, and what blocks it.
@@ -176,7 +222,7 @@ func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string
 	switch ref.Kind.GroupKind() {
 	case Deployment().GroupKind():
 		concerned = append(concerned, ReplicaSet())
-		if s.ReplicaSets, err = c.replicaSetsOf(ctx, workload); err != nil && ClassOf(err) != Denied {
+		if s.ReplicaSets, err = c.replicaSetsOf(ctx, workload); err != nil && !softly(err) {
 			return ready.Verdict{}, nil, err
 		}
 	case KnativeService().GroupKind():
@@ -206,11 +252,15 @@ func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespac
 		s.Autoscaler = c.Autoscaled(ctx)
 		s.Claims = c.claimsOf(ctx, s.Pods)
 	}
-	if s.Events, err = c.warningsOf(ctx, namespace, *s); err != nil && ClassOf(err) != Denied {
+	if s.Events, err = c.warningsOf(ctx, namespace, *s); err != nil && !softly(err) {
 		return err
 	}
 	return nil
 }
+
+// softly says whether a diagnosis can do without what could not be read: it may
+// not be, or the server has trouble with it. Neither is a fault of the workload.
+func softly(err error) bool { return ClassOf(err) == Denied || aboutServer(err) }
 
 // unscheduled says whether the scheduler has found no node for a pod. One that
 // is gated it has not looked at.
@@ -332,17 +382,28 @@ func (c *Cluster) watches(ref Ref) bool {
 	return known
 }
 
+// refreshQuiet lists those kinds again of which nothing was heard for a while: a
+// watch that is silent may be cut. Events and nodes serve the diagnosis alone.
+func (c *Cluster) refreshQuiet(ctx context.Context, namespace string, kinds ...Kind) {
+	for _, kind := range kinds {
+		if kind.ClusterScoped || kind.GroupKind() == Event().GroupKind() {
+			continue
+		}
+		c.cache.collection(kind, namespace).refreshQuiet(ctx)
+	}
+}
+
 // wait returns at the first of: a change, the end of ctx, or after d (0: never).
-func wait(ctx context.Context, changed signals, d time.Duration) {
-	var timer <-chan time.Time
+func (c *Cluster) wait(ctx context.Context, changed signals, d time.Duration) {
+	var over <-chan time.Time
 	if d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		timer = t.C
+		timer := c.clock.NewTimer(d)
+		defer timer.Stop()
+		over = timer.C()
 	}
 	select {
 	case <-ctx.Done():
-	case <-timer:
+	case <-over:
 	case <-changed[0]:
 	case <-changed[1]:
 	case <-changed[2]:
