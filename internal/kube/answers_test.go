@@ -22,8 +22,8 @@ func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
 		says        string
 	}{
 		"the object is gone":               {404, "application/json", status, NotFound, "does not exist"},
-		"the path is not served":           {404, "text/plain", "404 page not found\n", KindMissing, "host does not lead to an API server"},
-		"JSON of another API":              {404, "application/json", `{"detail":"Not Found"}`, KindMissing, "host does not lead to an API server"},
+		"the path is not served":           {404, "text/plain", "404 page not found\n", Unreachable, "Check the provider's host"},
+		"JSON of another API":              {404, "application/json", `{"detail":"Not Found"}`, Unreachable, "Check the provider's host"},
 		"a web page that is not there":     {404, "text/html; charset=utf-8", "<html>", Unreachable, "the answer is a web page (404 Not Found)"},
 		"a login page":                     {200, "text/html", "<html>", Unreachable, "the answer is a web page (200 OK)"},
 		"a gateway without its server":     {502, "text/plain", "Bad Gateway", Unreachable, "Bad Gateway"},

@@ -29,6 +29,7 @@ type Cluster struct {
 	connect func() (*connection, error)
 	clock   clock.WithDelayedExecution
 	cache   *cache
+	outages outages
 	memo    sync.Map // answers that hold for the whole run: see recall
 	turns   sync.Map // by name of an object: see turn
 }
@@ -201,6 +202,10 @@ func (c *Cluster) list(ctx context.Context, ref Ref) ([]*unstructured.Unstructur
 // object of the same name that somebody made since. An object that is already
 // gone is no error.
 func (c *Cluster) Delete(ctx context.Context, ref Ref, uid types.UID) error {
+	return c.atServedVersion(ctx, ref, func(ref Ref) error { return c.deleteAt(ctx, ref, uid) })
+}
+
+func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 	resource, err := c.resource(ref)
 	if err != nil {
 		return wrap("delete", ref, err)
@@ -270,6 +275,9 @@ func (c *Cluster) uidOf(ctx context.Context, ref Ref) (types.UID, error) {
 // there (https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access).
 func (c *Cluster) denied(ctx context.Context, verb string, ref Ref, err error) error {
 	e, ok := err.(*Error) //nolint:errorlint // wrap has just made it
+	if ok {
+		e.told = &c.outages
+	}
 	if !ok || e.Class != Refused || !apierrors.IsForbidden(e.Err) {
 		return err
 	}

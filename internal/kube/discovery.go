@@ -42,6 +42,19 @@ func (c *Cluster) RefOf(ctx context.Context, obj *unstructured.Unstructured) (Re
 	return ref, nil
 }
 
+// LiveRef is RefOf for an object that is read or deleted: at another version where
+// the server no longer serves the one of obj.
+func (c *Cluster) LiveRef(ctx context.Context, obj *unstructured.Unstructured) (Ref, error) {
+	ref, err := c.RefOf(ctx, obj)
+	if ClassOf(err) != KindMissing {
+		return ref, err
+	}
+	if other, found := c.servedVersion(ctx, ref); found {
+		return other, nil
+	}
+	return ref, err
+}
+
 // Installed says whether the server serves a kind: whether the CRD of an
 // operator's is there. One question serves the whole run. An error means that
 // it is not known.
@@ -89,6 +102,49 @@ func (c *Cluster) preferred(ctx context.Context, group string) (string, error) {
 		return "", nil
 	}
 	return version, err
+}
+
+// atServedVersion calls do with ref, and once more, with a version that the
+// server does serve, where it no longer serves the one of ref: state outlives the
+// versions of a kind. Other errors of looking for one are not told: the first says
+// what is wrong.
+func (c *Cluster) atServedVersion(ctx context.Context, ref Ref, do func(Ref) error) error {
+	err := do(ref)
+	if ClassOf(err) != KindMissing || alwaysServed(ref.Kind) {
+		return err
+	}
+	if other, found := c.servedVersion(ctx, ref); found {
+		return do(other)
+	}
+	return err
+}
+
+// servedVersion names the object of ref at a version that the server serves, the
+// preferred one first.
+func (c *Cluster) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
+	group, err := recall(c, "versions "+ref.Kind.Group, func() (metav1.APIGroup, error) {
+		var answer metav1.APIGroup
+		found, err := c.discover(ctx, ref.Kind.Group, &answer)
+		if err == nil && !found {
+			err = errNotServed
+		}
+		return answer, err
+	})
+	if err != nil {
+		return ref, false
+	}
+	for _, version := range append([]metav1.GroupVersionForDiscovery{group.PreferredVersion}, group.Versions...) {
+		gv := schema.GroupVersion{Group: ref.Kind.Group, Version: version.Version}
+		if gv.Version == "" || gv.Version == ref.Kind.Version {
+			continue
+		}
+		resources, err := c.served(ctx, gv)
+		if found, ok := resources[ref.Kind.Kind]; err == nil && ok {
+			ref.Kind.Version, ref.Kind.Resource = gv.Version, found.Name
+			return ref, true
+		}
+	}
+	return ref, false
 }
 
 var errNotServed = errors.New("the group is not served")

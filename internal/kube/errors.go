@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,6 +62,21 @@ type Error struct {
 	// the same: its answer was lost.
 	OutcomeUnknown bool
 	Err            error
+
+	told *outages // of the run, nil where it is not known
+}
+
+// outages are the reasons for which the server could not be reached that the run
+// has explained.
+type outages struct{ told sync.Map }
+
+// repeated says whether a reason has been explained before.
+func (o *outages) repeated(reason string) bool {
+	if o == nil {
+		return false
+	}
+	_, repeated := o.told.LoadOrStore(reason, true)
+	return repeated
 }
 
 // FieldCause is one field that the server found fault with.
@@ -150,6 +166,8 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 	switch status.Reason {
 	case metav1.StatusReasonNotFound:
 		switch {
+		case !fromAPI(status) && alwaysServed(ref.Kind):
+			return Unreachable, nil // something on the way has answered
 		case status.Details == nil || status.Details.Name == "" || !fromAPI(status):
 			return KindMissing, nil // nobody looked for the object: the path is not served, maybe by no API server at all
 		case status.Details.Kind == "namespaces" && ref.Kind.Kind != "Namespace":
@@ -187,6 +205,10 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 		return Other, fields
 	}
 }
+
+// alwaysServed says whether every API server serves a kind: those of Kubernetes'
+// own groups that have no domain.
+func alwaysServed(kind Kind) bool { return kind.Resource != "" && !strings.Contains(kind.Group, ".") }
 
 // untyped is how a server-side apply answers to a field that is not in the
 // kind's schema, or has another type there: with code 500 and no reason

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -83,7 +84,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	case NotFound:
 		return fmt.Sprintf("%s does not exist", object), cause
 	default:
-		cause.Hint, cause.Command = otherFailure(e.Err.Error())
+		cause.Hint, cause.Command = otherFailure(e.Err)
 		return fmt.Sprintf("Could not %s %s", e.Op, object), cause
 	}
 }
@@ -122,6 +123,22 @@ func toInstall(kind Kind) string {
 }
 
 func (e *Error) unreachable(object string) (summary string, cause ready.Cause) {
+	summary, cause = e.outage(object)
+	if e.told.repeated(cutShort(e.Err)) {
+		return summary, ready.Cause{Summary: fmt.Sprintf("To %s %s: %s. Another error of this run says more.", e.Op, object, cutShort(e.Err))}
+	}
+	return summary, cause
+}
+
+// cutShort is an error without the request that met it.
+func cutShort(err error) string {
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		return request.Err.Error()
+	}
+	return err.Error()
+}
+
+func (e *Error) outage(object string) (summary string, cause ready.Cause) {
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) && fromAPI(status.Status()) {
 		return "The Kubernetes API server cannot serve requests now", ready.Cause{
@@ -186,11 +203,17 @@ func refusal(message, namespace string) (hint, command string) {
 }
 
 // otherFailure is what to do about a failure of no particular class.
-func otherFailure(message string) (hint, command string) {
-	if webhookFails.MatchString(message) {
+func otherFailure(err error) (hint, command string) {
+	var status apierrors.APIStatus
+	switch {
+	case webhookFails.MatchString(err.Error()):
 		return "A webhook of the cluster does not answer: try again, or ask who runs it.", listWebhooks
+	case errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError:
+		return "This is an internal error of the API server, which often passes: run the command again. If it stays, look at the API server and its storage.",
+			"kubectl get --raw '/readyz?verbose'"
+	default:
+		return "", ""
 	}
-	return "", ""
 }
 
 func (e *Error) fieldList() string {

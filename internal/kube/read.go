@@ -23,7 +23,15 @@ import (
 // or it is not there at all) is fetched singly, so a NotFound is always the
 // server's own word. Without the right to list, every object is fetched; so it
 // is of a kind that was not installed when it was listed, and may be by now.
-func (c *Cluster) Read(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+func (c *Cluster) Read(ctx context.Context, ref Ref) (obj *unstructured.Unstructured, err error) {
+	err = c.atServedVersion(ctx, ref, func(ref Ref) (err error) {
+		obj, err = c.readAt(ctx, ref)
+		return err
+	})
+	return obj, err
+}
+
+func (c *Cluster) readAt(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	col := c.cache.collection(ref.Kind, ref.Namespace)
 	if err := col.ready(ctx); err != nil && ClassOf(err) != Denied && ClassOf(err) != KindMissing {
 		return nil, err

@@ -32,6 +32,9 @@ const (
 // errNoAnswer ends an attempt that takes too long.
 var errNoAnswer = errors.New("no answer in time")
 
+// errCutShort is an answer that is not complete.
+var errCutShort = errors.New("the answer was cut short")
+
 // retrier is an http.RoundTripper that repeats requests which failed for a
 // reason that may pass: see [judge]. All requests of a cluster go through it, and
 // client-go, which would repeat some of them by itself, sees neither a
@@ -78,6 +81,9 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 		outcome.note(past.unknown)
 		pause := max(interval.Step(), verdict.after)
 		if !verdict.again || !past.allows(r.clock.Now().Add(pause), verdict, r.health.failing()) {
+			if err == nil && verdict.again && answer.StatusCode < http.StatusMultipleChoices {
+				return nil, errCutShort // else it would be told as a mistake in JSON
+			}
 			return answer.response(), err
 		}
 		interruptible := work
@@ -158,7 +164,7 @@ func (r *retrier) attempt(ctx context.Context, request *http.Request, category c
 	defer response.Body.Close()
 	body, err := readAll(response)
 	if err != nil {
-		return nil, late(ctx, left, fmt.Errorf("the answer was cut short: %w", err))
+		return nil, late(ctx, left, fmt.Errorf("%w: %w", errCutShort, err))
 	}
 	return &reply{Response: response, body: body}, nil
 }

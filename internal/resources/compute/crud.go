@@ -121,7 +121,7 @@ func (r *computeResource) remove(ctx context.Context, gone objects, memory owned
 	}
 	var going []kube.Ref
 	for _, obj := range decoded {
-		ref, err := r.data.Cluster.RefOf(ctx, obj)
+		ref, err := r.data.Cluster.LiveRef(ctx, obj)
 		started := false
 		if err == nil {
 			started, err = owned.Delete(ctx, r.data.Cluster, ref, memory[manifest.Key(obj)].UID)

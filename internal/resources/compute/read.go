@@ -88,7 +88,7 @@ func (l *reader) refresh(ctx context.Context) error {
 	now := objects{}
 	for _, obj := range sent {
 		key := manifest.Key(obj)
-		ref, err := l.r.data.Cluster.RefOf(ctx, obj)
+		ref, err := l.r.data.Cluster.LiveRef(ctx, obj)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,112 @@
+package kube
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestTroubleOfTheServerIsToldInItsOwnWords(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		strike fault
+		class  Class
+		says   []string
+		not    string
+	}{
+		"an answer that is cut":         {truncated(true), Unreachable, []string{"cannot be reached", "the answer was cut short"}, "json"},
+		"a connection that breaks off":  {truncated(false), Unreachable, []string{"cannot be reached", "the answer was cut short"}, "json"},
+		"a gateway that knows no path":  {gateway(404), Unreachable, []string{"cannot be reached", "host or kubeconfig"}, "install"},
+		"a server with internal errors": {status(500, metav1.StatusReasonInternalError), Other, []string{"internal error of the API server", "run the command again"}, "install"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := &flaky{strike: func(int32, *http.Request) fault { return test.strike }}
+			_, err := clusterOn(t, server).Get(t.Context(), Ref{Kind: Service(), Namespace: "ml", Name: "trainer"})
+			var failure *Error
+			if !errors.As(err, &failure) || failure.Class != test.class {
+				t.Fatalf("%v is of class %d, want %d", err, ClassOf(err), test.class)
+			}
+			summary, detail := failure.Explain()
+			for _, words := range test.says {
+				if !strings.Contains(summary+"\n"+detail, words) {
+					t.Errorf("%q is not in\n%s\n%s", words, summary, detail)
+				}
+			}
+			if strings.Contains(strings.ToLower(detail), test.not) {
+				t.Errorf("%q is in\n%s", test.not, detail)
+			}
+		})
+	}
+}
+
+func TestOutageIsExplainedOnceARun(t *testing.T) {
+	t.Parallel()
+	server := &flaky{strike: func(int32, *http.Request) fault { return gateway(502) }}
+	cluster := clusterOn(t, server)
+	var details []string
+	for _, name := range []string{"a", "b", "c"} {
+		_, err := cluster.Get(t.Context(), Ref{Kind: Service(), Namespace: "ml", Name: name})
+		var failure *Error
+		if !errors.As(err, &failure) {
+			t.Fatal(err)
+		}
+		_, detail := failure.Explain()
+		if !strings.Contains(detail, "Service ml/"+name) {
+			t.Errorf("no object is named in %s", detail)
+		}
+		details = append(details, detail)
+	}
+	const advice = "kubectl cluster-info"
+	if !strings.Contains(details[0], advice) || strings.Contains(details[1]+details[2], advice) || !strings.Contains(details[2], "Another error of this run") {
+		t.Error(strings.Join(details, "\n---\n"))
+	}
+}
+
+// State may name a version of a kind that the server served when it was written.
+func TestKindIsReadAndDeletedAtAVersionThatIsServed(t *testing.T) {
+	t.Parallel()
+	const at = "/apis/example.com/v2/namespaces/ml/runs/train"
+	var deleted []string
+	cluster := clusterOf(t, fakeAPI{func(verb, path string, _ *http.Request) (int, any) {
+		run := map[string]any{"apiVersion": "example.com/v2", "kind": "Run", "metadata": map[string]any{"namespace": "ml", "name": "train", "uid": "u"}}
+		switch {
+		case path == "/apis/example.com":
+			versions := []metav1.GroupVersionForDiscovery{{Version: "v3"}, {Version: "v2"}}
+			return http.StatusOK, metav1.APIGroup{Name: "example.com", Versions: versions, PreferredVersion: versions[0]}
+		case path == "/apis/example.com/v3":
+			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "fleets", Kind: "Fleet"}}}
+		case path == "/apis/example.com/v2":
+			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "runs", Kind: "Run", Namespaced: true}}}
+		case path == at && verb == "delete":
+			deleted = append(deleted, path)
+			return http.StatusOK, metav1.Status{Status: metav1.StatusSuccess}
+		case path == at:
+			return http.StatusOK, run
+		}
+		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{}}
+	}})
+	old := &unstructured.Unstructured{Object: map[string]any{}}
+	old.SetGroupVersionKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Run"})
+	old.SetNamespace("ml")
+	old.SetName("train")
+	if _, err := cluster.RefOf(t.Context(), old); ClassOf(err) != KindMissing {
+		t.Errorf("what is applied must be served as it is: %v", err)
+	}
+	ref, err := cluster.LiveRef(t.Context(), old)
+	if err != nil || ref.Kind.Version != "v2" || ref.Kind.Resource != "runs" {
+		t.Fatalf("%+v, %v", ref, err)
+	}
+	ref.Kind.Version = "v1" // as a kind that needs no discovery names it
+	if live, err := cluster.Read(t.Context(), ref); err != nil || live.GetAPIVersion() != "example.com/v2" {
+		t.Errorf("read %v, %v", live, err)
+	}
+	if err := cluster.Delete(t.Context(), ref, "u"); err != nil || len(deleted) != 1 {
+		t.Errorf("deleted %v, %v", deleted, err)
+	}
+}
