@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 
@@ -34,13 +35,28 @@ func main() {
 		debug.SetGCPercent(gcPercent)
 	}
 	ctx := context.Background()
-	err := providerserver.Serve(ctx, provider.New(ctx, version, kube.OSEnv()), providerserver.ServeOpts{
+	completions := kube.NewCompletions(sameParent())
+	err := providerserver.Serve(ctx, provider.New(ctx, version, kube.OSEnv(), completions), providerserver.ServeOpts{
 		Address: "registry.terraform.io/ktdev/kt",
 		Debug:   *debugger,
 	})
+	flush, cancel := context.WithTimeout(ctx, flushTime)
+	defer cancel()
+	completions.Flush(flush)
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// flushTime is less than the 2 s that a plugin has to end by itself
+// (https://github.com/hashicorp/go-plugin/blob/v1.7.0/client.go, Kill).
+const flushTime = 1500 * time.Millisecond
+
+// sameParent says whether the process that started this one still runs.
+// Without it nobody writes the state.
+func sameParent() func() bool {
+	parent := os.Getppid()
+	return func() bool { return os.Getppid() == parent }
 }
 
 // gcPercent makes the collector run earlier than by default. Terraform validates

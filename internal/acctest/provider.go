@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -32,9 +33,16 @@ func FactoriesRendering(t *testing.T, env kube.Env, revisions []manifest.Revisio
 	t.Helper()
 	var mu sync.Mutex
 	end := func() {} // ends the watches of the provider that served the last command
+	completions := kube.NewCompletions(func() bool { return true })
+	flush := func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		completions.Flush(ctx)
+	}
 	next := func() context.Context {
 		mu.Lock()
 		defer mu.Unlock()
+		flush()
 		end()
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 		end = cancel
@@ -43,11 +51,12 @@ func FactoriesRendering(t *testing.T, env kube.Env, revisions []manifest.Revisio
 	t.Cleanup(func() { // after the destroy at the end of the test, unlike t.Context
 		mu.Lock()
 		defer mu.Unlock()
+		flush()
 		end()
 	})
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"kt": func() (tfprotov6.ProviderServer, error) {
-			return providerserver.NewProtocol6WithError(provider.NewWith(next(), "test", env, revisions)())()
+			return providerserver.NewProtocol6WithError(provider.NewWith(next(), "test", env, revisions, completions)())()
 		},
 	}
 }

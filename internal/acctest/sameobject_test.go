@@ -1,6 +1,8 @@
 package acctest_test
 
 import (
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -36,15 +38,16 @@ func ofEveryKind(label, life string) string {
 	return strings.NewReplacer("LABEL", label, "LIFE", life).Replace(everyKind)
 }
 
-// Terraform creates first and deletes then, and for the cluster both is one object.
+// Terraform creates first and deletes then, and for the cluster both is one
+// object. Only a resource that may take over what exists can do that.
 func TestAccReplacementThatIsCreatedFirstIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t)
 	cli := acctest.NewCLI(t)
-	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "  lifecycle {\n    create_before_destroy = true\n  }\n")))
+	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "  adopt_existing = true\n  lifecycle {\n    create_before_destroy = true\n  }\n")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	before := objectsLeft(t, ns)
-	for _, kind := range []string{"kt_volume", "kt_secret", "kt_image", "kt_compute"} {
+	for _, kind := range kinds() {
 		said(t, cli.MustRun(t, "apply", "-auto-approve", "-replace="+kind+".it"), "same stays", "leave create_before_destroy out")
 		cli.MustRun(t, "plan", "-detailed-exitcode")
 	}
@@ -58,14 +61,32 @@ func TestAccReplacementThatIsCreatedFirstIsNotDeleted(t *testing.T) {
 }
 
 // Without a moved block Terraform creates and deletes at the same time.
-func TestAccRenamedResourcesKeepOrRemakeTheirObjects(t *testing.T) {
+func TestAccOwnershipARenameNeedsAMovedBlock(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t)
 	cli := acctest.NewCLI(t)
-	for _, label := range []string{"first", "second", "third"} {
-		cli.Write(t, cluster.Config(ns, ofEveryKind(label, "")))
-		cli.MustRun(t, "apply", "-auto-approve")
-		cli.MustRun(t, "plan", "-detailed-exitcode")
+	cli.Write(t, cluster.Config(ns, ofEveryKind("first", "")))
+	cli.MustRun(t, "apply", "-auto-approve")
+	before := uidsOfAll(t, ns)
+
+	cli.Write(t, cluster.Config(ns, ofEveryKind("second", "")))
+	out, err := cli.Run(t, "plan")
+	if err == nil {
+		t.Fatalf("a rename without a moved block is planned:\n%s", out)
+	}
+	for _, kind := range kinds() {
+		said(t, out, "with "+kind+".second", "moved block")
+	}
+
+	var moved strings.Builder
+	for _, kind := range kinds() {
+		fmt.Fprintf(&moved, "moved {\n  from = %[1]s.first\n  to = %[1]s.second\n}\n", kind)
+	}
+	cli.Write(t, cluster.Config(ns, ofEveryKind("second", "")+moved.String()))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	if after := uidsOfAll(t, ns); !maps.Equal(after, before) {
+		t.Errorf("there are\n%v\nand were\n%v", after, before)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }

@@ -428,13 +428,15 @@ func (check planCheckOf) CheckPlan(_ context.Context, _ plancheck.CheckPlanReque
 	resp.Error = check()
 }
 
-// An apply that was killed after it made the claim leaves one that is ours, but
-// in no state.
-func TestAccVolumeOfAnInterruptedRunIsGoneOnWith(t *testing.T) {
+// A claim that no state has any more needs an import, or adopt_existing.
+func TestAccVolumeThatAStateForgotIsImported(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t)
 	config := cluster.Config(ns, volume(smallVolume))
+	importing := fmt.Sprintf("import {\n to = kt_volume.data\n id = %q\n}\n", ns+"/data")
+	forget := cluster.Config(ns, "removed {\n from = kt_volume.data\n lifecycle {\n destroy = false\n }\n}")
 	var uid string
+	same := resource.TestCheckResourceAttrWith(dataVolume, "uid", func(value string) error { return sameText("uid", value, uid) })
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noClaims(t, ns),
@@ -443,10 +445,13 @@ func TestAccVolumeOfAnInterruptedRunIsGoneOnWith(t *testing.T) {
 				uid = cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.metadata.uid}")
 				return nil
 			}},
-			{Config: cluster.Config(ns, "removed {\n from = kt_volume.data\n lifecycle {\n destroy = false\n }\n}")},
+			{Config: forget},
+			{Config: config, ExpectError: regexp.MustCompile(`(?s)belongs to another resource.*import \{`)},
+			{Config: config + "\n" + importing, Check: same},
+			{Config: forget},
 			{
-				Config: config, ConfigPlanChecks: volumeAction(plancheck.ResourceActionCreate),
-				Check: resource.TestCheckResourceAttrWith(dataVolume, "uid", func(value string) error { return sameText("uid", value, uid) }),
+				Config:           cluster.Config(ns, volume(smallVolume+"adopt_existing = true")),
+				ConfigPlanChecks: volumeAction(plancheck.ResourceActionCreate), Check: same,
 			},
 		},
 	})

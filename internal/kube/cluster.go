@@ -31,7 +31,9 @@ type Cluster struct {
 	cache   *cache
 	outages outages
 	memo    sync.Map // answers that hold for the whole run: see recall
-	turns   sync.Map // by name of an object: see turn
+	claims  runClaims
+
+	completions *Completions // nil: objects keep UnfinishedAnnotation
 }
 
 type connection struct {
@@ -47,6 +49,12 @@ func NewCluster(ctx context.Context, config Config) *Cluster {
 	c.clock = clock.RealClock{}
 	c.connect = sync.OnceValues(func() (*connection, error) { return dial(config, c.clock) })
 	c.cache = newCache(ctx, c)
+	return c
+}
+
+// WithCompletions has c leave the removal of UnfinishedAnnotation to completions.
+func (c *Cluster) WithCompletions(completions *Completions) *Cluster {
+	c.completions = completions
 	return c
 }
 

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -35,6 +36,27 @@ func (c *Cluster) Env() Env { return c.config.Env }
 func (c *Cluster) GetSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	live, err := c.secretRequest(ctx, http.MethodGet, "", ref, nil, nil)
 	return live, c.denied(ctx, "get", ref, wrap("read", ref, err))
+}
+
+// SecretMetadata returns the metadata of one Secret to somebody who may write
+// it, and not read it: it is what a patch that changes nothing answers.
+func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	conn, err := c.connect()
+	if err != nil {
+		return nil, wrap("read", ref, err)
+	}
+	answer, err := conn.rest.Patch(types.MergePatchType).WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
+		SetHeader("Accept", metadataOnly).Param("dryRun", metav1.DryRunAll).Param("fieldManager", Manager).Body([]byte("{}")).Do(ctx).Raw()
+	if err != nil {
+		return nil, wrap("read", ref, err)
+	}
+	var read metav1.PartialObjectMetadata
+	if json.Unmarshal(answer, &read) != nil { // its error would quote the answer
+		return nil, fmt.Errorf("the server did not answer with a Secret")
+	}
+	read.TypeMeta = metav1.TypeMeta{APIVersion: ref.Kind.Version, Kind: ref.Kind.Kind}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&read)
+	return &unstructured.Unstructured{Object: object}, err
 }
 
 // ApplySecret is Apply for a Secret, or DryRun. Where it fails, the error quotes
@@ -87,7 +109,7 @@ func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) erro
 	if err != nil {
 		return wrap("delete", ref, err)
 	}
-	dropped, err := c.Drop(ref, func() error {
+	dropped, err := c.DeleteUnlessClaimed(ref, func() error {
 		return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
 			_, err := c.secretRequest(ctx, http.MethodDelete, "application/json", ref, nil, body)
 			return err

@@ -27,7 +27,7 @@ type offline struct {
 func serveOffline(tb testing.TB) offline {
 	tb.Helper()
 	env := kube.Env{Getenv: func(string) string { return "" }}
-	server, err := providerserver.NewProtocol6WithError(provider.New(tb.Context(), "test", env)())()
+	server, err := providerserver.NewProtocol6WithError(provider.New(tb.Context(), "test", env, nil)())()
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -30,15 +30,18 @@ import (
 )
 
 // New returns a constructor of the provider. The shared watches of a
-// configured provider end when ctx does.
-func New(ctx context.Context, version string, env kube.Env) func() provider.Provider {
-	return NewWith(ctx, version, env, manifest.Revisions())
+// configured provider end when ctx does. Who serves the provider flushes
+// completions when it has served.
+func New(ctx context.Context, version string, env kube.Env, completions *kube.Completions) func() provider.Provider {
+	return NewWith(ctx, version, env, manifest.Revisions(), completions)
 }
 
 // NewWith is New with other revisions of what runs in the pods, the newest last.
-func NewWith(ctx context.Context, version string, env kube.Env, revisions []manifest.Revision) func() provider.Provider {
+func NewWith(
+	ctx context.Context, version string, env kube.Env, revisions []manifest.Revision, completions *kube.Completions,
+) func() provider.Provider {
 	return func() provider.Provider {
-		return &kt{ctx: ctx, version: version, env: env, revisions: revisions}
+		return &kt{ctx: ctx, version: version, env: env, revisions: revisions, completions: completions}
 	}
 }
 
@@ -47,7 +50,8 @@ type kt struct {
 	version string
 	env     kube.Env
 
-	revisions []manifest.Revision
+	revisions   []manifest.Revision
+	completions *kube.Completions
 }
 
 var (
@@ -121,7 +125,8 @@ func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp 
 	resp.Diagnostics.Append(diags...)
 	data.Defaults, diags = m.defaults(ctx, p.env)
 	resp.Diagnostics.Append(diags...)
-	data.Cluster = kube.NewCluster(p.ctx, config)
+	p.completions.Flush(ctx) // of a run before this one in the same process, as under a debugger
+	data.Cluster = kube.NewCluster(p.ctx, config).WithCompletions(p.completions)
 }
 
 func (p *kt) Resources(context.Context) []func() resource.Resource {

@@ -13,7 +13,7 @@ import (
 
 func serve(t *testing.T) tfprotov6.ProviderServer {
 	t.Helper()
-	server, err := providerserver.NewProtocol6WithError(New(t.Context(), "test", kube.Env{})())()
+	server, err := providerserver.NewProtocol6WithError(New(t.Context(), "test", kube.Env{}, nil)())()
 	if err != nil {
 		t.Fatal(err)
 	}

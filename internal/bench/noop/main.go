@@ -34,7 +34,7 @@ func (idle) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provid
 }
 
 func (idle) Schema(ctx context.Context, req provider.SchemaRequest, resp *provider.SchemaResponse) {
-	kt.New(ctx, "noop", kube.Env{})().Schema(ctx, req, resp)
+	kt.New(ctx, "noop", kube.Env{}, nil)().Schema(ctx, req, resp)
 }
 
 func (idle) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}

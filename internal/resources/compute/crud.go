@@ -39,13 +39,17 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.create")
 	defer cancel()
 
-	w := writer{r: r, model: &plan, config: &config, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	w := writer{
+		r: r, model: &plan, config: &config, creation: plan.creation(), memory: owned.Memory{},
+		state: &resp.State, private: resp.Private, diags: &resp.Diagnostics,
+	}
 	w.notes.Designed = notes{}.designedFor(&plan, &model{})
 	w.apply(ctx, objects{})
 	w.notes.Origin = originOf(&config, r.data.Defaults)
 	if len(w.done) == 0 {
 		return // nothing exists, so nothing goes into state
 	}
+	defer w.creation.Complete(r.data.Cluster)
 	w.save(ctx)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
 	w.wait(ctx)
@@ -71,7 +75,12 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.update")
 	defer cancel()
 
-	w := writer{r: r, model: &plan, config: &config, memory: memory, notes: before, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
+	w := writer{
+		r: r, model: &plan, config: &config, creation: plan.creation(), memory: memory, notes: before,
+		state: &resp.State, private: resp.Private, diags: &resp.Diagnostics,
+	}
+	w.creation.Apart = true
+	defer w.creation.Complete(r.data.Cluster)
 	w.notes.Designed = before.designedFor(&plan, &state)
 	if before.Origin == nil {
 		before.Origin = observedOrigin(&state, prior)
@@ -158,6 +167,11 @@ func (m *model) identity() owned.Identity {
 	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
 }
 
+// creation is that of a planned compute, or of objects that it gets.
+func (m *model) creation() *owned.Creation {
+	return &owned.Creation{Type: "kt_compute", ID: m.identity().ID().ValueString(), Adopt: m.AdoptExisting.ValueBool()}
+}
+
 // writer carries out one plan, and keeps state true to the cluster on the way.
 type writer struct {
 	r       *computeResource
@@ -168,6 +182,8 @@ type writer struct {
 	state   *tfsdk.State
 	private owned.PrivateWriter
 	diags   *diag.Diagnostics
+
+	creation *owned.Creation // of the objects that are new
 
 	done objects // what has been applied, all of it or up to an error
 }
@@ -204,6 +220,10 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 		w.diags.AddError("The plan cannot be read", err.Error())
 		return
 	}
+	if err := w.prepareCreate(ctx, decoded, prior); err != nil {
+		w.diags.Append(owned.Failure(err))
+		return
+	}
 	for _, obj := range decoded {
 		key := manifest.Key(obj)
 		if err := w.applyOne(ctx, key, obj, prior[key]); err != nil {
@@ -233,22 +253,26 @@ func (w *writer) render(ctx context.Context, prior objects) objects {
 	return planned
 }
 
-// applyOne applies an object of which before is the manifest that was applied
-// last, "" where it is new.
-func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, before string) error {
-	cluster := w.r.data.Cluster
-	known := before != ""
-	if !known {
-		if err := owned.MakeWay(ctx, cluster, obj, w.model.AdoptExisting.ValueBool(), w.model.podLabels(ctx)); err != nil {
+// prepareCreate sees to it that the objects which are new can be created. It
+// looks at all before it creates the first: that one decides what the others
+// may take over.
+func (w *writer) prepareCreate(ctx context.Context, decoded []*unstructured.Unstructured, prior objects) error {
+	for _, obj := range decoded {
+		if prior[manifest.Key(obj)] != "" {
+			continue
+		}
+		if err := owned.MakeWay(ctx, w.r.data.Cluster, w.creation, obj, w.model.podLabels(ctx)); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// applyOne applies an object of which before is the manifest that was applied
+// last, "" where it is new.
+func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, before string) error {
 	obj = appliable(obj)
-	sent, err := w.r.carry(ctx, w.memory, key, before, obj)
-	if err != nil {
-		return err
-	}
-	live, diags, err := owned.ApplyAs(ctx, cluster, w.memory, obj, w.precisely(sent, known))
+	live, diags, err := w.send(ctx, key, obj, before)
 	w.diags.Append(diags...)
 	if err != nil {
 		return err
@@ -259,6 +283,20 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 		w.notes.EmptyText = true
 	}
 	return nil
+}
+
+func (w *writer) send(
+	ctx context.Context, key string, obj *unstructured.Unstructured, before string,
+) (*unstructured.Unstructured, diag.Diagnostics, error) {
+	cluster := w.r.data.Cluster
+	if before == "" {
+		return owned.Create(ctx, cluster, w.memory, w.creation, obj)
+	}
+	sent, err := w.r.carry(ctx, w.memory, key, before, obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	return owned.ApplyAs(ctx, cluster, w.memory, obj, w.precisely(sent))
 }
 
 // carry returns what to send of a workload that others write into as well.
@@ -286,8 +324,8 @@ func (r *computeResource) carry(ctx context.Context, memory owned.Memory, key, b
 
 // precisely adds the UID to an object that the plan knows to be there, so that
 // the server refuses to make another one if it has gone since.
-func (w *writer) precisely(obj *unstructured.Unstructured, known bool) *unstructured.Unstructured {
-	if uid := w.model.UID.ValueString(); known && uid != "" && roleOf(obj) == manifest.RoleWorkload {
+func (w *writer) precisely(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	if uid := w.model.UID.ValueString(); uid != "" && roleOf(obj) == manifest.RoleWorkload {
 		obj = obj.DeepCopy()
 		obj.SetUID(apitypes.UID(uid))
 	}

@@ -90,7 +90,7 @@ func (l *reader) locate(ctx context.Context) (*unstructured.Unstructured, error)
 		case err != nil:
 			return nil, err
 		}
-		if _, ours, err := fields.Owned(live, kube.Manager); ours || err != nil {
+		if _, ours, err := kube.OwnedFields(live); ours || err != nil {
 			return live, err
 		}
 		if other == nil {
@@ -141,7 +141,7 @@ func (l *reader) importBeside(ctx context.Context, kind kube.Kind, name string, 
 	case err != nil:
 		return err
 	}
-	_, ours, err := fields.Owned(live, kube.Manager)
+	_, ours, err := kube.OwnedFields(live)
 	podless := len(found) == 0
 	if err != nil || !ours && (podless || name != l.state.Name.ValueString()) {
 		return err
@@ -164,7 +164,7 @@ func (l *reader) importBeside(ctx context.Context, kind kube.Kind, name string, 
 // take puts the fields of a live object that are ours among those that were
 // found, and remembers them.
 func (l *reader) take(live *unstructured.Unstructured, found objects) (doc *unstructured.Unstructured, ours bool, err error) {
-	set, ours, err := fields.Owned(live, kube.Manager)
+	set, ours, err := kube.OwnedFields(live)
 	if err != nil {
 		return nil, false, err
 	}

@@ -27,6 +27,7 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	}
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
+		resp.Diagnostics.Append(owned.PlanDestroy(r.data, "kt_compute", state.ID)...)
 		return
 	}
 	var config model
@@ -46,6 +47,11 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		resp.Diagnostics.Append(diags...)
 	}
 	p.place(ctx)
+	if creating {
+		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced.Names(plan.identity()))...)
+	} else {
+		p.diags.Append(owned.PlanKeep(r.data, "kt_compute", state.ID)...)
+	}
 	p.defaults()
 	if !creating && !plan.Namespace.Equal(state.Namespace) {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("namespace"))
@@ -236,13 +242,18 @@ func (p *planner) dryRun(ctx context.Context) {
 	cluster := p.r.data.Cluster
 	memory, diags := owned.LoadMemory(ctx, p.private)
 	p.diags.Append(diags...)
+	creation := p.creation()
 	for _, obj := range decoded {
 		key := manifest.Key(obj)
 		before, known := prior[key]
+		asNew := creation
+		if known {
+			asNew = nil
+		}
 		if sent, err := p.r.carry(ctx, memory, key, before, obj); err == nil {
 			obj = sent // else the dry run meets the same error
 		}
-		verdict := owned.Preview(ctx, cluster, obj, !known && !p.plan.AdoptExisting.ValueBool(), p.goes(ctx, key, obj))
+		verdict := owned.Preview(ctx, cluster, obj, asNew, p.goes(ctx, key, obj))
 		p.replace = p.replace || (verdict.Immutable && known)
 		p.diags.Append(verdict.Diagnostics(p.creating, known)...)
 		if known {
@@ -264,6 +275,15 @@ func (p *planner) dryRun(ctx context.Context) {
 		p.diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
 			fmt.Sprintf("Kubernetes refuses pods whose service account is missing. Create it before the compute:\n  kubectl create serviceaccount %s -n %s", account, p.plan.Namespace.ValueString()))
 	}
+}
+
+func (p *planner) creation() *owned.Creation {
+	creation := p.plan.creation()
+	creation.Replaced, creation.Apart = p.replaced, !p.creating
+	if p.creating && p.r.configured() {
+		creation.Held = p.r.data.Cluster.Holds
+	}
+	return creation
 }
 
 // queue warns of what can already be seen to keep a workload in its queue.

@@ -233,7 +233,7 @@ func lifecycleAttributes() map[string]schema.Attribute {
 		},
 		"wait_timeout": duration("How long an apply waits for the compute to become ready, such as `1h`. Default: `launch_timeout`. " +
 			"Changing this changes no object and restarts nothing."),
-		"adopt_existing":      toggle("Take over objects of the same name that somebody else created. Default: false, which makes them an error."),
+		"adopt_existing":      toggle("Take over objects of the same name that exist already, whoever created them. Default: false, which makes them an error."),
 		"deletion_protection": toggle("Refuse to delete or replace the compute until this is set to false and applied. Default: false."),
 	}
 }

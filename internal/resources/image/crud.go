@@ -93,6 +93,8 @@ type writer struct {
 	state   *tfsdk.State
 	private owned.PrivateWriter
 	diags   *diag.Diagnostics
+
+	creation *owned.Creation // nil where the ConfigMap is in state
 }
 
 // write applies the ConfigMap and puts it into state; false where it could not.
@@ -134,6 +136,9 @@ func (w *writer) write(ctx context.Context) bool {
 	w.diags.Append(w.state.Set(ctx, w.plan)...)
 	w.diags.Append(w.memory.Save(ctx, w.private)...)
 	w.diags.Append(noted.save(ctx, w.private)...)
+	if w.creation != nil {
+		w.creation.Complete(w.r.data.Cluster)
+	}
 	return true
 }
 
@@ -179,18 +184,7 @@ func (w *writer) asPlanned(obj *unstructured.Unstructured) bool {
 }
 
 func (w *writer) apply(ctx context.Context, obj *unstructured.Unstructured) error {
-	cluster := w.r.data.Cluster
-	sent := obj
-	if key, _ := w.prior.applied(); key == "" {
-		if err := owned.MakeWay(ctx, cluster, obj, w.plan.AdoptExisting.ValueBool(), nil); err != nil {
-			return err
-		}
-	} else if uid := w.prior.UID.ValueString(); uid != "" {
-		// The server then refuses to make another one if it has gone since.
-		sent = obj.DeepCopy()
-		sent.SetUID(apitypes.UID(uid))
-	}
-	live, diags, err := owned.Apply(ctx, cluster, w.memory, sent)
+	live, diags, err := w.send(ctx, obj)
 	w.diags.Append(diags...)
 	if err != nil {
 		return err
@@ -199,4 +193,21 @@ func (w *writer) apply(ctx context.Context, obj *unstructured.Unstructured) erro
 	// What is compared from now on are summaries.
 	_, err = w.memory.Remember(manifest.Key(obj), image.Summary(obj), image.Summary(live))
 	return err
+}
+
+func (w *writer) send(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, diag.Diagnostics, error) {
+	cluster := w.r.data.Cluster
+	if key, _ := w.prior.applied(); key == "" {
+		w.creation = w.plan.creation()
+		if err := owned.MakeWay(ctx, cluster, w.creation, obj, nil); err != nil {
+			return nil, nil, err
+		}
+		return owned.Create(ctx, cluster, w.memory, w.creation, obj)
+	}
+	if uid := w.prior.UID.ValueString(); uid != "" {
+		// The server then refuses to make another one if it has gone since.
+		obj = obj.DeepCopy()
+		obj.SetUID(apitypes.UID(uid))
+	}
+	return owned.Apply(ctx, cluster, w.memory, obj)
 }

@@ -42,7 +42,7 @@ func (l *reader) imported(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	set, ours, err := fields.Owned(live, kube.Manager)
+	set, ours, err := kube.OwnedFields(live)
 	if err != nil {
 		return err
 	}

@@ -72,3 +72,8 @@ func stepTypes() map[string]attr.Type {
 func (m *model) identity() owned.Identity {
 	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
 }
+
+// creation is that of a planned image.
+func (m *model) creation() *owned.Creation {
+	return &owned.Creation{Type: "kt_image", ID: m.identity().ID().ValueString(), Adopt: m.AdoptExisting.ValueBool()}
+}

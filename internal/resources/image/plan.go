@@ -25,6 +25,7 @@ func (r *imageResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	}
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
+		resp.Diagnostics.Append(owned.PlanDestroy(r.data, "kt_image", state.ID)...)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -41,6 +42,11 @@ func (r *imageResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 		p.notes = notes{} // what is remembered is of the image that this one replaces, if any
 	}
 	p.place()
+	if creating {
+		p.diags.Append(owned.PlanCreate(r.data, p.creation(), memory[keyOf(plan.ref())].UID != "")...)
+	} else {
+		p.diags.Append(owned.PlanKeep(r.data, "kt_image", state.ID)...)
+	}
 	p.build(ctx)
 	if !p.diags.HasError() {
 		p.dryRun(ctx)
@@ -153,21 +159,39 @@ func (p *planner) pin(ctx context.Context, b blueprint) (registry.Pin, bool) {
 
 // dryRun asks the server about a ConfigMap that is new or changes.
 func (p *planner) dryRun(ctx context.Context) {
+	var creation *owned.Creation
+	key, _ := p.state.applied()
+	known := key != ""
+	if !known {
+		creation = p.creation()
+	}
+	if p.creating && p.object == nil && !p.plan.ID.IsUnknown() && p.r.configured() {
+		p.diags.Append(owned.PreviewOwner(ctx, p.r.data.Cluster, p.plan.ref(), creation).Diagnostics(true, false)...)
+	}
 	if p.object == nil || p.plan.Manifests.Equal(p.state.Manifests) || p.moves() {
 		return
 	}
-	key, _ := p.state.applied()
-	known := key != ""
 	goes := p.memory[manifest.Key(p.object)].UID
 	if !p.creating {
 		goes = ""
 	}
-	verdict := owned.Preview(ctx, p.r.data.Cluster, p.object, !known && !p.plan.AdoptExisting.ValueBool(), goes)
+	verdict := owned.Preview(ctx, p.r.data.Cluster, p.object, creation, goes)
 	p.replace = verdict.Immutable && known
 	p.diags.Append(verdict.Diagnostics(p.creating, known)...)
 	if known {
 		p.diags.Append(p.memory.Staying(verdict.Ref, key, verdict.After)...)
 	}
+}
+
+func (p *planner) creation() *owned.Creation {
+	creation := p.plan.creation()
+	if p.creating {
+		creation.Replaced = p.memory
+	}
+	if p.r.configured() {
+		creation.Held = p.r.data.Cluster.Holds
+	}
+	return creation
 }
 
 // decideUID says whether it will be another object.

@@ -124,7 +124,7 @@ func lifecycleAttributes() map[string]schema.Attribute {
 			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
 			MarkdownDescription: "Annotations of the ConfigMap, over the provider's `default_annotations`.",
 		},
-		"adopt_existing":      toggle("Take over a ConfigMap of the same name that somebody else created. Default: false, which makes it an error."),
+		"adopt_existing":      toggle("Take over a ConfigMap of the same name that exists already, whoever created it. Default: false, which makes it an error."),
 		"deletion_protection": toggle("Refuse to delete or replace the ConfigMap until this is set to false and applied. Default: false."),
 	}
 }

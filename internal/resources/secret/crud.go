@@ -25,7 +25,7 @@ const limit = 5 * time.Minute
 // Create reads the source again and applies what it gives now: a plan of a new
 // Secret shows its keys, and nothing that would tell one value from another.
 func (r *secretResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	w := writer{r: r, creating: true, known: remembered{memory: owned.Memory{}, ledger: spec.NewLedger()}, diags: &resp.Diagnostics}
+	w := writer{r: r, creating: true, creation: &owned.Creation{}, known: remembered{memory: owned.Memory{}, ledger: spec.NewLedger()}, diags: &resp.Diagnostics}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &w.model)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, &w.config)...)
 	if resp.Diagnostics.HasError() {
@@ -39,6 +39,7 @@ func (r *secretResource) Create(ctx context.Context, req resource.CreateRequest,
 	resp.Diagnostics.Append(resp.State.Set(ctx, &w.model)...)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, w.model.identity())...)
 	resp.Diagnostics.Append(w.known.save(ctx, resp.Private)...)
+	w.creation.Complete(r.data.Cluster)
 }
 
 // Update reads the source again, and refuses where it gives something else than
@@ -88,12 +89,12 @@ type writer struct {
 	model, config, state model // model is the plan, becoming the new state
 	known                remembered
 	creating             bool
+	creation             *owned.Creation // nil in an update
 	diags                *diag.Diagnostics
 }
 
 // write applies the Secret, and says whether there is something to put into state.
 func (w *writer) write(ctx context.Context) bool {
-	cluster := w.r.data.Cluster
 	if w.model.Namespace.IsUnknown() && !w.place() {
 		return false
 	}
@@ -113,7 +114,7 @@ func (w *writer) write(ctx context.Context) bool {
 	ref := w.model.ref()
 	live, err := w.look(ctx, ref)
 	if unreadable := kube.ClassOf(err) == kube.Denied; w.creating && (err == nil || unreadable) {
-		live, err = w.makeWay(ctx, ref, live, spec.WithData(object, source.data))
+		live, err = w.prepareCreate(ctx, ref, live)
 	}
 	if err != nil && !kube.IsNotFound(err) && kube.ClassOf(err) != kube.Denied {
 		w.fail(err)
@@ -130,13 +131,13 @@ func (w *writer) write(ctx context.Context) bool {
 		w.diags.Append(tf.Failure(err))
 		return false
 	}
-	applied, err := cluster.ApplySecret(ctx, sent, false)
+	applied, err := w.send(ctx, ref, sent)
 	if err != nil {
 		w.diags.Append(tf.Failure(err))
 		return false
 	}
 	if !w.known.memory.Applied(manifest.Key(sent)) {
-		w.diags.Append(owned.TakeOver(ctx, cluster, ref, applied)...)
+		w.diags.Append(owned.TakeOver(ctx, w.r.data.Cluster, ref, applied)...)
 	}
 	w.known.ledger.Values = entries
 	w.note(manifests, source, sent, w.prune(ctx, applied, source.keys()))
@@ -161,7 +162,7 @@ func (w *writer) look(ctx context.Context, ref kube.Ref) (live *unstructured.Uns
 		return err
 	}
 	if w.creating {
-		err = w.r.data.Cluster.Take(ref, read)
+		err = w.r.data.Cluster.Claim(ref, read)
 	} else {
 		err = read()
 	}
@@ -186,25 +187,37 @@ func (w *writer) place() bool {
 	return true
 }
 
-// makeWay sees to it that a new Secret can be created where there is one, or
-// where that may not be known: live is nil then. It returns the one that is
-// adopted, nil for none.
-func (w *writer) makeWay(ctx context.Context, ref kube.Ref, live, wanted *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	cluster, adopt := w.r.data.Cluster, w.model.AdoptExisting.ValueBool()
-	switch {
-	case live != nil && live.GetDeletionTimestamp() != nil:
-		return nil, cluster.WaitSecretGone(ctx, ref, live.GetUID())
-	case adopt:
-		return live, nil
-	case live != nil:
-		w.diags.Append(foreign(ref, live)...)
-		return live, nil
+// send applies the Secret. One that is new is marked as unfinished until it is
+// in state.
+func (w *writer) send(ctx context.Context, ref kube.Ref, secret *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	cluster := w.r.data.Cluster
+	if !w.creating {
+		return cluster.ApplySecret(ctx, secret, false)
 	}
-	answer, err := cluster.ApplySecret(ctx, wanted, true)
+	applied, err := cluster.ApplySecret(ctx, w.creation.Mark(secret), false)
 	if err == nil {
-		w.diags.Append(foreignAnswer(ref, answer)...)
+		w.creation.Created(ref, applied)
 	}
-	return nil, err
+	return applied, err
+}
+
+// prepareCreate sees to it that a new Secret can be created where there is one,
+// or where that may not be read: live is nil then. It returns the one that is
+// taken over, nil for none.
+func (w *writer) prepareCreate(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	cluster, there := w.r.data.Cluster, live
+	if there == nil {
+		there, _ = cluster.SecretMetadata(ctx, ref) // without that right the apply is refused as well
+	}
+	w.creation = w.model.creation()
+	if err := w.creation.Admit(ref, there); err != nil {
+		w.diags.Append(owned.Failure(err))
+		return live, nil
+	}
+	if there != nil && there.GetDeletionTimestamp() != nil {
+		return nil, cluster.WaitSecretGone(ctx, ref, there.GetUID())
+	}
+	return live, nil
 }
 
 // prune removes the keys that the plan showed as going. Others came since: the

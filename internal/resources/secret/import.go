@@ -25,7 +25,7 @@ func (r *secretResource) ImportState(ctx context.Context, req resource.ImportSta
 // digests tell. Of a Secret that is not ours, the fields become ours with the
 // next apply, which the plan shows.
 func (l *reader) imported(live *unstructured.Unstructured) error {
-	set, ours, err := fields.Owned(live, kube.Manager)
+	set, ours, err := kube.OwnedFields(live)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,11 @@ func (m *model) identity() owned.Identity {
 	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
 }
 
+// creation is that of a planned Secret.
+func (m *model) creation() *owned.Creation {
+	return &owned.Creation{Type: "kt_secret", ID: m.identity().ID().ValueString(), Adopt: m.AdoptExisting.ValueBool()}
+}
+
 // ref names the Secret; only for a model whose name and namespace are known.
 func (m *model) ref() kube.Ref {
 	return kube.SecretRef(m.Namespace.ValueString(), m.Name.ValueString())

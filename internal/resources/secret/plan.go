@@ -31,6 +31,7 @@ func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(refuseIfProtected(&p.state)...)
+		resp.Diagnostics.Append(owned.PlanDestroy(r.data, "kt_secret", p.state.ID)...)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &p.plan)...)
@@ -46,6 +47,11 @@ func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	p.known = known
 
 	p.place()
+	if p.creating {
+		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced[secretKey(p.plan.ref())].UID != "")...)
+	} else {
+		p.diags.Append(owned.PlanKeep(r.data, "kt_secret", p.state.ID)...)
+	}
 	p.gather()
 	if p.kept {
 		p.plan.Keys, p.plan.Ref, p.plan.Manifests = p.state.Keys, p.state.Ref, p.state.Manifests
@@ -231,29 +237,35 @@ func keepCreator(defaults tf.Defaults, manifests types.Map) tf.Defaults {
 	return defaults
 }
 
-// ask has the server run the apply dry, where something changes.
+// ask looks at the Secret that is there, and has the server run the apply dry,
+// where something changes.
 func (p *planner) ask(ctx context.Context) {
 	same := p.plan.Keys.Equal(p.state.Keys) && p.plan.Manifests.Equal(p.state.Manifests)
-	if same || p.object == nil || !p.content.known() || len(p.replaceFor) > 0 {
+	known := p.object != nil && p.content.known()
+	if same || !known && !p.creating || len(p.replaceFor) > 0 || p.plan.ID.IsUnknown() || !p.r.configured() {
 		return
 	}
 	cluster, ref := p.r.data.Cluster, p.plan.ref()
 	live, err := cluster.GetSecret(ctx, ref)
 	switch {
-	case kube.IsNotFound(err), kube.ClassOf(err) == kube.Denied:
+	case kube.IsNotFound(err):
+	case kube.ClassOf(err) == kube.Denied:
+		if there, err := cluster.SecretMetadata(ctx, ref); err == nil && p.creating {
+			p.admit(ref, there)
+		}
 	case err != nil:
 		p.diags.Append(verdict(err, p.creating))
 		return
-	case p.creating && p.replaced[manifest.Key(p.object)].UID == live.GetUID():
+	case p.creating && p.replaced[secretKey(ref)].UID == live.GetUID():
 		return // it goes first
 	case p.creating:
-		p.diags.Append(p.takeOver(ref, live)...)
+		p.takeOver(ref, live)
 	case rigid(live) != "" && p.changesWhatIsRigid(live):
 		p.diags.AddWarning(ref.String()+" has to be replaced", rigid(live)+" The plan deletes it and makes it again; pods that run keep what they have.")
 		p.replaceFor = append(p.replaceFor, "keys")
 		return
 	}
-	if p.diags.HasError() {
+	if p.diags.HasError() || !known {
 		return
 	}
 	answer, err := cluster.ApplySecret(ctx, spec.WithData(p.object, p.revisions().toSend(p.content, live)), true)
@@ -264,9 +276,22 @@ func (p *planner) ask(ctx context.Context) {
 	if !p.creating {
 		p.diags.Append(p.known.memory.Staying(ref, manifest.Key(p.object), answer)...)
 	}
-	if p.creating && live == nil && !p.plan.AdoptExisting.ValueBool() {
-		p.diags.Append(foreignAnswer(ref, answer)...) // where it may not be read, this still tells
+}
+
+// admit refuses a Secret that cannot become this resource's.
+func (p *planner) admit(ref kube.Ref, live *unstructured.Unstructured) {
+	if err := p.creation().Admit(ref, live); err != nil {
+		p.diags.Append(owned.Failure(err))
 	}
+}
+
+func (p *planner) creation() *owned.Creation {
+	creation := p.plan.creation()
+	creation.Replaced = p.replaced
+	if p.r.configured() {
+		creation.Held = p.r.data.Cluster.Holds
+	}
+	return creation
 }
 
 // changesWhatIsRigid says whether the values differ from those of the cluster,
@@ -278,19 +303,23 @@ func (p *planner) changesWhatIsRigid(live *unstructured.Unstructured) bool {
 
 // takeOver says whether a Secret that is there can become ours, and what of it
 // will go.
-func (p *planner) takeOver(ref kube.Ref, live *unstructured.Unstructured) diag.Diagnostics {
+func (p *planner) takeOver(ref kube.Ref, live *unstructured.Unstructured) {
 	if !p.plan.AdoptExisting.ValueBool() {
-		return foreign(ref, live)
+		p.admit(ref, live)
+		return
+	}
+	if p.object == nil || !p.content.known() {
+		return
 	}
 	if rigid(live) != "" && p.changesWhatIsRigid(live) {
-		return diag.Diagnostics{diag.NewErrorDiagnostic(ref.String()+" cannot be taken over",
-			fmt.Sprintf("%s Choose another name, or delete it and apply again:\n  kubectl delete secret %s -n %s", rigid(live), ref.Name, ref.Namespace))}
+		p.diags.AddError(ref.String()+" cannot be taken over",
+			fmt.Sprintf("%s Choose another name, or delete it and apply again:\n  kubectl delete secret %s -n %s", rigid(live), ref.Name, ref.Namespace))
+		return
 	}
 	if extra := beyond(live, p.content.keys()); len(extra) > 0 {
-		return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" loses keys",
-			fmt.Sprintf("It exists, and adopt_existing takes it over. Its keys %s are not among those of the source: the apply removes them.", strings.Join(extra, ", ")))}
+		p.diags.AddWarning(ref.String()+" loses keys",
+			fmt.Sprintf("It exists, and adopt_existing takes it over. Its keys %s are not among those of the source: the apply removes them.", strings.Join(extra, ", ")))
 	}
-	return nil
 }
 
 // beyond are the keys of a Secret that are not among the given ones.

@@ -46,7 +46,8 @@ func (r *secretResource) Read(ctx context.Context, req resource.ReadRequest, res
 		resp.Diagnostics.Append(tf.Failure(err))
 		return
 	}
-	if state.Manifests.IsNull() {
+	importing := state.Manifests.IsNull()
+	if importing {
 		err = look.imported(live)
 	} else {
 		err = look.refresh(live)
@@ -58,6 +59,9 @@ func (r *secretResource) Read(ctx context.Context, req resource.ReadRequest, res
 	case look.replaced:
 		resp.State.RemoveResource(ctx)
 	default:
+		if !importing {
+			owned.Keep(r.data.Cluster, look.ref, live)
+		}
 		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 		resp.Diagnostics.Append(look.known.save(ctx, resp.Private)...)
 	}
@@ -84,10 +88,14 @@ func (l *reader) gone() diag.Diagnostic {
 
 // refresh compares the Secret with what was applied.
 func (l *reader) refresh(live *unstructured.Unstructured) error {
-	key := "Secret/" + l.ref.Namespace + "/" + l.ref.Name
+	key := secretKey(l.ref)
 	entry, remembered := l.known.memory[key]
 	if remembered && entry.UID != live.GetUID() {
-		if len(foreign(l.ref, live)) > 0 {
+		_, ours, err := kube.OwnedFields(live)
+		if err != nil {
+			return err
+		}
+		if !ours {
 			l.replaced = true
 			l.diags.AddWarning("An object was replaced outside of Terraform",
 				fmt.Sprintf("%s was deleted, and made again by somebody else: its fields are managed by %s.", l.ref, strings.Join(owned.Managers(live), ", ")))
@@ -131,6 +139,9 @@ func (l *reader) refresh(live *unstructured.Unstructured) error {
 	l.state.Annotations = follow(l.state.Annotations, sent.GetAnnotations(), now.GetAnnotations())
 	return nil
 }
+
+// secretKey is the key of a Secret in manifests.
+func secretKey(ref kube.Ref) string { return "Secret/" + ref.Namespace + "/" + ref.Name }
 
 // sent is what was applied, with digests for values.
 func (l *reader) sent() (*unstructured.Unstructured, error) {

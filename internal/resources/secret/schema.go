@@ -91,7 +91,7 @@ func attributes() map[string]schema.Attribute {
 			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
 			MarkdownDescription: "Annotations of the Secret, over the provider's `default_annotations`.",
 		},
-		"adopt_existing":      toggle("Take over a Secret of the same name that somebody else created, as Kubetorch's `override` does; keys that the source does not have are removed from it. Default: false, which makes it an error."),
+		"adopt_existing":      toggle("Take over a Secret of the same name that exists already, as Kubetorch's `override` does; keys that the source does not have are removed from it. Default: false, which makes it an error."),
 		"deletion_protection": toggle("Refuse to delete or replace the Secret until this is set to false and applied. Default: false."),
 
 		"id":  computed("`namespace/name`."),

@@ -2,15 +2,12 @@ package secret
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // opaque is the type of every Secret that the provider makes.
@@ -32,31 +29,6 @@ func rigid(live *unstructured.Unstructured) string {
 		return fmt.Sprintf("Its type is %s, which Kubernetes lets nobody change; a kt_secret is of type Opaque.", secretType(live))
 	}
 	return ""
-}
-
-// foreign is an error where a Secret is not ours.
-func foreign(ref kube.Ref, live *unstructured.Unstructured) diag.Diagnostics {
-	managers := owned.Managers(live)
-	if slices.Contains(managers, kube.Manager) {
-		return nil
-	}
-	return belongsTo(ref, managers)
-}
-
-// foreignAnswer is foreign for the answer of a dry run, in which we hold fields
-// in any case: whoever else does was there before.
-func foreignAnswer(ref kube.Ref, answer *unstructured.Unstructured) diag.Diagnostics {
-	others := slices.DeleteFunc(owned.Managers(answer), func(manager string) bool { return manager == kube.Manager })
-	if len(others) == 0 {
-		return nil
-	}
-	return belongsTo(ref, others)
-}
-
-func belongsTo(ref kube.Ref, managers []string) diag.Diagnostics {
-	return diag.Diagnostics{diag.NewErrorDiagnostic(ref.String()+" belongs to somebody else",
-		fmt.Sprintf("%s already exists and was not created by this provider; its fields are managed by %s. "+
-			"Import it, choose another name, or set adopt_existing = true to take it over.", ref, strings.Join(managers, ", ")))}
 }
 
 // verdict decides whether an answer of the server stops the plan. What the same

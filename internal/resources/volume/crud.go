@@ -15,7 +15,6 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -40,6 +39,7 @@ func (r *volumeResource) Create(ctx context.Context, req resource.CreateRequest,
 
 	w := writer{r: r, model: &plan, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
 	if w.create(ctx) {
+		defer w.creation.Complete(r.data.Cluster)
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
 		w.creating = true
 		w.wait(ctx)
@@ -85,6 +85,7 @@ type writer struct {
 	diags   *diag.Diagnostics
 
 	creating bool
+	creation *owned.Creation // nil in an update
 }
 
 // create says whether the claim exists and is in state.
@@ -100,7 +101,8 @@ func (w *writer) create(ctx context.Context) bool {
 	if object == nil {
 		return false
 	}
-	err := owned.MakeWay(ctx, w.r.data.Cluster, object, w.model.AdoptExisting.ValueBool(), nil)
+	w.creation = w.model.creation()
+	err := owned.MakeWay(ctx, w.r.data.Cluster, w.creation, object, nil)
 	if err == nil {
 		err = w.makeRoom(ctx, object)
 	}
@@ -157,9 +159,8 @@ func (w *writer) makeRoom(ctx context.Context, wanted *unstructured.Unstructured
 	if err != nil {
 		return err
 	}
-	_, ours, err := fields.Owned(live, kube.Manager)
-	if err != nil || !ours || claim.Bound(live) || claim.CanBecome(live, wanted) {
-		return err
+	if kube.UnfinishedCreation(live) == "" || claim.Bound(live) || claim.CanBecome(live, wanted) {
+		return nil
 	}
 	if err := cluster.Delete(ctx, ref, live.GetUID()); err != nil {
 		return err
@@ -169,7 +170,14 @@ func (w *writer) makeRoom(ctx context.Context, wanted *unstructured.Unstructured
 
 // apply sends the claim and puts it into state.
 func (w *writer) apply(ctx context.Context, object *unstructured.Unstructured) bool {
-	live, diags, err := owned.Apply(ctx, w.r.data.Cluster, w.memory, object)
+	var live *unstructured.Unstructured
+	var diags diag.Diagnostics
+	var err error
+	if w.creation != nil {
+		live, diags, err = owned.Create(ctx, w.r.data.Cluster, w.memory, w.creation, object)
+	} else {
+		live, diags, err = owned.Apply(ctx, w.r.data.Cluster, w.memory, object)
+	}
 	w.diags.Append(diags...)
 	if err != nil {
 		w.diags.Append(owned.Failure(err))

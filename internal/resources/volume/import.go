@@ -39,7 +39,7 @@ func (l *reader) imported(ctx context.Context) error {
 		l.diags.AddError("The claim has several access modes", fmt.Sprintf("%s has %s, and a kt_volume has one. Mount it by its name in a compute's volumes instead.", ref, strings.Join(modes, ", ")))
 		return owned.ErrGone
 	}
-	set, ours, err := fields.Owned(live, kube.Manager)
+	set, ours, err := kube.OwnedFields(live)
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,11 @@ func (m *model) claimRef() kube.Ref {
 	return kube.Ref{Kind: kube.PersistentVolumeClaim(), Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString()}
 }
 
+// creation is that of a planned volume.
+func (m *model) creation() *owned.Creation {
+	return &owned.Creation{Type: "kt_volume", ID: m.identity().ID().ValueString(), Adopt: m.AdoptExisting.ValueBool()}
+}
+
 // spec turns a wholly known model into what the renderer takes.
 func (m *model) spec(ctx context.Context, defaults tf.Defaults) (claim.Claim, diag.Diagnostics) {
 	c := claim.Claim{

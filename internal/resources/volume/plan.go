@@ -11,7 +11,6 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -26,6 +25,7 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
+		resp.Diagnostics.Append(owned.PlanDestroy(r.data, "kt_volume", state.ID)...)
 		resp.Diagnostics.Append(ask(ctx, resp.Private)...)
 		return
 	}
@@ -51,9 +51,11 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		}
 	} else {
 		p.state, p.before, p.memory = &state, &state, memory
+		p.diags.Append(owned.PlanKeep(r.data, "kt_volume", state.ID)...)
 	}
 	p.place()
 	if creating {
+		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced[plan.key()].UID != "")...)
 		p.look(ctx)
 	}
 	p.decide(ctx)
@@ -118,6 +120,15 @@ func (p *planner) place() {
 	p.plan.ID = owned.Identity{Namespace: p.plan.Namespace, Name: p.plan.Name}.ID()
 }
 
+func (p *planner) creation() *owned.Creation {
+	creation := p.plan.creation()
+	creation.Replaced = p.replaced
+	if p.r.configured() {
+		creation.Held = p.r.data.Cluster.Holds
+	}
+	return creation
+}
+
 // look finds a claim that a new volume would take over: one that is adopted, or
 // one of ours that an interrupted run did not put into state. One that goes
 // first has no say, nor has one of ours that is not bound and so holds nothing:
@@ -131,11 +142,13 @@ func (p *planner) look(ctx context.Context) {
 		p.free = kube.IsNotFound(err)
 		return
 	}
-	_, ours, err := fields.Owned(live, kube.Manager)
-	adopts := p.plan.AdoptExisting.ValueBool()
+	creation := p.creation()
+	adopts := creation.Adopt
+	if err := creation.Admit(p.plan.claimRef(), live); err != nil {
+		p.diags.Append(owned.Failure(err))
+		return
+	}
 	switch {
-	case err != nil, !ours && !adopts:
-		return // the dry run refuses it
 	case live.GetDeletionTimestamp() != nil, p.replaced[p.plan.key()].UID == live.GetUID(), !adopts && !claim.Bound(live):
 		p.goes = live.GetUID()
 	default:
@@ -170,7 +183,11 @@ func (p *planner) dryRun(ctx context.Context) {
 	if object == nil || (known && p.plan.Manifests.Equal(p.state.Manifests)) {
 		return
 	}
-	verdict := owned.Preview(ctx, p.r.data.Cluster, object, !known && !p.free && !p.plan.AdoptExisting.ValueBool(), p.goes)
+	var creation *owned.Creation
+	if !known && !p.free {
+		creation = p.creation()
+	}
+	verdict := owned.Preview(ctx, p.r.data.Cluster, object, creation, p.goes)
 	if verdict.Immutable && known {
 		p.diags.AddError("The claim cannot be changed so", p.plan.claimRef().String()+" would change in a field that Kubernetes never lets change. See what the plan changes in manifests, and put that back.")
 		return

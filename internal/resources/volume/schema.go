@@ -76,7 +76,7 @@ func attributes() map[string]schema.Attribute {
 			Optional:            true,
 			MarkdownDescription: "Wait until the claim is bound, and after a change of `size` until the volume has grown. Default: true, but for a class that provides volumes only once a pod needs them (`WaitForFirstConsumer`).",
 		},
-		"adopt_existing":      toggle("Take over a claim of the same name that somebody else created, with its data. Default: false, which makes it an error."),
+		"adopt_existing":      toggle("Take over a claim of the same name that exists already, with its data, whoever created it. Default: false, which makes it an error."),
 		"deletion_protection": toggle("Refuse to delete or replace the volume until this is set to false and applied. Default: false."),
 		"timeouts":            timeoutsAttribute(),
 

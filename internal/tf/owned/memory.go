@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,7 +34,7 @@ type Entry struct {
 // Remember notes what the server made of an object that we sent. The result
 // lists fields that admission has set to another value than the one sent.
 func (m Memory) Remember(key string, sent, response *unstructured.Unstructured) ([]string, error) {
-	set, ok, err := fields.Owned(response, kube.Manager)
+	set, ok, err := kube.OwnedFields(response)
 	if err != nil || !ok {
 		return nil, fmt.Errorf("%s: the server did not record which fields are ours: %w", key, err)
 	}
@@ -57,6 +58,16 @@ func (m Memory) Foreign(key string) bool {
 	return err == nil && set.Empty()
 }
 
+// Names says whether an object of that namespace and name is remembered.
+func (m Memory) Names(identity Identity) bool {
+	for key := range m {
+		if strings.HasSuffix(key, "/"+identity.ID().ValueString()) {
+			return true
+		}
+	}
+	return false
+}
+
 // recall restores the memory of one object; ok is false where there is none.
 func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fields.Applied, ok bool, err error) {
 	e, ok := m[key]
@@ -76,7 +87,7 @@ func (m Memory) Drift(key string, sent, live *unstructured.Unstructured) (map[st
 		return nil, nil, err
 	}
 	if !ok {
-		set, ours, err := fields.Owned(live, kube.Manager)
+		set, ours, err := kube.OwnedFields(live)
 		if err != nil || !ours {
 			return sent.Object, nil, err
 		}

@@ -48,31 +48,45 @@ func ApplyAs(ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sen
 	return live, diags, err
 }
 
-// MakeWay sees to it that a new object can be created: one of somebody else is
-// an error unless it is adopted, and one that is still being deleted is waited
-// for, with the pods that podLabels select.
-func MakeWay(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, adopt bool, podLabels map[string]string) error {
+// Create is Apply of an object of a resource that is being created, with what
+// marks it as unfinished.
+func Create(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, creation *Creation, obj *unstructured.Unstructured,
+) (*unstructured.Unstructured, diag.Diagnostics, error) {
+	ref, err := cluster.RefOf(ctx, obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	live, diags, err := ApplyAs(ctx, cluster, memory, obj, creation.Mark(obj))
+	if err == nil {
+		creation.Created(ref, live)
+	}
+	return live, diags, err
+}
+
+// MakeWay sees to it that a new object can be created: one that creation does
+// not admit is an error, and one that is still being deleted is waited for,
+// with the pods that podLabels select.
+func MakeWay(
+	ctx context.Context, cluster *kube.Cluster, creation *Creation, obj *unstructured.Unstructured, podLabels map[string]string,
+) error {
 	ref, err := cluster.RefOf(ctx, obj)
 	if err != nil {
 		return err
 	}
 	var live *unstructured.Unstructured
-	err = cluster.Take(ref, func() (err error) {
+	err = cluster.Claim(ref, func() (err error) {
 		live, err = cluster.Get(ctx, ref)
 		return err
 	})
 	switch {
 	case kube.IsNotFound(err):
-		return nil
+		return creation.Admit(ref, nil)
 	case err != nil:
 		return err
-	case !adopt:
-		if err := refuseForeign(ref, live); err != nil {
-			return err
-		}
 	}
-	if live.GetDeletionTimestamp() == nil {
-		return nil
+	if err := creation.Admit(ref, live); err != nil || live.GetDeletionTimestamp() == nil {
+		return err
 	}
 	return cluster.WaitGone(ctx, ref, podLabels)
 }
@@ -89,22 +103,17 @@ func Delete(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, uid types.
 	if err != nil {
 		return false, err
 	}
-	same := live.GetUID() == uid
-	if uid == "" {
-		if _, same, err = fields.Owned(live, kube.Manager); err != nil {
-			return false, err
-		}
+	same, err := sameObject(live, uid)
+	if err != nil || !same {
+		return false, err
 	}
-	if !same {
-		return false, nil
-	}
-	return cluster.Drop(ref, func() error { return cluster.Delete(ctx, ref, live.GetUID()) })
+	return cluster.DeleteUnlessClaimed(ref, func() error { return cluster.Delete(ctx, ref, live.GetUID()) })
 }
 
 // Kept warns where an object is not deleted, since a resource of this run has
 // created it: it is the same for the cluster, whatever its resource is called.
 func Kept(cluster *kube.Cluster, ref kube.Ref) diag.Diagnostics {
-	if !cluster.Taken(ref) {
+	if !cluster.Claimed(ref) {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" stays",
@@ -134,9 +143,12 @@ func Find(ctx context.Context, cluster *kube.Cluster, memory Memory, key string,
 	}
 	known, ok := memory[key]
 	if err != nil || !ok || known.UID == live.GetUID() {
+		if err == nil {
+			Keep(cluster, ref, live)
+		}
 		return Found{Live: live}, diags, err
 	}
-	_, ours, err := fields.Owned(live, kube.Manager)
+	_, ours, err := kube.OwnedFields(live)
 	if err != nil {
 		return Found{}, diags, err
 	}
@@ -145,9 +157,17 @@ func Find(ctx context.Context, cluster *kube.Cluster, memory Memory, key string,
 			fmt.Sprintf("%s was deleted, and made again by somebody else: its fields are managed by %s.", ref, strings.Join(Managers(live), ", ")))
 		return Found{}, diags, ErrGone
 	}
+	Keep(cluster, ref, live)
 	known.UID = live.GetUID() // deleted and restored with all of its metadata
 	memory[key] = known
 	return Found{Live: live, Learned: true}, diags, nil
+}
+
+// Keep notes an object that is in state, whatever became of the run that
+// created it.
+func Keep(cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured) {
+	cluster.Hold(ref, live.GetUID())
+	cluster.Complete(ref, live)
 }
 
 // DriftWarning names every changed field, who changed it and when. The values

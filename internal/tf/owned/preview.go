@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -31,27 +30,41 @@ type Outlook struct {
 	err error
 }
 
-// Preview looks whether somebody else's object is in the way, where that
-// matters, and runs the apply dry. An object that goes first, known by its UID,
-// has no say.
-func Preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, mustBeOurs bool, goes types.UID) Outlook {
+// PreviewOwner is Preview as long as no more than the object's name is known.
+func PreviewOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, creation *Creation) Outlook {
+	if creation.Adopt {
+		return Outlook{Ref: ref}
+	}
+	return outlookOf(ref, creation.check(ctx, cluster, ref))
+}
+
+// Preview asks creation, nil where the object is in state, whether an object
+// that exists may be taken over, and runs the apply dry. An object that goes
+// first, known by its UID, has no say.
+func Preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, creation *Creation, goes types.UID) Outlook {
 	ref, err := cluster.RefOf(ctx, obj)
 	if err == nil && goes != "" {
 		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == goes {
+			creation.leave()
 			return Outlook{Ref: ref}
 		}
 	}
-	if err == nil && mustBeOurs {
-		err = checkOwner(ctx, cluster, ref)
+	if err == nil && creation != nil && !creation.Adopt {
+		err = creation.check(ctx, cluster, ref)
 	}
 	var after *unstructured.Unstructured
 	if err == nil {
 		after, err = cluster.DryRun(ctx, obj)
 	}
+	out := outlookOf(ref, err)
+	out.After = after
+	return out
+}
+
+func outlookOf(ref kube.Ref, err error) Outlook {
 	class := kube.ClassOf(err)
 	return Outlook{
 		Ref:         ref,
-		After:       after,
 		err:         err,
 		Immutable:   class == kube.Immutable,
 		Unreachable: class == kube.Unreachable || class == kube.Misconfigured || class == kube.Unauthorized,
@@ -98,50 +111,8 @@ func Failure(err error) diag.Diagnostic {
 	if foreign, ok := errors.AsType[*foreignError](err); ok {
 		return diag.NewErrorDiagnostic(foreign.ref+" belongs to somebody else", foreign.Error())
 	}
+	if taken, ok := errors.AsType[*takenError](err); ok {
+		return taken.diagnostic()
+	}
 	return tf.Failure(err)
-}
-
-// foreignError says that an object is in the way which we did not make.
-type foreignError struct {
-	ref      string
-	managers []string
-}
-
-func (e *foreignError) Error() string {
-	return fmt.Sprintf("%s already exists and was not created by this provider; its fields are managed by %s. "+
-		"Import it, choose another name, or set adopt_existing = true to take it over.", e.ref, strings.Join(e.managers, ", "))
-}
-
-// checkOwner returns a *foreignError if the object exists and is not ours.
-func checkOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) error {
-	live, err := cluster.Read(ctx, ref)
-	switch {
-	case kube.IsNotFound(err):
-		return nil
-	case err != nil:
-		return err
-	}
-	return refuseForeign(ref, live)
-}
-
-// refuseForeign returns a *foreignError if the object is not ours.
-func refuseForeign(ref kube.Ref, live *unstructured.Unstructured) error {
-	if _, ours, err := fields.Owned(live, kube.Manager); err != nil || ours {
-		return err
-	}
-	return &foreignError{ref: ref.String(), managers: Managers(live)}
-}
-
-// Managers are those who hold fields of an object, for messages.
-func Managers(obj *unstructured.Unstructured) []string {
-	var out []string
-	for _, entry := range obj.GetManagedFields() {
-		if entry.Subresource == "" {
-			out = append(out, entry.Manager)
-		}
-	}
-	if len(out) == 0 {
-		return []string{"nobody on record"}
-	}
-	return out
 }

@@ -1,0 +1,207 @@
+package kube
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+)
+
+// UnfinishedAnnotation is on an object from its creation until the state that
+// created it can be expected to hold it. Its value is a random id of the
+// creation. A run that is killed leaves it there, and the next run takes the
+// object over; one without it belongs to some state.
+const UnfinishedAnnotation = "kt.dev/unfinished"
+
+// unfinishedPath is the annotation in a set of managed fields.
+func unfinishedPath() fieldpath.Path {
+	return fieldpath.MakePathOrDie("metadata", "annotations", UnfinishedAnnotation)
+}
+
+// NewCreationID returns a random value for UnfinishedAnnotation.
+func NewCreationID() string { return strings.ToLower(rand.Text()) }
+
+// MarkUnfinished returns a copy of obj with UnfinishedAnnotation.
+func MarkUnfinished(obj *unstructured.Unstructured, id string) *unstructured.Unstructured {
+	out := obj.DeepCopy()
+	annotations := out.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[UnfinishedAnnotation] = id
+	out.SetAnnotations(annotations)
+	return out
+}
+
+// OwnedFields returns the fields of obj that the provider holds by server-side
+// apply, without UnfinishedAnnotation, and whether it holds any.
+func OwnedFields(obj *unstructured.Unstructured) (*fieldpath.Set, bool, error) {
+	set, ours, err := fields.Owned(obj, Manager)
+	if err != nil || !ours {
+		return set, ours, err
+	}
+	if _, marked := obj.GetAnnotations()[UnfinishedAnnotation]; marked {
+		set = set.Difference(fieldpath.NewSet(unfinishedPath()))
+	}
+	return set, true, nil
+}
+
+// UnfinishedCreation returns the id of the creation that obj is left from, ""
+// where its creation was completed or is not ours. An annotation that somebody
+// else wrote does not count: a rollback copies those of an old ReplicaSet.
+func UnfinishedCreation(obj *unstructured.Unstructured) string {
+	id := obj.GetAnnotations()[UnfinishedAnnotation]
+	if id == "" {
+		return ""
+	}
+	set, ours, err := fields.Owned(obj, Manager)
+	if err != nil || !ours || !set.Has(unfinishedPath()) {
+		return ""
+	}
+	return id
+}
+
+const (
+	// completionsKept is how many annotations may wait for the end of the run, at
+	// which the provider has two seconds
+	// (https://github.com/hashicorp/go-plugin/blob/v1.7.0/client.go, Kill).
+	completionsKept = 200
+	// completionsAge is how long an annotation stays where more than that wait.
+	// Terraform writes remote state every 20 s during an apply
+	// (https://github.com/hashicorp/terraform/blob/v1.11.4/internal/backend/local/backend_apply.go,
+	// defaultPersistInterval).
+	completionsAge = 30 * time.Second
+	// completionWorkers is how many annotations are removed at the same time.
+	completionWorkers = 32
+)
+
+// Completions removes UnfinishedAnnotation from objects once the state can be
+// expected to hold them: at the end of the run, as Terraform may be killed
+// before. Failures are silent, since the next run that reads the object
+// removes the annotation. The nil value does nothing.
+type Completions struct {
+	expected func() bool
+
+	mu       sync.Mutex
+	waiting  []completion
+	draining bool
+}
+
+type completion struct {
+	cluster *Cluster
+	ref     Ref
+	uid     types.UID
+	id      string
+	since   time.Time
+}
+
+// NewCompletions makes Completions. Nothing is removed while expected says
+// that the state cannot be expected to be written, as when Terraform is gone.
+func NewCompletions(expected func() bool) *Completions {
+	return &Completions{expected: expected}
+}
+
+// Complete has UnfinishedAnnotation removed from live later, if it has it.
+func (c *Cluster) Complete(ref Ref, live *unstructured.Unstructured) {
+	id := UnfinishedCreation(live)
+	if id == "" || c.completions == nil {
+		return
+	}
+	c.completions.add(completion{cluster: c, ref: ref, uid: live.GetUID(), id: id, since: time.Now()})
+}
+
+func (c *Completions) add(one completion) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = append(c.waiting, one)
+	if len(c.waiting) <= completionsKept || c.draining || time.Since(c.waiting[0].since) < completionsAge {
+		return
+	}
+	ripe := slices.IndexFunc(c.waiting, func(one completion) bool { return time.Since(one.since) < completionsAge })
+	batch := slices.Clone(c.waiting[:ripe])
+	c.waiting, c.draining = slices.Delete(c.waiting, 0, ripe), true
+	go func() {
+		c.remove(one.cluster.cache.ctx, batch)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.draining = false
+	}()
+}
+
+// Flush removes all annotations that wait, as far as ctx allows.
+func (c *Completions) Flush(ctx context.Context) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	batch := c.waiting
+	c.waiting = nil
+	c.mu.Unlock()
+	c.remove(ctx, batch)
+}
+
+func (c *Completions) remove(ctx context.Context, batch []completion) {
+	queue := make(chan completion, len(batch))
+	for _, one := range batch {
+		queue <- one
+	}
+	close(queue)
+	var workers sync.WaitGroup
+	for range min(completionWorkers, len(batch)) {
+		workers.Go(func() {
+			for one := range queue {
+				if ctx.Err() != nil || !c.expected() {
+					return
+				}
+				_ = one.cluster.removeUnfinished(ctx, one.ref, one.uid, one.id) // the next run that reads the object removes it
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// removeUnfinished removes the annotation of this very creation of this very
+// object. The answer has no more than metadata, so that it quotes no Secret.
+func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, id string) error {
+	conn, err := c.connect()
+	if err != nil {
+		return err
+	}
+	at := "/metadata/annotations/" + strings.ReplaceAll(UnfinishedAnnotation, "/", "~1") // RFC 6901
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": uid},
+		{"op": "test", "path": at, "value": id},
+		{"op": "remove", "path": at},
+	})
+	if err != nil {
+		return err
+	}
+	return conn.rest.Patch(types.JSONPatchType).WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
+		SetHeader("Accept", metadataOnly).Param("fieldManager", Manager).Body(patch).Do(ctx).Error()
+}
+
+// metadataOnly asks for an object without its spec, status and data, where the
+// server can do that (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
+
+// path is the object's REST path.
+func (r Ref) path() []string {
+	root := []string{"/apis", r.Kind.Group, r.Kind.Version}
+	if r.Kind.Group == "" {
+		root = []string{"/api", r.Kind.Version}
+	}
+	if !r.Kind.ClusterScoped {
+		root = append(root, "namespaces", r.Namespace)
+	}
+	return append(root, r.Kind.Resource, r.Name)
+}

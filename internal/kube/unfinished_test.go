@@ -1,0 +1,110 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// applied is a Deployment as after an apply by a manager, with the annotation
+// of that creation.
+func applied(manager, id string) *unstructured.Unstructured {
+	obj := MarkUnfinished(deployment("1", 0), id)
+	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1", FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}}},"f:spec":{"f:replicas":{}}}`),
+	}})
+	return obj
+}
+
+func TestOnlyAnAnnotationThatTheProviderAppliedMeansUnfinished(t *testing.T) {
+	t.Parallel()
+	if got := UnfinishedCreation(applied(Manager, "a")); got != "a" {
+		t.Errorf("the creation is %q, want a", got)
+	}
+	if got := UnfinishedCreation(applied("kubectl-rollout", "a")); got != "" {
+		t.Errorf("what somebody else wrote is creation %q", got)
+	}
+	if got := UnfinishedCreation(deployment("1", 0)); got != "" {
+		t.Errorf("an object without the annotation is creation %q", got)
+	}
+}
+
+func TestTheAnnotationIsNoneOfTheFieldsThatAreRemembered(t *testing.T) {
+	t.Parallel()
+	set, ours, err := OwnedFields(applied(Manager, "a"))
+	if want := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "replicas")); err != nil || !ours || !set.Equals(want) {
+		t.Errorf("fields %v, ours %t, error %v; want %v", set, ours, err, want)
+	}
+}
+
+// patches notes the JSON patches that a server gets.
+type patches struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (p *patches) cluster(t *testing.T) *Cluster {
+	t.Helper()
+	return clusterOf(t, fakeAPI{answer: func(verb, path string, request *http.Request) (int, any) {
+		var operations []map[string]any
+		_ = json.NewDecoder(request.Body).Decode(&operations)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		text, _ := json.Marshal(operations)
+		p.seen = append(p.seen, verb+" "+path+" "+string(text))
+		return http.StatusOK, deployment("2", 0)
+	}})
+}
+
+func TestTheAnnotationOfThisVeryCreationIsRemovedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	api := &patches{}
+	completions := NewCompletions(func() bool { return true })
+	cluster := api.cluster(t).WithCompletions(completions)
+	cluster.Complete(trainer(), applied(Manager, "a"))
+	cluster.Complete(trainer(), deployment("1", 0)) // which has none
+	if len(api.seen) > 0 {
+		t.Errorf("removed before the end: %v", api.seen)
+	}
+	completions.Flush(t.Context())
+	completions.Flush(t.Context())
+	want := []string{`patch ` + trainerPath + ` [{"op":"test","path":"/metadata/uid","value":"u"},` +
+		`{"op":"test","path":"/metadata/annotations/kt.dev~1unfinished","value":"a"},{"op":"remove","path":"/metadata/annotations/kt.dev~1unfinished"}]`}
+	if !slices.Equal(api.seen, want) {
+		t.Errorf("got %v\nwant %v", api.seen, want)
+	}
+}
+
+func TestNothingIsRemovedOnceTerraformIsGone(t *testing.T) {
+	t.Parallel()
+	api := &patches{}
+	completions := NewCompletions(func() bool { return false })
+	api.cluster(t).WithCompletions(completions).Complete(trainer(), applied(Manager, "a"))
+	completions.Flush(t.Context())
+	var none *Completions
+	none.Flush(t.Context())
+	if len(api.seen) > 0 {
+		t.Errorf("removed although nobody writes the state: %v", api.seen)
+	}
+}
+
+func TestFlushEndsWithItsTime(t *testing.T) {
+	t.Parallel()
+	api := &patches{}
+	completions := NewCompletions(func() bool { return true })
+	api.cluster(t).WithCompletions(completions).Complete(trainer(), applied(Manager, "a"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	completions.Flush(ctx)
+	if len(api.seen) > 0 {
+		t.Errorf("a request after the end: %v", api.seen)
+	}
+}

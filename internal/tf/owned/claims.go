@@ -1,0 +1,68 @@
+package owned
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// PlanCreate notes that creation is planned, and refuses it if another resource
+// of the run has the same object. replacement says that it replaces a resource
+// of the same address and name.
+func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) diag.Diagnostics {
+	if !configured(data) || creation.ID == "" {
+		return nil
+	}
+	// A claim that is deleted takes its data along, whichever of the two comes first.
+	mayDestroy := creation.Adopt && creation.Type != "kt_volume"
+	return conflict(data.Cluster.Planned(creation.Type+" "+creation.ID).Create(replacement, mayDestroy), creation.Type, creation.ID)
+}
+
+// PlanKeep notes that a resource in state stays, unless it is replaced.
+func PlanKeep(data *tf.ProviderData, resourceType string, id types.String) diag.Diagnostics {
+	if !configured(data) || id.ValueString() == "" {
+		return nil
+	}
+	return conflict(data.Cluster.Planned(resourceType+" "+id.ValueString()).Keep(), resourceType, id.ValueString())
+}
+
+// PlanDestroy notes that a resource is destroyed without a replacement.
+func PlanDestroy(data *tf.ProviderData, resourceType string, id types.String) diag.Diagnostics {
+	if !configured(data) || id.ValueString() == "" {
+		return nil
+	}
+	return conflict(data.Cluster.Planned(resourceType+" "+id.ValueString()).Destroy(), resourceType, id.ValueString())
+}
+
+func conflict(found kube.PlanConflict, resourceType, id string) diag.Diagnostics {
+	var summary, detail string
+	switch found {
+	case kube.NoConflict:
+		return nil
+	case kube.CreatedTwice:
+		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
+		detail = fmt.Sprintf("Another %s of this configuration creates %s as well, and both would write to the same object. "+
+			"Change the name or the namespace of one of them.", resourceType, id)
+	case kube.CreatedAndKept:
+		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
+		detail = "One is in state and has the object, and another one would be created with the same namespace and name. " +
+			"Change the name or the namespace of one of them."
+	case kube.KeptTwice:
+		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
+		detail = "Both are in state and have the same object, so destroying one of them would delete it for both. " +
+			"Remove one of them from the state, and from the configuration:\n  terraform state rm ADDRESS"
+	case kube.CreatedAndDestroyed:
+		summary = fmt.Sprintf("%s %s would be destroyed and created", resourceType, id)
+		detail = "One resource of this run would destroy it, and another one would create it again under the same namespace and name. " +
+			"Which one comes last is not defined, and what the object holds may be lost.\n\n" +
+			"If the resource was renamed in the configuration, add a moved block:\n" +
+			fmt.Sprintf("  moved {\n    from = %[1]s.OLD\n    to   = %[1]s.NEW\n  }\n\n", resourceType) +
+			"To really replace it, destroy it in a run of its own."
+	}
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("name"), summary, detail)}
+}

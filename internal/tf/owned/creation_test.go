@@ -1,0 +1,119 @@
+package owned
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// live is an object of the cluster that a manager applied.
+func live(manager string, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service"}}
+	obj.SetNamespace("ml")
+	obj.SetName("x")
+	obj.SetUID("u")
+	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}}},"f:spec":{}}`),
+	}})
+	for _, c := range change {
+		c(obj)
+	}
+	return obj
+}
+
+func unfinished(obj *unstructured.Unstructured) {
+	obj.SetAnnotations(map[string]string{kube.UnfinishedAnnotation: "some"})
+}
+
+func terminating(obj *unstructured.Unstructured) {
+	now := metav1.NewTime(time.Now())
+	obj.SetDeletionTimestamp(&now)
+}
+
+func TestWhatACreationMayTakeOver(t *testing.T) {
+	t.Parallel()
+	ref := kube.Ref{Kind: kube.Service(), Namespace: "ml", Name: "x"}
+	const ours, theirs = kube.Manager, "kubectl"
+	held := func(_ kube.Ref, uid types.UID) bool { return uid == "u" }
+	replaced := Memory{manifest.Key(live(ours)): {UID: "u"}}
+	for name, c := range map[string]struct {
+		creation Creation
+		objects  []*unstructured.Unstructured // in the order in which they are applied
+		refused  string                       // of the last one; "" for none
+	}{
+		"nothing":                              {objects: []*unstructured.Unstructured{nil, nil}},
+		"one of somebody else":                 {objects: []*unstructured.Unstructured{live(theirs)}, refused: "belongs to somebody else"},
+		"one of another state":                 {objects: []*unstructured.Unstructured{live(ours)}, refused: "belongs to another resource"},
+		"one of an interrupted run":            {objects: []*unstructured.Unstructured{live(ours, unfinished)}},
+		"what stands beside that":              {objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}},
+		"what stands beside none":              {objects: []*unstructured.Unstructured{nil, live(ours)}, refused: "belongs to another resource"},
+		"what stands beside that of another":   {objects: []*unstructured.Unstructured{live(ours, unfinished), live(theirs)}, refused: "belongs to somebody else"},
+		"what an interrupted run marked alone": {objects: []*unstructured.Unstructured{nil, live(ours, unfinished)}},
+		"one that goes away":                   {objects: []*unstructured.Unstructured{live(ours, terminating)}},
+		"one that is adopted":                  {creation: Creation{Adopt: true}, objects: []*unstructured.Unstructured{live(theirs), live(ours)}},
+		"one that is replaced":                 {creation: Creation{Replaced: replaced}, objects: []*unstructured.Unstructured{live(ours)}},
+		"one that the state has":               {creation: Creation{Held: held}, objects: []*unstructured.Unstructured{live(ours)}},
+		"one of another, said to be held":      {creation: Creation{Held: held}, objects: []*unstructured.Unstructured{live(theirs)}, refused: "belongs to somebody else"},
+		"an object that an update adds": {
+			creation: Creation{Apart: true}, objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}, refused: "belongs to another resource",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			creation := c.creation
+			creation.Type, creation.ID = "kt_compute", "ml/x"
+			var err error
+			for i, obj := range c.objects {
+				if err = creation.Admit(ref, obj); err != nil && i < len(c.objects)-1 {
+					t.Fatalf("object %d: %v", i, err)
+				}
+			}
+			switch {
+			case c.refused == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case c.refused != "" && err == nil:
+				t.Error("taken over")
+			case err != nil:
+				if summary := Failure(err).Summary(); !strings.Contains(summary, c.refused) {
+					t.Errorf("the summary is %q, want it to say %q", summary, c.refused)
+				}
+			}
+		})
+	}
+}
+
+func TestAnObjectOfAnotherResourceIsRefusedWithTheWaysOut(t *testing.T) {
+	t.Parallel()
+	creation := Creation{Type: "kt_volume", ID: "ml/x"}
+	err := creation.Admit(kube.Ref{Kind: kube.Service(), Namespace: "ml", Name: "x"}, live(kube.Manager))
+	if err == nil {
+		t.Fatal("taken over")
+	}
+	for _, want := range []string{"import {\n        to = kt_volume.NAME\n        id = \"ml/x\"\n      }", "adopt_existing = true", "another name", "moved"} {
+		if detail := Failure(err).Detail(); !strings.Contains(detail, want) {
+			t.Errorf("%q is not in\n%s", want, detail)
+		}
+	}
+}
+
+func TestOnlyTheFirstObjectIsMarkedUnlessAnUpdateAddsThem(t *testing.T) {
+	t.Parallel()
+	marked := func(creation *Creation) (first, second string) {
+		one := creation.Mark(live(kube.Manager)).GetAnnotations()[kube.UnfinishedAnnotation]
+		return one, creation.Mark(live(kube.Manager)).GetAnnotations()[kube.UnfinishedAnnotation]
+	}
+	if first, second := marked(&Creation{}); first == "" || second != "" {
+		t.Errorf("a creation marks %q and %q", first, second)
+	}
+	if first, second := marked(&Creation{Apart: true}); first == "" || second != first {
+		t.Errorf("an update marks %q and %q", first, second)
+	}
+}
