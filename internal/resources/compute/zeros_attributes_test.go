@@ -1,0 +1,152 @@
+package compute
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// setting is an attribute that a user may set to a zero.
+type setting struct {
+	name string // as in a message: logging.stream_logs
+	at   path.Path
+	zero attr.Value
+}
+
+// settingsOf are the booleans, numbers, strings and maps of strings among the
+// attributes below a path.
+func settingsOf(attributes map[string]schema.Attribute, below path.Path, within string) []setting {
+	var out []setting
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		at, full := below.AtName(name), strings.TrimPrefix(within+"."+name, ".")
+		switch a := attributes[name].(type) {
+		case schema.BoolAttribute:
+			if a.Optional {
+				out = append(out, setting{full, at, types.BoolValue(false)})
+			}
+		case schema.Int64Attribute:
+			if a.Optional {
+				out = append(out, setting{full, at, types.Int64Value(0)})
+			}
+		case schema.StringAttribute:
+			if a.Optional {
+				out = append(out, setting{full, at, types.StringValue("")})
+			}
+		case schema.MapAttribute:
+			if a.Optional {
+				out = append(out, setting{full, at, types.MapValueMust(types.StringType, map[string]attr.Value{"x": types.StringValue("")})})
+			}
+		case schema.SingleNestedAttribute:
+			out = append(out, settingsOf(a.Attributes, at, full)...)
+		case schema.ListNestedAttribute:
+			out = append(out, settingsOf(a.NestedObject.Attributes, at.AtListIndex(0), full)...)
+		}
+	}
+	return out
+}
+
+// beside are the attributes that a setting is of use with.
+func beside(name string) map[string]attr.Value {
+	parent, _, nested := strings.Cut(name, ".")
+	text := func(s string) attr.Value { return types.StringValue(s) }
+	switch {
+	case !nested:
+		return nil
+	case parent == "tolerations":
+		return map[string]attr.Value{"tolerations.key": text("k"), "tolerations.effect": text("NoExecute")}
+	case parent == "volumes":
+		return map[string]attr.Value{"volumes.claim_name": text("c"), "volumes.mount_path": text("/m")}
+	case parent == "distribute":
+		return map[string]attr.Value{"distribute.type": text("pytorch"), "distribute.workers": types.Int64Value(2)}
+	case parent == "logging":
+		return map[string]attr.Value{"logging.level": text("debug")}
+	case parent == "autoscale":
+		return map[string]attr.Value{"autoscale.max_scale": types.Int64Value(3)}
+	}
+	return nil
+}
+
+// Of every boolean, number and map of strings, the zero is another object than
+// none, or it is said here why it is not. Strings are not: an empty one is
+// refused, or no setting at all.
+func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
+	t.Parallel()
+	same := map[string]string{
+		"adopt_existing": "of the provider alone", "deletion_protection": "of the provider alone",
+		"renderer_revision": "none is chosen", "freeze": "the default", "suspend": "the default", "gpus": "the default",
+		"gpu_anti_affinity": "the provider's default, here false", "volumes.read_only": "the default",
+		"distribute.workers": "none is asked for",
+	}
+	var described resource.SchemaResponse
+	(&computeResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
+	object, ok := described.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
+	if !ok {
+		t.Fatal("the schema is no object")
+	}
+	nulls := map[string]tftypes.Value{}
+	for name, attribute := range object.AttributeTypes {
+		nulls[name] = tftypes.NewValue(attribute, nil)
+	}
+	all := settingsOf(described.Schema.Attributes, path.Empty(), "")
+	places := map[string]path.Path{}
+	for _, s := range all {
+		places[s.name] = s.at
+	}
+	renderWith := func(values map[string]attr.Value) objects {
+		state := tfsdk.State{Schema: described.Schema, Raw: tftypes.NewValue(object, nulls)}
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if diags := state.SetAttribute(t.Context(), places[name], values[name]); diags.HasError() {
+				t.Fatalf("%s: %v", name, diags)
+			}
+		}
+		var m model
+		if diags := state.Get(t.Context(), &m); diags.HasError() {
+			t.Fatal(diags)
+		}
+		m.Name, m.Namespace = types.StringValue("trainer"), types.StringValue("ml")
+		if m.Replicas.IsNull() && m.Autoscale.IsNull() && m.Distribute.IsNull() && m.Selector.IsNull() {
+			m.Replicas = types.Int64Value(1)
+		}
+		with := circumstances{defaults: defaults, designedFor: 1, registered: true}
+		out, diags := render(t.Context(), &m, with)
+		if diags.HasError() {
+			return nil
+		}
+		return out
+	}
+	tested := 0
+	for _, s := range all {
+		if s.zero.Type(t.Context()) == types.StringType {
+			continue
+		}
+		around := beside(s.name)
+		delete(around, s.name)
+		without := renderWith(around)
+		if around == nil {
+			around = map[string]attr.Value{}
+		}
+		around[s.name] = s.zero
+		zero := renderWith(around)
+		if zero == nil {
+			t.Logf("%s: refused", s.name)
+			continue // it is no value of this attribute
+		}
+		tested++
+		why, isSame := same[s.name]
+		if equalObjects(zero, without) != isSame {
+			t.Errorf("%s: the zero is rendered like none: %v; this is expected: %v (%s)", s.name, !isSame, isSame, why)
+		}
+	}
+	if tested < 15 {
+		t.Errorf("%d attributes: the walk has missed some", tested)
+	}
+}

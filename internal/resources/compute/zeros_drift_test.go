@@ -1,0 +1,122 @@
+package compute
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/applyconfigurations"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+)
+
+// stored is a Deployment as the API server keeps it: without the zeros that its
+// type leaves out.
+func stored(t *testing.T, sent map[string]any) (*unstructured.Unstructured, bool) {
+	t.Helper()
+	var typed appsv1.Deployment
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(sent, &typed); err != nil {
+		return nil, false
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &unstructured.Unstructured{Object: object}, true
+}
+
+func deploymentWith(f field, value any) map[string]any {
+	object := f.with(value)
+	object["apiVersion"], object["kind"] = "apps/v1", "Deployment"
+	if object["metadata"] == nil {
+		object["metadata"] = map[string]any{"name": "trainer", "namespace": "ml"}
+	}
+	return object
+}
+
+// deleteAt removes a field, and says whether it was there.
+func deleteAt(object any, path []string) bool {
+	for _, step := range path[:len(path)-1] {
+		switch at := object.(type) {
+		case map[string]any:
+			object = at[step]
+		case []any:
+			object = at[0]
+		}
+	}
+	at, ok := object.(map[string]any)
+	if !ok {
+		return false
+	}
+	_, there := at[path[len(path)-1]]
+	delete(at, path[len(path)-1])
+	return there
+}
+
+func TestDriftOfEveryExplicitZeroShows(t *testing.T) {
+	t.Parallel()
+	converter := applyconfigurations.NewTypeConverter(scheme.Scheme)
+	owned := func(object map[string]any) (*fieldpath.Set, error) {
+		typed, err := converter.ObjectToTyped(&unstructured.Unstructured{Object: object})
+		if err != nil {
+			return nil, err
+		}
+		return typed.ToFieldSet()
+	}
+	tested, removed := 0, 0
+	for _, f := range fieldsOf(reflect.TypeFor[appsv1.Deployment](), nil) {
+		if f.path[0] != "spec" || isKey(f) {
+			continue
+		}
+		sent := deploymentWith(f, f.zero)
+		set, err := owned(sent)
+		if err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		live, ok := stored(t, sent)
+		if !ok {
+			continue // the zero is no value of this field
+		}
+		raw, err := fields.Format(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := []metav1.ManagedFieldsEntry{{
+			Manager: kube.Manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(raw)),
+		}}
+		live.SetManagedFields(record)
+		applied, _ := fields.Admit(sent, live, set)
+		tested++
+		if _, changes := applied.Drift(live, kube.Manager); len(changes) > 0 {
+			t.Errorf("%s: nothing has changed, but %v shows", f, changes)
+		}
+		if other, ok := stored(t, deploymentWith(f, f.other)); ok {
+			other.SetManagedFields(record)
+			if _, changes := applied.Drift(other, kube.Manager); len(changes) == 0 {
+				t.Errorf("%s: %v instead of %v does not show", f, f.other, f.zero)
+			}
+		}
+		if gone := live.DeepCopy(); deleteAt(gone.Object, f.path) {
+			removed++
+			if _, changes := applied.Drift(gone, kube.Manager); len(changes) == 0 {
+				t.Errorf("%s: removing %v does not show", f, f.zero)
+			}
+		}
+	}
+	if tested < 500 || removed < 50 {
+		t.Errorf("%d fields tested, of which %d are stored: the walk has missed some", tested, removed)
+	}
+}
+
+// isKey tells the fields that name the item of a list they are in.
+func isKey(f field) bool {
+	last := f.path[len(f.path)-1]
+	return strings.Contains("*-", f.path[len(f.path)-2]) && strings.Contains(" name mountPath devicePath ip topologyKey containerPort protocol key type uid whenUnsatisfiable ", " "+last+" ")
+}
