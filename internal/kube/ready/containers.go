@@ -2,9 +2,12 @@ package ready
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // crashLoopBackOff is the waiting reason of a container that the kubelet will
@@ -33,28 +36,93 @@ func (s *scene) containerCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause 
 		return s.configCause(p, cs.Name, state.Waiting.Message)
 	}
 	end, previous := lastEnd(cs)
+	outOfMemory := end != nil && end.Reason == oomKilled
 	switch {
-	case end != nil && end.Reason == "OOMKilled":
-		return s.oomCause(p, cs, previous)
-	case state.Waiting != nil && state.Waiting.Reason == crashLoopBackOff:
-		return s.crashCause(p, cs, end).terminal(0)
-	case state.Waiting != nil && startFailure(state.Waiting.Reason):
+	case state.Waiting != nil && startFailure(state.Waiting.Reason) && !outOfMemory:
 		return s.startCause(p, cs.Name, *state.Waiting)
-	case failed(state.Terminated) && cs.RestartCount >= crashLoopRestarts:
-		return s.crashCause(p, cs, end).terminal(0)
-	case failed(state.Terminated):
-		return s.exitCause(p, cs, end)
-	case state.Running != nil && cs.RestartCount >= crashLoopRestarts:
-		// It runs once more, and may be healed: not the end until it crashes again.
-		return s.crashCause(p, cs, end)
-	case state.Running != nil:
+	case state.Waiting != nil && state.Waiting.Reason != crashLoopBackOff && !outOfMemory, state == corev1.ContainerState{}:
+		return nil
+	case state.Running != nil && !outOfMemory && cs.RestartCount < crashLoopRestarts:
 		return s.probeCause(p, cs)
 	}
-	return nil
+	// A container that runs once more may be healed: not the end until it fails again.
+	final := state.Running == nil && s.keepsFailing(p, cs, outOfMemory)
+	var c *Cause
+	switch {
+	case outOfMemory:
+		c = s.oomCause(p, cs, previous)
+	case cs.RestartCount >= crashLoopRestarts || end == nil:
+		c = s.crashCause(p, cs, end)
+	default:
+		c = s.exitCause(p, cs, end)
+	}
+	if final {
+		c.terminal(0)
+	}
+	return c
 }
 
-// crashLoopRestarts is how many restarts make a loop of single crashes.
-const crashLoopRestarts = 2
+// oomKilled is the reason of a container that was killed for want of memory.
+const oomKilled = "OOMKilled"
+
+// How many restarts must have failed as well before waiting is given up. A
+// kubelet restarts after about 0, 10, 20, 40 and 80 s, so an init container or a
+// sidecar, which often waits for something else by failing, gets over a minute.
+const (
+	crashLoopRestarts = 2
+	oomRestarts       = 1
+	helperRestarts    = 4
+)
+
+// keepsFailing says whether a container has failed so often that one more start
+// will not help. Where the pod's controller counts failures itself, it decides.
+func (s *scene) keepsFailing(p *corev1.Pod, cs corev1.ContainerStatus, outOfMemory bool) bool {
+	limit := int32(crashLoopRestarts)
+	switch {
+	case s.retriesAreCounted(p):
+		return false
+	case cs.Name != mainContainer(p):
+		limit = helperRestarts
+	case outOfMemory && hasMemoryLimit(p, cs.Name):
+		limit = oomRestarts // without a limit its node ran out, which may not happen again
+	}
+	return cs.RestartCount >= limit
+}
+
+func hasMemoryLimit(p *corev1.Pod, name string) bool {
+	_, limited := container(p, name).Resources.Limits[corev1.ResourceMemory]
+	return limited
+}
+
+// retriesAreCounted says whether the controller of a pod ends the workload
+// itself once its pods have failed too often: a Job, by its backoffLimit, and a
+// job of the training operator that has one.
+func (s *scene) retriesAreCounted(p *corev1.Pod) bool {
+	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "Job" {
+		return true
+	}
+	_, limited, _ := unstructured.NestedFieldNoCopy(s.Workload.Object, "spec", "runPolicy", "backoffLimit")
+	return limited
+}
+
+// mainContainer is the name of the container that the pod is there for: the one
+// that its annotation names, as injectors of sidecars do
+// (https://kubernetes.io/docs/reference/labels-annotations-taints/), Kubetorch's
+// or a tensor server's, else the first.
+func mainContainer(p *corev1.Pod) string {
+	if name := p.Annotations["kubectl.kubernetes.io/default-container"]; name != "" {
+		return name
+	}
+	for _, c := range p.Spec.Containers {
+		if c.Name == "kubetorch" || c.Name == "server" {
+			return c.Name
+		}
+	}
+	if len(p.Spec.Containers) == 0 {
+		return ""
+	}
+	return p.Spec.Containers[0].Name
+}
 
 // startFailure is whether a container waits because it cannot be run: the
 // reasons are the kubelet's (pkg/kubelet/kuberuntime, pkg/kubelet/container).
@@ -91,7 +159,7 @@ func (s *scene) crashCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1
 func (s *scene) exitCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
 	c := s.newPodCause(p, ReasonContainerExited, "container "+cs.Name,
 		fmt.Sprintf("Container %s ended: %s.%s It will be started again.", cs.Name, exit(end), lastWords(end)), exitHint(end))
-	return c.withLogs(p, cs.Name, false)
+	return c.withLogs(p, cs.Name, cs.State.Terminated == nil)
 }
 
 func (s *scene) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool) *Cause {
@@ -113,10 +181,21 @@ func (s *scene) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool
 	}
 	hint += " Files in /dev/shm count too (`shared_memory_limit`)."
 	c := s.newPodCause(p, ReasonOutOfMemory, "container "+cs.Name, summary, hint)
-	return c.withLogs(p, cs.Name, previous).terminal(0)
+	return c.withLogs(p, cs.Name, previous)
 }
 
+// unfinishedNode are errors of a runtime that pass once its node is set up: the
+// runtime is slow, or the GPU driver is still being installed (texts of
+// containerd, of the kubelet's pkg/kubelet/cm and of nvidia-container-cli).
+var unfinishedNode = regexp.MustCompile(`(?i)deadline exceeded|is reserved for|nvidia-container-cli|\bnvml\b|no runtime for|` +
+	`connection refused|unavailable|device plugin`)
+
 func (s *scene) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
+	if unfinishedNode.MatchString(w.Message) {
+		return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
+			fmt.Sprintf("Container %s cannot be started yet (%s): %s", name, w.Reason, clip(w.Message)),
+			"A new node may still be setting up its container runtime or its GPU driver. If it lasts, look at both.")
+	}
 	return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
 		fmt.Sprintf("Container %s cannot be started (%s): %s", name, w.Reason, clip(w.Message)),
 		"Check that the image has the command, and `working_dir` and the mounts of the container.").terminal(pullGrace)

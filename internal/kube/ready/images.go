@@ -44,9 +44,12 @@ func (s *scene) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 	}
 	c := s.newPodCause(p, ReasonImagePullFailed, subject,
 		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHint(message))
-	if strings.Contains(strings.ToLower(message), "pull qps exceeded") {
-		c.Hint = "The kubelet limits how often it pulls; it goes on by itself."
+	switch outlook := pullProspect(message, w.Reason); outlook {
+	case pullIsLater:
 		return c
+	case pullMayRecover:
+		return c.terminal(recoverGrace)
+	case pullIsRefused:
 	}
 	return c.terminal(pullGrace)
 }
@@ -72,33 +75,65 @@ func pullError(message string) string {
 	}
 }
 
-// pullHints go by what registries, containerd, CRI-O and Docker write.
+// prospect is what further attempts to pull an image may come to.
+type prospect int
+
+const (
+	pullIsRefused  prospect = iota // by the registry, or for what the image is: the same answer each time
+	pullMayRecover                 // the registry cannot be reached now; that passes, or is how the network is
+	pullIsLater                    // whoever refuses says by when: the kubelet goes on by itself
+)
+
+// pullHints go by what registries, containerd, CRI-O and Docker write. The first
+// row that matches counts.
 func pullHints() []pullHintRow {
 	return []pullHintRow{
-		{[]string{"no space left", "disk quota"}, "The node's disk is full."},
-		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"}, "The image is not built for the architecture of the node: choose other nodes with `node_selector`, or build it for this one."},
-		{[]string{"toomanyrequests", "too many requests", "rate limit"}, "The registry limits how often it is asked: pull with an account (imagePullSecrets of the service account), or from a mirror."},
-		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth", "403 forbidden", "permission denied", "denied:"}, "Check the name, and give the service account an imagePullSecret for this registry."},
-		{[]string{"x509", "certificate"}, "The nodes do not trust the registry's certificate."},
-		{[]string{"no such host", "dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout", "deadline exceeded"}, "The nodes cannot reach the registry: check its name in `image`, and the network."},
-		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"}, "Check the name and tag in `image`: the registry does not have it."},
-		{[]string{"signature"}, "The image's signature does not satisfy the policy of the nodes."},
+		{[]string{"pull qps exceeded"}, "The kubelet limits how often it pulls; it goes on by itself.", pullIsLater},
+		{[]string{"no space left", "disk quota"}, "The node's disk is full. The kubelet removes unused images, and tries again. If that does not make room, use nodes with a larger disk.", pullIsLater},
+		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"}, "The image is not built for the architecture of the node: choose other nodes with `node_selector`, or build it for this one.", pullIsRefused},
+		{[]string{"toomanyrequests", "too many requests", "rate limit"}, "The registry limits how often it is asked: pull with an account (imagePullSecrets of the service account), or from a mirror. The kubelet goes on by itself.", pullIsLater},
+		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth", "403 forbidden", "permission denied", "denied:"}, "Check the name, and give the service account an imagePullSecret for this registry.", pullIsRefused},
+		{[]string{"x509", "certificate"}, "The nodes do not trust the registry's certificate.", pullIsRefused},
+		{[]string{"no such host"}, noWayToRegistry, pullIsRefused},
+		{[]string{
+			"dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout", "deadline exceeded", "network is unreachable",
+			"no route to host", "name resolution", "server misbehaving", "unexpected eof", ": eof", "broken pipe",
+		}, noWayToRegistry, pullMayRecover},
+		{[]string{
+			"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway", "registry is unavailable", "code = unavailable",
+		}, "The registry does not work at the moment: look at its own status.", pullMayRecover},
+		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"}, "Check the name and tag in `image`: the registry does not have it.", pullIsRefused},
+		{[]string{"signature"}, "The image's signature does not satisfy the policy of the nodes.", pullIsRefused},
 	}
 }
 
+const noWayToRegistry = "The nodes cannot reach the registry: check its name in `image`, and the network."
+
 type pullHintRow struct {
-	words []string
-	hint  string
+	words    []string
+	hint     string
+	prospect prospect
 }
 
-func pullHint(message string) string {
+func pullHint(message string) string { return pullHintOf(message).hint }
+
+// pullProspect goes by the message, and where that says nothing by the reason
+// that the container waits for.
+func pullProspect(message, waiting string) prospect {
+	if message == waiting && (waiting == "RegistryUnavailable" || waiting == "ImageInspectError") {
+		return pullMayRecover
+	}
+	return pullHintOf(message).prospect
+}
+
+func pullHintOf(message string) pullHintRow {
 	low := strings.ToLower(message)
 	for _, h := range pullHints() {
 		for _, w := range h.words {
 			if strings.Contains(low, w) {
-				return h.hint
+				return h
 			}
 		}
 	}
-	return "Check `image`, and that the nodes can reach its registry."
+	return pullHintRow{hint: "Check `image`, and that the nodes can reach its registry."}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,7 +32,7 @@ func checkVerdict(t *testing.T, v Verdict) {
 	if c.Reason == "" || c.Object == "" || c.Summary == "" || c.Hint == "" || !strings.HasPrefix(c.Command, "kubectl ") {
 		t.Errorf("the cause lacks something: %+v", *c)
 	}
-	if !c.Terminal && c.Grace != 0 || c.Grace < 0 || c.Grace > time.Minute {
+	if !c.Terminal && c.Grace != 0 || c.Grace < 0 || c.Grace > recoverGrace {
 		t.Errorf("grace of %s, terminal %t", c.Grace, c.Terminal)
 	}
 	if v.Phase == Queued && c.Terminal && c.Reason != ReasonQueueMissing {

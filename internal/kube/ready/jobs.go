@@ -123,7 +123,7 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 	c.Hint = "It is not run again: correct what failed, and replace it."
 	if pod := lastFailed(s.Pods); pod != nil {
 		shown := sc.failedPod(pod)
-		if cs := failedContainer(pod); cs != nil && cs.State.Terminated.Reason == "OOMKilled" {
+		if cs := failedContainer(pod); cs != nil && cs.State.Terminated.Reason == oomKilled {
 			shown = sc.oomCause(pod, *cs, false)
 		}
 		c.Summary += " " + shown.Summary

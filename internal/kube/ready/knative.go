@@ -3,6 +3,7 @@ package ready
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,13 @@ import (
 // revisionLabel names a pod's Revision
 // (https://github.com/knative/serving/blob/main/pkg/apis/serving/register.go).
 const revisionLabel = "serving.knative.dev/revision"
+
+// unschedulable is the reason of a Revision whose pods get no node, which it has
+// from their condition PodScheduled (pkg/reconciler/revision/reconcile_resources.go).
+const unschedulable = "Unschedulable"
+
+// noNode is how the scheduler's messages begin, which the Service quotes.
+var noNode = regexp.MustCompile(`^\d+/\d+ nodes are available`)
 
 // conditional is the status that Knative's kinds have in common.
 type conditional struct {
@@ -59,7 +67,11 @@ func knativeService(s Snapshot) Verdict {
 func (s *scene) knativeCause(k *conditional, latest string) *Cause {
 	if r := s.part("Revision", latest); r != nil {
 		for _, t := range []string{"ContainerHealthy", "ResourcesAvailable"} {
-			if c := conditionOf(r.Status.Conditions, t); c.fails() {
+			c := conditionOf(r.Status.Conditions, t)
+			switch {
+			case c.fails() && c.Reason == unschedulable:
+				return nil // Knative repeats what the scheduler says of a pod, which is judged by itself
+			case c.fails():
 				return s.revisionCause(latest, c)
 			}
 		}
@@ -100,9 +112,20 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 		c.Reason = ReasonImagePullFailed
 		c.Hint = "Knative looks an image up in its registry before any pod: check `image`, and that the service account has the pull secret of a private one."
 		c.Grace = pullGrace
+		switch pullProspect(message, "") {
+		case pullIsLater:
+			c.Terminal = false
+		case pullMayRecover:
+			c.Grace = recoverGrace
+		case pullIsRefused:
+		}
+	case failed.Reason == unschedulable, noNode.MatchString(message):
+		c.Reason, c.Terminal = ReasonWaitingForCapacity, false
+		c.Summary = fmt.Sprintf("No node takes the pods of revision %s now%s.", about, failed.says())
+		c.Hint = "It starts when a node has room."
 	case failed.Reason == failedCreate, refusedPod.MatchString(message):
 		explainRefusal(c, s.namespace, message)
-		c.Terminal = saysNo.MatchString(message)
+		c.Terminal = s.isFinal(c, message)
 	case strings.HasPrefix(failed.Reason, "ExitCode"), strings.Contains(message, "Container failed with"):
 		c.Reason = ReasonCrashLoop
 		c.Hint = "Its container ends when it should run. Its log says why."

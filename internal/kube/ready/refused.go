@@ -3,6 +3,7 @@ package ready
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,10 +27,19 @@ func (s *scene) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 	}
 	c.Events = s.refusedEvents(rev.replicaSet).render()
 	explainRefusal(c, d.Namespace, message)
-	if !saysNo.MatchString(message) {
-		return c // the API server or a webhook could not answer; it is asked again
+	if !s.isFinal(c, message) {
+		return c
 	}
 	return c.terminal(shortGrace)
+}
+
+// isFinal says whether a refusal stands however often the pods are tried again.
+// It does not where the API server or a webhook could not answer, where a new
+// quota is not counted yet, and where pods that are on their way out still count
+// toward the quota.
+func (s *scene) isFinal(c *Cause, message string) bool {
+	leaving := slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool { return p != nil && p.DeletionTimestamp != nil })
+	return saysNo.MatchString(message) && !uncountedQuota.MatchString(message) && !(c.Reason == ReasonQuotaExceeded && leaving)
 }
 
 // failedCreate is the reason of the event and of the condition by which the
@@ -77,8 +87,8 @@ func (s *scene) refusedBy(kind, name, message string) *Cause {
 		c.Object, c.Command = object(s.Workload), kubectl(s.namespace, "describe "+resourceArg(s.Workload))
 	}
 	explainRefusal(c, s.namespace, message)
-	if !saysNo.MatchString(message) {
-		return c // the API server or a webhook could not answer; it is asked again
+	if !s.isFinal(c, message) {
+		return c
 	}
 	return c.terminal(shortGrace)
 }
@@ -150,6 +160,7 @@ func ofOtherReplicaSet(deployment, current, message string) bool {
 // Texts of the API server's admission plugins.
 var (
 	exceededQuota  = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (.+), used: (.+), limited: (\S+)`)
+	uncountedQuota = regexp.MustCompile(`status unknown for quota: ([^,]+)`)
 	failedQuota    = regexp.MustCompile(`failed quota: ([^:]+): must specify (.+)`)
 	serviceAccount = regexp.MustCompile(`error looking up service account ([^/\s]+)/(\S+?): (.+)`)
 	priorityClass  = regexp.MustCompile(`no PriorityClass with name (\S+) was found`)
@@ -181,6 +192,13 @@ func explainRefusal(c *Cause, namespace, message string) {
 			kubectl(m[1], "create serviceaccount "+m[2]))
 		c.Command = kubectl(m[1], "get serviceaccounts")
 		c.Missing = &Ref{Kind: "ServiceAccount", Namespace: m[1], Name: m[2]}
+		return
+	}
+	if m := uncountedQuota.FindStringSubmatch(message); m != nil {
+		c.Reason, c.Subject = ReasonPodsRefused, "quota "+m[1]
+		c.Summary = fmt.Sprintf("Quota %s of namespace %s is new, and its use is not counted yet.", m[1], namespace)
+		c.Hint = "The pods are created once Kubernetes has counted it, which takes seconds."
+		c.Command = kubectl(namespace, "describe resourcequota "+m[1])
 		return
 	}
 	c.Reason = ReasonPodsRefused

@@ -171,4 +171,7 @@ const (
 	shortGrace  = 10 * time.Second
 	volumeGrace = 30 * time.Second
 	pullGrace   = 40 * time.Second
+	// recoverGrace is for what may pass on a node that is new, or while a registry
+	// is updated: by then a kubelet has tried five times or more.
+	recoverGrace = 5 * time.Minute
 )

@@ -106,12 +106,7 @@ func (s *claimScene) unbound() *Cause {
 		return c
 	}
 	if e := s.events.latest("ProvisioningFailed", "VolumeMismatch"); e != nil {
-		c := s.notBound(strings.TrimSuffix(clip(e.Message), "."), "Correct what the provisioner names in the claim or its StorageClass.")
-		if stillWorking(e.Message) {
-			c.Hint = "The provisioner says that it needs longer, and goes on."
-			return c
-		}
-		return c.terminal(volumeGrace)
+		return s.notBound(strings.TrimSuffix(clip(e.Message), "."), "Correct what the provisioner names in the claim or its StorageClass.").unlessRetried(s.events)
 	}
 	what := fmt.Sprintf("is not bound yet: StorageClass %q has not provided a volume", class)
 	hint := "Look whether the class's provisioner runs, and at its log."
@@ -188,7 +183,7 @@ func (s *claimScene) bound() Verdict {
 	case resize == corev1.PersistentVolumeClaimControllerResizeInfeasible, resize == corev1.PersistentVolumeClaimNodeResizeInfeasible:
 		c = s.notGrown(has, wanted, "the storage cannot do it ("+string(resize)+")").terminal(0)
 	case e != nil && !stillWorking(e.Message):
-		c = s.notGrown(has, wanted, strings.TrimSuffix(clip(e.Message), ".")).terminal(volumeGrace)
+		c = s.notGrown(has, wanted, strings.TrimSuffix(clip(e.Message), ".")).unlessRetried(s.events)
 	}
 	return Verdict{Phase: Progressing, Message: c.Summary, Cause: c}
 }

@@ -57,6 +57,14 @@ func classOf(provisioner string, mode storagev1.VolumeBindingMode) *storagev1.St
 	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: provisioner, VolumeBindingMode: &mode}
 }
 
+// again is what events are once the same has happened a second time.
+func again(events []*corev1.Event) []*corev1.Event {
+	for _, e := range events {
+		e.Count = 2
+	}
+	return events
+}
+
 func claimWarning(reason, message string) []*corev1.Event {
 	return []*corev1.Event{{
 		ObjectMeta:     metav1.ObjectMeta{Name: "data.1"},
@@ -86,14 +94,25 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 		ends     bool   // the wait
 		grace    time.Duration
 	}{
-		"bound":                      {ClaimSnapshot{Claim: boundClaim("10Gi")}, "", "bound, 10Gi", false, 0},
-		"bound to a larger volume":   {ClaimSnapshot{Claim: boundClaim("100Gi")}, "", "bound, 100Gi", false, 0},
-		"lost":                       {ClaimSnapshot{Claim: change(boundClaim("10Gi"), func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost })}, ReasonVolumeLost, `has lost its PersistentVolume "pv"`, true, shortGrace},
-		"being deleted":              {ClaimSnapshot{Claim: change(pendingClaim(), func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{} })}, ReasonClaimDeleted, "is being deleted", true, 0},
-		"no such class":              {ClaimSnapshot{Claim: pendingClaim(), ClassMissing: true}, ReasonVolumeNotBound, `StorageClass "fast" does not exist`, true, volumeGrace},
-		"a class that is not known":  {ClaimSnapshot{Claim: pendingClaim()}, ReasonVolumeNotBound, `StorageClass "fast" has not provided a volume.`, false, 0},
-		"a silent provisioner":       {ClaimSnapshot{Claim: pendingClaim(), Class: immediate}, ReasonVolumeNotBound, "its provisioner fast.example.com has said nothing of it", false, 0},
-		"a provisioner that fails":   {ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: claimWarning("ProvisioningFailed", "no space left")}, ReasonVolumeNotBound, "cannot be bound: no space left.", true, volumeGrace},
+		"bound":                     {ClaimSnapshot{Claim: boundClaim("10Gi")}, "", "bound, 10Gi", false, 0},
+		"bound to a larger volume":  {ClaimSnapshot{Claim: boundClaim("100Gi")}, "", "bound, 100Gi", false, 0},
+		"lost":                      {ClaimSnapshot{Claim: change(boundClaim("10Gi"), func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost })}, ReasonVolumeLost, `has lost its PersistentVolume "pv"`, true, shortGrace},
+		"being deleted":             {ClaimSnapshot{Claim: change(pendingClaim(), func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{} })}, ReasonClaimDeleted, "is being deleted", true, 0},
+		"no such class":             {ClaimSnapshot{Claim: pendingClaim(), ClassMissing: true}, ReasonVolumeNotBound, `StorageClass "fast" does not exist`, true, volumeGrace},
+		"a class that is not known": {ClaimSnapshot{Claim: pendingClaim()}, ReasonVolumeNotBound, `StorageClass "fast" has not provided a volume.`, false, 0},
+		"a silent provisioner":      {ClaimSnapshot{Claim: pendingClaim(), Class: immediate}, ReasonVolumeNotBound, "its provisioner fast.example.com has said nothing of it", false, 0},
+		"a provisioner that fails": {
+			ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: again(claimWarning("ProvisioningFailed", "no space left"))},
+			ReasonVolumeNotBound, "cannot be bound: no space left.", true, volumeGrace,
+		},
+		"a provisioner that fails once": {
+			ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: claimWarning("ProvisioningFailed", "no space left")},
+			ReasonVolumeNotBound, "cannot be bound: no space left.", false, 0,
+		},
+		"a provisioner that is throttled": {
+			ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: again(claimWarning("ProvisioningFailed", "ThrottlingException: Rate exceeded"))},
+			ReasonVolumeNotBound, "Rate exceeded", false, 0,
+		},
 		"a provisioner that is slow": {ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: claimWarning("ProvisioningFailed", "rpc error: code = DeadlineExceeded desc = …")}, ReasonVolumeNotBound, "DeadlineExceeded", false, 0},
 		"no consumer yet":            {ClaimSnapshot{Claim: pendingClaim(), Class: consumer}, ReasonWaitsForConsumer, "provides a volume once a pod needs it, and no pod does", false, 0},
 		"a consumer": {ClaimSnapshot{Claim: change(pendingClaim(), func(c *corev1.PersistentVolumeClaim) {
@@ -120,8 +139,15 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 		"grown but for a mount, once": {ClaimSnapshot{Claim: change(boundClaim("5Gi"), func(c *corev1.PersistentVolumeClaim) {
 			c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
 		})}, "", "grows when a pod next mounts it", false, 0},
-		"a growth that cannot be":          {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)}, ReasonVolumeNotGrown, "the storage cannot do it", true, 0},
-		"a growth that fails":              {ClaimSnapshot{Claim: boundClaim("5Gi"), Events: claimWarning("VolumeResizeFailed", "quota of the pool")}, ReasonVolumeNotGrown, "does not grow from 5Gi to 10Gi: quota of the pool.", true, volumeGrace},
+		"a growth that cannot be": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)}, ReasonVolumeNotGrown, "the storage cannot do it", true, 0},
+		"a growth that fails": {
+			ClaimSnapshot{Claim: boundClaim("5Gi"), Events: again(claimWarning("VolumeResizeFailed", "quota of the pool"))},
+			ReasonVolumeNotGrown, "does not grow from 5Gi to 10Gi: quota of the pool.", true, volumeGrace,
+		},
+		"a growth that fails once": {
+			ClaimSnapshot{Claim: boundClaim("5Gi"), Events: claimWarning("VolumeResizeFailed", "quota of the pool")},
+			ReasonVolumeNotGrown, "does not grow from 5Gi to 10Gi: quota of the pool.", false, 0,
+		},
 		"a growth that somebody else does": {ClaimSnapshot{Claim: boundClaim("5Gi"), Events: claimWarning("ExternalExpanding", "waiting for an external controller to expand this PVC")}, ReasonVolumeNotGrown, "has 5Gi, and not yet", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

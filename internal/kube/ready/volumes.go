@@ -3,6 +3,7 @@ package ready
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,17 +89,16 @@ func (s *scene) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeClaim)
 	if claim.Spec.StorageClassName != nil {
 		class = *claim.Spec.StorageClassName
 	}
-	if e := s.events.about("PersistentVolumeClaim", claim.Name).latest("ProvisioningFailed", "VolumeMismatch"); e != nil {
+	log := s.events.about("PersistentVolumeClaim", claim.Name)
+	if e := log.latest("ProvisioningFailed", "VolumeMismatch"); e != nil {
 		if m := noStorageClass.FindStringSubmatch(e.Message); m != nil {
-			return s.unbound(p, claim.Name, fmt.Sprintf("cannot be bound: StorageClass %q does not exist", m[1]),
-				"Create the class, or have the claim use another (`kubectl get storageclasses`).").terminal(volumeGrace)
+			c := s.unbound(p, claim.Name, fmt.Sprintf("cannot be bound: StorageClass %q does not exist", m[1]),
+				"Create the class, or have the claim use another (`kubectl get storageclasses`).")
+			c.Missing = &Ref{Kind: "StorageClass", Name: m[1]}
+			return c.terminal(volumeGrace)
 		}
 		c := s.unbound(p, claim.Name, "cannot be bound: "+strings.TrimSuffix(clip(e.Message), "."), "Correct what the provisioner names in the claim or its StorageClass.")
-		if stillWorking(e.Message) {
-			c.Hint = "The provisioner says that it needs longer, and goes on."
-			return c
-		}
-		return c.terminal(volumeGrace)
+		return c.unlessRetried(log)
 	}
 	switch {
 	case class == "" && claim.Spec.VolumeName == "":
@@ -114,11 +114,39 @@ func (s *scene) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeClaim)
 	return nil
 }
 
+// unlessRetried marks a cause as terminal once the last failure of a provisioner
+// or resizer is one that its next attempt has met with as well.
+func (c *Cause) unlessRetried(log eventLog) *Cause {
+	reasons := []string{"ProvisioningFailed", "VolumeMismatch", "VolumeResizeFailed", "FileSystemResizeFailed"}
+	failures := 0
+	for _, e := range log {
+		if slices.Contains(reasons, e.Reason) {
+			failures += timesSeen(e)
+		}
+	}
+	switch last := log.latest(reasons...); {
+	case last == nil:
+		return c
+	case stillWorking(last.Message):
+		c.Hint = "The provisioner says that it needs longer, and goes on."
+		return c
+	case failures < 2:
+		c.Hint += " It is tried again."
+		return c
+	}
+	return c.terminal(volumeGrace)
+}
+
 // stillWorking is whether a provisioner only says that it needs longer, as CSI
-// drivers of slow file systems do (gRPC codes that are tried again).
+// drivers of slow file systems do (gRPC codes that are tried again), or that its
+// cloud takes no more requests now.
 func stillWorking(message string) bool {
-	for _, word := range []string{"DeadlineExceeded", "code = Aborted", "code = Unavailable", "in progress", "already exists", "context deadline exceeded"} {
-		if strings.Contains(message, word) {
+	low := strings.ToLower(message)
+	for _, word := range []string{
+		"deadlineexceeded", "code = aborted", "code = unavailable", "in progress", "already exists", "context deadline exceeded",
+		"throttl", "requestlimitexceeded", "rate exceeded", "ratelimitexceeded", "rate limit", "too many requests", "toomanyrequests",
+	} {
+		if strings.Contains(low, word) {
 			return true
 		}
 	}

@@ -1,0 +1,81 @@
+package ready
+
+import (
+	"testing"
+	"time"
+)
+
+// TestVerdictsGiveUpOnlyWhatCannotRecover: too early an end is a failed run whose
+// compute would have become ready, too late a one wastes the time of whoever waits.
+func TestVerdictsGiveUpOnlyWhatCannotRecover(t *testing.T) {
+	t.Parallel()
+	const mayRecover = -1
+	for name, want := range map[string]time.Duration{ // how long it must last
+		// Containers that fail: the second restart decides, or the controller.
+		"crash-once":                 mayRecover,
+		"crash-second":               mayRecover,
+		"crash-between":              0,
+		"crash":                      0,
+		"crash-runs-again":           mayRecover,
+		"crash-init-early":           mayRecover,
+		"crash-init":                 0,
+		"crash-native-sidecar-early": mayRecover,
+		"crash-sidecar-early":        mayRecover,
+		"crash-sidecar":              0,
+		"job-retry-awaited":          mayRecover,
+		"job-crash-counted":          mayRecover,
+		"job-failed-pod":             shortGrace,
+		"training-crash":             0,
+		"training-crash-counted":     mayRecover,
+		// Memory: with a limit, the first restart decides.
+		"oom-once":       mayRecover,
+		"oom-runs-again": mayRecover,
+		"oom-twice":      0,
+		"oom":            0,
+		"oom-node-twice": mayRecover,
+		"oom-node":       0,
+		// Images: what the registry refuses stays refused.
+		"image-name":          0,
+		"image-missing":       pullGrace,
+		"image-denied":        pullGrace,
+		"image-pull":          pullGrace,
+		"image-timeout":       recoverGrace,
+		"image-registry-down": recoverGrace,
+		"image-throttled":     mayRecover,
+		"image-disk-full":     mayRecover,
+		"image-qps":           mayRecover,
+		"knative-image":       pullGrace,
+		// Nodes that are new.
+		"start-error":      pullGrace,
+		"start-gpu-driver": mayRecover,
+		"gpu-registering":  mayRecover,
+		// Volumes: a provisioner tries again, and says when it is only throttled.
+		"claim-refused-once":  mayRecover,
+		"claim-refused":       volumeGrace,
+		"claim-throttled":     mayRecover,
+		"claim-slow":          mayRecover,
+		"claim-class-missing": volumeGrace,
+		// Quotas.
+		"quota":                 shortGrace,
+		"quota-uncounted":       mayRecover,
+		"quota-leaving":         mayRecover,
+		"webhook-down":          mayRecover,
+		"webhook-denies":        shortGrace,
+		"knative-unschedulable": mayRecover,
+
+		"knative-unschedulable-quoted": mayRecover,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := Assess(load(t, name)).Cause
+			switch {
+			case c == nil:
+				t.Fatal("no cause is shown")
+			case c.Terminal != (want != mayRecover):
+				t.Errorf("terminal is %t: %s", c.Terminal, c.Summary)
+			case c.Terminal && c.Grace != want:
+				t.Errorf("it ends a wait after %s, want %s: %s", c.Grace, want, c.Summary)
+			}
+		})
+	}
+}
