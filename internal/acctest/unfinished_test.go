@@ -104,6 +104,39 @@ func TestAccComputePostconditionFailsTheRunWithoutATaint(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
+// An autoscaler that has no status in the cluster still writes events.
+func TestAccComputeWaitsForANodeThatAnAutoscalerAdds(t *testing.T) {
+	if cluster == nil {
+		t.Skip("TF_ACC is not set")
+	}
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, computeWaiting("1m", `node_selector = { pool = "empty" }`)))
+	done := make(chan answer, 1)
+	go func() { done <- ask(t, cli, "apply", "-auto-approve") }()
+	waitForPods(t, ns, 1)
+	pod := strings.TrimPrefix(cluster.Kubectl(t, "get", "pods", "-n", ns, "-o", "name"), "pod/")
+	cluster.Apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: Event
+metadata: {name: %[1]s.scale-up}
+involvedObject: {apiVersion: v1, kind: Pod, namespace: %[2]s, name: %[1]s}
+type: Normal
+reason: TriggeredScaleUp
+message: "pod triggered scale-up: [{empty 0->1 (max: 4)}]"
+source: {component: cluster-autoscaler}
+firstTimestamp: "2026-01-01T00:00:00Z"
+lastTimestamp: "2026-01-01T00:00:00Z"
+`, pod, ns), "-n", ns)
+	a := <-done
+	if a.failed {
+		t.Fatalf("a pod is given up that a node is being added for:\n%s", a)
+	}
+	says(t, a.of("warning", trainer), true, "waiting for capacity", "A node is being added: pod triggered scale-up: [{empty 0->1 (max: 4)}]")
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
 // computeWaiting is a compute that is waited for so long.
 func computeWaiting(limit, attributes string) string {
 	return fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n  name = \"trainer\"\n  cpus = \"1\"\n  timeouts = { create = %[1]q, update = %[1]q }\n  %[2]s\n}\n", limit, attributes)

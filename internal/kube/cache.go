@@ -49,9 +49,9 @@ func (c *cache) collection(kind Kind, namespace string) *collection {
 }
 
 // scopeKey tells collections apart: those of one kind too, where they select by
-// other labels.
+// other labels or fields.
 func scopeKey(kind Kind, namespace string) string {
-	return kind.String() + "\x00" + kind.LabelSelector + "\x00" + namespace
+	return kind.String() + "\x00" + kind.LabelSelector + "\x00" + kind.FieldSelector + "\x00" + namespace
 }
 
 // note remembers an object that the server has just returned to a write, so

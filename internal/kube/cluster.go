@@ -338,11 +338,14 @@ func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name stri
 	return exists
 }
 
-// Autoscaled says whether something in the cluster adds nodes on demand: the
-// cluster autoscaler, which keeps its status in a ConfigMap, or Karpenter,
+// Autoscaled says whether something in the cluster adds nodes on demand, as far
+// as is known before it does: as configured, else where there is the cluster autoscaler, which keeps its status in a ConfigMap, or Karpenter,
 // which serves an API group. Where that may not be known it says yes, so that
 // no pod is given up that a new node could take. One answer serves the whole run.
 func (c *Cluster) Autoscaled(ctx context.Context) bool {
+	if configured := c.config.NodeAutoscaling; configured != nil {
+		return *configured
+	}
 	autoscaled, _ := recall(c, "autoscaled", func() (bool, error) {
 		_, err := c.Get(ctx, Ref{Kind: ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"})
 		if err == nil || ClassOf(err) == Denied {

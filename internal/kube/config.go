@@ -58,6 +58,9 @@ type Config struct {
 	Burst     int     // used with QPS only
 	UserAgent string
 
+	// NodeAutoscaling is whether nodes come on demand; nil is to be found out.
+	NodeAutoscaling *bool
+
 	// Env is the environment that credentials and namespace are found in.
 	Env Env
 }

@@ -193,12 +193,21 @@ func Secret() Kind { return core("Secret", "secrets", "type", "immutable", "data
 // ConfigMap is the core ConfigMap.
 func ConfigMap() Kind { return core("ConfigMap", "configmaps", "immutable", "data", "binaryData") }
 
-// Event is the core Event. The shared watch holds warnings: one field selector
-// cannot also ask for the few normal events that tell something
-// (NotTriggerScaleUp), and a second list and watch a namespace is not worth them.
+// Event is the core Event. The shared watch holds warnings.
 func Event() Kind {
 	k := core("Event", "events")
 	k.LabelSelector, k.FieldSelector = "", "type=Warning"
+	return k
+}
+
+// scalingEvent is the core Event of an autoscaler about a pod that has no node.
+// One field selector cannot ask for warnings and these, so they have a list and
+// watch of their own, which starts with the first such pod. What kubelets and the
+// scheduler say of every pod is left out.
+func scalingEvent() Kind {
+	k := core("Event", "events")
+	k.LabelSelector, k.FieldSelector = "", "type=Normal,involvedObject.kind=Pod,"+
+		"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,reason!=Killing,reason!=BackOff"
 	return k
 }
 

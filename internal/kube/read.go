@@ -83,7 +83,12 @@ func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unst
 // warningsOf returns the warning events of a workload, of what is between it and
 // its pods, and of the pods and claims that are known of it.
 func (c *Cluster) warningsOf(ctx context.Context, namespace string, known ready.Snapshot) ([]*corev1.Event, error) {
-	col := c.cache.collection(Event(), namespace)
+	return c.eventsOf(ctx, Event(), namespace, known)
+}
+
+// eventsOf is warningsOf for the events of another collection.
+func (c *Cluster) eventsOf(ctx context.Context, kind Kind, namespace string, known ready.Snapshot) ([]*corev1.Event, error) {
+	col := c.cache.collection(kind, namespace)
 	if err := col.ready(ctx); err != nil {
 		return nil, err
 	}

@@ -250,10 +250,17 @@ func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespac
 	if slices.ContainsFunc(s.Pods, unscheduled) {
 		s.Nodes = c.nodes(ctx)
 		s.Autoscaler = c.Autoscaled(ctx)
+		s.FixedNodes = c.config.NodeAutoscaling != nil && !*c.config.NodeAutoscaling
 		s.Claims = c.claimsOf(ctx, s.Pods)
 	}
 	if s.Events, err = c.warningsOf(ctx, namespace, *s); err != nil && !softly(err) {
 		return err
+	}
+	if s.Nodes != nil || s.Autoscaler {
+		// They serve the diagnosis alone, and every verdict that ends a wait comes
+		// from a new look: no wait has to be told of them.
+		scaling, _ := c.eventsOf(ctx, scalingEvent(), namespace, *s)
+		s.Events = append(s.Events, scaling...)
 	}
 	return nil
 }

@@ -258,12 +258,16 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 	for name, test := range map[string]struct {
 		codes map[string]int // by path; 404 where there is none
 		want  bool
+
+		configured *bool
 	}{
-		"none":                    {nil, false},
-		"the cluster autoscaler":  {map[string]int{status: http.StatusOK}, true},
-		"Karpenter":               {map[string]int{karpenter: http.StatusOK}, true},
-		"it is not ours to know":  {map[string]int{status: http.StatusForbidden}, true},
-		"an outage tells nothing": {map[string]int{status: http.StatusServiceUnavailable, karpenter: http.StatusServiceUnavailable}, false},
+		"none":                    {codes: nil, want: false},
+		"the cluster autoscaler":  {codes: map[string]int{status: http.StatusOK}, want: true},
+		"Karpenter":               {codes: map[string]int{karpenter: http.StatusOK}, want: true},
+		"it is not ours to know":  {codes: map[string]int{status: http.StatusForbidden}, want: true},
+		"an outage tells nothing": {codes: map[string]int{status: http.StatusServiceUnavailable, karpenter: http.StatusServiceUnavailable}, want: false},
+		"configured to be one":    {configured: new(true), want: true},
+		"configured to be none":   {codes: map[string]int{status: http.StatusOK}, configured: new(false), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -281,6 +285,7 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 				}
 				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about("configmaps", "", "x")}
 			}})
+			cluster.config.NodeAutoscaling = test.configured
 			if got := cluster.Autoscaled(t.Context()); got != test.want {
 				t.Errorf("autoscaled: %v, want %v", got, test.want)
 			}

@@ -48,6 +48,7 @@ type model struct {
 	DefaultAnnotations   types.Map     `tfsdk:"default_annotations"`
 	CompactPlans         types.Bool    `tfsdk:"compact_plans"`
 	CheckGPUs            types.Bool    `tfsdk:"check_gpus"`
+	NodeAutoscaling      types.Bool    `tfsdk:"node_autoscaling"`
 }
 
 type execModel struct {
@@ -99,6 +100,7 @@ func (m model) clusterConfig(ctx context.Context, env kube.Env, version string) 
 		ProxyURL:             or(m.ProxyURL, "KUBE_PROXY_URL", true),
 		Namespace:            m.Namespace.ValueString(),
 		Insecure:             m.Insecure.ValueBoolPointer(),
+		NodeAutoscaling:      m.NodeAutoscaling.ValueBoolPointer(),
 		QPS:                  float32(m.ClientQPS.ValueFloat64()),
 		Burst:                int(m.ClientBurst.ValueInt64()),
 		UserAgent:            "terraform-provider-kt/" + version,

@@ -104,7 +104,10 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				Validators: tf.Labels()},
 			"default_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Annotations of every resource, and of the pods of a compute; a resource's own win. Changing this restarts the pods.",
 				Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())}},
-			"check_gpus":    flag("Warn in the plan when a compute asks for GPUs that no node can ever hold; one list of the nodes a run. Silent where nodes may not be listed, and where a cluster autoscaler or Karpenter adds them. Default: true."),
+			"check_gpus": flag("Warn in the plan when a compute asks for GPUs that no node can ever hold; one list of the nodes a run. Silent where nodes may not be listed, and where nodes are added on demand (`node_autoscaling`). Default: true."),
+			"node_autoscaling": flag("Whether the cluster adds nodes on demand, so that pods that no node of today can hold are waited for. " +
+				"Default: found out from Karpenter's API, the cluster autoscaler's status, and the events of either. " +
+				"Set it to `true` where the autoscaler shows neither, as some managed ones do; with `false`, such pods end an apply sooner."),
 			"compact_plans": flag("Leave `manifests` out of the plan of a new resource; it is shown in full from then on. Default: false."),
 		},
 	}

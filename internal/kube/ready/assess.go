@@ -43,9 +43,11 @@ type Snapshot struct {
 	// Queue is the queue that the workload is in; nil where it is in none, or
 	// where nothing is known of it.
 	Queue *Queue
-	// Autoscaler is whether something adds nodes on demand (a cluster
+	// Autoscaler is whether something is known to add nodes on demand (a cluster
 	// autoscaler or Karpenter), so that what no node can hold today may still run.
 	Autoscaler bool
+	// FixedNodes is whether it is known that nothing does.
+	FixedNodes bool
 }
 
 // Phase is the stage that a workload is in.

@@ -18,6 +18,7 @@ import (
 type fixture struct {
 	About       string                                   `json:"about"`
 	Autoscaler  bool                                     `json:"autoscaler,omitempty"`
+	FixedNodes  bool                                     `json:"fixedNodes,omitempty"`
 	Workload    json.RawMessage                          `json:"workload,omitempty"`
 	ReplicaSets []*appsv1.ReplicaSet                     `json:"replicaSets,omitempty"`
 	Pods        []*corev1.Pod                            `json:"pods,omitempty"`
@@ -77,7 +78,7 @@ func (f fixture) snapshot(t testing.TB) Snapshot {
 	t.Helper()
 	s := Snapshot{
 		ReplicaSets: f.ReplicaSets, Pods: f.Pods, Events: f.Events,
-		Nodes: f.Nodes, Claims: f.Claims, Autoscaler: f.Autoscaler,
+		Nodes: f.Nodes, Claims: f.Claims, Autoscaler: f.Autoscaler, FixedNodes: f.FixedNodes,
 		Parts: objects(t, f.Parts), Queue: f.Queue.queue(t),
 	}
 	if f.Workload != nil {

@@ -49,6 +49,17 @@ func TestVerdictsGiveUpOnlyWhatCannotRecover(t *testing.T) {
 		"start-error":      pullGrace,
 		"start-gpu-driver": mayRecover,
 		"gpu-registering":  mayRecover,
+		// Nodes that come on demand.
+		"gpu-none":             scaleGrace,
+		"gpu-none-fixed":       shortGrace,
+		"scale-from-zero":      mayRecover,
+		"autoscaler-silent":    mayRecover,
+		"autoscaler-scales":    mayRecover,
+		"autoscaler-full":      mayRecover,
+		"autoscaler-two":       mayRecover,
+		"autoscaler-refuses":   scaleGrace,
+		"autoscaler-unlabeled": scaleGrace,
+		"karpenter-refuses":    mayRecover,
 		// Volumes: a provisioner tries again, and says when it is only throttled.
 		"claim-refused-once":  mayRecover,
 		"claim-refused":       volumeGrace,

@@ -171,6 +171,9 @@ const (
 	shortGrace  = 10 * time.Second
 	volumeGrace = 30 * time.Second
 	pullGrace   = 40 * time.Second
+	// scaleGrace is for an autoscaler to speak up: the cluster autoscaler looks for
+	// pods without a node every 10 s, and not all of them show what else they are.
+	scaleGrace = 45 * time.Second
 	// recoverGrace is for what may pass on a node that is new, or while a registry
 	// is updated: by then a kubelet has tried five times or more.
 	recoverGrace = 5 * time.Minute

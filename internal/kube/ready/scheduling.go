@@ -2,6 +2,7 @@ package ready
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,8 +67,8 @@ func (s *scene) schedulingCauses(p *corev1.Pod) []*Cause {
 		return nil
 	}
 	short := filterMessage(message)
-	if s.Autoscaler {
-		return []*Cause{s.autoscaled(p, short)}
+	if said := s.events.about("Pod", p.Name).latestWhere(ofAutoscaler); s.Autoscaler || said != nil {
+		return []*Cause{s.autoscaled(p, short, said)}
 	}
 	if len(s.Nodes) == 0 || !defaultScheduler(p) {
 		hint := messageHint(message)
@@ -78,10 +79,14 @@ func (s *scene) schedulingCauses(p *corev1.Pod) []*Cause {
 	}
 	if why, never := neverFits(p, s.Nodes, s.together); never {
 		c := s.newPodCause(p, ReasonUnschedulable, "pods", why.summary, why.hint)
-		if why.mayHeal {
+		switch {
+		case why.mayHeal:
 			return []*Cause{c}
+		case s.FixedNodes:
+			return []*Cause{c.terminal(shortGrace)}
 		}
-		return []*Cause{c.terminal(shortGrace)}
+		c.Hint += " If nodes are added on demand, set `node_autoscaling = true` in the provider."
+		return []*Cause{c.terminal(scaleGrace)}
 	}
 	summary := fmt.Sprintf("No node has room for the pod now: it asks for %s. The scheduler: %s", amounts(requests(p)), clip(short))
 	return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", summary, messageHint(message))}
@@ -92,27 +97,52 @@ func defaultScheduler(p *corev1.Pod) bool {
 	return p.Spec.SchedulerName == "" || p.Spec.SchedulerName == corev1.DefaultSchedulerName
 }
 
-// autoscaled explains a pod where nodes may still come.
-func (s *scene) autoscaled(p *corev1.Pod, short string) *Cause {
+// autoscaled explains a pod where nodes may still come. said is the last event
+// of an autoscaler about it, nil if there is none.
+func (s *scene) autoscaled(p *corev1.Pod, short string, said *corev1.Event) *Cause {
 	c := s.newPodCause(p, ReasonWaitingForCapacity, "pods", "No node takes the pod yet: "+clip(short),
 		"An autoscaler may add a node. If none comes: no node pool fits what the pod asks for, or it is at its limit.")
-	e := s.events.about("Pod", p.Name).latestWhere(ofAutoscaler)
 	switch {
-	case e == nil:
-	case e.Reason == "TriggeredScaleUp" || e.Reason == "Nominated":
-		c.Summary += " A node is being added: " + clip(e.Message)
+	case said == nil:
+		return c
+	case said.Reason == triggeredScaleUp || said.Reason == nominated:
+		c.Summary += " A node is being added: " + clip(said.Message)
 		c.Hint = "Wait for the new node; GPU nodes take several minutes."
-	default:
-		c.Summary += " The autoscaler adds no node for it: " + clip(e.Message)
-		c.Hint = "Ask for what a node pool can have (`gpu_type`, `gpus`, `cpus`, `memory`, `node_selector`, `tolerations`), or have a pool's limit raised."
+		return c
 	}
-	return c
+	c.Hint = "Ask for what a node pool can have (`gpu_type`, `gpus`, `cpus`, `memory`, `node_selector`, `tolerations`), or have a pool's limit raised."
+	why, never := neverFits(p, s.Nodes, 0)
+	coming := s.events.about("Pod", p.Name).latest(triggeredScaleUp, nominated) != nil
+	if len(s.Nodes) == 0 || !never || why.mayHeal || coming || !noPoolFits(said) {
+		c.Summary += " The autoscaler adds no node for it: " + clip(said.Message)
+		return c
+	}
+	c.Reason, c.Summary = ReasonUnschedulable, why.summary+" The autoscaler adds no node for it: "+clip(said.Message)
+	return c.terminal(scaleGrace)
 }
+
+// noPoolFits says whether the cluster autoscaler has looked at all node groups,
+// and found none that could ever hold the pod. One that has its most nodes, that
+// failed a moment ago, or that is not ready may hold it later (the reasons are of
+// cluster-autoscaler/core/scaleup/orchestrator/skippedreasons.go).
+func noPoolFits(e *corev1.Event) bool {
+	_, reasons, said := strings.Cut(e.Message, "scale-up: ")
+	return e.Reason == notTriggerScaleUp && said && strings.TrimSpace(reasons) != "" && !fullPool.MatchString(reasons)
+}
+
+// Reasons of the events of the cluster autoscaler and of Karpenter about pods.
+const (
+	notTriggerScaleUp = "NotTriggerScaleUp"
+	triggeredScaleUp  = "TriggeredScaleUp"
+	nominated         = "Nominated"
+)
+
+var fullPool = regexp.MustCompile(`max node group size reached|limit reached|in backoff|not ready`)
 
 // ofAutoscaler goes by the events of the cluster autoscaler and of Karpenter.
 func ofAutoscaler(e *corev1.Event) bool {
 	switch e.Reason {
-	case "NotTriggerScaleUp", "TriggeredScaleUp", "FailedScaleUp", "Nominated":
+	case notTriggerScaleUp, triggeredScaleUp, "FailedScaleUp", nominated:
 		return true
 	case "FailedScheduling":
 		return e.Source.Component == "karpenter" || e.ReportingController == "karpenter"
