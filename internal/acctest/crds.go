@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Projects that others than this one serve, as Go modules. Their versions are
@@ -163,4 +164,35 @@ func (l *LazyCluster) Stop() error {
 		return nil
 	}
 	return l.cluster.Stop()
+}
+
+// InstallRayCluster installs the CRD of KubeRay's RayCluster in a running cluster.
+func (c *Cluster) InstallRayCluster(t *testing.T) {
+	t.Helper()
+	folders, err := moduleFolders()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := locate(folders, moduleFile{kubeRayModule, "config/crd/bases/ray.io_rayclusters.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.InstallCRD(t, file, "rayclusters.ray.io")
+}
+
+// InstallCRD installs the CRD of a file, and returns when it is served.
+func (c *Cluster) InstallCRD(t *testing.T, file, name string) {
+	t.Helper()
+	c.Kubectl(t, "create", "-f", file) // apply would keep a copy that is too long for an annotation
+	deadline := time.Now().Add(time.Minute)
+	for {
+		// It fails at once while the CRD has no conditions at all.
+		out, err := c.TryKubectl(t, "wait", "--for=condition=established", "--timeout=60s", "crd", name)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
 }

@@ -140,7 +140,7 @@ resource "kt_compute" "trainer" {
 				Config: config,
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
-						plancheck.ExpectKnownValue(dataVolume, tfjsonpath.New("storage_class"), knownvalue.StringExact("standard")),
+						plancheck.ExpectUnknownValue(dataVolume, tfjsonpath.New("storage_class")), // chosen at apply
 						plancheck.ExpectKnownValue(dataVolume, tfjsonpath.New("ref"), knownvalue.ObjectExact(map[string]knownvalue.Check{
 							"claim_name": knownvalue.StringExact("data"), "mount_path": knownvalue.StringExact("/data"), "read_only": knownvalue.Null(),
 						})),

@@ -199,6 +199,8 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 			return
 		}
 		planned = w.render(ctx, prior)
+	} else {
+		w.decideRegistration(ctx, prior, planned)
 	}
 	if w.diags.HasError() {
 		return
@@ -245,7 +247,7 @@ func (w *writer) render(ctx context.Context, prior objects) objects {
 	if diags.HasError() {
 		return nil
 	}
-	with := w.r.circumstances(ctx, prior, w.notes.Origin, w.notes.Designed)
+	with := w.r.circumstances(ctx, prior, w.notes, w.notes.Designed)
 	with.rendering = ways.next
 	w.model.fillRendering(ways.next)
 	planned, diags := render(ctx, w.model.asConfigured(w.config), with)
@@ -334,7 +336,7 @@ func (w *writer) precisely(obj *unstructured.Unstructured) *unstructured.Unstruc
 
 // save puts the model into state, not ready yet.
 func (w *writer) save(ctx context.Context) {
-	w.model.Manifests = w.done.value()
+	w.model.Manifests = withNulls(w.done.value(), w.model.Manifests)
 	if w.model.Ready.IsUnknown() || w.model.Ready.IsNull() {
 		w.model.Ready = types.BoolValue(false)
 	}

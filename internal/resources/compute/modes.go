@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -132,23 +131,4 @@ func (m *model) asConfigured(config *model) *model {
 		out.Replicas = m.Replicas
 	}
 	return &out
-}
-
-// registers says whether computes are registered with Kubetorch: where its CRD
-// is installed. Where that cannot be known, what was applied stays.
-func (r *computeResource) registers(ctx context.Context, prior objects) bool {
-	installed, err := r.data.Cluster.Installed(ctx, kube.KubetorchWorkload())
-	if err == nil {
-		return installed
-	}
-	decoded, err := prior.decode()
-	if err != nil {
-		return false
-	}
-	for _, obj := range decoded {
-		if roleOf(obj) == manifest.RoleRegistration {
-			return true
-		}
-	}
-	return false
 }

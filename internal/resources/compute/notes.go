@@ -31,6 +31,9 @@ type notes struct {
 	// Origin is what neither the attributes nor the provider block decided; nil in
 	// the state of a release that did not remember it.
 	Origin *origin `json:"origin,omitempty"`
+	// Registers says whether Kubetorch's CRD was installed at the last refresh; nil
+	// before the first one.
+	Registers *bool `json:"registers,omitempty"`
 }
 
 func loadNotes(ctx context.Context, private owned.PrivateReader) (notes, diag.Diagnostics) {
@@ -43,7 +46,8 @@ func (n notes) save(ctx context.Context, private owned.PrivateWriter) diag.Diagn
 
 func (n notes) equal(o notes) bool {
 	return n.Designed == o.Designed && n.Unready == o.Unready && n.Ending == o.Ending && n.EmptyText == o.EmptyText &&
-		slices.Equal(n.Imported, o.Imported) && reflect.DeepEqual(n.Origin, o.Origin)
+		slices.Equal(n.Imported, o.Imported) && reflect.DeepEqual(n.Origin, o.Origin) &&
+		reflect.DeepEqual(n.Registers, o.Registers)
 }
 
 // designedFor is the number of replicas to render for. A number that the plan

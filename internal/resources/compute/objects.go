@@ -77,14 +77,20 @@ func appliable(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return obj
 }
 
-// objectsOf reads the attribute manifests; it has no objects where it is null
-// or unknown.
+// objectsOf reads the attribute manifests; it has no objects where it, or an
+// element, is null or unknown.
 func objectsOf(ctx context.Context, manifests types.Map) (objects, diag.Diagnostics) {
 	out := objects{}
 	if manifests.IsNull() || manifests.IsUnknown() {
 		return out, nil
 	}
-	diags := manifests.ElementsAs(ctx, &out, false)
+	texts := map[string]types.String{}
+	diags := manifests.ElementsAs(ctx, &texts, false)
+	for key, text := range texts {
+		if !text.IsNull() && !text.IsUnknown() {
+			out[key] = text.ValueString()
+		}
+	}
 	return out, diags
 }
 

@@ -168,11 +168,11 @@ func grpcTarget(m *model) types.String {
 func (p *planner) render(ctx context.Context) {
 	prior, diags := objectsOf(ctx, p.state.Manifests)
 	p.diags.Append(diags...)
-	was := p.notes.Origin
-	if was == nil && !p.creating {
-		was = observedOrigin(p.state, prior)
+	remembered := p.notes
+	if remembered.Origin == nil && !p.creating {
+		remembered.Origin = observedOrigin(p.state, prior)
 	}
-	with := p.r.circumstances(ctx, prior, was, p.notes.designedFor(p.plan, p.state))
+	with := p.r.circumstances(ctx, prior, remembered, p.notes.designedFor(p.plan, p.state))
 	with.kept = p.keepsReplicas()
 	with.held = with.held || p.state.Suspend.ValueBool() || with.resumed
 	rendered := p.renderPods(ctx, prior, with)
@@ -183,6 +183,7 @@ func (p *planner) render(ctx context.Context) {
 	p.last(ctx, prior)
 	p.observe()
 	p.plan.Manifests = p.rendered.value()
+	p.leaveRegistration()
 	p.keepUnsaid()
 	if p.creating && with.defaults.CompactPlans {
 		p.plan.Manifests = types.MapUnknown(types.StringType)
@@ -190,11 +191,11 @@ func (p *planner) render(ctx context.Context) {
 }
 
 // circumstances are those of a compute that has objects already, or none yet.
-func (r *computeResource) circumstances(ctx context.Context, prior objects, was *origin, designedFor int64) circumstances {
+func (r *computeResource) circumstances(ctx context.Context, prior objects, n notes, designedFor int64) circumstances {
 	return circumstances{
-		defaults:    was.keep(prior.keepCreator(r.data.Defaults)),
+		defaults:    n.Origin.keep(prior.keepCreator(r.data.Defaults)),
 		designedFor: designedFor,
-		registered:  r.registers(ctx, prior),
+		registered:  r.registers(ctx, prior, n),
 		held:        len(prior) == 0,
 		resumed:     hasSuspension(prior),
 	}

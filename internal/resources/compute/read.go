@@ -39,6 +39,9 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 	} else {
 		err = look.refresh(ctx)
 	}
+	if err == nil {
+		look.noteRegistration(ctx)
+	}
 	if look.learned {
 		resp.Diagnostics.Append(look.memory.Save(ctx, resp.Private)...)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -95,7 +94,10 @@ func (w *writer) create(ctx context.Context) bool {
 		return false
 	}
 	if w.model.StorageClass.IsUnknown() {
-		w.model.StorageClass = types.StringNull() // the classes may not be listed: Kubernetes chooses
+		w.chooseClass(ctx)
+	}
+	if w.diags.HasError() {
+		return false
 	}
 	object := w.planned(ctx)
 	if object == nil {

@@ -103,6 +103,8 @@ type planner struct {
 	goes    apitypes.UID // of a claim in the way that is deleted first
 	free    bool         // there is no claim of that name
 	resizes bool
+	// choosesLater says that the storage class is the provider's choice, at apply.
+	choosesLater bool
 
 	replaces path.Paths // attributes that replace a claim which holds no data
 }
@@ -201,6 +203,7 @@ func (p *planner) dryRun(ctx context.Context) {
 // computed decides what the remaining computed attributes will be.
 func (p *planner) computed() {
 	p.plan.Ref = p.plan.ref()
+	p.leaveClass()
 	if p.state == nil {
 		if p.r.configured() && p.r.data.Defaults.CompactPlans {
 			p.plan.Manifests = types.MapUnknown(types.StringType)

@@ -37,7 +37,9 @@ func either(configured, otherwise types.String) types.String {
 }
 
 // newClass is the storage class of a new claim; unknown where it cannot be
-// chosen yet.
+// chosen yet. One that the provider chooses may be another at apply, when the
+// same run has installed a driver or marked another class as the default: it is
+// what the dry run is asked about, and open in the plan.
 func (p *planner) newClass(ctx context.Context) types.String {
 	given := p.config.StorageClass
 	switch {
@@ -55,6 +57,7 @@ func (p *planner) newClass(ctx context.Context) types.String {
 		p.classesUnknown(err)
 		return either(given, types.StringUnknown())
 	}
+	p.choosesLater = given.IsNull()
 	chosen := claim.Choose(p.plan.AccessMode.ValueString(), classes)
 	if !given.IsNull() {
 		chosen = named(classes, given.ValueString())
@@ -68,9 +71,38 @@ func (p *planner) newClass(ctx context.Context) types.String {
 			fmt.Sprintf("The cluster has no StorageClass %q. The plan stands if the same run creates it before the volume. There are: %s.", given.ValueString(), claim.List(classes)))
 		return given
 	}
-	p.diags.AddAttributeError(path.Root("storage_class"), "No storage class to choose",
-		fmt.Sprintf("storage_class is not set, and the cluster has no default StorageClass%s. Set storage_class to one of these: %s.", sharing(p.plan.AccessMode), claim.List(classes)))
+	p.diags.AddAttributeWarning(path.Root("storage_class"), "No storage class to choose",
+		noClass(p.plan.AccessMode, classes)+"\n\nThe plan stands if the same run creates a class before the volume.")
 	return types.StringUnknown()
+}
+
+// leaveClass leaves open what the apply chooses.
+func (p *planner) leaveClass() {
+	if p.choosesLater {
+		p.plan.StorageClass, p.plan.Manifests = types.StringUnknown(), types.MapUnknown(types.StringType)
+	}
+}
+
+// chooseClass chooses the storage class that the plan left open; null where the
+// classes may not be listed, so that Kubernetes chooses.
+func (w *writer) chooseClass(ctx context.Context) {
+	classes, err := w.r.data.Cluster.StorageClasses(ctx)
+	chosen := claim.Choose(w.model.AccessMode.ValueString(), classes)
+	switch {
+	case kube.ClassOf(err) == kube.Denied:
+		w.model.StorageClass = types.StringNull()
+	case err != nil:
+		w.diags.Append(tf.Failure(err))
+	case chosen == nil:
+		w.diags.AddAttributeError(path.Root("storage_class"), "No storage class to choose", noClass(w.model.AccessMode, classes))
+	default:
+		w.model.StorageClass = types.StringValue(chosen.Name)
+	}
+}
+
+func noClass(accessMode types.String, classes []*storagev1.StorageClass) string {
+	return fmt.Sprintf("storage_class is not set, and the cluster has no default StorageClass%s. Set storage_class to one of these: %s.",
+		sharing(accessMode), claim.List(classes))
 }
 
 func named(classes []*storagev1.StorageClass, name string) *storagev1.StorageClass {

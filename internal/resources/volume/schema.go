@@ -58,7 +58,7 @@ func attributes() map[string]schema.Attribute {
 		},
 		"storage_class": schema.StringAttribute{
 			Optional: true, Computed: true,
-			MarkdownDescription: "Storage class, `\"\"` for none. If left out, it is chosen at creation and then kept: for `ReadWriteMany` a class of the NFS or CephFS CSI driver, else the cluster's default class; none with `volume_name`. It cannot change.",
+			MarkdownDescription: "Storage class, `\"\"` for none. If left out, it is chosen when the volume is created, is unknown in the plan, and then kept: for `ReadWriteMany` a class of the NFS or CephFS CSI driver, else the cluster's default class; none with `volume_name`. It cannot change.",
 		},
 		"volume_name": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
