@@ -40,6 +40,7 @@ type connection struct {
 	dynamic   dynamic.Interface
 	rest      rest.Interface // for what is not an object: logs, API groups
 	namespace string
+	server    string // its address
 }
 
 // NewCluster makes a Cluster. It reads no file and asks no server. The shared
@@ -79,7 +80,7 @@ func dial(config Config, clock clock.WithDelayedExecution) (*connection, error) 
 	if err != nil {
 		return nil, &ConfigError{Err: err}
 	}
-	return &connection{dynamic: dyn, rest: raw, namespace: resolved.Namespace}, nil
+	return &connection{dynamic: dyn, rest: raw, namespace: resolved.Namespace, server: resolved.REST.Host}, nil
 }
 
 // plainSerializer decodes nothing but the Status of a failed request: what the

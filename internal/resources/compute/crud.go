@@ -50,6 +50,7 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 		return // nothing exists, so nothing goes into state
 	}
 	defer w.creation.Complete(r.data.Cluster)
+	resp.Diagnostics.Append(owned.Settle(ctx, r.data, resp.Private)...)
 	w.save(ctx)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
 	w.wait(ctx)
@@ -65,6 +66,8 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 	resp.Diagnostics.Append(diags...)
 	before, diags := loadNotes(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
+	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_compute", state.ID)
+	resp.Diagnostics.Append(diags...)
 	prior, diags := objectsOf(ctx, state.Manifests)
 	resp.Diagnostics.Append(diags...)
 	limit, diags := plan.Timeouts.Update(ctx, r.waitTimeout(&plan)+requestTime)
@@ -79,7 +82,7 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 		r: r, model: &plan, config: &config, creation: plan.creation(), memory: memory, notes: before,
 		state: &resp.State, private: resp.Private, diags: &resp.Diagnostics,
 	}
-	w.creation.Apart = true
+	w.creation.Apart, w.home = true, home
 	defer w.creation.Complete(r.data.Cluster)
 	w.notes.Designed = before.designedFor(&plan, &state)
 	if before.Origin == nil {
@@ -106,6 +109,8 @@ func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(refuseIfProtected(&state)...)
+	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_compute", state.ID)
+	resp.Diagnostics.Append(diags...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	limit, diags := state.Timeouts.Delete(ctx, deleteTime)
@@ -117,11 +122,13 @@ func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest
 	}
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.delete")
 	defer cancel()
-	resp.Diagnostics.Append(r.remove(ctx, prior, memory, state.podLabels(ctx))...)
+	resp.Diagnostics.Append(r.remove(ctx, home, prior, memory, state.podLabels(ctx))...)
 }
 
 // remove deletes objects of ours and waits until they are gone.
-func (r *computeResource) remove(ctx context.Context, gone objects, memory owned.Memory, podLabels map[string]string) diag.Diagnostics {
+func (r *computeResource) remove(
+	ctx context.Context, home owned.Home, gone objects, memory owned.Memory, podLabels map[string]string,
+) diag.Diagnostics {
 	var diags diag.Diagnostics
 	decoded, err := gone.decode()
 	if err != nil {
@@ -134,6 +141,9 @@ func (r *computeResource) remove(ctx context.Context, gone objects, memory owned
 		started := false
 		if err == nil {
 			started, err = owned.Delete(ctx, r.data.Cluster, ref, memory[manifest.Key(obj)].UID)
+		}
+		if home.Removed(ctx, r.data.Cluster, ref, err) {
+			continue
 		}
 		if err != nil {
 			diags.Append(tf.Failure(err))
@@ -184,6 +194,7 @@ type writer struct {
 	diags   *diag.Diagnostics
 
 	creation *owned.Creation // of the objects that are new
+	home     owned.Home
 
 	done objects // what has been applied, all of it or up to an error
 }
@@ -234,7 +245,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 		}
 		w.done[key] = planned[key]
 	}
-	w.diags.Append(w.r.remove(ctx, gone, w.memory, nil)...)
+	w.diags.Append(w.r.remove(ctx, w.home, gone, w.memory, nil)...)
 	for key := range gone {
 		delete(w.memory, key)
 	}

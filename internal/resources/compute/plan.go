@@ -27,7 +27,7 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	}
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
-		resp.Diagnostics.Append(owned.PlanDestroy(r.data, "kt_compute", state.ID)...)
+		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, "kt_compute", state.ID)...)
 		return
 	}
 	var config model
@@ -50,7 +50,7 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	if creating {
 		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced.Names(plan.identity()))...)
 	} else {
-		p.diags.Append(owned.PlanKeep(r.data, "kt_compute", state.ID)...)
+		p.diags.Append(owned.PlanKeep(ctx, r.data, req.Private, "kt_compute", state.ID)...)
 	}
 	p.defaults()
 	if !creating && !plan.Namespace.Equal(state.Namespace) {

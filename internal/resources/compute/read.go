@@ -25,6 +25,11 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 	if resp.Diagnostics.HasError() || !r.configured() {
 		return // the cluster is made in this run: what is in state stands
 	}
+	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_compute", state.ID)
+	resp.Diagnostics.Append(diags...)
+	if diags.HasError() {
+		return
+	}
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 
@@ -32,7 +37,7 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 	resp.Diagnostics.Append(diags...)
 
 	before := state
-	look := reader{r: r, state: &state, memory: memory, notes: noted}
+	look := reader{r: r, state: &state, home: home, memory: memory, notes: noted}
 	var err error
 	if state.Manifests.IsNull() {
 		err = look.imported(ctx)
@@ -60,6 +65,7 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 		resp.Diagnostics.Append(tf.Failure(err))
 		return
 	}
+	resp.Diagnostics.Append(home.Learn(ctx, resp.Private)...)
 	if !state.computesLike(&before) { // any drift shows in manifests too
 		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	}
@@ -69,6 +75,7 @@ func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, re
 type reader struct {
 	r      *computeResource
 	state  *model
+	home   owned.Home
 	memory owned.Memory
 	notes  notes
 	diags  diag.Diagnostics
@@ -91,13 +98,7 @@ func (l *reader) refresh(ctx context.Context) error {
 	now := objects{}
 	for _, obj := range sent {
 		key := manifest.Key(obj)
-		ref, err := l.r.data.Cluster.LiveRef(ctx, obj)
-		if err != nil {
-			return err
-		}
-		found, diags, err := owned.Find(ctx, l.r.data.Cluster, l.memory, key, ref)
-		l.diags.Append(diags...)
-		l.learned = l.learned || found.Learned
+		ref, found, err := l.find(ctx, key, obj)
 		switch {
 		case errors.Is(err, owned.ErrGone):
 			if roleOf(obj) == manifest.RoleWorkload {
@@ -145,6 +146,25 @@ func (l *reader) refresh(ctx context.Context) error {
 	// destroy finds it.
 	l.state.Manifests = now.value()
 	return nil
+}
+
+// find looks for an object that was applied. One whose kind was removed from the
+// cluster is gone.
+func (l *reader) find(ctx context.Context, key string, obj *unstructured.Unstructured) (kube.Ref, owned.Found, error) {
+	cluster := l.r.data.Cluster
+	var found owned.Found
+	ref, err := cluster.LiveRef(ctx, obj)
+	if err == nil {
+		var diags diag.Diagnostics
+		found, diags, err = owned.Find(ctx, cluster, l.memory, key, ref)
+		l.diags.Append(diags...)
+		l.learned = l.learned || found.Learned
+	}
+	if l.home.Removed(ctx, cluster, ref, err) {
+		l.diags.Append(owned.RemovedWarning(ref))
+		err = owned.ErrGone
+	}
+	return ref, found, err
 }
 
 // release leaves to a queue what it has taken over: from then on it is neither

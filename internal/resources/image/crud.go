@@ -59,6 +59,8 @@ func (r *imageResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(refuseIfProtected(&state)...)
+	_, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_image", state.ID)
+	resp.Diagnostics.Append(diags...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
@@ -137,6 +139,7 @@ func (w *writer) write(ctx context.Context) bool {
 	w.diags.Append(w.memory.Save(ctx, w.private)...)
 	w.diags.Append(noted.save(ctx, w.private)...)
 	if w.creation != nil {
+		w.diags.Append(owned.Settle(ctx, w.r.data, w.private)...)
 		w.creation.Complete(w.r.data.Cluster)
 	}
 	return true

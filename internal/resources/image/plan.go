@@ -25,7 +25,7 @@ func (r *imageResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	}
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
-		resp.Diagnostics.Append(owned.PlanDestroy(r.data, "kt_image", state.ID)...)
+		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, "kt_image", state.ID)...)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -45,7 +45,7 @@ func (r *imageResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	if creating {
 		p.diags.Append(owned.PlanCreate(r.data, p.creation(), memory[keyOf(plan.ref())].UID != "")...)
 	} else {
-		p.diags.Append(owned.PlanKeep(r.data, "kt_image", state.ID)...)
+		p.diags.Append(owned.PlanKeep(ctx, r.data, req.Private, "kt_image", state.ID)...)
 	}
 	p.build(ctx)
 	if !p.diags.HasError() {

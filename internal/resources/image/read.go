@@ -28,6 +28,11 @@ func (r *imageResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	if resp.Diagnostics.HasError() || !r.configured() {
 		return // the cluster is made in this run: what is in state stands
 	}
+	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_image", state.ID)
+	resp.Diagnostics.Append(diags...)
+	if diags.HasError() {
+		return
+	}
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	noted, diags := loadNotes(ctx, req.Private)
@@ -59,6 +64,7 @@ func (r *imageResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		resp.Diagnostics.Append(tf.Failure(err))
 	default:
 		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+		resp.Diagnostics.Append(home.Learn(ctx, resp.Private)...)
 	}
 }
 

@@ -39,6 +39,7 @@ func (r *secretResource) Create(ctx context.Context, req resource.CreateRequest,
 	resp.Diagnostics.Append(resp.State.Set(ctx, &w.model)...)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, w.model.identity())...)
 	resp.Diagnostics.Append(w.known.save(ctx, resp.Private)...)
+	resp.Diagnostics.Append(owned.Settle(ctx, r.data, resp.Private)...)
 	w.creation.Complete(r.data.Cluster)
 }
 
@@ -72,6 +73,8 @@ func (r *secretResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(refuseIfProtected(&state)...)
+	_, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_secret", state.ID)
+	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}

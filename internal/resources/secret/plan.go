@@ -31,7 +31,7 @@ func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(refuseIfProtected(&p.state)...)
-		resp.Diagnostics.Append(owned.PlanDestroy(r.data, "kt_secret", p.state.ID)...)
+		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, "kt_secret", p.state.ID)...)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &p.plan)...)
@@ -50,7 +50,7 @@ func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if p.creating {
 		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced[secretKey(p.plan.ref())].UID != "")...)
 	} else {
-		p.diags.Append(owned.PlanKeep(r.data, "kt_secret", p.state.ID)...)
+		p.diags.Append(owned.PlanKeep(ctx, r.data, req.Private, "kt_secret", p.state.ID)...)
 	}
 	p.gather()
 	if p.kept {

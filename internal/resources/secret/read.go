@@ -29,6 +29,11 @@ func (r *secretResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if resp.Diagnostics.HasError() || !r.configured() {
 		return // the cluster is made in this run: what is in state stands
 	}
+	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_secret", state.ID)
+	resp.Diagnostics.Append(diags...)
+	if diags.HasError() {
+		return
+	}
 	known, diags := recall(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 
@@ -64,6 +69,7 @@ func (r *secretResource) Read(ctx context.Context, req resource.ReadRequest, res
 		}
 		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 		resp.Diagnostics.Append(look.known.save(ctx, resp.Private)...)
+		resp.Diagnostics.Append(home.Learn(ctx, resp.Private)...)
 	}
 }
 

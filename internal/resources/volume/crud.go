@@ -39,6 +39,7 @@ func (r *volumeResource) Create(ctx context.Context, req resource.CreateRequest,
 	w := writer{r: r, model: &plan, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
 	if w.create(ctx) {
 		defer w.creation.Complete(r.data.Cluster)
+		resp.Diagnostics.Append(owned.Settle(ctx, r.data, resp.Private)...)
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
 		w.creating = true
 		w.wait(ctx)
@@ -240,6 +241,8 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(refuseIfProtected(&state)...)
+	_, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_volume", state.ID)
+	resp.Diagnostics.Append(diags...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	wanted, diags := asked(ctx, req.Private)

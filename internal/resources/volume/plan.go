@@ -25,7 +25,7 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
-		resp.Diagnostics.Append(owned.PlanDestroy(r.data, "kt_volume", state.ID)...)
+		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, "kt_volume", state.ID)...)
 		resp.Diagnostics.Append(ask(ctx, resp.Private)...)
 		return
 	}
@@ -51,7 +51,7 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		}
 	} else {
 		p.state, p.before, p.memory = &state, &state, memory
-		p.diags.Append(owned.PlanKeep(r.data, "kt_volume", state.ID)...)
+		p.diags.Append(owned.PlanKeep(ctx, r.data, req.Private, "kt_volume", state.ID)...)
 	}
 	p.place()
 	if creating {

@@ -27,6 +27,11 @@ func (r *volumeResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if resp.Diagnostics.HasError() || !r.configured() {
 		return // the cluster is made in this run: what is in state stands
 	}
+	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_volume", state.ID)
+	resp.Diagnostics.Append(diags...)
+	if diags.HasError() {
+		return
+	}
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	noted, diags := loadNotes(ctx, req.Private)
@@ -58,6 +63,7 @@ func (r *volumeResource) Read(ctx context.Context, req resource.ReadRequest, res
 		resp.Diagnostics.Append(tf.Failure(err))
 		return
 	}
+	resp.Diagnostics.Append(home.Learn(ctx, resp.Private)...)
 	if !reflect.DeepEqual(state, before) {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	}

@@ -1,6 +1,7 @@
 package owned
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -23,18 +24,26 @@ func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) dia
 	return conflict(data.Cluster.Planned(creation.Type+" "+creation.ID).Create(replacement, mayDestroy), creation.Type, creation.ID)
 }
 
-// PlanKeep notes that a resource in state stays, unless it is replaced.
-func PlanKeep(data *tf.ProviderData, resourceType string, id types.String) diag.Diagnostics {
+// PlanKeep notes that a resource in state stays, unless it is replaced. It is an
+// error in another cluster.
+func PlanKeep(ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String) diag.Diagnostics {
 	if !configured(data) || id.ValueString() == "" {
 		return nil
+	}
+	if _, diags := HomeOf(ctx, data, private, resourceType, id); diags.HasError() {
+		return diags
 	}
 	return conflict(data.Cluster.Planned(resourceType+" "+id.ValueString()).Keep(), resourceType, id.ValueString())
 }
 
-// PlanDestroy notes that a resource is destroyed without a replacement.
-func PlanDestroy(data *tf.ProviderData, resourceType string, id types.String) diag.Diagnostics {
+// PlanDestroy notes that a resource is destroyed without a replacement. It is an
+// error in another cluster.
+func PlanDestroy(ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String) diag.Diagnostics {
 	if !configured(data) || id.ValueString() == "" {
 		return nil
+	}
+	if _, diags := HomeOf(ctx, data, private, resourceType, id); diags.HasError() {
+		return diags
 	}
 	return conflict(data.Cluster.Planned(resourceType+" "+id.ValueString()).Destroy(), resourceType, id.ValueString())
 }

@@ -1,0 +1,71 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// Identity tells clusters apart.
+type Identity struct {
+	// UID is that of the namespace kube-system, which every cluster has and
+	// nobody can delete. It is the usual stand-in for the id that Kubernetes does
+	// not have (https://opentelemetry.io/docs/specs/semconv/resource/k8s/#cluster).
+	UID types.UID `json:"uid"`
+	// Server is the address of the API server, which may change.
+	Server string `json:"server"`
+}
+
+// Identity returns the identity of the cluster; empty where it may not be read,
+// or the server does not answer. It is asked once a run.
+func (c *Cluster) Identity(ctx context.Context) Identity {
+	identity, _ := recall(c, "identity", func() (Identity, error) {
+		conn, err := c.connect()
+		if err != nil {
+			return Identity{}, err
+		}
+		answer, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath("/api/v1/namespaces", metav1.NamespaceSystem).
+			SetHeader("Accept", metadataOnly).Do(ctx).Raw()
+		switch {
+		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+			return Identity{}, nil // asking again gives the same answer
+		case err != nil:
+			return Identity{}, err
+		}
+		var namespace metav1.PartialObjectMetadata
+		if err := json.Unmarshal(answer, &namespace); err != nil || namespace.UID == "" {
+			return Identity{}, err
+		}
+		return Identity{UID: namespace.UID, Server: conn.server}, nil
+	})
+	return identity
+}
+
+// KindRemoved says whether the server certainly serves a kind at no version, as
+// after its CRD was deleted, with which Kubernetes deletes all objects of the
+// kind. Where that cannot be asked, it is false. It is asked once a run.
+func (c *Cluster) KindRemoved(ctx context.Context, kind Kind) bool {
+	if alwaysServed(kind) {
+		return false
+	}
+	removed, err := recall(c, "removed "+kind.GroupKind().String(), func() (bool, error) {
+		var group metav1.APIGroup
+		found, err := c.discover(ctx, kind.Group, &group)
+		if err != nil || !found {
+			return true, err
+		}
+		for _, version := range group.Versions {
+			resources, err := c.served(ctx, schema.GroupVersion{Group: kind.Group, Version: version.Version})
+			if _, served := resources[kind.Kind]; served || err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+	return removed && err == nil
+}
