@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
+)
+
+// folder is where one configuration is run.
+type folder struct {
+	dir, cli, settings string
+}
+
+// run is one command of the command line tool that has ended.
+type run struct {
+	args   string
+	code   int // -1 after a signal
+	output string
+	took   time.Duration
+	hung   bool     // it was ended by the hard limit
+	stayed []string // processes that outlived the command
+}
+
+// running is a command that has not ended yet.
+type running struct {
+	command *exec.Cmd
+}
+
+// signal delivers what a fault asks for.
+func (r *running) signal(kind proxy.Kind) {
+	pid := r.command.Process.Pid
+	switch kind {
+	case proxy.KillCLI:
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+	case proxy.InterruptCLI:
+		_ = syscall.Kill(-pid, syscall.SIGINT)
+	case proxy.KillProvider:
+		for _, child := range group(pid) {
+			if child != pid {
+				_ = syscall.Kill(child, syscall.SIGKILL)
+			}
+		}
+	default:
+	}
+}
+
+// execute runs a command to its end, or to the hard limit. prepare is called before it starts, with what
+// signals it.
+func (f folder) execute(ctx context.Context, limit time.Duration, prepare func(*running), args ...string) (run, error) {
+	command := exec.Command(f.cli, append(args, "-no-color", "-input=false")...)
+	command.Dir = f.dir
+	tmp := filepath.Join(f.dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return run{}, err
+	}
+	command.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "TMPDIR=" + tmp, "TF_CLI_CONFIG_FILE=" + f.settings,
+		"TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1",
+	}
+	for _, name := range []string{"KT_CI_RUN", "TF_LOG"} {
+		if value := os.Getenv(name); value != "" {
+			command.Env = append(command.Env, name+"="+value)
+		}
+	}
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// A file rather than a pipe: a provider that outlives the command holds its end of a pipe.
+	output, err := os.Create(filepath.Join(f.dir, "output"))
+	if err != nil {
+		return run{}, err
+	}
+	defer output.Close()
+	command.Stdout, command.Stderr = output, output
+	start := time.Now()
+	r := &running{command: command}
+	if err := command.Start(); err != nil {
+		return run{}, err
+	}
+	if prepare != nil {
+		prepare(r)
+	}
+	done := make(chan error, 1)
+	go func() { done <- command.Wait() }()
+	out := run{args: strings.Join(args, " ")}
+	select {
+	case err = <-done:
+	case <-time.After(limit):
+		out.hung = true
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGABRT) // the goroutines of the provider show in the output
+		time.Sleep(200 * time.Millisecond)
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+		err = <-done
+	case <-ctx.Done():
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+		<-done
+		return run{}, ctx.Err()
+	}
+	out.took = time.Since(start)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return run{}, err
+	}
+	out.code = command.ProcessState.ExitCode()
+	out.stayed = endGroup(command.Process.Pid)
+	text, err := os.ReadFile(output.Name())
+	out.output = string(bytes.ToValidUTF8(text, []byte("?")))
+	return out, err
+}
+
+// goneWithin is how long a provider may outlive its command.
+const goneWithin = 10 * time.Second
+
+// endGroup waits until a process group has ended; what stays is killed and returned.
+func endGroup(pgid int) (stayed []string) {
+	deadline := time.Now().Add(goneWithin)
+	for {
+		left := group(pgid)
+		if len(left) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			for _, pid := range left {
+				name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+				stayed = append(stayed, fmt.Sprintf("%s (%d)", strings.TrimSpace(string(name)), pid))
+			}
+			_ = syscall.Kill(-pgid, syscall.SIGKILL)
+			return stayed
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// group lists the processes of a group, by proc(5); zombies are left out.
+func group(pgid int) []int {
+	var out []int
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		data, _ := os.ReadFile(file) // one that has just ended has none
+		_, rest, ok := strings.Cut(string(data), ") ")
+		fields := strings.Fields(rest) // state, parent, group
+		if !ok || len(fields) < 3 || fields[0] == "Z" || fields[2] != strconv.Itoa(pgid) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// state is what the bench reads of a state file.
+type state struct {
+	text      string
+	manifests map[string]bool // by Kind/namespace/name
+	uids      []string
+	tainted   []string // resource addresses
+}
+
+// readState reads the state file; an absent one is empty.
+func (f folder) readState() (state, error) {
+	out := state{manifests: map[string]bool{}}
+	data, err := os.ReadFile(filepath.Join(f.dir, "terraform.tfstate"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	out.text = string(data)
+	var decoded struct {
+		Resources []struct {
+			Type, Name string
+			Instances  []struct {
+				Status     string
+				Attributes struct {
+					Manifests map[string]any
+					UID       string
+				}
+			}
+		}
+	}
+	if len(data) == 0 {
+		return out, nil // it was killed before its first write
+	}
+	if err := json.Unmarshal(data, &decoded); err != nil {
+		return out, err
+	}
+	for _, resource := range decoded.Resources {
+		for _, instance := range resource.Instances {
+			for key := range instance.Attributes.Manifests {
+				out.manifests[key] = true
+			}
+			if instance.Attributes.UID != "" {
+				out.uids = append(out.uids, instance.Attributes.UID)
+			}
+			if instance.Status == "tainted" {
+				out.tainted = append(out.tainted, resource.Type+"."+resource.Name)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,388 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
+)
+
+// Hard limits of a command. A command that takes longer hangs: the operations of the scenario end within
+// 90 seconds by their own time limits, and a request that is never answered within about 75 seconds.
+const (
+	limit     = 4 * time.Minute
+	slowLimit = 6 * time.Minute // of commands whose requests are held
+)
+
+// item is one cycle of the bench: create, plan, update, plan, destroy, with faults in any of these.
+type item struct {
+	name      string
+	seed      int64
+	scenario  scenario
+	faults    map[step]proxy.Plan
+	slow      bool // it waits far more than it computes
+	http2     bool
+	reproduce string // arguments of the bench that run the same cycle
+}
+
+// violation is something that must not happen.
+type violation struct {
+	item   item
+	step   step
+	kinds  []proxy.Kind
+	what   string
+	detail string // output and requests
+	file   string
+}
+
+// result is what came of a cycle.
+type result struct {
+	requests   map[step][]proxy.Record
+	injected   map[proxy.Kind]int
+	exits      map[step]int
+	slowest    map[proxy.Kind]time.Duration
+	violations []violation
+}
+
+// place is where a worker runs its cycles: a namespace with a proxy before it, and a folder.
+type place struct {
+	cluster   *cluster
+	namespace string
+	folder    folder
+	proxy     *proxy.Proxy
+}
+
+// newPlace makes a namespace and starts a proxy for it.
+func newPlace(ctx context.Context, c *cluster, name string, base folder, http2 bool) (*place, error) {
+	p := &place{cluster: c, namespace: name, folder: base}
+	p.folder.dir = filepath.Join(base.dir, name)
+	if err := os.MkdirAll(p.folder.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := c.makeNamespace(ctx, name); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.proxy, err = c.startProxy(name, http2); err != nil {
+		return nil, err
+	}
+	text, err := p.proxy.Kubeconfig()
+	if err != nil {
+		return nil, err
+	}
+	return p, os.WriteFile(p.kubeconfig(), text, 0o600)
+}
+
+func (p *place) kubeconfig() string { return filepath.Join(p.folder.dir, "kubeconfig") }
+
+// close leaves nothing behind but what the garbage collector still deletes.
+func (p *place) close(ctx context.Context) error {
+	return errors.Join(p.proxy.Close(), p.cluster.deleteNamespace(ctx, p.namespace), os.RemoveAll(p.folder.dir))
+}
+
+// cycle is an item that runs.
+type cycle struct {
+	*place
+
+	item   item
+	result result
+	// log has all commands with their output, for reports of violations.
+	log strings.Builder
+	// last are the requests of the last command with faults.
+	last []proxy.Record
+}
+
+// errEnded ends a cycle after a violation: what follows would only repeat it.
+var errEnded = errors.New("the cycle has ended after a violation")
+
+// runCycle runs an item. The error is one of the bench itself.
+func (p *place) runCycle(ctx context.Context, it item) (result, error) {
+	c := &cycle{place: p, item: it, result: result{
+		requests: map[step][]proxy.Record{}, injected: map[proxy.Kind]int{}, exits: map[step]int{}, slowest: map[proxy.Kind]time.Duration{},
+	}}
+	err := c.run(ctx)
+	if errors.Is(err, errEnded) {
+		err = nil
+	}
+	return c.result, err
+}
+
+func (c *cycle) run(ctx context.Context) error {
+	if err := c.write(1); err != nil {
+		return err
+	}
+	if err := c.change(ctx, create); err != nil {
+		return err
+	}
+	if c.item.faults[plan] != nil {
+		if _, err := c.faulted(ctx, plan, "plan"); err != nil {
+			return err
+		}
+	}
+	if c.item.faults[update] != nil {
+		if err := c.write(2); err != nil {
+			return err
+		}
+		if err := c.change(ctx, update); err != nil {
+			return err
+		}
+	}
+	return c.destroy(ctx)
+}
+
+func (c *cycle) write(version int) error {
+	text := c.item.scenario.config(settings{
+		namespace: c.namespace, kubeconfig: c.kubeconfig(), canary: c.canary(version), version: version,
+	})
+	return os.WriteFile(filepath.Join(c.folder.dir, "main.tf"), []byte(text), 0o600)
+}
+
+// canary is a secret value that must show nowhere.
+func (c *cycle) canary(version int) string {
+	return fmt.Sprintf("canary-%s-%d-end", c.namespace, version)
+}
+
+// change applies with faults and then checks that all is well, or becomes so by an apply without.
+func (c *cycle) change(ctx context.Context, at step) error {
+	before, err := c.cluster.liveObjects(ctx, c.namespace)
+	if err != nil {
+		return err
+	}
+	faulted, err := c.faulted(ctx, at, "apply", "-auto-approve")
+	if err != nil {
+		return err
+	}
+	after, err := c.cluster.liveObjects(ctx, c.namespace)
+	if err != nil {
+		return err
+	}
+	if err := c.remembered(at, after); err != nil {
+		return err
+	}
+	if err := c.converge(ctx, at, faulted); err != nil {
+		return err
+	}
+	if err := c.agree(ctx, at); err != nil {
+		return err
+	}
+	now, err := c.cluster.liveObjects(ctx, c.namespace)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.kept(at, before, now), c.kept(at, after, now))
+}
+
+// faulted runs a command with the faults of a step, and checks what holds for each command.
+func (c *cycle) faulted(ctx context.Context, at step, args ...string) (run, error) {
+	faults := c.item.faults[at]
+	if faults == nil {
+		faults = proxy.NoFaults
+	}
+	most := limit
+	if c.item.slow {
+		most = slowLimit
+	}
+	out, err := c.folder.execute(ctx, most, func(r *running) { c.proxy.Begin(faults, r.signal) }, args...)
+	records := c.proxy.End()
+	if err != nil {
+		return out, err
+	}
+	c.result.requests[at], c.result.exits[at], c.last = records, out.code, records
+	for _, record := range records {
+		if record.Fault != "" {
+			c.result.injected[record.Fault]++
+			c.result.slowest[record.Fault] = max(c.result.slowest[record.Fault], out.took)
+		}
+	}
+	return out, c.sane(at, "with faults", out)
+}
+
+// clean runs a command without faults.
+func (c *cycle) clean(ctx context.Context, at step, args ...string) (run, error) {
+	out, err := c.folder.execute(ctx, limit, func(*running) { c.proxy.Begin(proxy.NoFaults, nil) }, args...)
+	c.proxy.End()
+	if err != nil {
+		return out, err
+	}
+	return out, c.sane(at, "without faults", out)
+}
+
+// sane checks what holds for each command.
+func (c *cycle) sane(at step, how string, out run) error {
+	fmt.Fprintf(&c.log, "\n$ %s   (%s, exit %d, %.1f s)\n%s\n", out.args, how, out.code, out.took.Seconds(), out.output)
+	if how == "with faults" {
+		for _, record := range c.last {
+			fmt.Fprintln(&c.log, record)
+		}
+	}
+	var errs []error
+	if out.hung {
+		errs = append(errs, c.violate(at, "hang: the command did not end by itself"))
+	}
+	if len(out.stayed) > 0 {
+		errs = append(errs, c.violate(at, "processes outlive the command: "+strings.Join(out.stayed, ", ")))
+	}
+	if !out.hung && !c.killed(proxy.KillProvider) &&
+		(strings.Contains(out.output, "panic:") || strings.Contains(out.output, "Plugin did not respond")) {
+		errs = append(errs, c.violate(at, "panic"))
+	}
+	if strings.Contains(out.output, "inconsistent") {
+		errs = append(errs, c.violate(at, "inconsistent plan or result"))
+	}
+	state, err := c.folder.readState()
+	if err != nil {
+		errs = append(errs, c.violate(at, "the state cannot be read: "+err.Error()))
+	}
+	for version := range 2 {
+		if strings.Contains(out.output+state.text, c.canary(version+1)) {
+			errs = append(errs, c.violate(at, "a secret value shows in the output or the state"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// killed says whether a fault of the kind was injected into the last command with faults.
+func (c *cycle) killed(kind proxy.Kind) bool {
+	return slices.ContainsFunc(c.last, func(r proxy.Record) bool { return r.Fault == kind })
+}
+
+// converge checks that the configuration is what the cluster has, at the latest after an apply without faults.
+func (c *cycle) converge(ctx context.Context, at step, faulted run) error {
+	if faulted.code == 0 {
+		out, err := c.clean(ctx, at, "plan", "-detailed-exitcode")
+		if err != nil || out.code == 0 {
+			return err
+		}
+		if !strings.Contains(faulted.output, "Warning:") || out.code == 1 {
+			return c.violate(at, "the apply with faults succeeded without a warning, but the next plan is not empty")
+		}
+	}
+	out, err := c.clean(ctx, at, "apply", "-auto-approve")
+	if err != nil {
+		return err
+	}
+	if out.code != 0 {
+		return c.violate(at, "an apply without faults does not converge")
+	}
+	if out, err = c.clean(ctx, at, "plan", "-detailed-exitcode"); err != nil {
+		return err
+	}
+	if out.code != 0 {
+		return c.violate(at, "the plan after the apply without faults is not empty")
+	}
+	return nil
+}
+
+// agree checks that state and cluster have the same objects.
+func (c *cycle) agree(ctx context.Context, at step) error {
+	state, err := c.folder.readState()
+	if err != nil {
+		return err
+	}
+	objects, err := c.cluster.liveObjects(ctx, c.namespace)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	uids := map[string]bool{}
+	for key, object := range objects {
+		uids[string(object.uid)] = true
+		if !state.manifests[key] {
+			errs = append(errs, c.violate(at, "in the cluster, but not in state: "+key))
+		}
+	}
+	for key := range state.manifests {
+		if _, ok := objects[key]; !ok {
+			errs = append(errs, c.violate(at, "in state, but not in the cluster: "+key))
+		}
+	}
+	for _, uid := range state.uids {
+		if !uids[uid] {
+			errs = append(errs, c.violate(at, "the state has a UID that no live object has"))
+		}
+	}
+	if len(state.tainted) > 0 {
+		errs = append(errs, c.violate(at, fmt.Sprintf("tainted after convergence: %v", state.tainted)))
+	}
+	return errors.Join(errs...)
+}
+
+// remembered checks that no object is lost from state, so that a destroy instead of the next apply would leave
+// it behind. After SIGKILL nothing can be in state that was not written before.
+func (c *cycle) remembered(at step, objects map[string]live) error {
+	if c.killed(proxy.KillCLI) || c.killed(proxy.KillProvider) {
+		return nil
+	}
+	state, err := c.folder.readState()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for key := range objects {
+		if !state.manifests[key] {
+			errs = append(errs, c.violate(at, "lost from state, a destroy would leave it: "+key))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// kept checks that objects that were as asked for were not replaced.
+func (c *cycle) kept(at step, before, now map[string]live) error {
+	var errs []error
+	for key, object := range before {
+		if object.settled && now[key].uid != object.uid {
+			errs = append(errs, c.violate(at, "replaced: "+strings.Replace(key, c.namespace+"/", "", 1)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// destroy destroys with faults, and again without if that failed, and checks that nothing is left.
+func (c *cycle) destroy(ctx context.Context) error {
+	out, err := c.faulted(ctx, destroy, "destroy", "-auto-approve")
+	if err != nil {
+		return err
+	}
+	if out.code != 0 {
+		if out, err = c.clean(ctx, destroy, "destroy", "-auto-approve"); err != nil {
+			return err
+		}
+		if out.code != 0 {
+			return c.violate(destroy, "a destroy without faults fails")
+		}
+	}
+	state, err := c.folder.readState()
+	if err != nil {
+		return err
+	}
+	if len(state.manifests) > 0 {
+		return c.violate(destroy, "objects are in state after a destroy that succeeded")
+	}
+	left, err := c.cluster.remains(ctx, c.namespace)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return c.violate(destroy, "orphans after the destroy: "+strings.ReplaceAll(strings.Join(left, ", "), c.namespace+"/", ""))
+	}
+	return nil
+}
+
+// violate records a violation and returns errEnded.
+func (c *cycle) violate(at step, what string) error {
+	what = strings.ReplaceAll(what, c.namespace+"/", "")
+	var kinds []proxy.Kind
+	for _, record := range c.last {
+		if record.Fault != "" && !slices.Contains(kinds, record.Fault) {
+			kinds = append(kinds, record.Fault)
+		}
+	}
+	c.result.violations = append(c.result.violations, violation{item: c.item, step: at, kinds: kinds, what: what, detail: c.log.String()})
+	return errEnded
+}

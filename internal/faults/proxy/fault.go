@@ -1,0 +1,152 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kind is what happens to a request.
+type Kind string
+
+// Kinds of faults. «Before» and «after» refer to the execution by the API server.
+const (
+	ResetBefore    Kind = "reset-before"    // connection reset, the request was not executed
+	ResetAfter     Kind = "reset-after"     // connection reset, the request was executed
+	Throttled      Kind = "429"             // without Retry-After
+	ThrottledRetry Kind = "429-retry-after" // with Retry-After: 1
+	InternalError  Kind = "500"
+	Unavailable    Kind = "503"
+	GatewayTimeout Kind = "504-after" // the gateway gave up on a request that was executed
+	Delay          Kind = "delay"
+	CutBody        Kind = "cut-body"   // connection reset within the body, the request was executed
+	ShortBody      Kind = "short-body" // a complete response with half of the body, the request was executed
+	WatchCut       Kind = "watch-cut"  // connection reset after the first event
+	WatchSilent    Kind = "watch-silent"
+	Unauthorized   Kind = "401"
+	Conflict       Kind = "409"
+	Gone           Kind = "410"
+	OutageRefused  Kind = "outage-refused" // nothing listens for a while
+	OutageReset    Kind = "outage-reset"   // connections are accepted and reset for a while
+	Held           Kind = "held"           // the request is never answered
+	KillCLI        Kind = "kill-cli"       // SIGKILL of the command line tool, the request was executed
+	InterruptCLI   Kind = "interrupt-cli"  // SIGINT of its process group, as by Ctrl-C, the request was executed
+	KillProvider   Kind = "kill-provider"  // SIGKILL of the provider, the request was executed
+)
+
+// Kinds lists all kinds of faults.
+func Kinds() []Kind {
+	return []Kind{
+		ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout, Delay, CutBody, ShortBody,
+		WatchCut, WatchSilent, Unauthorized, Conflict, Gone, OutageRefused, OutageReset, Held, KillCLI, InterruptCLI, KillProvider,
+	}
+}
+
+// Transient lists the kinds that a repeated request overcomes at once.
+func Transient() []Kind {
+	return []Kind{ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout, CutBody, ShortBody}
+}
+
+// ParseKinds reads a list that is separated by commas; empty for all kinds.
+func ParseKinds(text string) ([]Kind, error) {
+	if text == "" {
+		return Kinds(), nil
+	}
+	var kinds []Kind
+	for name := range strings.SplitSeq(text, ",") {
+		if !slices.Contains(Kinds(), Kind(name)) {
+			return nil, fmt.Errorf("%q is no kind of fault; there are %v", name, Kinds())
+		}
+		kinds = append(kinds, Kind(name))
+	}
+	return kinds, nil
+}
+
+// IsSignal says whether a process is signalled rather than a request spoiled.
+func (k Kind) IsSignal() bool { return k == KillCLI || k == InterruptCLI || k == KillProvider }
+
+// IsSlow says whether the client learns of the fault by its own time limits only.
+func (k Kind) IsSlow() bool { return k == Held || k == WatchSilent }
+
+// AppliesTo says whether a fault of the kind can happen to a request, and
+// differs there from another kind.
+func (k Kind) AppliesTo(r Request) bool {
+	switch k {
+	case WatchCut, WatchSilent:
+		return r.Watch
+	case ResetAfter, GatewayTimeout, Conflict:
+		return r.Writes()
+	case CutBody, ShortBody:
+		return !r.Watch
+	case Gone:
+		return r.Method == http.MethodGet && strings.HasPrefix(r.Path, "/api")
+	default:
+		return true
+	}
+}
+
+// Request identifies a request within one command of the command line tool, in
+// the same way in each run.
+type Request struct {
+	Method string
+	Path   string // without the scenario's namespace
+	Watch  bool
+	DryRun bool
+	N      int // counts the requests that are alike, from 1
+}
+
+// Writes says whether the request changes the cluster.
+func (r Request) Writes() bool { return r.Method != http.MethodGet && !r.DryRun }
+
+// String is the identity in one line, such as "PATCH dry-run /api/v1/services/web #1".
+func (r Request) String() string {
+	words := []string{r.Method}
+	if r.DryRun {
+		words = append(words, "dry-run")
+	}
+	if r.Watch {
+		words = append(words, "watch")
+	}
+	return fmt.Sprintf("%s %s #%d", strings.Join(words, " "), r.Path, r.N)
+}
+
+func identify(r *http.Request, namespace string) Request {
+	query := r.URL.Query()
+	watch := query.Get("watch")
+	path := r.URL.Path
+	if selector := query.Get("fieldSelector"); selector != "" {
+		path += "?" + selector
+	}
+	return Request{
+		Method: r.Method,
+		Path:   strings.Replace(path, "/namespaces/"+namespace, "", 1),
+		Watch:  watch == "true" || watch == "1",
+		DryRun: query.Has("dryRun"),
+	}
+}
+
+// Fault is what a plan decides for a request.
+type Fault struct {
+	Kind Kind
+	// Duration is how long an outage or a delay lasts.
+	Duration time.Duration
+}
+
+// Plan decides what happens to a request; nil for nothing.
+type Plan func(Request) *Fault
+
+// NoFaults lets every request pass.
+func NoFaults(Request) *Fault { return nil }
+
+// Record is a request that the proxy has seen.
+type Record struct {
+	Request Request
+	Fault   Kind // empty for none
+	After   time.Duration
+}
+
+func (r Record) String() string {
+	return strings.TrimRight(fmt.Sprintf("%8.3fs  %-90s %s", r.After.Seconds(), r.Request, r.Fault), " ")
+}

@@ -1,0 +1,310 @@
+// Package proxy is a reverse proxy between a provider and an API server that
+// injects faults. It passes the client's credentials on.
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Options say between whom a proxy stands.
+type Options struct {
+	Upstream  *url.URL          // the API server
+	Transport http.RoundTripper // how it is reached, without credentials
+	Token     string            // bearer token in the kubeconfig of the proxy
+	Namespace string            // of the scenario; left out of what identifies a request
+	HTTP2     bool              // serve HTTP/2 as an API server does, else HTTP/1.1 only
+}
+
+// Proxy is a running proxy.
+type Proxy struct {
+	opts    Options
+	gate    *gate
+	server  *http.Server
+	forward *httputil.ReverseProxy
+	cert    certificate
+	served  chan struct{}
+
+	mu       sync.Mutex
+	plan     Plan
+	signal   func(Kind)
+	counts   map[Request]int
+	records  []Record
+	begun    time.Time
+	released chan struct{} // closed when held requests may go
+}
+
+// Start starts a proxy on a free loopback port.
+func Start(opts Options) (*Proxy, error) {
+	cert, err := newCertificate()
+	if err != nil {
+		return nil, err
+	}
+	gate, err := newGate()
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{opts: opts, gate: gate, cert: cert, served: make(chan struct{})}
+	p.Begin(NoFaults, nil)
+	quiet := log.New(io.Discard, "", 0) // what is reset here is meant to be
+	p.forward = &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(opts.Upstream) },
+		Transport:     opts.Transport,
+		FlushInterval: -1,
+		ErrorLog:      quiet,
+		// An API server that is gone is no gateway's error: the client sees its connection end.
+		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, _ error) { reset(r) },
+	}
+	p.server = &http.Server{
+		Handler:           http.HandlerFunc(p.serve),
+		ReadHeaderTimeout: time.Minute,
+		ErrorLog:          quiet,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, conn)
+		},
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert.pair}, MinVersion: tls.VersionTLS12},
+	}
+	if !opts.HTTP2 {
+		p.server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
+	}
+	go func() {
+		defer close(p.served)
+		_ = p.server.ServeTLS(gate, "", "") // ends with Close
+	}()
+	return p, nil
+}
+
+// Begin starts counting requests anew, for one command of the command line tool. The plan
+// decides about each; signal is called for faults that signal a process.
+func (p *Proxy) Begin(plan Plan, signal func(Kind)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plan, p.signal = plan, signal
+	p.counts, p.records, p.begun = map[Request]int{}, nil, time.Now()
+	p.released = make(chan struct{})
+}
+
+// End ends what still lasts (outages, held requests) and returns the requests since Begin.
+func (p *Proxy) End() []Record {
+	p.gate.reopen()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plan = NoFaults
+	select {
+	case <-p.released:
+	default:
+		close(p.released)
+	}
+	return p.records
+}
+
+// Close stops the proxy and resets all connections.
+func (p *Proxy) Close() error {
+	p.End()
+	err := p.server.Close()
+	<-p.served
+	return errors.Join(err, p.gate.Close())
+}
+
+// Kubeconfig is by which a client connects to the proxy.
+func (p *Proxy) Kubeconfig() ([]byte, error) {
+	const name = "proxy"
+	return clientcmd.Write(clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{
+			name: {Server: "https://" + p.gate.address, CertificateAuthorityData: p.cert.pem},
+		},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: p.opts.Token}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	})
+}
+
+// decide counts a request and returns what happens to it.
+func (p *Proxy) decide(r *http.Request) (fault *Fault, signal func(Kind), released chan struct{}) {
+	request := identify(r, p.opts.Namespace)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts[request]++
+	request.N = p.counts[request]
+	fault = p.plan(request)
+	if fault != nil && !fault.Kind.AppliesTo(request) {
+		fault = nil
+	}
+	record := Record{Request: request, After: time.Since(p.begun)}
+	if fault != nil {
+		record.Fault = fault.Kind
+	}
+	p.records = append(p.records, record)
+	return fault, p.signal, p.released
+}
+
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	// With the body read, the end of the connection ends r.Context.
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		reset(r)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	fault, signal, released := p.decide(r)
+	if fault == nil {
+		p.forward.ServeHTTP(w, r)
+		return
+	}
+	switch fault.Kind {
+	case ResetBefore:
+		reset(r)
+	case Throttled, ThrottledRetry, InternalError, Unavailable, Unauthorized, Conflict, Gone:
+		p.reject(w, fault.Kind)
+	case Delay:
+		sleep(r.Context(), released, fault.Duration)
+		p.forward.ServeHTTP(w, r)
+	case OutageRefused, OutageReset:
+		p.gate.outage(fault.Kind == OutageReset, fault.Duration)
+		reset(r)
+	case Held:
+		sleep(r.Context(), released, time.Hour)
+		reset(r)
+	case WatchSilent:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		sleep(r.Context(), released, time.Hour)
+	default:
+		p.spoil(w, r, fault.Kind, signal)
+	}
+}
+
+// reject answers as the API server, or what stands before it, does.
+func (p *Proxy) reject(w http.ResponseWriter, kind Kind) {
+	status, reason, message := 0, "", ""
+	switch kind {
+	case Throttled, ThrottledRetry:
+		status, reason, message = http.StatusTooManyRequests, "TooManyRequests", "too many requests, please try again later"
+	case InternalError:
+		status, reason, message = http.StatusInternalServerError, "InternalError", "etcdserver: leader changed"
+	case Unavailable:
+		status, reason, message = http.StatusServiceUnavailable, "ServiceUnavailable", "apiserver is shutting down"
+	case Unauthorized:
+		status, reason, message = http.StatusUnauthorized, "Unauthorized", "Unauthorized"
+	case Conflict:
+		status, reason, message = http.StatusConflict, "Conflict", "the object has been modified; please apply your changes to the latest version and try again"
+	default:
+		status, reason, message = http.StatusGone, "Expired", "too old resource version"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if kind == ThrottledRetry {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, status)
+}
+
+// spoil lets the server execute a request and spoils the answer.
+func (p *Proxy) spoil(w http.ResponseWriter, r *http.Request, kind Kind, signal func(Kind)) {
+	response, err := p.execute(r)
+	if err != nil {
+		reset(r)
+	}
+	defer response.Body.Close()
+	if kind == WatchCut {
+		first := make([]byte, 4096)
+		n, _ := response.Body.Read(first)
+		copyHeader(w, response)
+		_, _ = w.Write(first[:n])
+		_ = http.NewResponseController(w).Flush()
+		reset(r)
+	}
+	var body []byte
+	if !isWatch(r) {
+		if body, err = io.ReadAll(response.Body); err != nil {
+			reset(r)
+		}
+	}
+	switch kind {
+	case GatewayTimeout:
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusGatewayTimeout)
+		_, _ = io.WriteString(w, "<html><body><h1>504 Gateway Time-out</h1></body></html>")
+	case CutBody:
+		response.Header.Set("Content-Length", strconv.Itoa(len(body)))
+		copyHeader(w, response)
+		_, _ = w.Write(body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush()
+		reset(r)
+	case ShortBody:
+		response.Header.Set("Content-Length", strconv.Itoa(len(body)/2))
+		copyHeader(w, response)
+		_, _ = w.Write(body[:len(body)/2])
+	case KillCLI, KillProvider:
+		signal(kind)
+		reset(r)
+	case InterruptCLI:
+		signal(kind)
+		copyHeader(w, response)
+		_, _ = w.Write(body)
+		if isWatch(r) {
+			_, _ = io.Copy(w, response.Body) // unflushed: who is interrupted needs no events
+		}
+	default:
+		reset(r)
+	}
+}
+
+// execute sends a request to the server, with a context of its own: what the
+// client does no longer matters.
+func (p *Proxy) execute(r *http.Request) (*http.Response, error) {
+	out := r.Clone(context.WithoutCancel(r.Context()))
+	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.opts.Upstream.Scheme, p.opts.Upstream.Host, p.opts.Upstream.Host, ""
+	return p.opts.Transport.RoundTrip(out)
+}
+
+func copyHeader(w http.ResponseWriter, response *http.Response) {
+	for name, values := range response.Header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(response.StatusCode)
+}
+
+func isWatch(r *http.Request) bool { return identify(r, "").Watch }
+
+// sleep waits until the client has gone, the command has ended or the time is up.
+func sleep(ctx context.Context, released <-chan struct{}, duration time.Duration) {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-released:
+	case <-timer.C:
+	}
+}
+
+// connKey is the key of the connection in the context of a request.
+type connKey struct{}
+
+// reset resets the connection of a request, with HTTP/2 also of all others on it, and ends the handler.
+func reset(r *http.Request) {
+	if conn, ok := r.Context().Value(connKey{}).(*tls.Conn); ok {
+		inner := conn.NetConn()
+		if t, ok := inner.(*tracked); ok {
+			inner = t.Conn
+		}
+		resetConn(inner)
+		_ = conn.NetConn().Close() // it is no longer tracked
+	}
+	panic(http.ErrAbortHandler)
+}

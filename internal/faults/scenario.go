@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A step is one command of a cycle that can meet faults.
+type step string
+
+const (
+	create  step = "create"
+	plan    step = "plan"
+	update  step = "update"
+	destroy step = "destroy"
+)
+
+// waitingLabel marks pods that must wait for the bench to let them be scheduled, as for a queue.
+const waitingLabel = "faults.kt.dev/waiting"
+
+// scenario is a configuration in two versions: as created and as updated.
+type scenario struct {
+	name string
+	// resources is the configuration without the provider block.
+	resources func(s settings) string
+}
+
+// settings are what a configuration contains that differs between runs.
+type settings struct {
+	namespace  string
+	kubeconfig string
+	canary     string // value that must show nowhere
+	version    int    // 1 as created, 2 as updated
+}
+
+// allResources has each resource of the provider, and a compute whose pods wait for a while.
+func allResources() scenario {
+	return scenario{name: "all", resources: func(s settings) string {
+		return set(s, "", true)
+	}}
+}
+
+// tenResources is two sets of five resources each.
+func tenResources() scenario {
+	return scenario{name: "ten", resources: func(s settings) string {
+		return set(s, "a-", true) + set(s, "b-", true)
+	}}
+}
+
+func (sc scenario) config(s settings) string {
+	return fmt.Sprintf(`
+terraform {
+  required_providers {
+    kt = {
+      source = "ktdev/kt"
+    }
+  }
+}
+
+provider "kt" {
+  config_path    = %q
+  namespace      = %q
+  username       = "bench"
+  launch_timeout = "60s"
+}
+%s`, s.kubeconfig, s.namespace, sc.resources(s))
+}
+
+// set is one of each resource, their names begin with a prefix.
+func set(s settings, prefix string, waiting bool) string {
+	text := fmt.Sprintf(`
+resource "kt_secret" "%[1]stoken" {
+  name              = "%[1]stoken"
+  values_wo         = { TOKEN = %[2]q }
+  values_wo_version = %[3]d
+}
+
+resource "kt_volume" "%[1]sdata" {
+  name       = "%[1]sdata"
+  size       = "1Gi"
+  mount_path = "/data"
+  labels     = { version = "v%[3]d" }
+}
+
+resource "kt_image" "%[1]ssetup" {
+  name     = "%[1]ssetup"
+  image_id = "debian:12"
+  steps    = [{ env = { VERSION = "v%[3]d" } }]
+}
+
+resource "kt_compute" "%[1]sweb" {
+  name                 = "%[1]sweb"
+  cpus                 = "100m"
+  memory               = "64Mi"
+  service_account_name = "default"
+  image                = kt_image.%[1]ssetup.image
+  image_setup          = kt_image.%[1]ssetup.setup
+  secrets              = [kt_secret.%[1]stoken.ref]
+  volumes              = [kt_volume.%[1]sdata.ref]
+  env_vars             = { VERSION = "v%[3]d" }
+}
+`, prefix, s.canary, s.version)
+	if !waiting {
+		return text
+	}
+	return text + strings.ReplaceAll(fmt.Sprintf(`
+resource "kt_compute" "PREFIXwaiting" {
+  name                 = "PREFIXwaiting"
+  cpus                 = "100m"
+  memory               = "64Mi"
+  service_account_name = "default"
+  image                = "debian:12"
+  env_vars             = { VERSION = "v%d" }
+  service_template = jsonencode({
+    spec = { template = {
+      metadata = { labels = { %q = "true" } }
+      spec     = { schedulingGates = [{ name = %q }] }
+    } }
+  })
+}
+`, s.version, waitingLabel, waitingLabel), "PREFIX", prefix)
+}
