@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/parent"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
 )
 
@@ -35,7 +36,11 @@ func main() {
 		debug.SetGCPercent(gcPercent)
 	}
 	ctx := context.Background()
-	completions := kube.NewCompletions(sameParent())
+	same := sameParent()
+	if !*debugger { // a debugger's provider is not started by Terraform
+		go parent.Watch(ctx, same, parentInterval, func() { os.Exit(1) })
+	}
+	completions := kube.NewCompletions(same)
 	err := providerserver.Serve(ctx, provider.New(ctx, version, kube.OSEnv(), completions), providerserver.ServeOpts{
 		Address: "registry.terraform.io/ktdev/kt",
 		Debug:   *debugger,
@@ -58,6 +63,10 @@ func sameParent() func() bool {
 	parent := os.Getppid()
 	return func() bool { return os.Getppid() == parent }
 }
+
+// parentInterval is how often the provider looks whether the Terraform that started it is still there. One
+// that was killed leaves its provider running, which would go on to write objects that no state will have.
+const parentInterval = 500 * time.Millisecond
 
 // gcPercent makes the collector run earlier than by default. Terraform validates
 // and plans many resources at the same time, and most of what a request

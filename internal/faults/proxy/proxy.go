@@ -184,6 +184,13 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		sleep(r.Context(), released, time.Hour)
+	case InterruptCLI:
+		if isWatch(r) {
+			signal(fault.Kind)
+			p.forward.ServeHTTP(w, r)
+			return
+		}
+		p.spoil(w, r, fault.Kind, signal)
 	default:
 		p.spoil(w, r, fault.Kind, signal)
 	}
@@ -257,9 +264,6 @@ func (p *Proxy) spoil(w http.ResponseWriter, r *http.Request, kind Kind, signal 
 		signal(kind)
 		copyHeader(w, response)
 		_, _ = w.Write(body)
-		if isWatch(r) {
-			_, _ = io.Copy(w, response.Body) // unflushed: who is interrupted needs no events
-		}
 	default:
 		reset(r)
 	}

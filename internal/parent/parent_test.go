@@ -1,0 +1,101 @@
+package parent_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/parent"
+)
+
+func TestWatchEndsWhenTheParentIsAnother(t *testing.T) {
+	t.Parallel()
+	var ppid atomic.Int64
+	ppid.Store(42)
+	looks, ended, returned := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(returned)
+		parent.Watch(t.Context(), func() bool {
+			select {
+			case looks <- struct{}{}:
+			default:
+			}
+			return ppid.Load() == 42
+		}, time.Millisecond, func() { close(ended) })
+	}()
+	for range 3 {
+		<-looks
+	}
+	select {
+	case <-ended:
+		t.Fatal("ended while the parent was there")
+	default:
+	}
+	ppid.Store(1)
+	<-ended
+	<-returned
+}
+
+func TestWatchReturnsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	parent.Watch(ctx, func() bool { return true }, time.Millisecond, func() { t.Error("ended, though the parent was there") })
+}
+
+// role is the variable by which this test binary plays the parent or the child.
+const role = "KT_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(role) {
+	case "parent":
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), role+"=child")
+		child.Stdout = os.Stdout
+		if child.Start() != nil {
+			os.Exit(1)
+		}
+		_ = child.Wait() // this process is killed before
+		os.Exit(1)
+	case "child":
+		first := os.Getppid()
+		_, _ = os.Stdout.WriteString("started\n")
+		parent.Watch(context.Background(), func() bool { return os.Getppid() == first }, 10*time.Millisecond, func() { os.Exit(0) })
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+func TestChildEndsAfterItsParentWasKilled(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process keeps the ID of its parent")
+	}
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), role+"=parent")
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	output := bufio.NewReader(stdout)
+	if line, err := output.ReadString('\n'); err != nil || line != "started\n" {
+		t.Fatalf("the child said %q, %v", line, err)
+	}
+	if err := command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	// The child holds the other end of the pipe: it is closed when the child has ended.
+	if _, err := io.Copy(io.Discard, output); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait() // it was killed: its status says nothing
+}
