@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
 )
 
@@ -56,6 +58,8 @@ type place struct {
 	namespace string
 	folder    folder
 	proxy     *proxy.Proxy
+	// restart restarts the cluster; nil where other places use it as well.
+	restart func() error
 }
 
 // newPlace makes a namespace and starts a proxy for it.
@@ -188,9 +192,18 @@ func (c *cycle) faulted(ctx context.Context, at step, args ...string) (run, erro
 	if c.item.slow {
 		most = slowLimit
 	}
-	out, err := c.folder.execute(ctx, most, func(r *running) { c.proxy.Begin(faults, r.signal) }, args...)
+	var restarts errgroup.Group
+	out, err := c.folder.execute(ctx, most, func(r *running) {
+		c.proxy.Begin(faults, func(kind proxy.Kind) {
+			if kind == proxy.Restart {
+				restarts.Go(c.restart)
+				return
+			}
+			r.signal(kind)
+		})
+	}, args...)
 	records := c.proxy.End()
-	if err != nil {
+	if err := errors.Join(err, restarts.Wait()); err != nil {
 		return out, err
 	}
 	c.result.requests[at], c.result.exits[at], c.last = records, out.code, records

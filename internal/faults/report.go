@@ -101,7 +101,7 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight|tabwriter.Debug)
 	fmt.Fprintln(table, "fault\tinjected\tsurvived\tviolations\tslowest command\t")
 	injected := 0
-	for _, kind := range proxy.Kinds() {
+	for _, kind := range append(proxy.Kinds(), proxy.Restart) {
 		if n := t.injected[kind]; n > 0 {
 			injected += n
 			fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.1f s\t\n", kind, n, max(0, n-t.violated[kind]), t.violated[kind], t.slowest[kind].Seconds())

@@ -138,11 +138,11 @@ func random(rate float64, seed int64, kinds []proxy.Kind, sc scenario) item {
 	return it
 }
 
-// kill kills the command line tool at a request of the creation, by its count.
-func kill(at int, seed int64, sc scenario) item {
+// atCount injects one fault at a request of the creation, by its count.
+func atCount(kind proxy.Kind, at int, seed int64, sc scenario, mode string) item {
 	return item{
-		name: "kill", seed: seed, scenario: sc,
-		reproduce: fmt.Sprintf("-mode kill -seed %d", seed),
+		name: mode, seed: seed, scenario: sc,
+		reproduce: fmt.Sprintf("-mode %s -seed %d", mode, seed),
 		faults: map[step]proxy.Plan{create: func() proxy.Plan {
 			count := 0 // the proxy asks for one request after the other
 			return func(proxy.Request) *proxy.Fault {
@@ -150,7 +150,7 @@ func kill(at int, seed int64, sc scenario) item {
 				if count != at {
 					return nil
 				}
-				return &proxy.Fault{Kind: proxy.KillCLI}
+				return &proxy.Fault{Kind: kind}
 			}
 		}()},
 	}

@@ -34,9 +34,10 @@ const (
 	KillCLI        Kind = "kill-cli"       // SIGKILL of the command line tool, the request was executed
 	InterruptCLI   Kind = "interrupt-cli"  // SIGINT of its process group, as by Ctrl-C, the request was executed
 	KillProvider   Kind = "kill-provider"  // SIGKILL of the provider, the request was executed
+	Restart        Kind = "restart"        // of the API server with its data, the request was executed
 )
 
-// Kinds lists all kinds of faults.
+// Kinds lists the kinds of faults that concern one command only, so all but Restart.
 func Kinds() []Kind {
 	return []Kind{
 		ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout, Delay, CutBody, ShortBody,
@@ -63,9 +64,6 @@ func ParseKinds(text string) ([]Kind, error) {
 	}
 	return kinds, nil
 }
-
-// IsSignal says whether a process is signalled rather than a request spoiled.
-func (k Kind) IsSignal() bool { return k == KillCLI || k == InterruptCLI || k == KillProvider }
 
 // IsSlow says whether the client learns of the fault by its own time limits only.
 func (k Kind) IsSlow() bool { return k == Held || k == WatchSilent }

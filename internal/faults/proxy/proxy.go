@@ -257,7 +257,7 @@ func (p *Proxy) spoil(w http.ResponseWriter, r *http.Request, kind Kind, signal 
 		response.Header.Set("Content-Length", strconv.Itoa(len(body)/2))
 		copyHeader(w, response)
 		_, _ = w.Write(body[:len(body)/2])
-	case KillCLI, KillProvider:
+	case KillCLI, KillProvider, Restart:
 		signal(kind)
 		reset(r)
 	case InterruptCLI:

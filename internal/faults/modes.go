@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
+)
+
+// moments is at how many requests of a creation it is killed.
+const moments = 20
+
+func modes() []string { return []string{"exhaustive", "random", "rate5", "rate20", "kill", "restart"} }
+
+// shorten makes a run a sample, half of it by a seed that nobody has chosen.
+func (o *options) shorten() {
+	o.seeds = []int64{o.seed, time.Now().UnixNano() % 1_000_000}
+	o.runs = 1
+	fmt.Printf("seeds: %d and %d\n", o.seeds[0], o.seeds[1])
+}
+
+// Sizes of the parts of a short run, for each of its seeds.
+const (
+	shortCycles   = 6
+	shortKills    = 2
+	shortRestarts = 1
+)
+
+// runAll runs what the options name.
+func (b *bench) runAll(ctx context.Context) error {
+	if b.opts.only != "" {
+		it, err := only(b.opts.only, allResources())
+		if err != nil {
+			return err
+		}
+		b.runItems(ctx, []item{it})
+		return nil
+	}
+	seeds := b.opts.seeds
+	if len(seeds) == 0 {
+		seeds = []int64{b.opts.seed}
+	}
+	var items, restarts []item
+	for _, seed := range seeds {
+		for mode := range strings.SplitSeq(b.opts.modes, ",") {
+			found, err := b.items(ctx, mode, seed)
+			if err != nil {
+				return err
+			}
+			if mode == "restart" {
+				restarts = append(restarts, found...)
+			} else {
+				items = append(items, found...)
+			}
+		}
+	}
+	// A run that ends early has done something of each mode.
+	random := rand.New(rand.NewPCG(uint64(b.opts.seed), 0)) //nolint:gosec // no secrets here
+	random.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+	b.runItems(ctx, items)
+	return b.runRestarts(ctx, restarts)
+}
+
+// items lists the cycles of a mode.
+func (b *bench) items(ctx context.Context, mode string, seed int64) ([]item, error) {
+	var items []item
+	switch mode {
+	case "exhaustive":
+		seen, err := b.record(ctx, allResources(), create, update, destroy)
+		if err != nil {
+			return nil, err
+		}
+		all := targets(seen, b.opts.kinds)
+		fmt.Printf("requests: create %d, update %d, destroy %d; faults: %d\n", len(seen[create]), len(seen[update]), len(seen[destroy]),
+			len(all[create])+len(all[update])+len(all[destroy]))
+		items = exhaustive(all, seed, allResources())
+		if b.opts.short {
+			items = items[:min(shortCycles, len(items))] // the slow ones are last
+		}
+	case "random":
+		for i := range b.opts.runs {
+			items = append(items, storm(seed+int64(i), b.opts.kinds, allResources()))
+		}
+	case "rate5", "rate20":
+		percent := map[string]int{"rate5": 5, "rate20": 20}[mode]
+		for i := range b.opts.runs {
+			items = append(items, atRate(percent, seed+int64(i), proxy.Transient(), allResources()))
+		}
+	case "kill":
+		count := moments
+		if b.opts.short {
+			count = shortKills
+		}
+		return b.spread(ctx, mode, proxy.KillCLI, count, seed, tenResources())
+	case "restart":
+		count := moments / 4
+		if b.opts.short {
+			count = shortRestarts
+		}
+		return b.spread(ctx, mode, proxy.Restart, count, seed, allResources())
+	default:
+		return nil, fmt.Errorf("-mode %s: there are %s", mode, strings.Join(modes(), ", "))
+	}
+	return items, nil
+}
+
+// spread lists cycles with one fault each in the creation: one in each part of it, at random there.
+func (b *bench) spread(ctx context.Context, mode string, kind proxy.Kind, count int, seed int64, sc scenario) ([]item, error) {
+	seen, err := b.record(ctx, sc, create)
+	if err != nil {
+		return nil, err
+	}
+	requests := len(seen[create])
+	part := max(1, requests/count)
+	var items []item
+	for i := range count {
+		offset := int(hash(seed, create, proxy.Request{N: i}) % uint64(part)) //nolint:gosec // less than part
+		items = append(items, atCount(kind, 1+i*requests/count+offset, seed, sc, mode))
+	}
+	return items, nil
+}
+
+// runRestarts runs cycles one after the other on a cluster of their own, which they restart.
+func (b *bench) runRestarts(ctx context.Context, items []item) (err error) {
+	if len(items) == 0 || b.late(ctx) {
+		return nil
+	}
+	args := []string{"--dir", filepath.Join(b.base.dir, "restarted"), "--node", "name=cpu-0"}
+	dev, err := acctest.StartCluster(args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.Stop()) }()
+	restart := func() error {
+		if err := dev.Stop(); err != nil {
+			return err
+		}
+		again, err := acctest.StartCluster(args...)
+		if err == nil {
+			dev = again
+		}
+		return err
+	}
+	c, err := connect(ctx, dev.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go c.admitWaitingPods(ctx)
+	for _, it := range items {
+		if b.late(ctx) {
+			return nil
+		}
+		b.runItem(ctx, c, it, restart)
+	}
+	return nil
+}
+
+// late says whether no further cycle is to start.
+func (b *bench) late(ctx context.Context) bool {
+	return ctx.Err() != nil || b.opts.time > 0 && time.Since(b.begun) > b.opts.time
+}
+
+// record runs two cycles without faults and returns the requests of their steps.
+func (b *bench) record(ctx context.Context, sc scenario, steps ...step) (map[step]map[string]proxy.Request, error) {
+	it := item{name: "without faults", scenario: sc, faults: map[step]proxy.Plan{}}
+	seen := map[step]map[string]proxy.Request{}
+	for _, at := range steps {
+		it.faults[at] = proxy.NoFaults
+		seen[at] = map[string]proxy.Request{}
+	}
+	for range 2 {
+		r, err := b.runOne(ctx, b.cluster, it, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(r.violations) > 0 {
+			return nil, fmt.Errorf("without faults: %s\n%s", r.violations[0].what, r.violations[0].detail)
+		}
+		for at, records := range r.requests {
+			for _, record := range records {
+				if seen[at] != nil {
+					seen[at][record.Request.String()] = record.Request
+				}
+			}
+		}
+	}
+	return seen, nil
+}
+
+// runOne runs an item in a place of its own.
+func (b *bench) runOne(ctx context.Context, c *cluster, it item, restart func() error) (r result, err error) {
+	p, err := newPlace(ctx, c, fmt.Sprintf("faults-%d", b.namespaces.Add(1)), b.base, it.http2)
+	if err != nil {
+		return result{}, err
+	}
+	p.restart = restart
+	defer func() { err = errors.Join(err, p.close(context.WithoutCancel(ctx))) }()
+	return p.runCycle(ctx, it)
+}
+
+// runItems runs all items, some at a time.
+func (b *bench) runItems(ctx context.Context, items []item) {
+	var workers sync.WaitGroup
+	for slow, count := range map[bool]int{false: b.opts.parallel, true: 4 * b.opts.parallel} {
+		queue := make(chan item)
+		for range count {
+			workers.Go(func() {
+				for it := range queue {
+					b.runItem(ctx, b.cluster, it, nil)
+				}
+			})
+		}
+		workers.Go(func() {
+			defer close(queue)
+			for _, it := range items {
+				if b.late(ctx) {
+					return
+				}
+				if it.slow == slow {
+					queue <- it
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
+func (b *bench) runItem(ctx context.Context, c *cluster, it item, restart func() error) {
+	r, err := b.runOne(ctx, c, it, restart)
+	if err == nil {
+		err = b.tally.add(it, r)
+	}
+	if err != nil && ctx.Err() == nil {
+		b.tally.fail(it, err)
+	}
+}
