@@ -116,15 +116,16 @@ func (l *reader) refresh(ctx context.Context) error {
 				return err
 			}
 		}
-		doc, changes, err := l.memory.Drift(key, obj, live)
+		fresh, err := l.memory.Refresh(key, obj, live)
 		if err != nil {
 			return err
 		}
-		if len(changes) == 0 {
+		l.learned = l.learned || fresh.Learned
+		l.diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
+		if !fresh.Moved {
 			continue
 		}
-		l.diags.Append(owned.DriftWarning(ref, changes))
-		observed := &unstructured.Unstructured{Object: doc}
+		observed := fresh.Object
 		if now[key], err = manifest.JSON(observed); err != nil {
 			return err
 		}

@@ -97,12 +97,16 @@ func (l *reader) refresh(ctx context.Context) error {
 	if l.notes.Ending = found.Live.GetDeletionTimestamp() != nil; l.notes.Ending {
 		l.diags.Append(owned.TerminatingWarning(ref, found.Live))
 	}
-	doc, changes, err := l.memory.Drift(key, sent, image.Summary(found.Live))
-	if err != nil || len(changes) == 0 {
+	fresh, err := l.memory.Refresh(key, sent, image.Summary(found.Live))
+	if err != nil {
 		return err
 	}
-	l.diags.Append(owned.DriftWarning(ref, changes))
-	observed := &unstructured.Unstructured{Object: doc}
+	l.learned = l.learned || fresh.Learned
+	l.diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
+	if !fresh.Moved {
+		return nil
+	}
+	observed := fresh.Object
 	now, err := manifest.JSON(observed)
 	if err != nil {
 		return err

@@ -121,21 +121,25 @@ func (l *reader) refresh(live *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	doc, changes, err := memory.Drift(key, sent, veiled)
+	fresh, err := memory.Refresh(key, sent, veiled)
 	if err != nil {
 		return err
 	}
-	l.keys(data, extra, changes)
+	if entry, known := l.known.memory[key]; known {
+		entry.Sent = memory[key].Sent // the rest is for this comparison only
+		l.known.memory[key] = entry
+	}
+	l.keys(data, extra, fresh.Changes)
 	l.state.UID = types.StringValue(string(live.GetUID()))
 	l.known.notes.Ending = live.GetDeletionTimestamp() != nil
 	if l.known.notes.Ending {
 		l.diags.Append(owned.TerminatingWarning(l.ref, live))
 	}
-	if len(changes) == 0 {
+	l.diags.Append(owned.DriftWarning(l.ref, fresh.Changes)...)
+	if !fresh.Moved {
 		return nil
 	}
-	l.diags.Append(owned.DriftWarning(l.ref, changes))
-	now := spec.WithoutData(&unstructured.Unstructured{Object: doc})
+	now := spec.WithoutData(fresh.Object)
 	text, err := manifest.JSON(now)
 	if err != nil {
 		return err

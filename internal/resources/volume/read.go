@@ -93,17 +93,17 @@ func (l *reader) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	doc, changes, err := l.memory.Drift(key, sent, found.Live)
+	fresh, err := l.memory.Refresh(key, sent, found.Live)
 	if err != nil {
 		return err
 	}
-	if len(changes) > 0 {
-		l.diags.Append(owned.DriftWarning(ref, changes))
-		observed := &unstructured.Unstructured{Object: doc}
-		if l.state.Manifests, err = manifestsOf(observed); err != nil {
+	l.learned = l.learned || fresh.Learned
+	l.diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
+	if fresh.Moved {
+		if l.state.Manifests, err = manifestsOf(fresh.Object); err != nil {
 			return err
 		}
-		l.diags.Append(l.state.follow(ctx, claim.Observe(sent), claim.Observe(observed))...)
+		l.diags.Append(l.state.follow(ctx, claim.Observe(sent), claim.Observe(fresh.Object))...)
 	}
 	l.condition(ref, found.Live)
 	return nil

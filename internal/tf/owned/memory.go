@@ -29,6 +29,8 @@ type Entry struct {
 	UID      types.UID       `json:"uid,omitempty"`
 	Set      json.RawMessage `json:"set"` // FieldsV1
 	Admitted map[string]any  `json:"admitted,omitempty"`
+	// Sent is what was sent, while state holds what somebody has made of it.
+	Sent json.RawMessage `json:"sent,omitempty"`
 }
 
 // Remember notes what the server made of an object that we sent. The result
@@ -75,26 +77,69 @@ func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fie
 		return fields.Applied{}, false, nil
 	}
 	set, err := fields.Parse(e.Set)
-	return fields.Applied{Object: sent.Object, Set: set, Admitted: e.Admitted, Recorded: true, Shared: manifest.Queued(sent)}, err == nil, err
+	if err == nil && e.Sent != nil {
+		sent = &unstructured.Unstructured{}
+		err = sent.UnmarshalJSON(e.Sent)
+	}
+	if err != nil {
+		return fields.Applied{}, false, err
+	}
+	return fields.Applied{Object: sent.Object, Set: set, Admitted: e.Admitted, Recorded: true, Shared: manifest.Queued(sent)}, true, nil
 }
 
-// Drift compares one object with what we applied: the fields of ours as they
-// are now, and those that changed. Where nothing is remembered of it, what the
-// cluster says is ours now has to do.
-func (m Memory) Drift(key string, sent, live *unstructured.Unstructured) (map[string]any, []fields.Change, error) {
-	applied, ok, err := m.recall(key, sent)
+// Refreshed is an object as it is now.
+type Refreshed struct {
+	// Object holds the fields of ours, as they were sent wherever they still say so.
+	Object *unstructured.Unstructured
+	// Changes are the fields that no longer hold what was applied.
+	Changes []fields.Change
+	// Moved says that Object is not what is in state.
+	Moved bool
+	// Learned says that the memory has changed and is to be saved.
+	Learned bool
+}
+
+// Refresh compares an object with what we applied. inState is what state holds of
+// it: what was sent, or what a refresh has made of that. Where nothing is
+// remembered of the object, what the cluster says is ours now has to do.
+func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (Refreshed, error) {
+	applied, ok, err := m.recall(key, inState)
 	if err != nil {
-		return nil, nil, err
+		return Refreshed{}, err
 	}
 	if !ok {
 		set, ours, err := kube.OwnedFields(live)
 		if err != nil || !ours {
-			return sent.Object, nil, err
+			return Refreshed{Object: inState}, err
 		}
-		applied = fields.Applied{Object: sent.Object, Set: set, Shared: manifest.Queued(sent)}
+		applied = fields.Applied{Object: inState.Object, Set: set, Shared: manifest.Queued(inState)}
 	}
 	doc, changes := applied.Drift(live, kube.Manager)
-	return doc, changes, nil
+	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes}
+	entry := m[key]
+	if len(changes) == 0 && entry.Sent == nil {
+		out.Object = inState
+		return out, nil
+	}
+	was, err := manifest.JSON(inState)
+	if err != nil {
+		return out, err
+	}
+	now, err := manifest.JSON(out.Object)
+	if err != nil {
+		return out, err
+	}
+	out.Moved = was != now
+	switch {
+	case !ok:
+	case len(changes) == 0:
+		entry.Sent, out.Learned = nil, true
+		m[key] = entry
+	case entry.Sent == nil:
+		entry.Sent, out.Learned = json.RawMessage(was), true
+		m[key] = entry
+	}
+	return out, nil
 }
 
 // Compare says whether applying next would change an imported object, of which

@@ -173,7 +173,10 @@ func Keep(cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured) 
 // DriftWarning names every changed field, who changed it and when. The values
 // stand in the plan's diff, where Terraform hides the ones that it knows to be
 // sensitive.
-func DriftWarning(ref kube.Ref, changes []fields.Change) diag.Diagnostic {
+func DriftWarning(ref kube.Ref, changes []fields.Change) diag.Diagnostics {
+	if len(changes) == 0 {
+		return nil
+	}
 	lines := make([]string, 0, len(changes))
 	for _, change := range changes {
 		line := "  - " + change.Path + ": "
@@ -196,9 +199,9 @@ func DriftWarning(ref kube.Ref, changes []fields.Change) diag.Diagnostic {
 		}
 		lines = append(lines, line)
 	}
-	return diag.NewWarningDiagnostic(fmt.Sprintf("%s was changed outside of Terraform", ref),
+	return diag.Diagnostics{diag.NewWarningDiagnostic(fmt.Sprintf("%s was changed outside of Terraform", ref),
 		"These fields no longer hold what was applied:\n"+strings.Join(lines, "\n")+
-			"\n\nThe next apply puts them back. To keep a change, put it into the configuration, or into lifecycle.ignore_changes.")
+			"\n\nThe next apply puts them back. To keep a change, put it into the configuration, or into lifecycle.ignore_changes.")}
 }
 
 // TerminatingWarning says that an object is on its way out.
