@@ -22,6 +22,8 @@ type ProviderData struct {
 	Defaults Defaults
 	// Revisions are those that the renderer knows, the newest last.
 	Revisions []manifest.Revision
+	// Configs are the configurations that were validated and not yet planned.
+	Configs Configs
 }
 
 // Defaults is what the provider block says for every resource.

@@ -46,6 +46,7 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		p.replaced, diags = owned.LoadMemory(ctx, req.Private)
 		resp.Diagnostics.Append(diags...)
 	}
+	p.written = r.writtenConfig(ctx, req)
 	p.place(ctx)
 	if creating {
 		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced.Names(plan.identity()))...)
@@ -112,6 +113,7 @@ type planner struct {
 	notes    notes
 	replaced owned.Memory // of the compute that is deleted before this one is created
 	creating bool
+	written  *written // what lifecycle.ignore_changes has changed, nil for nothing
 	diags    diag.Diagnostics
 
 	rendered objects // nil while something is unknown

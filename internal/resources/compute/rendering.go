@@ -95,6 +95,7 @@ func (p *planner) renderWith(ctx context.Context, prior objects, with circumstan
 	if p.diags.HasError() {
 		return nil
 	}
+	rendered = p.leaveIgnored(ctx, rendered, prior, with)
 	if !p.notes.EmptyText {
 		rendered = rendered.keepWithoutEmptyText(prior)
 	}
