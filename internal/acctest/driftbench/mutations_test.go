@@ -1,0 +1,330 @@
+package driftbench_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+)
+
+// A mutation is one thing that somebody does to a live object.
+type mutation struct {
+	class string
+	what  string // with path, names the mutation
+	must  bool   // the plan must show it
+
+	// variants are objects to write, the first of which that the server takes is
+	// written; part is what an apply of this change alone sends, nil where only an
+	// update can make it.
+	variants []write
+	parts    []write
+
+	// shows are the lines of the warning, each the beginning of one: path and verb,
+	// with MANAGER for who did it. also may be there too.
+	shows []string
+	also  []string
+	// removes is the field that is removed, which a server may give its default.
+	removes fieldpath.Path
+	// leavesItem says that the repair leaves an item of another key, which is a foreign one.
+	leavesItem bool
+	// status writes into the status instead.
+	status  bool
+	deletes bool
+}
+
+const unknownRemover = "removed (Kubernetes does not record who removes a field)"
+
+func changed(path fieldpath.Path) string { return fields.String(path) + ": changed by MANAGER" }
+func removed(path fieldpath.Path) string { return fields.String(path) + ": " + unknownRemover }
+
+// mutations are all those of a live object of which set is ours, and was sent. They come in the
+// same order for every copy of a specimen.
+func mutations(live, sent map[string]any, set *fieldpath.Set, custom bool) []mutation {
+	g := generator{live: live, sent: sent, custom: custom, random: rand.New(rand.NewPCG(1, 2))}
+	leaves, inner := split(set)
+	g.inner = inner
+	for _, path := range leaves {
+		v, has := at(live, path)
+		if !has || slices.Contains([]string{"apiVersion", "kind"}, lastField(path)) {
+			continue
+		}
+		g.path, g.value = path, v
+		switch v := v.(type) {
+		case map[string]any:
+			g.wholeMap(v)
+		case []any:
+			g.wholeList(v)
+		default:
+			g.scalar(v)
+		}
+		g.takeover()
+	}
+	for _, path := range inner {
+		v, _ := at(live, path)
+		g.path, g.value = path, v
+		g.structure(v)
+	}
+	g.foreign()
+	return g.out
+}
+
+// write is an object to send; nil where there is none.
+type write func() map[string]any
+
+// edit is the live object with another value at path, which may be a func() any.
+func (g *generator) edit(path fieldpath.Path, to any) write {
+	live := g.live
+	return func() map[string]any {
+		if lazy, ok := to.(func() any); ok {
+			return edited(live, path, lazy())
+		}
+		return edited(live, path, to)
+	}
+}
+
+func (g *generator) part(to any) write {
+	live, path := g.live, g.path
+	return func() map[string]any { return partial(live, path, to) }
+}
+
+func (g *generator) same() write {
+	live := g.live
+	return func() map[string]any { return live }
+}
+
+type generator struct {
+	live   map[string]any
+	sent   map[string]any
+	custom bool
+	random *rand.Rand
+	inner  []fieldpath.Path
+	path   fieldpath.Path
+	value  any
+	out    []mutation
+}
+
+func (g *generator) add(m mutation) {
+	if len(m.variants) > 0 || m.status || m.deletes {
+		if m.what == "" {
+			m.what = fields.String(g.path)
+		} else {
+			m.what = fields.String(g.path) + " " + m.what
+		}
+		g.out = append(g.out, m)
+	}
+}
+
+// others are values unlike one, of which a server may take the first or a later one.
+func others(v any) []any {
+	switch v := v.(type) {
+	case bool:
+		return []any{!v}
+	case int64:
+		return []any{v + 1, v + 7, int64(2), int64(0)}
+	case float64:
+		return []any{v + 1}
+	case string:
+		if q, err := resource.ParseQuantity(v); err == nil && !q.IsZero() && strings.ContainsAny(v, "0123456789") {
+			q.Add(q)
+			return []any{q.String(), v + "1", v + "x"}
+		}
+		var out []any
+		for _, choice := range []string{
+			"Always", "Never", "OnFailure", "IfNotPresent", "NoSchedule", "NoExecute", "PreferNoSchedule", "Exists", "Equal", "UDP", "HTTPS",
+			"Recreate", "RollingUpdate", "OnDelete", "ScheduleAnyway", "DoNotSchedule", "Ignore", "In", "NotIn", "ReadWriteMany", "Allow", "Forbid",
+		} {
+			if choice != v {
+				out = append(out, choice)
+			}
+		}
+		if strings.HasPrefix(v, "/") {
+			return append([]any{v + "x"}, out...)
+		}
+		return append([]any{v + "-x", v + "x", "other", "0 5 1 1 *", "10.0.0.9"}, out...)
+	}
+	return nil
+}
+
+func (g *generator) scalar(v any) {
+	var parts, variants []write
+	for _, other := range others(v) {
+		variants = append(variants, g.edit(g.path, other))
+		parts = append(parts, g.part(other))
+	}
+	m := mutation{class: "value changed", must: true, variants: variants, parts: parts, shows: []string{changed(g.path)}}
+	if key, isKey := g.key(); isKey { // another key makes it another item
+		m.class, m.leavesItem, m.parts, m.shows = "item renamed", true, nil, []string{removed(key)}
+		m.also = []string{fields.String(key)}
+	}
+	g.add(m)
+	if _, isKey := g.key(); !isKey {
+		g.add(mutation{
+			class: "field removed", must: true, variants: []write{g.edit(g.path, nil)}, shows: []string{removed(g.path)},
+			removes: g.path.Copy(),
+		})
+	}
+	if text, ok := v.(string); ok && g.quantity() {
+		if q, err := resource.ParseQuantity(text); err == nil && g.custom {
+			for _, wording := range []any{fmt.Sprintf("%dm", q.MilliValue()), q.AsDec().String()} {
+				if wording != v {
+					g.add(mutation{class: "quantity reworded", what: fmt.Sprint(wording), variants: []write{g.edit(g.path, wording)}})
+				}
+			}
+		}
+	}
+}
+
+func (g *generator) quantity() bool {
+	if len(g.path) < 2 {
+		return false
+	}
+	parent := lastField(g.path[:len(g.path)-1])
+	return parent == "requests" || parent == "limits" || lastField(g.path) == "sizeLimit"
+}
+
+// key returns the path of the item that the field is a key of.
+func (g *generator) key() (fieldpath.Path, bool) {
+	owner := g.path[:len(g.path)-1]
+	last := g.path[len(g.path)-1]
+	if len(owner) == 0 || owner[len(owner)-1].Key == nil || last.FieldName == nil {
+		return nil, false
+	}
+	for _, key := range *owner[len(owner)-1].Key {
+		if key.Name == *last.FieldName {
+			return owner, true
+		}
+	}
+	return nil, false
+}
+
+// wholeMap changes a map that is ours as a whole, or an empty struct.
+func (g *generator) wholeMap(v map[string]any) {
+	if len(v) == 0 {
+		g.add(mutation{
+			class: "empty struct removed", must: true, variants: []write{g.edit(g.path, nil)}, shows: []string{removed(g.path)},
+		})
+		if lastField(g.path) == "emptyDir" {
+			for _, inside := range []map[string]any{{"sizeLimit": "1Gi"}, {"medium": "Memory"}} {
+				g.add(mutation{class: "foreign field in an empty struct", what: fmt.Sprint(inside), variants: []write{g.edit(g.path, inside)}})
+			}
+		}
+		if lastField(g.path) == "securityContext" {
+			g.add(mutation{class: "foreign field in an empty struct", variants: []write{g.edit(g.path, map[string]any{"runAsUser": int64(5)})}})
+		}
+		return
+	}
+	for _, at := range scalars(v, nil) {
+		g.deep(v, at)
+	}
+	more := inside(v, []any{"example.com/more"}, func(in, last any) any { in.(map[string]any)[last.(string)] = "x"; return in })
+	g.add(mutation{class: "entry added to a map of ours", must: true, variants: []write{g.edit(g.path, more)}, shows: []string{changed(g.path)}})
+}
+
+// deep changes and removes one scalar inside of what is ours as a whole.
+func (g *generator) deep(v any, where []any) {
+	if ours, ok := at(g.sent, g.path); ok && step(ours, where) == nil {
+		return // a default of the server's
+	}
+	was := step(v, where)
+	var variants []write
+	for _, other := range others(was) {
+		variants = append(variants, g.edit(g.path, func() any {
+			return inside(v, where, func(in, last any) any {
+				switch in := in.(type) {
+				case map[string]any:
+					in[last.(string)] = other
+				case []any:
+					in[last.(int)] = other
+				}
+				return in
+			})
+		}))
+	}
+	g.add(mutation{class: "value changed inside of what is owned as a whole", what: text(where), must: true, variants: variants, shows: []string{changed(g.path)}})
+	if _, field := where[len(where)-1].(string); field && len(where) > 1 {
+		without := func() any {
+			return inside(v, where, func(in, last any) any { delete(in.(map[string]any), last.(string)); return in })
+		}
+		g.add(mutation{
+			class: "field removed inside of what is owned as a whole", what: text(where), must: true,
+			variants: []write{g.edit(g.path, without)}, shows: []string{changed(g.path)},
+		})
+	}
+}
+
+// wholeList changes a list whose items have no keys.
+func (g *generator) wholeList(v []any) {
+	places := scalars(v, nil)
+	g.random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+	for _, at := range places[:min(len(places), 24)] {
+		g.deep(v, at)
+	}
+	one := func(class string, to []any) {
+		g.add(mutation{class: class, must: true, variants: []write{g.edit(g.path, to)}, shows: []string{changed(g.path)}})
+	}
+	if len(v) > 1 {
+		reordered := slices.Clone(v)
+		slices.Reverse(reordered)
+		one("list reordered", reordered)
+		one("item removed", v[1:])
+	}
+	if len(v) > 0 && isScalar(v[0]) {
+		one("item added", append(slices.Clone(v), "NET_ADMIN"))
+	} else if len(v) > 0 {
+		copied := inside(v[0], []any{"name"}, func(in, _ any) any {
+			for _, name := range []string{"name", "groupName", "key", "ip"} {
+				if is, ok := in.(map[string]any)[name].(string); ok {
+					in.(map[string]any)[name] = map[bool]string{true: "10.0.0.7", false: is + "-more"}[name == "ip"]
+				}
+			}
+			return in
+		})
+		one("item added", append(slices.Clone(v), copied))
+		g.inItems(v)
+	}
+}
+
+// inItems are what others add to the items of a list that is ours as a whole.
+func (g *generator) inItems(v []any) {
+	for i := range v {
+		group, ok := v[i].(map[string]any)
+		if !ok || group["template"] == nil {
+			continue
+		}
+		more := inside(v, []any{i, "template", "metadata"}, func(in, _ any) any {
+			template := in.(map[string]any)
+			meta, _ := template["metadata"].(map[string]any)
+			if meta == nil {
+				meta = map[string]any{}
+				template["metadata"] = meta
+			}
+			labels, _ := meta["labels"].(map[string]any)
+			if labels == nil {
+				labels = map[string]any{}
+				meta["labels"] = labels
+			}
+			labels["example.com/queue"] = "x"
+			return template
+		})
+		g.add(mutation{class: "foreign label in an item of ours", what: fmt.Sprint(i), variants: []write{g.edit(g.path, more)}})
+		more = inside(v, []any{i, "template", "spec", "schedulingGates"}, func(in, last any) any {
+			in.(map[string]any)[last.(string)] = []any{map[string]any{"name": "example.com/gate"}}
+			return in
+		})
+		g.add(mutation{class: "foreign field in an item of ours", what: fmt.Sprint(i), variants: []write{g.edit(g.path, more)}})
+	}
+}
+
+// takeover has another manager own the field, with the value that it has.
+func (g *generator) takeover() {
+	if isScalar(g.value) && len(g.path) > 1 {
+		g.add(mutation{
+			class: "owned by another too", variants: []write{g.same()}, parts: []write{g.part(g.value)},
+		})
+	}
+}

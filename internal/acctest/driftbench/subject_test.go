@@ -1,0 +1,331 @@
+package driftbench_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	k8s "k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+)
+
+// A subject is one resource of the state.
+type subject struct {
+	specimen
+
+	copy    int
+	address string
+	more    string // attributes of a later round
+	objects []*object
+	todo    []task
+}
+
+// An object is one that the resource applies.
+type object struct {
+	title  string // as warnings name it
+	client k8s.ResourceInterface
+	name   string
+	custom bool
+	sent   map[string]any // what the provider applied
+}
+
+// A task is one mutation of one object.
+type task struct {
+	object *object
+	mutation
+}
+
+// subjects are the copies of all specimens.
+func subjects() []*subject {
+	var all []*subject
+	for _, s := range specimens() {
+		if s.resource == "" {
+			s.resource = "kt_compute"
+		}
+		for i := range max(1, s.copies) {
+			one := &subject{specimen: s, copy: i}
+			one.name = fmt.Sprintf("%s-%d", s.name, i)
+			one.address = s.resource + "." + one.name
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// clients makes clients of the objects of a cluster.
+type clients struct {
+	dynamic k8s.Interface
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
+}
+
+func newClients(t *testing.T, kubeconfig string) clients {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS, config.Burst, config.WarningHandler = 500, 1000, rest.NoWarnings{}
+	client, err := k8s.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clients{dynamic: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}
+}
+
+// object makes the object that a text in the attribute manifests is of.
+func (c clients) object(t *testing.T, text string) *object {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	gvk := obj.GroupVersionKind()
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &object{
+		title:  fmt.Sprintf("%s %s/%s", gvk.Kind, obj.GetNamespace(), obj.GetName()),
+		client: c.dynamic.Resource(mapping.Resource).Namespace(obj.GetNamespace()), name: obj.GetName(), custom: isCustom(gvk),
+		sent: obj.Object,
+	}
+}
+
+func isCustom(gvk schema.GroupVersionKind) bool { return strings.Contains(gvk.Group, ".") }
+
+func (o *object) get(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	obj, err := o.client.Get(t.Context(), o.name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("%s: %v", o.title, err)
+	}
+	return obj
+}
+
+// learn notes the mutations of every object, and which of them this copy is for.
+func (s *subject) learn(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	n := 0
+	for _, o := range s.objects {
+		live := o.get(t)
+		set, ours, err := fields.Owned(live, kube.Manager)
+		if err != nil || !ours {
+			t.Fatalf("%s is not ours: %v", o.title, err)
+		}
+		for _, m := range mutations(live.Object, o.sent, set, o.custom) {
+			if n++; n%max(1, s.copies) == s.copy {
+				s.todo = append(s.todo, task{o, m})
+			}
+		}
+	}
+	random.Shuffle(len(s.todo), func(i, j int) { s.todo[i], s.todo[j] = s.todo[j], s.todo[i] })
+}
+
+// An act is a mutation that was carried out.
+type act struct {
+	task
+
+	subject *subject
+	manager string
+	how     string
+	before  *unstructured.Unstructured
+}
+
+func (a act) String() string {
+	return fmt.Sprintf("%s, %s: %s: %s (%s by %s)", a.subject.address, a.object.title, a.class, a.what, a.how, a.manager)
+}
+
+// next carries out the next mutation that the server takes and that changes
+// something; ok is false where none is left.
+func (s *subject) next(t *testing.T, random *rand.Rand, wanted func(mutation) bool) (done act, ok bool) {
+	t.Helper()
+	var later []task
+	defer func() { s.todo = append(later, s.todo...) }()
+	for len(s.todo) > 0 {
+		task := s.todo[0]
+		s.todo = s.todo[1:]
+		if !wanted(task.mutation) {
+			later = append(later, task)
+			continue
+		}
+		a := act{task: task, subject: s, before: task.object.get(t)}
+		if a.try(t, random) {
+			return a, true
+		}
+	}
+	return act{}, false
+}
+
+// try writes the first variant that the server takes.
+func (a *act) try(t *testing.T, random *rand.Rand) bool {
+	t.Helper()
+	ctx, client, name := t.Context(), a.object.client, a.object.name
+	switch {
+	case a.deletes:
+		a.manager, a.how = "nobody", "delete"
+		err := client.Delete(ctx, name, metav1.DeleteOptions{})
+		return err == nil
+	case a.status:
+		a.manager, a.how = "controller", "status"
+		_, err := client.Patch(ctx, name, types.MergePatchType, []byte(`{"status": {"observedGeneration": 77}}`), metav1.PatchOptions{FieldManager: a.manager}, "status")
+		return err == nil
+	case len(a.parts) > 0 && (random.IntN(3) == 0 || !a.must):
+		a.manager, a.how = "argocd-controller", "apply"
+		for _, part := range a.parts {
+			data, err := json.Marshal(part())
+			if err != nil {
+				t.Fatal(err)
+			}
+			force := true
+			now, err := client.Patch(ctx, name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: a.manager, Force: &force})
+			if err == nil {
+				return !a.must || !fields.SameContent(now, a.before)
+			}
+		}
+		return false
+	}
+	a.manager, a.how = []string{"kubectl-edit", "kubectl-set", "helm"}[random.IntN(3)], "update"
+	for _, variant := range a.variants {
+		content := variant()
+		if content == nil {
+			continue
+		}
+		now, err := client.Update(ctx, upon(content, a.before), metav1.UpdateOptions{FieldManager: a.manager})
+		if err != nil || fields.SameContent(now, a.before) {
+			continue
+		}
+		if _, defaulted := at(now.Object, a.removes); a.removes != nil && defaulted {
+			a.shows = []string{changed(a.removes)}
+		}
+		return true
+	}
+	return false
+}
+
+// upon is a content in the place of the one that a live object has.
+func upon(content map[string]any, live *unstructured.Unstructured) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
+	out.SetResourceVersion(live.GetResourceVersion())
+	out.SetManagedFields(live.GetManagedFields())
+	out.SetUID(live.GetUID())
+	out.SetCreationTimestamp(live.GetCreationTimestamp())
+	if status, ok := live.Object["status"]; ok {
+		out.Object["status"] = status
+	}
+	return out
+}
+
+// undo takes a foreign change back.
+func (a act) undo(t *testing.T) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	if a.how == "apply" {
+		meta := map[string]any{"name": a.before.GetName(), "namespace": a.before.GetNamespace()}
+		data, _ := json.Marshal(map[string]any{"apiVersion": a.before.GetAPIVersion(), "kind": a.before.GetKind(), "metadata": meta})
+		if _, err := a.object.client.Patch(ctx, a.object.name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: a.manager}); err != nil {
+			t.Errorf("%s cannot be taken back: %v", a, err)
+		}
+	}
+	if !fields.SameContent(a.object.get(t), a.before) {
+		if _, err := a.object.client.Update(ctx, upon(a.before.Object, a.object.get(t)), metav1.UpdateOptions{FieldManager: "undo"}); err != nil {
+			t.Errorf("%s cannot be taken back: %v", a, err)
+		}
+	}
+}
+
+// repaired says what of the object is not as it was before.
+func (a act) repaired(t *testing.T) string {
+	t.Helper()
+	now, err := a.object.client.Get(t.Context(), a.object.name, metav1.GetOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	if a.deletes {
+		return ""
+	}
+	if a.leavesItem {
+		set, _, err := fields.Owned(a.before, kube.Manager)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return difference(fields.Project(a.before.Object, set), fields.Project(now.Object, set))
+	}
+	return difference(content(a.before), content(now))
+}
+
+// content is what the object says, without what servers and controllers write.
+func content(obj *unstructured.Unstructured) map[string]any {
+	out := obj.DeepCopy()
+	annotations := out.GetAnnotations()
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		return strings.HasPrefix(key, "deployment.kubernetes.io/") || strings.HasPrefix(key, "deprecated.daemonset.template.")
+	})
+	labels := out.GetLabels()
+	out.Object["metadata"] = map[string]any{}
+	if len(labels) > 0 {
+		out.SetLabels(labels)
+	}
+	if len(annotations) > 0 {
+		out.SetAnnotations(annotations)
+	}
+	delete(out.Object, "status")
+	return out.Object
+}
+
+func difference(a, b any) string {
+	var out []string
+	differ(a, b, "", &out)
+	return strings.Join(out, "; ")
+}
+
+func differ(a, b any, at string, out *[]string) {
+	am, isMap := a.(map[string]any)
+	bm, both := b.(map[string]any)
+	if isMap && both {
+		for _, key := range slices.Sorted(maps.Keys(mergedKeys(am, bm))) {
+			differ(am[key], bm[key], at+"."+key, out)
+		}
+		return
+	}
+	al, isList := a.([]any)
+	bl, both := b.([]any)
+	if isList && both && len(al) == len(bl) {
+		for i := range al {
+			differ(al[i], bl[i], fmt.Sprintf("%s[%d]", at, i), out)
+		}
+		return
+	}
+	if ja, jb := fmt.Sprint(a), fmt.Sprint(b); ja != jb {
+		*out = append(*out, fmt.Sprintf("%s was %s, is %s", at, ja, jb))
+	}
+}
+
+func mergedKeys(a, b map[string]any) map[string]any {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[string]any{}
+	}
+	maps.Copy(out, b)
+	return out
+}

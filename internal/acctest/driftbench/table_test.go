@@ -1,0 +1,203 @@
+package driftbench_test
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// table counts what was found.
+type table struct {
+	must, shown, rightPath, rightManager, planErrors, repairedExactly, emptyAfter int
+	mustNot, falseDrift, falseWarnings                                            int
+	reordered, restarted                                                          int
+	violations                                                                    []string
+}
+
+func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
+
+func (b *table) violation(a act, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if len(text) > 1200 {
+		text = text[:1200] + "…"
+	}
+	b.violations = append(b.violations, a.String()+"\n      "+text)
+	fmt.Println(b.violations[len(b.violations)-1])
+}
+
+// judge compares a plan with what was done.
+func (b *table) judge(a act, r report) {
+	_, planned := r.planned[a.subject.address]
+	lines := r.lines(a)
+	if !a.must {
+		b.mustNot++
+		if planned {
+			b.falseDrift++
+			b.violation(a, "must not show, but the plan changes it; warnings: %q", lines)
+		} else if len(lines) > 0 {
+			b.falseWarnings++
+			b.violation(a, "must not show, but warns: %q", lines)
+		}
+		return
+	}
+	b.must++
+	if !planned || len(lines) == 0 {
+		b.violation(a, "must show; planned: %v, warnings: %q", planned, lines)
+		return
+	}
+	b.shown++
+	if a.deletes {
+		b.rightPath++
+		b.rightManager++
+		return
+	}
+	path, manager := true, true
+	for _, want := range a.shows {
+		path = path && has(lines, before(want))
+		manager = manager && has(lines, strings.Replace(want, "MANAGER", a.manager+" at", 1))
+	}
+	for _, line := range lines {
+		path = path && expected(line, append(a.also, a.shows...))
+	}
+	if path {
+		b.rightPath++
+	} else {
+		b.violation(a, "wrong path: want %q, got %q", a.shows, lines)
+	}
+	if manager {
+		b.rightManager++
+	} else {
+		b.violation(a, "wrong manager: want %q, got %q", a.shows, lines)
+	}
+}
+
+func before(line string) string { path, _, _ := strings.Cut(line, ": "); return path }
+
+func has(lines []string, prefix string) bool {
+	for _, line := range lines {
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func expected(line string, prefixes []string) bool {
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(line, before(prefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lines are those of the warnings about an object that name its fields, or say
+// that it is gone.
+func (r report) lines(a act) []string {
+	var out []string
+	for _, w := range r.warnings {
+		if w.Address != a.subject.address && !strings.Contains(w.Summary+" "+w.Detail, a.object.title+" ") {
+			continue
+		}
+		found := false
+		for line := range strings.SplitSeq(w.Detail, "\n") {
+			if line, ok := strings.CutPrefix(line, "  - "); ok {
+				out, found = append(out, line), true
+			}
+		}
+		if !found && w.Summary != "The pods that run stay as they are" { // that is of the repair
+			out = append(out, w.Summary)
+		}
+	}
+	return out
+}
+
+func (b *table) planError(a act, errors []diagnostic) {
+	if a.must {
+		b.must++
+	} else {
+		b.mustNot++
+	}
+	b.planErrors++
+	var about []string
+	for _, d := range errors {
+		if d.about(a) {
+			about = append(about, d.String())
+		}
+	}
+	b.violation(a, "the plan ends in an error: %q", about)
+}
+
+// repaired compares the object with what it was before the change.
+func (b *table) repaired(t *testing.T, a act, applied, after report) {
+	t.Helper()
+	if !a.must {
+		return
+	}
+	for _, d := range applied.errors {
+		if d.about(a) {
+			b.violation(a, "the apply ends in an error: %s", d)
+			a.undo(t)
+			return
+		}
+	}
+	if left := a.repaired(t); left == "" {
+		b.repairedExactly++
+		if a.leavesItem {
+			a.undo(t)
+		}
+	} else {
+		b.violation(a, "not as before: %s", left)
+		a.undo(t)
+	}
+	if action, planned := after.planned[a.subject.address]; planned {
+		b.violation(a, "the plan after the repair is not empty: %s %q", action, after.lines(a))
+	} else {
+		b.emptyAfter++
+	}
+}
+
+// restart checks that scaling a compute left its template alone.
+func (b *table) restart(t *testing.T, a act, planned, applied report) {
+	t.Helper()
+	b.reordered++
+	template := func(obj *unstructured.Unstructured) any {
+		value, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "spec", "template")
+		return value
+	}
+	now := a.object.get(t)
+	replicas, _, _ := unstructured.NestedInt64(now.Object, "spec", "replicas")
+	left := difference(template(a.before), template(now))
+	if left != "" || replicas != 3 {
+		b.restarted++
+		b.violation(a, "scaled to 3, is %d; the pods restart: %s; planned %q; %v", replicas, left, planned.planned[a.subject.address], applied.errors)
+	}
+}
+
+func (b *table) print(t *testing.T, seed int) {
+	t.Helper()
+	var out strings.Builder
+	row := func(name string, n int) { fmt.Fprintf(&out, "  %-34s %5d\n", name, n) }
+	fmt.Fprintf(&out, "\ndrift bench, seed %d\n", seed)
+	row("must show", b.must)
+	row("  shown", b.shown)
+	row("  right path", b.rightPath)
+	row("  right manager", b.rightManager)
+	row("  plan errors", b.planErrors)
+	row("  repaired exactly", b.repairedExactly)
+	row("  empty plan after", b.emptyAfter)
+	row("must not show", b.mustNot)
+	row("  false drift", b.falseDrift)
+	row("  false warnings", b.falseWarnings)
+	row("scaled with lists reordered", b.reordered)
+	row("  restarted", b.restarted)
+	row("violations", len(b.violations))
+	fmt.Println(out.String())
+	if len(b.violations) > 0 {
+		t.Errorf("violations, which KT_DRIFT_SEED=%d repeats:\n  - %s", seed, strings.Join(b.violations, "\n  - "))
+	}
+}
