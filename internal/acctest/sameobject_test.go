@@ -91,6 +91,76 @@ func TestAccOwnershipARenameNeedsAMovedBlock(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
+func TestAccOwnershipTwoResourcesOfARunCannotHaveTheSameObject(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	refused := func(summary func(kind string) string, args ...string) {
+		t.Helper()
+		out, err := cli.Run(t, append([]string{"plan"}, args...)...)
+		if err == nil {
+			t.Fatalf("planned:\n%s", out)
+		}
+		for _, kind := range kinds() {
+			said(t, out, summary(kind))
+		}
+	}
+	two := func(kind string) string { return fmt.Sprintf("Two %s resources are named %s/same", kind, ns) }
+
+	cli.Write(t, cluster.Config(ns, ofEveryKind("a", "")+ofEveryKind("b", "")))
+	refused(two)
+
+	cli.Write(t, cluster.Config(ns, ofEveryKind("a", "")))
+	cli.MustRun(t, "apply", "-auto-approve")
+	for _, life := range []string{"", "  adopt_existing = true\n"} {
+		cli.Write(t, cluster.Config(ns, ofEveryKind("a", "")+ofEveryKind("b", life)))
+		refused(two)
+	}
+	var imports strings.Builder
+	for _, kind := range kinds() {
+		fmt.Fprintf(&imports, "import {\n  to = %s.b\n  id = %q\n}\n", kind, ns+"/same")
+	}
+	cli.Write(t, cluster.Config(ns, ofEveryKind("a", "")+ofEveryKind("b", "")+imports.String()))
+	refused(two)
+
+	cli.Write(t, cluster.Config(ns, ofEveryKind("a", "")))
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// What may take over an object does so in the run that destroys its resource, in
+// any order, but for a volume, which would lose its data.
+func TestAccOwnershipOnlyAVolumeIsNotAdoptedFromWhatTheRunDestroys(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	const adopting = "  adopt_existing = true\n"
+	cli.Write(t, cluster.Config(ns, ofEveryKind("first", adopting)))
+	cli.MustRun(t, "apply", "-auto-approve")
+	before := uidsOfAll(t, ns)
+
+	cli.Write(t, cluster.Config(ns, ofEveryKind("second", adopting)))
+	for _, refresh := range []string{"-refresh=true", "-refresh=false"} {
+		out, err := cli.Run(t, "plan", refresh)
+		if err == nil {
+			t.Fatalf("a rename that may lose data is planned:\n%s", out)
+		}
+		said(t, out, fmt.Sprintf("kt_volume %s/same would be destroyed and created", ns), "moved {")
+		if got := strings.Count(out, "would be destroyed and created"); got != 1 {
+			t.Errorf("%d errors, want one for the volume:\n%s", got, out)
+		}
+	}
+
+	cli.Write(t, cluster.Config(ns, ofEveryKind("second", adopting)+"moved {\n  from = kt_volume.first\n  to = kt_volume.second\n}\n"))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	const claim = "PersistentVolumeClaim/same"
+	if after := uidsOfAll(t, ns); len(after) != len(before) || after[claim] != before[claim] {
+		t.Errorf("there are\n%v\nand were\n%v", after, before)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
 // objectsLeft are the names of the objects of every kind.
 func objectsLeft(t *testing.T, ns string) string {
 	t.Helper()
