@@ -19,6 +19,9 @@ import (
 // how to look further, in the form of [ready.Explain].
 func (e *Error) Explain() (summary, detail string) {
 	summary, cause := e.explanation()
+	if e.OutcomeUnknown {
+		cause.Summary += "\n\nIt is not known whether the server carried the request out. The next plan shows what is there."
+	}
 	return summary, ready.Explain(&cause, nil)
 }
 

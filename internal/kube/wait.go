@@ -150,6 +150,13 @@ func aboutServer(err error) bool {
 	return ok && (e.Class == Unreachable || e.Class == Unauthorized || e.Class == Other)
 }
 
+// AboutServer says whether err, of a request that failed, tells of trouble with the
+// API server or of the end of the run, and not of the object: a later run may
+// succeed with the very same request.
+func AboutServer(err error) bool {
+	return aboutServer(err) || ClassOf(err) == Canceled || OutcomeUnknown(err)
+}
+
 // UnobservedError ends a wait in which the API server has not said for maxAbsence
 // how the object is. It says nothing about the object: that is as it was, and goes
 // on becoming ready or not.

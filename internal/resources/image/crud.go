@@ -128,7 +128,10 @@ func (w *writer) write(ctx context.Context) bool {
 	if !w.plan.Manifests.Equal(w.prior.Manifests) || w.prior.UID.IsNull() {
 		if err := w.apply(ctx, obj); err != nil {
 			w.diags.Append(owned.Failure(err))
-			return false
+			if !w.prior.UID.IsNull() || !kube.OutcomeUnknown(err) {
+				return false
+			}
+			w.plan.UID = types.StringNull() // it may exist: who has it in state can delete it
 		}
 	}
 	noted := notes{}

@@ -80,10 +80,35 @@ func (r *secretResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := r.data.Cluster.DeleteSecret(ctx, state.ref(), apitypes.UID(state.UID.ValueString())); err != nil {
+	uid, err := r.uidOf(ctx, &state)
+	if err == nil && uid != "" {
+		err = r.data.Cluster.DeleteSecret(ctx, state.ref(), uid)
+	}
+	if err != nil {
 		resp.Diagnostics.Append(tf.Failure(err))
 	}
 	resp.Diagnostics.Append(owned.Kept(r.data.Cluster, state.ref())...)
+}
+
+// uidOf returns the UID of the Secret in state. Where the answer to its creation
+// was lost, that is of the Secret which is there, if this provider applied it; ""
+// for none.
+func (r *secretResource) uidOf(ctx context.Context, state *model) (apitypes.UID, error) {
+	if uid := state.UID.ValueString(); uid != "" {
+		return apitypes.UID(uid), nil
+	}
+	live, err := r.data.Cluster.GetSecret(ctx, state.ref())
+	if kube.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	_, ours, err := kube.OwnedFields(live)
+	if err != nil || !ours {
+		return "", err
+	}
+	return live.GetUID(), nil
 }
 
 // writer carries out one plan.
@@ -135,15 +160,20 @@ func (w *writer) write(ctx context.Context) bool {
 		return false
 	}
 	applied, err := w.send(ctx, ref, sent)
-	if err != nil {
-		w.diags.Append(tf.Failure(err))
+	w.fail(err)
+	if err != nil && !(w.creating && kube.OutcomeUnknown(err)) {
 		return false
 	}
-	if !w.known.memory.Applied(manifest.Key(sent)) {
-		w.diags.Append(owned.TakeOver(ctx, w.r.data.Cluster, ref, applied)...)
+	if err != nil {
+		applied = nil // it may exist: who has it in state can delete it
+	} else {
+		if !w.known.memory.Applied(manifest.Key(sent)) {
+			w.diags.Append(owned.TakeOver(ctx, w.r.data.Cluster, ref, applied)...)
+		}
+		applied = w.prune(ctx, applied, source.keys())
 	}
 	w.known.ledger.Values = entries
-	w.note(manifests, source, sent, w.prune(ctx, applied, source.keys()))
+	w.note(manifests, source, sent, applied)
 	return true
 }
 
@@ -242,9 +272,9 @@ func (w *writer) prune(ctx context.Context, applied *unstructured.Unstructured, 
 	return pruned
 }
 
-// note puts what was applied into the model and the memory.
+// note puts what was applied into the model and the memory; live is nil where it
+// is not known what came of it.
 func (w *writer) note(manifests types.Map, source content, sent, live *unstructured.Unstructured) {
-	seal := w.known.ledger.Seal
 	keys := map[string]string{}
 	for key, entry := range w.known.ledger.Values {
 		keys[key] = entry.Text
@@ -254,6 +284,20 @@ func (w *writer) note(manifests types.Map, source content, sent, live *unstructu
 			keys[key] = text
 		}
 	}
+	w.model.UID = types.StringNull()
+	if live != nil {
+		w.remember(sent, live)
+		w.model.UID = types.StringValue(string(live.GetUID()))
+	}
+	w.known.notes = notes{}
+	w.model.Keys = textMap(keys)
+	w.model.Manifests = manifests
+	w.model.Ref = reference(w.model.Name, mountPath(&w.model, source), source.keys())
+	w.model.ID = types.StringValue(w.model.Namespace.ValueString() + "/" + w.model.Name.ValueString())
+}
+
+func (w *writer) remember(sent, live *unstructured.Unstructured) {
+	seal := w.known.ledger.Seal
 	veiled := seal.Veil(sent, kube.SecretData(sent))
 	rewritten, err := w.known.memory.Remember(manifest.Key(sent), veiled, seal.Veil(live, kube.SecretData(live)))
 	w.fail(err)
@@ -261,10 +305,4 @@ func (w *writer) note(manifests types.Map, source content, sent, live *unstructu
 		w.diags.AddWarning("The cluster changed a field on admission",
 			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it; see\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", w.model.ref(), field))
 	}
-	w.known.notes = notes{}
-	w.model.Keys = textMap(keys)
-	w.model.Manifests = manifests
-	w.model.Ref = reference(w.model.Name, mountPath(&w.model, source), source.keys())
-	w.model.UID = types.StringValue(string(live.GetUID()))
-	w.model.ID = types.StringValue(w.model.Namespace.ValueString() + "/" + w.model.Name.ValueString())
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -37,10 +38,13 @@ func (r *volumeResource) Create(ctx context.Context, req resource.CreateRequest,
 	defer cancel()
 
 	w := writer{r: r, model: &plan, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
-	if w.create(ctx) {
+	created := w.create(ctx)
+	if !resp.State.Raw.IsNull() {
 		defer w.creation.Complete(r.data.Cluster)
 		resp.Diagnostics.Append(owned.Settle(ctx, r.data, resp.Private)...)
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
+	}
+	if created {
 		w.creating = true
 		w.wait(ctx)
 	}
@@ -182,13 +186,27 @@ func (w *writer) apply(ctx context.Context, object *unstructured.Unstructured) b
 		live, diags, err = owned.Apply(ctx, w.r.data.Cluster, w.memory, object)
 	}
 	w.diags.Append(diags...)
-	if err != nil {
+	switch {
+	case err == nil:
+		w.model.status(live)
+		w.save(ctx)
+		return true
+	case w.model.UID.IsUnknown() && kube.OutcomeUnknown(err):
+		w.saveUncertain(ctx, err)
+	default:
 		w.diags.Append(owned.Failure(err))
-		return false
 	}
-	w.model.status(live)
+	return false
+}
+
+// saveUncertain puts a claim into state of which it is not known whether it was
+// created: who has it in state can delete it. It is a warning, since an error would
+// taint a claim that may hold data by the time of the next apply.
+func (w *writer) saveUncertain(ctx context.Context, err error) {
+	w.diags.Append(tf.Caution(err, "The volume is in state. The next plan shows whether it is there, and creates it if it is not."))
+	w.model.UID, w.model.Phase, w.model.Capacity, w.model.Volume = types.StringNull(), types.StringNull(), types.StringNull(), types.StringNull()
+	w.notes.Waiting = true
 	w.save(ctx)
-	return true
 }
 
 func (w *writer) save(ctx context.Context) {
@@ -207,9 +225,7 @@ func (w *writer) wait(ctx context.Context) {
 	if wanted := w.model.WaitForBound; wanted.IsNull() || wanted.ValueBool() {
 		cluster, ref := w.r.data.Cluster, w.model.claimRef()
 		verdict, err := cluster.WaitClaim(ctx, ref, wanted.ValueBool())
-		if live, readErr := cluster.Read(context.WithoutCancel(ctx), ref); readErr == nil {
-			w.model.status(live)
-		}
+		w.lastLook(ctx)
 		if err != nil {
 			w.notReady(err)
 		} else if w.model.smaller() && verdict.Ready {
@@ -220,6 +236,17 @@ func (w *writer) wait(ctx context.Context) {
 		w.notes.Waiting = false
 	}
 	w.save(ctx)
+}
+
+// lastLook notes how the claim is at the end of a wait, also of one that was
+// interrupted.
+func (w *writer) lastLook(ctx context.Context) {
+	const moment = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moment)
+	defer cancel()
+	if live, err := w.r.data.Cluster.Read(ctx, w.model.claimRef()); err == nil {
+		w.model.status(live)
+	}
 }
 
 // notReady reports how a wait ended. An error after a creation makes Terraform
@@ -266,7 +293,7 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	}
 	live, err := cluster.Get(ctx, ref)
 	switch {
-	case kube.IsNotFound(err), err == nil && live.GetUID() != uid:
+	case kube.IsNotFound(err), err == nil && !same(live, uid):
 		return // it is gone; what somebody has made in its place is theirs
 	case err != nil:
 		resp.Diagnostics.Append(tf.Failure(err))
@@ -281,7 +308,7 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 			return
 		}
 	}
-	started, err := owned.Delete(ctx, cluster, ref, uid)
+	started, err := owned.Delete(ctx, cluster, ref, live.GetUID())
 	if err != nil {
 		resp.Diagnostics.Append(tf.Failure(err))
 	}
@@ -292,6 +319,16 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	if err := cluster.WaitClaimGone(ctx, ref); err != nil {
 		resp.Diagnostics.Append(tf.Failure(err))
 	}
+}
+
+// same says whether a claim is the one in state. Where the answer to its creation
+// was lost, that is any which this provider applied.
+func same(live *unstructured.Unstructured, uid apitypes.UID) bool {
+	if uid != "" {
+		return live.GetUID() == uid
+	}
+	_, ours, err := kube.OwnedFields(live)
+	return err == nil && ours
 }
 
 // keepTainted refuses to replace a volume without being asked, where it is
