@@ -111,6 +111,28 @@ resource "kt_compute" "pool" {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
+func TestAccSignalsProviderEndsWhenItsTerraformWasKilled(t *testing.T) {
+	if cluster == nil {
+		t.Skip("TF_ACC is not set")
+	}
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, compute(`image = "broken.invalid/never"`)))
+	command := cli.Command(t.Context(), "apply", "-auto-approve", "-no-color")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForPods(t, ns, 1)
+	if err := command.Process.Kill(); err != nil { // Terraform alone: it can tell its provider nothing
+		t.Fatal(err)
+	}
+	_ = command.Wait() // it was killed: its status says nothing
+	expectNoProcess(t, command.Process.Pid)
+	cluster.Kubectl(t, "delete", "deployments,services", "--all", "-n", ns, "--wait=false")
+}
+
 // expectNoProcess checks that nothing of a process group runs, such as the
 // provider, a moment after its leader has ended.
 func expectNoProcess(t *testing.T, group int) {

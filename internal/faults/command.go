@@ -198,8 +198,10 @@ func (f folder) readState() (state, error) {
 	}
 	for _, resource := range decoded.Resources {
 		for _, instance := range resource.Instances {
-			for key := range instance.Attributes.Manifests {
-				out.manifests[key] = true
+			for key, text := range instance.Attributes.Manifests {
+				if text != nil { // else it is one that the cluster has no use for
+					out.manifests[key] = true
+				}
 			}
 			if instance.Attributes.UID != "" {
 				out.uids = append(out.uids, instance.Attributes.UID)

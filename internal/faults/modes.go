@@ -183,7 +183,7 @@ func (b *bench) record(ctx context.Context, sc scenario, steps ...step) (map[ste
 			return nil, err
 		}
 		if len(r.violations) > 0 {
-			return nil, fmt.Errorf("without faults: %s\n%s", r.violations[0].what, r.violations[0].detail)
+			return nil, errors.Join(b.tally.add(it, r), fmt.Errorf("without faults: %s", r.violations[0].what))
 		}
 		for at, records := range r.requests {
 			for _, record := range records {

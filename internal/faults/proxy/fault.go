@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -110,10 +111,13 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s #%d", strings.Join(words, " "), r.Path, r.N)
 }
 
+// uids are in the names of volumes, and differ from run to run.
+var uids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
 func identify(r *http.Request, namespace string) Request {
 	query := r.URL.Query()
 	watch := query.Get("watch")
-	path := r.URL.Path
+	path := uids.ReplaceAllString(r.URL.Path, "UID")
 	if selector := query.Get("fieldSelector"); selector != "" {
 		path += "?" + selector
 	}
