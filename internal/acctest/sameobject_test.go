@@ -60,6 +60,33 @@ func TestAccReplacementThatIsCreatedFirstIsNotDeleted(t *testing.T) {
 	}
 }
 
+// In the run that applies, nothing tells the creation from one of another state.
+// It is refused, and whatever follows deletes nothing.
+func TestAccOwnershipAReplacementThatIsCreatedFirstLosesNoData(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	first := cluster.Config(ns, volume(smallVolume+"lifecycle {\n create_before_destroy = true\n }"))
+	cli.Write(t, first)
+	cli.MustRun(t, "apply", "-auto-approve")
+	before := uidsOfAll(t, ns)
+	for _, command := range [][]string{{"apply", "-auto-approve", "-replace=" + dataVolume}, {"apply", "-auto-approve"}} {
+		out, err := cli.Run(t, command...)
+		if err == nil {
+			t.Fatalf("%v is done:\n%s", command, out)
+		}
+		said(t, out, "create_before_destroy", "terraform state rm", fmt.Sprintf("id = %q", ns+"/data"))
+	}
+	cli.MustRun(t, "state", "rm", dataVolume)
+	cli.Write(t, first+fmt.Sprintf("\nimport {\n  to = %s\n  id = %q\n}\n", dataVolume, ns+"/data"))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	if after := uidsOfAll(t, ns); !maps.Equal(after, before) {
+		t.Errorf("there are\n%v\nand were\n%v", after, before)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
 // Without a moved block Terraform creates and deletes at the same time.
 func TestAccOwnershipARenameNeedsAMovedBlock(t *testing.T) {
 	t.Parallel()

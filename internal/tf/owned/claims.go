@@ -71,6 +71,8 @@ func conflict(found kube.PlanConflict, resourceType, id string) diag.Diagnostics
 			"Which one comes last is not defined, and what the object holds may be lost.\n\n" +
 			"If the resource was renamed in the configuration, add a moved block:\n" +
 			fmt.Sprintf("  moved {\n    from = %[1]s.OLD\n    to   = %[1]s.NEW\n  }\n\n", resourceType) +
+			"If a replacement with create_before_destroy failed and left it, remove both from the state with `terraform state rm`, " +
+			"and import it:\n" + importBlock(resourceType, id) + "\n\n" +
 			"To really replace it, destroy it in a run of its own."
 	}
 	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("name"), summary, detail)}

@@ -131,11 +131,12 @@ func (e *takenError) Error() string {
 		"  - If a replacement with create_before_destroy brought this up, leave that out, also of what depends on it: "+
 		"two objects cannot have the same name.\n"+
 		"  - To manage it here from now on, remove it from the other state with `terraform state rm`, and import it:\n%s\n"+
-		"  - To take it over without an import, set adopt_existing = true.", e.ref, e.creation.importBlock())
+		"  - To take it over without an import, set adopt_existing = true.", e.ref, importBlock(e.creation.Type, e.creation.ID))
 }
 
-func (c *Creation) importBlock() string {
-	lines := []string{"import {", fmt.Sprintf("  to = %s.NAME", c.Type), fmt.Sprintf("  id = %q", c.ID), "}"}
+// importBlock is one to paste.
+func importBlock(resourceType, id string) string {
+	lines := []string{"import {", fmt.Sprintf("  to = %s.NAME", resourceType), fmt.Sprintf("  id = %q", id), "}"}
 	return "      " + strings.Join(lines, "\n      ")
 }
 

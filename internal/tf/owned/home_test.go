@@ -1,0 +1,86 @@
+package owned
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// private is the private state of one resource.
+type private map[string][]byte
+
+func (p private) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) { return p[key], nil }
+
+func (p private) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
+	p[key] = value
+	return nil
+}
+
+// inCluster is a provider that is configured for the cluster with that UID, ""
+// for one that may not be told.
+func inCluster(t *testing.T, uid string) *tf.ProviderData {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if uid == "" {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":%q}}`, uid)
+	}))
+	t.Cleanup(server.Close)
+	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), kube.Config{Host: server.URL, Token: "x"})}
+}
+
+func TestAResourceIsRefusedInAnotherClusterOnly(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		known, configured  string
+		refused, confirmed bool
+		remembered         string // afterwards
+	}{
+		"the same cluster":               {known: "a", configured: "a", confirmed: true, remembered: "a"},
+		"another cluster":                {known: "a", configured: "b", refused: true, remembered: "a"},
+		"state of an earlier version":    {configured: "b", remembered: "b"},
+		"a cluster that may not be told": {known: "a", remembered: "a"},
+		"neither is known":               {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := private{}
+			if c.known != "" {
+				state[homeKey] = fmt.Appendf(nil, `{"uid":%q,"server":"https://before:6443"}`, c.known)
+			}
+			home, diags := HomeOf(t.Context(), inCluster(t, c.configured), state, "kt_volume", types.StringValue("ml/data"))
+			if diags.HasError() != c.refused || home.Confirmed() != c.confirmed {
+				t.Errorf("refused %t, confirmed %t: %v", diags.HasError(), home.Confirmed(), diags)
+			}
+			for _, d := range diags {
+				for _, want := range []string{"kt_volume ml/data", "https://before:6443", "http://127.0.0.1", "terraform state rm"} {
+					if !strings.Contains(d.Detail(), want) {
+						t.Errorf("%q is not in\n%s", want, d.Detail())
+					}
+				}
+			}
+			if diags := home.Learn(t.Context(), state); diags.HasError() {
+				t.Error(diags)
+			}
+			if got := string(state[homeKey]); !strings.Contains(got, fmt.Sprintf("%q", c.remembered)) && c.remembered != "" || got != "" && c.remembered == "" {
+				t.Errorf("remembered %s, want %q", got, c.remembered)
+			}
+		})
+	}
+	if _, diags := HomeOf(t.Context(), &tf.ProviderData{Unknown: true}, private{}, "kt_volume", types.StringValue("ml/data")); diags.HasError() {
+		t.Error("a cluster that is made in this run is refused")
+	}
+}
