@@ -247,6 +247,38 @@ spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %
 	}
 }
 
+// A status with a phase alone, and a generation as text, does not tell that
+// anything is ready.
+func TestAccKindWhoseStatusDoesNotTellIsReadyByItsPods(t *testing.T) {
+	t.Parallel()
+	on := withCRDs.Get(t)
+	ns := on.Namespace(t)
+	on.Apply(t, fleetCRD)
+	on.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
+	silent := fleets()
+	silent.status = func(obj *unstructured.Unstructured) map[string]any {
+		return map[string]any{"phase": "Running", "observedGeneration": fmt.Sprint(obj.GetGeneration())}
+	}
+	silent.pods = func(*unstructured.Unstructured) map[string]int64 { return map[string]int64{"spec.pods.template": 2} }
+	silent.play(t, on, ns)
+	config := func(image, limit string) string {
+		return on.Config(ns, computeWaiting(limit, byo(fmt.Sprintf(`
+apiVersion: example.com/v1
+kind: Fleet
+spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %q}]}}}}`, image))+`
+  pod_template_path = "spec.pods.template"`))
+	}
+	ready := func(is string) resource.TestCheckFunc { return resource.TestCheckResourceAttr(trainer, "ready", is) }
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: config("broken.invalid/never:1", "3s"), Check: ready("false"), ExpectNonEmptyPlan: true},
+			{Config: config("mine:1", "2m"), Check: ready("true")},
+			{RefreshState: true, Check: ready("true")},
+		},
+	})
+}
+
 const fleetCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

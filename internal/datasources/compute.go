@@ -127,7 +127,15 @@ func look(ctx context.Context, cluster *kube.Cluster, namespace, name string) (s
 	}
 	if s.workload != nil {
 		s.verdict = ready.Assess(ready.Snapshot{Workload: s.workload})
-		return s, nil
+		if s.verdict.Settled() || !ready.NeedsPods(s.workload) {
+			return s, nil
+		}
+		ref, err := cluster.RefOf(ctx, s.workload)
+		if err != nil {
+			return s, err
+		}
+		s.verdict, err = cluster.Assess(ctx, ref, s.endpoint.Backend.Selector)
+		return s, err
 	}
 	s.verdict, err = cluster.AssessPods(ctx, namespace, s.endpoint.Backend.Selector)
 	return s, err

@@ -6,10 +6,8 @@ package ready
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -196,38 +194,4 @@ func Assess(s Snapshot) Verdict {
 		return judge(s)
 	}
 	return anyKind(s)
-}
-
-// anyKind trusts kstatus for readiness and looks at all pods for causes.
-func anyKind(s Snapshot) Verdict {
-	res, err := status.Compute(s.Workload)
-	switch {
-	case err != nil:
-		return Verdict{Phase: Progressing, Message: fmt.Sprintf("the status of %s cannot be read: %s", object(s.Workload), clip(err.Error()))}
-	case res.Status == status.CurrentStatus && s.Workload.Object["status"] == nil:
-		return s.withoutStatus() // kstatus takes what has no status for done
-	case res.Status == status.CurrentStatus:
-		return Verdict{Phase: Ready, Ready: true, Message: cmp.Or(clip(res.Message), "ready")}
-	}
-	return s.blocked(run{pods: s.Pods, remark: cmp.Or(clip(res.Message), "not ready yet")}, func(sc *scene) *Cause {
-		if res.Status != status.FailedStatus {
-			return nil
-		}
-		return sc.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message)))
-	})
-}
-
-// withoutStatus judges a workload of which its controller says nothing, now or
-// ever, by its pods.
-func (s Snapshot) withoutStatus() Verdict {
-	alive := living(s.Pods)
-	for _, p := range alive {
-		if !podReady(p) {
-			return s.blocked(run{pods: s.Pods, remark: "not ready yet"})
-		}
-	}
-	if len(alive) == 0 {
-		return s.blocked(run{remark: fmt.Sprintf("%s has no status and no pods yet", object(s.Workload))})
-	}
-	return isReady("%d of %d pods ready", len(alive), len(alive))
 }

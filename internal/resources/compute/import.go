@@ -13,7 +13,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -127,7 +126,8 @@ func (l *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 		l.state.Manifest = tf.DocumentOf(found[manifest.Key(doc)])
 	}
 	l.state.UID = types.StringValue(string(live.GetUID()))
-	l.state.Ready = types.BoolValue(ready.Assess(ready.Snapshot{Workload: live}).Ready)
+	ref, err := l.r.data.Cluster.RefOf(ctx, live)
+	l.state.Ready = types.BoolValue(err == nil && l.judge(ctx, ref, live) && !l.state.Suspend.ValueBool())
 	return nil
 }
 

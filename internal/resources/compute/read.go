@@ -188,17 +188,23 @@ func (l *reader) release(key string, sent, live *unstructured.Unstructured, now 
 	return kept, err
 }
 
-// workload takes over what the live workload says of the compute as a whole.
-// After a wait that failed, its pods are looked at too: the status of some kinds
+// judge says whether a workload is ready. Its pods are looked at too where its
+// status does not tell, and after a wait that failed: the status of some kinds
 // says less than the wait saw.
-func (l *reader) workload(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) {
-	l.state.UID = types.StringValue(string(live.GetUID()))
+func (l *reader) judge(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) bool {
 	isReady := ready.Assess(ready.Snapshot{Workload: live}).Ready
-	if isReady && l.notes.Unready {
+	if isReady && l.notes.Unready || !isReady && ready.NeedsPods(live) {
 		pods := l.selected(ctx)
 		pods.workload = &ref
-		isReady = pods.ready(ctx)
+		return pods.ready(ctx)
 	}
+	return isReady
+}
+
+// workload takes over what the live workload says of the compute as a whole.
+func (l *reader) workload(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) {
+	l.state.UID = types.StringValue(string(live.GetUID()))
+	isReady := l.judge(ctx, ref, live)
 	l.state.Ready = types.BoolValue(isReady && !l.state.Suspend.ValueBool()) // Knative says Ready of a suspended one too
 	l.notes.Unready = l.notes.Unready && !isReady
 	if live.GetDeletionTimestamp() != nil {

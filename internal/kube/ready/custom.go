@@ -1,0 +1,174 @@
+package ready
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// anyKind judges a kind that the table does not have: by kstatus where the status
+// follows the conventions of conditions, by the counts of replicas, and where the
+// status says neither, by the pods.
+func anyKind(s Snapshot) Verdict {
+	c := customOf(s.Workload)
+	res, err := status.Compute(c.object)
+	switch {
+	case c.suspended:
+		return s.suspended(len(living(s.Pods)))
+	case c.holds("Complete", "Completed", "Succeeded"):
+		return isReady("complete")
+	case c.holds("Failed"):
+		return s.failedRun(conditionOf(c.conditions, "Failed"))
+	case err != nil: // conditions of another form
+		return s.byPods(c)
+	case res.Status == status.CurrentStatus && c.lags():
+		return s.blocked(run{pods: s.Pods, remark: s.unseen()})
+	case res.Status == status.CurrentStatus && c.holds("Ready"):
+		return isReady("%s", cmp.Or(clip(res.Message), "ready"))
+	case res.Status == status.CurrentStatus:
+		return s.byPods(c)
+	}
+	return s.blocked(run{pods: s.Pods, remark: cmp.Or(clip(res.Message), "not ready yet")}, func(sc *scene) *Cause {
+		if res.Status != status.FailedStatus {
+			return nil
+		}
+		return sc.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message)))
+	})
+}
+
+// NeedsPods says whether the status of a workload does not tell that it is ready,
+// so that only its pods do.
+func NeedsPods(workload *unstructured.Unstructured) bool {
+	if _, known := kinds()[workload.GroupVersionKind().GroupKind()]; known {
+		return false
+	}
+	c := customOf(workload)
+	return !c.suspended && !c.counts && conditionOf(c.conditions, "Ready").Type == ""
+}
+
+// custom is what kinds of other projects have in common, as far as each has it.
+type custom struct {
+	object     *unstructured.Unstructured // with a generation that kstatus can read
+	conditions []condition
+	suspended  bool
+	replicas   int64 // that the spec asks for, -1 where it does not say
+	counts     bool  // whether the status counts the replicas that are ready
+	behind     string
+}
+
+// customOf reads a workload. Nothing in it is written to.
+func customOf(workload *unstructured.Unstructured) custom {
+	c := custom{object: withNumericGeneration(workload), replicas: -1}
+	items, _, _ := unstructured.NestedFieldNoCopy(workload.Object, "status", "conditions")
+	list, _ := items.([]any)
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		text := func(name string) string {
+			value, _ := fields[name].(string)
+			return value
+		}
+		observed, _ := fields["observedGeneration"].(int64)
+		c.conditions = append(c.conditions, condition{
+			Type: text("type"), Status: metav1.ConditionStatus(text("status")), Reason: text("reason"), Message: text("message"),
+			ObservedGeneration: observed,
+		})
+	}
+	for _, path := range [][]string{{"spec", "suspend"}, {"spec", "runPolicy", "suspend"}} {
+		suspended, _, _ := unstructured.NestedBool(workload.Object, path...)
+		c.suspended = c.suspended || suspended
+	}
+	if n, ok, _ := unstructured.NestedInt64(workload.Object, "spec", "replicas"); ok {
+		c.replicas = n
+		c.count()
+	}
+	return c
+}
+
+// count compares the numbers of replicas that the status has, under the names
+// that Kubernetes' own kinds use, with those that the spec asks for.
+func (c *custom) count() {
+	for _, field := range []string{"updatedReplicas", "readyReplicas", "availableReplicas"} {
+		n, ok, _ := unstructured.NestedInt64(c.object.Object, "status", field)
+		if !ok {
+			continue
+		}
+		c.counts = c.counts || field != "updatedReplicas"
+		if n < c.replicas && c.behind == "" {
+			c.behind = fmt.Sprintf("%s is %d of %d", field, n, c.replicas)
+		}
+	}
+}
+
+func (c *custom) holds(kinds ...string) bool {
+	return slices.ContainsFunc(c.conditions, func(has condition) bool { return slices.Contains(kinds, has.Type) && has.holds() })
+}
+
+// lags says whether the condition Ready is of an earlier generation.
+func (c *custom) lags() bool {
+	observed := conditionOf(c.conditions, "Ready").ObservedGeneration
+	return observed > 0 && observed < c.object.GetGeneration()
+}
+
+// withNumericGeneration is an object whose status.observedGeneration kstatus can
+// read: Argo Rollouts writes the number as text, and once wrote a hash
+// (pkg/apis/rollouts/v1alpha1/types.go in github.com/argoproj/argo-rollouts).
+func withNumericGeneration(u *unstructured.Unstructured) *unstructured.Unstructured {
+	text, ok, err := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
+	written, isText := text.(string)
+	if !ok || err != nil || !isText {
+		return u
+	}
+	u = u.DeepCopy()
+	if n, err := strconv.ParseInt(written, 10, 64); err == nil {
+		_ = unstructured.SetNestedField(u.Object, n, "status", "observedGeneration")
+	} else {
+		unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
+	}
+	return u
+}
+
+// byPods judges a workload whose status has no word on readiness: by its counts
+// of replicas, and where there are none, by its pods.
+func (s Snapshot) byPods(c custom) Verdict {
+	alive := living(s.Pods)
+	standing := readyPods(s.Pods)
+	available := conditionOf(c.conditions, "Available")
+	switch {
+	case c.replicas == 0:
+		return toZero(len(alive))
+	case c.behind != "":
+		return s.blocked(run{pods: s.Pods, remark: c.behind})
+	case available.fails():
+		return s.blocked(run{pods: s.Pods, remark: "not available" + available.says()})
+	case standing < len(alive):
+		return s.blocked(run{pods: s.Pods, remark: "not ready yet"})
+	case c.counts:
+		return isReady("%d of %d replicas ready", c.replicas, c.replicas)
+	case len(alive) == 0 && s.haveRun():
+		return isReady("its pods have run to their end")
+	case len(alive) == 0 || int64(len(alive)) < c.replicas:
+		return s.blocked(run{pods: s.Pods, remark: s.unsaid()})
+	}
+	return isReady("%d of %d pods ready", standing, len(alive))
+}
+
+// haveRun says whether there are pods, and all have succeeded.
+func (s Snapshot) haveRun() bool {
+	return len(s.Pods) > 0 && len(living(s.Pods)) == 0 && !slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool {
+		return p == nil || p.Status.Phase != corev1.PodSucceeded
+	})
+}
+
+// unsaid is the progress of a workload that has told nothing yet.
+func (s Snapshot) unsaid() string {
+	if s.Workload.Object["status"] == nil {
+		return fmt.Sprintf("%s has no status and no pods yet", object(s.Workload))
+	}
+	return fmt.Sprintf("the status of %s does not tell whether it is ready, and not all of its pods are there yet", object(s.Workload))
+}
