@@ -64,7 +64,7 @@ func failures() []failure {
 		{
 			name:   "pull",
 			broken: `image = "broken.invalid/pull:1"`,
-			says:   []string{"broken.invalid/pull:1", "no such host", "Pod <ns>/pull-", "check its name in `image`", "kubectl -n <ns> describe pod pull-"},
+			says:   []string{"broken.invalid/pull:1", "no such host", "Pod <ns>/pull-", "Check the registry's name in `image`", "kubectl -n <ns> describe pod pull-"},
 		},
 		{
 			name:   "crash",

@@ -187,7 +187,7 @@ func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *ku
 	}
 	if asks.Required.ValueBool() && result.Status != probe.Serving {
 		diags.AddAttributeError(path.Root("probe").AtName("required"), fmt.Sprintf("The endpoint of %s does not serve: %s", e.ID(), result.Status),
-			fmt.Sprintf("%s\n\nAsked: %s.\nTo do: Look why it does not answer, or leave out `required`: the status is then in `status`.", result.Detail, q.way))
+			fmt.Sprintf("%s\n\nAsked: %s.\nNext step: Find out why it does not answer, or leave out `required`: the status is then in `status`.", result.Detail, q.way))
 	}
 	return diags
 }

@@ -99,7 +99,7 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	})
 	if err != nil {
 		resp.Diagnostics.AddAttributeError(path.Root("local_port"), "The local port cannot be opened",
-			fmt.Sprintf("%v\n\nTo do: Leave `local_port` out to get any free one, or end what holds it.", err))
+			fmt.Sprintf("%v\n\nNext step: Leave `local_port` out to get any free one, or end what holds it.", err))
 		return
 	}
 	key := string(uuid.NewUUID())

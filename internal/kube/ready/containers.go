@@ -210,7 +210,7 @@ func (s *scene) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
 	}
 	c := s.newPodCause(p, ReasonProbeFailing, "container "+cs.Name,
 		fmt.Sprintf("Container %s runs, but is not healthy: %s", cs.Name, clip(e.Message)),
-		"Its log says what it is doing. If the server needs longer to start than `launch_timeout`, after which it is restarted, raise that; this restarts the pods. To only wait longer, raise `wait_timeout`.")
+		"Read its log. If the server needs longer to start than `launch_timeout`, after which it is restarted, raise that; this restarts the pods. To only wait longer, raise `wait_timeout`.")
 	return c.withLogs(p, cs.Name, false)
 }
 
@@ -262,23 +262,23 @@ func lastWords(t *corev1.ContainerStateTerminated) string {
 // exitHint goes by the exit code, which for codes over 128 is 128 and a signal.
 func exitHint(t *corev1.ContainerStateTerminated) string {
 	if t == nil {
-		return "Its log says why."
+		return "Read the log of the container."
 	}
 	switch t.ExitCode {
 	case 0:
-		return "It ended without an error, but should keep running: check its command."
+		return "Check its command: it ended without an error, but should keep running."
 	case 126:
-		return "Its command is there, but cannot be executed: check permissions and architecture."
+		return "Check permissions and architecture: its command is there, but cannot be executed."
 	case 127:
-		return "A command was not found: check the image, its PATH and the start-up script."
+		return "Check the image, its PATH and the start-up script: a command was not found."
 	case 128:
-		return "The runtime could not start its command: check that the image has it."
+		return "Check that the image has the command: the runtime could not start it."
 	case 137:
-		return "It was killed (SIGKILL): by a probe, by its node, or for memory that it shares with others. Its log says how far it came."
+		return "Read its log. It was killed (SIGKILL): by a probe, by its node, or for memory that it shares with others."
 	case 139:
-		return "It crashed with a segmentation fault: often a library that does not fit the GPU driver."
+		return "Check that its libraries fit the GPU driver: it crashed with a segmentation fault."
 	case 143:
-		return "It was told to stop (SIGTERM), mostly by a failing probe. Its log says how far it came."
+		return "Read its log. It was told to stop (SIGTERM), mostly by a failing probe."
 	}
-	return "Its log says why."
+	return "Read the log of the container."
 }

@@ -14,8 +14,8 @@ const (
 	maxLogLines = 20
 )
 
-// Explain is the text of an error: what is wrong, where it shows, what to do,
-// the last events and log lines, and the command to look further. logs are the
+// Explain is the text of an error: the cause, the object that shows it, the next
+// step, the command to investigate with, and the last events and log lines. logs are the
 // last lines of the container that c.Logs names, oldest first; at most the last
 // 20 are shown.
 func Explain(c *Cause, logs []string) string {
@@ -23,17 +23,20 @@ func Explain(c *Cause, logs []string) string {
 		return ""
 	}
 	var b strings.Builder
+	if c.Reason != "" { // else it is not known what causes it
+		b.WriteString("Cause: ")
+	}
 	fmt.Fprintf(&b, "%s\n\n", c.Summary)
 	if c.Object != "" {
-		fmt.Fprintf(&b, "Seen on: %s\n", c.Object)
+		fmt.Fprintf(&b, "Object: %s\n", c.Object)
 	}
 	if c.Hint != "" {
-		fmt.Fprintf(&b, "To do: %s\n", c.Hint)
+		fmt.Fprintf(&b, "Next step: %s\n", c.Hint)
 	}
 	if c.Command != "" {
-		fmt.Fprintf(&b, "Look further:\n  %s\n", c.Command) // Terraform breaks no line that is indented
+		fmt.Fprintf(&b, "Investigate with:\n  %s\n", c.Command) // Terraform breaks no line that is indented
 	}
-	section(&b, "Last events:", c.Events)
+	section(&b, "Recent events:", c.Events)
 	section(&b, logTitle(c.Logs), logTail(logs))
 	return strings.TrimRight(b.String(), "\n")
 }

@@ -89,11 +89,11 @@ const (
 func pullHints() []pullHintRow {
 	return []pullHintRow{
 		{[]string{"pull qps exceeded"}, "The kubelet limits how often it pulls; it goes on by itself.", pullIsLater},
-		{[]string{"no space left", "disk quota"}, "The node's disk is full. The kubelet removes unused images, and tries again. If that does not make room, use nodes with a larger disk.", pullIsLater},
-		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"}, "The image is not built for the architecture of the node: choose other nodes with `node_selector`, or build it for this one.", pullIsRefused},
-		{[]string{"toomanyrequests", "too many requests", "rate limit"}, "The registry limits how often it is asked: pull with an account (imagePullSecrets of the service account), or from a mirror. The kubelet goes on by itself.", pullIsLater},
+		{[]string{"no space left", "disk quota"}, "Use nodes with a larger disk, if the kubelet does not make room by removing unused images.", pullIsLater},
+		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"}, "Choose other nodes with `node_selector`, or build the image for the architecture of this one.", pullIsRefused},
+		{[]string{"toomanyrequests", "too many requests", "rate limit"}, "Pull with an account (imagePullSecrets of the service account), or from a mirror: the registry limits how often it is asked. The kubelet goes on by itself.", pullIsLater},
 		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth", "403 forbidden", "permission denied", "denied:"}, "Check the name, and give the service account an imagePullSecret for this registry.", pullIsRefused},
-		{[]string{"x509", "certificate"}, "The nodes do not trust the registry's certificate.", pullIsRefused},
+		{[]string{"x509", "certificate"}, "Have the nodes trust the registry's certificate.", pullIsRefused},
 		{[]string{"no such host"}, noWayToRegistry, pullIsRefused},
 		{[]string{
 			"dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout", "deadline exceeded", "network is unreachable",
@@ -101,13 +101,13 @@ func pullHints() []pullHintRow {
 		}, noWayToRegistry, pullMayRecover},
 		{[]string{
 			"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway", "registry is unavailable", "code = unavailable",
-		}, "The registry does not work at the moment: look at its own status.", pullMayRecover},
+		}, "Look at the status of the registry: it does not work at the moment.", pullMayRecover},
 		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"}, "Check the name and tag in `image`: the registry does not have it.", pullIsRefused},
-		{[]string{"signature"}, "The image's signature does not satisfy the policy of the nodes.", pullIsRefused},
+		{[]string{"signature"}, "Sign the image as the policy of the nodes demands.", pullIsRefused},
 	}
 }
 
-const noWayToRegistry = "The nodes cannot reach the registry: check its name in `image`, and the network."
+const noWayToRegistry = "Check the registry's name in `image`, and that the nodes can reach it."
 
 type pullHintRow struct {
 	words    []string

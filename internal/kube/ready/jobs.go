@@ -120,7 +120,7 @@ func (s Snapshot) suspended(left int) Verdict {
 func (s Snapshot) failedRun(failed condition) Verdict {
 	sc := newScene(s, s.Pods)
 	c := sc.workloadCause(ReasonFailed, object(s.Workload)+" has failed"+failed.says()+".")
-	c.Hint = "It is not run again: correct what failed, and replace it."
+	c.Hint = "Correct what failed, and replace the workload: it is not run again."
 	if pod := lastFailed(s.Pods); pod != nil {
 		shown := sc.failedPod(pod)
 		if cs := failedContainer(pod); cs != nil && cs.State.Terminated.Reason == oomKilled {

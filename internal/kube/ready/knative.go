@@ -128,7 +128,7 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 		c.Terminal = s.isFinal(c, message)
 	case strings.HasPrefix(failed.Reason, "ExitCode"), strings.Contains(message, "Container failed with"):
 		c.Reason = ReasonCrashLoop
-		c.Hint = "Its container ends when it should run. Its log says why."
+		c.Hint = "Read the log of its container, which ends when it should run."
 		c.Grace = pullGrace // the pod's own state says more, and comes soon
 	case failed.Reason == "ProgressDeadlineExceeded":
 		c.Hint = "It did not get ready in `autoscale.progress_deadline`: raise it, or see what its pods wait for."

@@ -103,7 +103,7 @@ func TestOutlookInAQueue(t *testing.T) {
 			if len(causes) != 1 || causes[0].Reason != test.reason {
 				t.Fatalf("%+v, want %s", causes, test.reason)
 			}
-			for _, text := range append(test.says, "To do:", "Seen on:", "kubectl ") {
+			for _, text := range append(test.says, "Cause:", "Next step:", "Object:", "kubectl ") {
 				if !strings.Contains(Explain(causes[0], nil), text) {
 					t.Errorf("%q is not in:\n%s", text, Explain(causes[0], nil))
 				}

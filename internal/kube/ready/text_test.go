@@ -34,7 +34,7 @@ func TestPullErrorKeepsTheInnermostError(t *testing.T) {
 		},
 		"disk full": {
 			`failed to extract layer sha256:0: write /var/lib/x: no space left on device`,
-			`failed to extract layer sha256:0: write /var/lib/x: no space left on device`, "disk is full",
+			`failed to extract layer sha256:0: write /var/lib/x: no space left on device`, "larger disk",
 		},
 		"back-off alone says nothing": {`Back-off pulling image "a/b:1"`, "", "Check `image`"},
 		"empty":                       {"", "", "Check `image`"},
@@ -114,7 +114,7 @@ func TestExplainShowsTheLastLogLines(t *testing.T) {
 	if !strings.Contains(text, "Last log lines of container main before it ended:") {
 		t.Errorf("no title in %q", text)
 	}
-	if strings.Contains(text, "To do:") || strings.Contains(text, "Last events:") {
+	if strings.Contains(text, "Next step:") || strings.Contains(text, "Recent events:") {
 		t.Errorf("empty parts are shown in %q", text)
 	}
 	if got := Explain(nil, logs); got != "" {
