@@ -53,6 +53,9 @@ func (c *Cluster) GPUOutlook(ctx context.Context, ask GPUAsk, workload string) (
 		return nil, err
 	}
 	if cause := gpuOutlook(places, ask, workload); cause != nil {
+		if c.config.NodeAutoscaling == nil {
+			cause.Hint += " If nodes are added on demand, set `node_autoscaling = true` in the provider."
+		}
 		return []*ready.Cause{cause}, nil
 	}
 	return nil, nil

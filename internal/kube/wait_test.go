@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -75,6 +76,40 @@ func TestAbsenceOfTheServerIsBornForAWhile(t *testing.T) {
 				if got := away.passes(look.err, start.Add(look.after)); got != look.passes {
 					t.Errorf("after %v: passes %v, want %v", look.after, got, look.passes)
 				}
+			}
+		})
+	}
+}
+
+func TestOnlyWhatWaitingCannotResolveIsPermanent(t *testing.T) {
+	t.Parallel()
+	crash := ready.Verdict{Cause: &ready.Cause{Reason: "CrashLoop", Terminal: true}}
+	queued := ready.Verdict{Cause: &ready.Cause{Reason: "Queued"}}
+	outage := &Error{Class: Unreachable, Err: errors.New("connection refused")}
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no error":                       {nil, false},
+		"a terminal cause":               {&NotReadyError{Verdict: crash}, true},
+		"one within its grace period":    {&NotReadyError{Verdict: crash, Err: context.DeadlineExceeded}, false},
+		"a queue, timed out":             {&NotReadyError{Verdict: queued, Err: context.DeadlineExceeded}, false},
+		"an interruption":                {&NotReadyError{Verdict: queued, Err: context.Canceled}, false},
+		"an interruption by itself":      {context.Canceled, false},
+		"an API server that is away":     {outage, false},
+		"one that was away for too long": {unobserved(trainer(), queued, outage), false},
+		"credentials that ended":         {&Error{Class: Unauthorized, Err: errors.New("expired")}, false},
+		"rights that were taken away":    {&Error{Class: Denied, Err: errors.New("forbidden")}, false},
+		"an object that was deleted":     {&Error{Class: NotFound, Err: errors.New("not found")}, true},
+		"anything else":                  {errors.New("unknown"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := IsPermanent(test.err); got != test.want {
+				t.Errorf("permanent: %t, want %t", got, test.want)
+			}
+			if test.err != nil && IsPermanent(fmt.Errorf("on the way: %w", test.err)) != test.want {
+				t.Error("a wrapped error is judged otherwise")
 			}
 		})
 	}
