@@ -45,8 +45,11 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 	w.notes.Designed = notes{}.designedFor(&plan, &model{})
 	w.apply(ctx, objects{})
 	w.notes.Origin = originOf(&config, r.data.Defaults)
-	if len(w.done) == 0 {
-		return // nothing exists, so nothing goes into state
+	if len(w.done) == 0 { // nothing exists, so nothing goes into state
+		if !resp.Diagnostics.HasError() {
+			resp.Diagnostics.Append(nothingApplied())
+		}
+		return
 	}
 	defer w.creation.Complete(r.data.Cluster)
 	resp.Diagnostics.Append(owned.Settle(ctx, r.data, resp.Private)...)

@@ -96,10 +96,14 @@ func (l *reader) locate(ctx context.Context) (*unstructured.Unstructured, error)
 			other = live
 		}
 	}
-	if other == nil {
-		return nil, denied
+	if other != nil {
+		return other, nil
 	}
-	return other, nil
+	custom, err := l.locateCustom(ctx)
+	if custom != nil || err != nil {
+		return custom, err
+	}
+	return nil, denied
 }
 
 // get fetches singly: one import is no reason to watch every kind there is.
@@ -116,7 +120,7 @@ func (l *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	if err != nil {
 		return err
 	}
-	seen := manifest.Observe(doc)
+	seen := manifest.Observe(doc, fieldPath(l.state.PodTemplatePath)...)
 	if !ours {
 		seen = common(manifest.Observe(live))
 	}
@@ -147,8 +151,14 @@ func (l *reader) importBeside(ctx context.Context, kind kube.Kind, name string, 
 		return err
 	}
 	doc, _, err := l.take(live, found)
-	if err != nil || roleOf(doc) != manifest.RoleService || name != l.state.Name.ValueString() {
+	if err == nil && roleOf(doc) == manifest.RoleRegistration {
+		return l.importRegistration(ctx, doc, found)
+	}
+	if err != nil || name != l.state.Name.ValueString() {
 		return err
+	}
+	if podless && l.missesWorkload(doc) {
+		return owned.ErrGone
 	}
 	if podless {
 		l.state.Mode, l.state.UID = types.StringValue(manifest.ModeSelector), types.StringNull()
@@ -158,6 +168,25 @@ func (l *reader) importBeside(ctx context.Context, kind kube.Kind, name string, 
 	if podless {
 		l.state.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
 	}
+	return nil
+}
+
+// importRegistration fills in what only the registration of a compute shows.
+func (l *reader) importRegistration(ctx context.Context, doc *unstructured.Unstructured, found objects) error {
+	workload, err := found.workload()
+	if err != nil {
+		return err
+	}
+	f := &follower{ctx: ctx}
+	if l.state.Mode.IsNull() { // pods that exist already, and a Service that does
+		l.state.Mode, l.state.UID = types.StringValue(manifest.ModeSelector), types.StringNull()
+		l.diags.Append(l.state.adopt(ctx, manifest.Compute{Labels: manifest.Observe(doc).Labels}, l.r.data.Defaults)...)
+	}
+	l.state.adoptRegistration(f, workload, doc)
+	if l.state.Mode.ValueString() == manifest.ModeSelector {
+		l.state.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
+	}
+	l.diags.Append(f.diags...)
 	return nil
 }
 

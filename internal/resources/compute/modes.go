@@ -107,8 +107,10 @@ func (p *planner) observe() {
 	}
 }
 
-// keepWording keeps the texts that an import found, which are the objects' own,
-// where the texts of the configuration render the same objects.
+// keepWording keeps what an import found where the configuration renders the
+// same objects: texts, which are the objects' own, and settings of the provider
+// alone, which no object has. The first apply that changes something takes these
+// from the configuration. Terraform allows a plan to keep a value that is not null.
 func (p *planner) keepWording() {
 	if p.creating || p.rendered == nil || len(p.notes.Imported) == 0 || !p.plan.Manifests.Equal(p.state.Manifests) {
 		return
@@ -118,6 +120,21 @@ func (p *planner) keepWording() {
 	}
 	if !p.state.ServiceTemplate.IsNull() && !p.config.ServiceTemplate.IsNull() {
 		p.plan.ServiceTemplate = p.state.ServiceTemplate
+	}
+	for planned, values := range map[*types.String][2]types.String{
+		&p.plan.OnNotReady:     {p.state.OnNotReady, p.config.OnNotReady},
+		&p.plan.QueueScheduler: {p.state.QueueScheduler, p.config.QueueScheduler},
+		&p.plan.GPUType:        {p.state.GPUType, p.config.GPUType},
+	} {
+		if before, given := values[0], values[1]; !before.IsNull() && !given.IsNull() {
+			*planned = before
+		}
+	}
+	if !p.state.AdoptExisting.IsNull() && !p.config.AdoptExisting.IsNull() {
+		p.plan.AdoptExisting = p.state.AdoptExisting
+	}
+	if !p.state.Replicas.IsNull() && !p.config.Replicas.IsNull() {
+		p.plan.Replicas = p.state.Replicas // of a suspended compute, no object has it
 	}
 }
 

@@ -100,6 +100,7 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 		m.GPUAntiAffinity = types.BoolValue(seen.GPUAntiAffinity)
 	}
 	before.Replicas, before.Freeze, before.GPUAntiAffinity = seen.Replicas, seen.Freeze, seen.GPUAntiAffinity
+	before.Suspend = seen.Suspend // a suspension of a queue's is none of the user's
 	return m.follow(ctx, before, seen)
 }
 

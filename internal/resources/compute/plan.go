@@ -90,7 +90,8 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 // model back costs more than all else that a plan without changes does.
 func (m *model) computesLike(o *model) bool {
 	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) && m.ServiceAccountName.Equal(o.ServiceAccountName) &&
-		m.Manifest.Equal(o.Manifest) && m.ServiceTemplate.Equal(o.ServiceTemplate) &&
+		m.OnNotReady.Equal(o.OnNotReady) && m.QueueScheduler.Equal(o.QueueScheduler) && m.GPUType.Equal(o.GPUType) &&
+		m.AdoptExisting.Equal(o.AdoptExisting) && m.Manifest.Equal(o.Manifest) && m.ServiceTemplate.Equal(o.ServiceTemplate) &&
 		m.KubetorchVersion.Equal(o.KubetorchVersion) && m.RendererRevision.Equal(o.RendererRevision) &&
 		m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) && m.ServiceName.Equal(o.ServiceName) &&
 		m.URL.Equal(o.URL) && m.GRPCTarget.Equal(o.GRPCTarget) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) && m.Manifests.Equal(o.Manifests)
@@ -182,6 +183,7 @@ func (p *planner) render(ctx context.Context) {
 		return
 	}
 	p.rendered = rendered
+	p.refuseNothing()
 	p.last(ctx, prior)
 	p.observe()
 	p.plan.Manifests = p.rendered.value()

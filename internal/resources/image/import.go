@@ -59,7 +59,7 @@ func (l *reader) imported(ctx context.Context) error {
 	if _, err := l.memory.Note(key, doc, short, set); err != nil {
 		return err
 	}
-	l.learned = true
+	l.learned, l.notes.Imported = true, true
 	l.state.Manifests = manifests(key, summary)
 	l.state.UID = types.StringValue(string(live.GetUID()))
 	l.state.AdoptExisting, l.state.DeletionProtection = types.BoolValue(false), types.BoolValue(false)

@@ -24,6 +24,8 @@ type notes struct {
 	Pin       registry.Pin `json:"pin,omitzero"`
 	// Ending says that the ConfigMap was being deleted when it was last looked at.
 	Ending bool `json:"ending,omitempty"`
+	// Imported says that the ConfigMap was imported and not applied since.
+	Imported bool `json:"imported,omitempty"`
 }
 
 func loadNotes(ctx context.Context, private owned.PrivateReader) (notes, diag.Diagnostics) {

@@ -52,6 +52,7 @@ func (r *imageResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 		p.dryRun(ctx)
 	}
 	p.decideUID()
+	p.keepImported()
 	if p.moves() {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("namespace"))
 	}
@@ -192,6 +193,18 @@ func (p *planner) creation() *owned.Creation {
 		creation.Held = p.r.data.Cluster.Holds
 	}
 	return creation
+}
+
+// keepImported keeps the default that an import gave to a setting of the
+// provider alone, where nothing else changes: the first apply that changes the
+// ConfigMap takes it from the configuration.
+func (p *planner) keepImported() {
+	if p.creating || !p.notes.Imported || !p.plan.Manifests.Equal(p.state.Manifests) {
+		return
+	}
+	if !p.config.AdoptExisting.IsNull() && !p.state.AdoptExisting.IsNull() {
+		p.plan.AdoptExisting = p.state.AdoptExisting
+	}
 }
 
 // decideUID says whether it will be another object.

@@ -189,6 +189,7 @@ func (w *writer) apply(ctx context.Context, object *unstructured.Unstructured) b
 	switch {
 	case err == nil:
 		w.model.status(live)
+		w.notes.Imported = false
 		w.save(ctx)
 		return true
 	case w.model.UID.IsUnknown() && kube.OutcomeUnknown(err):

@@ -50,7 +50,7 @@ func (l *reader) imported(ctx context.Context) error {
 	if _, err := l.memory.Note(l.state.key(), doc, live, set); err != nil {
 		return err
 	}
-	l.learned = true
+	l.learned, l.notes.Imported = true, true
 	l.state.observe(live)
 	l.state.AdoptExisting, l.state.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
 	if ours {

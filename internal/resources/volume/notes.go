@@ -21,6 +21,8 @@ type notes struct {
 	// Protected repeats deletion_protection for the plan of a replacement,
 	// which is not told of the state.
 	Protected bool `json:"protected,omitempty"`
+	// Imported says that the claim was imported and not applied since.
+	Imported bool `json:"imported,omitempty"`
 	// Empty says that the plan replaces the claim because it is not bound and so
 	// holds no data. Nobody asked for the end of one that has been bound since.
 	Empty bool `json:"empty,omitempty"`

@@ -77,6 +77,7 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		p.dryRun(ctx)
 	}
 	p.computed()
+	p.keepImported()
 	resp.Diagnostics.Append(p.diags...)
 	if !reflect.DeepEqual(plan, proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
@@ -172,6 +173,18 @@ func (p *planner) render(ctx context.Context, known bool) {
 	var diags diag.Diagnostics
 	p.plan.Manifests, diags = rendered.render(ctx, p.r.data.Defaults)
 	p.diags.Append(diags...)
+}
+
+// keepImported keeps the default that an import gave to a setting of the
+// provider alone, where nothing else changes: the first apply that changes the
+// claim takes it from the configuration.
+func (p *planner) keepImported() {
+	if p.state == nil || !p.notes.Imported || !p.plan.Manifests.Equal(p.state.Manifests) {
+		return
+	}
+	if !p.config.AdoptExisting.IsNull() && !p.state.AdoptExisting.IsNull() {
+		p.plan.AdoptExisting = p.state.AdoptExisting
+	}
 }
 
 // dryRun asks the server about a claim that is new or changes.

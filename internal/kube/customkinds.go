@@ -1,0 +1,42 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// CustomKinds returns the namespaced kinds that are no part of Kubernetes and
+// whose objects can be read, each in the version that the server prefers. A group
+// that cannot be looked up is left out. The groups of Kubernetes have no dot, or
+// end with .k8s.io
+// (https://kubernetes.io/docs/reference/using-api/deprecation-policy/); those of
+// its subprojects end with .x-k8s.io.
+func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
+	var groups metav1.APIGroupList
+	if _, err := c.discover(ctx, "", &groups); err != nil {
+		return nil, wrap("look up", Ref{}, err)
+	}
+	var kinds []Kind
+	for _, group := range groups.Groups {
+		if !strings.Contains(group.Name, ".") || strings.HasSuffix(group.Name, ".k8s.io") {
+			continue
+		}
+		gv := schema.GroupVersion{Group: group.Name, Version: group.PreferredVersion.Version}
+		resources, err := c.served(ctx, gv)
+		if err != nil {
+			continue
+		}
+		for _, resource := range resources {
+			if resource.Namespaced && slices.Contains(resource.Verbs, "get") {
+				kinds = append(kinds, Kind{GroupVersionKind: gv.WithKind(resource.Kind), Resource: resource.Name, LabelSelector: ours})
+			}
+		}
+	}
+	slices.SortFunc(kinds, func(a, b Kind) int { return cmp.Compare(a.GroupKind().String(), b.GroupKind().String()) })
+	return kinds, nil
+}

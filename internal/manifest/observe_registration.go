@@ -1,0 +1,83 @@
+package manifest
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// ObserveRegistration reads back from a KubetorchWorkload what no other object
+// of a compute shows: its Logging, Selector, Endpoint and Distribute. seen is what the
+// workload shows. A setting that has its default counts as not set.
+func ObserveRegistration(registration *unstructured.Unstructured, seen Compute) Compute {
+	var out Compute
+	out.Logging = observeLogging(registration)
+	if url := textAt(registration.Object, "spec", "serviceConfig", "url"); url != "" && !kindOf(seen).ownService {
+		out.Endpoint = &Endpoint{URL: url}
+	}
+	out.Selector = textsAt(registration.Object, "spec", "selector")
+	if selector := textsAt(registration.Object, "spec", "serviceConfig", "selector"); len(selector) > 0 {
+		out.Endpoint = &Endpoint{Selector: selector}
+	}
+	value, _ := find(registration.Object, []string{"spec", "workloadMetadata", "distributedConfig"})
+	if config, ok := value.(map[string]any); ok && len(config) > 0 {
+		out.Distribute = observeDistribution(config, seen)
+	}
+	return out
+}
+
+func observeLogging(registration *unstructured.Unstructured) Logging {
+	var l Logging
+	if value, ok := find(registration.Object, []string{"spec", "workloadMetadata", "runtimeConfig", "logStreamingEnabled"}); ok {
+		if streams, ok := value.(bool); ok {
+			l.StreamLogs = &streams
+		}
+	}
+	var config map[string]any
+	if json.Unmarshal([]byte(registration.GetAnnotations()[LoggingAnnotation]), &config) != nil {
+		return l
+	}
+	for name, into := range map[string]**bool{
+		"include_system_logs": &l.IncludeSystemLogs, "include_events": &l.IncludeEvents, "include_name": &l.IncludeName,
+	} {
+		if value, ok := config[name].(bool); ok {
+			*into = &value
+		}
+	}
+	for name, into := range map[string]**time.Duration{
+		"grace_period": &l.GracePeriod, "poll_timeout": &l.PollTimeout, "shutdown_grace_period": &l.ShutdownGracePeriod,
+	} {
+		if value, ok := config[name].(float64); ok {
+			d := time.Duration(value * float64(time.Second))
+			*into = &d
+		}
+	}
+	return l
+}
+
+// observeDistribution is the inverse of distributedConfig.
+func observeDistribution(config map[string]any, seen Compute) *Distribute {
+	config = maps.Clone(config)
+	take := func(name string) any {
+		value := normalizeNumber(config[name])
+		delete(config, name)
+		return value
+	}
+	d := &Distribute{Workers: seen.Replicas}
+	d.Type, _ = take("distribution_type").(string)
+	if quorum, ok := take("quorum_workers").(int64); ok && quorum != seen.Replicas {
+		d.QuorumWorkers = &quorum
+	}
+	if seconds, ok := take("quorum_timeout").(int64); ok && time.Duration(seconds)*time.Second != seen.LaunchTimeout {
+		d.QuorumTimeout = (time.Duration(seconds) * time.Second).String()
+	}
+	if monitors, ok := take("monitor_members").(bool); ok {
+		d.MonitorMembers = &monitors
+	}
+	if len(config) > 0 {
+		d.Args = config
+	}
+	return d
+}

@@ -1,0 +1,49 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PodTemplatePath returns where the pod template of a workload is, as the
+// attribute pod_template_path has it; "" where there is none. Of several, it is
+// the one with the main container, else the first.
+func PodTemplatePath(workload map[string]any) string {
+	var first string
+	for _, path := range podTemplates(workload, nil) {
+		for _, container := range listAt(workload, under(path, "spec", "containers")...) {
+			if container["name"] == ContainerName {
+				return strings.Join(path, ".")
+			}
+		}
+		if first == "" {
+			first = strings.Join(path, ".")
+		}
+	}
+	return first
+}
+
+// podTemplates are the paths of all maps that hold spec.containers.
+func podTemplates(value any, at []string) [][]string {
+	var found [][]string
+	switch value := value.(type) {
+	case map[string]any:
+		if containers, _ := find(value, []string{"spec", "containers"}); containers != nil && len(at) > 0 {
+			if _, isList := containers.([]any); isList {
+				found = append(found, at)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if key != "status" || len(at) > 0 {
+				found = append(found, podTemplates(value[key], append(slices.Clone(at), key))...)
+			}
+		}
+	case []any:
+		for i, item := range value {
+			found = append(found, podTemplates(item, append(slices.Clone(at), strconv.Itoa(i)))...)
+		}
+	}
+	return found
+}

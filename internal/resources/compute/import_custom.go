@@ -1,0 +1,57 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// locateCustom finds a workload of ours whose kind the provider does not know,
+// and where its pod template is; nil where there is none. Somebody else's is not
+// looked for: nothing would tell a workload from any other object.
+func (l *reader) locateCustom(ctx context.Context) (*unstructured.Unstructured, error) {
+	kinds, err := l.r.data.Cluster.CustomKinds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := manifest.Workloads()
+	for _, kind := range kinds {
+		if slices.Contains(known, kind.GroupVersionKind) || kind.GroupVersionKind == manifest.RegistrationKind() {
+			continue
+		}
+		live, err := l.r.data.Cluster.Get(ctx, kube.Ref{Kind: kind, Namespace: l.state.Namespace.ValueString(), Name: l.state.Name.ValueString()})
+		switch class := kube.ClassOf(err); {
+		case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied:
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if _, ours, err := kube.OwnedFields(live); err != nil || !ours {
+			continue
+		}
+		if path := manifest.PodTemplatePath(live.Object); path != "" {
+			l.state.PodTemplatePath = types.StringValue(path)
+			return live, nil
+		}
+	}
+	return nil, nil
+}
+
+// missesWorkload refuses to import the Service of a compute alone, which selects
+// the compute's own pods: as a compute of mode selector, it would be replaced.
+func (l *reader) missesWorkload(service *unstructured.Unstructured) bool {
+	if manifest.ObserveEndpoint(service) != nil {
+		return false
+	}
+	l.diags.AddError("The workload of the compute was not found", fmt.Sprintf(
+		"Service %[1]s/%[2]s selects the pods of a workload of that name, but there is none that may be read.\n\n"+
+			"Next step: Import with the right to get the workload. If it was deleted, delete the Service, too:\n  kubectl delete service %[2]s -n %[1]s",
+		l.state.Namespace.ValueString(), l.state.Name.ValueString()))
+	return true
+}
