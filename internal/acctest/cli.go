@@ -29,6 +29,12 @@ func NewCLI(t *testing.T) *CLI {
 	if bin == "" {
 		bin = filepath.Join(Root(), "bin")
 	}
+	return NewCLIWith(t, bin)
+}
+
+// NewCLIWith is NewCLI with the provider binary of a folder.
+func NewCLIWith(t *testing.T, bin string) *CLI {
+	t.Helper()
 	if _, err := os.Stat(filepath.Join(bin, "terraform-provider-kt")); err != nil {
 		t.Fatalf("%v; build the provider with: make build", err)
 	}

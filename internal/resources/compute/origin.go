@@ -38,7 +38,7 @@ func originOf(m *model, defaults tf.Defaults) *origin {
 func observedOrigin(m *model, applied objects) *origin {
 	o := &origin{}
 	workload, err := applied.workload()
-	if err != nil || workload == nil || manifest.RunsTensorServer(m.Runtime.ValueString()) {
+	if err != nil || workload == nil {
 		return o
 	}
 	seen := m.observe(workload)
