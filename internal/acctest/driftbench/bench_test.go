@@ -83,6 +83,9 @@ func start(t *testing.T, cluster *acctest.Cluster, seed int) *bench {
 	if out, err := b.cli.Run(t, "apply", "-auto-approve"); err != nil {
 		t.Fatalf("%v\n%s", err, failures(out))
 	}
+	if report := b.plan(t); report.changes() > 0 || len(report.warnings) > 0 {
+		t.Fatalf("the plan after the creation is not empty: %v %v", report.planned, report.warnings)
+	}
 	var state struct {
 		Values struct {
 			RootModule struct {
@@ -106,9 +109,6 @@ func start(t *testing.T, cluster *acctest.Cluster, seed int) *bench {
 			}
 			s.learn(t, b.random)
 		}
-	}
-	if report := b.plan(t); report.changes() > 0 || len(report.warnings) > 0 {
-		t.Fatalf("the plan after the creation is not empty: %v %v", report.planned, report.warnings)
 	}
 	return b
 }

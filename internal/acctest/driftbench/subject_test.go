@@ -150,10 +150,22 @@ type act struct {
 	manager string
 	how     string
 	before  *unstructured.Unstructured
+	after   *unstructured.Unstructured // nil unless it is an update
 }
 
 func (a act) String() string {
-	return fmt.Sprintf("%s, %s: %s: %s (%s by %s)", a.subject.address, a.object.title, a.class, a.what, a.how, a.manager)
+	text := fmt.Sprintf("%s, %s: %s: %s (%s by %s)", a.subject.address, a.object.title, a.class, a.what, a.how, a.manager)
+	if a.after != nil {
+		text += "\n      " + shortened(difference(content(a.before), content(a.after)), 300)
+	}
+	return text
+}
+
+func shortened(text string, most int) string {
+	if len(text) > most {
+		return text[:most] + "…"
+	}
+	return text
 }
 
 // next carries out the next mutation that the server takes and that changes
@@ -218,6 +230,7 @@ func (a *act) try(t *testing.T, random *rand.Rand) bool {
 		if _, defaulted := at(now.Object, a.removes); a.removes != nil && defaulted {
 			a.shows = []string{changed(a.removes)}
 		}
+		a.after = now
 		return true
 	}
 	return false

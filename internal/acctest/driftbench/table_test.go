@@ -21,10 +21,7 @@ type table struct {
 func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
 func (b *table) violation(a act, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if len(text) > 1200 {
-		text = text[:1200] + "…"
-	}
+	text := shortened(fmt.Sprintf(format, args...), 1200)
 	b.violations = append(b.violations, a.String()+"\n      "+text)
 	fmt.Println(b.violations[len(b.violations)-1])
 }
