@@ -198,6 +198,23 @@ func changes() []change {
 			warnings: []string{`spec.template.spec.volumes["dshm"].emptyDir.sizeLimit: changed by kubectl-patch at `},
 		},
 		{
+			name: "source of a volume swapped",
+			kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"template": {"spec": {"volumes": [
+				{"name": "dshm", "emptyDir": null, "hostPath": {"path": "/etc"}}]}}}}`},
+			plans: []string{"shared_memory_limit"}, fields: []string{dep + thePod + "volumes.0.emptyDir"},
+			warnings: []string{`spec.template.spec.volumes["dshm"].hostPath: added by kubectl-patch at `},
+		},
+		{
+			name: "variable made a reference",
+			kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"template": {"spec": {"containers": [
+				{"name": "kubetorch", "env": [
+					{"name": "MODE", "value": null, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]}]}}}}`},
+			plans: []string{"env_vars"}, fields: []string{container + "env.0.value"},
+			warnings: []string{
+				named + `env["MODE"].value: removed (`, named + `env["MODE"].valueFrom: added by kubectl-patch at `,
+			},
+		},
+		{
 			name: "container port changed", kubectl: jsonPatch("deployment/trainer", `[{"op": "replace", "path": "/spec/template/spec/containers/1/ports/0/containerPort", "value": 9000}]`),
 			fields:   []string{container + "ports"},
 			warnings: []string{named + "ports[containerPort=32300,protocol=TCP]: removed ("},

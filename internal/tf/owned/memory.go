@@ -84,7 +84,10 @@ func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fie
 	if err != nil {
 		return fields.Applied{}, false, err
 	}
-	return fields.Applied{Object: sent.Object, Set: set, Admitted: e.Admitted, Recorded: true, Shared: manifest.Queued(sent)}, true, nil
+	applied = fields.Applied{
+		Object: sent.Object, Set: set, Admitted: e.Admitted, Recorded: true, Shared: manifest.Queued(sent),
+	}
+	return applied, true, nil
 }
 
 // Refreshed is an object as it is now.
