@@ -20,7 +20,7 @@ import (
 func (e *Error) Explain() (summary, detail string) {
 	summary, cause := e.explanation()
 	if e.OutcomeUnknown {
-		cause.Summary += "\n\nIt is not known whether the server carried the request out. The next plan shows what is there."
+		cause.Summary += "\n\n" + outcomeUnknown
 	}
 	return summary, ready.Explain(&cause, nil)
 }
@@ -125,13 +125,20 @@ func toInstall(kind Kind) string {
 	return fmt.Sprintf("Install %s: it brings the CRD %s, whose version %s is needed.", name, crd, kind.Version)
 }
 
-func (e *Error) unreachable(object string) (summary string, cause ready.Cause) {
-	summary, cause = e.outage(object)
-	if e.told.repeated(cutShort(e.Err)) {
-		return summary, ready.Cause{Summary: fmt.Sprintf("To %s %s: %s. Another error of this run says more.", e.Op, object, cutShort(e.Err))}
+// Again explains an outage in one line where an error of the run has explained it
+// in full before; ok is false where none has, or where it is no outage.
+func (e *Error) Again() (detail string, ok bool) {
+	if e.Class != Unreachable || !e.told.repeated(cutShort(e.Err)) {
+		return "", false
 	}
-	return summary, cause
+	detail = fmt.Sprintf("To %s %s, this was tried: %s. Another error of this run says more.", e.Op, strings.TrimSuffix(e.Object, "/"), attempt(e.Err))
+	if e.OutcomeUnknown {
+		detail += "\n\n" + outcomeUnknown
+	}
+	return detail, true
 }
+
+const outcomeUnknown = "It is not known whether the server carried the request out. The next plan shows what is there."
 
 // cutShort is an error without the request that met it.
 func cutShort(err error) string {
@@ -141,7 +148,7 @@ func cutShort(err error) string {
 	return err.Error()
 }
 
-func (e *Error) outage(object string) (summary string, cause ready.Cause) {
+func (e *Error) unreachable(object string) (summary string, cause ready.Cause) {
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) && fromAPI(status.Status()) {
 		return "The Kubernetes API server cannot serve requests now", ready.Cause{

@@ -16,9 +16,18 @@ import (
 )
 
 // Failure turns an error of the cluster into a diagnostic that says what was
-// seen and what to do.
+// seen and what to do. What a run has said of an outage it does not say again.
 func Failure(err error) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(explain(err))
+	summary, detail := explain(err)
+	var other explainer
+	if errors.As(err, &other) {
+		if failed, ok := other.(*kube.Error); ok {
+			if brief, again := failed.Again(); again {
+				detail = brief
+			}
+		}
+	}
+	return diag.NewErrorDiagnostic(summary, detail)
 }
 
 // Caution is Failure as a warning.
