@@ -39,8 +39,6 @@ func TestAccHomeTellsAWrongClusterFromARemovedKind(t *testing.T) {
 	t.Parallel()
 	other := otherCluster(t)
 	ns := other.Namespace(t)
-	cluster.Kubectl(t, "create", "namespace", ns)
-	t.Cleanup(func() { cluster.Kubectl(t, "delete", "namespace", ns, "--wait=false") })
 	other.Apply(t, strings.NewReplacer("fleets", "ships", "fleet", "ship", "Fleet", "Ship").Replace(fleetCRD))
 	other.Kubectl(t, "wait", "--for=condition=Established", "crd/ships.example.com", "crd/kubetorchworkloads.kubetorch.com")
 	ship := bare(byo("apiVersion: example.com/v1\nkind: Ship\nspec: {template: {spec: {containers: [{name: kubetorch}]}}}") +
