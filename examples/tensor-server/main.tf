@@ -4,19 +4,19 @@ variable "suspended" {
   default     = false
 }
 
-# A tensor server that the SkyTorch operator runs. What is on its scratch volume outlives the pod, and the compute.
+# A tensor server that the SkyTorch operator runs. What is on its scratch volume outlives the pod, and the compute; the
+# claim has the template's name, so that is unique in the namespace.
 resource "kt_compute" "tensors" {
-  name     = "tensors"
-  runtime  = "skytorch"
-  cpus     = 4
-  memory   = "16Gi"
-  gpus     = 1
-  gpu_type = "NVIDIA-L4"
-  suspend  = var.suspended
+  name    = "tensors"
+  runtime = "skytorch"
+  cpus    = 4
+  memory  = "16Gi"
+  gpus    = 1
+  suspend = var.suspended
 
   volume_claim_templates = [
     {
-      name       = "scratch"
+      name       = "tensors-scratch"
       size       = "10Gi"
       mount_path = "/scratch"
     },

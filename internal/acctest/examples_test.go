@@ -136,7 +136,7 @@ func (e example) run(t *testing.T, on *acctest.Cluster) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "destroy", "-auto-approve")
 	const kinds = "deployments,services,pods,configmaps,secrets,persistentvolumeclaims"
-	if left := on.Kubectl(t, "get", kinds, "-n", ns, "-l", "app.kubernetes.io/managed-by", "-o", "name"); left != "" {
+	if left := on.Kubectl(t, "get", kinds, "-n", ns, "-l", "app.kubernetes.io/managed-by,app.kubernetes.io/managed-by!=skytorch-operator", "-o", "name"); left != "" {
 		t.Errorf("left behind:\n%s", left)
 	}
 	if left := on.Kubectl(t, "get", "pods", "-n", ns, "-o", "name"); left != "" {

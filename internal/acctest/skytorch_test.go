@@ -38,7 +38,6 @@ func TestAccTensorServerLivesItsWholeLife(t *testing.T) {
 runtime  = "skytorch"
 image    = "mine:1"
 gpus     = 1
-gpu_type = "NVIDIA-L4"
 cpus     = "500m"
 command  = ["/server"]
 env_vars = { MODE = "fast" }
@@ -54,7 +53,7 @@ env_vars = { MODE = "slow", MORE = "" }` + scratch,
 		}},
 		"kpu": {kpu(), way{
 			created: `runtime = "kpu"`,
-			changed: "runtime = \"kpu\"\nimage = \"mine:2\"\ngpu_anti_affinity = true",
+			changed: "runtime = \"kpu\"\nimage = \"mine:2\"\nenv_vars = { MODE = \"fast\" }",
 			kubectl: []string{"patch", "computes.compute.kpu.dev/trainer", "--type=merge", "-p", `{"spec": {"labels": {"kubetorch.com/service": "other"}}}`},
 		}},
 	} {
@@ -73,14 +72,13 @@ env_vars = { MODE = "slow", MORE = "" }` + scratch,
 func TestAccTensorServerIsReachedByGRPC(t *testing.T) {
 	t.Parallel()
 	on, ns := played(t, skyTorch())
-	on.Kubectl(t, "create", "secret", "generic", "hf", "--from-literal=HF_TOKEN="+canary, "-n", ns)
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             func(*terraform.State) error { return noneLeft(t, on, ns) },
 		Steps: []resource.TestStep{{
 			Config: on.Config(ns, bare(`
-runtime = "skytorch"
-secrets = [{ name = "hf", env_vars = ["HF_TOKEN"], mount_path = "/hf" }]`)),
+runtime  = "skytorch"
+env_vars = { MODE = "fast", SKYTORCH_METRICS_SOURCES = "nvidia-gpu" }`)),
 			Check: resource.ComposeAggregateTestCheckFunc(
 				resource.TestCheckResourceAttr(trainer, "grpc_target", "trainer."+ns+".svc.cluster.local:50051"),
 				resource.TestCheckResourceAttr(trainer, "service_name", "trainer"),
@@ -90,8 +88,8 @@ secrets = [{ name = "hf", env_vars = ["HF_TOKEN"], mount_path = "/hf" }]`)),
 				resource.TestCheckResourceAttr(trainer, "manifests.%", "1"),
 				func(*terraform.State) error {
 					got := on.Kubectl(t, "get", "pod/trainer-0", "-n", ns, "-o",
-						"jsonpath={.spec.containers[0].env[*].name} {.spec.containers[0].volumeMounts[?(@.name=='secrets-hf')].mountPath} {.metadata.labels.kubetorch\\.com/service}")
-					if want := "HF_TOKEN /hf trainer"; got != want {
+						"jsonpath={.spec.containers[0].env[*].name} {.metadata.labels.kubetorch\\.com/service}")
+					if want := "MODE SKYTORCH_METRICS_SOURCES trainer"; got != want {
 						return fmt.Errorf("the pod has %q, want %q", got, want)
 					}
 					return nil
@@ -137,13 +135,11 @@ func TestAccTensorServerThatFailsIsExplained(t *testing.T) {
 func TestAccTensorServerWithoutItsOperatorSaysSo(t *testing.T) {
 	t.Parallel()
 	on, ns := played(t)
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: acctest.Factories(t),
-		Steps: []resource.TestStep{{
-			Config:      on.Config(ns, strings.Replace(bare(`runtime = "skytorch"`), `"1m"`, `"3s"`, 1)),
-			ExpectError: regexp.MustCompile(`(?s)has no condition Ready: its\s+operator\s+has\s+not\s+looked\s+at\s+it`),
-		}},
-	})
+	cli := acctest.NewCLI(t)
+	cli.Write(t, on.Config(ns, strings.Replace(bare(`runtime = "skytorch"`), "launch_timeout = \"2m\"", "wait_timeout = \"3s\"", 1)))
+	applied := ask(t, cli, "apply", "-auto-approve")
+	says(t, applied.of("warning", trainer), true, "has no condition Ready: its operator has not looked at it")
+	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
 func TestAccTensorServerIsReplacedWhereItsOperatorCouldNotChangeIt(t *testing.T) {
@@ -160,7 +156,7 @@ func TestAccTensorServerIsReplacedWhereItsOperatorCouldNotChangeIt(t *testing.T)
 		Steps: []resource.TestStep{
 			step("runtime = \"skytorch\""+scratch, resource.ConfigPlanChecks{}),
 			step("runtime = \"skytorch\""+strings.Replace(scratch, `"/scratch"`, `"/data"`, 1), updates),
-			step("runtime = \"skytorch\""+strings.Replace(scratch, "1Gi", "2Gi", 1), replaces),
+			step("runtime = \"skytorch\""+strings.Replace(scratch, "1Gi", "2Gi", 1), updates),
 			step(`runtime = "skytorch"`, replaces),
 			step(`runtime = "kpu"`, replaces),
 			step(``, replaces),
@@ -175,11 +171,70 @@ func TestAccTensorServerWarnsThatClaimsStayAsTheyAre(t *testing.T) {
 	cli.Write(t, on.Config(ns, bare("runtime = \"skytorch\""+scratch)))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, on.Config(ns, bare("runtime = \"skytorch\""+strings.Replace(scratch, "1Gi", "2Gi", 1))))
-	says(t, ask(t, cli, "plan").of("warning", trainer), false, "The claim stays as it is", "PersistentVolumeClaim scratch-trainer-0", "kubectl edit pvc scratch-trainer-0 -n "+ns)
+	says(t, ask(t, cli, "plan").of("warning", trainer), false, "The claim stays as it is", "scratch-trainer-0", "kubectl edit pvc scratch-trainer-0 -n "+ns)
 	cli.MustRun(t, "destroy", "-auto-approve")
-	if left := on.Kubectl(t, "get", "pvc", "-n", ns, "-o", "name"); left != "persistentvolumeclaim/scratch-trainer-0" {
+	if left := on.Kubectl(t, "get", "pvc", "-n", ns, "-o", "name"); left != "persistentvolumeclaim/scratch" {
 		t.Errorf("the claims that stay are %q", left)
 	}
+}
+
+func TestAccTensorServerWhoseOperatorDropsAnAttributeIsAnErrorAtIt(t *testing.T) {
+	t.Parallel()
+	on, ns := played(t, skyTorch())
+	on.Kubectl(t, "create", "secret", "generic", "hf", "--from-literal=HF_TOKEN="+canary, "-n", ns)
+	cli := acctest.NewCLI(t)
+	for attribute, c := range map[string]struct{ text, field string }{
+		"gpu_type":             {"gpus = 1\ngpu_type = \"NVIDIA-L4\"", "nodeSelector["},
+		"node_selector":        {`node_selector = { zone = "a" }`, "nodeSelector[zone]"},
+		"tolerations":          {`tolerations = [{ key = "spot", operator = "Exists" }]`, "tolerations[0]"},
+		"service_account_name": {`service_account_name = "default-x"`, "serviceAccountName"},
+		"secrets":              {`secrets = [{ name = "hf", mount_path = "/hf" }]`, "volumes[secrets-hf]"},
+		"service_template":     {`service_template = jsonencode({ spec = { override = { imagePullSecrets = [{ name = "pull" }] } } })`, "imagePullSecrets[pull]"},
+	} {
+		cli.Write(t, on.Config(ns, bare("runtime = \"skytorch\"\n"+c.text)))
+		if attribute != "service_template" {
+			says(t, ask(t, cli, "plan").of("warning", trainer), false, "SkyTorch's operator may not apply this")
+		}
+		applied := ask(t, cli, "apply", "-auto-approve")
+		applied.says(t, trainer, false, "The operator does not apply "+attribute, "spec.override."+c.field)
+		cli.MustRun(t, "destroy", "-auto-approve")
+	}
+	cli.Write(t, on.Config(ns, bare("runtime = \"skytorch\"\ngpus = 1\non_not_ready = \"warn\"\nnode_selector = { zone = \"a\" }")))
+	if applied := ask(t, cli, "apply", "-auto-approve"); applied.failed {
+		t.Errorf("on_not_ready = warn: %s", applied)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+func TestAccTensorServersThatShareAClaimAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	on, ns := played(t, skyTorch())
+	cli := acctest.NewCLI(t)
+	both := on.Config(ns, bare("runtime = \"skytorch\""+scratch)) + "\n" + strings.NewReplacer(
+		`"trainer" {`, `"other" {`, `"trainer"`, `"other"`).Replace(bare("runtime = \"skytorch\""+scratch))
+	cli.Write(t, both)
+	planned := ask(t, cli, "plan")
+	if !strings.Contains(planned.String(), "The claim is shared") {
+		t.Errorf("two computes share a claim, and the plan does not say so:\n%s", planned)
+	}
+	on.Apply(t, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: scratch}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`, "-n", ns)
+	cli.Write(t, on.Config(ns, bare("runtime = \"skytorch\""+scratch)))
+	says(t, ask(t, cli, "plan").of("warning", trainer), false, "The claim is shared", "the claim exists")
+}
+
+func TestAccTensorServerWhoseStatefulSetIsRefusedEndsEarly(t *testing.T) {
+	t.Parallel()
+	on, ns := played(t, skyTorch())
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             func(*terraform.State) error { return noneLeft(t, on, ns) },
+		Steps: []resource.TestStep{{
+			Config: on.Config(ns, strings.Replace(bare(`
+runtime          = "skytorch"
+service_template = jsonencode({ spec = { env = [{ name = "A", valueFrom = { fieldRef = { fieldPath = "metadata.name" } } }] } })`), `"2m"`, `"10m"`, 1)),
+			ExpectError: regexp.MustCompile(`(?s)StatefulSetNotAvailable.*StatefulSet\s+is\s+not\s+available`),
+		}},
+	})
 }
 
 // ofPython is a Compute as the Python client of KPU applies it.

@@ -71,7 +71,6 @@ resource "kt_compute" "server" {
   memory         = "512Mi"
   suspend        = var.suspend
   launch_timeout = "3m"
-` + onRealNode + `
 }
 
 data "kt_endpoint" "server" {
@@ -192,7 +191,8 @@ resource "kt_compute" "server" {
   image          = "` + "%s" + `"
   args           = ["-memory-limit", "lots"]
   launch_timeout = "5m"
-` + onRealNode + "\n}\n",
+}
+`,
 			[]string{"exit code 1", `invalid value "lots" for flag -memory-limit`, "kubectl"},
 		},
 		"a Deployment that refuses its arguments": {

@@ -42,7 +42,10 @@ const (
 // pkg/apis/compute/v1alpha1 in github.com/astefanutti/skytorch.
 func skyTorchKind() kind { return tensorServerKind(RuntimeSkyTorch, "compute.skytorch.dev") }
 
-// kpuKind is a Compute of KPU, which has the same fields.
+// SkyTorchCompute is the kind of SkyTorch's operator.
+func SkyTorchCompute() schema.GroupVersionKind { return skyTorchKind().gvk }
+
+// kpuKind is a Compute of KPU, which has neither override, nor volumeClaimTemplates, nor resources.
 func kpuKind() kind { return tensorServerKind(RuntimeKPU, "compute.kpu.dev") }
 
 func tensorServerKind(runtime, group string) kind {

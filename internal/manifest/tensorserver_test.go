@@ -126,6 +126,8 @@ func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
 		"a variable of the operator": {func(c *manifest.Compute) { c.EnvVars = map[string]string{"SKYTORCH_HOST": "::"} }, "env_vars", "sets SKYTORCH_HOST, which the operator sets itself"},
 		"a secret as variables":      {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}}} }, "secrets", "does not pass on"},
 		"a node selector of KPU":     {func(c *manifest.Compute) { c.Runtime, c.NodeSelector = "kpu", map[string]string{"a": "b"} }, "node_selector", "has no field in the Compute of KPU"},
+		"a node selector of SkyTorch 0.1.0": {func(c *manifest.Compute) { c.NoOverride, c.NodeSelector = true, map[string]string{"a": "b"} }, "node_selector",
+			"has no field in the Compute that is installed (CRD computes.compute.skytorch.dev, v1alpha1): it has neither override nor volumeClaimTemplates, as that of SkyTorch 0.1.0"},
 		"claims of KPU": {func(c *manifest.Compute) {
 			c.Runtime, c.VolumeClaimTemplates = "kpu", []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"), MountPath: "/a"}}
 		}, "volume_claim_templates", "has no field in the Compute of KPU"},

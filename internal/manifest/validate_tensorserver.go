@@ -67,8 +67,14 @@ func validateTensorServer(c Compute, errs *Errors) {
 	if slices.ContainsFunc(c.Secrets, func(s SecretRef) bool { return len(s.EnvVars) > 0 }) {
 		errs.add("secrets", "exposes keys as variables, %s: remove env_vars.", NoSecretVariables)
 	}
-	for _, attribute := range BeyondKPU(c) {
-		errs.add(attribute, "%s: remove it, or set runtime to %q.", NoKPUField, RuntimeSkyTorch)
+	for _, attribute := range ofOverride(c) {
+		switch {
+		case c.Runtime == RuntimeKPU:
+			errs.add(attribute, "%s: remove it, or set runtime to %q.", NoKPUField, RuntimeSkyTorch)
+		case c.NoOverride:
+			errs.add(attribute, "has no field in the Compute that is installed (CRD computes.%s, %s): it has neither override nor volumeClaimTemplates, as that of SkyTorch 0.1.0. Remove it, or install a newer operator.",
+				skyTorchKind().gvk.Group, skyTorchKind().gvk.Version)
+		}
 	}
 	validateClaimTemplates(c, errs)
 }
@@ -98,11 +104,8 @@ func ReservedVariable(runtime, name string) string {
 	}
 }
 
-// BeyondKPU are the attributes of a compute of runtime kpu that its Compute has no fields for.
-func BeyondKPU(c Compute) []string {
-	if c.Runtime != RuntimeKPU {
-		return nil
-	}
+// ofOverride are the attributes of a tensor server that are rendered into override or volumeClaimTemplates.
+func ofOverride(c Compute) []string {
 	var found []string
 	for _, of := range []struct {
 		attribute string

@@ -31,9 +31,6 @@ resource "kt_compute" "tensors" {
   args    = var.args
   memory  = "512Mi"
   suspend = var.suspended
-
-  node_selector = { "kt.dev/real" = "true" }
-  tolerations   = [{ key = "kt.dev/real", operator = "Exists" }]
 }
 
 # 64 MiB go there and come back, bit for bit, through a port-forward.

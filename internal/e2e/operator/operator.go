@@ -1,6 +1,6 @@
-// Package operator plays the part of SkyTorch's operator on a dev cluster, which is not available as a Go module: of
-// each Compute it makes a StatefulSet and a Service, and reports how they are. The tests in internal/e2e and the demo
-// run it beside a node where pods really run.
+// Package operator plays the part of the operators of SkyTorch and KPU on a dev cluster, which are not available as Go
+// modules: of each Compute it makes a StatefulSet and a Service, and reports how they are. It leaves out what they leave
+// out. The acceptance tests run it, and beside a node where pods really run those in internal/e2e and the demo.
 package operator
 
 import (
@@ -9,8 +9,8 @@ import (
 	"io"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
@@ -19,36 +19,53 @@ import (
 // interval is how often all Computes are looked at: there is a handful at most.
 const interval = 300 * time.Millisecond
 
+// Options say what the operator acts on.
+type Options struct {
+	Release Release
+	// Namespace is where it acts; "" is everywhere.
+	Namespace string
+	// Addresses are those of the gateway, as the status of a Compute names them; none without a gateway.
+	Addresses []any
+	// Place changes the pods as an admission policy of the cluster would, to put them on nodes that they do not select.
+	Place func(*corev1.PodSpec)
+}
+
 // Operator acts on the Computes of a cluster.
-type Operator struct{ client dynamic.Interface }
+type Operator struct {
+	Options
+
+	client dynamic.Interface
+}
 
 // New connects to the cluster, which must have the kind.
-func New(ctx context.Context, kubeconfig string) (*Operator, error) {
+func New(ctx context.Context, kubeconfig string, options Options) (*Operator, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
 	}
+	config.QPS = -1 // no limit
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := client.Resource(computes()).List(ctx, metav1.ListOptions{}); err != nil {
+	o := &Operator{options, client}
+	if _, err := o.list(ctx); err != nil {
 		return nil, fmt.Errorf("list Computes, of whose kind the cluster must have the CRD: %w", err)
 	}
-	return &Operator{client}, nil
+	return o, nil
 }
 
 // Run reconciles until the context ends, and logs what fails; it tries that again, as it does where somebody else wrote
 // in between.
 func (o *Operator) Run(ctx context.Context, log io.Writer) {
 	_ = wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
-		list, err := o.client.Resource(computes()).List(ctx, metav1.ListOptions{})
+		computes, err := o.list(ctx)
 		if err != nil {
 			return false, nil //nolint:nilerr // the next look may find the cluster better
 		}
-		for i := range list.Items {
-			if err := o.reconcile(ctx, &list.Items[i]); err != nil && !apierrors.IsConflict(err) && ctx.Err() == nil {
-				fmt.Fprintf(log, "%s: %v\n", list.Items[i].GetName(), err)
+		for i := range computes {
+			if err := o.reconcile(ctx, &computes[i]); err != nil && !apierrors.IsConflict(err) && ctx.Err() == nil {
+				fmt.Fprintf(log, "%s: %v\n", computes[i].GetName(), err)
 			}
 		}
 		return false, nil

@@ -2,146 +2,203 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 const (
-	server      = "skytorch-server" // what it calls what it makes
 	grpcPort    = 50051
-	grpcService = "skytorch.torch.Service" // whose health it asks for
+	grpcService = "skytorch.torch.Service" // whose health SkyTorch asks for
+	container   = "server"
 )
 
-func computes() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "compute.skytorch.dev", Version: "v1alpha1", Resource: "computes"}
+// computeSpec is what the operators read of a Compute's spec.
+type computeSpec struct {
+	Labels               map[string]string              `json:"labels"`
+	Annotations          map[string]string              `json:"annotations"`
+	Suspend              bool                           `json:"suspend"`
+	Image                string                         `json:"image"`
+	Command              []string                       `json:"command"`
+	Args                 []string                       `json:"args"`
+	Env                  []corev1.EnvVar                `json:"env"`
+	Resources            corev1.ResourceList            `json:"resources"`
+	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates"`
+	Override             corev1.PodSpec                 `json:"override"`
 }
 
-// compute is what counts of a Compute here.
-type compute struct {
+// ofServer is what override says of the server's container.
+func (s computeSpec) ofServer() corev1.Container {
+	for _, c := range s.Override.Containers {
+		if c.Name == container {
+			return c
+		}
+	}
+	return corev1.Container{}
+}
+
+// object is what the operators read of a Compute.
+type object struct {
 	metav1.ObjectMeta `json:"metadata"`
 
-	Spec struct {
-		Labels      map[string]string   `json:"labels"`
-		Annotations map[string]string   `json:"annotations"`
-		Suspend     bool                `json:"suspend"`
-		Image       string              `json:"image"`
-		Command     []string            `json:"command"`
-		Args        []string            `json:"args"`
-		Env         []corev1.EnvVar     `json:"env"`
-		Resources   corev1.ResourceList `json:"resources"`
-		Override    corev1.PodSpec      `json:"override"`
-	} `json:"spec"`
+	Spec   computeSpec `json:"spec"`
 	Status struct {
 		Conditions []metav1.Condition `json:"conditions"`
 	} `json:"status"`
 }
 
-// reconcile brings what belongs to a Compute to what this says, and then says in its status how that is.
-func (o *Operator) reconcile(ctx context.Context, object *unstructured.Unstructured) error {
-	if object.GetDeletionTimestamp() != nil {
+// compute is a Compute, with what its objects need beside it.
+type compute struct {
+	object
+
+	owner   metav1.OwnerReference
+	release Release
+}
+
+func (o *Operator) list(ctx context.Context) ([]unstructured.Unstructured, error) {
+	list, err := o.client.Resource(o.Release.computes()).Namespace(o.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// reconcile brings what belongs to a Compute to what this says, and then says in its status how that is. What fails keeps
+// none of the rest from being done, as with the operators.
+func (o *Operator) reconcile(ctx context.Context, live *unstructured.Unstructured) error {
+	if live.GetDeletionTimestamp() != nil {
 		return nil // the garbage collector does the rest
 	}
 	var c compute
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &c); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &c.object); err != nil {
 		return err
 	}
-	owner := metav1.NewControllerRef(object, object.GroupVersionKind())
-	if _, err := o.apply(ctx, "services", c.service(*owner)); err != nil {
-		return err
+	c.owner, c.release = *metav1.NewControllerRef(live, live.GroupVersionKind()), o.Release
+	failed := o.apply(ctx, "services", c.service())
+	for _, claim := range c.claims() {
+		failed = errors.Join(failed, o.apply(ctx, "persistentvolumeclaims", claim))
 	}
-	made, err := o.apply(ctx, "statefulsets", c.statefulSet(*owner))
-	if err != nil {
-		return err
+	set := c.statefulSet()
+	if o.Place != nil {
+		o.Place(&set.Spec.Template.Spec)
 	}
-	var set appsv1.StatefulSet
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(made.Object, &set); err != nil {
-		return err
-	}
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&struct {
-		Conditions []metav1.Condition `json:"conditions"`
-	}{c.conditions(&set)})
-	if err != nil {
-		return err
-	}
-	object.Object["status"] = status
-	_, err = o.client.Resource(computes()).Namespace(c.Namespace).UpdateStatus(ctx, object, metav1.UpdateOptions{FieldManager: server})
-	return err
+	failed = errors.Join(failed, o.apply(ctx, "statefulsets", set))
+	return errors.Join(failed, o.report(ctx, live, c))
 }
 
-func (o *Operator) apply(ctx context.Context, resource string, object runtime.Object) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+func (o *Operator) apply(ctx context.Context, resource string, wanted runtime.Object) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(wanted)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	unstructured.RemoveNestedField(content, "status")
 	u := &unstructured.Unstructured{Object: content}
 	kind := u.GroupVersionKind().GroupVersion().WithResource(resource)
-	return o.client.Resource(kind).Namespace(u.GetNamespace()).Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: server, Force: true})
+	_, err = o.client.Resource(kind).Namespace(u.GetNamespace()).Apply(ctx, u.GetName(), u,
+		metav1.ApplyOptions{FieldManager: o.Release.server, Force: true})
+	return err
 }
 
 func (c compute) selector() map[string]string {
-	return map[string]string{"app.kubernetes.io/name": server, "app.kubernetes.io/instance": c.Name}
+	return map[string]string{"app.kubernetes.io/name": c.release.server, "app.kubernetes.io/instance": c.Name}
 }
 
-func (c compute) metadata(owner metav1.OwnerReference) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace, Labels: c.selector(), OwnerReferences: []metav1.OwnerReference{owner}}
+// metadata is that of all objects of a Compute. Labels of the user's win.
+func (c compute) metadata() metav1.ObjectMeta {
+	labels := c.selector()
+	maps.Copy(labels, c.ours())
+	maps.Copy(labels, c.Spec.Labels)
+	return metav1.ObjectMeta{
+		Name: c.Name, Namespace: c.Namespace, Labels: labels, Annotations: c.Spec.Annotations, OwnerReferences: []metav1.OwnerReference{c.owner},
+	}
 }
 
-func (c compute) service(owner metav1.OwnerReference) *corev1.Service {
-	h2c := "kubernetes.io/h2c"
+// ours are the labels that do not name the Compute.
+func (c compute) ours() map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/name": c.release.server, "app.kubernetes.io/component": "compute", "app.kubernetes.io/managed-by": c.release.manager,
+	}
+}
+
+func (c compute) service() *corev1.Service {
 	return &corev1.Service{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: c.metadata(owner),
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: c.metadata(),
 		Spec: corev1.ServiceSpec{
 			Selector: c.selector(),
-			Ports:    []corev1.ServicePort{{Name: "grpc", AppProtocol: &h2c, Port: grpcPort, TargetPort: intstr.FromString("grpc")}},
+			Ports: []corev1.ServicePort{{
+				Name: "grpc", Protocol: corev1.ProtocolTCP, AppProtocol: new("kubernetes.io/h2c"), Port: grpcPort, TargetPort: intstr.FromString("grpc"),
+			}},
 		},
 	}
 }
 
-// statefulSet has the Compute's container in the pod that its override describes.
-func (c compute) statefulSet(owner metav1.OwnerReference) *appsv1.StatefulSet {
-	service := grpcService
-	container := corev1.Container{
-		Name: "server", Image: c.Spec.Image, Command: c.Spec.Command, Args: c.Spec.Args, Env: c.Spec.Env,
-		Ports:     []corev1.ContainerPort{{Name: "grpc", ContainerPort: grpcPort}},
-		Resources: corev1.ResourceRequirements{Requests: c.Spec.Resources, Limits: c.Spec.Resources},
-		ReadinessProbe: &corev1.Probe{
-			ProbeHandler:  corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: grpcPort, Service: &service}},
-			PeriodSeconds: 1,
-		},
+// claims are named like their templates, and belong to nobody.
+func (c compute) claims() []*corev1.PersistentVolumeClaim {
+	var claims []*corev1.PersistentVolumeClaim
+	if !c.release.override {
+		return nil
 	}
-	for _, override := range c.Spec.Override.Containers {
-		container.Env, container.VolumeMounts = append(container.Env, override.Env...), override.VolumeMounts
+	for _, t := range c.Spec.VolumeClaimTemplates {
+		claims = append(claims, &corev1.PersistentVolumeClaim{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+			ObjectMeta: metav1.ObjectMeta{Name: t.Name, Namespace: c.Namespace, Labels: c.ours()},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: t.Spec.AccessModes, StorageClassName: t.Spec.StorageClassName,
+				Resources: corev1.VolumeResourceRequirements{Requests: t.Spec.Resources.Requests},
+			},
+		})
 	}
-	pod := c.Spec.Override
-	pod.Containers = []corev1.Container{container}
-	labels := c.selector()
-	maps.Copy(labels, c.Spec.Labels)
-	replicas := int32(1)
+	return claims
+}
+
+// statefulSet has one container, and of override what the release knows of it.
+func (c compute) statefulSet() *appsv1.StatefulSet {
+	r, replicas := c.release, int32(1)
 	if c.Spec.Suspend {
 		replicas = 0
 	}
+	server := corev1.Container{
+		Name: container, Image: c.Spec.Image, Command: c.Spec.Command, Args: c.Spec.Args, Env: r.variables(c.Spec), VolumeMounts: r.mounts(c.Spec),
+		Ports:     []corev1.ContainerPort{{Name: "grpc", ContainerPort: grpcPort, Protocol: corev1.ProtocolTCP}},
+		Resources: r.requirements(c.Spec),
+	}
+	if server.Image == "" {
+		server.Image = r.server + ":latest"
+	}
+	if r.override {
+		server.ReadinessProbe = &corev1.Probe{
+			ProbeHandler:        corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: grpcPort, Service: new(grpcService)}},
+			InitialDelaySeconds: 2, PeriodSeconds: 2, TimeoutSeconds: 5, SuccessThreshold: 1, FailureThreshold: 3,
+		}
+	}
+	template := c.metadata()
 	return &appsv1.StatefulSet{
-		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: c.metadata(owner),
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: c.metadata(),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas: &replicas, ServiceName: c.Name, PodManagementPolicy: appsv1.ParallelPodManagement,
-			Selector: &metav1.LabelSelector{MatchLabels: c.selector()},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: c.Spec.Annotations}, Spec: pod},
+			Replicas: &replicas, ServiceName: c.Name, PodManagementPolicy: r.policy, Selector: &metav1.LabelSelector{MatchLabels: c.selector()},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: template.Labels, Annotations: template.Annotations},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{server}, Volumes: r.volumes(c.Spec)},
+			},
 		},
 	}
 }
 
-// conditions are Ready and Suspended, with SkyTorch's reasons.
-func (c compute) conditions(set *appsv1.StatefulSet) []metav1.Condition {
+// report writes the status: without a generation, as the operators do.
+func (o *Operator) report(ctx context.Context, live *unstructured.Unstructured, c compute) error {
+	up, err := o.readiness(ctx, c)
+	if err != nil {
+		return err
+	}
 	conditions := c.Status.Conditions
 	switch {
 	case c.Spec.Suspend:
@@ -153,14 +210,41 @@ func (c compute) conditions(set *appsv1.StatefulSet) []metav1.Condition {
 			Type: "Suspended", Status: metav1.ConditionFalse, Reason: "Resumed", Message: "Compute is resumed",
 		})
 	}
-	ready, replicas := set.Status.ReadyReplicas, *set.Spec.Replicas
-	up := metav1.Condition{
-		Type: "Ready", Status: metav1.ConditionFalse, Reason: "StatefulSetNotReady",
-		Message: fmt.Sprintf("StatefulSet has %d/%d ready replicas", ready, replicas),
-	}
-	if ready > 0 && ready == replicas {
-		up.Status, up.Reason = metav1.ConditionTrue, "AllComponentsReady"
-	}
 	meta.SetStatusCondition(&conditions, up)
-	return conditions
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}{conditions})
+	if err != nil {
+		return err
+	}
+	if up.Status == metav1.ConditionTrue && o.Addresses != nil {
+		status["addresses"] = o.Addresses
+	}
+	live.Object["status"] = status
+	_, err = o.client.Resource(o.Release.computes()).Namespace(c.Namespace).UpdateStatus(ctx, live, metav1.UpdateOptions{FieldManager: o.Release.server})
+	return err
+}
+
+func (o *Operator) readiness(ctx context.Context, c compute) (metav1.Condition, error) {
+	condition := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse}
+	var set appsv1.StatefulSet
+	live, err := o.client.Resource(appsv1.SchemeGroupVersion.WithResource("statefulsets")).Namespace(c.Namespace).Get(ctx, c.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		condition.Reason, condition.Message = "StatefulSetNotAvailable", "StatefulSet is not available"
+		return condition, nil
+	}
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &set)
+	}
+	if err != nil {
+		return condition, err
+	}
+	ready, replicas := set.Status.ReadyReplicas, *set.Spec.Replicas
+	if ready == replicas && replicas > 0 {
+		condition.Status, condition.Reason = metav1.ConditionTrue, "AllComponentsReady"
+		condition.Message = fmt.Sprintf("Pods (%d/%d replicas), GRPCRoute, and Gateway are ready", ready, replicas)
+		return condition, nil
+	}
+	condition.Reason, condition.Message = "StatefulSetNotReady", fmt.Sprintf("StatefulSet has %d/%d ready replicas", ready, replicas)
+	return condition, nil
 }

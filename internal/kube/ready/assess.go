@@ -91,6 +91,9 @@ type Cause struct {
 	Terminal bool
 	Grace    time.Duration
 
+	// Fields are those that the cause is about, by their paths in the object's spec.override: of [ReasonOperatorDrops].
+	Fields []string
+
 	// Missing is the object whose absence is the cause. A waiter that can read
 	// it may check that it is still missing before giving up.
 	Missing *Ref
@@ -156,6 +159,7 @@ const (
 	ReasonNodeNotReady          = "NodeNotReady"
 	ReasonFailed                = "Failed" // the workload says so itself
 	ReasonOperatorSilent        = "OperatorSilent"
+	ReasonOperatorDrops         = "OperatorDropsFields" // it leaves out what its object says
 	ReasonGatewayNotReady       = "GatewayNotReady"
 )
 

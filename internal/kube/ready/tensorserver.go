@@ -25,6 +25,7 @@ type operated struct {
 		Args        []string            `json:"args"`
 		Env         []corev1.EnvVar     `json:"env"`
 		Resources   corev1.ResourceList `json:"resources"`
+		Override    corev1.PodSpec      `json:"override"`
 	} `json:"spec"`
 	Status struct {
 		ObservedGeneration int64       `json:"observedGeneration"`
@@ -62,6 +63,12 @@ func tensorServer(s Snapshot) Verdict {
 		return s.blocked(run{remark: s.unseen()})
 	}
 	remark := strings.TrimSuffix(clip(isUp.Message), ".")
+	if set != nil {
+		if fields := c.dropped(set); len(fields) > 0 {
+			remark = "the operator left out a part of the spec"
+			return s.blocked(run{desired: 1, alike: true, pods: pods, remark: remark}, func(sc *scene) *Cause { return sc.droppedCause(fields) })
+		}
+	}
 	switch {
 	case isUp.holds() && (set == nil || statefulSet(Snapshot{Workload: s.statefulSet()}).Ready):
 		return c.reached()

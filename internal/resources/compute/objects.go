@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -32,6 +33,8 @@ type circumstances struct {
 	resumed     bool // the workload was suspended before
 	kept        bool // the number of replicas is somebody else's, and stays
 	rendering
+	// hasField says whether the kind that the cluster serves has a field; nil where there is none to ask.
+	hasField func(gvk schema.GroupVersionKind, path ...string) bool
 }
 
 // render makes the objects of a wholly known model.
@@ -45,6 +48,9 @@ func render(ctx context.Context, m *model, with circumstances) (objects, diag.Di
 	spec.Revision = with.revision
 	if !manifest.RunsTensorServer(spec.Runtime) {
 		spec.KubetorchVersion = with.version
+	}
+	if with.hasField != nil && spec.Runtime == manifest.RuntimeSkyTorch {
+		spec.NoOverride = !with.hasField(manifest.SkyTorchCompute(), "spec", "override")
 	}
 	if spec.Manifest == nil || with.kept { // else it says itself what it is made for
 		spec.DesignedFor = with.designedFor

@@ -83,7 +83,7 @@ func (w *writer) notReady(err error) {
 	switch permanent := kube.IsPermanent(err); {
 	case err == nil:
 	case permanent && w.model.OnNotReady.ValueString() == failOnNotReady:
-		w.diags.Append(tf.Failure(err))
+		w.diags.Append(w.model.atDropped(err, tf.Failure(err))...)
 	case permanent:
 		w.diags.Append(tf.Caution(err, fmt.Sprintf("`on_not_ready = %q` makes this a warning. %s", w.model.OnNotReady.ValueString(), waitsAgain)))
 	default:

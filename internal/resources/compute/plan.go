@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -185,6 +186,10 @@ func (p *planner) render(ctx context.Context) {
 	p.rendered = rendered
 	p.refuseNothing()
 	p.last(ctx, prior)
+	if manifest.RunsTensorServer(p.plan.Runtime.ValueString()) {
+		p.diags.Append(p.warnOfClaims(ctx)...)
+		p.diags.Append(warnOfDropped(ctx, p.state, p.plan)...)
+	}
 	p.observe()
 	p.plan.Manifests = p.rendered.value()
 	p.leaveRegistration()
@@ -202,6 +207,10 @@ func (r *computeResource) circumstances(ctx context.Context, prior objects, n no
 		registered:  r.registers(ctx, prior, n),
 		held:        len(prior) == 0,
 		resumed:     hasSuspension(prior),
+		hasField: func(gvk schema.GroupVersionKind, path ...string) bool {
+			has, err := r.data.Cluster.HasField(ctx, gvk, path...)
+			return has || err != nil // who cannot read the schema learns from the dry run
+		},
 	}
 }
 

@@ -62,11 +62,10 @@ func (p *planner) last(ctx context.Context, prior objects) {
 	for _, field := range manifest.Lasting(will.GroupVersionKind()) {
 		before, _, _ := unstructured.NestedFieldNoCopy(was.Object, field...)
 		after, _, _ := unstructured.NestedFieldNoCopy(will.Object, field...)
-		if !equality.Semantic.DeepEqual(before, after) {
+		if !equality.Semantic.DeepEqual(before, after) && (!sameButSize(before, after) || p.templatesLast(ctx, will)) {
 			p.replace = true
 		}
 	}
-	p.diags.Append(keptClaims(ctx, p.state, p.plan)...)
 }
 
 // goes is the UID of what stands where an object is planned, and is deleted
@@ -92,25 +91,6 @@ func (p *planner) goes(ctx context.Context, key string, obj *unstructured.Unstru
 		}
 	}
 	return ""
-}
-
-// keptClaims warns of templates that change although their claims stay.
-func keptClaims(ctx context.Context, state, plan *model) diag.Diagnostics {
-	var diags diag.Diagnostics
-	d := decoder{ctx: ctx}
-	made := d.claimTemplates(state.VolumeClaimTemplates)
-	for i, t := range d.claimTemplates(plan.VolumeClaimTemplates) {
-		same := func(o manifest.VolumeClaimTemplate) bool {
-			return o.Name == t.Name && (o.Size.Cmp(*t.Size) != 0 || o.StorageClass != t.StorageClass || o.AccessMode != t.AccessMode)
-		}
-		if slices.ContainsFunc(made, same) {
-			claim := fmt.Sprintf("%s-%s-0", t.Name, plan.Name.ValueString())
-			diags.AddAttributeWarning(path.Root("volume_claim_templates").AtListIndex(i), "The claim stays as it is",
-				fmt.Sprintf("The replacement mounts PersistentVolumeClaim %s again, with its data, size and class. Delete it between the two to lose them, give the template another name, or grow it:\n  kubectl edit pvc %s -n %s",
-					claim, claim, plan.Namespace.ValueString()))
-		}
-	}
-	return diags
 }
 
 // checkRuntime finds what does not go with the runtime.

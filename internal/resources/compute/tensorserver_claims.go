@@ -1,0 +1,96 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// sameButSize tells whether two lists of claim templates differ in the sizes of claims at most.
+func sameButSize(before, after any) bool {
+	return equality.Semantic.DeepEqual(withoutSizes(before), withoutSizes(after))
+}
+
+func withoutSizes(templates any) any {
+	list, ok := templates.([]any)
+	if !ok {
+		return templates
+	}
+	list = runtime.DeepCopyJSONValue(list).([]any) //nolint:forcetypeassert,errcheck // it is one
+	for _, item := range list {
+		if template, ok := item.(map[string]any); ok {
+			unstructured.RemoveNestedField(template, "spec", "resources")
+		}
+	}
+	return list
+}
+
+// templatesLast tells whether the operator made the templates those of a StatefulSet, which never lets them change. Since
+// commit deb2850 of February 2026 (pkg/controllers/pvc.go of github.com/astefanutti/skytorch), SkyTorch's applies a claim
+// of the template's name instead, whose size may grow.
+func (p *planner) templatesLast(ctx context.Context, workload *unstructured.Unstructured) bool {
+	ref := kube.Ref{Kind: kube.StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}
+	live, err := p.r.data.Cluster.Get(ctx, ref)
+	if err != nil {
+		return false
+	}
+	templates, _, _ := unstructured.NestedSlice(live.Object, "spec", "volumeClaimTemplates")
+	return len(templates) > 0
+}
+
+// warnOfClaims warns of templates whose claim is not what the template says: one that stays although the template
+// changes, and one that belongs to something else.
+func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
+	var diags diag.Diagnostics
+	d := decoder{ctx: ctx}
+	made := d.claimTemplates(p.state.VolumeClaimTemplates)
+	for i, t := range d.claimTemplates(p.plan.VolumeClaimTemplates) {
+		at := path.Root("volume_claim_templates").AtListIndex(i)
+		was := slices.IndexFunc(made, func(o manifest.VolumeClaimTemplate) bool { return o.Name == t.Name })
+		switch {
+		case was < 0 && t.Name != "":
+			diags.Append(p.warnOfSharedClaim(ctx, at, t.Name)...)
+		case was >= 0 && t.Size != nil && made[was].Size != nil &&
+			(made[was].Size.Cmp(*t.Size) != 0 || made[was].StorageClass != t.StorageClass || made[was].AccessMode != t.AccessMode):
+			claim := fmt.Sprintf("%s-%s-0", t.Name, p.plan.Name.ValueString())
+			diags.AddAttributeWarning(at, "The claim stays as it is",
+				fmt.Sprintf("The PersistentVolumeClaim of the template keeps its data, class and access mode, and its size unless its class lets it grow. It is %s, or with operators of SkyTorch since February 2026 %s. "+
+					"Give the template another name for an empty claim, or grow it:\n  kubectl edit pvc %s -n %s", claim, t.Name, claim, p.plan.Namespace.ValueString()))
+		}
+	}
+	return diags
+}
+
+// warnOfSharedClaim warns of a claim of a new template's name that is there, or that another compute of this run makes.
+func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name string) diag.Diagnostics {
+	var diags diag.Diagnostics
+	namespace := p.plan.Namespace.ValueString()
+	ref := kube.Ref{Kind: kube.PersistentVolumeClaim(), Namespace: namespace, Name: name}
+	user := ""
+	first := kube.OfRun(p.r.data.Cluster, "first template of "+ref.String(), p.plan.ID.ValueString)
+	if first != p.plan.ID.ValueString() {
+		user = "compute " + first + " has a template of the same name"
+	}
+	if live, err := p.r.data.Cluster.Get(ctx, ref); err == nil {
+		user = "the claim exists"
+		if manager := live.GetLabels()["app.kubernetes.io/managed-by"]; manager != "" {
+			user += ", managed by " + manager
+		}
+	}
+	if user != "" {
+		diags.AddAttributeWarning(at.AtName("name"), "The claim is shared",
+			fmt.Sprintf("Operators of SkyTorch since February 2026 mount the PersistentVolumeClaim %s/%s itself for a template named %s, with the labels of the operator, and %s. "+
+				"Both then have the same data, and the size of the template may be ignored.\n\nNext step: Give the template a name that nothing else in the namespace has, such as %s-%s; for a kt_volume, use `volumes`.",
+				namespace, name, name, user, p.plan.Name.ValueString(), name))
+	}
+	return diags
+}

@@ -1,0 +1,100 @@
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// droppedAttributes are the attributes whose part of a Compute's override an operator left out.
+func (m *model) droppedAttributes(field string) []string {
+	name, _, _ := strings.Cut(field, "[")
+	switch name {
+	case "nodeSelector":
+		var found []string
+		key, _, err := manifest.ParseGPUType(m.GPUType.ValueString())
+		if m.GPUType.ValueString() != "" && err == nil && field == "nodeSelector["+key+"]" {
+			found = append(found, "gpu_type")
+		}
+		if _, given := m.NodeSelector.Elements()[strings.TrimSuffix(strings.TrimPrefix(field, "nodeSelector["), "]")]; given {
+			found = append(found, "node_selector")
+		}
+		return found
+	case "serviceAccountName":
+		return []string{"service_account_name"}
+	case "tolerations":
+		return []string{"tolerations"}
+	case "volumes":
+		if len(m.Secrets.Elements()) > 0 {
+			return []string{"secrets"}
+		}
+	}
+	return []string{"service_template"}
+}
+
+// atDropped places the error of a wait that ended because the operator left out fields: one at each attribute that they
+// were rendered from. Any other error stays as it is.
+func (m *model) atDropped(err error, failure diag.Diagnostic) diag.Diagnostics {
+	notReady, ok := errors.AsType[*kube.NotReadyError](err)
+	if !ok || notReady.Verdict.Cause == nil || len(notReady.Verdict.Cause.Fields) == 0 {
+		return diag.Diagnostics{failure}
+	}
+	var diags diag.Diagnostics
+	fields := map[string][]string{}
+	for _, field := range notReady.Verdict.Cause.Fields {
+		for _, attribute := range m.droppedAttributes(field) {
+			fields[attribute] = append(fields[attribute], field)
+		}
+	}
+	for _, attribute := range slices.Sorted(maps.Keys(fields)) {
+		diags.AddAttributeError(path.Root(attribute), "The operator does not apply "+attribute,
+			fmt.Sprintf("The pod runs without `%s`: the operator of runtime %q left out spec.override.%s.\n\n%s",
+				attribute, m.Runtime.ValueString(), strings.Join(fields[attribute], ", spec.override."), failure.Detail()))
+	}
+	return diags
+}
+
+// warnOfDropped warns of new values of attributes that no version of SkyTorch's operator applies, as far as its source was read
+// (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9). One that does makes the warning
+// wrong, so it is no error: after the apply, the StatefulSet tells.
+func warnOfDropped(ctx context.Context, state, m *model) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if m.Runtime.ValueString() != manifest.RuntimeSkyTorch {
+		return diags
+	}
+	before := map[string]attr.Value{
+		"node_selector": state.NodeSelector, "gpu_type": state.GPUType, "tolerations": state.Tolerations, "service_account_name": state.ServiceAccountName,
+	}
+	warn := func(at path.Path) {
+		diags.AddAttributeWarning(at, "SkyTorch's operator may not apply this",
+			fmt.Sprintf("The versions of SkyTorch's operator that this provider knows leave out %s without an error: the pod would run without it. "+
+				"The apply compares the pod's template with what was asked for, and fails where the installed operator leaves it out.", at))
+	}
+	for _, a := range []given{
+		{"node_selector", m.NodeSelector}, {"gpu_type", m.GPUType}, {"tolerations", m.Tolerations}, {"service_account_name", m.ServiceAccountName},
+	} {
+		if isFilled(a.value) && !a.value.Equal(before[a.at]) {
+			warn(path.Root(a.at))
+		}
+	}
+	if m.Secrets.Equal(state.Secrets) {
+		return diags
+	}
+	for i, secret := range tf.Items[secretModel](ctx, m.Secrets) {
+		if isGiven(secret.MountPath) {
+			warn(path.Root("secrets").AtListIndex(i).AtName("mount_path"))
+		}
+	}
+	return diags
+}
