@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -76,21 +77,21 @@ func TestFoldersAreMountedWhereTheToolsExpectThem(t *testing.T) {
 func TestDigestsTellValuesApartAndSayNothingOfThem(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-of-digests"
-	ledger := secret.NewLedger()
+	ledger := secret.NewLedger(secret.NewSealer())
 	ledger.Values["a"] = ledger.First("a", []byte(canary))
 	if !ledger.Same("a", []byte(canary)) || ledger.Same("a", []byte(canary+"x")) || ledger.Same("b", []byte(canary)) {
 		t.Error("values are not told apart")
 	}
-	other := secret.NewLedger()
+	other := secret.NewLedger(secret.NewSealer())
 	other.Values["a"] = other.First("a", []byte(canary))
-	if cmp.Equal(ledger.Values, other.Values) || cmp.Equal(ledger.Seal.Digest("a", nil), ledger.Seal.Digest("b", nil)) {
+	if cmp.Equal(ledger.Values, other.Values) || cmp.Equal(ledger.Digest("a", nil), ledger.Digest("b", nil)) {
 		t.Error("two secrets, or two keys, have the same digest of one value")
 	}
 	obj, err := secret.Secret{Name: "x", Namespace: "ml"}.Object()
 	if err != nil {
 		t.Fatal(err)
 	}
-	veiled := ledger.Seal.Veil(secret.WithData(obj, map[string][]byte{"a": []byte(canary)}), map[string][]byte{"a": []byte(canary)})
+	veiled := ledger.Veil(secret.WithData(obj, map[string][]byte{"a": []byte(canary)}), map[string][]byte{"a": []byte(canary)})
 	if diff := cmp.Diff(ledger.Recall(obj), veiled); diff != "" {
 		t.Errorf("what is remembered is not what is seen:\n%s", diff)
 	}
@@ -107,6 +108,54 @@ func TestDigestsTellValuesApartAndSayNothingOfThem(t *testing.T) {
 	}
 	if next := ledger.Next("a", []byte("b"), true); next.Revision != 2 || !strings.HasPrefix(next.Text, "revision 2 (") || ledger.Next("c", nil, false).Text != "revision 1" {
 		t.Errorf("the next revision is %+v", next)
+	}
+}
+
+// The first version of the provider stored HMAC-SHA-256 digests, and no method. A ledger of its own goes on telling values
+// apart, and its successor has the same revisions.
+func TestLedgersOfTheFirstVersionAreRenewed(t *testing.T) {
+	t.Parallel()
+	sealer := secret.NewSealer()
+	var old secret.Ledger
+	// HMAC-SHA-256 of "1:avalue" under the bytes 0 to 31.
+	const stored = `{"seal": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+		"values": {"a": {"digest": "Voivypx5ZOFwt6Jyfmd8SOW0mCt5GFS0g7Is2lKsk30=", "revision": 3, "text": "revision 3 (5688afca)"}}}`
+	if err := json.Unmarshal([]byte(stored), &old); err != nil {
+		t.Fatal(err)
+	}
+	old = old.With(sealer)
+	if !old.Same("a", []byte("value")) || old.Same("a", []byte("other")) {
+		t.Fatal("an old ledger does not know its values any more")
+	}
+	renewed := old.Renewed(map[string][]byte{"a": []byte("value")})
+	if renewed.Method != secret.MethodArgon2id || cmp.Equal(renewed.Seal, old.Seal) || cmp.Equal(renewed.Values["a"].Digest, old.Values["a"].Digest) {
+		t.Errorf("it stays as it was: %+v", renewed)
+	}
+	if entry := renewed.Values["a"]; entry.Revision != 3 || entry.Text != old.Values["a"].Text || !renewed.Same("a", []byte("value")) || renewed.Same("a", []byte("other")) {
+		t.Errorf("it remembers something else: %+v", entry)
+	}
+}
+
+func TestDigestsOfKnownValuesAreNotComputed(t *testing.T) {
+	t.Parallel()
+	ledger := secret.NewLedger(secret.NewSealer())
+	const digest = "not computed"
+	ledger.Values["a"] = secret.Entry{Digest: []byte(digest), Revision: 1}
+	ledger.Learn(map[string][]byte{"a": []byte("value"), "b": []byte("value")})
+	if string(ledger.Digest("a", []byte("value"))) != digest {
+		t.Error("the digest of a value that is known was computed")
+	}
+	for key, value := range map[string]string{"a": "other", "b": "value"} {
+		if string(ledger.Digest(key, []byte(value))) == digest {
+			t.Errorf("%s = %s has the digest of another value", key, value)
+		}
+	}
+}
+
+func BenchmarkDigest(b *testing.B) {
+	ledger := secret.NewLedger(secret.NewSealer())
+	for i := 0; b.Loop(); i++ {
+		ledger.Digest("a", fmt.Append(nil, i))
 	}
 }
 

@@ -25,7 +25,7 @@ const limit = 5 * time.Minute
 // Create reads the source again and applies what it gives now: a plan of a new
 // Secret shows its keys, and nothing that would tell one value from another.
 func (r *secretResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	w := writer{r: r, creating: true, creation: &owned.Creation{}, known: remembered{memory: owned.Memory{}, ledger: spec.NewLedger()}, diags: &resp.Diagnostics}
+	w := writer{r: r, creating: true, creation: &owned.Creation{}, known: remembered{memory: owned.Memory{}, ledger: spec.NewLedger(r.sealer())}, diags: &resp.Diagnostics}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &w.model)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, &w.config)...)
 	if resp.Diagnostics.HasError() {
@@ -50,7 +50,7 @@ func (r *secretResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &w.model)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, &w.config)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &w.state)...)
-	known, diags := recall(ctx, req.Private)
+	known, diags := recall(ctx, req.Private, r.sealer())
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -272,6 +272,17 @@ func (w *writer) prune(ctx context.Context, applied *unstructured.Unstructured, 
 	return pruned
 }
 
+// appliedAs says whether a Secret has the values of the ledger and no others.
+func (w *writer) appliedAs(live *unstructured.Unstructured) bool {
+	data := kube.SecretData(live)
+	for key, value := range data {
+		if !w.known.ledger.Same(key, value) {
+			return false
+		}
+	}
+	return len(data) == len(w.known.ledger.Values)
+}
+
 // note puts what was applied into the model and the memory; live is nil where it
 // is not known what came of it.
 func (w *writer) note(manifests types.Map, source content, sent, live *unstructured.Unstructured) {
@@ -284,12 +295,12 @@ func (w *writer) note(manifests types.Map, source content, sent, live *unstructu
 			keys[key] = text
 		}
 	}
+	w.known.notes = notes{}
 	w.model.UID = types.StringNull()
 	if live != nil {
 		w.remember(sent, live)
 		w.model.UID = types.StringValue(string(live.GetUID()))
 	}
-	w.known.notes = notes{}
 	w.model.Keys = textMap(keys)
 	w.model.Manifests = manifests
 	w.model.Ref = reference(w.model.Name, mountPath(&w.model, source), source.keys())
@@ -297,12 +308,15 @@ func (w *writer) note(manifests types.Map, source content, sent, live *unstructu
 }
 
 func (w *writer) remember(sent, live *unstructured.Unstructured) {
-	seal := w.known.ledger.Seal
-	veiled := seal.Veil(sent, kube.SecretData(sent))
-	rewritten, err := w.known.memory.Remember(manifest.Key(sent), veiled, seal.Veil(live, kube.SecretData(live)))
+	ledger := w.known.ledger
+	veiled := ledger.Veil(sent, kube.SecretData(sent))
+	rewritten, err := w.known.memory.Remember(manifest.Key(sent), veiled, ledger.Veil(live, kube.SecretData(live)))
 	w.fail(err)
 	for _, field := range rewritten {
 		w.diags.AddWarning("The cluster changed a field on admission",
 			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it; see\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", w.model.ref(), field))
+	}
+	if w.appliedAs(live) {
+		w.known.notes.Matched = versionOf(live)
 	}
 }

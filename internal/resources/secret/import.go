@@ -46,7 +46,7 @@ func (l *reader) imported(live *unstructured.Unstructured) error {
 		}
 		l.known.ledger.Values[key] = entry
 	}
-	veiled := l.known.ledger.Seal.Veil(live, kube.SecretData(live))
+	veiled := l.known.ledger.Veil(live, kube.SecretData(live))
 	doc := &unstructured.Unstructured{Object: fields.Project(veiled.Object, set)}
 	if _, err := l.known.memory.Note(manifest.Key(doc), doc, veiled, set); err != nil {
 		return err

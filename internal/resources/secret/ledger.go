@@ -27,6 +27,21 @@ const (
 type notes struct {
 	// Ending says that it was being deleted when it was last looked at.
 	Ending bool `json:"ending,omitempty"`
+	// Matched is the UID and resource version at which its values were those of the ledger.
+	Matched string `json:"matched,omitempty"`
+}
+
+// versionOf tells one writing of a Secret from all others.
+func versionOf(live *unstructured.Unstructured) string {
+	return string(live.GetUID()) + "/" + live.GetResourceVersion()
+}
+
+// sealer is the one of the run.
+func (r *secretResource) sealer() *spec.Sealer {
+	if !r.configured() {
+		return spec.NewSealer()
+	}
+	return kube.OfRun(r.data.Cluster, "sealer of kt_secret", spec.NewSealer)
 }
 
 // revisions decides the entry of each key of a source.
@@ -79,10 +94,10 @@ func (r revisions) planned(c content) types.Map {
 	for _, key := range c.keys() {
 		value, known := c.data[key]
 		switch {
+		case r.creating: // a digest would cost time, and shows nothing
+			elements[key] = types.StringValue(spec.FirstText)
 		case known:
 			elements[key] = types.StringValue(r.entry(key, value, c.outside).Text)
-		case r.creating:
-			elements[key] = types.StringValue(r.ledger.First(key, nil).Text)
 		case r.keeps(key):
 			elements[key] = types.StringValue(r.ledger.Values[key].Text)
 		default:
@@ -151,7 +166,7 @@ type remembered struct {
 	notes  notes
 }
 
-func recall(ctx context.Context, private owned.PrivateReader) (remembered, diag.Diagnostics) {
+func recall(ctx context.Context, private owned.PrivateReader, sealer *spec.Sealer) (remembered, diag.Diagnostics) {
 	var out remembered
 	var all diag.Diagnostics
 	var diags diag.Diagnostics
@@ -161,8 +176,9 @@ func recall(ctx context.Context, private owned.PrivateReader) (remembered, diag.
 	all.Append(diags...)
 	out.notes, diags = owned.Load[notes](ctx, private, notesKey)
 	all.Append(diags...)
+	out.ledger = out.ledger.With(sealer)
 	if len(out.ledger.Seal) == 0 {
-		out.ledger = spec.NewLedger()
+		out.ledger = spec.NewLedger(sealer)
 	}
 	return out, all
 }

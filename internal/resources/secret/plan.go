@@ -39,10 +39,10 @@ func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	known, diags := recall(ctx, req.Private)
+	known, diags := recall(ctx, req.Private, r.sealer())
 	p.diags.Append(diags...)
 	if p.creating { // what is remembered is of the Secret that this one replaces, if any
-		p.replaced, known = known.memory, remembered{ledger: spec.NewLedger()}
+		p.replaced, known = known.memory, remembered{ledger: spec.NewLedger(r.sealer())}
 	}
 	p.known = known
 

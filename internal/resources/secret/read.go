@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -34,7 +35,7 @@ func (r *secretResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if diags.HasError() {
 		return
 	}
-	known, diags := recall(ctx, req.Private)
+	known, diags := recall(ctx, req.Private, r.sealer())
 	resp.Diagnostics.Append(diags...)
 
 	live, err := r.data.Cluster.GetSecret(ctx, state.ref())
@@ -115,7 +116,10 @@ func (l *reader) refresh(live *unstructured.Unstructured) error {
 		return err
 	}
 	data := kube.SecretData(live)
-	veiled := l.known.ledger.Seal.Veil(live, data)
+	if l.known.notes.Matched == versionOf(live) {
+		l.known.ledger.Learn(data)
+	}
+	veiled := l.known.ledger.Veil(live, data)
 	extra := beyond(live, keysOf(l.known.ledger))
 	memory, err := watching(l.known.memory, key, extra)
 	if err != nil {
@@ -135,6 +139,7 @@ func (l *reader) refresh(live *unstructured.Unstructured) error {
 	if l.known.notes.Ending {
 		l.diags.Append(owned.TerminatingWarning(l.ref, live))
 	}
+	l.renew(key, live, data, extra, fresh.Changes)
 	l.diags.Append(owned.DriftWarning(l.ref, fresh.Changes)...)
 	if !fresh.Moved {
 		return nil
@@ -152,6 +157,22 @@ func (l *reader) refresh(live *unstructured.Unstructured) error {
 
 // secretKey is the key of a Secret in manifests.
 func secretKey(ref kube.Ref) string { return "Secret/" + ref.Namespace + "/" + ref.Name }
+
+// renew notes that the values are those of the ledger, so that the next refresh need not digest them, and brings a ledger of
+// the first version to the present method. It needs the values for that, and does nothing where one is another.
+func (l *reader) renew(key string, live *unstructured.Unstructured, data map[string][]byte, extra []string, changes []fields.Change) {
+	l.known.notes.Matched = ""
+	if len(extra) > 0 || len(data) != len(l.known.ledger.Values) ||
+		slices.ContainsFunc(changes, func(c fields.Change) bool { return strings.HasPrefix(c.Path, "data") }) {
+		return
+	}
+	l.known.notes.Matched = versionOf(live)
+	entry := l.known.memory[key]
+	_, rewritten := entry.Admitted["data"]
+	if l.known.ledger.Method == "" && !rewritten && entry.Sent == nil { // else it holds old digests as well
+		l.known.ledger = l.known.ledger.Renewed(data)
+	}
+}
 
 // sent is what was applied, with digests for values.
 func (l *reader) sent() (*unstructured.Unstructured, error) {

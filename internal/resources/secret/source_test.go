@@ -265,7 +265,7 @@ func TestWhatIsUnknownStaysOpen(t *testing.T) {
 
 func TestRevisionsCountWhatChanges(t *testing.T) {
 	t.Parallel()
-	ledger := spec.NewLedger()
+	ledger := spec.NewLedger(spec.NewSealer())
 	ledger.Values["a"], ledger.Values["b"] = ledger.First("a", []byte("1")), ledger.First("b", []byte("2"))
 	applied := map[string]string{"a": "revision 1", "b": "revision 1"}
 	with := func(changes map[string]string) map[string]string {
@@ -305,7 +305,7 @@ func TestRevisionsCountWhatChanges(t *testing.T) {
 
 func TestAnApplyOfAnotherValueThanPlannedIsRefused(t *testing.T) {
 	t.Parallel()
-	r := revisions{ledger: spec.NewLedger(), shown: map[string]string{}}
+	r := revisions{ledger: spec.NewLedger(spec.NewSealer()), shown: map[string]string{}}
 	planned := r.planned(content{data: map[string][]byte{"a": []byte("seen")}, outside: true})
 	for name, c := range map[string]content{
 		"another value":   {data: map[string][]byte{"a": []byte("swapped")}, outside: true, at: "path"},
