@@ -159,6 +159,7 @@ const (
 	ReasonNodeNotReady          = "NodeNotReady"
 	ReasonFailed                = "Failed" // the workload says so itself
 	ReasonOperatorSilent        = "OperatorSilent"
+	ReasonOldPodInTheWay        = "OldPodInTheWay"      // of a StatefulSet whose pods are managed in order
 	ReasonOperatorDrops         = "OperatorDropsFields" // it leaves out what its object says
 	ReasonGatewayNotReady       = "GatewayNotReady"
 )

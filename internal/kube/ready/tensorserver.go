@@ -69,6 +69,12 @@ func tensorServer(s Snapshot) Verdict {
 			return s.blocked(run{desired: 1, alike: true, pods: pods, remark: remark}, func(sc *scene) *Cause { return sc.droppedCause(fields) })
 		}
 	}
+	if set != nil {
+		if old := s.inTheWay(set); old != nil {
+			remark = "a pod from before the change is in the way"
+			return s.blocked(run{desired: 1, alike: true, remark: remark}, func(sc *scene) *Cause { return sc.oldPodCause(old) })
+		}
+	}
 	switch {
 	case isUp.holds() && (set == nil || statefulSet(Snapshot{Workload: s.statefulSet()}).Ready):
 		return c.reached()
