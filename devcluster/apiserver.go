@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
@@ -86,6 +87,27 @@ func prepareAPIServer(ctx context.Context, listener *net.TCPListener, files cert
 // listen takes a port of a loopback address; 0 is a free one.
 func listen(address string, port int) (*net.TCPListener, error) {
 	return net.ListenTCP("tcp", &net.TCPAddr{IP: net.ParseIP(address), Port: port})
+}
+
+// listenAgain takes the given port of the loopback address, else the one of an earlier start in the folder, so
+// that its kubeconfigs stay valid, else a free one.
+func listenAgain(dir string, wanted int) (*net.TCPListener, error) {
+	file := filepath.Join(dir, "port")
+	var listener *net.TCPListener
+	if wanted == 0 {
+		if text, err := os.ReadFile(file); err == nil {
+			if last, err := strconv.Atoi(string(text)); err == nil {
+				listener, _ = listen("127.0.0.1", last) // somebody else may have it by now
+			}
+		}
+	}
+	if listener == nil {
+		var err error
+		if listener, err = listen("127.0.0.1", wanted); err != nil {
+			return nil, err
+		}
+	}
+	return listener, os.WriteFile(file, []byte(strconv.Itoa(port(listener))), 0o600)
 }
 
 // port is the port that a listener has got.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,19 +24,20 @@ type certFiles struct {
 	adminKubeconfig                     string // for our own components
 }
 
-// writeCerts makes the keys of a cluster under dir and writes a cluster-admin kubeconfig
-// for the user to userKubeconfig.
+// writeCerts makes the keys of a cluster under dir and writes a cluster-admin kubeconfig for the user to
+// userKubeconfig. Authorities and the key of service accounts are kept from an earlier start, so that
+// kubeconfigs and tokens of then stay valid.
 func writeCerts(dir, server, userKubeconfig string) (certFiles, error) {
 	dir = filepath.Join(dir, "pki")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return certFiles{}, err
 	}
 	now := time.Now()
-	ca, err := pki.NewCA("devcluster-ca", now)
+	ca, err := authority(dir, "ca", now)
 	if err != nil {
 		return certFiles{}, err
 	}
-	front, err := pki.NewCA("devcluster-front-proxy-ca", now)
+	front, err := authority(dir, "front-proxy-ca", now)
 	if err != nil {
 		return certFiles{}, err
 	}
@@ -74,12 +77,7 @@ func writeCerts(dir, server, userKubeconfig string) (certFiles, error) {
 	if files.frontCA, _, err = front.WriteTo(dir, "front-proxy-ca"); err != nil {
 		return certFiles{}, err
 	}
-	accountKey, err := pki.NewKey()
-	if err != nil {
-		return certFiles{}, err
-	}
-	files.accountKey = filepath.Join(dir, "service-accounts.key")
-	if err := os.WriteFile(files.accountKey, accountKey, 0o600); err != nil {
+	if files.accountKey, err = accountKey(dir); err != nil {
 		return certFiles{}, err
 	}
 
@@ -90,6 +88,31 @@ func writeCerts(dir, server, userKubeconfig string) (certFiles, error) {
 		}
 	}
 	return files, nil
+}
+
+// authority is that of an earlier start, unless it expires within a day, else a new one.
+func authority(dir, name string, now time.Time) (*pki.CA, error) {
+	ca, err := pki.LoadCA(dir, name)
+	switch {
+	case err == nil && ca.ValidUntil().Sub(now) > 24*time.Hour:
+		return ca, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	return pki.NewCA("devcluster-"+name, now)
+}
+
+// accountKey is the file of the key that signs the tokens of service accounts, made unless it exists.
+func accountKey(dir string) (string, error) {
+	file := filepath.Join(dir, "service-accounts.key")
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
+	key, err := pki.NewKey()
+	if err != nil {
+		return "", err
+	}
+	return file, os.WriteFile(file, key, 0o600)
 }
 
 func writeKubeconfig(ca *pki.CA, now time.Time, server, user, file string) error {

@@ -90,7 +90,7 @@ func (c *Cluster) openLog(context.Context) error {
 
 // startAPI starts etcd and kube-apiserver, and waits until it serves.
 func (c *Cluster) startAPI(ctx context.Context) error {
-	listener, err := listen("127.0.0.1", c.opts.Port)
+	listener, err := listenAgain(c.opts.DataDir(), c.opts.Port)
 	if err != nil {
 		return fmt.Errorf("listen for the API server: %w", err)
 	}
@@ -131,7 +131,10 @@ func (c *Cluster) startAPI(ctx context.Context) error {
 }
 
 // startControllers starts kube-controller-manager and kube-scheduler.
-func (c *Cluster) startControllers(context.Context) error {
+func (c *Cluster) startControllers(ctx context.Context) error {
+	if err := hostpath.Restore(ctx, hostpath.Root, c.client); err != nil {
+		return err
+	}
 	run, err := prepareControllerManager(c.base, c.certs)
 	if err != nil {
 		return err
@@ -139,6 +142,9 @@ func (c *Cluster) startControllers(context.Context) error {
 	c.add("volumes", func() error {
 		ctx, cancel := context.WithTimeout(c.base, stopTimeout)
 		defer cancel()
+		if c.opts.Kept() {
+			return hostpath.RemoveEmpty(ctx, hostpath.Root, c.client)
+		}
 		return hostpath.Remove(ctx, hostpath.Root, c.client)
 	})
 	c.launch("kube-controller-manager", run)

@@ -11,7 +11,7 @@ import (
 )
 
 // startEtcd starts a single-member etcd on free loopback ports and returns it with its client URL.
-// Nothing is synced to disk: the data lives no longer than the process.
+// Nothing is synced to disk: the data survive the end of the process, however it ends, but not the machine's.
 func startEtcd(ctx context.Context, dir, logFile string) (*embed.Etcd, string, error) {
 	anyPort := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	cfg := embed.NewConfig()

@@ -22,8 +22,8 @@ import (
 // pollInterval is how often the start looks whether the cluster has come to what it waits for.
 const pollInterval = 50 * time.Millisecond
 
-// seed creates what the user finds in a fresh cluster (CRDs, a default StorageClass, nodes)
-// and waits until a workload can run.
+// seed creates what the user finds in a fresh cluster (CRDs, a default StorageClass, nodes), as far as an
+// earlier start in the same folder has not, and waits until a workload can run.
 func seed(ctx context.Context, config *rest.Config, client kubernetes.Interface, opts options.Options) error {
 	if err := createNodes(ctx, client, opts); err != nil {
 		return err
@@ -38,7 +38,8 @@ func seed(ctx context.Context, config *rest.Config, client kubernetes.Interface,
 	if err != nil {
 		return err
 	}
-	if _, err := client.StorageV1().StorageClasses().Create(ctx, defaultStorageClass(), metav1.CreateOptions{}); err != nil {
+	_, err = client.StorageV1().StorageClasses().Create(ctx, defaultStorageClass(), metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create the default StorageClass: %w", err)
 	}
 	for _, node := range opts.Nodes {
@@ -51,7 +52,8 @@ func seed(ctx context.Context, config *rest.Config, client kubernetes.Interface,
 
 func createNodes(ctx context.Context, client kubernetes.Interface, opts options.Options) error {
 	for _, node := range opts.Nodes {
-		if _, err := client.CoreV1().Nodes().Create(ctx, node.Object(version.Get().GitVersion), metav1.CreateOptions{}); err != nil {
+		_, err := client.CoreV1().Nodes().Create(ctx, node.Object(version.Get().GitVersion), metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create node %s: %w", node.Name, err)
 		}
 	}

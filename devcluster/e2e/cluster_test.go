@@ -80,10 +80,7 @@ func TestClusterRunsWorkloads(t *testing.T) { //nolint:tparallel // what follows
 	})
 
 	p.stop(t, syscall.SIGTERM)
-	wantEntries(t, dir, "devcluster.log")
-	if _, err := os.Stat(kubeconfig); !os.IsNotExist(err) {
-		t.Errorf("the kubeconfig is still there: %v", err)
-	}
+	wantEntries(t, dir, "devcluster-data", "devcluster.log")
 	if _, err := os.Stat(volume); volume == "" || !os.IsNotExist(err) {
 		t.Errorf("the folder of the volume %q is still there: %v", volume, err)
 	}

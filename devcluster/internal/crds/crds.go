@@ -12,11 +12,12 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Apply creates every CustomResourceDefinition in the given files and folders, and with await
+// Apply creates every CustomResourceDefinition in the given files and folders unless it exists, and with await
 // (a poll that gives up by itself) waits until the API server serves each.
 // A folder counts by its *.yaml, *.yml and *.json, not descending; documents of other kinds are passed over.
 func Apply(ctx context.Context, client apiextensions.Interface, paths []string, await func(what string, done func(context.Context) (bool, error)) error) error {
@@ -26,7 +27,7 @@ func Apply(ctx context.Context, client apiextensions.Interface, paths []string, 
 	}
 	api := client.ApiextensionsV1().CustomResourceDefinitions()
 	for _, crd := range crds {
-		if _, err := api.Create(ctx, crd, metav1.CreateOptions{}); err != nil {
+		if _, err := api.Create(ctx, crd, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create CustomResourceDefinition %s: %w", crd.Name, err)
 		}
 	}

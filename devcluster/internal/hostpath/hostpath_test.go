@@ -51,3 +51,26 @@ func wantThere(t *testing.T, path string, want bool) {
 		t.Errorf("%s is there: %t; want %t", path, err == nil, want)
 	}
 }
+
+func TestEmptyFoldersAreRemovedAndRestored(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), "hostpath_pv")
+	empty, full := filepath.Join(root, "empty"), filepath.Join(root, "full")
+	data := filepath.Join(full, "data")
+	for _, dir := range []string{empty, data} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := fake.NewClientset(volume("empty", empty), volume("full", full))
+	if err := RemoveEmpty(t.Context(), root, client); err != nil {
+		t.Fatal(err)
+	}
+	wantThere(t, empty, false)
+	wantThere(t, data, true)
+	if err := Restore(t.Context(), root, client); err != nil {
+		t.Fatal(err)
+	}
+	wantThere(t, empty, true)
+	wantThere(t, data, true)
+}

@@ -38,6 +38,8 @@ type Options struct {
 	Images     []string        // archives of images for the real node
 	AuditLog   string          // file for the API server's audit log; empty for none
 	Verbose    bool            // log to stderr rather than to a file in Dir
+
+	temporary bool // Dir goes at the end, with all data
 }
 
 // LogFile is where the components log to, unless Verbose.
@@ -46,7 +48,7 @@ func (o Options) LogFile() string { return filepath.Join(o.Dir, "devcluster.log"
 // NodeLogFile is where containerd and the kubelet of the real node log to.
 func (o Options) NodeLogFile() string { return filepath.Join(o.Dir, "node.log") }
 
-// DataDir is the folder in Dir with keys and data, which are of no use after the cluster's end.
+// DataDir is the folder in Dir with keys and data, from which a cluster can be started again.
 func (o Options) DataDir() string { return filepath.Join(o.Dir, "devcluster-data") }
 
 // Parse reads the command line. Help and usage go to stderr; asked-for help is pflag.ErrHelp.
@@ -56,9 +58,9 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 	flags := pflag.NewFlagSet("devcluster", pflag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.SortFlags = false
-	flags.StringVar(&opts.Dir, "dir", "", "folder for keys, data and logs; only the logs are left at the end (default: a temporary folder, removed at the end)")
-	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "file to write a cluster-admin kubeconfig to, removed at the end (default: kubeconfig in the folder)")
-	flags.IntVar(&opts.Port, "port", 0, "port of the API server on 127.0.0.1 (default: a free one)")
+	flags.StringVar(&opts.Dir, "dir", "", "folder for keys, data and logs; a cluster that is started again in it has the same objects (default: a temporary folder, removed at the end)")
+	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "file to write a cluster-admin kubeconfig to, removed at the end unless --dir is given (default: kubeconfig in the folder)")
+	flags.IntVar(&opts.Port, "port", 0, "port of the API server on 127.0.0.1 (default: that of the last start in the folder, else a free one)")
 	flags.StringArrayVar(&nodes, "node", nil, "a fake node, name=NAME[,gpus=N][,product=NAME][,label.KEY=VALUE]...[,taint.KEY=VALUE:EFFECT]...; repeatable\n(default: h100-0 and h100-1 with 8 NVIDIA-H100-80GB-HBM3 each, l4-0 with 4 NVIDIA-L4, cpu-0 without GPUs)")
 	flags.StringArrayVar(&opts.CRDs, "crds", nil, "file or folder of CustomResourceDefinitions to create before the cluster is ready; repeatable")
 	flags.BoolVar(&opts.Kubelet, "kubelet", false, "also start a real node, real-0, where pods really run that select and tolerate kt.dev/real; needs root and containerd")
@@ -88,12 +90,15 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 	return opts, err
 }
 
-// Prepare makes the folders, clears them of an earlier cluster and makes all paths absolute.
-// The returned function removes what the cluster leaves: the whole folder if it was temporary,
-// otherwise the data and the kubeconfig, so that the logs stay.
+// Kept says whether the data outlive the cluster, so that it can be started again.
+func (o Options) Kept() bool { return !o.temporary }
+
+// Prepare makes the folders and makes all paths absolute. The returned function removes what the cluster
+// leaves if the folder was temporary: the folder and the kubeconfig. A folder that was given stays, since a
+// cluster can be started in it again.
 func (o Options) Prepare() (_ Options, clean func() error, err error) {
-	temporary := o.Dir == ""
-	if temporary {
+	o.temporary = o.Dir == ""
+	if o.temporary {
 		if o.Dir, err = os.MkdirTemp("", "devcluster-"); err != nil {
 			return Options{}, nil, err
 		}
@@ -113,16 +118,16 @@ func (o Options) Prepare() (_ Options, clean func() error, err error) {
 		return Options{}, nil, err
 	}
 	clean = func() error {
-		errs := []error{os.RemoveAll(o.DataDir())}
-		if err := os.Remove(o.Kubeconfig); !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
+		if !o.temporary {
+			return nil
 		}
-		if temporary {
-			errs = append(errs, os.RemoveAll(o.Dir))
+		err := os.Remove(o.Kubeconfig)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
 		}
-		return errors.Join(errs...)
+		return errors.Join(err, os.RemoveAll(o.Dir))
 	}
-	if err := errors.Join(os.RemoveAll(o.DataDir()), os.MkdirAll(o.DataDir(), 0o700)); err != nil {
+	if err := os.MkdirAll(o.DataDir(), 0o700); err != nil {
 		return Options{}, nil, err
 	}
 	return o, clean, nil

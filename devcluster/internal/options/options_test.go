@@ -87,7 +87,7 @@ func TestPrepareMakesAndRemovesTemporaryFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !filepath.IsAbs(opts.Dir) || opts.Kubeconfig != filepath.Join(opts.Dir, "kubeconfig") || opts.AuditLog != "" {
+	if opts.Kept() || !filepath.IsAbs(opts.Dir) || opts.Kubeconfig != filepath.Join(opts.Dir, "kubeconfig") || opts.AuditLog != "" {
 		t.Errorf("%+v", opts)
 	}
 	touch(t, opts.LogFile(), "")
@@ -98,24 +98,24 @@ func TestPrepareMakesAndRemovesTemporaryFolder(t *testing.T) {
 	wantGone(t, opts.Dir)
 }
 
-func TestPrepareLeavesOnlyWhatIsNotOursInGivenFolder(t *testing.T) {
+func TestPrepareLeavesAGivenFolderAsItIs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	foreign, stale := filepath.Join(dir, "pki"), filepath.Join(dir, "devcluster-data", "stale")
+	foreign, earlier := filepath.Join(dir, "pki"), filepath.Join(dir, "devcluster-data", "etcd")
 	touch(t, foreign, "mine")
-	touch(t, stale, "")
+	touch(t, earlier, "")
 	opts, clean, err := Options{Dir: dir}.Prepare()
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantGone(t, stale)
-	touch(t, filepath.Join(opts.DataDir(), "etcd"), "")
+	if !opts.Kept() {
+		t.Error("a folder that was given is not kept")
+	}
 	touch(t, opts.LogFile(), "")
-	if err := clean(); err != nil { // no kubeconfig was written; that is no error
+	if err := clean(); err != nil {
 		t.Error(err)
 	}
-	wantGone(t, opts.DataDir())
-	for _, path := range []string{foreign, opts.LogFile()} {
+	for _, path := range []string{foreign, earlier, opts.LogFile()} {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("%s should have stayed: %v", path, err)
 		}

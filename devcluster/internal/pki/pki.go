@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -63,6 +64,30 @@ func NewCA(commonName string, now time.Time) (*CA, error) {
 	}
 	return &CA{Pair: pair, cert: cert, key: key}, nil
 }
+
+// LoadCA reads an authority that WriteTo has written. The error is fs.ErrNotExist where there is none.
+func LoadCA(dir, name string) (*CA, error) {
+	cert, err := os.ReadFile(filepath.Join(dir, name+".crt"))
+	if err != nil {
+		return nil, err
+	}
+	key, err := os.ReadFile(filepath.Join(dir, name+".key"))
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("read the authority %s in %s: %w", name, dir, err)
+	}
+	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("read the authority %s in %s: its key is no ECDSA key", name, dir)
+	}
+	return &CA{Pair: Pair{Cert: cert, Key: key}, cert: pair.Leaf, key: private}, nil
+}
+
+// ValidUntil is when the authority expires.
+func (ca *CA) ValidUntil() time.Time { return ca.cert.NotAfter }
 
 // Issue signs a certificate with a fresh key. One with IPs or DNS names is for a server, any other for a client.
 func (ca *CA) Issue(id Identity, now time.Time) (Pair, error) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -115,4 +117,35 @@ func get(t *testing.T, url string, ca *CA, client Pair) string {
 	body := make([]byte, 100)
 	n, _ := response.Body.Read(body)
 	return string(body[:n])
+}
+
+func TestLoadCASignsForThoseWhoTrustTheFirst(t *testing.T) {
+	t.Parallel()
+	dir, first := t.TempDir(), newCA(t)
+	if _, err := LoadCA(dir, "ca"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("in an empty folder: %v", err)
+	}
+	if _, _, err := first.WriteTo(dir, "ca"); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := LoadCA(dir, "ca")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := loaded.Issue(Identity{CommonName: "admin"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued, err := tls.X509KeyPair(pair.Cert, pair.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(first.Cert)
+	if _, err := issued.Leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		t.Error(err)
+	}
+	if !loaded.ValidUntil().Equal(first.ValidUntil()) {
+		t.Errorf("valid until %s; want %s", loaded.ValidUntil(), first.ValidUntil())
+	}
 }
