@@ -57,7 +57,7 @@ func TestAccUpgradeFixtureIsMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	putFile(t, filepath.Join(dir, "terraform.tfstate"), state)
+	putFile(t, filepath.Join(dir, "state.json"), state)
 	f := &fixture{state: decodeState(t, state)}
 	sent := f.sent(t)
 	var all []any
@@ -134,7 +134,7 @@ func readFixture(t *testing.T, dir string) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{dir: dir, config: string(config)}
-	state, err := os.ReadFile(filepath.Join(dir, "terraform.tfstate"))
+	state, err := os.ReadFile(filepath.Join(dir, "state.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
