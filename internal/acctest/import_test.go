@@ -43,7 +43,7 @@ func TestAccImportOfSomebodyElsesOnlyTakesOwnership(t *testing.T) {
 				Config: cluster.Config(ns, asByHand),
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 					plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionUpdate),
-					planCheck(func(p plan) error { return p.changesOnly("labels") }),
+					planCheck(func(p plan) error { return p.changesOnly("kubetorch_version", "labels", "renderer_revision") }),
 				}},
 				Check: func(*terraform.State) error {
 					got := cluster.Kubectl(t, "get", "deployment/trainer", "service/trainer", "-n", ns, "-o",
