@@ -46,8 +46,8 @@ func main() {
 		Debug:   *debugger,
 	})
 	flush, cancel := context.WithTimeout(ctx, flushTime)
-	defer cancel()
 	completions.Flush(flush)
+	cancel()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -119,11 +119,13 @@ func (r leavingRun) endsEmpty() {
 }
 
 const (
-	labelled    = `labels = { team = "ml" }`
-	inPod       = "working_dir = \"/srv\"\n memory = \"1Gi\""
-	takeItOver  = "\n adopt_existing = true"
-	allLabelled = "ml ml ml ml ml"
+	labelled   = `labels = { team = "ml" }`
+	inPod      = "working_dir = \"/srv\"\n memory = \"1Gi\""
+	takeItOver = "\n adopt_existing = true"
 )
+
+// allLabelled is the label on each of the five places that have it.
+func allLabelled() string { return strings.TrimSpace(strings.Repeat("ml ", 5)) }
 
 func TestAccWhatLeavesAnAdoptedObjectIsRemoved(t *testing.T) {
 	t.Parallel()
@@ -136,7 +138,7 @@ func TestAccWhatLeavesAnAdoptedObjectIsRemoved(t *testing.T) {
 			run := newLeavingRun(t)
 			cluster.Apply(t, ownedObjects, append([]string{"-n", run.ns}, how...)...)
 			run.apply(labelled+takeItOver, inPod)
-			run.expect("adopted", run.teams(), allLabelled)
+			run.expect("adopted", run.teams(), allLabelled())
 			run.apply(takeItOver, "")
 			run.expect("labels", run.teams(), "")
 			run.expect("container", run.inContainer(), "")
@@ -155,7 +157,7 @@ func TestAccWhatLeavesAnImportedObjectIsRemoved(t *testing.T) {
 	}
 	run.Write(t, leavingConfig(labelled, inPod)+imports)
 	run.MustRun(t, "apply", "-auto-approve")
-	run.expect("imported", run.teams(), allLabelled)
+	run.expect("imported", run.teams(), allLabelled())
 	run.apply("", "")
 	run.expect("labels", run.teams(), "")
 	run.expect("container", run.inContainer(), "")
@@ -207,7 +209,7 @@ func TestAccWhatAnotherManagerAppliesStaysAndThePlanSaysSo(t *testing.T) {
 	}
 	said(t, unwrapped(out), "keeps fields that the plan removes", `metadata.labels.team: managed by other`, `workingDir: managed by other`)
 	run.apply("", "")
-	run.expect("labels", run.teams(), allLabelled)
+	run.expect("labels", run.teams(), allLabelled())
 	run.expect("container", run.inContainer(), "/srv 1Gi")
 	run.endsEmpty()
 }

@@ -82,6 +82,7 @@ func TestAccLostAnswerLeavesNoOrphan(t *testing.T) {
 	if cluster == nil {
 		t.Skip("TF_ACC is not set")
 	}
+	t.Parallel()
 	for name, test := range map[string]struct {
 		resources string
 		object    string // whose answers are lost
@@ -128,6 +129,7 @@ func TestAccLostAnswerIsCompletedByTheNextApplyWithoutReplacement(t *testing.T) 
 	if cluster == nil {
 		t.Skip("TF_ACC is not set")
 	}
+	t.Parallel()
 	for name, test := range map[string]struct {
 		resources, object, kept, missing string
 		before                           bool

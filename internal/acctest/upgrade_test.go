@@ -226,7 +226,7 @@ func ours(t *testing.T, obj *unstructured.Unstructured) any {
 	t.Helper()
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager == "terraform-provider-kt" && entry.Operation == "Apply" {
-			return decodeJSON(t, entry.FieldsV1.Raw)
+			return decodeJSON(t, entry.FieldsV1.GetRawBytes())
 		}
 	}
 	return nil

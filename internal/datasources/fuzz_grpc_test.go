@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"google.golang.org/grpc"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
@@ -30,11 +29,11 @@ type verbatim struct{}
 func (verbatim) Name() string { return "proto" }
 
 func (verbatim) Marshal(v any) (mem.BufferSlice, error) {
-	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil //nolint:forcetypeassert,errcheck // the server below sends nothing else
+	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil //nolint:forcetypeassert // the server below sends nothing else
 }
 
 func (verbatim) Unmarshal(data mem.BufferSlice, v any) error {
-	*v.(*[]byte) = data.Materialize() //nolint:forcetypeassert,errcheck // see Marshal
+	*v.(*[]byte) = data.Materialize() //nolint:forcetypeassert // see Marshal
 	return nil
 }
 

@@ -29,7 +29,7 @@ func FuzzObjects(f *testing.F) {
 	var body atomic.Value
 	body.Store("")
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer(w, r, body.Load().(string)) //nolint:forcetypeassert,errcheck // nothing else is stored
+		answer(w, r, body.Load().(string)) //nolint:forcetypeassert // nothing else is stored
 	}))
 	server.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if tcp, ok := conn.(*net.TCPConn); ok && state == http.StateNew {

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -194,121 +191,6 @@ func unobserved(ref Ref, last ready.Verdict, err error) error {
 		return err
 	}
 	return &UnobservedError{Ref: ref, Last: last, Err: err}
-}
-
-// Assess says how a workload is right now, and what blocks it.
-func (c *Cluster) Assess(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, error) {
-	verdict, _, err := c.look(ctx, ref, podLabels)
-	return verdict, err
-}
-
-// AssessPods says how the pods are right now that have all labels of selector.
-func (c *Cluster) AssessPods(ctx context.Context, namespace string, selector map[string]string) (ready.Verdict, error) {
-	s := ready.Snapshot{Workload: &unstructured.Unstructured{Object: map[string]any{}}}
-	err := c.podsAndEvents(ctx, &s, namespace, selector)
-	if err == nil && s.Pods == nil {
-		err = c.cache.collection(podsWith(selector), namespace).ready(ctx) // without pods there is nothing to judge
-	}
-	if err != nil {
-		return ready.Verdict{}, err
-	}
-	return ready.AssessPods(s, namespace, labels.Set(selector).String()), nil
-}
-
-// look is Assess, and says changes of which kinds may change the verdict.
-func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, []Kind, error) {
-	workload, err := c.Read(ctx, ref)
-	if err != nil {
-		return ready.Verdict{}, nil, err
-	}
-	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Settled() && ref.Kind.knowsItsPods() {
-		return verdict, nil, nil // what is settled needs no diagnosis
-	}
-	concerned := []Kind{ref.Kind, podsWith(podLabels), Event()}
-	s := ready.Snapshot{Workload: workload}
-	switch ref.Kind.GroupKind() {
-	case Deployment().GroupKind():
-		concerned = append(concerned, ReplicaSet())
-		if s.ReplicaSets, err = c.replicaSetsOf(ctx, workload); err != nil && !softly(err) {
-			return ready.Verdict{}, nil, err
-		}
-	case KnativeService().GroupKind():
-		concerned = append(concerned, revision())
-		s.Parts = c.partsOf(ctx, workload)
-	case SkyTorchCompute().GroupKind(), KPUCompute().GroupKind():
-		concerned = append(concerned, operatedStatefulSet())
-		s.Parts = c.partsOf(ctx, workload)
-	}
-	if err := c.podsAndEvents(ctx, &s, ref.Namespace, podLabels); err != nil {
-		return ready.Verdict{}, nil, err
-	}
-	queue, kinds := c.queueOf(ctx, workload, s.Pods)
-	s.Queue = queue
-	return ready.Assess(s), append(concerned, kinds...), nil
-}
-
-// podsAndEvents gathers what a diagnosis needs of pods. What may not be read is
-// left out.
-func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespace string, selector map[string]string) error {
-	var err error
-	if s.Pods, err = c.podsOf(ctx, namespace, selector); err != nil && ClassOf(err) != Denied {
-		return err
-	}
-	if slices.ContainsFunc(s.Pods, unscheduled) {
-		s.Nodes = c.nodes(ctx)
-		s.Autoscaler = c.Autoscaled(ctx)
-		s.FixedNodes = c.config.NodeAutoscaling != nil && !*c.config.NodeAutoscaling
-		s.Claims = c.claimsOf(ctx, s.Pods)
-	}
-	if s.Events, err = c.warningsOf(ctx, namespace, *s); err != nil && !softly(err) {
-		return err
-	}
-	if s.Nodes != nil || s.Autoscaler {
-		// They serve the diagnosis alone, and every verdict that ends a wait comes
-		// from a new look: no wait has to be told of them.
-		scaling, _ := c.eventsOf(ctx, scalingEvent(), namespace, *s)
-		s.Events = append(s.Events, scaling...)
-	}
-	return nil
-}
-
-// softly says whether a diagnosis can do without what could not be read: it may
-// not be, or the server has trouble with it. Neither is a fault of the workload.
-func softly(err error) bool { return ClassOf(err) == Denied || aboutServer(err) }
-
-// unscheduled says whether the scheduler has found no node for a pod. One that
-// is gated it has not looked at.
-func unscheduled(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-		return condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason != corev1.PodReasonSchedulingGated
-	})
-}
-
-// claimsOf fetches the volume claims that the pods mount; a missing one maps to nil.
-func (c *Cluster) claimsOf(ctx context.Context, pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {
-	claims := map[string]*corev1.PersistentVolumeClaim{}
-	for _, pod := range pods {
-		for _, volume := range pod.Spec.Volumes {
-			if volume.PersistentVolumeClaim == nil {
-				continue
-			}
-			name := volume.PersistentVolumeClaim.ClaimName
-			if _, known := claims[name]; known {
-				continue
-			}
-			obj, err := c.Get(ctx, Ref{Kind: PersistentVolumeClaim(), Namespace: pod.Namespace, Name: name})
-			switch {
-			case IsNotFound(err):
-				claims[name] = nil
-			case err == nil:
-				claim := &corev1.PersistentVolumeClaim{}
-				if convert(obj, claim) == nil {
-					claims[name] = claim
-				}
-			}
-		}
-	}
-	return claims
 }
 
 // appeared says whether an object whose absence was the cause is there by now:

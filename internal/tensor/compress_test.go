@@ -68,7 +68,7 @@ func TestCompressingClientsWorkWithOurServer(t *testing.T) {
 			}
 			size := len(data)
 			if err := up.Send(&skytorch.TensorChunk{
-				TensorId: id, TotalChunks: 1, Data: data, Shape: []int64{int64(size)}, Dtype: "torch.uint8", TotalBytes: uint64(size), //nolint:gosec // it is small
+				TensorId: id, TotalChunks: 1, Data: data, Shape: []int64{int64(size)}, Dtype: "torch.uint8", TotalBytes: uint64(size),
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func (c *compressing) GetTensor(_ *skytorch.GetTensorRequest, st grpc.ServerStre
 	}
 	size := len(c.data)
 	return st.Send(&skytorch.TensorChunk{
-		TensorId: 1, TotalChunks: 1, Data: c.data, Shape: []int64{int64(size)}, Dtype: "torch.uint8", TotalBytes: uint64(size), //nolint:gosec // it is small
+		TensorId: 1, TotalChunks: 1, Data: c.data, Shape: []int64{int64(size)}, Dtype: "torch.uint8", TotalBytes: uint64(size),
 	})
 }
 

@@ -19,9 +19,8 @@ import (
 // seen and what to do. What a run has said of an outage it does not say again.
 func Failure(err error) diag.Diagnostic {
 	summary, detail := explain(err)
-	var other explainer
-	if errors.As(err, &other) {
-		if failed, ok := other.(*kube.Error); ok {
+	if other, ok := errors.AsType[explainer](err); ok {
+		if failed, ok := other.(*kube.Error); ok { //nolint:errorlint // the outermost explainer has the say
 			if brief, again := failed.Again(); again {
 				detail = brief
 			}

@@ -108,40 +108,33 @@ func (c *comparison) value(wanted, is any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:
 		is, ok := is.(map[string]any)
-		if !ok {
-			return false
-		}
-		for key := range is {
-			if _, wants := wanted[key]; !wants {
-				c.undecided = true
-			}
-		}
-		for key, item := range wanted {
-			if value, has := is[key]; has {
-				if !c.value(item, value) {
-					return false
-				}
-			} else if !Empty(item) {
-				return false
-			} else {
-				c.undecided = true
-			}
-		}
-		return true
+		return ok && c.mapValue(wanted, is)
 	case []any:
 		is, ok := is.([]any)
-		if !ok || len(is) != len(wanted) {
-			return false
-		}
-		for i := range wanted {
-			if !c.value(wanted[i], is[i]) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(wanted, is, c.value)
 	default:
 		return equal(wanted, is)
 	}
+}
+
+// mapValue is value for two maps. A key that only one of them has leaves it open
+// whether they are equal, except where that one is wanted and not empty.
+func (c *comparison) mapValue(wanted, is map[string]any) bool {
+	for key := range is {
+		if _, wants := wanted[key]; !wants {
+			c.undecided = true
+		}
+	}
+	for key, item := range wanted {
+		value, has := is[key]
+		switch {
+		case has && !c.value(item, value), !has && !Empty(item):
+			return false
+		case !has:
+			c.undecided = true
+		}
+	}
+	return true
 }
 
 // SameContent says whether two versions of an object differ in nothing but

@@ -150,7 +150,7 @@ func eachStruct(set *fieldpath.Set, visit func(fieldpath.Path, *fieldpath.Set)) 
 func walk(prefix fieldpath.Path, set *fieldpath.Set, visit func(fieldpath.Path, *fieldpath.Set)) {
 	for _, pe := range slices.Collect(set.Children.All()) {
 		if child, ok := set.Children.Get(pe); ok {
-			path := append(prefix, pe)
+			path := slices.Concat(prefix, fieldpath.Path{pe})
 			visit(path, child)
 			walk(path, child, visit)
 		}

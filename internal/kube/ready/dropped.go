@@ -1,6 +1,7 @@
 package ready
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -89,7 +90,7 @@ func sameSource(a, b corev1.Volume) bool {
 func sameJSON(a, b any) bool {
 	one, err := json.Marshal(a)
 	other, failed := json.Marshal(b)
-	return err == nil && failed == nil && string(one) == string(other)
+	return err == nil && failed == nil && bytes.Equal(one, other)
 }
 
 // ofGPUNodes tells whether a toleration is one of those that every pod with GPUs gets.

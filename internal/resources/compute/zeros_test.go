@@ -105,8 +105,9 @@ func fieldsOf(kind reflect.Type, path []string, within ...reflect.Type) []field 
 			}
 		}
 		return out
+	default:
+		return nil
 	}
-	return nil
 }
 
 // A zero in service_template or manifest is a value like any other.

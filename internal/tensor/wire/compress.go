@@ -17,7 +17,9 @@ import (
 // compression that they were asked in.
 const Deflate = "deflate"
 
-func init() { encoding.RegisterCompressor(&deflate{}) }
+func init() { //nolint:gochecknoinits // gRPC takes compressors at initialization alone
+	encoding.RegisterCompressor(&deflate{})
+}
 
 // deflate keeps writers and readers for the next message: each has tables of some 100 KiB.
 type deflate struct{ writers, readers sync.Pool }
@@ -70,7 +72,7 @@ func (r *deflateReader) reset(from io.Reader) error {
 
 func (r *deflateReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	if err == io.EOF { //nolint:errorlint // zlib returns it as it is
+	if err == io.EOF {
 		r.pool.Put(r)
 	}
 	return n, err
