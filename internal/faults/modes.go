@@ -139,9 +139,8 @@ func (b *bench) runRestarts(ctx context.Context, items []item) (err error) {
 	}
 	defer func() { err = errors.Join(err, dev.Stop()) }()
 	restart := func() error {
-		if err := dev.Stop(); err != nil {
-			return err
-		}
+		// It may report that connections were still open: those of the provider, by way of the proxy.
+		_ = dev.Stop()
 		again, err := acctest.StartCluster(args...)
 		if err == nil {
 			dev = again
