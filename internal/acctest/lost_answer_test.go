@@ -79,10 +79,10 @@ provider "kt" {
 }
 
 func TestAccLostAnswerLeavesNoOrphan(t *testing.T) {
+	t.Parallel()
 	if cluster == nil {
 		t.Skip("TF_ACC is not set")
 	}
-	t.Parallel()
 	for name, test := range map[string]struct {
 		resources string
 		object    string // whose answers are lost
@@ -126,10 +126,10 @@ func TestAccLostAnswerLeavesNoOrphan(t *testing.T) {
 }
 
 func TestAccLostAnswerIsCompletedByTheNextApplyWithoutReplacement(t *testing.T) {
+	t.Parallel()
 	if cluster == nil {
 		t.Skip("TF_ACC is not set")
 	}
-	t.Parallel()
 	for name, test := range map[string]struct {
 		resources, object, kept, missing string
 		before                           bool

@@ -103,8 +103,7 @@ func (f folder) execute(ctx context.Context, limit time.Duration, prepare func(*
 		err = <-done
 	case <-ctx.Done():
 		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
-		<-done
-		return run{}, ctx.Err()
+		return run{}, errors.Join(ctx.Err(), <-done)
 	}
 	out.took = time.Since(start)
 	var exit *exec.ExitError

@@ -386,16 +386,3 @@ func (c *cycle) destroy(ctx context.Context) error {
 	}
 	return nil
 }
-
-// violate records a violation and returns errEnded.
-func (c *cycle) violate(at step, what string) error {
-	what = strings.ReplaceAll(what, c.namespace+"/", "")
-	var kinds []proxy.Kind
-	for _, record := range c.last {
-		if record.Fault != "" && !slices.Contains(kinds, record.Fault) {
-			kinds = append(kinds, record.Fault)
-		}
-	}
-	c.result.violations = append(c.result.violations, violation{item: c.item, step: at, kinds: kinds, what: what, detail: c.log.String()})
-	return errEnded
-}

@@ -62,7 +62,7 @@ func (b *bench) runAll(ctx context.Context) error {
 		}
 	}
 	// A run that ends early has done something of each mode.
-	random := rand.New(rand.NewPCG(uint64(b.opts.seed), 0)) //nolint:gosec // no secrets here
+	random := rand.New(rand.NewPCG(uint64(b.opts.seed), 0))
 	random.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
 	b.runItems(ctx, items)
 	return b.runRestarts(ctx, restarts)
@@ -121,7 +121,7 @@ func (b *bench) spread(ctx context.Context, mode string, kind proxy.Kind, count 
 	part := max(1, requests/count)
 	var items []item
 	for i := range count {
-		offset := int(hash(seed, create, proxy.Request{N: i}) % uint64(part)) //nolint:gosec // less than part
+		offset := int(hash(seed, create, proxy.Request{N: i}) % uint64(part))
 		items = append(items, atCount(kind, 1+i*requests/count+offset, seed, sc, mode))
 	}
 	return items, nil

@@ -130,3 +130,16 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 		fmt.Fprintln(w, "\nerror of the bench:", err)
 	}
 }
+
+// violate records a violation and returns errEnded.
+func (c *cycle) violate(at step, what string) error {
+	what = strings.ReplaceAll(what, c.namespace+"/", "")
+	var kinds []proxy.Kind
+	for _, record := range c.last {
+		if record.Fault != "" && !slices.Contains(kinds, record.Fault) {
+			kinds = append(kinds, record.Fault)
+		}
+	}
+	c.result.violations = append(c.result.violations, violation{item: c.item, step: at, kinds: kinds, what: what, detail: c.log.String()})
+	return errEnded
+}

@@ -20,7 +20,7 @@ import (
 func Failure(err error) diag.Diagnostic {
 	summary, detail := explain(err)
 	if other, ok := errors.AsType[explainer](err); ok {
-		if failed, ok := other.(*kube.Error); ok { //nolint:errorlint // the outermost explainer has the say
+		if failed, ok := other.(*kube.Error); ok {
 			if brief, again := failed.Again(); again {
 				detail = brief
 			}

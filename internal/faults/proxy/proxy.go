@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -198,7 +199,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 
 // reject answers as the API server, or what stands before it, does.
 func (p *Proxy) reject(w http.ResponseWriter, kind Kind) {
-	status, reason, message := 0, "", ""
+	var status int
+	var reason, message string
 	switch kind {
 	case Throttled, ThrottledRetry:
 		status, reason, message = http.StatusTooManyRequests, "TooManyRequests", "too many requests, please try again later"
@@ -278,9 +280,7 @@ func (p *Proxy) execute(r *http.Request) (*http.Response, error) {
 }
 
 func copyHeader(w http.ResponseWriter, response *http.Response) {
-	for name, values := range response.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), response.Header)
 	w.WriteHeader(response.StatusCode)
 }
 

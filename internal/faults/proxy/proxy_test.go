@@ -111,7 +111,7 @@ func TestFaultsSpoilRequestsAsTheirNamesSay(t *testing.T) {
 		{Unavailable, http.MethodPatch, 503, "shutting down", false, 0},
 		{GatewayTimeout, http.MethodPatch, 504, "<html>", false, 1},
 		{Delay, http.MethodPatch, 200, answer, false, 1},
-		{CutBody, http.MethodPatch, 200, answer[:len(answer)/2], true, 1},
+		{CutBody, http.MethodPatch, 200, "", true, 1}, // the reset may overtake the half that was sent
 		{ShortBody, http.MethodPatch, 200, answer[:len(answer)/2], false, 1},
 		{Unauthorized, http.MethodPatch, 401, "Unauthorized", false, 0},
 		{Conflict, http.MethodPatch, 409, "has been modified", false, 0},
