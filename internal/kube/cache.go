@@ -288,7 +288,9 @@ func (c *collection) Delete(obj any) error {
 	return nil
 }
 
-// Replace takes a whole list in, and keeps what we wrote after it was made.
+// Replace takes a whole list in, and keeps what we wrote after it was made. A list
+// that is older than what the watch has told since adds nothing: of an object that
+// was deleted in between nothing is left here to compare it with.
 func (c *collection) Replace(list []any, version string) error {
 	entries := make(map[string]*entry, len(list))
 	for _, obj := range list {
@@ -300,8 +302,11 @@ func (c *collection) Replace(list []any, version string) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.denied {
+		return nil // no watch keeps it current any more
+	}
 	c.heard = c.clock.Now()
-	if older(version, c.listed) { // two lists were under way, and this one began first
+	if older(version, c.listed) || c.synced && older(version, c.latest) {
 		entries, version = c.entries, c.listed
 	}
 	for name, old := range c.entries {

@@ -81,6 +81,11 @@ func TestCollectionIsNeverOlderThanWhatWeWrote(t *testing.T) {
 		"a deletion of what is not there":           {[]told{"list @9 a@5", "delete b@10"}, "a@5"},
 		"a late event of what a list has no more":   {[]told{"list @9 a@5", "list @12", "update a@10"}, ""},
 		"a list that began before another":          {[]told{"list @12 b@11", "list @9 a@5"}, "b@11"},
+		"a list that is older than a deletion":      {[]told{"list @9 a@5", "delete a@13", "list @11 a@5"}, ""},
+		"a list that is older than an event":        {[]told{"list @9 a@5", "update a@13", "list @11 a@5 b@4"}, "a@13"},
+		"a list as new as a deletion":               {[]told{"list @9 a@5 b@6", "delete a@13", "list @13 b@6"}, "b@6"},
+		"our write does not make a list old":        {[]told{"list @9 a@5", "wrote b@14", "list @11"}, "b@14"},
+		"the first list, after an event":            {[]told{"add a@13", "list @11 b@4"}, "a@13 b@4"},
 		"a list that began before, and our write":   {[]told{"list @12 b@11", "wrote a@14", "list @9"}, "a@14 b@11"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,6 +138,40 @@ func TestCollectionIsReadyWithItsFirstList(t *testing.T) {
 	told("list @9 a@5").tell(t, c)
 	if err := c.ready(ended); err != nil {
 		t.Errorf("after the first list: %v", err)
+	}
+}
+
+func TestOldListEndsAnOutageAndWakesWhoWaits(t *testing.T) {
+	t.Parallel()
+	c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+	told("list @9 a@5").tell(t, c)
+	told("delete a@13").tell(t, c)
+	c.failed(errors.New("connection refused"))
+	changed := c.changed()
+	told("list @11 a@5").tell(t, c)
+	select {
+	case <-changed:
+	default:
+		t.Error("it woke nobody")
+	}
+	if err := c.ready(t.Context()); err != nil || c.listed != "9" || c.latest != "13" {
+		t.Errorf("listed %s, latest %s, error %v", c.listed, c.latest, err)
+	}
+}
+
+func TestListThatEndsAfterTheRightWasTakenAwayIsNotKept(t *testing.T) {
+	t.Parallel()
+	c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
+	told("list @9 a@5").tell(t, c)
+	c.list = func() ([]any, string, error) {
+		c.giveUp()
+		c.failed(denied)
+		return []any{stored("a", "5")}, "11", nil
+	}
+	c.refresh(t.Context())
+	if err := c.ready(t.Context()); !errors.Is(err, denied) || len(c.entries) > 0 {
+		t.Errorf("%d objects, and the error %v", len(c.entries), err)
 	}
 }
 
