@@ -31,7 +31,7 @@ spec:
   template: {metadata: {labels: {app: it}}, spec: {containers: [{name: main, image: "example.com/main:1", env: [{name: KEY, value: not-for-annotations}]}]}}`,
 			checks: func(ns string) (compute, endpoint map[string]knownvalue.Check) {
 				return map[string]knownvalue.Check{
-						"mode": text("deployment"), "replicas": knownvalue.Int64Exact(0), "image": text("example.com/main:1"), "ready": knownvalue.Bool(true),
+						"mode": text("deployment"), "replicas": knownvalue.Int64Exact(0), "image": text("example.com/main:1"), "ready": knownvalue.Bool(false), // without replicas
 						"labels": knownvalue.MapExact(map[string]knownvalue.Check{"team": text("ml")}), "service_name": knownvalue.Null(),
 						"annotations": knownvalue.MapExact(map[string]knownvalue.Check{"deployment.kubernetes.io/revision": text("1")}),
 					}, map[string]knownvalue.Check{

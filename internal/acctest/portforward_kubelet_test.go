@@ -138,7 +138,9 @@ func (k *kubelet) forwarded() []string {
 }
 
 // run puts a pod on the node, with a label app and no more rights than it
-// needs, and says that it is ready.
+// needs, and says that it is ready. The node reports no heartbeats, so the pod
+// tolerates that: else it would be evicted after five minutes, which tests that
+// wait for their turn may take.
 func (k *kubelet) run(t *testing.T, ns, name, app string) {
 	t.Helper()
 	k.on.Apply(t, fmt.Sprintf(`
@@ -149,6 +151,7 @@ spec:
   nodeName: %s
   automountServiceAccountToken: false
   terminationGracePeriodSeconds: 0
+  tolerations: [{operator: Exists}]
   containers: [{name: server, image: example.com/server}]
 `, name, ns, app, k.node))
 	k.on.Kubectl(t, "patch", "pod", name, "-n", ns, "--subresource=status", "--type=merge", "-p",

@@ -167,10 +167,10 @@ func (w *writer) write(ctx context.Context) bool {
 	if err != nil {
 		applied = nil // it may exist: who has it in state can delete it
 	} else {
+		applied = w.prune(ctx, applied, source.keys())
 		if !w.known.memory.Applied(manifest.Key(sent)) {
 			w.diags.Append(owned.TakeOver(ctx, w.r.data.Cluster, ref, applied)...)
 		}
-		applied = w.prune(ctx, applied, source.keys())
 	}
 	w.known.ledger.Values = entries
 	w.note(manifests, source, sent, applied)
