@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 )
 
 // Secrets are read and written one by one, past the shared collections, so that
@@ -79,9 +80,42 @@ func (c *Cluster) ApplySecret(ctx context.Context, obj *unstructured.Unstructure
 	return live, c.discreetly(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), obj)
 }
 
-// RemoveSecretKeys removes keys of live from its data, if it is still as it was.
+// RemoveSecretKeys removes keys of live from its data. Where that conflicts, since
+// somebody else wrote the Secret or the answer to an earlier attempt was lost, it
+// looks at the Secret again; another one of the same name is left alone.
 func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstructured, keys []string) (*unstructured.Unstructured, error) {
-	ref := SecretRef(live.GetNamespace(), live.GetName())
+	ref, uid := SecretRef(live.GetNamespace(), live.GetName()), live.GetUID()
+	var conflict error
+	replaced := false
+	err := retry.RetryOnConflict(againstWriters(), func() error {
+		if conflict != nil {
+			now, err := c.GetSecret(ctx, ref)
+			if err != nil {
+				return err
+			}
+			if replaced = now.GetUID() != uid; replaced {
+				return nil
+			}
+			if live = now; !hasAnyKey(live, keys) {
+				return nil
+			}
+		}
+		after, err := c.removeSecretKeys(ctx, ref, live, keys)
+		if conflict = err; err == nil {
+			live = after
+		}
+		return err
+	})
+	switch {
+	case replaced, ClassOf(err) == Denied && conflict != nil: // it is not known how the Secret is
+		return nil, conflict
+	case err != nil:
+		return nil, err
+	}
+	return live, nil
+}
+
+func (c *Cluster) removeSecretKeys(ctx context.Context, ref Ref, live *unstructured.Unstructured, keys []string) (*unstructured.Unstructured, error) {
 	data := map[string]any{}
 	for _, key := range keys {
 		data[key] = nil // a null removes (RFC 7386)
@@ -96,6 +130,15 @@ func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstr
 	writing, sent := withOutcome(ctx)
 	after, err := c.secretRequest(writing, http.MethodPatch, types.MergePatchType, ref, map[string]string{"fieldManager": Manager}, body)
 	return after, c.discreetly(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), live)
+}
+
+// hasAnyKey says whether a Secret's data has one of some keys.
+func hasAnyKey(live *unstructured.Unstructured, keys []string) bool {
+	data, _, _ := unstructured.NestedMap(live.Object, "data")
+	return slices.ContainsFunc(keys, func(key string) bool {
+		_, there := data[key]
+		return there
+	})
 }
 
 // DeleteSecret deletes the Secret with that UID and waits until it is gone. One
