@@ -30,12 +30,18 @@ func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]st
 		if err == nil {
 			uid = obj.GetUID()
 		}
+		gone := IsNotFound(err)
+		var pods []*corev1.Pod
+		if gone && len(kinds) > 1 {
+			pods, err = c.podsLeft(ctx, ref, podLabels, uid)
+		}
 		switch {
-		case IsNotFound(err) && (len(kinds) == 1 || len(c.podsLeft(ctx, ref, podLabels, uid)) == 0):
+		case gone && err == nil && len(pods) == 0, gone && IsNotFound(err):
 			return nil
 		case ctx.Err() != nil:
 			return c.blocked(ref, podLabels, uid, context.Cause(ctx))
-		case IsNotFound(err):
+		case gone && err == nil:
+			away = absence{}
 			c.wait(ctx, changed, quietTime) // for the pods, of which a watch tells
 			c.refreshQuiet(ctx, ref.Namespace, kinds...)
 			continue
@@ -60,18 +66,21 @@ func leavesPods(kind Kind) bool {
 // podsLeft returns the pods of an object that is gone which are still there:
 // those that are being deleted, or that it owned, those of a tensor server
 // through its operator's StatefulSet. Pods that merely have the same labels are
-// none of them.
-func (c *Cluster) podsLeft(ctx context.Context, ref Ref, podLabels map[string]string, uid types.UID) []*corev1.Pod {
+// none of them. Without the right to see pods there are none to wait for.
+func (c *Cluster) podsLeft(ctx context.Context, ref Ref, podLabels map[string]string, uid types.UID) ([]*corev1.Pod, error) {
 	pods, err := c.podsOf(ctx, ref.Namespace, podLabels)
+	if ClassOf(err) == Denied {
+		return nil, nil
+	}
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		owned := slices.ContainsFunc(pod.OwnerReferences, func(owner metav1.OwnerReference) bool {
 			return owner.UID == uid || ref.Kind.RunsTensorServer() && owner.Kind == StatefulSet().Kind && owner.Name == ref.Name
 		})
 		return pod.DeletionTimestamp == nil && !owned
-	})
+	}), nil
 }
 
 // stillThere says what holds an object for which there is no more time to wait.
@@ -91,12 +100,13 @@ func (c *Cluster) blocked(ref Ref, podLabels map[string]string, uid types.UID, c
 	e := &DeletionError{Ref: ref, Err: cause}
 	obj, err := c.Get(ctx, ref)
 	var pods []*corev1.Pod
+	var unseen error
 	switch withPods := ref.Kind.runsPods() && len(podLabels) > 0; {
 	case IsNotFound(err):
 		if withPods && leavesPods(ref.Kind) {
-			pods = c.podsLeft(ctx, ref, podLabels, uid)
+			pods, unseen = c.podsLeft(ctx, ref, podLabels, uid)
 		}
-		if len(pods) == 0 {
+		if len(pods) == 0 && unseen == nil {
 			return nil
 		}
 	case withPods:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,6 +77,59 @@ func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 				t.Errorf("%s, want %s", failure.Blockers(), test.want)
 			case !errors.Is(err, context.DeadlineExceeded):
 				t.Error("it does not say that the time was up")
+			}
+		})
+	}
+}
+
+func TestPodsThatCannotBeListedAreNotTakenForGone(t *testing.T) {
+	t.Parallel()
+	const podList, forEver = 3, 1 << 30
+	for name, test := range map[string]struct {
+		code     int
+		reason   metav1.StatusReason
+		failures int32 // of the first lists
+		class    Class // of the error, if there is to be one
+		fails    bool
+	}{
+		"the list fails for a while": {401, metav1.StatusReasonUnauthorized, 6, Other, false}, // of which one request repeats few
+		"the list fails for good":    {503, metav1.StatusReasonServiceUnavailable, forEver, Unreachable, true},
+		"pods may not be listed":     {403, metav1.StatusReasonForbidden, forEver, Other, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ray := Ref{Kind: RayCluster(), Namespace: "ml", Name: "trainer"}
+			var lists atomic.Int32
+			cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
+				switch {
+				case request.URL.Query().Get("sendInitialEvents") != "":
+					return failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+				case verb == "watch":
+					<-request.Context().Done()
+					return http.StatusOK, nil
+				case verb == "list" && strings.HasSuffix(path, "/pods"):
+					n := lists.Add(1)
+					if n <= test.failures {
+						return failing(test.code, test.reason)
+					}
+					pods := []any{}
+					if n < test.failures+podList {
+						pods = append(pods, map[string]any{"metadata": map[string]any{
+							"namespace": "ml", "name": "pod-0", "resourceVersion": "1", "labels": map[string]any{"a": "b"}, "deletionTimestamp": "2026-11-21T08:00:00Z",
+						}})
+					}
+					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": fmt.Sprint(n)}, "items": pods}
+				case verb == "list":
+					return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+				}
+				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about(ray.Kind.Resource, ray.Kind.Group, ray.Name)}
+			}})
+			err := cluster.WaitGone(t.Context(), ray, map[string]string{"a": "b"})
+			switch {
+			case (err != nil) != test.fails || err != nil && ClassOf(err) != test.class:
+				t.Errorf("after %d lists: %v", lists.Load(), err)
+			case !test.fails && test.failures < forEver && lists.Load() < test.failures+podList:
+				t.Errorf("it ended after %d lists, while a pod was there", lists.Load())
 			}
 		})
 	}
