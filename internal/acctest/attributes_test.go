@@ -167,7 +167,7 @@ data: {setup.sh: "true"}`,
 			changed: "suspend = true\n replicas = 1",
 		},
 		{
-			name: "what is only the provider's", hidden: []string{"deletion_protection", "timeouts"},
+			name: "what is only the provider's", hidden: []string{"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
 			created: "runtime = \"kubetorch\"\n adopt_existing = true\n on_not_ready = \"warn\"\n deletion_protection = true\n timeouts = { create = \"2m\", delete = \"3m\" }",
 			changed: "adopt_existing = false\n on_not_ready = \"error\"\n timeouts = { update = \"2m\" }",
 		},

@@ -36,10 +36,11 @@ func importCases() []importCase {
 		cases = append(cases, importCase{"kt_compute", "c-" + slug(name), attributes, objects, shows})
 	}
 	unseen := map[string][]string{
-		"service template":             {"service_template"},
-		"what is only the provider's":  {"deletion_protection", "timeouts"},
-		"way deployment":               {"env_vars", "manifest"}, // a Deployment is taken for a generated one
-		"Knative service of one's own": {"autoscale", "manifest"},
+		// Where anything changes, so do the settings that no object has.
+		"service template":             {"on_not_ready", "service_template"},
+		"what is only the provider's":  {"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
+		"way deployment":               {"env_vars", "manifest", "on_not_ready"}, // a Deployment is taken for a generated one
+		"Knative service of one's own": {"autoscale", "manifest", "on_not_ready"},
 	}
 	for _, a := range allAttributes() {
 		add(a.name, a.objects, a.always+"\n"+a.created, unseen[a.name]...)
@@ -71,7 +72,7 @@ func importCases() []importCase {
 	}
 	cases = append(cases,
 		importCase{"kt_volume", "volume", "size = \"1Gi\"\n access_mode = \"ReadWriteOnce\"\n storage_class = \"standard\"\n mount_path = \"/data\"\n labels = { a = \"\" }\n annotations = { b = \"c\" }\n adopt_existing = false", "", nil},
-		importCase{"kt_volume", "volume-on-purpose", "size = \"1Gi\"\n access_mode = \"ReadWriteOnce\"\n storage_class = \"standard\"\n wait_for_bound = false\n adopt_existing = true\n deletion_protection = true", "", []string{"deletion_protection", "wait_for_bound"}},
+		importCase{"kt_volume", "volume-on-purpose", "size = \"1Gi\"\n access_mode = \"ReadWriteOnce\"\n storage_class = \"standard\"\n wait_for_bound = false\n adopt_existing = true\n deletion_protection = true", "", []string{"adopt_existing", "deletion_protection", "wait_for_bound"}},
 		importCase{"kt_secret", "secret", "values = { KEY = \"value\", EMPTY = \"\" }\n labels = { a = \"\" }", "", []string{"values"}},
 		importCase{"kt_image", "image", "image_id = \"main:1\"\n labels = { a = \"\" }\n steps = [{ run_bash = \"true\" }, { env = { EMPTY = \"\" } }]", "", nil},
 		importCase{"kt_image", "image-adopting", "base = \"debian\"\n adopt_existing = true", "", nil},

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // mode is the attribute mode, unknown while what decides it is.
@@ -107,12 +108,11 @@ func (p *planner) observe() {
 	}
 }
 
-// keepWording keeps what an import found where the configuration renders the
-// same objects: texts, which are the objects' own, and settings of the provider
-// alone, which no object has. The first apply that changes something takes these
-// from the configuration. Terraform allows a plan to keep a value that is not null.
+// keepWording keeps the texts that an import found where the configuration
+// renders the same objects: they are the objects' own. Terraform allows a plan to
+// keep a value that is not null.
 func (p *planner) keepWording() {
-	if p.creating || p.rendered == nil || len(p.notes.Imported) == 0 || !p.plan.Manifests.Equal(p.state.Manifests) {
+	if !p.rendersWhatWasImported() {
 		return
 	}
 	if !p.state.Manifest.IsNull() && !p.config.Manifest.IsNull() {
@@ -121,20 +121,37 @@ func (p *planner) keepWording() {
 	if !p.state.ServiceTemplate.IsNull() && !p.config.ServiceTemplate.IsNull() {
 		p.plan.ServiceTemplate = p.state.ServiceTemplate
 	}
+}
+
+func (p *planner) rendersWhatWasImported() bool {
+	return !p.creating && p.rendered != nil && len(p.notes.Imported) > 0 && p.plan.Manifests.Equal(p.state.Manifests)
+}
+
+// keepImported keeps what an import gave to settings that no object has, where
+// the plan then changes nothing at all: an update takes every setting from the
+// configuration.
+func (p *planner) keepImported() {
+	if !p.rendersWhatWasImported() {
+		return
+	}
+	kept := *p.plan
 	for planned, values := range map[*types.String][2]types.String{
-		&p.plan.OnNotReady:     {p.state.OnNotReady, p.config.OnNotReady},
-		&p.plan.QueueScheduler: {p.state.QueueScheduler, p.config.QueueScheduler},
-		&p.plan.GPUType:        {p.state.GPUType, p.config.GPUType},
+		&kept.OnNotReady:     {p.state.OnNotReady, p.config.OnNotReady},
+		&kept.QueueScheduler: {p.state.QueueScheduler, p.config.QueueScheduler},
+		&kept.GPUType:        {p.state.GPUType, p.config.GPUType},
 	} {
 		if before, given := values[0], values[1]; !before.IsNull() && !given.IsNull() {
 			*planned = before
 		}
 	}
 	if !p.state.AdoptExisting.IsNull() && !p.config.AdoptExisting.IsNull() {
-		p.plan.AdoptExisting = p.state.AdoptExisting
+		kept.AdoptExisting = p.state.AdoptExisting
 	}
 	if !p.state.Replicas.IsNull() && !p.config.Replicas.IsNull() {
-		p.plan.Replicas = p.state.Replicas // of a suspended compute, no object has it
+		kept.Replicas = p.state.Replicas // of a suspended compute, no object has it
+	}
+	if owned.Unchanged(&kept, p.state) {
+		*p.plan = kept
 	}
 }
 

@@ -72,6 +72,7 @@ func (r *computeResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		p.dryRun(ctx)
 	}
 	p.computed()
+	p.keepImported()
 	if p.replace {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("manifests"))
 	}

@@ -196,14 +196,16 @@ func (p *planner) creation() *owned.Creation {
 }
 
 // keepImported keeps the default that an import gave to a setting of the
-// provider alone, where nothing else changes: the first apply that changes the
-// ConfigMap takes it from the configuration.
+// provider alone, where the plan then changes nothing at all: an update takes
+// every setting from the configuration.
 func (p *planner) keepImported() {
-	if p.creating || !p.notes.Imported || !p.plan.Manifests.Equal(p.state.Manifests) {
+	if p.creating || !p.notes.Imported || p.config.AdoptExisting.IsNull() || p.state.AdoptExisting.IsNull() {
 		return
 	}
-	if !p.config.AdoptExisting.IsNull() && !p.state.AdoptExisting.IsNull() {
-		p.plan.AdoptExisting = p.state.AdoptExisting
+	kept := *p.plan
+	kept.AdoptExisting = p.state.AdoptExisting
+	if owned.Unchanged(&kept, p.state) {
+		*p.plan = kept
 	}
 }
 

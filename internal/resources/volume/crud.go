@@ -129,6 +129,7 @@ func (w *writer) update(ctx context.Context, prior *model) bool {
 	}
 	if w.model.Manifests.Equal(prior.Manifests) {
 		w.model.Phase, w.model.Capacity, w.model.Volume = prior.Phase, prior.Capacity, prior.Volume
+		w.notes.Imported = false // all settings of the configuration are in state now
 		w.save(ctx)
 		return true
 	}

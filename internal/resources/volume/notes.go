@@ -21,7 +21,7 @@ type notes struct {
 	// Protected repeats deletion_protection for the plan of a replacement,
 	// which is not told of the state.
 	Protected bool `json:"protected,omitempty"`
-	// Imported says that the claim was imported and not applied since.
+	// Imported says that the volume was imported and not updated since.
 	Imported bool `json:"imported,omitempty"`
 	// Empty says that the plan replaces the claim because it is not bound and so
 	// holds no data. Nobody asked for the end of one that has been bound since.

@@ -1,0 +1,34 @@
+package owned_test
+
+import (
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+func TestUnchangedComparesEveryAttribute(t *testing.T) {
+	t.Parallel()
+	type model struct {
+		Name      types.String
+		Protected types.Bool
+		Timeouts  timeouts.Value
+	}
+	state := model{Name: types.StringValue("a"), Protected: types.BoolValue(false)}
+	for name, c := range map[string]struct {
+		plan model
+		want bool
+	}{
+		"the same":              {model{Name: types.StringValue("a"), Protected: types.BoolValue(false)}, true},
+		"the last one differs":  {model{Name: types.StringValue("a"), Protected: types.BoolValue(true)}, false},
+		"the first one differs": {model{Name: types.StringValue("b"), Protected: types.BoolValue(false)}, false},
+		"null is not unknown":   {model{Name: types.StringValue("a"), Protected: types.BoolUnknown()}, false},
+		"null is not the zero":  {model{Name: types.StringValue("a"), Protected: types.BoolNull()}, false},
+	} {
+		if got := owned.Unchanged(&c.plan, &state); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
