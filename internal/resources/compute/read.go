@@ -102,7 +102,7 @@ func (l *reader) refresh(ctx context.Context) error {
 		switch {
 		case errors.Is(err, owned.ErrGone):
 			if roleOf(obj) == manifest.RoleWorkload {
-				l.state.UID, l.state.Ready = types.StringNull(), types.BoolValue(false)
+				l.workloadGone()
 			}
 			continue
 		case err != nil:
@@ -207,8 +207,14 @@ func (l *reader) workload(ctx context.Context, ref kube.Ref, live *unstructured.
 	isReady := l.judge(ctx, ref, live)
 	l.state.Ready = types.BoolValue(isReady && !l.state.Suspend.ValueBool()) // Knative says Ready of a suspended one too
 	l.notes.Unready = l.notes.Unready && !isReady
-	if live.GetDeletionTimestamp() != nil {
-		l.notes.Ending = true
+	if l.notes.Ending = live.GetDeletionTimestamp() != nil; l.notes.Ending {
 		l.diags.Append(owned.TerminatingWarning(ref, live))
 	}
+}
+
+// workloadGone notes that there is no workload, so that none is being deleted
+// either.
+func (l *reader) workloadGone() {
+	l.state.UID, l.state.Ready = types.StringNull(), types.BoolValue(false)
+	l.notes.Ending = false
 }

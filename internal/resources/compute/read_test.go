@@ -1,0 +1,59 @@
+package compute
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+)
+
+// deploymentThat is a live Deployment with that UID, which is being deleted or not.
+func deploymentThat(uid string, ends bool) *unstructured.Unstructured {
+	live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment"}}
+	live.SetUID(apitypes.UID(uid))
+	if ends {
+		live.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
+	}
+	return live
+}
+
+// What is remembered of a deletion ends with the object that it was of: the next
+// workload of that name is not replaced for it.
+func TestDeletionOfAWorkloadIsRememberedUntilItIsGone(t *testing.T) {
+	t.Parallel()
+	ref := kube.Ref{Kind: kube.Deployment(), Namespace: "ml", Name: "trainer"}
+	for name, c := range map[string]struct {
+		look func(*reader)
+		was  bool
+		want bool
+		uid  types.String
+	}{
+		"it begins": {
+			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("old", true)) }, false, true, types.StringValue("old"),
+		},
+		"it goes on": {
+			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("old", true)) }, true, true, types.StringValue("old"),
+		},
+		"another workload is there": {
+			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("new", false)) }, true, false, types.StringValue("new"),
+		},
+		"no workload is there": {(*reader).workloadGone, true, false, types.StringNull()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := &reader{state: planned(t), notes: notes{Ending: c.was}}
+			c.look(l)
+			if l.notes.Ending != c.want || !l.state.UID.Equal(c.uid) || l.state.Ready.ValueBool() {
+				t.Errorf("ending %t, uid %s, ready %s", l.notes.Ending, l.state.UID, l.state.Ready)
+			}
+			if warned := len(l.diags) > 0; warned != c.want {
+				t.Errorf("warnings %v", l.diags)
+			}
+		})
+	}
+}
