@@ -25,7 +25,7 @@ const limit = 5 * time.Minute
 // Create reads the source again and applies what it gives now: a plan of a new
 // Secret shows its keys, and nothing that would tell one value from another.
 func (r *secretResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	w := writer{r: r, creating: true, creation: &owned.Creation{}, known: remembered{memory: owned.Memory{}, ledger: spec.NewLedger(r.sealer())}, diags: &resp.Diagnostics}
+	w := writer{r: r, creating: true, known: remembered{memory: owned.Memory{}, ledger: spec.NewLedger(r.sealer())}, diags: &resp.Diagnostics}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &w.model)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, &w.config)...)
 	if resp.Diagnostics.HasError() {
@@ -123,7 +123,7 @@ type writer struct {
 
 // write applies the Secret, and says whether there is something to put into state.
 func (w *writer) write(ctx context.Context) bool {
-	if w.model.Namespace.IsUnknown() && !w.place() {
+	if !w.place() {
 		return false
 	}
 	source, diags := gather(&w.config, w.r.machine())
@@ -209,14 +209,20 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// place finds the namespace that the plan could not know.
+// place finds the namespace where the plan could not know it, and with it what is
+// created.
 func (w *writer) place() bool {
-	namespace, err := w.r.data.Cluster.Namespace()
-	if err != nil {
-		w.diags.Append(tf.Failure(err))
-		return false
+	if w.model.Namespace.IsUnknown() {
+		namespace, err := w.r.data.Cluster.Namespace()
+		if err != nil {
+			w.diags.Append(tf.Failure(err))
+			return false
+		}
+		w.model.Namespace = types.StringValue(namespace)
 	}
-	w.model.Namespace = types.StringValue(namespace)
+	if w.creating {
+		w.creation = w.model.creation()
+	}
 	return true
 }
 
@@ -242,7 +248,6 @@ func (w *writer) prepareCreate(ctx context.Context, ref kube.Ref, live *unstruct
 	if there == nil {
 		there, _ = cluster.SecretMetadata(ctx, ref) // without that right the apply is refused as well
 	}
-	w.creation = w.model.creation()
 	if err := w.creation.Admit(ref, there); err != nil {
 		w.diags.Append(owned.Failure(err))
 		return live, nil
