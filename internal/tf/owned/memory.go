@@ -31,6 +31,9 @@ type Entry struct {
 	Admitted map[string]any  `json:"admitted,omitempty"`
 	// Sent is what was sent, while state holds what somebody has made of it.
 	Sent json.RawMessage `json:"sent,omitempty"`
+	// Assumed says that no answer told what the server made of the object: Set is
+	// what a refresh found to be ours.
+	Assumed bool `json:"assumed,omitempty"`
 }
 
 // Remember notes what the server made of an object that we sent. The result
@@ -85,7 +88,7 @@ func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fie
 		return fields.Applied{}, false, err
 	}
 	applied = fields.Applied{
-		Object: sent.Object, Set: set, Admitted: e.Admitted, Recorded: true, Shared: manifest.Queued(sent),
+		Object: sent.Object, Set: set, Admitted: e.Admitted, Recorded: !e.Assumed, Shared: manifest.Queued(sent),
 	}
 	return applied, true, nil
 }
@@ -104,21 +107,31 @@ type Refreshed struct {
 
 // Refresh compares an object with what we applied. inState is what state holds of
 // it: what was sent, or what a refresh has made of that. Where nothing is
-// remembered of the object, what the cluster says is ours now has to do.
+// remembered of the object, what the cluster says is ours now has to do: that is
+// remembered where the object still has the mark of a creation, whose answer was
+// lost then. One without the mark may be of another state.
 func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (Refreshed, error) {
 	applied, ok, err := m.recall(key, inState)
 	if err != nil {
 		return Refreshed{}, err
 	}
+	learned := false
 	if !ok {
 		set, ours, err := kube.OwnedFields(live)
 		if err != nil || !ours {
 			return Refreshed{Object: inState}, err
 		}
 		applied = fields.Applied{Object: inState.Object, Set: set, Shared: manifest.Queued(inState)}
+		if ok = kube.UnfinishedCreation(live) != ""; ok {
+			raw, err := fields.Format(set)
+			if err != nil {
+				return Refreshed{}, err
+			}
+			m[key], learned = Entry{UID: live.GetUID(), Set: raw, Assumed: true}, true
+		}
 	}
 	doc, changes := applied.Drift(manifest.WithTypedZeros(applied.Object, live), kube.Manager)
-	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes}
+	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes, Learned: learned}
 	entry := m[key]
 	if len(changes) == 0 && entry.Sent == nil {
 		out.Object = inState
@@ -182,7 +195,7 @@ func (m Memory) Release(key string, sent, live *unstructured.Unstructured, paths
 	if err != nil {
 		return sent, false, err
 	}
-	m[key] = Entry{UID: m[key].UID, Set: raw, Admitted: applied.Admitted}
+	m[key] = Entry{UID: m[key].UID, Set: raw, Admitted: applied.Admitted, Assumed: m[key].Assumed}
 	return &unstructured.Unstructured{Object: applied.Object}, true, nil
 }
 

@@ -1,0 +1,90 @@
+package owned
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// labelled is a Service that is ours, of which the one label is.
+func labelled(manager, team string, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	return live(manager, append([]func(*unstructured.Unstructured){func(obj *unstructured.Unstructured) {
+		obj.SetLabels(map[string]string{"team": team})
+		obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}},"f:labels":{"f:team":{}}}}`),
+		}})
+	}}, change...)...)
+}
+
+// The answer to a creation may be lost: then nothing is remembered of the object.
+func TestRefreshRemembersWhatAnUnansweredCreationMade(t *testing.T) {
+	t.Parallel()
+	sent := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service"}}
+	sent.SetNamespace("ml")
+	sent.SetName("x")
+	sent.SetLabels(map[string]string{"team": "ml"})
+	key := manifest.Key(sent)
+	for name, c := range map[string]struct {
+		live    *unstructured.Unstructured
+		uid     types.UID // remembered, "" for nothing
+		changes int
+	}{
+		"ours, and unfinished":                {labelled(kube.Manager, "ml", unfinished), "u", 0},
+		"ours, unfinished and changed":        {labelled(kube.Manager, "web", unfinished), "u", 1},
+		"ours, perhaps of another state":      {labelled(kube.Manager, "ml"), "", 0},
+		"of somebody else":                    {labelled("kubectl", "ml"), "", 0},
+		"of somebody else who wrote the mark": {labelled("kubectl", "ml", unfinished), "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memory := Memory{}
+			first, err := memory.Refresh(key, sent, c.live)
+			if err != nil {
+				t.Fatal(err)
+			}
+			entry := memory[key]
+			if entry.UID != c.uid || first.Learned != (c.uid != "") || len(first.Changes) != c.changes {
+				t.Errorf("remembered %+v, learned %t, changes %v", entry, first.Learned, first.Changes)
+			}
+			if memory.Applied(key) != (c.uid != "") || (entry.Sent != nil) != (c.changes > 0) {
+				t.Errorf("applied %t, sent %s", memory.Applied(key), entry.Sent)
+			}
+			again, err := memory.Refresh(key, first.Object, c.live)
+			if err != nil || again.Learned || len(again.Changes) != c.changes {
+				t.Errorf("the next refresh learns %t, changes %v, %v", again.Learned, again.Changes, err)
+			}
+		})
+	}
+}
+
+// Of an object whose creation had no answer, it is not known which empty values
+// the server made of it: none of them is a change.
+func TestRefreshOfWhatWasAssumedTakesNoEmptyValueForAChange(t *testing.T) {
+	t.Parallel()
+	sent := labelled(kube.Manager, "ml")
+	there := labelled(kube.Manager, "ml", unfinished, func(obj *unstructured.Unstructured) {
+		obj.SetLabels(map[string]string{"team": "ml", "empty": ""})
+		records := obj.GetManagedFields()
+		records[0].FieldsV1 = metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:empty":{},"f:team":{}},"f:annotations":{"f:kt.dev/unfinished":{}}}}`)
+		obj.SetManagedFields(records)
+	})
+	memory := Memory{}
+	for range 2 {
+		fresh, err := memory.Refresh(manifest.Key(sent), sent, there)
+		if err != nil || len(fresh.Changes) > 0 {
+			t.Errorf("changes %v, %v", fresh.Changes, err)
+		}
+	}
+	entry := memory[manifest.Key(sent)]
+	entry.Assumed = false // as after an answer
+	memory[manifest.Key(sent)] = entry
+	if fresh, err := memory.Refresh(manifest.Key(sent), sent, there); err != nil || len(fresh.Changes) != 1 {
+		t.Errorf("after an answer: changes %v, %v", fresh.Changes, err)
+	}
+}
