@@ -128,6 +128,9 @@ func (c *Completions) add(one completion) {
 		return
 	}
 	ripe := slices.IndexFunc(c.waiting, func(one completion) bool { return time.Since(one.since) < completionsAge })
+	if ripe < 0 { // the clock has gone on since
+		ripe = len(c.waiting)
+	}
 	batch := slices.Clone(c.waiting[:ripe])
 	c.waiting, c.draining = slices.Delete(c.waiting, 0, ripe), true
 	go func() {
@@ -138,7 +141,8 @@ func (c *Completions) add(one completion) {
 	}()
 }
 
-// Flush removes all annotations that wait, as far as ctx allows.
+// Flush removes all annotations that wait, as far as ctx allows. A request that
+// has begun outlives ctx; it is not waited for.
 func (c *Completions) Flush(ctx context.Context) {
 	if c == nil {
 		return
@@ -147,7 +151,15 @@ func (c *Completions) Flush(ctx context.Context) {
 	batch := c.waiting
 	c.waiting = nil
 	c.mu.Unlock()
-	c.remove(ctx, batch)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.remove(ctx, batch)
+	}()
+	select {
+	case <-ctx.Done():
+	case <-done:
+	}
 }
 
 func (c *Completions) remove(ctx context.Context, batch []completion) {

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -107,4 +110,44 @@ func TestFlushEndsWithItsTime(t *testing.T) {
 	if len(api.seen) > 0 {
 		t.Errorf("a request after the end: %v", api.seen)
 	}
+}
+
+func TestFlushDoesNotWaitForARequestThatOutlivesItsTime(t *testing.T) {
+	t.Parallel()
+	asked, held := make(chan struct{}), make(chan struct{})
+	cluster := clusterOf(t, fakeAPI{func(string, string, *http.Request) (int, any) {
+		close(asked)
+		<-held
+		return http.StatusOK, deployment("2", 0)
+	}})
+	cluster.clock = clocktesting.NewFakeClock(time.Now()) // on which settleTime never ends
+	defer close(held)                                     // or else the server waits for the request
+	completions := NewCompletions(func() bool { return true })
+	cluster.WithCompletions(completions).Complete(trainer(), applied(Manager, "a"))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		completions.Flush(ctx)
+		close(done)
+	}()
+	<-asked
+	cancel()
+	<-done // the request is still under way
+}
+
+func TestManyOldAnnotationsAreRemovedBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		completions := NewCompletions(func() bool { return false }) // so that no request is sent
+		cluster := &Cluster{cache: &cache{ctx: t.Context()}}
+		old := completion{cluster: cluster, since: time.Now()}
+		time.Sleep(completionsAge)
+		for range completionsKept + 1 {
+			completions.add(old)
+		}
+		synctest.Wait()
+		if len(completions.waiting) > 0 || completions.draining {
+			t.Errorf("%d wait, draining %t", len(completions.waiting), completions.draining)
+		}
+	})
 }
