@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -105,5 +107,29 @@ func TestKindIsReadAndDeletedAtAVersionThatIsServed(t *testing.T) {
 	}
 	if err := cluster.Delete(t.Context(), ref, "u"); err != nil || len(deleted) != 1 {
 		t.Errorf("deleted %v, %v", deleted, err)
+	}
+}
+
+func TestOutageInWhichNobodyAsksDoesNotSpendThePatienceOfTheNext(t *testing.T) {
+	t.Parallel()
+	var until atomic.Int32
+	until.Store(1 << 30)
+	server := &flaky{strike: func(n int32, _ *http.Request) fault {
+		if n > 1 && n <= until.Load() {
+			return gateway(503)
+		}
+		return nil
+	}}
+	cluster := clusterOn(t, server)
+	if _, err := cluster.Get(t.Context(), trainer()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.Get(t.Context(), trainer()); ClassOf(err) != Unreachable {
+		t.Fatalf("during the outage: %v", err)
+	}
+	cluster.clock.(*rushed).skipped.Add(int64(5 * time.Minute))
+	until.Store(server.requests.Load() + 2)
+	if _, err := cluster.Get(t.Context(), trainer()); err != nil {
+		t.Errorf("minutes later, after %d requests: %v", server.requests.Load(), err)
 	}
 }

@@ -276,9 +276,10 @@ func outcomeOf(ctx context.Context) *outcome {
 
 // health is what all requests of a run have met so far.
 type health struct {
-	mu       sync.Mutex
-	known    state
-	failedAt time.Time // since when there was no answer to any request, zero while there is
+	mu          sync.Mutex
+	known       state
+	failedAt    time.Time // since when there was no answer to any request, zero while there is
+	lastFailure time.Time
 }
 
 // state is what is known of the server.
@@ -287,17 +288,20 @@ type state struct {
 	accepted bool // it has accepted the credentials
 }
 
-// note takes in how an attempt ended, and returns what is known by then.
+// note takes in how an attempt ended, and returns what is known by then. A failure
+// long after the one before begins another outage: nobody has asked in between.
 func (h *health) note(now time.Time, answer *reply, err error) state {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case err == nil && answer.byServer():
+	if err == nil && answer.byServer() {
 		h.failedAt, h.known.reached = time.Time{}, true
 		h.known.accepted = h.known.accepted || answer.StatusCode < http.StatusMultipleChoices
-	case h.failedAt.IsZero():
+		return h.known
+	}
+	if h.failedAt.IsZero() || now.Sub(h.lastFailure) > serverPatience {
 		h.failedAt = now
 	}
+	h.lastFailure = now
 	return h.known
 }
 
