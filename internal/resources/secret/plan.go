@@ -58,10 +58,7 @@ func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	} else {
 		p.describe()
 	}
-	p.plan.UID = p.state.UID
-	if p.creating {
-		p.plan.UID = types.StringUnknown()
-	}
+	p.plan.UID = p.uid()
 	if !p.diags.HasError() && !p.moves() {
 		p.ask(ctx)
 	}
@@ -137,6 +134,20 @@ func (p *planner) gather() {
 	p.diags.Append(diags...)
 	p.content = source
 	p.plan.Keys = p.revisions().planned(source)
+}
+
+// same says whether nothing of the Secret changes.
+func (p *planner) same() bool {
+	return p.plan.Keys.Equal(p.state.Keys) && p.plan.Manifests.Equal(p.state.Manifests)
+}
+
+// uid is that of the Secret in state. Where state has none, since the answer to
+// the creation was lost, the next apply tells it.
+func (p *planner) uid() types.String {
+	if p.creating || p.state.UID.IsNull() && !p.same() {
+		return types.StringUnknown()
+	}
+	return p.state.UID
 }
 
 func (p *planner) revisions() revisions {
@@ -240,9 +251,8 @@ func keepCreator(defaults tf.Defaults, manifests types.Map) tf.Defaults {
 // ask looks at the Secret that is there, and has the server run the apply dry,
 // where something changes.
 func (p *planner) ask(ctx context.Context) {
-	same := p.plan.Keys.Equal(p.state.Keys) && p.plan.Manifests.Equal(p.state.Manifests)
 	known := p.object != nil && p.content.known()
-	if same || !known && !p.creating || len(p.replaceFor) > 0 || p.plan.ID.IsUnknown() || !p.r.configured() {
+	if p.same() || !known && !p.creating || len(p.replaceFor) > 0 || p.plan.ID.IsUnknown() || !p.r.configured() {
 		return
 	}
 	cluster, ref := p.r.data.Cluster, p.plan.ref()

@@ -128,7 +128,7 @@ func (w *writer) update(ctx context.Context, prior *model) bool {
 		return false
 	}
 	if w.model.Manifests.Equal(prior.Manifests) {
-		w.model.Phase, w.model.Capacity, w.model.Volume = prior.Phase, prior.Capacity, prior.Volume
+		w.keepStatus(prior)
 		w.notes.Imported = false // all settings of the configuration are in state now
 		w.save(ctx)
 		return true
@@ -136,6 +136,12 @@ func (w *writer) update(ctx context.Context, prior *model) bool {
 	// The UID keeps the server from making another claim if this one has gone.
 	object.SetUID(apitypes.UID(prior.UID.ValueString()))
 	return w.apply(ctx, object)
+}
+
+// keepStatus leaves what Kubernetes says of the claim as state has it.
+func (w *writer) keepStatus(prior *model) {
+	w.model.UID = prior.UID
+	w.model.Phase, w.model.Capacity, w.model.Volume = prior.Phase, prior.Capacity, prior.Volume
 }
 
 // planned is the claim as the plan shows it, rendered now if the plan could not;
@@ -193,7 +199,7 @@ func (w *writer) apply(ctx context.Context, object *unstructured.Unstructured) b
 		w.notes.Imported = false
 		w.save(ctx)
 		return true
-	case w.model.UID.IsUnknown() && kube.OutcomeUnknown(err):
+	case w.creation != nil && kube.OutcomeUnknown(err):
 		w.saveUncertain(ctx, err)
 	default:
 		w.diags.Append(owned.Failure(err))

@@ -229,7 +229,11 @@ func (p *planner) computed() {
 	}
 	p.plan.UID = p.state.UID
 	p.plan.Phase, p.plan.Capacity, p.plan.Volume = p.state.Phase, p.state.Capacity, p.state.Volume
-	if p.resizes || p.notes.Waiting {
+	waits := p.resizes || p.notes.Waiting
+	if p.state.UID.IsNull() && (waits || !p.plan.Manifests.Equal(p.state.Manifests)) {
+		p.plan.UID = types.StringUnknown() // the answer to the creation was lost: the next one tells it
+	}
+	if waits {
 		p.plan.Phase, p.plan.Capacity, p.plan.Volume = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
 	}
 }

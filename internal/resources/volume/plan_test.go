@@ -1,0 +1,57 @@
+package volume
+
+import (
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// objects is the attribute manifests with one object.
+func objects(text string) types.Map {
+	return types.MapValueMust(types.StringType, map[string]attr.Value{"PersistentVolumeClaim/ml/data": types.StringValue(text)})
+}
+
+// After a lost answer, state has no UID. Whatever writes or looks at the claim
+// learns it, and may then not have planned null.
+func TestUIDIsUnknownWhereTheApplyLearnsIt(t *testing.T) {
+	t.Parallel()
+	none, some := types.StringNull(), types.StringValue("u")
+	for name, c := range map[string]struct {
+		uid              types.String
+		manifests        types.Map
+		resizes, waiting bool
+		want             types.String
+	}{
+		"nothing changes":                 {none, objects("a"), false, false, none},
+		"the claim changes":               {none, objects("b"), false, false, types.StringUnknown()},
+		"the claim may change":            {none, types.MapUnknown(types.StringType), false, false, types.StringUnknown()},
+		"it grows":                        {none, objects("b"), true, false, types.StringUnknown()},
+		"it is awaited":                   {none, objects("a"), false, true, types.StringUnknown()},
+		"a claim with a UID changes":      {some, objects("b"), true, false, some},
+		"a claim with a UID is awaited":   {some, objects("a"), false, true, some},
+		"a claim with a UID is unchanged": {some, objects("a"), false, false, some},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := &model{UID: c.uid, Manifests: objects("a"), StorageClass: types.StringValue("standard")}
+			plan := *state
+			plan.Manifests = c.manifests
+			p := planner{r: &volumeResource{}, plan: &plan, config: &model{}, state: state, before: state, resizes: c.resizes, notes: notes{Waiting: c.waiting}}
+			p.computed()
+			if !p.plan.UID.Equal(c.want) {
+				t.Errorf("uid is %s, want %s", p.plan.UID, c.want)
+			}
+		})
+	}
+}
+
+func TestUIDThatNothingHasToldStaysNull(t *testing.T) {
+	t.Parallel()
+	prior := &model{UID: types.StringNull(), Phase: types.StringNull(), Capacity: types.StringValue("1Gi"), Volume: types.StringNull()}
+	w := writer{model: &model{UID: types.StringUnknown(), Phase: types.StringUnknown(), Capacity: types.StringUnknown(), Volume: types.StringUnknown()}}
+	w.keepStatus(prior)
+	if !w.model.UID.IsNull() || !w.model.Phase.IsNull() || !w.model.Capacity.Equal(prior.Capacity) || !w.model.Volume.IsNull() {
+		t.Errorf("%+v", w.model)
+	}
+}
