@@ -27,7 +27,7 @@ func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
 			continue
 		}
 		gv := schema.GroupVersion{Group: group.Name, Version: group.PreferredVersion.Version}
-		resources, err := c.served(ctx, gv)
+		resources, err := c.served(ctx, gv, "")
 		if err != nil {
 			continue
 		}

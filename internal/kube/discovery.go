@@ -24,7 +24,7 @@ func (c *Cluster) RefOf(ctx context.Context, obj *unstructured.Unstructured) (Re
 	}
 	gvk := obj.GroupVersionKind()
 	ref := Ref{Kind: Kind{GroupVersionKind: gvk, LabelSelector: ours}, Namespace: obj.GetNamespace(), Name: obj.GetName()}
-	resources, err := c.served(ctx, gvk.GroupVersion())
+	resources, err := c.served(ctx, gvk.GroupVersion(), gvk.Kind)
 	if err != nil {
 		return ref, wrap("look up", ref, err)
 	}
@@ -56,10 +56,11 @@ func (c *Cluster) LiveRef(ctx context.Context, obj *unstructured.Unstructured) (
 }
 
 // Installed says whether the server serves a kind: whether the CRD of an
-// operator's is there. One question serves the whole run. An error means that
-// it is not known.
+// operator's is there. One question serves the whole run, except where it is not
+// there: an earlier step of the same apply may install it. An error means that it
+// is not known.
 func (c *Cluster) Installed(ctx context.Context, kind Kind) (bool, error) {
-	resources, err := c.served(ctx, kind.GroupVersion())
+	resources, err := c.served(ctx, kind.GroupVersion(), kind.Kind)
 	if err != nil {
 		return false, wrap("look up", Ref{Kind: kind}, err)
 	}
@@ -67,10 +68,19 @@ func (c *Cluster) Installed(ctx context.Context, kind Kind) (bool, error) {
 	return ok, nil
 }
 
+// missingTime is how long it is believed that a kind is not served. It saves a
+// plan of many resources from asking for each.
+const missingTime = 3 * time.Second
+
 // served returns the resources of one group and version by kind; none where the
-// server does not serve it.
-func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion) (map[string]metav1.APIResource, error) {
-	return recall(c, "served "+gv.String(), func() (map[string]metav1.APIResource, error) {
+// server does not serve it. An answer without the kind that is looked for holds for
+// missingTime.
+func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion, kind string) (map[string]metav1.APIResource, error) {
+	holds := func(resources map[string]metav1.APIResource, age time.Duration) bool {
+		_, there := resources[kind]
+		return there || age < missingTime
+	}
+	return recallWhile(c, "served "+gv.String(), holds, func() (map[string]metav1.APIResource, error) {
 		var list metav1.APIResourceList
 		found, err := c.discover(ctx, gv.String(), &list)
 		if err != nil || !found {
@@ -138,7 +148,7 @@ func (c *Cluster) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
 		if gv.Version == "" || gv.Version == ref.Kind.Version {
 			continue
 		}
-		resources, err := c.served(ctx, gv)
+		resources, err := c.served(ctx, gv, ref.Kind.Kind)
 		if found, ok := resources[ref.Kind.Kind]; err == nil && ok {
 			ref.Kind.Version, ref.Kind.Resource = gv.Version, found.Name
 			return ref, true
@@ -189,17 +199,24 @@ type answer[T any] struct {
 
 	failed error // of the last question
 	since  time.Time
+	at     time.Time // when it was answered, by the cluster's clock
 }
 
 // recall asks once, however many ask at the same time. A question that failed is
 // asked again after a while: a thousand computes must not wait a thousand times
 // for a server that does not answer.
 func recall[T any](c *Cluster, key string, ask func() (T, error)) (T, error) {
+	return recallWhile(c, key, func(T, time.Duration) bool { return true }, ask)
+}
+
+// recallWhile is recall for answers that hold only while holds says so of one and
+// its age.
+func recallWhile[T any](c *Cluster, key string, holds func(value T, age time.Duration) bool, ask func() (T, error)) (T, error) {
 	stored, _ := c.memo.LoadOrStore(key, &answer[T]{})
 	a := stored.(*answer[T]) //nolint:forcetypeassert,errcheck // each key has one type
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.known {
+	if a.known && holds(a.value, c.clock.Since(a.at)) {
 		return a.value, nil
 	}
 	if outage(a.failed) && time.Since(a.since) < retryAfter {
@@ -207,7 +224,7 @@ func recall[T any](c *Cluster, key string, ask func() (T, error)) (T, error) {
 	}
 	value, err := ask()
 	if a.failed, a.since = err, time.Now(); err == nil {
-		a.known, a.value = true, value
+		a.known, a.value, a.at = true, value, c.clock.Now()
 	}
 	return value, err
 }

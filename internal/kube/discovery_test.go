@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 func object(apiVersion, kind string) *unstructured.Unstructured {
@@ -107,6 +109,51 @@ func TestInstalledAsksOnce(t *testing.T) {
 			if asked.Load() != test.questions && (test.questions != repeated || asked.Load() < 2) {
 				t.Errorf("%d questions, want %d", asked.Load(), test.questions)
 			}
+		})
+	}
+}
+
+func TestCRDThatArrivesDuringTheRunIsInstalled(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]metav1.APIResourceList{
+		"its group is not served":   {},
+		"its group has other kinds": {APIResources: []metav1.APIResource{{Name: "runs", Kind: "Run"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var arrived atomic.Bool
+			var asked atomic.Int32
+			cluster := clusterOf(t, fakeAPI{func(_, path string, _ *http.Request) (int, any) {
+				if path == "/apis/kubetorch.com/"+KubetorchWorkload().Version {
+					asked.Add(1)
+					switch {
+					case arrived.Load():
+						return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: KubetorchWorkload().Resource, Kind: KubetorchWorkload().Kind}}}
+					case before.APIResources != nil:
+						return http.StatusOK, before
+					}
+				}
+				return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+			}})
+			expect := func(want bool, questions int32) {
+				t.Helper()
+				for range 1000 {
+					if installed, err := cluster.Installed(t.Context(), KubetorchWorkload()); err != nil || installed != want {
+						t.Fatalf("installed %t, error %v", installed, err)
+					}
+				}
+				if asked.Load() != questions {
+					t.Errorf("%d questions, want %d", asked.Load(), questions)
+				}
+			}
+			fixed := clocktesting.NewFakeClock(cluster.clock.Now())
+			cluster.clock = fixed
+			expect(false, 1)
+			arrived.Store(true)
+			fixed.Step(missingTime)
+			expect(true, 2)
+			fixed.Step(time.Hour)
+			expect(true, 2)
 		})
 	}
 }

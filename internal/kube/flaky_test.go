@@ -179,7 +179,7 @@ func verbs() map[string]func(context.Context, *Cluster) error {
 			return err
 		},
 		"discover": func(ctx context.Context, c *Cluster) error {
-			_, err := c.served(ctx, schema.GroupVersion{Group: "example.com", Version: "v1"})
+			_, err := c.served(ctx, schema.GroupVersion{Group: "example.com", Version: "v1"}, "Run")
 			return wrap("look up", Ref{}, err)
 		},
 		"read": func(ctx context.Context, c *Cluster) error { _, err := c.Read(ctx, trainer()); return err },

@@ -60,7 +60,7 @@ func (c *Cluster) KindRemoved(ctx context.Context, kind Kind) bool {
 			return true, err
 		}
 		for _, version := range group.Versions {
-			resources, err := c.served(ctx, schema.GroupVersion{Group: kind.Group, Version: version.Version})
+			resources, err := c.served(ctx, schema.GroupVersion{Group: kind.Group, Version: version.Version}, kind.Kind)
 			if _, served := resources[kind.Kind]; served || err != nil {
 				return false, err
 			}
