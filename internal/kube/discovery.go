@@ -169,14 +169,45 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	if !strings.Contains(path, ".") && strings.HasPrefix(path, "v") {
 		root = "/api/" // the core group
 	}
-	data, err := conn.rest.Get().AbsPath(root+path).SetHeader("Accept", "application/json").Do(ctx).Raw() // unlike DoRaw, it keeps the server's reason
+	data, err := conn.document(ctx, root+path)
 	switch {
 	case apierrors.IsNotFound(err):
-		return false, nil
+		return false, conn.confirmMissing(ctx, root+path)
 	case err != nil:
 		return false, err
 	}
 	return true, json.Unmarshal(data, into)
+}
+
+func (c *connection) document(ctx context.Context, path string) ([]byte, error) {
+	return c.rest.Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw() // unlike DoRaw, it keeps the server's reason
+}
+
+// confirmMissing returns an error unless the server's list of groups, which it
+// always serves, lacks what was answered with 404. The API server says so of an
+// unknown group in plain text, like any gateway that has no backend at the moment.
+func (c *connection) confirmMissing(ctx context.Context, path string) error {
+	unconfirmed := apierrors.NewServiceUnavailable("GET " + path + " was answered with 404 Not Found, which the list of API groups at /apis/ does not confirm")
+	name, isGroup := strings.CutPrefix(path, "/apis/")
+	if !isGroup || name == "" {
+		return unconfirmed // it is always served
+	}
+	data, err := c.document(ctx, "/apis/")
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	var list metav1.APIGroupList
+	if err != nil || json.Unmarshal(data, &list) != nil || list.Kind != "APIGroupList" {
+		return unconfirmed
+	}
+	for _, group := range list.Groups {
+		for _, version := range group.Versions {
+			if name == group.Name || name == group.Name+"/"+version.Version {
+				return unconfirmed
+			}
+		}
+	}
+	return nil
 }
 
 // outage says whether the server could not answer a question.

@@ -52,7 +52,7 @@ func TestKindsThatAreNotListedAreDiscoveredOnce(t *testing.T) {
 		"a kind of an operator's":     {"example.com/v1", "Run", "runs", "ml", Other, 1},
 		"one that has no namespace":   {"example.com/v1", "Fleet", "fleets", "", Other, 1},
 		"a kind that the group lacks": {"example.com/v1", "Walk", "", "", KindMissing, 1},
-		"a group that is not served":  {"other.example.com/v1", "Run", "", "", KindMissing, 1},
+		"a group that is not served":  {"other.example.com/v1", "Run", "", "", KindMissing, 2},
 		"a group that does not answer": {
 			"down.example.com/v1", "Run", "", "", Unreachable, repeated,
 		},
@@ -93,7 +93,7 @@ func TestInstalledAsksOnce(t *testing.T) {
 		questions        int32
 	}{
 		"installed":       {run, true, true, 1},
-		"not installed":   {KubetorchWorkload(), false, true, 1},
+		"not installed":   {KubetorchWorkload(), false, true, 2},
 		"not to be known": {down, false, false, repeated},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,6 +30,9 @@ func (f fakeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		verb = "list"
 	}
 	code, body := f.answer(verb, path, request)
+	if path == "/apis/" && code == http.StatusNotFound { // no API server says so
+		code, body = http.StatusOK, metav1.APIGroupList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}, Groups: []metav1.APIGroup{}}
+	}
 	if status, ok := body.(metav1.Status); ok {
 		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 		status.Status, status.Code = metav1.StatusFailure, int32(code)

@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"encoding/json"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -81,5 +83,55 @@ func TestAKindIsRemovedOnlyIfNoVersionServesIt(t *testing.T) {
 	}
 	if cluster.KindRemoved(t.Context(), Deployment()) {
 		t.Error("a kind of Kubernetes itself is said to be removed")
+	}
+}
+
+func TestA404IsBelievedOnlyWithTheListOfGroups(t *testing.T) {
+	t.Parallel()
+	list := func(groups ...metav1.APIGroup) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}, Groups: groups})
+		}
+	}
+	group := func(name, version string) metav1.APIGroup {
+		return metav1.APIGroup{Name: name, Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: name + "/" + version, Version: version}}}
+	}
+	text := func(code int, contentType, body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", contentType)
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	for name, test := range map[string]struct {
+		groups           func(http.ResponseWriter)
+		missing, removed bool // the version, and the kind at all versions
+	}{
+		"the group is not listed":       {list(group("apps", "v1")), true, true},
+		"another version is listed":     {list(group("ray.io", "v2")), true, false},
+		"the version is listed":         {list(group("ray.io", "v1")), false, false},
+		"a gateway answers all so":      {text(http.StatusNotFound, "text/plain", "404 page not found"), false, false},
+		"a gateway answers with a page": {text(http.StatusOK, "text/html", "<html>"), false, false},
+		"it is another JSON document":   {text(http.StatusOK, "application/json", `{"groups":[]}`), false, false},
+		"it is not available":           {text(http.StatusServiceUnavailable, "text/plain", "no backend"), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := clusterOn(t, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+				if request.URL.Path == "/apis/" {
+					test.groups(w)
+					return
+				}
+				http.Error(w, "404 page not found", http.StatusNotFound) // as of an API server and of a gateway
+			}))
+			installed, err := cluster.Installed(t.Context(), RayCluster())
+			if installed || (err == nil) != test.missing || err != nil && ClassOf(err) != Unreachable {
+				t.Errorf("installed %t, error %v", installed, err)
+			}
+			if removed := cluster.KindRemoved(t.Context(), RayCluster()); removed != test.removed {
+				t.Errorf("removed %t, want %t", removed, test.removed)
+			}
+		})
 	}
 }
