@@ -136,12 +136,11 @@ func TestDialPodCarriesBytesBothWaysAndTheEndOfEach(t *testing.T) {
 
 func TestDialPodSaysWhatTheKubeletComplainsOf(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	unused, err := net.ResolveTCPAddr("tcp", unusedAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := int32(listener.Addr().(*net.TCPAddr).Port)
-	_ = listener.Close() // nothing listens there now
+	free := int32(unused.Port)
 	conn, err := kubeletBehind(t, runningPod("trainer-0")).DialPod(t.Context(), "ml", "trainer-0", free)
 	if err != nil {
 		t.Fatal(err)

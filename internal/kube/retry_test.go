@@ -133,6 +133,8 @@ func TestRepetitionsEnd(t *testing.T) {
 	}
 }
 
+// unusedAddress is one at which nobody listens until the test ends: it is the local
+// one of a connection that is held, so that no other socket gets it.
 func unusedAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -140,7 +142,18 @@ func unusedAddress(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	return listener.Addr().String()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	accepted, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = accepted.Close() })
+	return conn.LocalAddr().String()
 }
 
 func TestFailuresToTrustTheServerAreNotRepeated(t *testing.T) {
