@@ -150,6 +150,16 @@ func TestAccOwnershipTwoResourcesOfARunCannotHaveTheSameObject(t *testing.T) {
 	cli.Write(t, cluster.Config(ns, ofEveryKind("a", "")+ofEveryKind("b", "")+imports.String()))
 	refused(two)
 
+	// What one of them would destroy, the other one would lose.
+	cli.Write(t, cluster.Config(ns, ofEveryKind("b", "")+imports.String()))
+	refused(two)
+	var removed strings.Builder
+	for _, kind := range kinds() {
+		fmt.Fprintf(&removed, "removed {\n  from = %s.a\n  lifecycle {\n    destroy = false\n  }\n}\n", kind)
+	}
+	cli.Write(t, cluster.Config(ns, ofEveryKind("b", "")+imports.String()+removed.String()))
+	cli.MustRun(t, "plan")
+
 	cli.Write(t, cluster.Config(ns, ofEveryKind("a", "")))
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.MustRun(t, "destroy", "-auto-approve")

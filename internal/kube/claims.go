@@ -111,6 +111,8 @@ const (
 	KeptTwice
 	// CreatedAndDestroyed: one destroys it, and the other one creates it.
 	CreatedAndDestroyed
+	// KeptAndDestroyed: both have it, and one destroys it.
+	KeptAndDestroyed
 )
 
 func (p Planned) lock() (resource *plannedResource, unlock func()) {
@@ -148,6 +150,8 @@ func (p Planned) Keep() PlanConflict {
 		return CreatedAndKept
 	case resource.stays:
 		return KeptTwice
+	case resource.destroyed:
+		return KeptAndDestroyed
 	}
 	resource.stays = true
 	return NoConflict
@@ -166,8 +170,11 @@ func (p Planned) Destroy() PlanConflict {
 	resource, unlock := p.lock()
 	defer unlock()
 	resource.destroyed = true
-	if resource.created && !resource.mayDestroy && !resource.executed {
+	switch {
+	case resource.created && !resource.mayDestroy && !resource.executed:
 		return CreatedAndDestroyed
+	case resource.stays && !resource.created:
+		return KeptAndDestroyed
 	}
 	return NoConflict
 }

@@ -72,6 +72,8 @@ func TestPlansThatExcludeEachOther(t *testing.T) {
 		"a creation that adopts one that stays":    {keep, adopt, CreatedAndKept},
 		"a replacement":                            {keep, replace, NoConflict},
 		"the same object under two addresses":      {keep, keep, KeptTwice},
+		"a destruction of one that stays":          {keep, destroy, KeptAndDestroyed},
+		"one that stays beside a destruction":      {destroy, keep, KeptAndDestroyed},
 		"a destruction before a creation":          {destroy, create, CreatedAndDestroyed},
 		"a destruction after a creation":           {create, destroy, CreatedAndDestroyed},
 		"a destruction before one that takes over": {destroy, adopt, NoConflict},

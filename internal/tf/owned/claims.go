@@ -65,6 +65,14 @@ func conflict(found kube.PlanConflict, resourceType, id string) diag.Diagnostics
 		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
 		detail = "Both are in state and have the same object, so destroying one of them would delete it for both. " +
 			"Remove one of them from the state, and from the configuration:\n  terraform state rm ADDRESS"
+	case kube.KeptAndDestroyed:
+		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
+		detail = "Both are in state and have the same object. One of them would be destroyed, which would delete the object of the one that stays. " +
+			"Remove the one that goes from the state instead, which leaves the object alone:\n  terraform state rm ADDRESS\n" +
+			"or take it out of the configuration with a removed block:\n" +
+			"  removed {\n    from = ADDRESS\n    lifecycle {\n      destroy = false\n    }\n  }\n\n" +
+			"If a replacement with create_before_destroy failed and left both at one address, remove that from the state, and import it:\n" +
+			importBlock(resourceType, id)
 	case kube.CreatedAndDestroyed:
 		summary = fmt.Sprintf("%s %s would be destroyed and created", resourceType, id)
 		detail = "One resource of this run would destroy it, and another one would create it again under the same namespace and name. " +
