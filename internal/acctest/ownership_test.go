@@ -1,6 +1,7 @@
 package acctest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,6 +99,8 @@ func TestAccOwnershipAKilledCreationIsFinishedByTheNextApply(t *testing.T) {
 // there are that many objects, or at the end of the run.
 func killAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int) {
 	t.Helper()
+	file := filepath.Join(cli.Dir, "terraform.tfstate")
+	before, _ := os.ReadFile(file) // there is none before the first run
 	command := cli.Command(t.Context(), "apply", "-auto-approve", "-no-color", "-parallelism=2")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to find the provider by its group
 	if err := command.Start(); err != nil {
@@ -116,6 +119,14 @@ func killAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int) {
 	_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
 	expectNoProcess(t, command.Process.Pid)
 	_ = os.Remove(filepath.Join(cli.Dir, ".terraform.tfstate.lock.info")) // as `terraform force-unlock` would
+	// Terraform writes local state in place: killed in the middle of that, it leaves an empty file. What was in
+	// state before is then for its user to restore.
+	if now, err := os.ReadFile(file); err == nil && !json.Valid(now) && len(before) > 0 {
+		t.Logf("the kill left %d bytes of state; restoring what was there before", len(now))
+		if err := os.WriteFile(file, before, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A run that was killed after Terraform had written the state leaves marks that
