@@ -11,8 +11,8 @@ import (
 func Unchanged[M any](plan, state *M) bool {
 	planned, before := reflect.ValueOf(plan).Elem(), reflect.ValueOf(state).Elem()
 	for i := range planned.NumField() {
-		value, ok := planned.Field(i).Interface().(attr.Value)
-		was, known := before.Field(i).Interface().(attr.Value)
+		value, ok := reflect.TypeAssert[attr.Value](planned.Field(i))
+		was, known := reflect.TypeAssert[attr.Value](before.Field(i))
 		if !ok || !known || !value.Equal(was) {
 			return false
 		}
