@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -226,13 +227,25 @@ func (c *Cluster) notReady(ref Ref, verdict ready.Verdict, cause error) error {
 	ctx, cancel := context.WithTimeout(c.cache.ctx, dialTimeout)
 	defer cancel()
 	logs := verdict.Cause.Logs
-	for _, previous := range []bool{logs.Previous, !logs.Previous} { // the other run's log is better than none
+	ended := logs.Previous || c.restarted(ctx, logs)
+	for _, previous := range []bool{ended, !ended} { // the other run's log is better than none
 		if lines, err := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines); err == nil && len(lines) > 0 {
 			e.Logs = lines
 			break
 		}
 	}
 	return e
+}
+
+// restarted says whether a container was restarted since its log was pointed at,
+// so that the log meant is now that of the previous run.
+func (c *Cluster) restarted(ctx context.Context, logs *ready.LogRef) bool {
+	obj, err := c.Get(ctx, Ref{Kind: Pod(), Namespace: logs.Namespace, Name: logs.Pod})
+	if err != nil {
+		return false
+	}
+	pod := &corev1.Pod{}
+	return convert(obj, pod) == nil && ready.Restarts(pod, logs.Container) > logs.Restarts
 }
 
 // firstSeen remembers the last cause, and when it was first seen without a break.

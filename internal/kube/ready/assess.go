@@ -126,7 +126,8 @@ type Ref struct {
 // LogRef names a container's log.
 type LogRef struct {
 	Namespace, Pod, Container string
-	Previous                  bool // the log of the run before the last restart
+	Previous                  bool  // the log of the run before the last restart
+	Restarts                  int32 // how often the container had been restarted by then
 }
 
 // The reasons of causes.

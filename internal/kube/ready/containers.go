@@ -3,6 +3,7 @@ package ready
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -216,7 +217,9 @@ func (s *scene) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
 
 // withLogs points a cause to a container's log, and its command with it.
 func (c *Cause) withLogs(p *corev1.Pod, name string, previous bool) *Cause {
-	c.Logs = &LogRef{Namespace: p.Namespace, Pod: p.Name, Container: name, Previous: previous}
+	c.Logs = &LogRef{
+		Namespace: p.Namespace, Pod: p.Name, Container: name, Previous: previous, Restarts: Restarts(p, name),
+	}
 	c.Command = kubectl(p.Namespace, fmt.Sprintf("logs %s -c %s", p.Name, name))
 	if previous {
 		c.Command += " --previous"
@@ -281,4 +284,14 @@ func exitHint(t *corev1.ContainerStateTerminated) string {
 		return "Read its log. It was told to stop (SIGTERM), mostly by a failing probe."
 	}
 	return "Read the log of the container."
+}
+
+// Restarts is how often a container of the pod has been restarted.
+func Restarts(p *corev1.Pod, name string) int32 {
+	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if cs.Name == name {
+			return cs.RestartCount
+		}
+	}
+	return 0
 }
