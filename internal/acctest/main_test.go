@@ -37,3 +37,22 @@ func run(m *testing.M) int {
 	}
 	return code
 }
+
+// ownCluster starts a dev cluster with one node for a single test, for what is of
+// a whole cluster. It goes with the test.
+func ownCluster(t *testing.T) *acctest.Cluster {
+	t.Helper()
+	if os.Getenv("TF_ACC") == "" {
+		t.Skip("TF_ACC is not set")
+	}
+	alone, err := acctest.StartCluster("--node", "name=cpu-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := alone.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return alone
+}

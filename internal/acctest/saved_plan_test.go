@@ -32,18 +32,7 @@ func (p savedPlan) apply(t *testing.T) {
 // without the CRD of Kubetorch.
 func TestAccSavedPlanStandsWhenKindsAndClassesArrive(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("TF_ACC") == "" {
-		t.Skip("TF_ACC is not set")
-	}
-	alone, err := acctest.StartCluster("--node", "name=cpu-0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := alone.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	alone := ownCluster(t)
 	ns := alone.Namespace(t)
 	registrations := func() string {
 		return alone.Kubectl(t, "get", "kubetorchworkloads", "-n", ns, "-o", "name")

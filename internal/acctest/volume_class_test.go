@@ -2,7 +2,6 @@ package acctest_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -21,18 +20,7 @@ import (
 // test has a cluster of its own.
 func TestAccVolumeChoosesItsClass(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("TF_ACC") == "" {
-		t.Skip("TF_ACC is not set")
-	}
-	alone, err := acctest.StartCluster("--node", "name=cpu-0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := alone.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	alone := ownCluster(t)
 	ns := alone.Namespace(t)
 	made := func(name, provisioner string) {
 		alone.Apply(t, fmt.Sprintf("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: %s}\nprovisioner: %s", name, provisioner))
@@ -73,7 +61,7 @@ func TestAccVolumeChoosesItsClass(t *testing.T) {
 	cli.Write(t, alone.Config(ns, volume(`size = "1Gi"`)))
 	out := cli.MustRun(t, "plan") // the same run may create one
 	said(t, out, "No storage class to choose", "The plan stands if the same run creates a class")
-	out, err = cli.Run(t, "apply", "-auto-approve")
+	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
 		t.Errorf("a class is chosen where there is none to choose:\n%s", out)
 	}
