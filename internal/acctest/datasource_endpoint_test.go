@@ -130,7 +130,7 @@ data "kt_endpoint" "pool" {
 			},
 			{
 				Config:      cluster.Config(ns, "data \"kt_endpoint\" \"pool\" {\n name = \"pool\"\n probe = { method = \"http\" }\n}"),
-				ExpectError: regexp.MustCompile(`pool speaks gRPC,\s+which\s+the\s+method\s+.http.\s+cannot\s+probe`),
+				ExpectError: regexp.MustCompile(`pool\s+uses\s+gRPC,\s+which\s+the\s+method\s+.http.\s+cannot\s+probe`),
 			},
 		},
 	})
@@ -172,7 +172,7 @@ func TestAccEndpointThatCannotBeReachedIsAStatusUnlessItIsRequired(t *testing.T)
 							expectValue("data.kt_endpoint.it", "latency_ms", knownvalue.Null()),
 						},
 					},
-					{Config: probed(name, "required = true"), ExpectError: regexp.MustCompile(`does not serve: ` + test.status)},
+					{Config: probed(name, "required = true"), ExpectError: regexp.MustCompile(`is not serving: ` + test.status)},
 				},
 			})
 		})

@@ -138,7 +138,7 @@ func TestAccPortForwardExplainsWhyThereIsNone(t *testing.T) {
 		"no pod":                 {`name = "idle"`, `no pod of namespace\s+\S+\s+has\s+the\s+labels\s+app=idle`},
 		"no compute":             {`name = "gone"`, `does not exist`},
 		"no Service":             {`service = "gone"`, `does not exist`},
-		"a port that is taken":   {fmt.Sprintf("name = \"web\"\nlocal_port = %d", busy.Addr().(*net.TCPAddr).Port), `The local port cannot be opened`},
+		"a port that is taken":   {fmt.Sprintf("name = \"web\"\nlocal_port = %d", busy.Addr().(*net.TCPAddr).Port), `Cannot open the local port`},
 		"two targets":            {"name = \"web\"\npod = \"web-0\"", `Invalid Attribute Combination`},
 		"a port that is no port": {"name = \"web\"\nport = 0", `between 1 and 65535`},
 	} {

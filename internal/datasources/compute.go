@@ -57,29 +57,29 @@ func conditionType() attr.Type {
 
 func (s *computeSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := withTarget(map[string]schema.Attribute{
-		"mode":         computedString("What runs the compute, as in the resource: `deployment`, `knative`, `raycluster`, …, or `selector` where its pods have no workload."),
-		"ready":        computedBool("Whether it is ready now."),
-		"message":      computedString("How far it is, in a line."),
-		"replicas":     computedInt("Number of its pods that is asked for; null where something else decides it."),
-		"image":        computedString("Image of its main container; null where it has no pods of its own."),
-		"service_name": computedString("Name of its Service; null where it has none."),
-		"url":          computedString("Address in the cluster; null for gRPC."),
-		"grpc_target":  computedString("Address in the cluster for gRPC, as `host:port`; null for HTTP."),
-		"uid":          computedString("UID of the workload; null where there is none."),
+		"mode":         computedString("Mode of the compute, as in the `kt_compute` resource: `deployment`, `knative`, `raycluster`, …, or `selector` if its pods have no workload."),
+		"ready":        computedBool("Whether the compute is ready."),
+		"message":      computedString("Status of the compute, in one line."),
+		"replicas":     computedInt("Desired number of pods. Null if something else controls the number."),
+		"image":        computedString("Image of the main container. Null if no workload defines one."),
+		"service_name": computedString("Name of the Service. Null if the compute has none."),
+		"url":          computedString("HTTP address in the cluster. Null for gRPC."),
+		"grpc_target":  computedString("gRPC address in the cluster, as `host:port`. Null for HTTP."),
+		"uid":          computedString("UID of the workload. Null if the compute has none."),
 		"labels":       computedMap("Labels of the workload."),
-		"annotations":  computedMap("Annotations of the workload, without what kubectl remembers there."),
+		"annotations":  computedMap("Annotations of the workload, except `kubectl.kubernetes.io/last-applied-configuration`."),
 		"conditions": schema.ListNestedAttribute{
 			Computed: true, MarkdownDescription: "Conditions that the workload's controller reports.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"type":    computedString("What the condition is about, such as `Available`."),
-				"status":  computedString("`True`, `False` or `Unknown`."),
-				"reason":  computedString("Why, as one word; null where nothing is said."),
-				"message": computedString("Why, for people; null where nothing is said."),
+				"type":    computedString("Type of the condition, such as `Available`."),
+				"status":  computedString("Status of the condition: `True`, `False` or `Unknown`."),
+				"reason":  computedString("Reason for the status, as one word. Null if none is reported."),
+				"message": computedString("Human-readable explanation of the status. Null if none is reported."),
 			}},
 		},
 	})
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Looks up a compute that exists, whatever runs it and whoever created it.",
+		MarkdownDescription: "Reads an existing compute, regardless of its kind and of what created it.",
 		Attributes:          attributes,
 	}
 }
@@ -99,24 +99,24 @@ func (s *computeSource) Read(ctx context.Context, req datasource.ReadRequest, re
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	found, err := look(ctx, cluster, m.Namespace.ValueString(), m.Name.ValueString())
+	found, err := observe(ctx, cluster, m.Namespace.ValueString(), m.Name.ValueString())
 	if err != nil {
 		resp.Diagnostics.Append(failureAt(at, err))
 		return
 	}
-	resp.Diagnostics.Append(m.take(ctx, found)...)
+	resp.Diagnostics.Append(m.fill(ctx, found)...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// seen is a compute as it is now.
-type seen struct {
-	workload *unstructured.Unstructured // nil where its pods have none
+// observation is the current state of a compute.
+type observation struct {
+	workload *unstructured.Unstructured // nil if the pods have none
 	endpoint *kube.Endpoint
 	verdict  ready.Verdict
 }
 
-func look(ctx context.Context, cluster *kube.Cluster, namespace, name string) (seen, error) {
-	var s seen
+func observe(ctx context.Context, cluster *kube.Cluster, namespace, name string) (observation, error) {
+	var s observation
 	var err error
 	var missing *kube.MissingComputeError
 	if s.workload, err = cluster.Locate(ctx, namespace, name); err != nil && !errors.As(err, &missing) {
@@ -141,7 +141,7 @@ func look(ctx context.Context, cluster *kube.Cluster, namespace, name string) (s
 	return s, err
 }
 
-func (m *computeModel) take(ctx context.Context, s seen) diag.Diagnostics {
+func (m *computeModel) fill(ctx context.Context, s observation) diag.Diagnostics {
 	m.Ready, m.Message = types.BoolValue(s.verdict.Ready), textOrNull(s.verdict.Message)
 	m.ServiceName, m.URL = textOrNull(s.endpoint.Service), textOrNull(s.endpoint.URL)
 	if s.endpoint.GRPC {
@@ -163,15 +163,15 @@ func (m *computeModel) take(ctx context.Context, s seen) diag.Diagnostics {
 	m.Labels, diags = types.MapValueFrom(ctx, types.StringType, workload.GetLabels())
 	all.Append(diags...)
 	annotations := maps.Clone(workload.GetAnnotations())
-	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration") // a whole object, whose environment may hold anything
+	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration") // a complete object, whose environment may contain anything
 	m.Annotations, diags = types.MapValueFrom(ctx, types.StringType, annotations)
 	all.Append(diags...)
 	m.Conditions, diags = types.ListValueFrom(ctx, conditionType(), conditionsOf(workload))
 	return append(all, diags...)
 }
 
-// imageOf is the image of the main container: Kubetorch's, an operator's, or
-// the first one of a workload that is neither's.
+// imageOf returns the image of the main container: the one of Kubetorch, the
+// one of an operator, or else the first container of the workload.
 func imageOf(workload *unstructured.Unstructured, observed manifest.Compute) string {
 	if observed.Image != "" {
 		return observed.Image

@@ -1,5 +1,5 @@
-// Package datasources is the provider's data sources: what is read of computes
-// and of the cluster, and the probes of endpoints.
+// Package datasources implements the data sources of the provider: they read
+// computes and the cluster, and probe endpoints.
 package datasources
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// All are the constructors of the data sources. What they return shares what
-// was found out in a run.
+// All returns the constructors of the data sources. The data sources of one
+// run share the results of their probes.
 func All() []func() datasource.DataSource {
 	shared := &prober{}
 	return []func() datasource.DataSource{
@@ -34,20 +34,20 @@ func All() []func() datasource.DataSource {
 	}
 }
 
-// source is what all data sources have in common.
+// source is the common part of all data sources.
 type source struct {
 	data *tf.ProviderData // nil until the provider is configured
 }
 
-// Configure takes the provider's data.
+// Configure stores the provider's data.
 func (s *source) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
 	data, diags := tf.DataOf(req.ProviderData)
 	s.data = data
 	resp.Diagnostics.Append(diags...)
 }
 
-// cluster is the one to read from; nil where the reading has to wait until the
-// provider's configuration is known, or where it failed.
+// cluster returns the cluster to read from. It returns nil if the read is
+// deferred until the provider's configuration is known, or failed.
 func (s *source) cluster(req datasource.ReadRequest, resp *datasource.ReadResponse) *kube.Cluster {
 	if s.data != nil && !s.data.Unknown {
 		return s.data.Cluster
@@ -56,36 +56,36 @@ func (s *source) cluster(req datasource.ReadRequest, resp *datasource.ReadRespon
 		resp.Deferred = &datasource.Deferred{Reason: datasource.DeferredReasonProviderConfigUnknown}
 		return nil
 	}
-	resp.Diagnostics.AddError("The cluster is not known yet",
-		"The provider's configuration depends on resources that this run will create, so there is no cluster to read from while planning. "+
-			"Add `depends_on` with such a resource, or with a kt_compute, to the data source: Terraform then reads it when it is there.")
+	resp.Diagnostics.AddError("Cluster not known yet",
+		"The provider configuration depends on resources that this run creates, so the plan has no cluster to read from.\n\n"+
+			"Next step: Add `depends_on` with such a resource, or with a kt_compute, to the data source. Terraform then reads it after that resource is created.")
 	return nil
 }
 
-// Target is the compute that a data source is about.
+// Target identifies the compute that a data source reads.
 type Target struct {
 	ID        types.String `tfsdk:"id"`
 	Name      types.String `tfsdk:"name"`
 	Namespace types.String `tfsdk:"namespace"`
 }
 
-// withTarget adds the attributes that name the compute.
+// withTarget adds the attributes that identify the compute.
 func withTarget(attributes map[string]schema.Attribute) map[string]schema.Attribute {
 	maps.Copy(attributes, map[string]schema.Attribute{
 		"id": schema.StringAttribute{
 			Optional: true, Computed: true,
 			Validators:          []validator.String{computeID(), stringvalidator.ConflictsWith(path.MatchRoot("namespace"))},
-			MarkdownDescription: "The compute as `namespace/name`, which is the `id` of a `kt_compute`. Exactly one of `id` and `name` is given.",
+			MarkdownDescription: "Compute as `namespace/name`, which is the `id` of a `kt_compute`. Exactly one of `id` and `name` must be set. Conflicts with `namespace`.",
 		},
 		"name": schema.StringAttribute{
 			Optional: true, Computed: true,
 			Validators:          []validator.String{tf.ServiceName(), stringvalidator.ExactlyOneOf(path.MatchRoot("id"), path.MatchRoot("name"))},
-			MarkdownDescription: "Name of the compute.",
+			MarkdownDescription: "Name of the compute. Exactly one of `id` and `name` must be set.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true,
 			Validators:          []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the compute. Default: that of the provider.",
+			MarkdownDescription: "Namespace of the compute. Defaults to the namespace of the provider. Conflicts with `id`.",
 		},
 	})
 	return attributes
@@ -95,8 +95,8 @@ func computeID() validator.String {
 	return stringvalidator.RegexMatches(regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z]([-a-z0-9]*[a-z0-9])?$`), "must be namespace/name, such as ml/trainer")
 }
 
-// resolve fills in all of the target, and says at which attribute the
-// configuration names it.
+// resolve fills in the attributes of the target, and returns the path of the
+// attribute that identifies it in the configuration.
 func (t *Target) resolve(cluster *kube.Cluster) (path.Path, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if !t.ID.IsNull() {
@@ -116,7 +116,7 @@ func (t *Target) resolve(cluster *kube.Cluster) (path.Path, diag.Diagnostics) {
 	return path.Root("name"), diags
 }
 
-// failureAt is an error of the cluster at an attribute.
+// failureAt converts an error of the cluster to a diagnostic at an attribute.
 func failureAt(at path.Path, err error) diag.Diagnostic {
 	failure := tf.Failure(err)
 	return diag.NewAttributeErrorDiagnostic(at, failure.Summary(), failure.Detail())
@@ -138,7 +138,7 @@ func computedMap(description string) schema.MapAttribute {
 	return schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
 }
 
-// textOrNull is "" as null.
+// textOrNull converts "" to null.
 func textOrNull(text string) types.String {
 	if text == "" {
 		return types.StringNull()
@@ -146,8 +146,8 @@ func textOrNull(text string) types.String {
 	return types.StringValue(text)
 }
 
-// finite is a number of a server as a value that Terraform can store: NaN and infinities, which it has no form for, are
-// null.
+// finite converts a number from a server to a value that Terraform can store. NaN and infinities become null, because
+// Terraform cannot represent them.
 func finite(number float64) types.Float64 {
 	if math.IsNaN(number) || math.IsInf(number, 0) {
 		return types.Float64Null()

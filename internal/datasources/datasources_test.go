@@ -22,7 +22,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// read reads a data source of which nothing but its name is configured.
+// read reads a data source whose configuration sets only the name.
 func read(ctx context.Context, t *testing.T, source datasource.DataSource, data *tf.ProviderData, deferral bool) *datasource.ReadResponse {
 	t.Helper()
 	var described datasource.SchemaResponse
@@ -39,7 +39,7 @@ func read(ctx context.Context, t *testing.T, source datasource.DataSource, data 
 	return resp
 }
 
-// named is a configuration with nothing but a name.
+// named returns a configuration that sets only the name.
 func named(ctx context.Context, s schema.Schema) tftypes.Value {
 	all, _ := s.Type().TerraformType(ctx).(tftypes.Object)
 	values := map[string]tftypes.Value{}
@@ -52,7 +52,7 @@ func named(ctx context.Context, s schema.Schema) tftypes.Value {
 	return tftypes.NewValue(all, values)
 }
 
-func TestDataSourcesWaitForAClusterThatIsNotKnownYet(t *testing.T) {
+func TestDataSourcesDeferReadsWhileTheClusterIsUnknown(t *testing.T) {
 	t.Parallel()
 	for _, construct := range All() {
 		var meta datasource.MetadataResponse
@@ -62,17 +62,17 @@ func TestDataSourcesWaitForAClusterThatIsNotKnownYet(t *testing.T) {
 			unknown := &tf.ProviderData{Unknown: true}
 			resp := read(t.Context(), t, construct(), unknown, true)
 			if resp.Deferred == nil || resp.Deferred.Reason != datasource.DeferredReasonProviderConfigUnknown || resp.Diagnostics.HasError() {
-				t.Errorf("a Terraform that can defer gets %v and %v", resp.Deferred, resp.Diagnostics)
+				t.Errorf("with deferral: %v and %v", resp.Deferred, resp.Diagnostics)
 			}
 			resp = read(t.Context(), t, construct(), unknown, false)
 			if resp.Deferred != nil || !resp.Diagnostics.HasError() || !strings.Contains(resp.Diagnostics[0].Detail(), "depends_on") {
-				t.Errorf("a Terraform that cannot gets %v and %v", resp.Deferred, resp.Diagnostics)
+				t.Errorf("without deferral: %v and %v", resp.Deferred, resp.Diagnostics)
 			}
 		})
 	}
 }
 
-func TestQuestionsToOtherPodsAreOthers(t *testing.T) {
+func TestProbeRequestsToDifferentPodsHaveDifferentKeys(t *testing.T) {
 	t.Parallel()
 	pod := func(uid string, ready corev1.ConditionStatus) *corev1.Pod {
 		return &corev1.Pod{
@@ -81,20 +81,20 @@ func TestQuestionsToOtherPodsAreOthers(t *testing.T) {
 		}
 	}
 	ask := func(name, method string, bytes int64, pods ...*corev1.Pod) string {
-		return question{endpoint: &kube.Endpoint{Namespace: "ml", Name: name, Pods: pods}, method: method, bytes: bytes}.String()
+		return probeRequest{endpoint: &kube.Endpoint{Namespace: "ml", Name: name, Pods: pods}, method: method, bytes: bytes}.String()
 	}
 	same := ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue))
 	for name, test := range map[string]struct {
 		text string
 		same bool
 	}{
-		"the same":             {ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue)), true},
-		"another compute":      {ask("pond", methodHealth, 0, pod("1", corev1.ConditionTrue)), false},
-		"another method":       {ask("pool", methodTensor, 0, pod("1", corev1.ConditionTrue)), false},
-		"another size":         {ask("pool", methodHealth, 1, pod("1", corev1.ConditionTrue)), false},
-		"a pod that is new":    {ask("pool", methodHealth, 0, pod("2", corev1.ConditionTrue)), false},
-		"a pod that got ready": {ask("pool", methodHealth, 0, pod("1", corev1.ConditionFalse)), false},
-		"one pod more":         {ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue), pod("2", corev1.ConditionTrue)), false},
+		"the same request":        {ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue)), true},
+		"another compute":         {ask("pond", methodHealth, 0, pod("1", corev1.ConditionTrue)), false},
+		"another method":          {ask("pool", methodTensor, 0, pod("1", corev1.ConditionTrue)), false},
+		"another size":            {ask("pool", methodHealth, 1, pod("1", corev1.ConditionTrue)), false},
+		"a new pod":               {ask("pool", methodHealth, 0, pod("2", corev1.ConditionTrue)), false},
+		"a pod that turned ready": {ask("pool", methodHealth, 0, pod("1", corev1.ConditionFalse)), false},
+		"an additional pod":       {ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue), pod("2", corev1.ConditionTrue)), false},
 	} {
 		if (test.text == same) != test.same {
 			t.Errorf("%s: %q and %q", name, same, test.text)
@@ -102,31 +102,31 @@ func TestQuestionsToOtherPodsAreOthers(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsSilentIsWaitedForOnce(t *testing.T) {
+func TestUnresponsiveAddressIsDialedOnce(t *testing.T) {
 	t.Parallel()
-	var silent addresses
+	var unresponsive addresses
 	over, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	if _, err := silent.dial(over, "192.0.2.1:50051"); errors.Is(err, errSilent) || !errors.Is(over.Err(), context.DeadlineExceeded) {
-		t.Fatalf("the first to ask gets %v", err)
+	if _, err := unresponsive.dial(over, "192.0.2.1:50051"); errors.Is(err, errUnresponsive) || !errors.Is(over.Err(), context.DeadlineExceeded) {
+		t.Fatalf("first dial: %v", err)
 	}
-	// Without a limit of its own: this would wait for minutes.
-	if _, err := silent.dial(t.Context(), "192.0.2.1:50051"); !errors.Is(err, errSilent) {
-		t.Errorf("the second gets %v", err)
+	// This context has no deadline: dialing again would wait for minutes.
+	if _, err := unresponsive.dial(t.Context(), "192.0.2.1:50051"); !errors.Is(err, errUnresponsive) {
+		t.Errorf("second dial: %v", err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	conn, err := silent.dial(t.Context(), listener.Addr().String())
+	conn, err := unresponsive.dial(t.Context(), listener.Addr().String())
 	if err != nil {
-		t.Fatalf("another address gets %v", err)
+		t.Fatalf("another address: %v", err)
 	}
 	_ = conn.Close()
 }
 
-func TestMissingMetricsNameTheSetting(t *testing.T) {
+func TestMissingMetricsErrorsNameTheSetting(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -136,7 +136,7 @@ func TestMissingMetricsNameTheSetting(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() { server.Stop(); <-done })
-	_, err = readMetrics(t.Context(), way{target: listener.Addr().String()}, tensor.MetricsFilter{}, tf.Duration{})
+	_, err = readMetrics(t.Context(), route{target: listener.Addr().String()}, tensor.MetricsFilter{}, tf.Duration{})
 	if failure := metricsFailure("ml/pool", err); !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
 		t.Errorf("a server without the service: %s", failure.Detail())
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-const endpointDescription = `Finds where a compute answers, whatever runs it, and probes it on request.
+const endpointDescription = `Reads the endpoint of a compute, regardless of its kind, and optionally probes it.
 
-A probe says how the endpoint is: that it cannot be reached is a status, and no error, unless it is ` + "`required`" + `. So a ` + "`check`" + ` block can warn of it, and a postcondition can gate what depends on it, up to the throughput of a tensor that is sent there and comes back bit for bit.`
+A probe reports the status of the endpoint. An unreachable endpoint is a status and not an error, unless the probe is ` + "`required`" + `. A ` + "`check`" + ` block can therefore warn about the status, and a postcondition can make other resources depend on it. A ` + "`tensor`" + ` probe also measures the throughput of a tensor that the endpoint must return bit for bit.`
 
 // endpointSource is the data source kt_endpoint.
 type endpointSource struct {
@@ -67,28 +67,28 @@ func podType() attr.Type {
 
 func (s *endpointSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := withTarget(map[string]schema.Attribute{
-		"service_name":         computedString("Name of the Service; null where the compute has an endpoint of its own."),
-		"host":                 computedString("Name in the cluster's DNS, such as `trainer.ml.svc.cluster.local`."),
+		"service_name":         computedString("Name of the Service. Null if the compute is reached at another address (`endpoint.url`)."),
+		"host":                 computedString("DNS name in the cluster, such as `trainer.ml.svc.cluster.local`."),
 		"port":                 computedInt("Port of the Service."),
-		"protocol":             computedString("`http` or `grpc`."),
-		"url":                  computedString("Address for HTTP, such as `http://trainer.ml.svc.cluster.local:80`; null for gRPC."),
-		"grpc_target":          computedString("Address for gRPC, as `host:port`; null for HTTP."),
-		"headless_host":        computedString("DNS name of the addresses of all pods, for computes that are distributed; else null."),
-		"gateway_addresses":    schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Where the compute is reached from outside of the cluster, each as `host:port`, with the request metadata of `metadata`. From the status of a SkyTorch or KPU compute; else empty."},
-		"metadata":             computedMap("Request metadata by which a gateway finds the compute: `compute-id`. Empty where it has no gateway."),
-		"port_forward_command": computedString("Command that reaches the endpoint at `127.0.0.1`; null where no pod can be forwarded to."),
+		"protocol":             computedString("Protocol of the endpoint: `http` or `grpc`."),
+		"url":                  computedString("HTTP address, such as `http://trainer.ml.svc.cluster.local:80`. Null for gRPC."),
+		"grpc_target":          computedString("gRPC address, as `host:port`. Null for HTTP."),
+		"headless_host":        computedString("DNS name of the headless Service, which resolves to the addresses of all pods. Null if the compute is not distributed."),
+		"gateway_addresses":    schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Addresses of gateways that reach the compute from outside the cluster, as `host:port`. Requests must carry the metadata in `metadata`. Read from the status of a SkyTorch or KPU compute. Otherwise empty."},
+		"metadata":             computedMap("Request metadata that a gateway uses to route to the compute: `compute-id`. Empty if the compute has no gateway."),
+		"port_forward_command": computedString("Command that forwards the endpoint to `127.0.0.1`. Null if no pod can be forwarded to."),
 		"probe":                probeAttribute(),
-		"status":               computedString("What the probe found: `SERVING`; `NOT_SERVING` (it says so itself); `UNKNOWN` (it knows nothing of the service); `UNIMPLEMENTED` (it does not speak the protocol); `UNREACHABLE` (no connection); `TIMEOUT` (connected, and then no answer); `CORRUPT` (the tensor came back changed); `FAILED` (any other answer). Null without a probe."),
-		"detail":               computedString("Why the status is not `SERVING`, for people; else null."),
-		"latency_ms":           schema.Float64Attribute{Computed: true, MarkdownDescription: "How long the health check took on a connection that was there, in milliseconds. Null where it was not answered."},
-		"throughput_mib_s":     schema.Float64Attribute{Computed: true, MarkdownDescription: "Throughput of the round trip, both ways together, in MiB a second. Null without one."},
+		"status":               computedString("Result of the probe: `SERVING`, `NOT_SERVING` (reported by the server), `UNKNOWN` (the server does not know the service), `UNIMPLEMENTED` (the server does not implement the protocol), `UNREACHABLE` (no connection), `TIMEOUT` (connected, but no response), `CORRUPT` (the returned tensor differs) or `FAILED` (any other response). Null without a probe."),
+		"detail":               computedString("Human-readable reason why the status is not `SERVING`. Otherwise null."),
+		"latency_ms":           schema.Float64Attribute{Computed: true, MarkdownDescription: "Duration of the health check on an open connection, in milliseconds. Null if the health check got no response."},
+		"throughput_mib_s":     schema.Float64Attribute{Computed: true, MarkdownDescription: "Throughput of the round trip, both directions together, in MiB per second. Null without a round trip."},
 		"pods": schema.ListNestedAttribute{
-			Computed: true, MarkdownDescription: "The pods behind the Service, by name. Null where they may not be listed.",
+			Computed: true, MarkdownDescription: "Pods behind the Service, sorted by name. Null without permission to list pods.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"name":  computedString("Name of the pod."),
-				"ip":    computedString("Its address in the cluster; null while it has none."),
-				"node":  computedString("The node that it is on; null while it has none."),
-				"ready": computedBool("Whether it takes calls."),
+				"ip":    computedString("IP address of the pod. Null while it has none."),
+				"node":  computedString("Name of the node that the pod is scheduled to. Null while it has none."),
+				"ready": computedBool("Whether the pod is ready."),
 			}},
 		},
 	})
@@ -110,7 +110,7 @@ func (s *endpointSource) Read(ctx context.Context, req datasource.ReadRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(m.take(ctx, e)...)
+	resp.Diagnostics.Append(m.fill(ctx, e)...)
 	if !m.Probe.IsNull() {
 		resp.Diagnostics.Append(s.probe(ctx, cluster, e, &m)...)
 	}
@@ -119,7 +119,7 @@ func (s *endpointSource) Read(ctx context.Context, req datasource.ReadRequest, r
 	}
 }
 
-// find looks the endpoint up, with its pods.
+// find reads the endpoint of the target with its pods.
 func (t *Target) find(ctx context.Context, cluster *kube.Cluster) (*kube.Endpoint, diag.Diagnostics) {
 	at, diags := t.resolve(cluster)
 	if diags.HasError() {
@@ -135,8 +135,8 @@ func (t *Target) find(ctx context.Context, cluster *kube.Cluster) (*kube.Endpoin
 	return e, diags
 }
 
-// take fills in what is known without a probe.
-func (m *endpointModel) take(ctx context.Context, e *kube.Endpoint) diag.Diagnostics {
+// fill sets the attributes that are known without a probe.
+func (m *endpointModel) fill(ctx context.Context, e *kube.Endpoint) diag.Diagnostics {
 	var diags, all diag.Diagnostics
 	m.ServiceName, m.Host, m.Port = textOrNull(e.Service), types.StringValue(e.Host), types.Int64Value(int64(e.Port))
 	m.Protocol, m.URL = types.StringValue("http"), types.StringValue(e.URL)
@@ -167,13 +167,13 @@ func (m *endpointModel) take(ctx context.Context, e *kube.Endpoint) diag.Diagnos
 }
 
 func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *kube.Endpoint, m *endpointModel) diag.Diagnostics {
-	var asks probeModel
-	diags := tf.Object(ctx, m.Probe, &asks)
-	q, more := questionOf(cluster, e, asks)
+	var config probeModel
+	diags := tf.Object(ctx, m.Probe, &config)
+	q, more := newProbeRequest(cluster, e, config)
 	if diags.Append(more...); diags.HasError() {
 		return diags
 	}
-	result, err := s.prober.ask(ctx, cluster, q)
+	result, err := s.prober.run(ctx, cluster, q)
 	if err != nil {
 		diags.Append(failureAt(path.Root("probe").AtName("via"), err))
 		return diags
@@ -185,9 +185,9 @@ func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *ku
 	if result.Throughput > 0 {
 		m.Throughput = finite(result.Throughput)
 	}
-	if asks.Required.ValueBool() && result.Status != probe.Serving {
-		diags.AddAttributeError(path.Root("probe").AtName("required"), fmt.Sprintf("The endpoint of %s does not serve: %s", e.ID(), result.Status),
-			fmt.Sprintf("%s\n\nAsked: %s.\nNext step: Find out why it does not answer, or leave out `required`: the status is then in `status`.", result.Detail, q.way))
+	if config.Required.ValueBool() && result.Status != probe.Serving {
+		diags.AddAttributeError(path.Root("probe").AtName("required"), fmt.Sprintf("Endpoint of %s is not serving: %s", e.ID(), result.Status),
+			fmt.Sprintf("%s\n\nThe probe was sent to: %s.\n\nNext step: Check why the endpoint is not serving. To read the result from `status` instead of failing, remove `required`.", result.Detail, q.route))
 	}
 	return diags
 }

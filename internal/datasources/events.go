@@ -18,7 +18,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// defaultEvents is how many events are read where the configuration does not say.
+// defaultEvents is the number of events that are read if the configuration sets no limit.
 const defaultEvents = 100
 
 // eventsSource is the data source kt_events.
@@ -57,24 +57,24 @@ func eventType() attr.Type {
 
 func (s *eventsSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := withTarget(map[string]schema.Attribute{
-		"type":    schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Normal", "Warning")}, MarkdownDescription: "`Normal` or `Warning`. Default: both."},
-		"reasons": schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Reasons to keep, such as `FailedScheduling` or `BackOff`. Default: all."},
-		"limit":   schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)}, MarkdownDescription: "How many events to keep at most, the newest. Default: 100."},
+		"type":    schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Normal", "Warning")}, MarkdownDescription: "Type of the events to return: `Normal` or `Warning`. Defaults to both."},
+		"reasons": schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Reasons of the events to return, such as `FailedScheduling` or `BackOff`. Defaults to all reasons."},
+		"limit":   schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)}, MarkdownDescription: "Maximum number of events to return, keeping the newest. Defaults to `100`."},
 		"events": schema.ListNestedAttribute{
-			Computed: true, MarkdownDescription: "The events, the newest last.",
+			Computed: true, MarkdownDescription: "Events, from the oldest to the newest.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"time":    computedString("When it happened last, as RFC 3339 in UTC."),
-				"type":    computedString("`Normal` or `Warning`."),
-				"reason":  computedString("What happened, as one word."),
-				"kind":    computedString("Kind of the object that it is about, such as `Pod`."),
-				"name":    computedString("Name of that object."),
-				"message": computedString("What happened, for people."),
-				"count":   computedInt("How many times."),
+				"time":    computedString("Time of the last occurrence, in RFC 3339 format and UTC."),
+				"type":    computedString("Type of the event: `Normal` or `Warning`."),
+				"reason":  computedString("Reason of the event, as one word."),
+				"kind":    computedString("Kind of the object that the event is about, such as `Pod`."),
+				"name":    computedString("Name of the object that the event is about."),
+				"message": computedString("Human-readable description of the event."),
+				"count":   computedInt("Number of occurrences."),
 			}},
 		},
 	})
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads the events of a compute, of its pods and their volume claims, and of what stands between them, such as ReplicaSets. An API server keeps events for an hour, unless it was told otherwise.",
+		MarkdownDescription: "Reads the events of a compute, its pods and their PersistentVolumeClaims, and the objects in between, such as ReplicaSets. By default, an API server keeps events for one hour.",
 		Attributes:          attributes,
 	}
 }

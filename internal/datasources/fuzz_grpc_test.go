@@ -23,23 +23,23 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// verbatim is a codec whose messages are bytes that go over the wire as they are.
-type verbatim struct{}
+// rawCodec is a codec whose messages are sent as raw bytes.
+type rawCodec struct{}
 
-func (verbatim) Name() string { return "proto" }
+func (rawCodec) Name() string { return "proto" }
 
-func (verbatim) Marshal(v any) (mem.BufferSlice, error) {
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil //nolint:forcetypeassert // the server below sends nothing else
 }
 
-func (verbatim) Unmarshal(data mem.BufferSlice, v any) error {
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	*v.(*[]byte) = data.Materialize() //nolint:forcetypeassert // see Marshal
 	return nil
 }
 
-// arbitrary starts a server that is healthy and answers every other call with the bytes that are stored, twice where it
-// may stream, and returns its address.
-func arbitrary(tb testing.TB, body *atomic.Pointer[[]byte]) string {
+// arbitraryServer starts a server that reports itself healthy and responds to every other call with the stored bytes,
+// twice if the method streams. It returns the address of the server.
+func arbitraryServer(tb testing.TB, body *atomic.Pointer[[]byte]) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -49,7 +49,7 @@ func arbitrary(tb testing.TB, body *atomic.Pointer[[]byte]) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := grpc.NewServer(grpc.ForceServerCodecV2(verbatim{}), grpc.UnknownServiceHandler(func(_ any, st grpc.ServerStream) error {
+	s := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.UnknownServiceHandler(func(_ any, st grpc.ServerStream) error {
 		method, _ := grpc.MethodFromServerStream(st)
 		if strings.HasPrefix(method, "/grpc.health.") {
 			return st.SendMsg(&healthy)
@@ -80,17 +80,17 @@ func metricsSeeds(tb testing.TB) [][]byte {
 	return append(seeds, nil, []byte{0xff}, []byte("\x0a\x02\x0a\x00"))
 }
 
-// FuzzMetrics reads kt_metrics from a server that answers arbitrary bytes: no answer may panic, and what is read must be
-// a value that Terraform can store.
+// FuzzMetrics reads kt_metrics from a server that responds with arbitrary bytes. No response may cause a panic, and
+// Terraform must be able to store the result.
 func FuzzMetrics(f *testing.F) {
 	for _, seed := range metricsSeeds(f) {
 		f.Add(seed)
 	}
 	var body atomic.Pointer[[]byte]
-	target := arbitrary(f, &body)
+	target := arbitraryServer(f, &body)
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		body.Store(&answer)
-		snapshots, err := readMetrics(t.Context(), way{target: target}, tensor.MetricsFilter{}, tf.Duration{})
+		snapshots, err := readMetrics(t.Context(), route{target: target}, tensor.MetricsFilter{}, tf.Duration{})
 		if err != nil {
 			return
 		}
@@ -113,21 +113,21 @@ func FuzzMetrics(f *testing.F) {
 	})
 }
 
-// FuzzProbe makes the round trip of kt_endpoint with a server that answers arbitrary bytes.
+// FuzzProbe runs the round trip of kt_endpoint against a server that responds with arbitrary bytes.
 func FuzzProbe(f *testing.F) {
 	for _, seed := range append(metricsSeeds(f), []byte("\x08\x01\x10\x01\x18\x01\x22\x04abcd"), []byte("\x0a\x01a\x10\x00\x18\x01\x22\x02PK")) {
 		f.Add(seed)
 	}
 	var body atomic.Pointer[[]byte]
-	target := arbitrary(f, &body)
+	target := arbitraryServer(f, &body)
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		body.Store(&answer)
 		for _, runtime := range []string{kube.RuntimeSkyTorch, kube.RuntimeKPU} {
-			q := question{
+			q := probeRequest{
 				endpoint: &kube.Endpoint{Namespace: "ml", Name: "a", Runtime: runtime, GRPC: true},
-				method:   methodTensor, way: way{target: target}, timeout: 5 * time.Second, bytes: 16,
+				method:   methodTensor, route: route{target: target}, timeout: 5 * time.Second, bytes: 16,
 			}
-			result, err := q.ask(t.Context(), q.way.dialer(&addresses{}))
+			result, err := q.send(t.Context(), q.route.dialer(&addresses{}))
 			if err != nil || result.Status == probe.Serving || result.Status == probe.Unreachable {
 				t.Errorf("%s: %+v, %v", runtime, result, err)
 			}
@@ -135,7 +135,7 @@ func FuzzProbe(f *testing.F) {
 	})
 }
 
-func TestMetricsThatAreNoNumberAreNull(t *testing.T) {
+func TestMetricsThatAreNotFiniteAreNull(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		value float64

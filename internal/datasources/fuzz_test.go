@@ -20,8 +20,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// FuzzObjects reads each data source from an API server that has the same arbitrary object, or answer, at every path.
-// No answer may panic, and what is read must be a value that Terraform can store.
+// FuzzObjects reads each data source from an API server that returns the same arbitrary object, or text, at every path.
+// No response may cause a panic, and Terraform must be able to store the result.
 func FuzzObjects(f *testing.F) {
 	for _, seed := range objectSeeds() {
 		f.Add(seed)
@@ -33,7 +33,7 @@ func FuzzObjects(f *testing.F) {
 	}))
 	server.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if tcp, ok := conn.(*net.TCPConn); ok && state == http.StateNew {
-			_ = tcp.SetLinger(0) // else thousands of connections that have ended keep their ports
+			_ = tcp.SetLinger(0) // otherwise thousands of closed connections keep their ports
 		}
 	}
 	server.Start()
@@ -42,7 +42,7 @@ func FuzzObjects(f *testing.F) {
 		body.Store(object)
 		for _, construct := range All() {
 			source := construct()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // what is no answer at all is requested again
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // invalid responses are retried
 			cluster := kube.NewCluster(ctx, kube.Config{
 				Host: server.URL, Token: "x", Namespace: "ml", Env: kube.Env{Getenv: func(string) string { return "" }},
 			})
@@ -54,17 +54,18 @@ func FuzzObjects(f *testing.F) {
 	})
 }
 
-// answer is the object itself for a single one, and a list of it for a collection; text that is no object is sent as it is.
+// answer writes the object itself for a request of a single object, and a list with it for a collection. Text that is
+// not JSON is sent unchanged.
 func answer(w http.ResponseWriter, r *http.Request, object string) {
 	w.Header().Set("Content-Type", "application/json")
 	path := r.URL.Path
 	last := path[strings.LastIndex(path, "/")+1:]
-	collection := last != "trainer" && !strings.HasPrefix(last, "v1") // no group or version
+	collection := last != "trainer" && !strings.HasPrefix(last, "v1") // neither an API group nor a version
 	switch {
 	case last == "selfsubjectaccessreviews":
 		_, _ = w.Write([]byte(`{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "spec": {}, "status": {"allowed": false}}`))
 	case r.URL.Query().Has("watch"), r.URL.Query().Has("resourceVersion"):
-		// Without a shared watch, objects are read one by one, and nothing waits for the next event.
+		// Without a shared watch, objects are read individually, and nothing waits for the next event.
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`))
 	case last == "v1alpha1":
@@ -76,7 +77,7 @@ func answer(w http.ResponseWriter, r *http.Request, object string) {
 	}
 }
 
-// checkState fails where Terraform could not store the state: its JSON has no infinite numbers.
+// checkState fails if Terraform cannot store the state: its JSON has no infinite numbers.
 func checkState(t *testing.T, resp *datasource.ReadResponse) {
 	t.Helper()
 	if resp.Diagnostics.HasError() {
@@ -95,7 +96,7 @@ func checkState(t *testing.T, resp *datasource.ReadResponse) {
 	})
 }
 
-// objectSeeds are objects of several kinds in one: what one data source does not read, another does.
+// objectSeeds returns objects of several kinds: each field is read by at least one data source.
 func objectSeeds() []string {
 	return []string{
 		"null", "[]", "{}", `{"kind": "Status", "status": "Failure", "code": 500}`,

@@ -62,35 +62,35 @@ func gpuProductType() attr.Type {
 
 func (s *gpusSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	const (
-		capacity    = "GPUs that there are."
-		allocatable = "GPUs that pods may use: those that work."
-		free        = "GPUs that no pod on the node requests."
+		capacity    = "Total number of GPUs."
+		allocatable = "Number of GPUs available to pods, which excludes unhealthy GPUs."
+		free        = "Number of GPUs that no pod on the node requests."
 	)
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Counts the NVIDIA GPUs of the cluster by product, in whole ones (`nvidia.com/gpu`). What is free counts from the requests of the pods that have a node and have not ended; pods that still wait for one hold nothing. It needs the right to list nodes and pods of the whole cluster.",
+		MarkdownDescription: "Counts the NVIDIA GPUs (`nvidia.com/gpu`) of the cluster by product. Free GPUs are computed from the requests of pods that are scheduled to a node and have not terminated. Pods that are not scheduled yet do not count. Requires permission to list nodes and pods in the whole cluster.",
 		Attributes: map[string]schema.Attribute{
-			"product":          schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()}, MarkdownDescription: "Only nodes with this product, the value of their label `nvidia.com/gpu.product`."},
-			"node_selector":    schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: tf.Labels(), MarkdownDescription: "Only nodes with these labels."},
-			"schedulable_only": schema.BoolAttribute{Optional: true, MarkdownDescription: "Leave out nodes that take no pods now: cordoned, or not ready. Default: false."},
+			"product":          schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()}, MarkdownDescription: "GPU product to count, as in the node label `nvidia.com/gpu.product`. Defaults to all products."},
+			"node_selector":    schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: tf.Labels(), MarkdownDescription: "Labels that a node must have to be counted. Defaults to all nodes."},
+			"schedulable_only": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to exclude nodes that do not accept pods because they are cordoned or not ready. Defaults to `false`."},
 			"capacity":         computedInt(capacity),
 			"allocatable":      computedInt(allocatable),
 			"free":             computedInt(free),
 			"products": schema.ListNestedAttribute{
-				Computed: true, MarkdownDescription: "The products, by name.",
+				Computed: true, MarkdownDescription: "GPU products, sorted by name.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"product":      computedString("Name of the product; null for nodes that don't say which they have."),
+					"product":      computedString("Name of the product. Null for nodes without the label `nvidia.com/gpu.product`."),
 					"capacity":     computedInt(capacity),
 					"allocatable":  computedInt(allocatable),
 					"free":         computedInt(free),
-					"largest_free": computedInt("The most GPUs that are free on one node, which is what a single pod can get."),
+					"largest_free": computedInt("Largest number of free GPUs on one node, which is the maximum that a single pod can get."),
 					"nodes": schema.ListNestedAttribute{
-						Computed: true, MarkdownDescription: "The nodes that have it, by name.",
+						Computed: true, MarkdownDescription: "Nodes with this product, sorted by name.",
 						NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 							"name":        computedString("Name of the node."),
 							"capacity":    computedInt(capacity),
 							"allocatable": computedInt(allocatable),
 							"free":        computedInt(free),
-							"schedulable": computedBool("Whether it takes pods now."),
+							"schedulable": computedBool("Whether the node accepts pods."),
 						}},
 					},
 				}},
@@ -119,11 +119,11 @@ func (s *gpusSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 		resp.Diagnostics.Append(tf.Failure(err))
 		return
 	}
-	resp.Diagnostics.Append(m.take(ctx, products)...)
+	resp.Diagnostics.Append(m.fill(ctx, products)...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-func (m *gpusModel) take(ctx context.Context, products []kube.GPUProduct) diag.Diagnostics {
+func (m *gpusModel) fill(ctx context.Context, products []kube.GPUProduct) diag.Diagnostics {
 	var capacity, allocatable, free int64
 	all := make([]gpuProductModel, 0, len(products))
 	for _, product := range products {

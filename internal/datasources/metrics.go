@@ -56,28 +56,28 @@ func metricType() attr.Type {
 
 func (s *metricsSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := withTarget(map[string]schema.Attribute{
-		"metric_names":  schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Names of the metrics to read. Default: all."},
-		"sources":       schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Sources to read from. Default: all that the server has."},
+		"metric_names":  schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Names of the metrics to read. Defaults to all metrics."},
+		"sources":       schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Sources to read from. Defaults to all sources of the server."},
 		"label_filters": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Labels that a metric must have."},
 		"via":           viaAttribute(),
-		"timeout":       timeoutAttribute("How long the reading may take, such as `30s`. Default: `10s`."),
+		"timeout":       timeoutAttribute("Timeout of the read, such as `30s`. Defaults to `10s`."),
 		"metrics": schema.ListNestedAttribute{
-			Computed: true, MarkdownDescription: "The metrics, in the order of the server.",
+			Computed: true, MarkdownDescription: "Metrics, in the order in which the server returns them.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"source":    computedString("What the metric was read from."),
+				"source":    computedString("Source of the metric."),
 				"name":      computedString("Name of the metric."),
-				"type":      computedString("`gauge`, `counter`, `histogram` or `unknown`."),
-				"value":     schema.Float64Attribute{Computed: true, MarkdownDescription: "Its value; null where the server says that it is no number (NaN) or infinite."},
-				"unit":      computedString("The unit of the value; null where the server names none."),
-				"labels":    computedMap("Its labels."),
-				"help":      computedString("What the server says of the metric; null where that is nothing."),
-				"timestamp": computedInt("When it was measured, as the server counts that."),
+				"type":      computedString("Type of the metric: `gauge`, `counter`, `histogram` or `unknown`."),
+				"value":     schema.Float64Attribute{Computed: true, MarkdownDescription: "Value of the metric. Null if it is NaN or infinite."},
+				"unit":      computedString("Unit of the value. Null if the server reports none."),
+				"labels":    computedMap("Labels of the metric."),
+				"help":      computedString("Description of the metric. Null if the server reports none."),
+				"timestamp": computedInt("Timestamp of the measurement, in the unit that the server uses."),
 			}},
 		},
 	})
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads one snapshot of the metrics of a tensor server, by the gRPC service `skytorch.metrics.v1.Metrics` or, for KPU, `kpu.metrics.v1.Metrics`. " +
-			"A server of SkyTorch has no metrics unless its environment variable `SKYTORCH_METRICS_SOURCES` names sources, such as `nvidia-gpu`: set it in `env_vars` of the `kt_compute`.",
+		MarkdownDescription: "Reads a snapshot of the metrics of a tensor server through the gRPC service `skytorch.metrics.v1.Metrics` or, for KPU, `kpu.metrics.v1.Metrics`. " +
+			"A SkyTorch server has no metrics unless its environment variable `SKYTORCH_METRICS_SOURCES` lists sources, such as `nvidia-gpu`. Set it in `env_vars` of the `kt_compute`.",
 		Attributes: attributes,
 	}
 }
@@ -100,10 +100,10 @@ func (s *metricsSource) Read(ctx context.Context, req datasource.ReadRequest, re
 		return
 	}
 	if !e.GRPC {
-		resp.Diagnostics.AddAttributeError(path.Root("name"), "The compute has no metrics", e.ID()+" speaks HTTP; metrics are read from tensor servers, which speak gRPC.")
+		resp.Diagnostics.AddAttributeError(path.Root("name"), "Compute without metrics", e.ID()+" uses HTTP. Metrics are available only from tensor servers, which use gRPC.")
 		return
 	}
-	snapshots, err := readMetrics(ctx, wayTo(cluster, e, m.Via.ValueString()), filter, m.Timeout)
+	snapshots, err := readMetrics(ctx, routeTo(cluster, e, m.Via.ValueString()), filter, m.Timeout)
 	if err != nil {
 		resp.Diagnostics.Append(metricsFailure(e.ID(), err))
 		return
@@ -121,11 +121,11 @@ func (m *metricsModel) filter(ctx context.Context) (filter tensor.MetricsFilter,
 	return filter, all
 }
 
-func readMetrics(ctx context.Context, w way, filter tensor.MetricsFilter, timeout tf.Duration) ([]*skymetrics.MetricsSnapshot, error) {
+func readMetrics(ctx context.Context, r route, filter tensor.MetricsFilter, timeout tf.Duration) ([]*skymetrics.MetricsSnapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeoutOf(timeout))
 	defer cancel()
-	dial := w.dialer(&addresses{})
-	client, err := tensor.New(w.target, tensor.Options{ComputeID: w.computeID, Dialer: dial.to})
+	dial := r.dialer(&addresses{})
+	client, err := tensor.New(r.target, tensor.Options{ComputeID: r.computeID, Dialer: dial.to})
 	if err != nil {
 		return nil, err
 	}
@@ -137,28 +137,28 @@ func readMetrics(ctx context.Context, w way, filter tensor.MetricsFilter, timeou
 	return snapshots, err
 }
 
-// metricsSourcesHint says how a server of SkyTorch gets metrics: it has none by default (README.md in
+// metricsSourcesHint explains how to enable metrics on a SkyTorch server, which has none by default (README.md in
 // github.com/astefanutti/skytorch, SKYTORCH_METRICS_SOURCES).
 const metricsSourcesHint = "Set `SKYTORCH_METRICS_SOURCES` in `env_vars` of the kt_compute to the sources that the server should read, such as `nvidia-gpu`."
 
 func metricsFailure(id string, err error) diag.Diagnostic {
 	if tensor.ClassOf(err) == tensor.Unsupported {
-		return diag.NewAttributeErrorDiagnostic(path.Root("name"), "The tensor server has no metrics service",
-			fmt.Sprintf("The server of %s implements neither skytorch.metrics.v1.Metrics nor kpu.metrics.v1.Metrics: it has no metrics source, or is a version without metrics.\n\nNext step: %s", id, metricsSourcesHint))
+		return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Tensor server without metrics service",
+			fmt.Sprintf("The server of %s implements neither skytorch.metrics.v1.Metrics nor kpu.metrics.v1.Metrics. Either no metrics source is configured, or this version of the server does not support metrics.\n\nNext step: %s", id, metricsSourcesHint))
 	}
 	return failureAt(path.Root("via"), err)
 }
 
-// withoutSource warns of a server that answers with no source at all, although none was filtered out.
+// withoutSource returns a warning if the server returned no source.
 func withoutSource(id string, snapshots []*skymetrics.MetricsSnapshot, filter tensor.MetricsFilter) diag.Diagnostics {
 	var diags diag.Diagnostics
 	switch {
 	case len(snapshots) > 0:
 	case len(filter.Sources) == 0:
-		diags.AddAttributeWarning(path.Root("name"), "The tensor server has no metrics source",
-			fmt.Sprintf("The server of %s answered with no source, so `metrics` is empty.\n\nNext step: %s", id, metricsSourcesHint))
+		diags.AddAttributeWarning(path.Root("name"), "Tensor server without metrics sources",
+			fmt.Sprintf("The server of %s returned no metrics source, so `metrics` is empty.\n\nNext step: %s", id, metricsSourcesHint))
 	default:
-		diags.AddAttributeWarning(path.Root("sources"), "The tensor server has none of the metrics sources",
+		diags.AddAttributeWarning(path.Root("sources"), "Metrics sources not found",
 			fmt.Sprintf("The server of %s has no source named %s, so `metrics` is empty.\n\nNext step: Correct `sources`. %s", id, strings.Join(filter.Sources, ", "), metricsSourcesHint))
 	}
 	return diags

@@ -25,7 +25,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// How an endpoint is asked, and which way.
+// Methods of a probe, and routes to the endpoint.
 const (
 	methodHealth = "health"
 	methodHTTP   = "http"
@@ -39,9 +39,10 @@ const (
 const (
 	defaultTimeout   = 10 * time.Second
 	defaultRoundTrip = 1 << 20
-	// longestConnect bounds the making of a connection within the timeout: who
-	// does not take one by then is not there, however long a round trip may take.
-	longestConnect = 5 * time.Second
+	// connectTimeout limits connecting within the timeout of the probe. An endpoint
+	// that accepts no connection in this time is unreachable, however long a round
+	// trip may take.
+	connectTimeout = 5 * time.Second
 )
 
 type probeModel struct {
@@ -55,21 +56,21 @@ type probeModel struct {
 func probeAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: "Asks the endpoint how it is, each time that the data source is read. What it finds is in `status`, `detail`, `latency_ms` and `throughput_mib_s`.",
+		MarkdownDescription: "Probe of the endpoint, sent each time the data source is read. The results are in `status`, `detail`, `latency_ms` and `throughput_mib_s`.",
 		Attributes: map[string]schema.Attribute{
 			"method": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{stringvalidator.OneOf(methodHealth, methodHTTP, methodTensor)},
-				MarkdownDescription: "`health`: the gRPC health check. `http`: `GET /health`. `tensor`: the health check, and then a tensor is sent, received, compared bit for bit and deleted. Default: `health` for gRPC, `http` for HTTP.",
+				MarkdownDescription: "Method of the probe. `health` is the gRPC health check. `http` is `GET /health`. `tensor` is the gRPC health check, after which a tensor is sent, received, compared bit for bit and deleted. Defaults to `health` for gRPC and `http` for HTTP.",
 			},
 			"via":     viaAttribute(),
-			"timeout": timeoutAttribute("How long all of it may take, such as `30s`. Default: `10s`. A connection that is not made within 5 seconds is given up before."),
+			"timeout": timeoutAttribute("Timeout of the whole probe, such as `30s`. Defaults to `10s`. Connecting times out after 5 seconds at the latest."),
 			"required": schema.BoolAttribute{
 				Optional:            true,
-				MarkdownDescription: "Whether another status than `SERVING` is an error. Default: false, so that a `check` block or a postcondition can say what matters.",
+				MarkdownDescription: "Whether a status other than `SERVING` is an error. Defaults to `false`, so that a `check` block or a postcondition can evaluate the status.",
 			},
 			"round_trip_bytes": schema.Int64Attribute{
 				Optional: true, Validators: []validator.Int64{int64validator.Between(1, 4<<30)},
-				MarkdownDescription: "Size of the tensor that `tensor` sends, in bytes, 4 GiB at most. Default: 1048576. The server holds it in memory for the time of the probe, and for KPU so does the provider.",
+				MarkdownDescription: "Size of the tensor that the method `tensor` sends, in bytes. Must be at most 4 GiB. Defaults to `1048576`. The server keeps the tensor in memory during the probe. For KPU, the provider does too.",
 			},
 		},
 	}
@@ -78,8 +79,8 @@ func probeAttribute() schema.Attribute {
 func viaAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		Optional: true, Validators: []validator.String{stringvalidator.OneOf(viaAuto, viaDirect, viaPortForward)},
-		MarkdownDescription: "The way to the endpoint. `direct`: by its address in the cluster, or where Terraform runs outside, through the gateway if there is one. " +
-			"`port_forward`: through the API server, to a pod that is ready; it needs the right to create `pods/portforward`. `auto`, the default: `direct` in a pod of the same cluster, else `port_forward`.",
+		MarkdownDescription: "Route to the endpoint. `direct` uses its address in the cluster or, if Terraform runs outside the cluster, the gateway if there is one. " +
+			"`port_forward` goes through the API server to a ready pod and requires permission to create `pods/portforward`. `auto` is `direct` in a pod of the same cluster, otherwise `port_forward`. Defaults to `auto`.",
 	}
 }
 
@@ -94,29 +95,29 @@ func timeoutOf(given tf.Duration) time.Duration {
 	return defaultTimeout
 }
 
-// question is what a probe asks.
-type question struct {
+// probeRequest describes a probe of an endpoint.
+type probeRequest struct {
 	endpoint *kube.Endpoint
 	method   string
-	way      way
+	route    route
 	timeout  time.Duration
 	bytes    int64
 }
 
-// questionOf fills in what the configuration leaves out.
-func questionOf(cluster *kube.Cluster, e *kube.Endpoint, m probeModel) (question, diag.Diagnostics) {
+// newProbeRequest returns the request that the configuration describes, with defaults filled in.
+func newProbeRequest(cluster *kube.Cluster, e *kube.Endpoint, m probeModel) (probeRequest, diag.Diagnostics) {
 	var diags diag.Diagnostics
-	q := question{endpoint: e, method: m.Method.ValueString(), way: wayTo(cluster, e, m.Via.ValueString()), timeout: timeoutOf(m.Timeout)}
+	q := probeRequest{endpoint: e, method: m.Method.ValueString(), route: routeTo(cluster, e, m.Via.ValueString()), timeout: timeoutOf(m.Timeout)}
 	if q.method == "" {
 		q.method = map[bool]string{true: methodHealth, false: methodHTTP}[e.GRPC]
 	}
 	if e.GRPC == (q.method == methodHTTP) {
-		speaks, fits := "HTTP", "`http`"
+		protocol, methods := "HTTP", "`http`"
 		if e.GRPC {
-			speaks, fits = "gRPC", "`health` or `tensor`"
+			protocol, methods = "gRPC", "`health` or `tensor`"
 		}
-		diags.AddAttributeError(path.Root("probe").AtName("method"), "The endpoint speaks another protocol",
-			fmt.Sprintf("%s speaks %s, which the method `%s` cannot probe: give %s.", e.ID(), speaks, q.method, fits))
+		diags.AddAttributeError(path.Root("probe").AtName("method"), "Probe method does not match the protocol",
+			fmt.Sprintf("%s uses %s, which the method `%s` cannot probe.\n\nNext step: Set `method` to %s.", e.ID(), protocol, q.method, methods))
 	}
 	if q.method == methodTensor {
 		q.bytes = cmp.Or(m.RoundTripBytes.ValueInt64(), defaultRoundTrip)
@@ -124,55 +125,55 @@ func questionOf(cluster *kube.Cluster, e *kube.Endpoint, m probeModel) (question
 	return q, diags
 }
 
-// prober asks each question once, however many data sources do, for as long as
-// the same pods answer. All questions may be asked at the same time.
+// prober sends each probe once, even if several data sources request it, as
+// long as the pods stay the same. Its methods may be called concurrently.
 type prober struct {
-	answers sync.Map // of asked to func() found
-	silent  addresses
+	results      sync.Map // of probeKey to func() probeOutcome
+	unresponsive addresses
 }
 
-type asked struct {
-	cluster *kube.Cluster // with -debug one process serves many runs
-	what    string
+type probeKey struct {
+	cluster *kube.Cluster // with -debug, one process serves many runs
+	request string
 }
 
-type found struct {
+type probeOutcome struct {
 	result probe.Result
 	err    error
 }
 
-// ask probes. An error is a reason on this side, such as a missing right.
-func (p *prober) ask(ctx context.Context, cluster *kube.Cluster, q question) (probe.Result, error) {
-	answer, _ := p.answers.LoadOrStore(asked{cluster, q.String()}, sync.OnceValue(func() found {
-		result, err := q.ask(ctx, q.way.dialer(&p.silent))
-		return found{result, err}
+// run sends the probe. An error has its cause on the client's side, such as a missing permission.
+func (p *prober) run(ctx context.Context, cluster *kube.Cluster, q probeRequest) (probe.Result, error) {
+	result, _ := p.results.LoadOrStore(probeKey{cluster, q.String()}, sync.OnceValue(func() probeOutcome {
+		result, err := q.send(ctx, q.route.dialer(&p.unresponsive))
+		return probeOutcome{result, err}
 	}))
-	f := answer.(func() found)() //nolint:forcetypeassert,errcheck // nothing else is stored
+	f := result.(func() probeOutcome)() //nolint:forcetypeassert,errcheck // nothing else is stored
 	return f.result, f.err
 }
 
-// String tells questions apart: those to other pods too.
-func (q question) String() string {
+// String returns the key of the request, which differs for different pods.
+func (q probeRequest) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s %s %d", q.endpoint.ID(), q.method, q.way, q.timeout, q.bytes)
+	fmt.Fprintf(&b, "%s %s %s %s %d", q.endpoint.ID(), q.method, q.route, q.timeout, q.bytes)
 	for _, pod := range q.endpoint.Pods {
 		fmt.Fprintf(&b, " %s %t", pod.UID, kube.PodReady(pod))
 	}
 	return b.String()
 }
 
-func (q question) ask(ctx context.Context, dial *dialer) (probe.Result, error) {
+func (q probeRequest) send(ctx context.Context, dial *dialer) (probe.Result, error) {
 	e := q.endpoint
 	var result probe.Result
 	if q.method == methodHTTP {
 		result = probe.HTTP(ctx, probe.Web{
-			URL: q.way.url, Timeout: q.timeout,
+			URL: q.route.url, Timeout: q.timeout,
 			Dialer: func(ctx context.Context, _, address string) (net.Conn, error) { return dial.to(ctx, address) },
 		})
 	} else {
 		result = probe.GRPC(ctx, probe.Endpoint{
-			Target: q.way.target, Protocol: protocolOf(e), RoundTrip: q.bytes, Timeout: q.timeout, Seed: seedOf(e.ID()),
-			Options: tensor.Options{ComputeID: q.way.computeID, Dialer: dial.to},
+			Target: q.route.target, Protocol: protocolOf(e), RoundTrip: q.bytes, Timeout: q.timeout, Seed: seedOf(e.ID()),
+			Options: tensor.Options{ComputeID: q.route.computeID, Dialer: dial.to},
 		})
 	}
 	if failure := dial.failure(); failure != nil && result.Status != probe.Serving {
@@ -197,10 +198,10 @@ func protocolOf(e *kube.Endpoint) probe.Protocol {
 	}
 }
 
-// seedOf gives each endpoint bytes of its own, so that what one sends back
-// cannot be another's.
+// seedOf returns a different seed for each endpoint, so that the tensor of one
+// endpoint is never accepted from another.
 func seedOf(id string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(id)) // it never fails
+	_, _ = h.Write([]byte(id)) // never fails
 	return h.Sum64()
 }

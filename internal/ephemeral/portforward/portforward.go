@@ -1,4 +1,4 @@
-// Package portforward is the ephemeral resource kt_port_forward.
+// Package portforward implements the ephemeral resource kt_port_forward.
 package portforward
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// New returns a constructor of the resource. What it constructs shares the
-// tunnels that are open, since Terraform opens and closes with two of them.
+// New returns a constructor of the resource. All instances share the open
+// tunnels, because Terraform opens and closes a tunnel with different instances.
 func New() func() ephemeral.EphemeralResource {
 	shared := &tunnels{}
 	return func() ephemeral.EphemeralResource { return &portForward{tunnels: shared} }
@@ -38,7 +38,7 @@ var (
 	_ ephemeral.EphemeralResourceWithConfigure = (*portForward)(nil)
 )
 
-// tunnels are those that are open, by a key in their private data.
+// tunnels contains the open tunnels, by the key in their private data.
 type tunnels struct{ open sync.Map }
 
 func (p *portForward) Metadata(_ context.Context, req ephemeral.MetadataRequest, resp *ephemeral.MetadataResponse) {
@@ -65,11 +65,11 @@ type model struct {
 	URL       types.String `tfsdk:"url"`
 }
 
-// tunnelKey is where the private data says which tunnel it is.
+// tunnelKey is the key of the tunnel's identifier in the private data.
 const tunnelKey = "tunnel"
 
-// Open starts to listen. That there is a pod to connect to is looked at once,
-// for the sake of a clear error; each connection then finds its own.
+// Open starts to listen. It first connects to a pod once, to report problems
+// early. Each connection then selects a pod.
 func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
@@ -81,8 +81,8 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 			resp.Deferred = &ephemeral.Deferred{Reason: ephemeral.DeferredReasonProviderConfigUnknown}
 			return
 		}
-		resp.Diagnostics.AddError("The cluster is not known yet", "The provider's configuration depends on resources that this run will create. "+
-			"Set `uid` to the uid of a kt_compute: Terraform then opens the tunnel when that is there.")
+		resp.Diagnostics.AddError("Cluster not known yet", "The provider configuration depends on resources that this run creates, so there is no cluster to open a tunnel to.\n\n"+
+			"Next step: Set `uid` to the uid of a kt_compute. Terraform then opens the tunnel after that compute is created.")
 		return
 	}
 	backend, diags := m.backend(ctx, p.data.Cluster)
@@ -95,11 +95,11 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	}
 	log := context.WithoutCancel(ctx)
 	forward, err := p.data.Cluster.Forward(ctx, backend, int(m.LocalPort.ValueInt32()), func(err error) {
-		tflog.Warn(log, "a connection was not forwarded", map[string]any{"error": err.Error()})
+		tflog.Warn(log, "connection not forwarded", map[string]any{"error": err.Error()})
 	})
 	if err != nil {
-		resp.Diagnostics.AddAttributeError(path.Root("local_port"), "The local port cannot be opened",
-			fmt.Sprintf("%v\n\nNext step: Leave `local_port` out to get any free one, or end what holds it.", err))
+		resp.Diagnostics.AddAttributeError(path.Root("local_port"), "Cannot open the local port",
+			fmt.Sprintf("%v\n\nNext step: Remove `local_port` to use any free port, or stop the process that uses the port.", err))
 		return
 	}
 	key := string(uuid.NewUUID())
@@ -111,8 +111,8 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	resp.Diagnostics.Append(resp.Result.Set(ctx, &m)...)
 }
 
-// try connects once, so that what stands in the way is told now. A stream that
-// is reset, which has no class, may do better at the second attempt.
+// try connects once, so that problems are reported when the tunnel opens. It
+// retries errors without a class, such as a reset stream, once.
 func (m *model) try(ctx context.Context, cluster *kube.Cluster, backend kube.Backend) diag.Diagnostics {
 	conn, err := cluster.Dial(ctx, backend)
 	var podless *kube.NoPodError
@@ -124,7 +124,7 @@ func (m *model) try(ctx context.Context, cluster *kube.Cluster, backend kube.Bac
 	}
 	if err != nil {
 		if errors.As(err, &podless) && !m.Required.IsNull() && !m.Required.ValueBool() {
-			caution := tf.Caution(err, "The tunnel is open all the same: each connection waits for a pod, for 30 seconds.")
+			caution := tf.Caution(err, "The tunnel is open. Each connection waits up to 30 seconds for a ready pod.")
 			return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(m.at(), caution.Summary(), caution.Detail())}
 		}
 		return diag.Diagnostics{failureAt(m.at(), err)}
@@ -135,24 +135,24 @@ func (m *model) try(ctx context.Context, cluster *kube.Cluster, backend kube.Bac
 	return nil
 }
 
-// Close ends the tunnel and all that goes through it.
+// Close closes the tunnel and its connections.
 func (p *portForward) Close(ctx context.Context, req ephemeral.CloseRequest, resp *ephemeral.CloseResponse) {
 	quoted, diags := req.Private.GetKey(ctx, tunnelKey)
 	resp.Diagnostics.Append(diags...)
 	var key string
 	if err := json.Unmarshal(quoted, &key); err != nil {
-		return // it was never opened
+		return // the tunnel was never opened
 	}
 	forward, ok := p.tunnels.open.LoadAndDelete(key)
 	if !ok {
-		return // the process that had it is gone, and with it the tunnel
+		return // the process that opened the tunnel has ended, which closed the tunnel
 	}
 	if err := forward.(*kube.Forward).Close(); err != nil && !errors.Is(err, net.ErrClosed) { //nolint:forcetypeassert,errcheck // nothing else is stored
-		resp.Diagnostics.AddWarning("The tunnel did not close as it should", err.Error())
+		resp.Diagnostics.AddWarning("Cannot close the tunnel", err.Error())
 	}
 }
 
-// at is the attribute that says what to connect to.
+// at returns the path of the attribute that selects the target.
 func (m *model) at() path.Path {
 	switch {
 	case !m.Pod.IsNull():

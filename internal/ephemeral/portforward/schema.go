@@ -18,9 +18,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-const description = `A tunnel to a compute, a Service or a pod through the API server, as ` + "`kubectl port-forward`" + ` makes it, for as long as the run lasts: for providers and provisioners that talk to what runs in the cluster.
+const description = `Opens a tunnel to a compute, a Service or a pod through the API server, like ` + "`kubectl port-forward`" + `, for the duration of the run. Providers and provisioners can use it to reach workloads in the cluster.
 
-Each connection goes to a pod that is ready when it is made, so a pod may be replaced in between. The credentials need the right to create ` + "`pods/portforward`" + `. Ephemeral resources need Terraform 1.10 or OpenTofu 1.11.`
+Each connection goes to a pod that is ready at that time, so pods may be replaced between connections. Requires permission to create ` + "`pods/portforward`" + `. Ephemeral resources require Terraform 1.10 or OpenTofu 1.11.`
 
 func (p *portForward) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
 	port := []validator.Int32{int32validator.Between(1, 65535)}
@@ -32,35 +32,35 @@ func (p *portForward) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 				Validators: []validator.String{
 					tf.ServiceName(), stringvalidator.ExactlyOneOf(path.MatchRoot("name"), path.MatchRoot("service"), path.MatchRoot("pod")),
 				},
-				MarkdownDescription: "Name of a compute. Exactly one of `name`, `service` and `pod` is given.",
+				MarkdownDescription: "Name of a compute. Exactly one of `name`, `service` and `pod` must be set.",
 			},
-			"service": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of a Service."},
-			"pod":     schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of a pod."},
+			"service": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of a Service. Exactly one of `name`, `service` and `pod` must be set."},
+			"pod":     schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of a pod. Exactly one of `name`, `service` and `pod` must be set."},
 			"namespace": schema.StringAttribute{
 				Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-				MarkdownDescription: "Its namespace. Default: that of the provider.",
+				MarkdownDescription: "Namespace of the compute, Service or pod. Defaults to the namespace of the provider.",
 			},
 			"uid": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Set it to `kt_compute.….uid` of a compute that the same configuration creates. That is known only when the compute is there, so Terraform waits until then to open the tunnel. Its value is not looked at.",
+				MarkdownDescription: "The `uid` of a `kt_compute` that the same configuration creates. The UID is known only after the compute is created, so Terraform opens the tunnel after that. The value itself is ignored.",
 			},
 			"required": schema.BoolAttribute{
 				Optional:            true,
-				MarkdownDescription: "Whether it is an error that no pod is ready when the tunnel opens, in plans too. Default: true. With false, it is a warning, so that a compute which is suspended or fails can still be changed; each connection then waits for a pod.",
+				MarkdownDescription: "Whether it is an error if no pod is ready when the tunnel opens, including during plans. Defaults to `true`. If `false`, it is a warning, so that a suspended or failing compute can still be changed, and each connection waits for a pod.",
 			},
 			"port": schema.Int32Attribute{
 				Optional: true, Validators: port,
-				MarkdownDescription: "Port of the Service, or of the pod. Default: that of the compute, the first one of the Service, or the first that the pod names.",
+				MarkdownDescription: "Port of the Service or of the pod. Defaults to the port of the compute, the first port of the Service, or the first declared port of the pod.",
 			},
-			"local_port": schema.Int32Attribute{Optional: true, Computed: true, Validators: port, MarkdownDescription: "Port of `127.0.0.1` to listen at. Default: any that is free."},
-			"host":       schema.StringAttribute{Computed: true, MarkdownDescription: "`127.0.0.1`."},
-			"address":    schema.StringAttribute{Computed: true, MarkdownDescription: "The local end of the tunnel, as `host:port`."},
-			"url":        schema.StringAttribute{Computed: true, MarkdownDescription: "The local end of the tunnel, as `http://host:port`."},
+			"local_port": schema.Int32Attribute{Optional: true, Computed: true, Validators: port, MarkdownDescription: "Port of `127.0.0.1` to listen on. Defaults to any free port."},
+			"host":       schema.StringAttribute{Computed: true, MarkdownDescription: "Local address of the tunnel: `127.0.0.1`."},
+			"address":    schema.StringAttribute{Computed: true, MarkdownDescription: "Local end of the tunnel, as `host:port`."},
+			"url":        schema.StringAttribute{Computed: true, MarkdownDescription: "Local end of the tunnel, as `http://host:port`."},
 		},
 	}
 }
 
-// backend finds out where the tunnel leads.
+// backend resolves the target of the tunnel.
 func (m *model) backend(ctx context.Context, cluster *kube.Cluster) (kube.Backend, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if m.Namespace.IsNull() {
@@ -94,7 +94,7 @@ func computeBackend(ctx context.Context, cluster *kube.Cluster, namespace, name 
 	case err != nil:
 		return kube.Backend{}, err
 	case endpoint.Elsewhere:
-		return kube.Backend{}, fmt.Errorf("compute %s is reached at %s, an address of its own, which needs no tunnel", endpoint.ID(), endpoint.URL)
+		return kube.Backend{}, fmt.Errorf("compute %s is reached at %s (`endpoint.url`), which needs no tunnel", endpoint.ID(), endpoint.URL)
 	case port == 0 || port == endpoint.Port:
 		return endpoint.Backend, nil
 	case endpoint.Service != "":
