@@ -99,6 +99,20 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 			  volumes = [{ claim_name = "data", mount_path = "/mnt" }]`,
 		},
 		{
+			name:    "files of secrets",
+			objects: "apiVersion: v1\nkind: Secret\nmetadata: {name: keys}\nstringData: {id_rsa: none}",
+			created: `
+			  secrets = [
+			    { name = "keys", mount_path = "/none", default_mode = "0000" }, { name = "keys", mount_path = "/ssh", default_mode = "0400" },
+			    { name = "keys", mount_path = "/open", default_mode = "0644" }, { name = "keys", mount_path = "/default" },
+			  ]`,
+			changed: `
+			  secrets = [
+			    { name = "keys", mount_path = "/none" }, { name = "keys", mount_path = "/ssh", default_mode = "0000" },
+			    { name = "keys", mount_path = "/default", default_mode = "0644" },
+			  ]`,
+		},
+		{
 			name:    "queue of Kueue",
 			created: `queue_name = "team-a"`,
 			changed: "queue_name = \"team-b\"\n queue_scheduler = \"kueue\"",

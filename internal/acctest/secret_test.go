@@ -162,6 +162,69 @@ resource "kt_secret" "aws" {
 	v.must(t, "destroy", "-auto-approve")
 }
 
+// The mode of a key that ssh takes goes from the provider to the pods, and stays out of those of an earlier release.
+func TestAccSecretOfSSHIsMountedWithTheModeThatSSHNeeds(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	key := v.canary()
+	v.file(t, ".ssh/id_rsa", key)
+	config := func(attributes, item string) {
+		t.Helper()
+		v.write(t, "resource \"kt_secret\" \"x\" {\n name = \"ssh\"\n "+attributes+"\n}\n"+compute("secrets = ["+item+"]"))
+	}
+	const ref = "kt_secret.x.ref"
+	mode := func(want string) {
+		t.Helper()
+		got := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", v.ns, "-o",
+			`jsonpath={.spec.template.spec.containers[0].volumeMounts[?(@.name=="secrets-ssh")].mountPath} {.spec.template.spec.volumes[?(@.name=="secrets-ssh")].secret.defaultMode}`)
+		if got != "/root/.ssh "+want {
+			t.Errorf("the key is mounted at %s, want mode %s", got, want)
+		}
+	}
+	config(`provider_name = "ssh"`, ref)
+	said(t, v.apply(t), `+ default_mode = "0400"`)
+	mode("256")
+	v.must(t, "plan", "-detailed-exitcode")
+
+	config("provider_name = \"ssh\"\n default_mode = \"0444\"", ref)
+	said(t, v.apply(t), `~ default_mode = "0400" -> "0444"`)
+	mode("292")
+	config("provider_name = \"ssh\"\n default_mode = \"0000\"", ref)
+	said(t, v.apply(t), `~ default_mode = "0444" -> "0000"`)
+	mode("0")
+	v.must(t, "plan", "-detailed-exitcode")
+	config(`provider_name = "ssh"`, ref)
+	said(t, v.apply(t), `~ default_mode = "0000" -> "0400"`, `- default_mode = "0000" -> null`)
+	mode("256")
+	config(`provider_name = "ssh"`, `merge(kt_secret.x.ref, { default_mode = "0440" })`)
+	said(t, v.apply(t), `~ default_mode = "0400" -> "0440"`)
+	mode("288")
+	config(`provider_name = "ssh"`, ref)
+	v.apply(t)
+
+	cluster.Kubectl(t, "annotate", "secret", "ssh", "-n", v.ns, "kubetorch.com/secret-default-mode-")
+	said(t, v.apply(t), "kubetorch.com/secret-default-mode", "0 to add, 1 to change")
+	v.must(t, "plan", "-detailed-exitcode")
+	cluster.Kubectl(t, "patch", "deployment", "trainer", "-n", v.ns, "--type=strategic", "-p",
+		`{"spec":{"template":{"spec":{"volumes":[{"name":"secrets-ssh","secret":{"defaultMode":420}}]}}}}`)
+	said(t, v.apply(t), `~ default_mode = "0644" -> "0400"`)
+	mode("256")
+
+	v.must(t, "state", "rm", "kt_secret.x", "kt_compute.trainer")
+	v.must(t, "import", "kt_secret.x", v.ns+"/ssh")
+	v.must(t, "import", "kt_compute.trainer", v.ns+"/trainer")
+	if out := v.apply(t); strings.Contains(out, "default_mode") {
+		t.Errorf("the import of what is ours changes the mode:\n%s", out)
+	}
+	mode("256")
+	config("path = \"~/.ssh\"\n default_mode = \"256\"", ref)
+	v.refused(t, []string{"plan"}, "four octal digits")
+	config(`path = "~/.ssh"`, ref)
+	said(t, v.apply(t), `- default_mode = "0400" -> null`)
+	mode("420")
+	v.must(t, "destroy", "-auto-approve")
+}
+
 func TestAccSecretAppliesNothingThatThePlanDidNotSee(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)

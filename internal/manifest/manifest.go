@@ -207,6 +207,8 @@ type SecretRef struct {
 	Name      string
 	EnvVars   []string // keys of the Secret, and the names of the variables
 	MountPath string   // absolute
+	// DefaultMode are the permission bits of the mounted files, 0 to 0777; nil: Kubernetes' default, 0644.
+	DefaultMode *int32
 }
 
 // VolumeRef mounts a PersistentVolumeClaim into the pods.

@@ -209,7 +209,12 @@ func observeMounts(c *Compute, container corev1.Container, template corev1.PodTe
 		case volume.Name == imageVolume && volume.ConfigMap != nil:
 			c.ImageSetup = &ImageSetup{ConfigMap: volume.ConfigMap.Name, Digest: template.Annotations[ImageDigestAnnotation]}
 		case volume.Secret != nil:
-			secretNamed(c, volume.Secret.SecretName).MountPath = mount.MountPath
+			secret := secretNamed(c, volume.Secret.SecretName)
+			if secret.MountPath != "" { // mounted twice
+				c.Secrets = append(c.Secrets, SecretRef{Name: secret.Name})
+				secret = &c.Secrets[len(c.Secrets)-1]
+			}
+			secret.MountPath, secret.DefaultMode = mount.MountPath, volume.Secret.DefaultMode
 		case volume.PersistentVolumeClaim != nil:
 			c.Volumes = append(c.Volumes, VolumeRef{
 				ClaimName: volume.PersistentVolumeClaim.ClaimName, MountPath: mount.MountPath, ReadOnly: mount.ReadOnly,

@@ -99,7 +99,7 @@ func (in parityInput) compute(t *testing.T) manifest.Compute {
 		c.ServiceTemplate = fromJSON(t, in.ServiceTemplate)
 	}
 	for _, s := range in.Secrets {
-		c.Secrets = append(c.Secrets, manifest.SecretRef(s))
+		c.Secrets = append(c.Secrets, manifest.SecretRef{Name: s.Name, EnvVars: s.EnvVars, MountPath: s.MountPath})
 	}
 	for _, v := range in.Volumes {
 		c.Volumes = append(c.Volumes, manifest.VolumeRef{ClaimName: v.ClaimName, MountPath: v.MountPath})

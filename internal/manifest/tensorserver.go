@@ -169,8 +169,7 @@ func tensorServerVolumes(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*co
 	}
 	for _, s := range c.Secrets {
 		if s.MountPath != "" {
-			add(secretVolumeName(s.Name), "secret/"+s.Name, s.MountPath, true,
-				corev1ac.Volume().WithSecret(corev1ac.SecretVolumeSource().WithSecretName(s.Name)))
+			add(secretVolumeName(s.Name), "secret/"+s.Name, s.MountPath, true, corev1ac.Volume().WithSecret(secretSource(s)))
 		}
 	}
 	for _, v := range c.Volumes {

@@ -200,6 +200,13 @@ func validateEnv(c Compute, errs *Errors) {
 		if len(secret.EnvVars) == 0 && secret.MountPath == "" {
 			errs.add("secrets", "secret %q is neither exposed nor mounted: give it env_vars or mount_path.", secret.Name)
 		}
+		switch mode := secret.DefaultMode; {
+		case mode == nil:
+		case secret.MountPath == "":
+			errs.add("secrets", "secret %q has a default_mode, but no files: give it mount_path, or remove default_mode.", secret.Name)
+		case *mode < 0 || *mode > 0o777:
+			errs.add("secrets", "secret %q has the default_mode %s: give one from 0000 to 0777.", secret.Name, FileModeText(*mode))
+		}
 		for _, key := range secret.EnvVars {
 			if other, ok := from[key]; ok {
 				errs.add("secrets", "secret %q sets the variable %s, which %s sets too: remove one of them.", secret.Name, key, other)

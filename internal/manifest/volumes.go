@@ -19,7 +19,8 @@ const (
 )
 
 // volumesAndMounts are the shared memory, the mounted secrets, the claims and
-// the set-up of the image, in this order. A secret or claim that is mounted twice is one volume.
+// the set-up of the image, in this order. A secret or claim that is mounted twice is one volume, but for a secret with two
+// modes.
 func volumesAndMounts(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev1ac.VolumeMountApplyConfiguration) {
 	volumes := []*corev1ac.VolumeApplyConfiguration{sharedMemory(c)}
 	mounts := []*corev1ac.VolumeMountApplyConfiguration{mount(sharedMemoryVolume, sharedMemoryPath, false)}
@@ -33,8 +34,8 @@ func volumesAndMounts(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev
 	}
 	for _, s := range c.Secrets {
 		if s.MountPath != "" {
-			add(secretVolumeName(s.Name), s.MountPath, true, func() *corev1ac.VolumeApplyConfiguration {
-				return corev1ac.Volume().WithSecret(corev1ac.SecretVolumeSource().WithSecretName(s.Name))
+			add(secretVolumeOf(c.Secrets, s), s.MountPath, true, func() *corev1ac.VolumeApplyConfiguration {
+				return corev1ac.Volume().WithSecret(secretSource(s))
 			})
 		}
 	}
@@ -57,6 +58,12 @@ func sharedMemory(c Compute) *corev1ac.VolumeApplyConfiguration {
 		memory.WithSizeLimit(c.SharedMemoryLimit.DeepCopy())
 	}
 	return corev1ac.Volume().WithName(sharedMemoryVolume).WithEmptyDir(memory)
+}
+
+func secretSource(s SecretRef) *corev1ac.SecretVolumeSourceApplyConfiguration {
+	source := corev1ac.SecretVolumeSource().WithSecretName(s.Name)
+	source.DefaultMode = s.DefaultMode
+	return source
 }
 
 // claim is read-only as a whole where all of its mounts are.

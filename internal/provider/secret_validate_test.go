@@ -60,6 +60,12 @@ func TestSecretRefusesBadInput(t *testing.T) {
 		"a label of the provider's":       {`"path": "~/a", "labels": {"kubetorch.com/provider": "x"}`, `labels["kubetorch.com/provider"]`, "is set by the provider: leave it out"},
 		"an annotation of the provider's": {`"path": "~/a", "annotations": {"kubetorch.com/override": "x"}`, `annotations["kubetorch.com/override"]`, "is set by the provider"},
 		"too much":                        {fmt.Sprintf(`"values_wo": {"A": "%s"}`, strings.Repeat("canary", 1<<18)), "", "a Secret holds at most 1048576 (1 MiB)"},
+		"a mode of variables":             {`"env_vars": {"A": "A"}, "default_mode": "0400"`, "default_mode", "give mount_path, or remove default_mode"},
+		"a mode of values":                {`"values_wo": {"A": "canary"}, "default_mode": "0400"`, "default_mode", "become environment variables"},
+		"a mode of a provider's variable": {`"provider_name": "openai", "default_mode": "0400"`, "default_mode", "become environment variables"},
+		"a decimal mode":                  {`"path": "~/a", "default_mode": "256"`, "default_mode", `is "256", but must be four octal digits from 0000 to 0777`},
+		"a mode that is too large":        {`"path": "~/a", "default_mode": "1777"`, "default_mode", "four octal digits"},
+		"the annotation of the mode":      {`"path": "~/a", "annotations": {"kubetorch.com/secret-default-mode": "0400"}`, `annotations["kubetorch.com/secret-default-mode"]`, "is set by the provider"},
 		"a bad namespace":                 {`"path": "~/a", "namespace": "Bad"`, "namespace", "Did you mean"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +107,9 @@ func TestSecretTakesEachSourceOnEveryCLIThatKnowsIt(t *testing.T) {
 		`"values": {"A": "x", "b.c": "", "_": "y"}`, `"path": "~/a"`, `"path": "/etc/a", "filenames": ["a", "b c"]`,
 		`"path": "creds", "mount_path": "/creds"`, `"env_vars": {"A": "B"}`, `"provider_name": "aws"`,
 		`"provider_name": "aws", "path": "~/a"`, `"provider_name": "aws", "env_vars": {"A": "B"}`, `"provider_name": "aws", "filenames": ["config"]`,
-		`"values": {"1a": "x"}, "mount_path": "/a"`,
+		`"values": {"1a": "x"}, "mount_path": "/a"`, `"values": {"a": "x"}, "mount_path": "/a", "default_mode": "0000"`,
+		`"path": "~/a", "default_mode": "0777"`, `"provider_name": "ssh", "default_mode": "0444"`, `"provider_name": "huggingface", "default_mode": "0400"`,
+		`"values": {"a": "x"}, "mount_path": "(known after apply)", "default_mode": "0400"`, `"path": "~/a", "default_mode": "(known after apply)"`,
 		`"values": "(known after apply)"`, `"values": {"A": "(known after apply)"}`, `"path": "(known after apply)"`,
 		`"path": "(known after apply)", "env_vars": {"A": "B"}`, `"provider_name": "(known after apply)", "filenames": ["a"]`,
 	} {

@@ -44,6 +44,7 @@ func goodInputs() map[string]string {
 		"labels that say what ours do":      `{"labels": {"kubetorch.com/service": "trainer", "app.kubernetes.io/managed-by": "terraform-provider-kt"}}`,
 		"annotations of any value":          `{"annotations": {"example.com/note": "any text\nof any length: ` + strings.Repeat("é", 300) + `"}}`,
 		"variables of any value":            `{"env_vars": {"PATH": "/opt/bin:$PATH", "_x": "", "a.b-c": "x"}}`,
+		"modes of secrets":                  `{"secrets": [{"name": "a", "mount_path": "/a", "default_mode": "0000"}, {"name": "a", "mount_path": "/b", "default_mode": "0777"}, {"name": "b", "mount_path": "(known after apply)", "default_mode": "0400"}, {"name": "c", "mount_path": "/c", "default_mode": "(known after apply)"}]}`,
 		"secrets both ways":                 `{"secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/root/.hf"}, {"name": "hf.v2", "mount_path": "/root/.hf2/"}]}`,
 		"one claim at two paths":            `{"volumes": [{"claim_name": "data", "mount_path": "/a"}, {"claim_name": "data", "mount_path": "/b", "read_only": true}]}`,
 		"volume inside of a volume":         `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data/sub"}]}`,

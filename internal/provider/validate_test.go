@@ -258,6 +258,9 @@ func badCombinations() []badInput {
 		{name: "anti-affinity beside gpu_memory", config: `{"gpu_memory": "4Gi", "gpu_anti_affinity": true}`, at: "gpu_anti_affinity", says: "leave out one of the two"},
 		{name: "endpoint with url and selector", config: `{"endpoint": {"url": "http://svc", "selector": {"app": "ray"}}}`, at: "endpoint.url", says: "give one of the two"},
 		{name: "empty endpoint", config: `{"endpoint": {}}`, at: "endpoint", says: "give url, for a Service or Ingress that exists, or selector"},
+		{name: "mode of a secret", config: `{"secrets": [{"name": "ssh", "mount_path": "/a", "default_mode": "400"}]}`, at: "secrets[0].default_mode", says: `is "400", but must be four octal digits from 0000 to 0777`},
+		{name: "mode that is no octal number", config: `{"secrets": [{"name": "ssh", "mount_path": "/a", "default_mode": "0480"}]}`, at: "secrets[0].default_mode", says: `four octal digits`},
+		{name: "mode without files", config: `{"secrets": [{"name": "hf", "env_vars": ["A"], "default_mode": "0400"}]}`, at: "secrets[0].default_mode", says: "give mount_path, or remove default_mode"},
 		{name: "secret that is not used", config: `{"secrets": [{"name": "hf"}]}`, at: "secrets[0]", says: "give env_vars, mount_path or both"},
 		{name: "scheduler without queue", config: `{"queue_scheduler": "kai"}`, at: "queue_scheduler", says: "give queue_name too"},
 	}

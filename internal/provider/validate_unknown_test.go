@@ -22,7 +22,7 @@ func everything() map[string]string {
 			"tolerations": [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute", "toleration_seconds": 60}],
 			"service_account_name": "robot", "priority_class_name": "high", "image_pull_policy": "Always", "working_dir": "/app", "image": "pytorch:2.4",
 			"image_setup": {"config_map": "kt-image-train", "digest": "abc", "python_path": "/usr/bin/python3", "install_cmd": "pip install kubetorch"},
-			"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/hf"}],
+			"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/hf", "default_mode": "0400"}],
 			"volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}], "freeze": false, "gpu_anti_affinity": false`
 		gpus  = `"gpus": 1, "gpu_type": "L4"`
 		queue = `"queue_name": "q", "queue_scheduler": "kueue"`
@@ -50,7 +50,7 @@ func everything() map[string]string {
 			"on_not_ready": "warn", "adopt_existing": true, "deletion_protection": false, "timeouts": {"create": "20m"}, "replicas": 1, "suspend": false,
 			"cpus": "4", "memory": "16Gi", "disk_size": "10Gi", "node_selector": {"zone": "a"}, "tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule"}],
 			"service_account_name": "robot", "image": "server:1", "command": ["/server"], "args": ["--limit", "1"], "env_vars": {"A": "b"},
-			"secrets": [{"name": "hf", "mount_path": "/hf"}], "volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}],
+			"secrets": [{"name": "hf", "mount_path": "/hf", "default_mode": "0400"}], "volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}],
 			"volume_claim_templates": [{"name": "scratch", "size": "100Gi", "mount_path": "/scratch", "storage_class": "fast", "access_mode": "ReadWriteOnce"}],
 			"service_template": "{\"spec\": {\"override\": {}}}"`, gpus),
 		"pods that exist, some of which are called": set(around, `"selector": {"app": "x"}, "endpoint": {"selector": {"app": "x", "role": "head"}}`),

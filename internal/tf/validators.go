@@ -78,6 +78,14 @@ func MountPath() validator.String {
 	})
 }
 
+// FileMode requires permission bits as four octal digits.
+func FileMode() validator.String {
+	return check("four octal digits from 0000 to 0777, such as 0400", "Invalid file mode", func(s string) error {
+		_, err := manifest.ParseFileMode(s)
+		return err
+	})
+}
+
 func absolutePath(s string) error {
 	clean := path.Clean(s)
 	switch {

@@ -20,9 +20,13 @@ type Provider struct {
 	// FileKey is the key of the only file, where that is exposed as an
 	// environment variable instead of being mounted.
 	FileKey string
+	// DefaultMode are the permission bits of the mounted files, as the attribute has them, where the provider's tools
+	// refuse files that group or others can read; "" for Kubernetes' own default.
+	DefaultMode string
 }
 
-// providers is a function, so that the table cannot change.
+// providers is a function, so that the table cannot change. Of their tools only ssh refuses a file by its mode: a key that
+// belongs to its user and is accessible to group or others (sshkey_perm_ok in authfile.c of openssh-portable).
 func providers() map[string]Provider {
 	return map[string]Provider{
 		"anthropic":   {EnvVars: []string{"ANTHROPIC_API_KEY"}},
@@ -37,7 +41,7 @@ func providers() map[string]Provider {
 		"langchain":   {EnvVars: []string{"LANGCHAIN_API_KEY"}},
 		"openai":      {EnvVars: []string{"OPENAI_API_KEY"}},
 		"pinecone":    {EnvVars: []string{"PINECONE_API_KEY"}},
-		"ssh":         {Dir: "~/.ssh", Files: []string{"id_rsa"}},
+		"ssh":         {Dir: "~/.ssh", Files: []string{"id_rsa"}, DefaultMode: "0400"},
 		"wandb":       {EnvVars: []string{"WANDB_API_KEY"}},
 	}
 }

@@ -19,6 +19,8 @@ const (
 	PathAnnotation      = "kubetorch.com/secret-path"
 	FilenamesAnnotation = "kubetorch.com/secret-filenames" // a JSON list
 	OverrideAnnotation  = "kubetorch.com/override"         // true or false
+	// DefaultModeAnnotation is the provider's own: an import finds there what pods mount the keys with.
+	DefaultModeAnnotation = "kubetorch.com/secret-default-mode"
 )
 
 // Values of MountTypeLabel.
@@ -39,6 +41,8 @@ type Secret struct {
 	Folder string
 	// Filenames are the keys that are mounted.
 	Filenames []string
+	// DefaultMode are the permission bits of the mounted files: "0400"; "" for Kubernetes' own default.
+	DefaultMode string
 
 	// Of the provider's configuration. They lose against Labels and Annotations.
 	DefaultLabels, DefaultAnnotations map[string]string
@@ -65,6 +69,9 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 			return nil, err
 		}
 		annotations[FilenamesAnnotation] = string(names)
+		if s.DefaultMode != "" {
+			annotations[DefaultModeAnnotation] = s.DefaultMode
+		}
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1",
@@ -83,7 +90,7 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 func Own(key string) bool {
 	switch key {
 	case NameLabel, MountTypeLabel, ProviderLabel, manifest.ManagedByLabel, manifest.UsernameLabel,
-		PathAnnotation, FilenamesAnnotation, OverrideAnnotation:
+		PathAnnotation, FilenamesAnnotation, OverrideAnnotation, DefaultModeAnnotation:
 		return true
 	}
 	return false

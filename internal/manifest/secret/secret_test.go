@@ -27,6 +27,16 @@ func TestObjectHasKubetorchsMetadata(t *testing.T) {
 			},
 			map[string]string{"kubetorch.com/override": "false"},
 		},
+		"files with a mode": {
+			secret.Secret{Name: "ssh", Namespace: "ml", Provider: "ssh", Folder: "~/.ssh", Filenames: []string{"id_rsa"}, DefaultMode: "0400"},
+			map[string]string{
+				"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "volume", "kubetorch.com/secret-name": "ssh", "kubetorch.com/provider": "ssh",
+			},
+			map[string]string{
+				"kubetorch.com/override": "false", "kubetorch.com/secret-path": "~/.ssh", "kubetorch.com/secret-filenames": `["id_rsa"]`,
+				"kubetorch.com/secret-default-mode": "0400",
+			},
+		},
 		"files": {
 			secret.Secret{Name: "aws", Namespace: "ml", Adopt: true, Folder: "~/.aws", Filenames: []string{"config", "credentials"}, Annotations: map[string]string{"note": "x"}},
 			map[string]string{"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "volume", "kubetorch.com/secret-name": "aws"},

@@ -89,9 +89,10 @@ type tolerationModel struct {
 }
 
 type secretModel struct {
-	Name      types.String `tfsdk:"name"`
-	EnvVars   types.List   `tfsdk:"env_vars"`
-	MountPath types.String `tfsdk:"mount_path"`
+	Name        types.String `tfsdk:"name"`
+	EnvVars     types.List   `tfsdk:"env_vars"`
+	MountPath   types.String `tfsdk:"mount_path"`
+	DefaultMode types.String `tfsdk:"default_mode"`
 }
 
 type volumeModel struct {

@@ -337,8 +337,12 @@ func tolerationOf(t manifest.Toleration) tolerationModel {
 }
 
 func (f *follower) secretOf(s manifest.SecretRef) secretModel {
+	mode := types.StringNull()
+	if s.DefaultMode != nil {
+		mode = types.StringValue(manifest.FileModeText(*s.DefaultMode))
+	}
 	return secretModel{
-		Name: types.StringValue(s.Name), MountPath: textOrNull(s.MountPath),
+		Name: types.StringValue(s.Name), MountPath: textOrNull(s.MountPath), DefaultMode: mode,
 		EnvVars: listOf(f, types.StringType, s.EnvVars, func(key string) string { return key }),
 	}
 }

@@ -163,6 +163,9 @@ func podAttributes() map[string]schema.Attribute {
 					Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls(), listvalidator.ValueStringsAre(tf.EnvVarName())}},
 				"mount_path": schema.StringAttribute{Optional: true, MarkdownDescription: "Folder that its keys are mounted into as files, read-only.",
 					Validators: []validator.String{tf.MountPath()}},
+				"default_mode": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.FileMode()},
+					MarkdownDescription: "Permission bits of the files in `mount_path`, four octal digits from `0000` to `0777`, such as `0400`. Default: Kubernetes' own, `0644`; " +
+						"`kt_secret`'s `ref` has `0400` for SSH keys. The files belong to root: [kt_secret](secret.md#permissions-of-files) says what pods of other users need. Changing this restarts the pods."},
 			}},
 		},
 		"volumes": schema.ListNestedAttribute{

@@ -129,9 +129,19 @@ func (d *decoder) secrets(list types.List) []manifest.SecretRef {
 	for _, s := range decodeList[secretModel](d, list) {
 		out = append(out, manifest.SecretRef{
 			Name: s.Name.ValueString(), EnvVars: decodeList[string](d, s.EnvVars), MountPath: s.MountPath.ValueString(),
+			DefaultMode: fileMode(s.DefaultMode),
 		})
 	}
 	return out
+}
+
+// fileMode are permission bits that the validator of the attribute took; nil where it is not set.
+func fileMode(text types.String) *int32 {
+	mode, err := manifest.ParseFileMode(text.ValueString())
+	if err != nil {
+		return nil
+	}
+	return &mode
 }
 
 func (d *decoder) volumes(list types.List) []manifest.VolumeRef {

@@ -97,6 +97,11 @@ func checkVariables(ctx context.Context, config *model) diag.Diagnostics {
 		if secret.EnvVars.IsNull() && secret.MountPath.IsNull() {
 			diags.AddAttributeError(at, "Unused secret", at.String()+" is neither exposed nor mounted: give env_vars, mount_path or both.")
 		}
+		if isGiven(secret.DefaultMode) && secret.MountPath.IsNull() {
+			mode := at.AtName("default_mode")
+			diags.AddAttributeError(mode, "No files to set permissions of",
+				mode.String()+" is for files, but no keys are mounted as files: give mount_path, or remove default_mode.")
+		}
 		for j, element := range secret.EnvVars.Elements() {
 			name, ok := element.(types.String)
 			if !ok || name.IsNull() || name.IsUnknown() {

@@ -134,7 +134,9 @@ func (w *writer) write(ctx context.Context) bool {
 	revisions := revisionsOf(&w.model, &w.state, w.known.ledger, &w.config, w.creating)
 	entries, diags := revisions.settle(source, w.model.Keys)
 	w.diags.Append(diags...)
-	object, manifests, diags := render(&w.model, source, keepCreator(w.r.data.Defaults, w.state.Manifests))
+	mode := defaultMode(&w.model, &w.state, mountPath(&w.model, source))
+	w.diags.Append(refuseUnusedMode(&w.model, mountPath(&w.model, source))...)
+	object, manifests, diags := render(&w.model, source, mode, keepCreator(w.r.data.Defaults, w.state.Manifests))
 	w.diags.Append(diags...)
 	if w.diags.HasError() {
 		return false
@@ -308,7 +310,8 @@ func (w *writer) note(manifests types.Map, source content, sent, live *unstructu
 	}
 	w.model.Keys = textMap(keys)
 	w.model.Manifests = manifests
-	w.model.Ref = reference(w.model.Name, mountPath(&w.model, source), source.keys())
+	mount := mountPath(&w.model, source)
+	w.model.Ref = reference(w.model.Name, mount, defaultMode(&w.model, &w.state, mount), source.keys())
 	w.model.ID = types.StringValue(w.model.Namespace.ValueString() + "/" + w.model.Name.ValueString())
 }
 

@@ -66,7 +66,11 @@ func (l *reader) imported(live *unstructured.Unstructured) error {
 	if doc.GetLabels()[spec.MountTypeLabel] == spec.VolumeMount {
 		mount = spec.MountPath(doc.GetAnnotations()[spec.PathAnnotation])
 	}
-	l.state.Ref = reference(l.state.Name, mount, content{data: kube.SecretData(veiled)}.keys())
+	mode := doc.GetAnnotations()[spec.DefaultModeAnnotation]
+	if mode != presetMode(doc.GetLabels()[spec.ProviderLabel]) {
+		l.state.DefaultMode = textOrNull(mode)
+	}
+	l.state.Ref = reference(l.state.Name, mount, mode, content{data: kube.SecretData(veiled)}.keys())
 	return nil
 }
 

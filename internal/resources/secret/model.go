@@ -21,6 +21,7 @@ type model struct {
 	Filenames       types.List   `tfsdk:"filenames"`
 	EnvVars         types.Map    `tfsdk:"env_vars"`
 	MountPath       types.String `tfsdk:"mount_path"`
+	DefaultMode     types.String `tfsdk:"default_mode"`
 
 	Labels             types.Map  `tfsdk:"labels"`
 	Annotations        types.Map  `tfsdk:"annotations"`
@@ -52,6 +53,7 @@ func (m *model) ref() kube.Ref {
 func refTypes() map[string]attr.Type {
 	return map[string]attr.Type{
 		"name": types.StringType, "env_vars": types.ListType{ElemType: types.StringType}, "mount_path": types.StringType,
+		"default_mode": types.StringType,
 	}
 }
 

@@ -159,7 +159,8 @@ func (p *planner) rests() bool {
 	plan, state := p.plan, p.state
 	return !p.creating && !p.moves() && len(p.replaceFor) == 0 && !state.Ref.IsNull() &&
 		plan.ProviderName.Equal(state.ProviderName) && plan.Path.Equal(state.Path) && plan.Filenames.Equal(state.Filenames) &&
-		plan.EnvVars.Equal(state.EnvVars) && plan.MountPath.Equal(state.MountPath) && plan.Labels.Equal(state.Labels) &&
+		plan.EnvVars.Equal(state.EnvVars) && plan.MountPath.Equal(state.MountPath) &&
+		plan.DefaultMode.Equal(state.DefaultMode) && plan.Labels.Equal(state.Labels) &&
 		plan.Annotations.Equal(state.Annotations) && plan.AdoptExisting.Equal(state.AdoptExisting)
 }
 
@@ -176,14 +177,17 @@ func (r *secretResource) machine() *machine {
 func (p *planner) describe() {
 	p.plan.Ref = types.ObjectUnknown(refTypes())
 	p.plan.Manifests = types.MapUnknown(types.StringType)
-	if p.diags.HasError() || p.content.open || anyUnknown(p.plan.Name, p.plan.MountPath) {
+	if p.diags.HasError() || p.content.open || anyUnknown(p.plan.Name, p.plan.MountPath, p.plan.DefaultMode) {
 		return
 	}
-	p.plan.Ref = reference(p.plan.Name, mountPath(&p.plan, p.content), p.content.keys())
+	mount := mountPath(&p.plan, p.content)
+	mode := defaultMode(&p.plan, &p.state, mount)
+	p.diags.Append(refuseUnusedMode(&p.plan, mount)...)
+	p.plan.Ref = reference(p.plan.Name, mount, mode, p.content.keys())
 	if !p.r.configured() || anyUnknown(p.plan.Namespace, p.plan.Labels, p.plan.Annotations, p.plan.ProviderName, p.plan.AdoptExisting) {
 		return
 	}
-	object, text, diags := render(&p.plan, p.content, keepCreator(p.r.data.Defaults, p.state.Manifests))
+	object, text, diags := render(&p.plan, p.content, mode, keepCreator(p.r.data.Defaults, p.state.Manifests))
 	p.diags.Append(diags...)
 	p.object, p.plan.Manifests = object, text
 }
@@ -197,12 +201,15 @@ func mountPath(m *model, c content) string {
 }
 
 // reference is the attribute ref.
-func reference(name types.String, mount string, keys []string) types.Object {
+func reference(name types.String, mount, mode string, keys []string) types.Object {
 	ref := map[string]attr.Value{
-		"name": name, "env_vars": types.ListNull(types.StringType), "mount_path": types.StringNull(),
+		"name": name, "env_vars": types.ListNull(types.StringType), "mount_path": types.StringNull(), "default_mode": types.StringNull(),
 	}
 	if mount != "" {
 		ref["mount_path"] = types.StringValue(mount)
+		if mode != "" {
+			ref["default_mode"] = types.StringValue(mode)
+		}
 		return types.ObjectValueMust(refTypes(), ref)
 	}
 	names := make([]attr.Value, len(keys))
@@ -214,11 +221,11 @@ func reference(name types.String, mount string, keys []string) types.Object {
 }
 
 // render makes the object without its values, and the attribute manifests.
-func render(m *model, c content, defaults tf.Defaults) (*unstructured.Unstructured, types.Map, diag.Diagnostics) {
+func render(m *model, c content, mode string, defaults tf.Defaults) (*unstructured.Unstructured, types.Map, diag.Diagnostics) {
 	s := spec.Secret{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Username: defaults.Username,
 		Provider: m.ProviderName.ValueString(), Adopt: m.AdoptExisting.ValueBool(),
-		Folder: c.folder, Filenames: c.keys(),
+		Folder: c.folder, Filenames: c.keys(), DefaultMode: mode,
 		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
 		Labels: texts(m.Labels), Annotations: texts(m.Annotations),
 	}

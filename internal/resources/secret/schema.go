@@ -83,6 +83,10 @@ func attributes() map[string]schema.Attribute {
 			Optional: true, Validators: []validator.String{tf.MountPath()},
 			MarkdownDescription: "Folder in the container that the keys are mounted into as files. Default: files are mounted where they are on the machine that runs Terraform, with `/root` for the home folder; all other values become environment variables.",
 		},
+		"default_mode": schema.StringAttribute{
+			Optional: true, Validators: []validator.String{tf.FileMode()},
+			MarkdownDescription: "Permission bits of the files in the container, four octal digits from `0000` to `0777`. Default: `0400` for `provider_name = \"ssh\"`, for all others Kubernetes' own, `0644`. See [Permissions of files](#permissions-of-files). Changing this restarts the pods that take `ref`.",
+		},
 		"labels": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
 			MarkdownDescription: "Labels of the Secret, over the provider's `default_labels`.",
@@ -103,9 +107,10 @@ func attributes() map[string]schema.Attribute {
 		"ref": schema.SingleNestedAttribute{
 			Computed: true, MarkdownDescription: "What an item of `secrets` of a `kt_compute` takes.",
 			Attributes: map[string]schema.Attribute{
-				"name":       computed("Name of the Secret."),
-				"env_vars":   schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Keys that become environment variables."},
-				"mount_path": computed("Folder in the container that the keys are mounted into."),
+				"name":         computed("Name of the Secret."),
+				"env_vars":     schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Keys that become environment variables."},
+				"mount_path":   computed("Folder in the container that the keys are mounted into."),
+				"default_mode": computed("Permission bits of the mounted files; null for Kubernetes' own default."),
 			},
 		},
 		"manifests": schema.MapAttribute{

@@ -85,10 +85,13 @@ func (v *validation) companions() {
 	if !m.ValuesWOVersion.IsNull() && m.ValuesWO.IsNull() {
 		v.diags.AddAttributeError(path.Root("values_wo_version"), "values_wo is missing", "values_wo_version says when values_wo is written again: give both, or neither.")
 	}
+	provider, known := spec.ProviderNamed(m.ProviderName.ValueString())
+	if m.MountPath.IsNull() && m.Path.IsNull() && (m.ProviderName.IsNull() || known && provider.Dir == "") {
+		v.diags.Append(refuseUnusedMode(m, "")...)
+	}
 	if m.Filenames.IsNull() || !m.Path.IsNull() {
 		return
 	}
-	provider, known := spec.ProviderNamed(m.ProviderName.ValueString())
 	switch {
 	case m.ProviderName.IsNull():
 		v.diags.AddAttributeError(path.Root("filenames"), "path is missing", "filenames are those of files in the folder path, or of a provider: give path or provider_name.")
