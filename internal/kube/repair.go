@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -254,7 +255,7 @@ func twinKeys(wanted, live *unstructured.Unstructured, duplicate string) []patch
 			}
 			for i, item := range liveItems {
 				have, _ := item.(map[string]any)
-				if have[field] != want[field] {
+				if !reflect.DeepEqual(have[field], want[field]) {
 					continue
 				}
 				for _, key := range keys {

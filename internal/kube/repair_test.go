@@ -12,12 +12,8 @@ import (
 // parse reads an object from YAML as a client does.
 func parse(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
 	obj := &unstructured.Unstructured{}
-	if err := obj.UnmarshalJSON(data); err != nil {
+	if err := obj.UnmarshalJSON(toJSON(t, text)); err != nil {
 		t.Fatal(err)
 	}
 	return obj
@@ -126,6 +122,55 @@ func TestRepairsPutBackWhatAnApplyCannot(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A field whose name says that it is a text may hold anything in a custom resource.
+func TestRepairsCompareItemsWhateverTheirFieldsHold(t *testing.T) {
+	t.Parallel()
+	const document = `
+apiVersion: example.com/v1
+kind: Run
+spec:
+  ports: [{name: {first: a}, port: 1}, {name: [b], port: 2}]
+`
+	duplicate := FieldCause{Type: metav1.CauseTypeFieldValueDuplicate, Field: "spec.ports[1].name"}
+	if patch := repairs(parse(t, document), parse(t, document), []FieldCause{duplicate}); patch != nil {
+		t.Errorf("got %v", patch)
+	}
+}
+
+// FuzzRepairs reads the causes of a refusal and two documents: no server's answer
+// may panic, and what is made of it must be a JSON patch that can be sent.
+func FuzzRepairs(f *testing.F) {
+	for _, field := range []string{
+		"spec.template.spec.containers[1].ports[2].name", "spec.template.spec.containers[0].env[0].valueFrom",
+		"spec.strategy.rollingUpdate", "metadata.name", "", "[0].x", "spec.ports[0].name",
+	} {
+		f.Add(field, toJSON(f, wantedPods), toJSON(f, livePods))
+		f.Add(field, []byte(`{"spec":{"ports":[{"name":{}}]}}`), []byte(`{"spec":{"ports":[{"name":{}},{"name":[]}]}}`))
+	}
+	f.Fuzz(func(t *testing.T, field string, wanted, live []byte) {
+		ours, theirs := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+		if json.Unmarshal(wanted, &ours.Object) != nil || json.Unmarshal(live, &theirs.Object) != nil {
+			return
+		}
+		for _, cause := range []metav1.CauseType{
+			metav1.CauseTypeFieldValueDuplicate, metav1.CauseTypeForbidden, metav1.CauseTypeFieldValueInvalid,
+		} {
+			if _, err := json.Marshal(repairs(ours, theirs, []FieldCause{{Type: cause, Field: field}})); err != nil {
+				t.Errorf("%s at %q: %v", cause, field, err)
+			}
+		}
+	})
+}
+
+func toJSON(t testing.TB, text string) []byte {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 func TestPointerEscapesAsJSONPointersDo(t *testing.T) {

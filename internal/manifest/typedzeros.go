@@ -97,7 +97,7 @@ func twinOf(item any, place int, list []any) (any, bool) {
 	if named, _ := item.(map[string]any); named["name"] != nil {
 		i := slices.IndexFunc(list, func(other any) bool {
 			o, _ := other.(map[string]any)
-			return o["name"] == named["name"]
+			return reflect.DeepEqual(o["name"], named["name"])
 		})
 		if i < 0 {
 			return nil, false

@@ -26,6 +26,11 @@ func TestTypedZerosOfCustomResourcesMayBeMissing(t *testing.T) {
 			`{"spec": {"containers": [{"name": "a", "startupProbe": {"initialDelaySeconds": 3}}]}}`,
 			`{"spec": {"containers": [{"name": "a", "startupProbe": {"initialDelaySeconds": 3}}]}}`,
 		},
+		"names need not be texts": {
+			`{"spec": {"containers": [{"name": {"a": "b"}, "startupProbe": {"initialDelaySeconds": 0}}]}}`,
+			`{"spec": {"containers": [{"name": ["a"]}, {"name": {"a": "b"}, "startupProbe": {}}]}}`,
+			`{"spec": {"containers": [{"name": ["a"]}, {"name": {"a": "b"}, "startupProbe": {"initialDelaySeconds": 0}}]}}`,
+		},
 		"a probe that somebody removed stays away": {
 			`{"spec": {"containers": [{"name": "a", "startupProbe": {"initialDelaySeconds": 0}}]}}`,
 			`{"spec": {"containers": [{"name": "a"}]}}`, `{"spec": {"containers": [{"name": "a"}]}}`,
