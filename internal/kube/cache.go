@@ -146,7 +146,6 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 		}
 		err = cluster.denied(ctx, verb, c.scope, wrap(verb, c.scope, err))
 		if ClassOf(err) == Denied {
-			c.giveUp()
 			defer stop()
 		}
 		c.failed(err)
@@ -170,21 +169,20 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 	}).RunWithContext(ctx)
 }
 
+// failed records why a list or watch failed. Without the right to list or watch,
+// no watch keeps the objects current any longer, so they are dropped in the same
+// step: nobody may see the collection empty without the reason.
 func (c *collection) failed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.denied && ClassOf(err) != Denied {
+	switch denied := ClassOf(err) == Denied; {
+	case denied:
+		c.entries, c.denied = map[string]*entry{}, true
+	case c.denied:
 		return
 	}
 	c.err, c.failedAt = err, c.clock.Now()
 	c.changedLocked()
-}
-
-// giveUp forgets all objects, which no watch would keep current any more.
-func (c *collection) giveUp() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.entries, c.denied = map[string]*entry{}, true
 }
 
 func (c *collection) changedLocked() {

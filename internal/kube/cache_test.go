@@ -165,13 +165,28 @@ func TestListThatEndsAfterTheRightWasTakenAwayIsNotKept(t *testing.T) {
 	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
 	told("list @9 a@5").tell(t, c)
 	c.list = func() ([]any, string, error) {
-		c.giveUp()
 		c.failed(denied)
 		return []any{stored("a", "5")}, "11", nil
 	}
 	c.refresh(t.Context())
 	if err := c.ready(t.Context()); !errors.Is(err, denied) || len(c.entries) > 0 {
 		t.Errorf("%d objects, and the error %v", len(c.entries), err)
+	}
+}
+
+// A collection that is empty and has no error says that all objects are gone.
+func TestObjectsAreDroppedTogetherWithTheReason(t *testing.T) {
+	t.Parallel()
+	c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
+	told("list @9 a@5").tell(t, c)
+	c.failed(denied)
+	if _, there := c.get("a"); there || !c.denied || !errors.Is(c.err, denied) {
+		t.Errorf("the object is kept: %t, denied: %t, error: %v", there, c.denied, c.err)
+	}
+	c.failed(errors.New("connection refused"))
+	if err := c.ready(t.Context()); !errors.Is(err, denied) {
+		t.Errorf("after an outage: %v", err)
 	}
 }
 

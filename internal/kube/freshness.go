@@ -80,9 +80,6 @@ func (c *collection) relist(done chan<- struct{}) {
 		err = c.Replace(objects, version)
 	}
 	if err != nil {
-		if ClassOf(err) == Denied {
-			c.giveUp()
-		}
 		c.failed(err)
 	}
 	c.mu.Lock()

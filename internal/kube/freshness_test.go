@@ -48,9 +48,6 @@ func TestReadsAskAgainAfterTheWatchFailed(t *testing.T) {
 				told("list @9 a@5").tell(t, c)
 			}
 			if test.failure != nil {
-				if ClassOf(test.failure) == Denied {
-					c.giveUp()
-				}
 				c.failed(test.failure)
 			}
 			clock.skipped.Add(int64(test.later))
