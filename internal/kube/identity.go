@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,12 +49,14 @@ func (c *Cluster) Identity(ctx context.Context) Identity {
 
 // KindRemoved says whether the server certainly serves a kind at no version, as
 // after its CRD was deleted, with which Kubernetes deletes all objects of the
-// kind. Where that cannot be asked, it is false. It is asked once a run.
+// kind. Where that cannot be asked, it is false. An answer holds for missingTime:
+// an earlier step of the same apply may install the CRD again.
 func (c *Cluster) KindRemoved(ctx context.Context, kind Kind) bool {
 	if alwaysServed(kind) {
 		return false
 	}
-	removed, err := recall(c, "removed "+kind.GroupKind().String(), func() (bool, error) {
+	holds := func(_ bool, age time.Duration) bool { return age < missingTime }
+	removed, err := recallWhile(c, "removed "+kind.GroupKind().String(), holds, func() (bool, error) {
 		var group metav1.APIGroup
 		found, err := c.discover(ctx, kind.Group, &group)
 		if err != nil || !found {

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 func TestAClusterIsAskedOnceForItsIdentity(t *testing.T) {
@@ -83,6 +84,43 @@ func TestAKindIsRemovedOnlyIfNoVersionServesIt(t *testing.T) {
 	}
 	if cluster.KindRemoved(t.Context(), Deployment()) {
 		t.Error("a kind of Kubernetes itself is said to be removed")
+	}
+}
+
+// helm_release can install a CRD again in the same apply.
+func TestAKindThatIsInstalledAgainIsNoLongerRemoved(t *testing.T) {
+	t.Parallel()
+	var installed atomic.Bool
+	var requests atomic.Int32
+	kind := RayCluster()
+	cluster := clusterOf(t, fakeAPI{func(_, path string, _ *http.Request) (int, any) {
+		switch {
+		case path == "/apis/"+kind.Group:
+			requests.Add(1)
+			if installed.Load() {
+				return http.StatusOK, metav1.APIGroup{Name: kind.Group, Versions: []metav1.GroupVersionForDiscovery{
+					{GroupVersion: kind.GroupVersion().String(), Version: kind.Version},
+				}}
+			}
+		case path == "/apis/"+kind.GroupVersion().String() && installed.Load():
+			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: kind.Resource, Kind: kind.Kind}}}
+		}
+		return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+	}})
+	clock := clocktesting.NewFakeClock(cluster.clock.Now())
+	cluster.clock = clock
+	for range 1000 {
+		if !cluster.KindRemoved(t.Context(), kind) {
+			t.Fatal("it is not said to be removed")
+		}
+	}
+	if got := requests.Load(); got != 1 {
+		t.Errorf("%d requests for a thousand objects, want 1", got)
+	}
+	installed.Store(true)
+	clock.Step(missingTime)
+	if cluster.KindRemoved(t.Context(), kind) {
+		t.Error("it is still said to be removed")
 	}
 }
 
