@@ -179,13 +179,13 @@ func (c *Cluster) WaitSecretGone(ctx context.Context, ref Ref, uid types.UID) er
 		case ctx.Err() != nil:
 			return c.stillThere(ref, nil, context.Cause(ctx))
 		case away.passes(err, c.clock.Now()):
-			c.wait(ctx, signals{}, getInterval)
+			c.wait(ctx, nil, getInterval)
 			continue
 		case err != nil:
 			return err
 		}
 		if err := c.awaitSecret(ctx, live); err != nil {
-			c.wait(ctx, signals{}, getInterval) // it may not be watched
+			c.wait(ctx, nil, getInterval) // it may not be watched
 		}
 	}
 }

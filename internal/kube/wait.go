@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -268,12 +269,13 @@ func (f *firstSeen) left(cause *ready.Cause, now time.Time) (time.Duration, bool
 }
 
 // signals are channels of which each is closed at a change that may matter to a
-// wait; those that are nil never are.
-type signals [6]<-chan struct{}
+// wait.
+type signals []<-chan struct{}
 
-// signals of the kinds, at most six. They are taken before looking, so that no
+// signals returns those of the kinds. They are taken before looking, so that no
 // change between is missed.
-func (c *Cluster) signals(namespace string, kinds ...Kind) (changed signals) {
+func (c *Cluster) signals(namespace string, kinds ...Kind) signals {
+	changed := make(signals, len(kinds))
 	for i, kind := range kinds {
 		within := namespace
 		if kind.ClusterScoped {
@@ -304,20 +306,15 @@ func (c *Cluster) refreshQuiet(ctx context.Context, namespace string, kinds ...K
 
 // wait returns at the first of: a change, the end of ctx, or after d (0: never).
 func (c *Cluster) wait(ctx context.Context, changed signals, d time.Duration) {
-	var over <-chan time.Time
+	ends := append(signals{ctx.Done()}, changed...)
+	cases := make([]reflect.SelectCase, 0, len(ends)+1)
+	for _, end := range ends {
+		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(end)})
+	}
 	if d > 0 {
 		timer := c.clock.NewTimer(d)
 		defer timer.Stop()
-		over = timer.C()
+		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(timer.C())})
 	}
-	select {
-	case <-ctx.Done():
-	case <-over:
-	case <-changed[0]:
-	case <-changed[1]:
-	case <-changed[2]:
-	case <-changed[3]:
-	case <-changed[4]:
-	case <-changed[5]:
-	}
+	reflect.Select(cases)
 }

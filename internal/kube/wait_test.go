@@ -138,6 +138,30 @@ func TestPauseBetweenLooks(t *testing.T) {
 	}
 }
 
+func TestWaitSeesAChangeOfEachOfManyKinds(t *testing.T) {
+	t.Parallel()
+	cluster := clusterOf(t, fakeAPI{func(string, string, *http.Request) (int, any) {
+		return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+	}})
+	kinds := []Kind{Pod(), Event(), Service(), ConfigMap(), PersistentVolumeClaim(), StatefulSet(), Deployment(), RayCluster()}
+	for i := range kinds {
+		changed := make(signals, len(kinds))
+		for j, channel := range cluster.signals("ml", kinds...) {
+			if channel == nil {
+				t.Fatalf("no signal of %s", kinds[j])
+			}
+			changed[j] = make(chan struct{})
+		}
+		change := make(chan struct{})
+		close(change)
+		changed[i] = change
+		cluster.wait(t.Context(), changed, 0) // else it never returns
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	cluster.wait(ended, nil, 0)
+}
+
 func TestWaitGoesByGetsWithoutTheRightToListOrWatch(t *testing.T) {
 	t.Parallel()
 	cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
