@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/moby/spdystream"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -188,15 +189,30 @@ func openStreams(tunnel httpstream.Connection, pod Ref, port int32) (*podConn, e
 	if err := complaints.Close(); err != nil { // nothing is sent on it
 		return nil, err
 	}
+	address := podAddress(fmt.Sprintf("%s/%s:%d", pod.Namespace, pod.Name, port))
+	conn := &podConn{tunnel: tunnel, address: address, heard: make(chan struct{})}
+	go conn.listen(complaints)
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
-	data, err := tunnel.CreateStream(headers)
+	conn.Stream, err = tunnel.CreateStream(headers)
+	if errors.Is(err, spdystream.ErrReset) {
+		conn.Stream, err = resetStream{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	conn := &podConn{Stream: data, tunnel: tunnel, address: podAddress(fmt.Sprintf("%s/%s:%d", pod.Namespace, pod.Name, port)), heard: make(chan struct{})}
-	go conn.listen(complaints)
 	return conn, nil
 }
+
+// resetStream is a data stream that the kubelet has reset before it was open.
+// The kubelet connects to the port as soon as it has the stream, and resets it
+// where that fails, which may come before its reply to the opening of the stream:
+// see portForward in k8s.io/cri-streaming/pkg/streaming/portforward/httpstream.go
+// and newSpdyStream in k8s.io/streaming/pkg/httpstream/spdy/connection.go.
+type resetStream struct{ httpstream.Stream }
+
+func (resetStream) Read([]byte) (int, error)  { return 0, spdystream.ErrReset }
+func (resetStream) Write([]byte) (int, error) { return 0, spdystream.ErrReset }
+func (resetStream) Close() error              { return nil }
 
 // podConn is a connection to a port of a pod. It knows no deadlines.
 type podConn struct {
@@ -211,7 +227,8 @@ type podConn struct {
 func (c *podConn) listen(complaints io.Reader) {
 	defer close(c.heard)
 	const longest = 4 << 10
-	if text, err := io.ReadAll(io.LimitReader(complaints, longest)); err == nil && len(text) > 0 {
+	text, _ := io.ReadAll(io.LimitReader(complaints, longest)) // what came before an error counts
+	if len(text) > 0 {
 		c.complaint = &net.OpError{Op: "read", Net: c.address.Network(), Addr: c.address, Err: errors.New(string(text))}
 	}
 }
@@ -222,16 +239,11 @@ func (c *podConn) Read(p []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
-	select {
-	case <-c.heard: // the kubelet ends this stream before that of the data
-	case <-c.tunnel.CloseChan():
-	}
-	select {
-	case <-c.heard:
-		if c.complaint != nil {
-			return n, c.complaint
-		}
-	default:
+	// The kubelet ends the stream of its complaints before that of the data, and the
+	// end of the tunnel ends both, once what has arrived is read.
+	<-c.heard
+	if c.complaint != nil {
+		return n, c.complaint
 	}
 	return n, err
 }

@@ -20,6 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
 // loopback is what a kubelet does with the streams of a port-forward, for pods
@@ -150,6 +152,50 @@ func TestDialPodSaysWhatTheKubeletComplainsOf(t *testing.T) {
 	var failed *net.OpError
 	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "connection refused") || !strings.Contains(err.Error(), fmt.Sprintf("ml/trainer-0:%d", free)) {
 		t.Errorf("the first read ends with %v", err)
+	}
+}
+
+// A kubelet whose connection to the port fails at once may reset the data stream
+// before it has replied to its opening.
+func TestDialPodSaysWhatTheKubeletComplainsOfBeforeTheStreamIsOpen(t *testing.T) {
+	t.Parallel()
+	const complaint = "error forwarding port 80: connection refused"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if request.Method == http.MethodGet {
+			w.WriteHeader(http.StatusBadRequest) // no websockets
+			return
+		}
+		if _, err := httpstream.Handshake(request, w, []string{portforward.ProtocolV1Name}); err != nil {
+			return
+		}
+		var complaints httpstream.Stream
+		conn := spdy.NewResponseUpgrader().UpgradeResponse(w, request, func(stream httpstream.Stream, _ <-chan struct{}) error {
+			if complaints == nil {
+				complaints = stream
+				return nil
+			}
+			_, _ = io.WriteString(complaints, complaint)
+			_ = complaints.Close()
+			return errors.New("reset without a reply")
+		})
+		if conn != nil {
+			<-conn.CloseChan()
+		}
+	}))
+	t.Cleanup(server.Close)
+	conn, err := NewCluster(t.Context(), Config{Host: server.URL, Token: "x"}).DialPod(t.Context(), "ml", "trainer-0", 80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conn.Read(make([]byte, 1))
+	if _, ok := errors.AsType[*net.OpError](err); !ok || !strings.Contains(err.Error(), complaint) {
+		t.Errorf("the first read ends with %v", err)
+	}
+	if _, err := conn.Write([]byte("x")); err == nil {
+		t.Error("a write succeeds")
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
