@@ -1,4 +1,4 @@
-# An inference service that Knative scales with its load, down to no pod at all.
+# An inference service that Knative scales with its load, down to zero pods.
 resource "kt_compute" "chat" {
   name     = "chat"
   cpus     = 4
@@ -11,15 +11,15 @@ resource "kt_compute" "chat" {
   autoscale = {
     min_scale   = 0
     max_scale   = 8
-    target      = 4 # requests at a time in one pod
+    target      = 4 # concurrent requests per pod to aim for
     concurrency = 8
 
-    # Loading the model takes minutes: keep the last pod for a while.
+    # Loading the model takes minutes, so keep the last pod for a while.
     scale_to_zero_pod_retention_period = "30m"
   }
 }
 
 output "url" {
-  description = "Where the service is reached inside of the cluster."
+  description = "URL of the service inside the cluster."
   value       = kt_compute.chat.url
 }

@@ -1,5 +1,5 @@
-# Distributed data-parallel training: four pods that find each other by a
-# headless Service. A call runs on all of them at once.
+# Distributed data-parallel training on four pods, which discover each other
+# through a headless Service. A call runs on all of them concurrently.
 resource "kt_compute" "ddp" {
   name                = "ddp"
   cpus                = 8

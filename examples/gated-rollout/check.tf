@@ -1,4 +1,4 @@
-# Warns in every plan and apply while the pool does not answer, and stops none.
+# Warns in every plan and apply while the pool does not respond, without failing the run.
 check "pool_serves" {
   data "kt_endpoint" "health" {
     id         = kt_compute.pool.id
@@ -8,6 +8,6 @@ check "pool_serves" {
 
   assert {
     condition     = data.kt_endpoint.health.status == "SERVING"
-    error_message = "The tensor servers are ${data.kt_endpoint.health.status}: ${coalesce(data.kt_endpoint.health.detail, "they answer")}"
+    error_message = "The tensor servers are ${data.kt_endpoint.health.status}: ${coalesce(data.kt_endpoint.health.detail, "no details")}"
   }
 }

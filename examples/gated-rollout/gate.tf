@@ -1,5 +1,5 @@
-# A tensor goes to the pool and comes back, bit for bit. What depends on this
-# data source waits for it, and is left as it is where it fails.
+# Sends a tensor to the pool and back, and compares every byte. Resources that
+# depend on this data source are changed only if the probe succeeds.
 data "kt_endpoint" "pool" {
   id         = kt_compute.pool.id
   depends_on = [kt_compute.pool]
@@ -13,8 +13,8 @@ data "kt_endpoint" "pool" {
 
   lifecycle {
     postcondition {
-      condition     = self.status == "SERVING" && coalesce(self.throughput_mib_s, 0) >= var.least_mib_s
-      error_message = "The pool is ${self.status} and moves ${coalesce(self.throughput_mib_s, 0)} MiB a second, where ${var.least_mib_s} are needed. ${coalesce(self.detail, "Nothing is rolled out.")}"
+      condition     = self.status == "SERVING" && coalesce(self.throughput_mib_s, 0) >= var.min_throughput_mib_s
+      error_message = "The pool is ${self.status} and moves ${coalesce(self.throughput_mib_s, 0)} MiB a second; at least ${var.min_throughput_mib_s} are required. ${coalesce(self.detail, "The rollout was stopped.")}"
     }
   }
 }

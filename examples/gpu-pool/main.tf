@@ -1,5 +1,5 @@
-# A team's pool: a queue with its quota, a shared volume, the team's tokens, and
-# one trainer for each member.
+# A GPU pool for a team: a queue with a quota, a shared volume, the team's tokens,
+# and one trainer for each member.
 module "pool" {
   source = "./modules/pool"
 
@@ -9,7 +9,7 @@ module "pool" {
   storage  = "1Ti"
 
   tokens = {
-    WANDB_API_KEY = "WANDB_API_KEY" # key of the Secret = variable of the machine that runs Terraform
+    WANDB_API_KEY = "WANDB_API_KEY" # key of the Secret = environment variable of the machine that runs Terraform
   }
 
   trainers = {
@@ -19,6 +19,6 @@ module "pool" {
 }
 
 output "urls" {
-  description = "Where each trainer is reached inside of the cluster."
+  description = "URL of each trainer inside the cluster."
   value       = module.pool.urls
 }

@@ -1,5 +1,5 @@
 variable "trainers" {
-  description = "Name of each trainer, and how many GPUs it gets."
+  description = "Names of the trainers, with the number of GPUs of each."
   type        = map(number)
   default = {
     alice = 1
@@ -7,7 +7,7 @@ variable "trainers" {
   }
 }
 
-# One compute for each member of the team, all of one shape.
+# One compute for each member of the team, all with the same ratio of CPUs and memory to GPUs.
 resource "kt_compute" "trainer" {
   for_each = var.trainers
 
@@ -30,6 +30,6 @@ resource "kt_compute" "trainer" {
 }
 
 output "urls" {
-  description = "Where each trainer is reached inside of the cluster."
+  description = "URL of each trainer inside the cluster."
   value       = { for name, trainer in kt_compute.trainer : name => trainer.url }
 }

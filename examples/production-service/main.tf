@@ -1,11 +1,11 @@
 variable "image" {
-  description = "Image that holds the model server and all of its code."
+  description = "Image with the model server and all of its code."
   type        = string
   default     = "registry.example.com/llm/server:1.4.2"
 }
 
-# A service as it goes into production: the code is in the image, credentials come from
-# Secrets, weights from a volume, and nobody deletes it by accident.
+# A production service: code in the image, credentials from Secrets, weights from a
+# volume, and protection against accidental deletion.
 resource "kt_compute" "llm" {
   name     = "llm"
   cpus     = "8"
@@ -39,7 +39,7 @@ resource "kt_compute" "llm" {
     { key = "gpu-reserved", operator = "Exists", effect = "NoSchedule" },
   ]
 
-  # What the attributes don't cover is merged over the rendered Deployment.
+  # Fields without an attribute are merged into the rendered Deployment.
   service_template = jsonencode({
     spec = {
       template = {
@@ -58,6 +58,6 @@ resource "kt_compute" "llm" {
 }
 
 output "url" {
-  description = "Where the service is reached inside of the cluster."
+  description = "URL of the service inside the cluster."
   value       = kt_compute.llm.url
 }

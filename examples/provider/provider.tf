@@ -6,7 +6,7 @@ terraform {
   }
 }
 
-# Without any attribute, the provider finds the cluster as kubectl does.
+# Without any attributes, the provider finds the cluster in the same way as kubectl.
 provider "kt" {
   config_path    = "~/.kube/config"
   config_context = "gpu-cluster"

@@ -1,12 +1,12 @@
 variable "queue" {
-  description = "LocalQueue of Kueue that admits the job."
+  description = "Name of the Kueue LocalQueue that admits the job."
   type        = string
   default     = "training"
 }
 
-# A PyTorchJob of your own, admitted by Kueue. Kubetorch's defaults go beneath
-# what the manifest says: its image and resources are kept, and the container
-# gets the server, its probes and the shared memory.
+# Your own PyTorchJob, admitted by Kueue. Kubetorch's defaults are merged into the
+# manifest, whose own values take precedence: its image and resources are kept, and
+# the container gets the server, its probes and the shared memory.
 resource "kt_compute" "finetune" {
   name       = "finetune"
   queue_name = var.queue

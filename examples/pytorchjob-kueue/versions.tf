@@ -6,5 +6,5 @@ terraform {
   }
 }
 
-# The cluster and the namespace come from the environment: KUBE_CONFIG_PATH and KT_NAMESPACE.
+# Cluster and namespace are set by the environment variables KUBE_CONFIG_PATH and KT_NAMESPACE.
 provider "kt" {}

@@ -1,10 +1,10 @@
 variable "workers" {
-  description = "Pods of the Ray cluster, its head included."
+  description = "Number of pods of the Ray cluster, including its head."
   type        = number
   default     = 3
 }
 
-# A Ray cluster, run by the KubeRay operator: one head, and workers beside it.
+# A Ray cluster, run by the KubeRay operator: one head and several workers.
 resource "kt_compute" "ray" {
   name           = "ray"
   cpus           = 2
@@ -20,6 +20,6 @@ resource "kt_compute" "ray" {
 }
 
 output "url" {
-  description = "Where the head is reached inside of the cluster."
+  description = "URL of the head inside the cluster."
   value       = kt_compute.ray.url
 }

@@ -1,5 +1,5 @@
 variable "storage_class" {
-  description = "Class of the shared volume; null finds an NFS or CephFS class, else the default one."
+  description = "Storage class of the shared volume. If null, an NFS or CephFS class is chosen, otherwise the default class."
   type        = string
   default     = null
 }
@@ -13,15 +13,15 @@ resource "kt_volume" "datasets" {
   deletion_protection = true
 }
 
-# The team's Hugging Face token, from ~/.cache/huggingface/token or HF_TOKEN of
-# the machine that runs Terraform. It goes to the cluster only: not into the
-# plan, and not into the state.
+# The team's Hugging Face token, read from ~/.cache/huggingface/token or HF_TOKEN
+# on the machine that runs Terraform. It is sent to the cluster only, and appears
+# neither in the plan nor in the state.
 resource "kt_secret" "huggingface" {
   name          = "huggingface"
   provider_name = "huggingface"
 }
 
-# How the team's containers are set up before the server starts.
+# The setup of the team's containers, which runs before the server starts.
 resource "kt_image" "team" {
   name = "team"
   base = "pytorch"

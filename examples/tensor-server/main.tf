@@ -1,11 +1,11 @@
 variable "suspended" {
-  description = "Give the GPU back, and keep everything else."
+  description = "Whether to stop the pod and release its GPU. Everything else is kept."
   type        = bool
   default     = false
 }
 
-# A tensor server that the SkyTorch operator runs. What is on its scratch volume outlives the pod, and the compute; the
-# claim has the template's name, so that is unique in the namespace.
+# A tensor server, run by the SkyTorch operator. The data of its scratch volume outlives the pod and the compute. The
+# PersistentVolumeClaim has the name of the template, which must therefore be unique in the namespace.
 resource "kt_compute" "tensors" {
   name    = "tensors"
   runtime = "skytorch"
@@ -26,6 +26,6 @@ resource "kt_compute" "tensors" {
 }
 
 output "grpc_target" {
-  description = "Where gRPC clients inside of the cluster reach the server."
+  description = "Target for gRPC clients inside the cluster."
   value       = kt_compute.tensors.grpc_target
 }

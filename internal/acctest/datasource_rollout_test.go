@@ -46,7 +46,7 @@ func TestAccRolloutIsGatedOnTheThroughputOfThePool(t *testing.T) {
 	if err := os.CopyFS(cli.Dir, os.DirFS(filepath.Join(acctest.Root(), "examples", "gated-rollout"))); err != nil {
 		t.Fatal(err)
 	}
-	least := func(mibs float64) string { return fmt.Sprintf("-var=least_mib_s=%g", mibs) }
+	least := func(mibs float64) string { return fmt.Sprintf("-var=min_throughput_mib_s=%g", mibs) }
 	says := func(out string, texts ...string) {
 		t.Helper()
 		words := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " ")

@@ -1,6 +1,6 @@
 data "kt_endpoint" "pool" {
   id         = kt_compute.pool.id
-  depends_on = [kt_compute.pool] # read when the compute is there
+  depends_on = [kt_compute.pool] # read after the compute is ready
 
   probe = {
     method           = "tensor"
@@ -11,7 +11,7 @@ data "kt_endpoint" "pool" {
   lifecycle {
     postcondition {
       condition     = self.status == "SERVING"
-      error_message = "The pool is ${self.status}: ${coalesce(self.detail, "it answers")}"
+      error_message = "The pool is ${self.status}: ${coalesce(self.detail, "no details")}"
     }
   }
 }

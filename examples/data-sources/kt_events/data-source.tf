@@ -4,6 +4,6 @@ data "kt_events" "trainer" {
   limit = 10
 }
 
-output "trouble" {
+output "warnings" {
   value = [for e in data.kt_events.trainer.events : "${e.time} ${e.kind} ${e.name}: ${e.message}"]
 }

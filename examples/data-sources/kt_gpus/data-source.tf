@@ -3,7 +3,7 @@ data "kt_gpus" "h100" {
   schedulable_only = true
 }
 
-# As many workers of 8 GPUs as there is room for now.
+# One replica for each node that currently has 8 free GPUs.
 resource "kt_compute" "trainer" {
   name     = "trainer"
   gpus     = 8

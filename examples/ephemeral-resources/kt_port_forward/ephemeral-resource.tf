@@ -1,9 +1,9 @@
 ephemeral "kt_port_forward" "trainer" {
   name = kt_compute.trainer.name
-  uid  = kt_compute.trainer.uid # opened when the compute is there
+  uid  = kt_compute.trainer.uid # opens the tunnel after the compute has been created
 }
 
-# Another provider, or a provisioner, calls through the tunnel.
+# A provisioner uses the tunnel. Other providers can do the same.
 resource "terraform_data" "warm_up" {
   triggers_replace = [kt_compute.trainer.uid]
 

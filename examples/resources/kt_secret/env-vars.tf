@@ -1,4 +1,4 @@
-# Variables of the machine that runs Terraform, such as a CI job's.
+# Environment variables of the machine that runs Terraform, such as a CI job.
 resource "kt_secret" "ci" {
   name = "ci"
   env_vars = {

@@ -1,4 +1,4 @@
-# Two files of a folder, mounted at /root/.config/team.
+# Two files of a directory, mounted at /root/.config/team.
 resource "kt_secret" "team" {
   name      = "team"
   path      = "~/.config/team"

@@ -1,4 +1,4 @@
-# The token that `huggingface-cli login` keeps, or HF_TOKEN.
+# The token that `huggingface-cli login` stored, or the variable HF_TOKEN.
 resource "kt_secret" "huggingface" {
   name          = "huggingface"
   provider_name = "huggingface"

@@ -1,4 +1,4 @@
-# From a secret store, kept by Terraform nowhere. Raise the version to rotate.
+# A value from a secret store, which Terraform does not store. Increase the version to rotate it.
 variable "wandb_api_key" {
   type      = string
   ephemeral = true

@@ -4,6 +4,6 @@ output "urls" {
 }
 
 output "volume" {
-  description = "Claim of the volume that all trainers share."
+  description = "ID of the volume that all trainers share, as namespace/name."
   value       = kt_volume.shared.id
 }

@@ -1,5 +1,5 @@
-# Kueue's objects are no computes, so kubectl applies them. With the provider
-# hashicorp/kubernetes at hand, kubernetes_manifest does the same.
+# The provider does not manage Kueue's queues, so kubectl applies them. With the
+# hashicorp/kubernetes provider, use kubernetes_manifest instead.
 locals {
   queue = [
     {
@@ -45,7 +45,7 @@ resource "terraform_data" "queue" {
   }
 }
 
-# Apart from the above, since a changed quota must not remove the queue.
+# A separate resource, because a change of the quota must not delete the queue.
 resource "terraform_data" "queue_removal" {
   input = var.team
 

@@ -1,15 +1,15 @@
 variable "team" {
-  description = "Name of the team, and of what is made for it."
+  description = "Name of the team, also used in the names of its objects."
   type        = string
 }
 
 variable "gpus" {
-  description = "GPUs that the team's queue admits at a time."
+  description = "Number of GPUs that the team's queue admits concurrently."
   type        = number
 }
 
 variable "gpu_type" {
-  description = "GPU product of the pool's nodes (label nvidia.com/gpu.product)."
+  description = "GPU product of the pool's nodes, as in the label nvidia.com/gpu.product."
   type        = string
 }
 
@@ -19,13 +19,13 @@ variable "storage" {
 }
 
 variable "storage_class" {
-  description = "Class of the volume; null finds an NFS or CephFS class, else the default one."
+  description = "Storage class of the volume. If null, an NFS or CephFS class is chosen, otherwise the default class."
   type        = string
   default     = null
 }
 
 variable "tokens" {
-  description = "Keys of the team's Secret, each with the environment variable that it is read from."
+  description = "Keys of the team's Secret, each with the environment variable from which its value is read."
   type        = map(string)
   default     = {}
 }
