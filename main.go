@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/parent"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
 )
@@ -41,7 +42,7 @@ func main() {
 		go parent.Watch(ctx, same, parentInterval, func() { os.Exit(1) })
 	}
 	completions := kube.NewCompletions(same)
-	err := providerserver.Serve(ctx, provider.New(ctx, version, kube.OSEnv(), completions), providerserver.ServeOpts{
+	err := providerserver.Serve(ctx, provider.New(ctx, version, config.OSEnv(), completions), providerserver.ServeOpts{
 		Address: "registry.terraform.io/ktdev/kt",
 		Debug:   *debugger,
 	})

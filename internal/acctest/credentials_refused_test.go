@@ -199,7 +199,7 @@ func missingKubeconfig(t *testing.T, _ string) refusal {
 	file := filepath.Join(t.TempDir(), "missing")
 	return refusal{
 		attributes: attribute("config_path", file), plans: true,
-		says: []string{"The provider is not configured for a cluster", "kubeconfig " + file + " cannot be read: no such file or directory"},
+		says: []string{"The provider is not configured for a cluster", "cannot read kubeconfig " + file + ": no such file or directory"},
 	}
 }
 
@@ -229,7 +229,7 @@ func failingPlugin(t *testing.T, ns string) refusal {
 	}
 	return refusal{
 		attributes: byPlugin(t, ns, file), plans: true, secret: "c2VjcmV0LXRva2Vu",
-		says: []string{"The provider is not configured for a cluster", "the credential plugin " + file + " gave no credentials", "exit code 3", "Run it by hand"},
+		says: []string{"The provider is not configured for a cluster", "the credential plugin " + file + " did not return credentials", "exit code 3", "Run the plugin by hand"},
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // smallest is a provider block with the attributes, and a compute that needs
@@ -63,7 +63,7 @@ func byToken(t *testing.T, ns, token string) string {
 // route is one way to the cluster: a provider block and what is around it.
 type route struct {
 	attributes string
-	env        kube.Env
+	env        kubeconfig.Env
 	// used looks after the test whether this way was taken, where another one
 	// could have led there too.
 	used func(t *testing.T)
@@ -219,8 +219,8 @@ func throughProxy(t *testing.T, ns string) route {
 	}
 }
 
-func environment(vars map[string]string) kube.Env {
-	return kube.Env{Getenv: func(name string) string { return vars[name] }}
+func environment(vars map[string]string) kubeconfig.Env {
+	return kubeconfig.Env{Getenv: func(name string) string { return vars[name] }}
 }
 
 // startProxy starts an HTTP proxy that can do nothing but CONNECT, and counts

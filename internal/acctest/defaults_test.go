@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 func emptyPlan() resource.ConfigPlanChecks {
@@ -72,7 +72,7 @@ func TestAccDefaultsKeepTheUserOfCreation(t *testing.T) {
 	ns := namespace(t)
 	block := "provider \"kt\" {\n config_path = \"" + cluster.Kubeconfig + "\"\n namespace = \"" + ns + "\"\n}\n"
 	as := func(user string) providers {
-		return acctest.FactoriesWith(t, kube.Env{Getenv: func(name string) string {
+		return acctest.FactoriesWith(t, kubeconfig.Env{Getenv: func(name string) string {
 			return map[string]string{"KT_USERNAME": user}[name]
 		}})
 	}

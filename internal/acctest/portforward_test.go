@@ -22,6 +22,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // greeter is an HTTP server in this process.
@@ -162,7 +163,7 @@ func TestAccPortForwardReachesThePodThatReplacedAnother(t *testing.T) {
 	node := startKubelet(t, cluster, ns)
 	node.run(t, ns, "web-0", "web")
 	node.expose(t, ns, "web", "http", 80, greeter(t))
-	from := kube.NewCluster(t.Context(), kube.Config{ConfigPaths: []string{cluster.Kubeconfig}})
+	from := kube.NewCluster(t.Context(), kubeconfig.Config{ConfigPaths: []string{cluster.Kubeconfig}})
 	backend, err := from.ServiceBackend(t.Context(), ns, "web", 80)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
 )
@@ -19,17 +20,17 @@ import (
 // this process's environment, so that tests can run side by side.
 func Factories(t *testing.T) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
-	return FactoriesWith(t, kube.Env{Getenv: func(string) string { return "" }})
+	return FactoriesWith(t, kubeconfig.Env{Getenv: func(string) string { return "" }})
 }
 
 // FactoriesWith is Factories with an environment.
-func FactoriesWith(t *testing.T, env kube.Env) map[string]func() (tfprotov6.ProviderServer, error) {
+func FactoriesWith(t *testing.T, env kubeconfig.Env) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
 	return FactoriesRendering(t, env, manifest.Revisions())
 }
 
 // FactoriesRendering is FactoriesWith of a release that renders other revisions.
-func FactoriesRendering(t *testing.T, env kube.Env, revisions []manifest.Revision) map[string]func() (tfprotov6.ProviderServer, error) {
+func FactoriesRendering(t *testing.T, env kubeconfig.Env, revisions []manifest.Revision) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
 	var mu sync.Mutex
 	end := func() {} // ends the watches of the provider that served the last command

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -31,7 +31,7 @@ func later() []manifest.Revision {
 
 const script = dep + "spec.template.spec.containers.0.args.0"
 
-func noEnvironment() kube.Env { return kube.Env{Getenv: func(string) string { return "" }} }
+func noEnvironment() kubeconfig.Env { return kubeconfig.Env{Getenv: func(string) string { return "" }} }
 
 func TestAccRendererOfALaterReleaseRestartsNothing(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestAccEnvironmentDecidesAtCreationAlone(t *testing.T) {
 			cluster.Kubeconfig, ns, attributes)
 	}
 	in := func(variables map[string]string) providers {
-		return acctest.FactoriesWith(t, kube.Env{Getenv: func(name string) string { return variables[name] }})
+		return acctest.FactoriesWith(t, kubeconfig.Env{Getenv: func(name string) string { return variables[name] }})
 	}
 	first := map[string]string{"KT_LAUNCH_TIMEOUT": "60", "KT_GPU_ANTI_AFFINITY": "1", "KT_USERNAME": "alice"}
 	other := map[string]string{"KT_LAUNCH_TIMEOUT": "600", "KT_USERNAME": "bob"}

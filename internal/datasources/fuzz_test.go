@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -43,8 +44,8 @@ func FuzzObjects(f *testing.F) {
 		for _, construct := range All() {
 			source := construct()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // invalid responses are retried
-			cluster := kube.NewCluster(ctx, kube.Config{
-				Host: server.URL, Token: "x", Namespace: "ml", Env: kube.Env{Getenv: func(string) string { return "" }},
+			cluster := kube.NewCluster(ctx, config.Config{
+				Host: server.URL, Token: "x", Namespace: "ml", Env: config.Env{Getenv: func(string) string { return "" }},
 			})
 			resp := read(ctx, t, source, &tf.ProviderData{Cluster: cluster}, false)
 			cancel()

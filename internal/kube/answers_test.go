@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // What stands in front of an API server, or in its place, must not be taken
@@ -24,8 +26,8 @@ func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
 		"the object is gone":               {404, "application/json", status, NotFound, "does not exist"},
 		"the path is not served":           {404, "text/plain", "404 page not found\n", Unreachable, "Check the provider's host"},
 		"JSON of another API":              {404, "application/json", `{"detail":"Not Found"}`, Unreachable, "Check the provider's host"},
-		"a web page that is not there":     {404, "text/html; charset=utf-8", "<html>", Unreachable, "the answer is a web page (404 Not Found)"},
-		"a login page":                     {200, "text/html", "<html>", Unreachable, "the answer is a web page (200 OK)"},
+		"a web page that is not there":     {404, "text/html; charset=utf-8", "<html>", Unreachable, "the response is a web page (404 Not Found)"},
+		"a login page":                     {200, "text/html", "<html>", Unreachable, "the response is a web page (200 OK)"},
 		"a gateway without its server":     {502, "text/plain", "Bad Gateway", Unreachable, "Bad Gateway"},
 		"a gateway that lets nobody in":    {403, "text/plain", "Forbidden", Unreachable, "Forbidden"},
 		"a gateway that wants credentials": {401, "text/plain", "Unauthorized", Unauthorized, "kubectl auth whoami"},
@@ -39,7 +41,7 @@ func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
 				_, _ = io.WriteString(w, test.body)
 			}))
 			t.Cleanup(server.Close)
-			cluster := NewCluster(t.Context(), Config{Host: server.URL, Namespace: "ml"})
+			cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "ml"})
 			cluster.clock = &rushed{}
 			ref := Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"}
 			_, err := cluster.Get(t.Context(), ref)

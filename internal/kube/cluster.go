@@ -1,3 +1,5 @@
+// Package kube is the client of one cluster: server-side apply, reads through one
+// shared list and watch of each kind, and waiting. It does not depend on Terraform.
 package kube
 
 import (
@@ -17,6 +19,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // Manager is the field manager of everything that the provider applies.
@@ -25,7 +29,7 @@ const Manager = "terraform-provider-kt"
 // Cluster is one cluster as one run of the provider sees it. It connects when
 // it is first used. All methods may be called at the same time.
 type Cluster struct {
-	config  Config
+	config  config.Config
 	connect func() (*connection, error)
 	clock   clock.WithDelayedExecution
 	cache   *cache
@@ -45,10 +49,10 @@ type connection struct {
 
 // NewCluster makes a Cluster. It reads no file and asks no server. The shared
 // watches end when ctx does.
-func NewCluster(ctx context.Context, config Config) *Cluster {
-	c := &Cluster{config: config}
+func NewCluster(ctx context.Context, settings config.Config) *Cluster {
+	c := &Cluster{config: settings}
 	c.clock = clock.RealClock{}
-	c.connect = sync.OnceValues(func() (*connection, error) { return dial(config, c.clock) })
+	c.connect = sync.OnceValues(func() (*connection, error) { return dial(settings, c.clock) })
 	c.cache = newCache(ctx, c)
 	return c
 }
@@ -59,26 +63,26 @@ func (c *Cluster) WithCompletions(completions *Completions) *Cluster {
 	return c
 }
 
-func dial(config Config, clock clock.WithDelayedExecution) (*connection, error) {
-	resolved, err := config.Resolve()
+func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection, error) {
+	resolved, err := settings.Resolve()
 	if err != nil {
 		return nil, err
 	}
 	httpClient, err := rest.HTTPClientFor(resolved.REST)
 	if err != nil {
-		return nil, &ConfigError{Err: fmt.Errorf("the credentials cannot be used: %w", err)}
+		return nil, &config.Error{Err: fmt.Errorf("the credentials cannot be used: %w", err)}
 	}
 	httpClient.Transport = plainErrors{next: newRetrier(httpClient.Transport, clock), plugin: resolved.REST.ExecProvider}
 	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &config.Error{Err: err}
 	}
 	unversioned := rest.CopyConfig(resolved.REST)
 	unversioned.GroupVersion = &schema.GroupVersion{}
 	unversioned.NegotiatedSerializer = plainSerializer()
 	raw, err := rest.UnversionedRESTClientForConfigAndClient(unversioned, httpClient)
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &config.Error{Err: err}
 	}
 	return &connection{dynamic: dyn, rest: raw, namespace: resolved.Namespace, server: resolved.REST.Host}, nil
 }

@@ -15,6 +15,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // Class says what kind of failure a request met. It is decided from the
@@ -139,7 +141,7 @@ func wrapWrite(op string, ref Ref, err error, sent *outcome) error {
 }
 
 func classify(ref Ref, err error) (Class, []FieldCause) {
-	var config *ConfigError
+	var config *config.Error
 	var status apierrors.APIStatus
 	switch {
 	case errors.As(err, &config):

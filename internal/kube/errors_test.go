@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -81,7 +83,7 @@ func failures() map[string]struct {
 		"reset":         {fmt.Errorf("read: %w", &net.OpError{Op: "read", Net: "tcp", Err: errors.New("connection reset by peer")}), Unreachable},
 		"interrupted":   {tried(context.Canceled), Canceled},
 		"out-of-time":   {tried(context.DeadlineExceeded), Canceled},
-		"misconfigured": {&ConfigError{Err: errors.New("no cluster is configured")}, Misconfigured},
+		"misconfigured": {&config.Error{Err: errors.New("no cluster is configured")}, Misconfigured},
 		"unexpected":    {errors.New("unexpected end of JSON input"), Other},
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -80,7 +81,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		return fmt.Sprintf("Interrupted: %s %s", e.Op, object), cause
 	case Misconfigured:
 		cause.Summary = e.Err.Error()
-		if config, ok := errors.AsType[*ConfigError](e.Err); ok {
+		if config, ok := errors.AsType[*config.Error](e.Err); ok {
 			cause.Summary = config.Error()
 		}
 		return "The provider is not configured for a cluster", cause

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // fakeAPI answers each request by answer, as JSON.
@@ -81,7 +83,7 @@ func clusterOf(t *testing.T, api fakeAPI) *Cluster {
 // between repetitions of a request.
 func clusterAt(t *testing.T, host string) *Cluster {
 	t.Helper()
-	cluster := NewCluster(t.Context(), Config{Host: host, Token: "x", Env: Env{Getenv: func(string) string { return "" }}})
+	cluster := NewCluster(t.Context(), config.Config{Host: host, Token: "x", Env: config.Env{Getenv: func(string) string { return "" }}})
 	cluster.clock = &rushed{}
 	return cluster
 }

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // WaitGone waits until an object whose deletion was started is gone, with all
@@ -91,7 +93,7 @@ func (c *Cluster) stillThere(ref Ref, podLabels map[string]string, cause error) 
 // blocked is stillThere for an object that may be gone while pods of it are not.
 // The look at it was cut short, so it gets another one with a moment of its own.
 func (c *Cluster) blocked(ref Ref, podLabels map[string]string, uid types.UID, cause error) error {
-	moment := dialTimeout
+	moment := config.DialTimeout
 	if errors.Is(cause, context.Canceled) {
 		moment = time.Second // who interrupts wants to see it end
 	}

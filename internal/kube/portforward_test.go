@@ -22,6 +22,8 @@ import (
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // loopback is what a kubelet does with the streams of a port-forward, for pods
@@ -68,7 +70,7 @@ func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *Cluster {
 		portforward.ServePortForward(w, request, loopback{}, "pod", "", nil, time.Minute, time.Minute, []string{portforward.ProtocolV1Name})
 	}))
 	t.Cleanup(server.Close)
-	return NewCluster(t.Context(), Config{Host: server.URL, Token: "x"})
+	return NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})
 }
 
 func runningPod(name string) *corev1.Pod {
@@ -223,7 +225,7 @@ func TestDialPodGivesUpOnAServerThatDoesNotAnswer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stalled }))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(stalled) })
-	cluster := NewCluster(t.Context(), Config{Host: server.URL})
+	cluster := NewCluster(t.Context(), config.Config{Host: server.URL})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {

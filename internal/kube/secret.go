@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // Secrets are read and written one by one, past the shared collections, so that
@@ -31,7 +33,7 @@ func SecretRef(namespace, name string) Ref {
 }
 
 // Env is the environment that the provider runs in.
-func (c *Cluster) Env() Env { return c.config.Env }
+func (c *Cluster) Env() config.Env { return c.config.Env }
 
 // GetSecret returns one Secret, straight from the server.
 func (c *Cluster) GetSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {

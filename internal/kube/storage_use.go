@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -69,7 +70,7 @@ func (c *Cluster) WaitClaimGone(ctx context.Context, claim Ref) error {
 	if !ok || errors.Is(err, context.Canceled) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.cache.ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(c.cache.ctx, config.DialTimeout)
 	defer cancel()
 	if pods, podsErr := c.podsHolding(ctx, claim); podsErr == nil {
 		for _, pod := range pods {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -225,7 +226,7 @@ func (c *Cluster) notReady(ref Ref, verdict ready.Verdict, cause error) error {
 	if verdict.Cause == nil || verdict.Cause.Logs == nil || errors.Is(cause, context.Canceled) {
 		return e
 	}
-	ctx, cancel := context.WithTimeout(c.cache.ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(c.cache.ctx, config.DialTimeout)
 	defer cancel()
 	logs := verdict.Cause.Logs
 	ended := logs.Previous || c.restarted(ctx, logs)

@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -71,7 +71,7 @@ const (
 //     server and who the user is; of the variables, only the ones that choose
 //     from it and say how to connect count (KUBE_CTX…, KUBE_INSECURE, KUBE_PROXY_URL);
 //   - token, client_certificate or exec in the block: who the user is.
-func (m model) clusterConfig(ctx context.Context, env kube.Env, version string) (kube.Config, diag.Diagnostics) {
+func (m model) clusterConfig(ctx context.Context, env config.Env, version string) (config.Config, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	var paths []string
 	diags.Append(m.ConfigPaths.ElementsAs(ctx, &paths, false)...)
@@ -86,7 +86,7 @@ func (m model) clusterConfig(ctx context.Context, env kube.Env, version string) 
 		}
 		return env.Get(variable)
 	}
-	config := kube.Config{
+	cfg := config.Config{
 		Host:                 or(m.Host, "KUBE_HOST", !byFile),
 		Token:                or(m.Token, "KUBE_TOKEN", !byFile && !byToken && !byCertificate),
 		ConfigPaths:          paths,
@@ -107,29 +107,29 @@ func (m model) clusterConfig(ctx context.Context, env kube.Env, version string) 
 		Env:                  env,
 	}
 	if len(paths) == 0 {
-		config.ConfigPaths = configPaths(m.ConfigPath.ValueString(), env, byHost)
+		cfg.ConfigPaths = configPaths(m.ConfigPath.ValueString(), env, byHost)
 	}
 	if m.Insecure.IsNull() && m.ClusterCACertificate.ValueString() == "" {
-		config.Insecure = boolVariable(env, "KUBE_INSECURE", &diags)
+		cfg.Insecure = boolVariable(env, "KUBE_INSECURE", &diags)
 	}
-	if config.Namespace == "" {
-		config.Namespace = namespaceVariable(env, &diags)
+	if cfg.Namespace == "" {
+		cfg.Namespace = namespaceVariable(env, &diags)
 	}
-	if config.QPS > 0 && config.Burst == 0 {
-		config.Burst = max(1, int(2*config.QPS))
+	if cfg.QPS > 0 && cfg.Burst == 0 {
+		cfg.Burst = max(1, int(2*cfg.QPS))
 	}
 	if !m.Exec.IsNull() {
 		var exec execModel
 		diags.Append(tf.Object(ctx, m.Exec, &exec)...)
-		config.Exec = &kube.Exec{
+		cfg.Exec = &config.Exec{
 			APIVersion: exec.APIVersion.ValueString(), Command: exec.Command.ValueString(), Args: exec.Args, Env: exec.Env,
 		}
 	}
-	return config, diags
+	return cfg, diags
 }
 
 // configPaths are the kubeconfig files where config_paths names none.
-func configPaths(attribute string, env kube.Env, byHost bool) []string {
+func configPaths(attribute string, env config.Env, byHost bool) []string {
 	switch {
 	case attribute != "":
 		return []string{attribute}
@@ -143,7 +143,7 @@ func configPaths(attribute string, env kube.Env, byHost bool) []string {
 }
 
 // namespaceVariable is KT_NAMESPACE, which no schema has checked.
-func namespaceVariable(env kube.Env, diags *diag.Diagnostics) string {
+func namespaceVariable(env config.Env, diags *diag.Diagnostics) string {
 	name := env.Get("KT_NAMESPACE")
 	if broken := validation.IsDNS1123Label(name); name != "" && len(broken) > 0 {
 		diags.AddError("Invalid environment variable", fmt.Sprintf("KT_NAMESPACE is %q: %s.", name, strings.Join(broken, "; ")))
@@ -152,7 +152,7 @@ func namespaceVariable(env kube.Env, diags *diag.Diagnostics) string {
 }
 
 // boolVariable is nil where the variable is not set.
-func boolVariable(env kube.Env, name string, diags *diag.Diagnostics) *bool {
+func boolVariable(env config.Env, name string, diags *diag.Diagnostics) *bool {
 	text := env.Get(name)
 	if text == "" {
 		return nil
@@ -166,7 +166,7 @@ func boolVariable(env kube.Env, name string, diags *diag.Diagnostics) *bool {
 }
 
 // defaults is what the provider block says for every resource.
-func (m model) defaults(ctx context.Context, env kube.Env) (tf.Defaults, diag.Diagnostics) {
+func (m model) defaults(ctx context.Context, env config.Env) (tf.Defaults, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	d := tf.Defaults{
 		InstallNamespace: cmp.Or(m.InstallNamespace.ValueString(), defaultInstallNamespace),
@@ -194,7 +194,7 @@ func (m model) defaults(ctx context.Context, env kube.Env) (tf.Defaults, diag.Di
 	return d, diags
 }
 
-func (m model) launchTimeout(env kube.Env, diags *diag.Diagnostics) time.Duration {
+func (m model) launchTimeout(env config.Env, diags *diag.Diagnostics) time.Duration {
 	text, source := m.LaunchTimeout.ValueString(), "launch_timeout"
 	if text == "" {
 		text, source = env.Get("KT_LAUNCH_TIMEOUT"), "The environment variable KT_LAUNCH_TIMEOUT"
@@ -215,7 +215,7 @@ func (m model) launchTimeout(env kube.Env, diags *diag.Diagnostics) time.Duratio
 // username returns the cleaned name, "" for none, and whether the provider block
 // names it. The OS user is no source of it: the same plan would create something
 // else for a colleague or in a pipeline.
-func (m model) username(env kube.Env, diags *diag.Diagnostics) (name string, chosen bool) {
+func (m model) username(env config.Env, diags *diag.Diagnostics) (name string, chosen bool) {
 	if text := m.Username.ValueString(); text != "" {
 		name := labelValue(text)
 		if name == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -56,8 +56,8 @@ func execType() tftypes.Object {
 	}}
 }
 
-func variables(vars map[string]string) kube.Env {
-	return kube.Env{Getenv: func(name string) string { return vars[name] }}
+func variables(vars map[string]string) config.Env {
+	return config.Env{Getenv: func(name string) string { return vars[name] }}
 }
 
 // config is the block as Terraform sends it.
@@ -86,7 +86,7 @@ func (b block) model(t *testing.T) model {
 	return m
 }
 
-func (b block) configure(t *testing.T, env kube.Env) (*tf.ProviderData, diag.Diagnostics) {
+func (b block) configure(t *testing.T, env config.Env) (*tf.ProviderData, diag.Diagnostics) {
 	t.Helper()
 	var resp frameworkprovider.ConfigureResponse
 	(&kt{ctx: t.Context(), version: "test", env: env}).Configure(t.Context(), frameworkprovider.ConfigureRequest{Config: b.config(t)}, &resp)
@@ -122,10 +122,10 @@ func TestClusterConfigTakesAttributesBeforeVariables(t *testing.T) {
 	for name, test := range map[string]struct {
 		block block
 		vars  map[string]string
-		want  kube.Config
+		want  config.Config
 	}{
-		"neither": {nil, nil, kube.Config{}},
-		"all variables": {nil, all, kube.Config{
+		"neither": {nil, nil, config.Config{}},
+		"all variables": {nil, all, config.Config{
 			Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"}, ConfigContext: "kube-ctx",
 			ConfigContextCluster: "kube-ctx-cluster", ConfigContextUser: "kube-ctx-auth-info", ClusterCACertificate: "kube-ca",
 			ClientCertificate: "kube-cert", ClientKey: "kube-key", Insecure: new(true), TLSServerName: "kube-tls-server-name",
@@ -139,58 +139,58 @@ func TestClusterConfigTakesAttributesBeforeVariables(t *testing.T) {
 				"proxy_url": str("proxy"), "exec": plugin(list("get-token"), dict(map[string]string{"A": "1"})), "namespace": str("ns"),
 				"client_qps": number(2.5), "client_burst": number(9),
 			}, all,
-			kube.Config{
+			config.Config{
 				Host: "host", Token: "token", ConfigPaths: []string{"path"}, ConfigContext: "context", ConfigContextCluster: "cluster",
 				ConfigContextUser: "user", ClusterCACertificate: "ca", ClientCertificate: "cert", ClientKey: "key", Insecure: new(false),
 				TLSServerName: "name", ProxyURL: "proxy", Namespace: "ns", QPS: 2.5, Burst: 9,
-				Exec: &kube.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws", Args: []string{"get-token"}, Env: map[string]string{"A": "1"}},
+				Exec: &config.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws", Args: []string{"get-token"}, Env: map[string]string{"A": "1"}},
 			},
 		},
 		"an empty attribute is none": {
 			block{"host": str(""), "token": str(""), "config_path": str(""), "config_paths": list(), "namespace": str("")},
 			only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CONFIG_PATH", "KT_NAMESPACE"),
-			kube.Config{Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"}, Namespace: "kt-namespace"},
+			config.Config{Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"}, Namespace: "kt-namespace"},
 		},
-		"config_path before KUBE_CONFIG_PATHS": {block{"config_path": str("path")}, only(all, "KUBE_CONFIG_PATHS"), kube.Config{ConfigPaths: []string{"path"}}},
-		"config_paths before KUBE_CONFIG_PATH": {block{"config_paths": list("a", "b")}, only(all, "KUBE_CONFIG_PATH"), kube.Config{ConfigPaths: []string{"a", "b"}}},
-		"KUBE_CONFIG_PATHS":                    {nil, only(all, "KUBE_CONFIG_PATHS"), kube.Config{ConfigPaths: []string{"kube-config-paths", "second"}}},
+		"config_path before KUBE_CONFIG_PATHS": {block{"config_path": str("path")}, only(all, "KUBE_CONFIG_PATHS"), config.Config{ConfigPaths: []string{"path"}}},
+		"config_paths before KUBE_CONFIG_PATH": {block{"config_paths": list("a", "b")}, only(all, "KUBE_CONFIG_PATH"), config.Config{ConfigPaths: []string{"a", "b"}}},
+		"KUBE_CONFIG_PATHS":                    {nil, only(all, "KUBE_CONFIG_PATHS"), config.Config{ConfigPaths: []string{"kube-config-paths", "second"}}},
 		"host in the block leaves every kubeconfig out": {
 			block{"host": str("host")}, all,
-			kube.Config{
+			config.Config{
 				Host: "host", Token: "kube-token", ClusterCACertificate: "kube-ca", ClientCertificate: "kube-cert", ClientKey: "kube-key",
 				Insecure: new(true), TLSServerName: "kube-tls-server-name", ProxyURL: "kube-proxy-url", Namespace: "kt-namespace",
 			},
 		},
 		"config_path in the block says the server and the user": {
 			block{"config_path": str("path")}, all,
-			kube.Config{
+			config.Config{
 				ConfigPaths: []string{"path"}, ConfigContext: "kube-ctx", ConfigContextCluster: "kube-ctx-cluster",
 				ConfigContextUser: "kube-ctx-auth-info", Insecure: new(true), ProxyURL: "kube-proxy-url", Namespace: "kt-namespace",
 			},
 		},
 		"token in the block is who the user is": {
 			block{"token": str("token")}, only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA", "KUBE_CLIENT_KEY_DATA"),
-			kube.Config{Host: "kube-host", Token: "token"},
+			config.Config{Host: "kube-host", Token: "token"},
 		},
 		"exec in the block is who the user is": {
 			block{"exec": plugin(tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, nil), tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, nil))},
 			only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA", "KUBE_CLIENT_KEY_DATA"),
-			kube.Config{Host: "kube-host", Exec: &kube.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws"}},
+			config.Config{Host: "kube-host", Exec: &config.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws"}},
 		},
 		"client_certificate in the block, its key from the environment": {
 			block{"config_path": str("path"), "client_certificate": str("cert")},
 			only(all, "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA", "KUBE_CLIENT_KEY_DATA"),
-			kube.Config{ConfigPaths: []string{"path"}, ClientCertificate: "cert", ClientKey: "kube-key"},
+			config.Config{ConfigPaths: []string{"path"}, ClientCertificate: "cert", ClientKey: "kube-key"},
 		},
 		"insecure in the block before an authority of the environment": {
-			block{"insecure": boolean(true)}, only(all, "KUBE_HOST", "KUBE_CLUSTER_CA_CERT_DATA"), kube.Config{Host: "kube-host", Insecure: new(true)},
+			block{"insecure": boolean(true)}, only(all, "KUBE_HOST", "KUBE_CLUSTER_CA_CERT_DATA"), config.Config{Host: "kube-host", Insecure: new(true)},
 		},
 		"an authority in the block before KUBE_INSECURE": {
-			block{"cluster_ca_certificate": str("ca")}, only(all, "KUBE_HOST", "KUBE_INSECURE"), kube.Config{Host: "kube-host", ClusterCACertificate: "ca"},
+			block{"cluster_ca_certificate": str("ca")}, only(all, "KUBE_HOST", "KUBE_INSECURE"), config.Config{Host: "kube-host", ClusterCACertificate: "ca"},
 		},
-		"KUBE_INSECURE of no":                 {nil, map[string]string{"KUBE_INSECURE": "0"}, kube.Config{Insecure: new(false)}},
-		"bursts of twice the rate by default": {block{"client_qps": number(10)}, nil, kube.Config{QPS: 10, Burst: 20}},
-		"bursts of one at least":              {block{"client_qps": number(0.2)}, nil, kube.Config{QPS: 0.2, Burst: 1}},
+		"KUBE_INSECURE of no":                 {nil, map[string]string{"KUBE_INSECURE": "0"}, config.Config{Insecure: new(false)}},
+		"bursts of twice the rate by default": {block{"client_qps": number(10)}, nil, config.Config{QPS: 10, Burst: 20}},
+		"bursts of one at least":              {block{"client_qps": number(0.2)}, nil, config.Config{QPS: 0.2, Burst: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,7 +199,7 @@ func TestClusterConfigTakesAttributesBeforeVariables(t *testing.T) {
 				t.Fatal(diags)
 			}
 			test.want.UserAgent = "terraform-provider-kt/test"
-			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(kube.Config{}, "Env"), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(config.Config{}, "Env"), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -257,7 +257,7 @@ func TestDefaultsTakeAttributesBeforeVariables(t *testing.T) {
 
 func TestTheOSUserIsNoUsername(t *testing.T) {
 	t.Parallel()
-	data, diags := block{}.configure(t, kube.Env{})
+	data, diags := block{}.configure(t, config.Env{})
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
 )
 
@@ -26,7 +26,7 @@ type offline struct {
 
 func serveOffline(tb testing.TB) offline {
 	tb.Helper()
-	env := kube.Env{Getenv: func(string) string { return "" }}
+	env := config.Env{Getenv: func(string) string { return "" }}
 	server, err := providerserver.NewProtocol6WithError(provider.New(tb.Context(), "test", env, nil)())()
 	if err != nil {
 		tb.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/datasources"
 	"github.com/ktdev/terraform-provider-kt/internal/ephemeral/portforward"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/image"
@@ -32,13 +33,13 @@ import (
 // New returns a constructor of the provider. The shared watches of a
 // configured provider end when ctx does. Who serves the provider flushes
 // completions when it has served.
-func New(ctx context.Context, version string, env kube.Env, completions *kube.Completions) func() provider.Provider {
+func New(ctx context.Context, version string, env config.Env, completions *kube.Completions) func() provider.Provider {
 	return NewWith(ctx, version, env, manifest.Revisions(), completions)
 }
 
 // NewWith is New with other revisions of what runs in the pods, the newest last.
 func NewWith(
-	ctx context.Context, version string, env kube.Env, revisions []manifest.Revision, completions *kube.Completions,
+	ctx context.Context, version string, env config.Env, revisions []manifest.Revision, completions *kube.Completions,
 ) func() provider.Provider {
 	return func() provider.Provider {
 		return &kt{ctx: ctx, version: version, env: env, revisions: revisions, completions: completions}
@@ -48,7 +49,7 @@ func NewWith(
 type kt struct {
 	ctx     context.Context //nolint:containedctx // the life of the process, which Configure's own context is not
 	version string
-	env     kube.Env
+	env     config.Env
 
 	revisions   []manifest.Revision
 	completions *kube.Completions

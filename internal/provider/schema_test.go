@@ -8,12 +8,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 func serve(t *testing.T) tfprotov6.ProviderServer {
 	t.Helper()
-	server, err := providerserver.NewProtocol6WithError(New(t.Context(), "test", kube.Env{}, nil)())()
+	server, err := providerserver.NewProtocol6WithError(New(t.Context(), "test", config.Env{}, nil)())()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -45,7 +46,7 @@ func explain(err error) (summary, detail string) {
 	var (
 		notReady *kube.NotReadyError
 		deletion *kube.DeletionError
-		config   *kube.ConfigError
+		config   *config.Error
 		other    explainer
 	)
 	switch {

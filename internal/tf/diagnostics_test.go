@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -53,7 +54,7 @@ func TestDiagnosticsSayWhatWasSeenAndWhatToDo(t *testing.T) {
 		"deletion-pods":       &kube.DeletionError{Ref: trainer(), Pods: []kube.RemainingPod{{Name: "trainer-1-a"}, {Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}, Err: ended("timeouts.delete", 10*time.Minute)},
 		"deletion-slow-pods":  &kube.DeletionError{Ref: trainer(), Pods: []kube.RemainingPod{{Name: "trainer-1-a"}}, Err: ended("timeouts.delete", 10*time.Minute)},
 		"deletion-unexplored": &kube.DeletionError{Ref: trainer(), Err: context.Canceled},
-		"configuration":       fmt.Errorf("connect: %w", &kube.ConfigError{Err: errors.New("no cluster is configured")}),
+		"configuration":       fmt.Errorf("connect: %w", &config.Error{Err: errors.New("no cluster is configured")}),
 		"other":               errors.New("disk is full"),
 	} {
 		t.Run(name, func(t *testing.T) {

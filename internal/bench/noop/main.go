@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	kt "github.com/ktdev/terraform-provider-kt/internal/provider"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
 )
@@ -34,7 +34,7 @@ func (idle) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provid
 }
 
 func (idle) Schema(ctx context.Context, req provider.SchemaRequest, resp *provider.SchemaResponse) {
-	kt.New(ctx, "noop", kube.Env{}, nil)().Schema(ctx, req, resp)
+	kt.New(ctx, "noop", config.Env{}, nil)().Schema(ctx, req, resp)
 }
 
 func (idle) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -39,7 +40,7 @@ func inCluster(t *testing.T, uid string) *tf.ProviderData {
 		_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":%q}}`, uid)
 	}))
 	t.Cleanup(server.Close)
-	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), kube.Config{Host: server.URL, Token: "x"})}
+	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})}
 }
 
 func TestAResourceIsRefusedInAnotherClusterOnly(t *testing.T) {

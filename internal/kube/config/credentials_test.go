@@ -1,21 +1,12 @@
-package kube
+package config
 
 import (
 	"encoding/base64"
-	"errors"
 	"maps"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 func TestResolveRefusesWhatLeadsNowhere(t *testing.T) {
@@ -42,30 +33,30 @@ func TestResolveRefusesWhatLeadsNowhere(t *testing.T) {
 		"a context of no cluster":     {two(func(c *Config) { c.ConfigContext = "no-cluster" }), "config_context_cluster", []string{`cluster "gone" is not in`}},
 		"a context of no user":        {two(func(c *Config) { c.ConfigContext = "no-user" }), "config_context_user", []string{`user "gone" is not in`}},
 		"a cluster without a server":  {two(func(c *Config) { c.ConfigContext = "nowhere" }), "host", []string{`cluster "nowhere" of kubeconfig`, "has no server"}},
-		"a server that is no URL":     {two(func(c *Config) { c.ConfigContext = "odd" }), "host", []string{`cluster "odd"`, `"ftp://odd.example.com" is not an address of an API server`}},
+		"a server that is no URL":     {two(func(c *Config) { c.ConfigContext = "odd" }), "host", []string{`cluster "odd"`, `"ftp://odd.example.com" is not the address of an API server`}},
 		"a context without any file":  {func(w world, c *Config) { c.ConfigContext = "one"; w.inPod() }, "config_context", []string{`context "one" is not in the in-cluster service account`}},
-		"a context beside a host":     {func(_ world, c *Config) { c.ConfigContext, c.Host = "one", "https://one" }, "config_context", []string{"choose from a kubeconfig, but only host is set"}},
+		"a context beside a host":     {func(_ world, c *Config) { c.ConfigContext, c.Host = "one", "https://one" }, "config_context", []string{"select from a kubeconfig, but only host is set"}},
 		"no current context":          {file(strings.Replace(twoClusters, "current-context: one", "", 1)), "config_context", []string{"has no current-context; set config_context (or KUBE_CTX) to one of its contexts: " + all}},
 		"a dangling current context":  {file(strings.Replace(twoClusters, "current-context: one", "current-context: gone", 1)), "config_context", []string{`context "gone" is not in`, all}},
-		"an empty kubeconfig":         {file(""), "config_path", []string{"kubeconfig ", "has no cluster in it"}},
+		"an empty kubeconfig":         {file(""), "config_path", []string{"kubeconfig ", "contains no cluster"}},
 		"invalid YAML":                {file("clusters: [{]"), "config_path", []string{"kubeconfig ", "is not valid", "yaml"}},
 		"another kind of file":        {file("just text"), "config_path", []string{"is not valid"}},
-		"a missing file":              {func(_ world, c *Config) { c.ConfigPaths = []string{"~/missing"} }, "config_path", []string{"/missing cannot be read: no such file or directory"}},
+		"a missing file":              {func(_ world, c *Config) { c.ConfigPaths = []string{"~/missing"} }, "config_path", []string{"cannot read kubeconfig ", "/missing: no such file or directory"}},
 		"one missing of two files": {func(w world, c *Config) {
 			file(twoClusters)(w, c)
 			c.ConfigPaths = append(c.ConfigPaths, "/missing/two")
-		}, "config_path", []string{"kubeconfig /missing/two cannot be read"}},
+		}, "config_path", []string{"cannot read kubeconfig /missing/two"}},
 		"a folder":                  {func(w world, c *Config) { c.ConfigPaths = []string{w.home} }, "config_path", []string{"is a directory"}},
 		"an invalid KUBECONFIG":     {func(w world, _ *Config) { w.vars["KUBECONFIG"] = w.write("config", "}{") }, "", []string{"KUBECONFIG: kubeconfig ", "is not valid"}},
 		"an invalid ~/.kube/config": {func(w world, _ *Config) { w.write(".kube/config", "}{") }, "", []string{".kube/config is not valid"}},
-		"a host with no name":       {host("https://"), "host", []string{`"https://" is not an address of an API server; it looks like https://10.0.0.1:6443`}},
-		"a host of another scheme":  {host("ftp://10.0.0.1"), "host", []string{"is not an address"}},
-		"a host with blanks":        {host("not a host"), "host", []string{"is not an address"}},
-		"a host with a bad port":    {host("10.0.0.1:api"), "host", []string{"is not an address"}},
-		"a host with a user":        {host("https://anna:secret@10.0.0.1"), "host", []string{`"https://***@10.0.0.1" is not an address`}},
+		"a host with no name":       {host("https://"), "host", []string{`"https://" is not the address of an API server, such as https://10.0.0.1:6443`}},
+		"a host of another scheme":  {host("ftp://10.0.0.1"), "host", []string{"is not the address"}},
+		"a host with blanks":        {host("not a host"), "host", []string{"is not the address"}},
+		"a host with a bad port":    {host("10.0.0.1:api"), "host", []string{"is not the address"}},
+		"a host with a user":        {host("https://anna:secret@10.0.0.1"), "host", []string{`"https://***@10.0.0.1" is not the address`}},
 		"insecure with an authority": {func(_ world, c *Config) {
 			c.Host, c.Insecure, c.ClusterCACertificate = "https://h", new(true), newPair(t).certificate
-		}, "insecure", []string{"exclude each other"}},
+		}, "insecure", []string{"cannot both be set"}},
 		"a proxy of an unknown scheme": {func(_ world, c *Config) { c.Host, c.ProxyURL = "https://h", "ssh://proxy" }, "proxy_url", []string{`"ssh://proxy"`, "http, https or socks5"}},
 		"a proxy that is no URL":       {func(_ world, c *Config) { c.Host, c.ProxyURL = "https://h", "proxy:3128" }, "proxy_url", []string{`"proxy:3128"`}},
 		"a pod without its authority": {func(w world, _ *Config) {
@@ -99,12 +90,12 @@ func TestResolveNeverShowsCredentials(t *testing.T) {
 		want      string
 		secrets   []string
 	}{
-		"a kubeconfig for its path":            {Config{ConfigPaths: []string{inKubeconfig}}, nil, "config_path", "holds a text that is no path, perhaps the kubeconfig itself", nil},
-		"an encoded kubeconfig for its path":   {Config{ConfigPaths: []string{strings.Repeat(secret, 50)}}, nil, "config_path", "holds a text that is no path", nil},
-		"a kubeconfig in KUBECONFIG":           {Config{}, map[string]string{"KUBECONFIG": inKubeconfig}, "", "KUBECONFIG holds a text that is no path", nil},
-		"a token of two lines":                 {Config{Host: "https://h", Token: secret + "\n" + secret}, nil, "token", "has blanks or line breaks inside", nil},
-		"a key that is base64":                 {Config{Host: "https://h", ClientCertificate: mine.certificate, ClientKey: encoded}, nil, "client_key", "is base64 of a PEM text: wrap it in base64decode", []string{encoded}},
-		"an authority that is a path":          {Config{Host: "https://h", ClusterCACertificate: "/etc/ca.crt"}, nil, "cluster_ca_certificate", `for a path, write file("…")`, nil},
+		"a kubeconfig for its path":            {Config{ConfigPaths: []string{inKubeconfig}}, nil, "config_path", "contains text that is not a path, probably the content of a kubeconfig", nil},
+		"an encoded kubeconfig for its path":   {Config{ConfigPaths: []string{strings.Repeat(secret, 50)}}, nil, "config_path", "contains text that is not a path", nil},
+		"a kubeconfig in KUBECONFIG":           {Config{}, map[string]string{"KUBECONFIG": inKubeconfig}, "", "KUBECONFIG contains text that is not a path", nil},
+		"a token of two lines":                 {Config{Host: "https://h", Token: secret + "\n" + secret}, nil, "token", "contains white space", nil},
+		"a key that is base64":                 {Config{Host: "https://h", ClientCertificate: mine.certificate, ClientKey: encoded}, nil, "client_key", "is base64-encoded PEM: wrap it in base64decode", []string{encoded}},
+		"an authority that is a path":          {Config{Host: "https://h", ClusterCACertificate: "/etc/ca.crt"}, nil, "cluster_ca_certificate", `to read a file, use file("…")`, nil},
 		"a key that is indented":               {Config{Host: "https://h", ClientCertificate: mine.certificate, ClientKey: " " + strings.ReplaceAll(mine.key, "\n", "\n ")}, nil, "client_key", "at the beginning of a line", nil},
 		"a certificate without its key":        {Config{Host: "https://h", ClientCertificate: mine.certificate}, nil, "client_key", "client_key (or KUBE_CLIENT_KEY_DATA) is not", nil},
 		"a key without its certificate":        {Config{Host: "https://h", ClientKey: mine.key}, nil, "client_certificate", "client_certificate (or KUBE_CLIENT_CERT_DATA) is not", nil},
@@ -153,73 +144,5 @@ func TestResolveNeverShowsTheTokenOfABrokenKubeconfig(t *testing.T) {
 				t.Errorf("the error shows a credential:\n%v", err)
 			}
 		})
-	}
-}
-
-// broken answers each request with one error, and counts them.
-type broken struct {
-	err      error
-	requests *atomic.Int64
-}
-
-func (b broken) RoundTrip(*http.Request) (*http.Response, error) {
-	b.requests.Add(1)
-	return nil, b.err
-}
-
-func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
-	t.Parallel()
-	plugin := &clientcmdapi.ExecConfig{Command: "aws"}
-	failed := errors.New("getting credentials: exec: executable aws failed with exit code 1")
-	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
-	for name, test := range map[string]struct {
-		plugin *clientcmdapi.ExecConfig
-		err    error
-		class  Class
-		says   string
-	}{
-		"the plugin failed":       {plugin, failed, Misconfigured, "the credential plugin aws gave no credentials: exec: executable aws failed with exit code 1"},
-		"the server is away":      {plugin, refused, Unreachable, "To read Deployment ml/trainer, this was tried: GET https://h/apis: dial: connection refused"},
-		"away without any plugin": {nil, refused, Unreachable, "GET https://h/apis: dial: connection refused"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			client := &http.Client{Transport: plainErrors{plugin: test.plugin, next: broken{test.err, &atomic.Int64{}}}}
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://h/apis?watch=true", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			response, err := client.Do(request)
-			if err == nil {
-				_ = response.Body.Close()
-				t.Fatal("no error")
-			}
-			wrapped := wrap("read", Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"}, err)
-			var failure *Error
-			if !errors.As(wrapped, &failure) || failure.Class != test.class {
-				t.Fatalf("%v is of class %v, want %v", wrapped, ClassOf(wrapped), test.class)
-			}
-			if _, detail := failure.Explain(); !strings.Contains(detail, test.says) || strings.Contains(detail, "watch=true") {
-				t.Errorf("it says:\n%s\nwant: %s", detail, test.says)
-			}
-		})
-	}
-}
-
-func TestAServerThatDoesNotAnswerIsToldAtOnce(t *testing.T) {
-	t.Parallel()
-	var requests atomic.Int64
-	client := &http.Client{Transport: plainErrors{next: broken{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, &requests}}}
-	dyn, err := dynamic.NewForConfigAndClient(&rest.Config{Host: "https://h"}, client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ref := Ref{Kind: Deployment(), Namespace: "ml"}
-	_, err = dyn.Resource(ref.gvr()).Namespace(ref.Namespace).Watch(t.Context(), metav1.ListOptions{})
-	if class := ClassOf(wrap("watch", ref, err)); class != Unreachable {
-		t.Errorf("%v is of class %v, want %v", err, class, Unreachable)
-	}
-	if !strings.Contains(err.Error(), "dial: i/o timeout") || requests.Load() != 1 {
-		t.Errorf("%d requests ended with: %v", requests.Load(), err)
 	}
 }

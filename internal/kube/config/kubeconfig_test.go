@@ -1,4 +1,4 @@
-package kube
+package config
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package kube
+package config
 
 import (
 	"crypto/ecdsa"
@@ -104,12 +104,12 @@ type identity struct{ Host, Token, Namespace string }
 
 // mustFail resolves a configuration that must be refused because of the
 // attribute, with each text in the error, and with no localhost in it.
-func mustFail(t *testing.T, c Config, attribute string, texts ...string) *ConfigError {
+func mustFail(t *testing.T, c Config, attribute string, texts ...string) *Error {
 	t.Helper()
 	resolved, err := c.Resolve()
-	var failure *ConfigError
+	var failure *Error
 	if !errors.As(err, &failure) {
-		t.Fatalf("got %+v and the error %v, want a ConfigError", resolved.REST, err)
+		t.Fatalf("got %+v and the error %v, want an *Error", resolved.REST, err)
 	}
 	if failure.Attribute != attribute {
 		t.Errorf("the error is about attribute %q, want %q", failure.Attribute, attribute)

@@ -1,7 +1,6 @@
-// Package kube is the cluster: how to reach it, server-side apply, reads
-// through one shared list and watch a kind, and waiting. It knows nothing of
-// Terraform.
-package kube
+// Package config resolves how to connect to a cluster: from the provider block,
+// from kubeconfig files, or from the service account of a pod.
+package config
 
 import (
 	"cmp"
@@ -23,9 +22,9 @@ import (
 // (https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/).
 const DefaultInClusterDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// dialTimeout bounds one attempt to connect, so that a wrong address is told
-// in seconds. client-go's own default is 30 s.
-const dialTimeout = 10 * time.Second
+// DialTimeout limits one attempt to connect, so that a wrong address is reported
+// within seconds. The default of client-go is 30 s.
+const DialTimeout = 10 * time.Second
 
 // Exec is an exec credential plugin, as in a kubeconfig's user.exec.
 type Exec struct {
@@ -35,9 +34,9 @@ type Exec struct {
 	Env        map[string]string
 }
 
-// Config says how to reach a cluster, in the terms of the provider's
-// configuration, where the KUBE_* variables have already filled attributes
-// that were not set. Empty fields are unset.
+// Config describes how to connect to a cluster, in the terms of the provider block.
+// The KUBE_* variables have already been applied to attributes that were not set.
+// Empty fields are unset.
 type Config struct {
 	Host                 string // URL; https where it has no scheme
 	Token                string
@@ -58,15 +57,15 @@ type Config struct {
 	Burst     int     // used with QPS only
 	UserAgent string
 
-	// NodeAutoscaling is whether nodes come on demand; nil is to be found out.
+	// NodeAutoscaling is whether nodes are added on demand; nil to detect it.
 	NodeAutoscaling *bool
 
-	// Env is the environment that credentials and namespace are found in.
+	// Env is the environment in which credentials and namespace are looked up.
 	Env Env
 }
 
-// Env is what is read from outside of the configuration. The zero value finds
-// nothing; OSEnv is the process's own.
+// Env is what is read from outside of the configuration. The zero value contains
+// nothing; OSEnv is the environment of the process.
 type Env struct {
 	Getenv       func(string) string
 	Home         string // folder of .kube and .kt; "" for none
@@ -90,40 +89,40 @@ func (e Env) Get(name string) string {
 	return e.Getenv(name)
 }
 
-// ConfigError says that the configuration names no cluster, or not a usable
-// one. Its text never holds a credential.
-type ConfigError struct {
-	// Attribute is the provider attribute at fault, "" where none is.
+// Error reports that the configuration selects no cluster, or one that cannot be
+// used. Its text never contains a credential.
+type Error struct {
+	// Attribute is the provider attribute that caused the error; empty if none did.
 	Attribute string
-	// Tried lists the sources that were looked at, in order, each with what was found.
+	// Tried lists the sources that were searched, in order, each with the result.
 	Tried []string
 	Err   error
 }
 
-func (e *ConfigError) Error() string {
+func (e *Error) Error() string {
 	if len(e.Tried) == 0 {
 		return e.Err.Error()
 	}
-	return e.Err.Error() + "\n\nThis was tried, in this order:\n  - " + strings.Join(e.Tried, "\n  - ")
+	return e.Err.Error() + "\n\nThe following sources were searched, in this order:\n  - " + strings.Join(e.Tried, "\n  - ")
 }
 
-func (e *ConfigError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-func configError(attribute, format string, args ...any) error {
-	return &ConfigError{Attribute: attribute, Err: fmt.Errorf(format, args...)}
+func newError(attribute, format string, args ...any) error {
+	return &Error{Attribute: attribute, Err: fmt.Errorf(format, args...)}
 }
 
-// Resolved is a configuration that names a cluster.
+// Resolved is a configuration that selects a cluster.
 type Resolved struct {
 	REST      *rest.Config
 	Namespace string
 }
 
-// Resolve finds the cluster and the namespace. It reads files, and asks no
-// server. The order is: ConfigPaths or Host, the variable KUBECONFIG or else
-// ~/.kube/config, and the files of a pod's service account. The other fields
-// are laid over what is found. There is no implicit localhost: where nothing
-// is found, the error, a *ConfigError, lists what was tried.
+// Resolve determines the cluster and the namespace. It reads files and sends no
+// request. The order is: ConfigPaths or Host, the variable KUBECONFIG or else
+// ~/.kube/config, and the service account of a pod. The other fields override
+// what is found. There is no implicit localhost: if nothing is found, the error,
+// an *Error, lists the sources that were searched.
 func (c Config) Resolve() (Resolved, error) {
 	if err := c.check(); err != nil {
 		return Resolved{}, err
@@ -141,12 +140,12 @@ func (c Config) Resolve() (Resolved, error) {
 	if c.QPS > 0 {
 		restConfig.QPS, restConfig.Burst = c.QPS, c.Burst
 	}
-	restConfig.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	restConfig.Dial = (&net.Dialer{Timeout: DialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	namespace, err := c.namespace(contextNamespace, found.origin)
 	return Resolved{REST: restConfig, Namespace: namespace}, err
 }
 
-// find looks for the cluster in the documented order.
+// find searches for the cluster in the documented order.
 func (c Config) find() (kubeconfig, error) {
 	if paths := nonEmpty(c.ConfigPaths); len(paths) > 0 {
 		return c.explicitFiles(paths)
@@ -165,44 +164,47 @@ func (c Config) find() (kubeconfig, error) {
 		}
 		tried = append(tried, why)
 	}
-	return kubeconfig{}, &ConfigError{
+	return kubeconfig{}, &Error{
 		Tried: tried,
-		Err:   errors.New("no Kubernetes cluster is configured; set host or config_path in the provider block, or one of the variables below"),
+		Err: errors.New("no Kubernetes cluster is configured; set host or config_path in the provider block, " +
+			"or one of the environment variables below"),
 	}
 }
 
-// hostOnly is for a host that is given without kubeconfig files: the ones of
-// the environment may be another cluster's.
+// hostOnly is for a host without kubeconfig files: those of the environment may
+// belong to another cluster.
 func (c Config) hostOnly() (kubeconfig, error) {
 	if cmp.Or(c.ConfigContext, c.ConfigContextCluster, c.ConfigContextUser) != "" {
-		return kubeconfig{}, configError("config_context", "config_context, config_context_cluster and config_context_user (or KUBE_CTX, KUBE_CTX_CLUSTER, KUBE_CTX_AUTH_INFO) choose from a kubeconfig, but only host is set; set config_path too, or leave them out")
+		return kubeconfig{}, newError("config_context", "config_context, config_context_cluster and config_context_user "+
+			"(or KUBE_CTX, KUBE_CTX_CLUSTER, KUBE_CTX_AUTH_INFO) select from a kubeconfig, but only host is set; "+
+			"set config_path, or remove them")
 	}
 	return kubeconfig{raw: clientcmdapi.NewConfig(), origin: "the provider's configuration"}, nil
 }
 
-// explicitFiles are the files that the configuration names: each must be there.
+// explicitFiles loads the files that the configuration names. Each must exist.
 func (c Config) explicitFiles(paths []string) (kubeconfig, error) {
 	if err := checkPaths(paths); err != nil {
-		return kubeconfig{}, configError("config_path", "config_path (or KUBE_CONFIG_PATH) %w", err)
+		return kubeconfig{}, newError("config_path", "config_path (or KUBE_CONFIG_PATH) %w", err)
 	}
 	paths = expandAll(paths, c.Env.Home)
 	for _, path := range paths {
 		if _, err := os.Stat(path); err != nil {
-			return kubeconfig{}, configError("config_path", "kubeconfig %s cannot be read: %w", path, reason(err))
+			return kubeconfig{}, newError("config_path", "cannot read kubeconfig %s: %w", path, reason(err))
 		}
 	}
 	found, err := loadFiles(paths)
 	if err != nil {
-		return kubeconfig{}, &ConfigError{Attribute: "config_path", Err: err}
+		return kubeconfig{}, &Error{Attribute: "config_path", Err: err}
 	}
 	return found, nil
 }
 
-// The next three look at one source each. The text that they return says why
-// the source was passed over, and is "" if it was not.
+// The next three functions search one source each. The text that they return is
+// the reason why the source was skipped, empty if it was not.
 
-// fromVariable reads the files that KUBECONFIG lists. Like kubectl, it passes
-// over the ones that are missing.
+// fromVariable reads the files that KUBECONFIG lists. Like kubectl, it skips
+// missing files.
 func (c Config) fromVariable() (kubeconfig, string, error) {
 	list := c.Env.Get("KUBECONFIG")
 	if list == "" {
@@ -210,11 +212,11 @@ func (c Config) fromVariable() (kubeconfig, string, error) {
 	}
 	paths := nonEmpty(filepath.SplitList(list))
 	if err := checkPaths(paths); err != nil {
-		return kubeconfig{}, "", configError("", "KUBECONFIG %w", err)
+		return kubeconfig{}, "", newError("", "KUBECONFIG %w", err)
 	}
 	found, err := loadFiles(paths)
 	if err != nil {
-		return kubeconfig{}, "", configError("", "KUBECONFIG: %w", err)
+		return kubeconfig{}, "", newError("", "KUBECONFIG: %w", err)
 	}
 	if found.empty() {
 		return kubeconfig{}, "KUBECONFIG=" + list + ": no such file, or no cluster in it", nil
@@ -222,19 +224,19 @@ func (c Config) fromVariable() (kubeconfig, string, error) {
 	return found, "", nil
 }
 
-// fromHome reads ~/.kube/config, which KUBECONFIG stands in for, also where
-// its files are missing: another cluster than the one meant must not be taken.
+// fromHome reads ~/.kube/config. KUBECONFIG replaces it even if its files are
+// missing: the provider must not select another cluster than the intended one.
 func (c Config) fromHome() (kubeconfig, string, error) {
 	switch {
 	case c.Env.Get("KUBECONFIG") != "":
-		return kubeconfig{}, "~/.kube/config: not looked at, since KUBECONFIG is set", nil
+		return kubeconfig{}, "~/.kube/config: skipped, because KUBECONFIG is set", nil
 	case c.Env.Home == "":
-		return kubeconfig{}, "~/.kube/config: there is no home folder", nil
+		return kubeconfig{}, "~/.kube/config: skipped, because the user has no home directory", nil
 	}
 	file := filepath.Join(c.Env.Home, ".kube", "config")
 	found, err := loadFiles([]string{file})
 	if err != nil {
-		return kubeconfig{}, "", &ConfigError{Err: err}
+		return kubeconfig{}, "", &Error{Err: err}
 	}
 	if found.empty() {
 		return kubeconfig{}, "~/.kube/config: no such file, or no cluster in it", nil
@@ -250,18 +252,17 @@ func (c Config) fromPod() (kubeconfig, string, error) {
 	case host == "" || port == "":
 		return kubeconfig{}, source + "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set", nil
 	case c.Env.InClusterDir == "":
-		return kubeconfig{}, source + "not looked for", nil
+		return kubeconfig{}, source + "skipped", nil
 	}
 	token := filepath.Join(c.Env.InClusterDir, "token")
 	if file, _ := os.Stat(token); file == nil {
-		return kubeconfig{}, source + token + " cannot be read", nil
+		return kubeconfig{}, source + "cannot read " + token, nil
 	}
 	return inCluster("https://"+net.JoinHostPort(host, port), c.Env.InClusterDir), "", nil
 }
 
-// namespace applies the order of the product's reference: provider (with
-// KT_NAMESPACE), ~/.kt/config.yaml, the kubeconfig's context or the in-cluster
-// file, "default".
+// namespace applies the documented order: provider block (with KT_NAMESPACE),
+// ~/.kt/config.yaml, the context of the kubeconfig or the in-cluster file, "default".
 func (c Config) namespace(contextNamespace, origin string) (string, error) {
 	if c.Namespace != "" {
 		return c.Namespace, nil
@@ -271,7 +272,7 @@ func (c Config) namespace(contextNamespace, origin string) (string, error) {
 		fromFile, err := kubetorchNamespace(filepath.Join(c.Env.Home, ".kt", "config.yaml"))
 		switch {
 		case err != nil:
-			return "", configError("namespace", "%s cannot be read: %w", file, err)
+			return "", newError("namespace", "cannot read %s: %w", file, err)
 		case fromFile != "":
 			return checkNamespace(fromFile, file)
 		}
@@ -284,12 +285,12 @@ func (c Config) namespace(contextNamespace, origin string) (string, error) {
 
 func checkNamespace(name, source string) (string, error) {
 	if broken := validation.IsDNS1123Label(name); len(broken) > 0 {
-		return "", configError("namespace", "%s names the namespace %q: %s", source, name, strings.Join(broken, "; "))
+		return "", newError("namespace", "%s contains the invalid namespace %q: %s", source, name, strings.Join(broken, "; "))
 	}
 	return name, nil
 }
 
-// kubetorchNamespace reads `namespace` from Kubetorch's own configuration file.
+// kubetorchNamespace reads `namespace` from the configuration file of Kubetorch.
 func kubetorchNamespace(file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -1,4 +1,4 @@
-package kube
+package config
 
 import (
 	"cmp"
@@ -10,24 +10,24 @@ import (
 	"slices"
 	"strings"
 
-	// The user.auth-provider entries of older kubeconfigs: OpenID Connect, and
-	// what to use instead of the ones that were removed.
+	// The user.auth-provider entries of older kubeconfigs: OpenID Connect, and the
+	// messages about those that were removed.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// kubeconfig is what a client is made from, before the configuration's own
-// attributes are laid over it. Everything is brought into this form, so that
-// they lie over everything in the same way.
+// kubeconfig is the source of a client, before the attributes of the provider
+// block override it. Every source is converted into this form, so that the
+// attributes override all of them in the same way.
 type kubeconfig struct {
 	raw    *clientcmdapi.Config
-	origin string // what messages call it
+	origin string // its name in messages
 }
 
-// loadFiles merges files as kubectl does: the first to name something wins.
-// Files that are missing are left out.
+// loadFiles merges files as kubectl does: the first file that sets a value wins.
+// Missing files are skipped.
 func loadFiles(files []string) (kubeconfig, error) {
 	origin := "kubeconfig " + strings.Join(files, ", ")
 	rules := clientcmd.ClientConfigLoadingRules{Precedence: files}
@@ -38,8 +38,8 @@ func loadFiles(files []string) (kubeconfig, error) {
 	return kubeconfig{raw: raw, origin: origin}, nil
 }
 
-// inCluster is a pod's service account as a kubeconfig. The token is given as
-// a file, since a kubelet renews it.
+// inCluster is the service account of a pod as a kubeconfig. It refers to the file
+// of the token, since the kubelet renews it.
 func inCluster(server, dir string) kubeconfig {
 	const name = "in-cluster"
 	namespace, _ := os.ReadFile(filepath.Join(dir, "namespace")) // optional: the default applies
@@ -51,19 +51,19 @@ func inCluster(server, dir string) kubeconfig {
 	return kubeconfig{raw: raw, origin: "the in-cluster service account in " + dir}
 }
 
-// empty says whether there is no cluster to be found in it.
+// empty reports whether it contains neither clusters nor contexts.
 func (k kubeconfig) empty() bool { return len(k.raw.Clusters) == 0 && len(k.raw.Contexts) == 0 }
 
-// client lays the attributes over a kubeconfig. It also returns the context's
-// namespace.
+// client applies the attributes to a kubeconfig. It also returns the namespace of
+// the context.
 func (c Config) client(k kubeconfig) (*rest.Config, string, error) {
 	kubeContext, err := c.choose(k)
 	if err != nil {
 		return nil, "", err
 	}
 	if c.identified() {
-		// Laid one over the other, two identities would be sent, and the server
-		// takes a certificate before a token.
+		// Merged, both identities would be sent, and the server prefers a
+		// certificate to a token.
 		for name := range k.raw.AuthInfos {
 			k.raw.AuthInfos[name] = clientcmdapi.NewAuthInfo()
 		}
@@ -74,7 +74,7 @@ func (c Config) client(k kubeconfig) (*rest.Config, string, error) {
 	}
 	restConfig, err := clientcmd.NewNonInteractiveClientConfig(*k.raw, "", overrides, nil).ClientConfig()
 	if err != nil {
-		return nil, "", configError("", "%s cannot be used: %w", k.origin, err)
+		return nil, "", newError("", "%s cannot be used: %w", k.origin, err)
 	}
 	if c.Insecure != nil {
 		restConfig.Insecure = *c.Insecure
@@ -82,15 +82,15 @@ func (c Config) client(k kubeconfig) (*rest.Config, string, error) {
 	return restConfig, kubeContext.Namespace, nil
 }
 
-// choose finds the context, cluster and user to use, and says which ones there
-// are where the chosen one is not. client-go would pass over some of this in
-// silence, and connect as nobody.
+// choose selects the context, cluster and user. If one does not exist, the error
+// lists those that do: client-go would silently connect as an anonymous user.
 func (c Config) choose(k kubeconfig) (clientcmdapi.Context, error) {
 	var chosen clientcmdapi.Context
 	if name := cmp.Or(c.ConfigContext, k.raw.CurrentContext); name != "" {
 		found, ok := k.raw.Contexts[name]
 		if !ok {
-			return chosen, configError("config_context", "context %q is not in %s, which has the contexts: %s", name, k.origin, names(k.raw.Contexts))
+			return chosen, newError("config_context",
+				"context %q is not in %s, which has the contexts: %s", name, k.origin, names(k.raw.Contexts))
 		}
 		chosen = *found
 	}
@@ -101,57 +101,60 @@ func (c Config) choose(k kubeconfig) (clientcmdapi.Context, error) {
 	}
 	if _, ok := k.raw.AuthInfos[chosen.AuthInfo]; chosen.AuthInfo != "" && !ok {
 		if !c.identified() || c.ConfigContextUser != "" {
-			return chosen, configError("config_context_user", "user %q is not in %s, which has the users: %s", chosen.AuthInfo, k.origin, names(k.raw.AuthInfos))
+			return chosen, newError("config_context_user",
+				"user %q is not in %s, which has the users: %s", chosen.AuthInfo, k.origin, names(k.raw.AuthInfos))
 		}
 		chosen.AuthInfo = ""
 	}
 	if _, ok := k.raw.Clusters[chosen.Cluster]; !ok {
-		chosen.Cluster = "" // host stands in for it
+		chosen.Cluster = "" // host replaces it
 	}
 	return chosen, nil
 }
 
-// checkCluster requires a cluster with a server, unless there is a host.
+// checkCluster requires a cluster with a server, unless host is set.
 func (c Config) checkCluster(k kubeconfig, name string) error {
 	cluster, ok := k.raw.Clusters[name]
 	switch {
 	case !ok && c.Host != "" && c.ConfigContextCluster == "":
 		return nil
 	case name == "" && k.empty():
-		return configError("config_path", "%s has no cluster in it", k.origin)
+		return newError("config_path", "%s contains no cluster", k.origin)
 	case name == "":
-		return configError("config_context", "%s has no current-context; set config_context (or KUBE_CTX) to one of its contexts: %s", k.origin, names(k.raw.Contexts))
+		return newError("config_context",
+			"%s has no current-context; set config_context (or KUBE_CTX) to one of its contexts: %s", k.origin, names(k.raw.Contexts))
 	case !ok:
-		return configError("config_context_cluster", "cluster %q is not in %s, which has the clusters: %s", name, k.origin, names(k.raw.Clusters))
+		return newError("config_context_cluster",
+			"cluster %q is not in %s, which has the clusters: %s", name, k.origin, names(k.raw.Clusters))
 	case cluster.Server == "" && c.Host == "":
-		return configError("host", "cluster %q of %s has no server: its address is empty, and host is not set", name, k.origin)
+		return newError("host", "cluster %q of %s has no server address, and host is not set", name, k.origin)
 	}
 	if c.Host == "" {
 		if _, err := serverURL(cluster.Server); err != nil {
-			return configError("host", "server of cluster %q in %s: %w", name, k.origin, err)
+			return newError("host", "server of cluster %q in %s: %w", name, k.origin, err)
 		}
 	}
 	if c.ProxyURL == "" {
 		if err := checkProxy(cluster.ProxyURL); err != nil {
-			return configError("proxy_url", "proxy-url of cluster %q in %s: %w", name, k.origin, err)
+			return newError("proxy_url", "proxy-url of cluster %q in %s: %w", name, k.origin, err)
 		}
 	}
 	return nil
 }
 
-// identified says whether the attributes themselves say who the user is.
+// identified reports whether the attributes contain credentials.
 func (c Config) identified() bool {
 	return c.Token != "" || c.ClientCertificate != "" || c.Exec != nil
 }
 
-// overrides are the attributes as kubectl's flags.
+// overrides are the attributes as flags of kubectl.
 func (c Config) overrides(kubeContext clientcmdapi.Context) (*clientcmd.ConfigOverrides, error) {
 	o := &clientcmd.ConfigOverrides{CurrentContext: c.ConfigContext}
 	o.Context.Cluster, o.Context.AuthInfo = kubeContext.Cluster, kubeContext.AuthInfo
 	if c.Host != "" {
 		server, err := serverURL(c.Host)
 		if err != nil {
-			return nil, configError("host", "host (or KUBE_HOST): %w", err)
+			return nil, newError("host", "host (or KUBE_HOST): %w", err)
 		}
 		o.ClusterInfo.Server = server
 	}
@@ -171,7 +174,7 @@ func (c Config) overrides(kubeContext clientcmdapi.Context) (*clientcmd.ConfigOv
 func (e Exec) clientConfig() *clientcmdapi.ExecConfig {
 	config := &clientcmdapi.ExecConfig{
 		APIVersion: e.APIVersion, Command: e.Command, Args: e.Args,
-		InteractiveMode: clientcmdapi.NeverExecInteractiveMode, // Terraform owns the terminal
+		InteractiveMode: clientcmdapi.NeverExecInteractiveMode, // Terraform uses the terminal
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
 		config.Env = append(config.Env, clientcmdapi.ExecEnvVar{Name: name, Value: e.Env[name]})
@@ -201,7 +204,7 @@ func nonEmpty(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
 }
 
-// reason is why a file could not be used, without the path again.
+// reason is the cause of a failed file operation, without the path.
 func reason(err error) error {
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err

@@ -1,4 +1,4 @@
-package kube
+package config
 
 import (
 	"os"
@@ -80,14 +80,14 @@ func TestResolveWithNothingFoundSaysWhatWasTried(t *testing.T) {
 		},
 		"not even a home": {
 			func(_ world, c *Config) { c.Env = Env{} },
-			[]string{"KUBECONFIG: not set", "~/.kube/config: there is no home folder"},
+			[]string{"KUBECONFIG: not set", "~/.kube/config: skipped, because the user has no home directory"},
 		},
 		"KUBECONFIG of a missing file hides ~/.kube/config": {
 			func(w world, _ *Config) {
 				w.vars["KUBECONFIG"] = "/missing/config"
 				w.write(".kube/config", kubeconfigText("home"))
 			},
-			[]string{"KUBECONFIG=/missing/config: no such file, or no cluster in it", "~/.kube/config: not looked at, since KUBECONFIG is set"},
+			[]string{"KUBECONFIG=/missing/config: no such file, or no cluster in it", "~/.kube/config: skipped, because KUBECONFIG is set"},
 		},
 		"in a pod without a mounted token": {
 			func(w world, _ *Config) {
@@ -96,7 +96,7 @@ func TestResolveWithNothingFoundSaysWhatWasTried(t *testing.T) {
 					w.t.Fatal(err)
 				}
 			},
-			[]string{"in-cluster service account: /", "/token cannot be read"},
+			[]string{"in-cluster service account: cannot read /", "/token"},
 		},
 		"the variables of client-go's own defaults": {
 			func(w world, _ *Config) { w.vars["KUBERNETES_MASTER"] = "http://localhost:8080" },
@@ -169,12 +169,12 @@ func TestResolveFindsTheNamespaceInTheDocumentedOrder(t *testing.T) {
 		"default":                               {[]func(world, *Config){bare}, "default", ""},
 		"default, if Kubetorch's file has none": {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "username: anna\n") }}, "default", ""},
 		"default, if Kubetorch's file is empty": {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "") }}, "default", ""},
-		"no invalid file of Kubetorch's":        {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [") }}, "", "~/.kt/config.yaml cannot be read: "},
-		"no list of namespaces":                 {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [a, b]") }}, "", "~/.kt/config.yaml cannot be read: "},
-		"no invalid name in Kubetorch's file":   {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: ML_Team") }}, "", `~/.kt/config.yaml names the namespace "ML_Team": `},
+		"no invalid file of Kubetorch's":        {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [") }}, "", "cannot read ~/.kt/config.yaml: "},
+		"no list of namespaces":                 {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [a, b]") }}, "", "cannot read ~/.kt/config.yaml: "},
+		"no invalid name in Kubetorch's file":   {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: ML_Team") }}, "", `~/.kt/config.yaml contains the invalid namespace "ML_Team": `},
 		"no invalid name in the context": {[]func(world, *Config){func(w world, c *Config) {
 			c.ConfigPaths = []string{w.write("config", strings.Replace(kubeconfigText("one"), "one-namespace", "a/b", 1))}
-		}}, "", `names the namespace "a/b": `},
+		}}, "", `contains the invalid namespace "a/b": `},
 		"an invalid file does not matter to a namespace of one's own": {[]func(world, *Config){kubeconfig, func(w world, c *Config) {
 			w.write(".kt/config.yaml", "namespace: [")
 			c.Namespace = "own"

@@ -1,0 +1,84 @@
+package kube
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// broken answers each request with one error, and counts them.
+type broken struct {
+	err      error
+	requests *atomic.Int64
+}
+
+func (b broken) RoundTrip(*http.Request) (*http.Response, error) {
+	b.requests.Add(1)
+	return nil, b.err
+}
+
+func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
+	t.Parallel()
+	plugin := &clientcmdapi.ExecConfig{Command: "aws"}
+	failed := errors.New("getting credentials: exec: executable aws failed with exit code 1")
+	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for name, test := range map[string]struct {
+		plugin *clientcmdapi.ExecConfig
+		err    error
+		class  Class
+		says   string
+	}{
+		"the plugin failed":       {plugin, failed, Misconfigured, "the credential plugin aws did not return credentials: exec: executable aws failed with exit code 1"},
+		"the server is away":      {plugin, refused, Unreachable, "To read Deployment ml/trainer, this was tried: GET https://h/apis: dial: connection refused"},
+		"away without any plugin": {nil, refused, Unreachable, "GET https://h/apis: dial: connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := &http.Client{Transport: plainErrors{plugin: test.plugin, next: broken{test.err, &atomic.Int64{}}}}
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://h/apis?watch=true", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := client.Do(request)
+			if err == nil {
+				_ = response.Body.Close()
+				t.Fatal("no error")
+			}
+			wrapped := wrap("read", Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"}, err)
+			var failure *Error
+			if !errors.As(wrapped, &failure) || failure.Class != test.class {
+				t.Fatalf("%v is of class %v, want %v", wrapped, ClassOf(wrapped), test.class)
+			}
+			if _, detail := failure.Explain(); !strings.Contains(detail, test.says) || strings.Contains(detail, "watch=true") {
+				t.Errorf("it says:\n%s\nwant: %s", detail, test.says)
+			}
+		})
+	}
+}
+
+func TestAServerThatDoesNotAnswerIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	client := &http.Client{Transport: plainErrors{next: broken{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, &requests}}}
+	dyn, err := dynamic.NewForConfigAndClient(&rest.Config{Host: "https://h"}, client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := Ref{Kind: Deployment(), Namespace: "ml"}
+	_, err = dyn.Resource(ref.gvr()).Namespace(ref.Namespace).Watch(t.Context(), metav1.ListOptions{})
+	if class := ClassOf(wrap("watch", ref, err)); class != Unreachable {
+		t.Errorf("%v is of class %v, want %v", err, class, Unreachable)
+	}
+	if !strings.Contains(err.Error(), "dial: i/o timeout") || requests.Load() != 1 {
+		t.Errorf("%d requests ended with: %v", requests.Load(), err)
+	}
+}
