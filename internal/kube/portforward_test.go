@@ -185,7 +185,7 @@ func TestDialPodSaysWhatTheKubeletComplainsOfBeforeTheStreamIsOpen(t *testing.T)
 		}
 	}))
 	t.Cleanup(server.Close)
-	conn, err := NewCluster(t.Context(), Config{Host: server.URL, Token: "x"}).DialPod(t.Context(), "ml", "trainer-0", 80)
+	conn, err := NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}).DialPod(t.Context(), "ml", "trainer-0", 80)
 	if err != nil {
 		t.Fatal(err)
 	}
