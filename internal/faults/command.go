@@ -23,6 +23,8 @@ type folder struct {
 	dir, cli, settings string
 }
 
+func (f folder) state() string { return filepath.Join(f.dir, "terraform.tfstate") }
+
 // run is one command of the command line tool that has ended.
 type run struct {
 	args   string
@@ -36,6 +38,7 @@ type run struct {
 // running is a command that has not ended yet.
 type running struct {
 	command *exec.Cmd
+	state   string // path of the state file
 }
 
 // signal delivers what a fault asks for.
@@ -43,7 +46,7 @@ func (r *running) signal(kind proxy.Kind) {
 	pid := r.command.Process.Pid
 	switch kind {
 	case proxy.KillCLI:
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+		killBetweenWrites(pid, r.state)
 	case proxy.InterruptCLI:
 		_ = syscall.Kill(-pid, syscall.SIGINT)
 	case proxy.KillProvider:
@@ -53,6 +56,36 @@ func (r *running) signal(kind proxy.Kind) {
 			}
 		}
 	default:
+	}
+}
+
+// killBetweenWrites ends the command line tool by SIGKILL, but not while it writes
+// its state: it truncates the file and writes it in place (statemgr.Filesystem in
+// OpenTofu 1.12 and Terraform), so a kill in between loses the whole state, whatever
+// a provider does. The file is empty before the first write, too.
+func killBetweenWrites(pid int, state string) {
+	const pause, checks = 3 * time.Millisecond, 7
+	for range checks {
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended already
+		awaitStop(pid)
+		if data, err := os.ReadFile(state); err != nil || json.Valid(data) {
+			break
+		}
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+		time.Sleep(pause)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// awaitStop waits for a signalled process to stop, for up to 50 ms.
+func awaitStop(pid int) {
+	for range 50 {
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, rest, _ := strings.Cut(string(data), ") ")
+		if !strings.HasPrefix(rest, "R") && !strings.HasPrefix(rest, "S") && !strings.HasPrefix(rest, "D") {
+			return // stopped or ended
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -83,7 +116,7 @@ func (f folder) execute(ctx context.Context, limit time.Duration, prepare func(*
 	defer output.Close()
 	command.Stdout, command.Stderr = output, output
 	start := time.Now()
-	r := &running{command: command}
+	r := &running{command: command, state: f.state()}
 	if err := command.Start(); err != nil {
 		return run{}, err
 	}
@@ -169,7 +202,7 @@ type state struct {
 // readState reads the state file; an absent one is empty.
 func (f folder) readState() (state, error) {
 	out := state{manifests: map[string]bool{}}
-	data, err := os.ReadFile(filepath.Join(f.dir, "terraform.tfstate"))
+	data, err := os.ReadFile(f.state())
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, nil
 	}

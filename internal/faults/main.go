@@ -38,7 +38,7 @@ type options struct {
 func main() {
 	var opts options
 	kinds := flag.String("kind", "", "kinds of faults, separated by commas (default: all)")
-	flag.StringVar(&opts.modes, "mode", "exhaustive,random,rate5,rate20,kill", "what to run, separated by commas; also restart, of the API server")
+	flag.StringVar(&opts.modes, "mode", "exhaustive,random,rate5,rate20,kill,restart", "what to run, separated by commas")
 	flag.Int64Var(&opts.seed, "seed", 1, "seed of everything that is random")
 	flag.IntVar(&opts.runs, "runs", 40, "cycles with random faults, of each mode")
 	flag.IntVar(&opts.parallel, "parallel", 3, "cycles at a time; of those that mostly wait, four times as many")
