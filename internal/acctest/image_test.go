@@ -307,7 +307,7 @@ func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
 			{
 				PreConfig:   func() { writeFile(t, filepath.Join(dir, "a.txt"), strings.Repeat("x", 1<<20)) },
 				Config:      config,
-				ExpectError: regexp.MustCompile(`(?s)does not fit into a ConfigMap.*1-a.txt: 1024 KiB`),
+				ExpectError: regexp.MustCompile(`(?s)too large for a ConfigMap.*1-a.txt: 1024 KiB`),
 			},
 			{
 				PreConfig: func() {
@@ -316,7 +316,7 @@ func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
 					}
 				},
 				Config:      config,
-				ExpectError: regexp.MustCompile(`steps\[0\].copy: there is no\s`),
+				ExpectError: regexp.MustCompile(`(?s)steps\[0\].copy: \S+\s+does\s+not\s+exist`),
 			},
 			{PreConfig: func() { writeFile(t, filepath.Join(dir, "a.txt"), "back") }, Config: config},
 		},
@@ -417,7 +417,7 @@ func TestAccImageOfSomebodyElseIsAdoptedOrImported(t *testing.T) {
 			{
 				Config:       imageNamed(ns, plainImage),
 				ResourceName: theImage, ImportState: true, ImportStateId: ns + "/kt-image-torch",
-				ExpectError: regexp.MustCompile(`(?s)The\s+name\s+to\s+import\s+is\s+that\s+of\s+the\s+image`),
+				ExpectError: regexp.MustCompile(`(?s)Import\s+the\s+name\s+of\s+the\s+image`),
 			},
 			{
 				Config:       imageNamed(ns, plainImage),
@@ -507,7 +507,7 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 	})
 }
 
-// digestInPods checks that the pods carry the digest of the set-up, each time
+// digestInPods checks that the pods have the digest of the setup, each time
 // another one.
 type digestInPods struct {
 	t  *testing.T
@@ -521,7 +521,7 @@ func (d digestInPods) CompareValues(values ...any) error {
 		return fmt.Errorf("the pod template has not %s, kt-image-torch and python:3.12-slim: %s", last, template)
 	}
 	if len(values) > 1 && values[0] == values[1] {
-		return errors.New("another set-up has the same digest")
+		return errors.New("another setup has the same digest")
 	}
 	return nil
 }

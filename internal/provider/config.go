@@ -64,13 +64,15 @@ const (
 )
 
 // clusterConfig merges the provider block with the KUBE_* variables. An
-// attribute wins over its variable. What the block says as a whole wins, too:
-//   - host in the block: no kubeconfig of the environment is read, as it may be
-//     another cluster's;
-//   - config_path or config_paths in the block: the kubeconfig says what the
-//     server and who the user is; of the variables, only the ones that choose
-//     from it and say how to connect count (KUBE_CTX…, KUBE_INSECURE, KUBE_PROXY_URL);
-//   - token, client_certificate or exec in the block: who the user is.
+// attribute takes precedence over its variable. Some attributes of the block
+// also take precedence over other variables:
+//   - host: no kubeconfig of the environment is read, because it may describe
+//     another cluster.
+//   - config_path or config_paths: the kubeconfig defines the server and the
+//     user. Only variables that select from it or configure the connection apply
+//     (KUBE_CTX…, KUBE_INSECURE, KUBE_PROXY_URL).
+//   - token, client_certificate or exec: no credentials of the environment are
+//     used.
 func (m model) clusterConfig(ctx context.Context, env config.Env, version string) (config.Config, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	var paths []string
@@ -128,7 +130,7 @@ func (m model) clusterConfig(ctx context.Context, env config.Env, version string
 	return cfg, diags
 }
 
-// configPaths are the kubeconfig files where config_paths names none.
+// configPaths returns the kubeconfig files if config_paths is not set.
 func configPaths(attribute string, env config.Env, byHost bool) []string {
 	switch {
 	case attribute != "":
@@ -142,7 +144,7 @@ func configPaths(attribute string, env config.Env, byHost bool) []string {
 	}
 }
 
-// namespaceVariable is KT_NAMESPACE, which no schema has checked.
+// namespaceVariable returns the value of KT_NAMESPACE, after validating it.
 func namespaceVariable(env config.Env, diags *diag.Diagnostics) string {
 	name := env.Get("KT_NAMESPACE")
 	if broken := validation.IsDNS1123Label(name); name != "" && len(broken) > 0 {
@@ -151,7 +153,7 @@ func namespaceVariable(env config.Env, diags *diag.Diagnostics) string {
 	return name
 }
 
-// boolVariable is nil where the variable is not set.
+// boolVariable returns the value of a variable, or nil if it is not set.
 func boolVariable(env config.Env, name string, diags *diag.Diagnostics) *bool {
 	text := env.Get(name)
 	if text == "" {
@@ -159,13 +161,13 @@ func boolVariable(env config.Env, name string, diags *diag.Diagnostics) *bool {
 	}
 	value, err := strconv.ParseBool(text)
 	if err != nil {
-		diags.AddError("Invalid environment variable", fmt.Sprintf("%s is %q; it must be true or false.", name, text))
+		diags.AddError("Invalid environment variable", fmt.Sprintf("%s is %q, but must be true or false.", name, text))
 		return nil
 	}
 	return &value
 }
 
-// defaults is what the provider block says for every resource.
+// defaults returns the settings of the provider block that apply to all resources.
 func (m model) defaults(ctx context.Context, env config.Env) (tf.Defaults, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	d := tf.Defaults{
@@ -204,7 +206,7 @@ func (m model) launchTimeout(env config.Env, diags *diag.Diagnostics) time.Durat
 	}
 	timeout, err := manifest.ParseDuration(text)
 	if err == nil && timeout <= 0 {
-		err = fmt.Errorf("is %q, which leaves no time to become ready", text)
+		err = fmt.Errorf("is %q, but must be longer than 0", text)
 	}
 	if err != nil {
 		diags.AddAttributeError(path.Root("launch_timeout"), "Invalid duration", source+" "+err.Error())
@@ -212,22 +214,22 @@ func (m model) launchTimeout(env config.Env, diags *diag.Diagnostics) time.Durat
 	return timeout
 }
 
-// username returns the cleaned name, "" for none, and whether the provider block
-// names it. The OS user is no source of it: the same plan would create something
-// else for a colleague or in a pipeline.
+// username returns the normalized name, or "" if there is none, and whether the
+// provider block sets it. The name of the OS user is not used, because plans
+// would then differ between users and pipelines.
 func (m model) username(env config.Env, diags *diag.Diagnostics) (name string, chosen bool) {
 	if text := m.Username.ValueString(); text != "" {
 		name := labelValue(text)
 		if name == "" {
-			diags.AddAttributeError(path.Root("username"), "Invalid username", fmt.Sprintf("Nothing of %q can stand in a label value, which has letters, digits and dashes.", text))
+			diags.AddAttributeError(path.Root("username"), "Invalid username", fmt.Sprintf("%q has no character that is valid in a label value. Label values consist of letters, digits and dashes.", text))
 		}
 		return name, true
 	}
 	return labelValue(env.Get("KT_USERNAME")), false
 }
 
-// labelValue cleans the name of an account as Kubetorch does: lower case, and
-// a dash for each run of other characters.
+// labelValue normalizes the name of an account like Kubetorch does: it converts
+// the name to lower case, and replaces each run of other characters by a dash.
 func labelValue(name string) string {
 	if _, after, found := strings.Cut(name, `\`); found {
 		name = after // DOMAIN\user

@@ -18,7 +18,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// block is a provider block: what it leaves out is null.
+// block is a provider block. Missing attributes are null.
 type block map[string]tftypes.Value
 
 func str(s string) tftypes.Value { return tftypes.NewValue(tftypes.String, s) }
@@ -67,7 +67,7 @@ func (b block) config(t *testing.T) tfsdk.Config {
 	(&kt{}).Schema(t.Context(), frameworkprovider.SchemaRequest{}, &schema)
 	object, ok := schema.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
 	if !ok {
-		t.Fatal("the provider's schema is no object")
+		t.Fatal("the type of the provider's schema is not an object")
 	}
 	values := map[string]tftypes.Value{}
 	for name, typ := range object.AttributeTypes {
@@ -109,7 +109,7 @@ func everyVariable() map[string]string {
 	}
 }
 
-func TestClusterConfigTakesAttributesBeforeVariables(t *testing.T) {
+func TestAttributesTakePrecedenceOverVariablesInClusterConfig(t *testing.T) {
 	t.Parallel()
 	only := func(vars map[string]string, names ...string) map[string]string {
 		out := map[string]string{}
@@ -146,7 +146,7 @@ func TestClusterConfigTakesAttributesBeforeVariables(t *testing.T) {
 				Exec: &config.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws", Args: []string{"get-token"}, Env: map[string]string{"A": "1"}},
 			},
 		},
-		"an empty attribute is none": {
+		"empty attributes are ignored": {
 			block{"host": str(""), "token": str(""), "config_path": str(""), "config_paths": list(), "namespace": str("")},
 			only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CONFIG_PATH", "KT_NAMESPACE"),
 			config.Config{Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"}, Namespace: "kt-namespace"},
@@ -154,25 +154,25 @@ func TestClusterConfigTakesAttributesBeforeVariables(t *testing.T) {
 		"config_path before KUBE_CONFIG_PATHS": {block{"config_path": str("path")}, only(all, "KUBE_CONFIG_PATHS"), config.Config{ConfigPaths: []string{"path"}}},
 		"config_paths before KUBE_CONFIG_PATH": {block{"config_paths": list("a", "b")}, only(all, "KUBE_CONFIG_PATH"), config.Config{ConfigPaths: []string{"a", "b"}}},
 		"KUBE_CONFIG_PATHS":                    {nil, only(all, "KUBE_CONFIG_PATHS"), config.Config{ConfigPaths: []string{"kube-config-paths", "second"}}},
-		"host in the block leaves every kubeconfig out": {
+		"host in the block excludes all kubeconfigs": {
 			block{"host": str("host")}, all,
 			config.Config{
 				Host: "host", Token: "kube-token", ClusterCACertificate: "kube-ca", ClientCertificate: "kube-cert", ClientKey: "kube-key",
 				Insecure: new(true), TLSServerName: "kube-tls-server-name", ProxyURL: "kube-proxy-url", Namespace: "kt-namespace",
 			},
 		},
-		"config_path in the block says the server and the user": {
+		"config_path in the block defines the server and the user": {
 			block{"config_path": str("path")}, all,
 			config.Config{
 				ConfigPaths: []string{"path"}, ConfigContext: "kube-ctx", ConfigContextCluster: "kube-ctx-cluster",
 				ConfigContextUser: "kube-ctx-auth-info", Insecure: new(true), ProxyURL: "kube-proxy-url", Namespace: "kt-namespace",
 			},
 		},
-		"token in the block is who the user is": {
+		"token in the block defines the user": {
 			block{"token": str("token")}, only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA", "KUBE_CLIENT_KEY_DATA"),
 			config.Config{Host: "kube-host", Token: "token"},
 		},
-		"exec in the block is who the user is": {
+		"exec in the block defines the user": {
 			block{"exec": plugin(tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, nil), tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, nil))},
 			only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA", "KUBE_CLIENT_KEY_DATA"),
 			config.Config{Host: "kube-host", Exec: &config.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws"}},
@@ -188,9 +188,9 @@ func TestClusterConfigTakesAttributesBeforeVariables(t *testing.T) {
 		"an authority in the block before KUBE_INSECURE": {
 			block{"cluster_ca_certificate": str("ca")}, only(all, "KUBE_HOST", "KUBE_INSECURE"), config.Config{Host: "kube-host", ClusterCACertificate: "ca"},
 		},
-		"KUBE_INSECURE of no":                 {nil, map[string]string{"KUBE_INSECURE": "0"}, config.Config{Insecure: new(false)}},
+		"KUBE_INSECURE is false":              {nil, map[string]string{"KUBE_INSECURE": "0"}, config.Config{Insecure: new(false)}},
 		"bursts of twice the rate by default": {block{"client_qps": number(10)}, nil, config.Config{QPS: 10, Burst: 20}},
-		"bursts of one at least":              {block{"client_qps": number(0.2)}, nil, config.Config{QPS: 0.2, Burst: 1}},
+		"bursts of at least one":              {block{"client_qps": number(0.2)}, nil, config.Config{QPS: 0.2, Burst: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -206,7 +206,7 @@ func TestClusterConfigTakesAttributesBeforeVariables(t *testing.T) {
 	}
 }
 
-func TestDefaultsTakeAttributesBeforeVariables(t *testing.T) {
+func TestAttributesTakePrecedenceOverVariablesInDefaults(t *testing.T) {
 	t.Parallel()
 	standard := tf.Defaults{Username: "anna", InstallNamespace: "kubetorch", LaunchTimeout: 15 * time.Minute}
 	with := func(change func(*tf.Defaults)) tf.Defaults { d := standard; change(&d); return d }
@@ -255,7 +255,7 @@ func TestDefaultsTakeAttributesBeforeVariables(t *testing.T) {
 	}
 }
 
-func TestTheOSUserIsNoUsername(t *testing.T) {
+func TestOSUserIsNotUsedAsUsername(t *testing.T) {
 	t.Parallel()
 	data, diags := block{}.configure(t, config.Env{})
 	if len(diags) > 0 {
@@ -266,31 +266,31 @@ func TestTheOSUserIsNoUsername(t *testing.T) {
 	}
 }
 
-func TestConfigureRefusesBadVariablesAndNames(t *testing.T) {
+func TestConfigureReportsInvalidVariablesAndNames(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		block block
 		vars  map[string]string
 		want  string
 	}{
-		"KUBE_INSECURE":        {nil, map[string]string{"KUBE_INSECURE": "yes"}, `KUBE_INSECURE is "yes"; it must be true or false.`},
-		"KT_GPU_ANTI_AFFINITY": {nil, map[string]string{"KT_GPU_ANTI_AFFINITY": "gpu"}, `KT_GPU_ANTI_AFFINITY is "gpu"; it must be true or false.`},
+		"KUBE_INSECURE":        {nil, map[string]string{"KUBE_INSECURE": "yes"}, `KUBE_INSECURE is "yes", but must be true or false.`},
+		"KT_GPU_ANTI_AFFINITY": {nil, map[string]string{"KT_GPU_ANTI_AFFINITY": "gpu"}, `KT_GPU_ANTI_AFFINITY is "gpu", but must be true or false.`},
 		"KT_LAUNCH_TIMEOUT":    {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "soon"}, `The environment variable KT_LAUNCH_TIMEOUT is "soon", which is not a duration`},
-		"no time at all":       {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "0"}, `KT_LAUNCH_TIMEOUT is "0", which leaves no time`},
+		"a timeout of zero":    {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "0"}, `KT_LAUNCH_TIMEOUT is "0", but must be longer than 0`},
 		"KT_NAMESPACE":         {nil, map[string]string{"KT_NAMESPACE": "ML_Team"}, `KT_NAMESPACE is "ML_Team": a lowercase RFC 1123 label`},
-		"a name of signs":      {block{"username": str("@@")}, nil, `Nothing of "@@" can stand in a label value`},
+		"a name of symbols":    {block{"username": str("@@")}, nil, `"@@" has no character that is valid in a label value`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, diags := test.block.configure(t, variables(test.vars))
 			if len(diags) != 1 || diags.ErrorsCount() != 1 || !strings.Contains(diags[0].Detail(), test.want) {
-				t.Errorf("got %v, want one error that says %q", diags, test.want)
+				t.Errorf("got %v, want one error that contains %q", diags, test.want)
 			}
 		})
 	}
 }
 
-func TestNamesOfAccountsBecomeLabelValues(t *testing.T) {
+func TestAccountNamesAreNormalizedToLabelValues(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"anna":                           "anna",
@@ -316,9 +316,9 @@ func TestNamesOfAccountsBecomeLabelValues(t *testing.T) {
 	}
 }
 
-// A cluster that is made in the same run must not hinder the plan: nothing is
-// read, and nothing is refused, while any value is missing.
-func TestUnknownValuesLeaveTheClusterOpen(t *testing.T) {
+// A cluster that is created in the same run must not prevent the plan: as long as
+// a value is unknown, nothing is read and nothing is rejected.
+func TestUnknownValuesDeferTheClusterConfiguration(t *testing.T) {
 	t.Parallel()
 	unknownString := tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
 	for name, b := range map[string]block{
@@ -326,7 +326,7 @@ func TestUnknownValuesLeaveTheClusterOpen(t *testing.T) {
 		"token":                 {"host": str("https://h"), "token": unknownString},
 		"an item of a list":     {"config_paths": tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, []tftypes.Value{str("a"), unknownString})},
 		"a value in exec":       {"exec": plugin(list(), tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, map[string]tftypes.Value{"A": unknownString}))},
-		"exec as a whole":       {"exec": tftypes.NewValue(execType(), tftypes.UnknownValue)},
+		"all of exec":           {"exec": tftypes.NewValue(execType(), tftypes.UnknownValue)},
 		"insecure":              {"insecure": tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue)},
 		"default labels":        {"default_labels": tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, tftypes.UnknownValue)},
 		"host and bad variable": {"host": unknownString},
@@ -341,8 +341,8 @@ func TestUnknownValuesLeaveTheClusterOpen(t *testing.T) {
 	}
 }
 
-// Files and servers are for when a resource needs them.
-func TestConfigureReadsNothing(t *testing.T) {
+// Files and servers are read only when a resource requires them.
+func TestConfigureReadsNoFilesOrServers(t *testing.T) {
 	t.Parallel()
 	env := variables(nil)
 	env.Home, env.InClusterDir = "/missing/home", "/missing/pod"
@@ -377,7 +377,7 @@ func TestCredentialsAreSensitiveAndEverythingIsDescribed(t *testing.T) {
 			sensitive = append(sensitive, name)
 		}
 		if !strings.HasSuffix(attribute.GetMarkdownDescription(), ".") {
-			t.Errorf("%s is not described in a sentence: %q", name, attribute.GetMarkdownDescription())
+			t.Errorf("the description of %s is not a sentence: %q", name, attribute.GetMarkdownDescription())
 		}
 	}
 	slices.Sort(sensitive)

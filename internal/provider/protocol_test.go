@@ -17,11 +17,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
 )
 
-// offline is the provider as Terraform talks to it, without a cluster, an
-// environment or a configuration.
+// offline is the provider behind its protocol, without a cluster, an environment
+// or a configuration.
 type offline struct {
 	server tfprotov6.ProviderServer
-	types  map[string]tftypes.Object // of the resources
+	types  map[string]tftypes.Object // types of the resources
 }
 
 func serveOffline(tb testing.TB) offline {
@@ -39,14 +39,14 @@ func serveOffline(tb testing.TB) offline {
 	for name, schema := range schemas.ResourceSchemas {
 		object, ok := schema.ValueType().(tftypes.Object)
 		if !ok {
-			tb.Fatalf("%s is no object", name)
+			tb.Fatalf("%s is not an object", name)
 		}
 		types[name] = object
 	}
 	return offline{server: server, types: types}
 }
 
-// validate is what `terraform validate` asks about one resource.
+// validate sends the request of `terraform validate` for one resource.
 func (o offline) validate(tb testing.TB, resource string, config tftypes.Value) []finding {
 	tb.Helper()
 	encoded, err := tfprotov6.NewDynamicValue(o.types[resource], config)
@@ -64,7 +64,7 @@ func (o offline) validate(tb testing.TB, resource string, config tftypes.Value) 
 	return findings
 }
 
-// finding is a diagnostic with its path as it is written in a configuration.
+// finding is a diagnostic with its path in the notation of configurations.
 type finding struct {
 	severity              tfprotov6.DiagnosticSeverity
 	path, summary, detail string
@@ -91,11 +91,11 @@ func pathText(path *tftypes.AttributePath) string {
 	return strings.TrimPrefix(text.String(), ".")
 }
 
-// unknown stands for a value that is known after apply only.
+// unknown represents a value that is known only after apply.
 const unknown = "(known after apply)"
 
-// jsonConfig is a configuration written as JSON, of the type of the schema.
-// What it leaves out is null, the text of unknown is unknown.
+// jsonConfig parses a configuration in JSON to the type of the schema. Missing
+// attributes are null, and the text unknown is an unknown value.
 func jsonConfig(tb testing.TB, typ tftypes.Type, text string) tftypes.Value {
 	tb.Helper()
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -138,7 +138,7 @@ func configValue(typ tftypes.Type, in any) (tftypes.Value, error) {
 func objectValue(typ tftypes.Object, in any) (tftypes.Value, error) {
 	given, ok := in.(map[string]any)
 	if !ok {
-		return tftypes.Value{}, fmt.Errorf("%v is no object", in)
+		return tftypes.Value{}, fmt.Errorf("%v is not an object", in)
 	}
 	values := map[string]tftypes.Value{}
 	for name, attribute := range typ.AttributeTypes {
@@ -150,7 +150,7 @@ func objectValue(typ tftypes.Object, in any) (tftypes.Value, error) {
 	}
 	for name := range given {
 		if _, ok := typ.AttributeTypes[name]; !ok {
-			return tftypes.Value{}, fmt.Errorf("there is no attribute %s among %v", name, slices.Sorted(maps.Keys(typ.AttributeTypes)))
+			return tftypes.Value{}, fmt.Errorf("attribute %s is not among %v", name, slices.Sorted(maps.Keys(typ.AttributeTypes)))
 		}
 	}
 	return checkedValue(typ, values, nil)
@@ -159,7 +159,7 @@ func objectValue(typ tftypes.Object, in any) (tftypes.Value, error) {
 func mapValue(typ tftypes.Map, in any) (tftypes.Value, error) {
 	given, ok := in.(map[string]any)
 	if !ok {
-		return tftypes.Value{}, fmt.Errorf("%v is no map", in)
+		return tftypes.Value{}, fmt.Errorf("%v is not a map", in)
 	}
 	values := map[string]tftypes.Value{}
 	for key, item := range given {
@@ -175,7 +175,7 @@ func mapValue(typ tftypes.Map, in any) (tftypes.Value, error) {
 func listValue(typ tftypes.List, in any) (tftypes.Value, error) {
 	given, ok := in.([]any)
 	if !ok {
-		return tftypes.Value{}, fmt.Errorf("%v is no list", in)
+		return tftypes.Value{}, fmt.Errorf("%v is not a list", in)
 	}
 	values := make([]tftypes.Value, len(given))
 	for i, item := range given {
@@ -188,7 +188,7 @@ func listValue(typ tftypes.List, in any) (tftypes.Value, error) {
 	return checkedValue(typ, values, nil)
 }
 
-// checkedValue is a value that has the type, where tftypes itself would panic.
+// checkedValue returns an error for a value of another type, for which tftypes would panic.
 func checkedValue(typ tftypes.Type, value any, err error) (tftypes.Value, error) {
 	if err == nil {
 		err = tftypes.ValidateValue(typ, value)

@@ -1,4 +1,4 @@
-// Package registry asks container registries which digest a tag points to.
+// Package registry resolves image tags to digests through container registries.
 package registry
 
 import (
@@ -17,48 +17,48 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// timeLimit is how long one question may take, its authentication included.
-// Plans wait for the answer.
+// timeLimit is the timeout of one request, including authentication. Plans wait
+// for the response.
 const timeLimit = 8 * time.Second
 
-// Resolver finds digests. It asks for each reference once, however many want
-// to know, and remembers the answer, errors too: make a new one for each run.
+// Resolver resolves digests. It requests each reference once, even for several
+// callers, and caches results and errors. Create a new Resolver for each run.
 type Resolver struct {
 	keychain authn.Keychain
 
 	mu      sync.Mutex
-	answers map[string]*answer
+	results map[string]*result
 }
 
-// answer is what a registry says of one reference, once done is closed.
-type answer struct {
+// result is the result for one reference, which is valid after done is closed.
+type result struct {
 	done   chan struct{}
 	digest string
 	err    error
 }
 
-// New makes a resolver that authenticates as docker and podman do: by their
+// New returns a resolver that authenticates like docker and podman, with their
 // configuration files, DOCKER_CONFIG, REGISTRY_AUTH_FILE and credential helpers.
 func New() *Resolver { return NewWith(authn.DefaultKeychain) }
 
-// NewWith is New with other credentials.
+// NewWith returns a resolver with other credentials.
 func NewWith(keychain authn.Keychain) *Resolver {
-	return &Resolver{keychain: keychain, answers: map[string]*answer{}}
+	return &Resolver{keychain: keychain, results: map[string]*result{}}
 }
 
-// Pin is an image by its digest.
+// Pin is an image with its digest.
 type Pin struct {
 	Image  string // repository@sha256:…
 	Digest string // sha256:…
 }
 
-// Resolve finds what an image reference points to now. Of an image for several
-// platforms it is the digest of the index, so that each node finds its own. A
-// reference that has a digest needs no registry. The error is an *Error, or
-// that of ctx.
+// Resolve returns the current digest of an image reference. For a multi-platform
+// image, it is the digest of the index, from which each node selects its
+// platform. A reference with a digest requires no request. The error is an
+// *Error, or the error of ctx.
 //
-// Registries on localhost, on loopback and on private addresses are also tried
-// without TLS.
+// Registries at localhost, loopback addresses and private addresses are also
+// tried without TLS.
 func (r *Resolver) Resolve(ctx context.Context, image string) (Pin, error) {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
@@ -79,19 +79,19 @@ func (r *Resolver) Resolve(ctx context.Context, image string) (Pin, error) {
 	return Pin{Image: repository + "@" + digest, Digest: digest}, nil
 }
 
-// once asks for a reference, or waits for the answer of who asked first. The
-// question goes on when one of those who wait is cancelled.
+// once requests a reference, or waits for the response to an earlier request.
+// The request continues if one of the callers is cancelled.
 func (r *Resolver) once(ctx context.Context, ref string) (string, error) {
 	r.mu.Lock()
-	a, asked := r.answers[ref]
-	if !asked {
-		a = &answer{done: make(chan struct{})}
-		r.answers[ref] = a
+	a, requested := r.results[ref]
+	if !requested {
+		a = &result{done: make(chan struct{})}
+		r.results[ref] = a
 		go func() {
 			defer close(a.done)
 			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeLimit)
 			defer cancel()
-			a.digest, a.err = r.ask(limited, ref)
+			a.digest, a.err = r.request(limited, ref)
 		}()
 	}
 	r.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *Resolver) once(ctx context.Context, ref string) (string, error) {
 	}
 }
 
-func (r *Resolver) ask(ctx context.Context, ref string) (string, error) {
+func (r *Resolver) request(ctx context.Context, ref string) (string, error) {
 	parsed, err := name.ParseReference(ref)
 	if err != nil {
 		return "", &Error{Image: ref, Reason: Invalid, Err: err}
@@ -116,8 +116,8 @@ func (r *Resolver) ask(ctx context.Context, ref string) (string, error) {
 	if err == nil {
 		return head.Digest.String(), nil
 	}
-	// An answer to HEAD has no body, and some registries leave the digest out
-	// of it: the manifest itself has both.
+	// A response to HEAD has no body, and some registries omit the digest: request
+	// the manifest instead.
 	if reasonOf(err) == Unreachable {
 		return "", &Error{Image: ref, Reason: Unreachable, Err: err}
 	}
@@ -128,31 +128,31 @@ func (r *Resolver) ask(ctx context.Context, ref string) (string, error) {
 	return got.Digest.String(), nil
 }
 
-// Reason is why a digest was not found.
+// Reason is the reason why a digest could not be resolved.
 type Reason int
 
-// The reasons.
+// Reasons.
 const (
-	// Unreachable: no answer, or none that a registry gives.
+	// Unreachable: no response, or an invalid one.
 	Unreachable Reason = iota
-	// Missing: the registry has no such image or tag, or does not show it.
+	// Missing: the image or tag does not exist, or is not visible.
 	Missing
-	// Refused: the credentials are missing, wrong, or have no right.
+	// Refused: the credentials are missing or invalid, or lack permission.
 	Refused
-	// Invalid: what was asked for is no image reference.
+	// Invalid: the image reference is invalid.
 	Invalid
 )
 
 func reasonOf(err error) Reason {
-	answered, ok := errors.AsType[*transport.Error](err)
+	failed, ok := errors.AsType[*transport.Error](err)
 	if !ok {
-		// The library reports an answer without a digest as a plain error.
+		// The library reports a response without a digest as a plain error.
 		if strings.Contains(err.Error(), "Docker-Content-Digest") {
 			return Missing
 		}
 		return Unreachable
 	}
-	switch answered.StatusCode {
+	switch failed.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return Refused
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -162,7 +162,7 @@ func reasonOf(err error) Reason {
 	}
 }
 
-// Error says why the digest of an image is not known.
+// Error reports why the digest of an image could not be resolved.
 type Error struct {
 	Image  string
 	Reason Reason
@@ -170,23 +170,23 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("the digest of %s is not known: %v", e.Image, e.Err)
+	return fmt.Sprintf("cannot resolve the digest of %s: %v", e.Image, e.Err)
 }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Explain says what was seen and what to do.
+// Explain returns a summary and a detail with the cause and the next step.
 func (e *Error) Explain() (summary, detail string) {
 	hint := ""
 	switch e.Reason {
 	case Missing:
-		summary, hint = "The registry has no such image", "Look at the name and the tag; a private repository also says this to those who are not logged in."
+		summary, hint = "Image not found in the registry", "Check the name and the tag. For a private repository, log in, because registries also report this to clients that are not logged in."
 	case Refused:
-		summary, hint = "The registry refuses to name the digest", "Log in where Terraform runs, as with docker login; DOCKER_CONFIG names another folder with a config.json."
+		summary, hint = "Registry access denied", "Log in where Terraform runs, for example with docker login. To use another folder with a config.json, set DOCKER_CONFIG."
 	case Invalid:
-		summary, hint = "The image reference is not valid", "Write it as registry/repository:tag."
+		summary, hint = "Invalid image reference", "Use the form registry/repository:tag."
 	case Unreachable:
-		summary, hint = "The registry cannot be reached", "See that Terraform runs where the registry and its proxy can be reached, or set pin_digest = false."
+		summary, hint = "Cannot reach the registry", "Run Terraform where the registry and its proxy are reachable, or set pin_digest = false."
 	}
-	return summary, fmt.Sprintf("pin_digest needs the digest of %s. %v\n\n%s", e.Image, e.Err, hint)
+	return summary, fmt.Sprintf("pin_digest requires the digest of %s. %v\n\nNext step: %s", e.Image, e.Err, hint)
 }

@@ -22,13 +22,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// served is a real registry on loopback, in memory.
+// served is a real in-memory registry on a loopback address.
 type served struct {
 	t         *testing.T
 	server    *httptest.Server
 	host      string
 	manifests atomic.Int64 // requests for manifests
-	// intercept answers in place of the registry where it returns true.
+	// intercept handles a request instead of the registry if it returns true.
 	intercept func(http.ResponseWriter, *http.Request) bool
 }
 
@@ -71,7 +71,7 @@ func (s *served) push(tag string, options ...remote.Option) string {
 	return digest.String()
 }
 
-// ours says whether a request comes from a Resolver, and not from push.
+// ours reports whether a request was sent by a Resolver, and not by push.
 func ours(req *http.Request) bool {
 	return strings.Contains(req.Header.Get("User-Agent"), "terraform-provider-kt")
 }
@@ -80,7 +80,7 @@ type noKeychain struct{}
 
 func (noKeychain) Resolve(authn.Resource) (authn.Authenticator, error) { return authn.Anonymous, nil }
 
-func TestATagIsPinnedToItsDigest(t *testing.T) {
+func TestTagIsPinnedToItsDigest(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
 	digest := s.push("team/torch:2.5")
@@ -94,11 +94,11 @@ func TestATagIsPinnedToItsDigest(t *testing.T) {
 	latest := s.push("team/torch")
 	pin, err = NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/team/torch")
 	if err != nil || pin.Digest != latest {
-		t.Errorf("without a tag: %+v, %v; want that of latest, %s", pin, err, latest)
+		t.Errorf("without a tag: %+v, %v; want the digest of latest, %s", pin, err, latest)
 	}
 }
 
-func TestADigestNeedsNoRegistry(t *testing.T) {
+func TestDigestRequiresNoRegistry(t *testing.T) {
 	t.Parallel()
 	digest := "sha256:" + strings.Repeat("a", 64)
 	for image, want := range map[string]string{
@@ -111,7 +111,7 @@ func TestADigestNeedsNoRegistry(t *testing.T) {
 	}
 }
 
-func TestAnImageForSeveralPlatformsIsPinnedAsAWhole(t *testing.T) {
+func TestMultiPlatformImageIsPinnedToItsIndex(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
 	var index v1.ImageIndex = empty.Index
@@ -139,7 +139,7 @@ func TestAnImageForSeveralPlatformsIsPinnedAsAWhole(t *testing.T) {
 	}
 }
 
-func TestARunAsksOnceForEachReference(t *testing.T) {
+func TestRunRequestsEachReferenceOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
 	before := s.push("a:1")
@@ -164,14 +164,14 @@ func TestARunAsksOnceForEachReference(t *testing.T) {
 	}
 	moved := s.push("a:1")
 	if pin, err := r.Resolve(t.Context(), s.host+"/a:1"); err != nil || pin.Digest != before {
-		t.Errorf("the same run: %+v, %v; want what was said before", pin, err)
+		t.Errorf("the same run: %+v, %v; want the earlier result", pin, err)
 	}
 	if pin, err := NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/a:1"); err != nil || pin.Digest != moved {
 		t.Errorf("the next run: %+v, %v; want the moved tag, %s", pin, err, moved)
 	}
 }
 
-// passwords wants a user and a password, by basic authentication.
+// passwords requires a user and a password, with basic authentication.
 func passwords(w http.ResponseWriter, req *http.Request) bool {
 	if user, password, ok := req.BasicAuth(); ok && user == "ci" && password == "canary" {
 		return false
@@ -181,7 +181,7 @@ func passwords(w http.ResponseWriter, req *http.Request) bool {
 	return true
 }
 
-// login is the keychain of somebody who has logged in to one registry.
+// login is the keychain of a client that is logged in to one registry.
 type login struct{ host, user, password string }
 
 func (l login) Resolve(resource authn.Resource) (authn.Authenticator, error) {
@@ -199,11 +199,11 @@ func TestCredentialsAreSentToTheirRegistry(t *testing.T) {
 	if err != nil || pin.Digest != digest {
 		t.Errorf("%+v, %v; want %s", pin, err, digest)
 	}
-	for what, keychain := range map[string]authn.Keychain{"nobody": noKeychain{}, "a wrong password": login{s.host, "ci", "wrong-canary"}} {
+	for what, keychain := range map[string]authn.Keychain{"no credentials": noKeychain{}, "a wrong password": login{s.host, "ci", "wrong-canary"}} {
 		_, err := NewWith(keychain).Resolve(t.Context(), s.host+"/private:1")
 		failed, ok := errors.AsType[*Error](err)
 		if !ok || failed.Reason != Refused {
-			t.Errorf("%s: %v, want it refused", what, err)
+			t.Errorf("%s: %v, want access denied", what, err)
 			continue
 		}
 		summary, detail := failed.Explain()
@@ -213,7 +213,7 @@ func TestCredentialsAreSentToTheirRegistry(t *testing.T) {
 	}
 }
 
-func TestWhyADigestIsNotKnown(t *testing.T) {
+func TestReasonsWhyADigestCannotBeResolved(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
 	s.push("there:1")
@@ -241,13 +241,13 @@ func TestWhyADigestIsNotKnown(t *testing.T) {
 			continue
 		}
 		summary, detail := failed.Explain()
-		if summary == "" || !strings.Contains(detail, want.says) || !strings.Contains(detail, "pin_digest needs the digest of "+image) {
-			t.Errorf("%s: %s: %s\nwant it to say %s", image, summary, detail, want.says)
+		if summary == "" || !strings.Contains(detail, want.says) || !strings.Contains(detail, "pin_digest requires the digest of "+image) {
+			t.Errorf("%s: %s: %s\nwant a detail that contains %s", image, summary, detail, want.says)
 		}
 	}
 }
 
-func TestARegistryWithoutHeadIsAskedForTheManifest(t *testing.T) {
+func TestManifestIsRequestedFromARegistryWithoutHead(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, req *http.Request) bool {
 		if ours(req) && req.Method == http.MethodHead && strings.Contains(req.URL.Path, "/manifests/") {
@@ -262,7 +262,7 @@ func TestARegistryWithoutHeadIsAskedForTheManifest(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsCancelledDoesNotWait(t *testing.T) {
+func TestCancelledCallerDoesNotWait(t *testing.T) {
 	t.Parallel()
 	release, asked := make(chan struct{}), make(chan struct{}, 10)
 	s := serve(t, func(_ http.ResponseWriter, req *http.Request) bool {
@@ -283,10 +283,10 @@ func TestWhoeverIsCancelledDoesNotWait(t *testing.T) {
 	<-asked
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Errorf("the cancelled one gets %v", err)
+		t.Errorf("cancelled caller: %v", err)
 	}
 	close(release)
 	if pin, err := r.Resolve(t.Context(), s.host+"/slow:1"); err != nil || pin.Digest != digest {
-		t.Errorf("the other one gets %+v, %v; want %s", pin, err, digest)
+		t.Errorf("other caller: %+v, %v; want %s", pin, err, digest)
 	}
 }

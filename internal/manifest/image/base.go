@@ -11,12 +11,12 @@ var (
 	version = regexp.MustCompile(`^\d+\.\d+(\.\d+)?$`)
 )
 
-// BaseImage is the image that a base of Kubetorch stands for: "debian",
-// "ubuntu", "python3.12", "ray" or "pytorch", with a tag after a colon.
+// BaseImage returns the image of a Kubetorch base: "debian", "ubuntu",
+// "python3.12", "ray" or "pytorch", optionally with a tag after a colon.
 func BaseImage(base string) (string, error) {
 	name, chosen, hasTag := strings.Cut(base, ":")
 	if hasTag && !tag.MatchString(chosen) {
-		return "", fmt.Errorf("has %q after the colon, which is no tag of an image: give one, such as ray:2.40.0", chosen)
+		return "", fmt.Errorf("has %q after the colon, which is not a valid image tag: use a tag as in ray:2.40.0", chosen)
 	}
 	choose := func(repository, otherwise string) (string, error) {
 		if hasTag {
@@ -42,8 +42,8 @@ func BaseImage(base string) (string, error) {
 	case isPython && version.MatchString(python) && !hasTag:
 		return "python:" + python + "-slim", nil
 	case isPython:
-		return "", fmt.Errorf("is %q, which names no version of Python: write python3.12, or use image_id", base)
+		return "", fmt.Errorf("is %q, which is not a Python version: use a version such as python3.12, or set image_id", base)
 	default:
-		return "", fmt.Errorf("is %q, which is no base: use debian, ubuntu, python3.12 or another version, ray or pytorch, with or without a tag after a colon, or image_id for any other image", base)
+		return "", fmt.Errorf("is %q, but must be debian, ubuntu, python3.12 or another version, ray or pytorch, with or without a tag after a colon: for any other image, set image_id", base)
 	}
 }

@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	// ImageLabel holds the name of a kt_image, on its ConfigMap.
+	// ImageLabel is the label of a ConfigMap with the name of its kt_image.
 	ImageLabel = "kubetorch.com/image"
-	// SpecAnnotation holds the Spec as JSON, for imports.
+	// SpecAnnotation is the annotation with the Spec as JSON, for imports.
 	SpecAnnotation = "kubetorch.com/image-spec"
 
-	// DigestAnnotation holds the digest of the set-up.
+	// DigestAnnotation is the annotation with the digest of the setup.
 	DigestAnnotation = "kubetorch.com/image-setup-digest"
 
-	// MostBytes is what Kubernetes lets all values of a ConfigMap have together.
+	// MostBytes is the maximum total size of the values of a ConfigMap in Kubernetes.
 	MostBytes = 1 << 20
-	// mostAnnotations is what Kubernetes lets all annotations of an object have
-	// together, in bytes, with room for those of others.
+	// mostAnnotations is the maximum total size of the annotations of an object in
+	// Kubernetes, in bytes, minus a reserve for annotations of other clients.
 	mostAnnotations = 256<<10 - 16<<10
 )
 
-// ConfigMapName is the name of the ConfigMap of a kt_image.
+// ConfigMapName returns the name of the ConfigMap of a kt_image.
 func ConfigMapName(name string) string { return "kt-image-" + name }
 
-// Meta is what a ConfigMap says besides its content.
+// Meta is the metadata of a ConfigMap.
 type Meta struct {
 	Name, Namespace     string // of the kt_image
 	Username            string // "" for none
 	Labels, Annotations map[string]string
 }
 
-// ConfigMap puts a set-up into its ConfigMap. What is too big for one is an
-// error that says what is big.
+// ConfigMap returns the ConfigMap of a setup. If the setup is too large, the
+// error lists its largest parts.
 func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 	data := map[string]any{DockerfileKey: r.Dockerfile, ScriptKey: r.Script}
 	binary := map[string]any{}
@@ -62,7 +62,7 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	if len(spec) > mostAnnotations {
-		return nil, fmt.Errorf("dockerfile and steps have %s together, and an annotation of the ConfigMap has to hold them, with %s at most: put long scripts into files, and copy and run these", bytesText(len(spec)), bytesText(mostAnnotations))
+		return nil, fmt.Errorf("the total size of dockerfile and steps is %s, but an annotation of the ConfigMap can contain only %s: move long scripts to files, and copy and run these", bytesText(len(spec)), bytesText(mostAnnotations))
 	}
 	labels := anyMap(m.Labels)
 	labels[manifest.AppLabel], labels[manifest.ManagedByLabel], labels[ImageLabel] = "kubetorch", manifest.ManagedByValue, m.Name
@@ -101,11 +101,11 @@ func checkSize(sizes map[string]int) error {
 	if total <= MostBytes {
 		return nil
 	}
-	return fmt.Errorf("the set-up has %s in all, and a ConfigMap holds %s. The biggest parts of it:\n%s\n\n"+
-		"Put what is big into the image itself or onto a kt_volume, or download it in a step", bytesText(total), bytesText(MostBytes), biggest(sizes))
+	return fmt.Errorf("the total size of the setup is %s, but a ConfigMap can contain only %s. The largest parts are:\n%s\n\n"+
+		"Next step: Move large files to the image or to a kt_volume, or download them in a step", bytesText(total), bytesText(MostBytes), biggest(sizes))
 }
 
-// biggest lists the few biggest of things by their size in bytes.
+// biggest lists the largest items by their size in bytes.
 func biggest(sizes map[string]int) string {
 	keys := slices.SortedFunc(maps.Keys(sizes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b))
@@ -124,8 +124,8 @@ func bytesText(n int) string {
 	return fmt.Sprintf("%d KiB", (n+1<<10-1)>>10)
 }
 
-// Summary is an object with digests in the place of its contents and of its
-// spec: short enough for plans and state, and different whenever they are.
+// Summary returns an object in which digests replace the contents and the spec.
+// It is short enough for plans and state, and differs whenever these differ.
 func Summary(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	out := obj.DeepCopy()
 	replace := func(digest func(string) string, path ...string) {
@@ -139,7 +139,7 @@ func Summary(obj *unstructured.Unstructured) *unstructured.Unstructured {
 				values[key] = digest(text)
 			}
 		}
-		_ = unstructured.SetNestedMap(out.Object, values, path...) // it was found there
+		_ = unstructured.SetNestedMap(out.Object, values, path...) // the path exists
 	}
 	replace(func(text string) string { return contentDigest([]byte(text)) }, "data")
 	replace(func(text string) string {
@@ -153,15 +153,15 @@ func Summary(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// SpecOf reads the spec that a ConfigMap of ours was made by.
+// SpecOf reads the spec from a ConfigMap that the provider created.
 func SpecOf(obj *unstructured.Unstructured) (Spec, error) {
 	var s Spec
 	text, ok := obj.GetAnnotations()[SpecAnnotation]
 	if !ok {
-		return s, fmt.Errorf("it has no annotation %s", SpecAnnotation)
+		return s, fmt.Errorf("the annotation %s is missing", SpecAnnotation)
 	}
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return s, fmt.Errorf("its annotation %s cannot be read: %w", SpecAnnotation, err)
+		return s, fmt.Errorf("the annotation %s is invalid: %w", SpecAnnotation, err)
 	}
 	return s, nil
 }

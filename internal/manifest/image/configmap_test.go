@@ -22,7 +22,7 @@ func configMap(t *testing.T, s Spec, packed map[Source][]Packed) (*unstructured.
 	return ConfigMap(Meta{Name: "torch", Namespace: "ml", Username: "alice", Labels: map[string]string{"team": "ml"}}, s, r)
 }
 
-func TestConfigMapHoldsTextAsTextAndBytesAsBytes(t *testing.T) {
+func TestConfigMapContainsTextAsDataAndBytesAsBinaryData(t *testing.T) {
 	t.Parallel()
 	s := Spec{ImageID: "debian:12", Dockerfile: "COPY text bytes folder /app/"}
 	obj, err := configMap(t, s, map[Source][]Packed{
@@ -42,32 +42,32 @@ func TestConfigMapHoldsTextAsTextAndBytesAsBytes(t *testing.T) {
 		t.Errorf("metadata %v", obj.Object["metadata"])
 	}
 	if again, err := SpecOf(obj); err != nil || !reflect.DeepEqual(again, s) {
-		t.Errorf("the spec comes back as %+v, %v", again, err)
+		t.Errorf("the spec is read as %+v, %v", again, err)
 	}
 }
 
-func TestWhatIsTooBigIsNamed(t *testing.T) {
+func TestErrorListsTheLargestPartsOfASetupThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("x", 700<<10)
 	_, err := configMap(t, Spec{Dockerfile: "COPY a b c /app/"}, map[Source][]Packed{
 		{Path: "a"}: {PackFile("small.txt", []byte("x"), 0o644)}, {Path: "b"}: {PackFile("big.txt", []byte(big), 0o644)}, {Path: "c"}: {PackFile("half.txt", []byte(big[:512<<10]), 0o644)},
 	})
-	if err == nil || !strings.Contains(err.Error(), "1214 KiB in all, and a ConfigMap holds 1024 KiB. The biggest parts of it:\n  - 2-big.txt: 700 KiB\n  - 3-half.txt: 512 KiB\n") {
+	if err == nil || !strings.Contains(err.Error(), "1214 KiB, but a ConfigMap can contain only 1024 KiB. The largest parts are:\n  - 2-big.txt: 700 KiB\n  - 3-half.txt: 512 KiB\n") {
 		t.Errorf("got %v", err)
 	}
 	var steps []Step
 	for range 3 {
 		steps = append(steps, Step{RunBash: "true " + strings.Repeat("x", 100<<10)})
 	}
-	if _, err := configMap(t, Spec{Steps: steps}, nil); err == nil || !strings.Contains(err.Error(), "put long scripts into files") {
+	if _, err := configMap(t, Spec{Steps: steps}, nil); err == nil || !strings.Contains(err.Error(), "move long scripts to files") {
 		t.Errorf("long steps: %v", err)
 	}
 	if _, err := configMap(t, Spec{Dockerfile: "COPY a /app/"}, map[Source][]Packed{{Path: "a"}: {PackFile("fits", []byte(strings.Repeat("x", 1<<20-4<<10)), 0o644)}}); err != nil {
-		t.Errorf("what just fits: %v", err)
+		t.Errorf("a setup of the maximum size: %v", err)
 	}
 }
 
-func TestSummaryIsShortAndDiffersWithTheContent(t *testing.T) {
+func TestSummaryIsShortAndChangesWithTheContent(t *testing.T) {
 	t.Parallel()
 	packed := map[Source][]Packed{{Path: "f"}: {folder(t, "f", map[string]string{"a": "canary"}, nil)}}
 	obj, err := configMap(t, Spec{Dockerfile: "RUN canary\nCOPY f /f"}, packed)
@@ -91,12 +91,12 @@ func TestSummaryIsShortAndDiffersWithTheContent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if reflect.DeepEqual(Summary(edited), Summary(obj)) {
-			t.Errorf("a change of %v does not show", path)
+			t.Errorf("a change of %v does not change the summary", path)
 		}
 	}
 }
 
-func TestBasesAreKubetorchsImages(t *testing.T) {
+func TestBasesResolveToKubetorchImages(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
 		"debian": "ghcr.io/run-house/server:v3", "debian:v4": "ghcr.io/run-house/server:v4", "ubuntu": "ghcr.io/run-house/ubuntu:v1", "ubuntu:v2": "ghcr.io/run-house/ubuntu:v2",
@@ -109,7 +109,7 @@ func TestBasesAreKubetorchsImages(t *testing.T) {
 	}
 	for _, base := range []string{"", "python", "python3", "python3.12:x", "alpine", "ray:", "ray:a b", "Debian", "pythonic"} {
 		if got, err := BaseImage(base); err == nil {
-			t.Errorf("%q is taken for %s", base, got)
+			t.Errorf("%q is accepted as %s", base, got)
 		}
 	}
 }

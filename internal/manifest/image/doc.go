@@ -1,29 +1,28 @@
-// Package image is what a kt_image is made of: a Dockerfile and steps in, a
-// script that sets up a container by them and the ConfigMap that carries it
-// out. It is pure: what is copied comes in packed, and nothing reaches a cluster.
+// Package image renders a kt_image: from a Dockerfile and steps, it creates a
+// script that sets up a container, and the ConfigMap that contains the script.
+// It is pure: files to copy are passed in packed, and no cluster is accessed.
 //
 // # The contract between the script and the pod that runs it
 //
 // The ConfigMap is mounted read-only as one folder, whose path is exported as
-// KT_IMAGE_DIR. The start-up script of the container is bash, and sources the
-// set-up script before anything else that depends on it:
+// KT_IMAGE_DIR. The startup script of the container runs in bash, and sources
+// the setup script before any command that depends on it:
 //
 //	. "$KT_IMAGE_DIR/setup.sh" || exit
 //
-// Sourced, it exports what ENV and env steps say to whatever comes after it.
-// It does not depend on the options of the shell that sources it, changes none,
-// and leaves nothing but the exported variables. After the first step that
-// fails it returns that step's exit code, and has said on standard error which
-// step that was.
+// The sourced script exports the variables of ENV and env steps to later
+// commands. It does not depend on the options of the shell, does not change
+// them, and defines nothing but the exported variables. If a step fails, the
+// script reports the step on standard error and returns the exit code of the step.
 //
-// Steps run once for each content: a file named image-<digest> marks that all
-// of them have run. It is in $KT_STATE_DIR, else /var/lib/kubetorch; where that
-// cannot be written to, in $HOME/.kubetorch, else /tmp/kubetorch-<uid>. That
-// folder has to live and die with what the steps install, which is in the
-// container's own file system. Variables are exported every time.
+// Steps run once for each content: the file image-<digest> records that all of
+// them have run. It is in $KT_STATE_DIR, by default /var/lib/kubetorch. If that
+// is not writable, it is in $HOME/.kubetorch, otherwise in /tmp/kubetorch-<uid>.
+// The folder must have the same lifetime as the files that the steps install,
+// which are in the file system of the container. Variables are always exported.
 //
-// The pod template carries Rendered.Digest as an annotation, so that pods are
-// replaced when what sets them up changes. python_path and install_cmd are also
-// for the start-up script: the interpreter to use, and the beginning of a
-// command line that packages to install are appended to ("uv pip install --system").
+// The pod template has Rendered.Digest as an annotation, so that pods are
+// replaced when their setup changes. The startup script also uses python_path,
+// the interpreter, and install_cmd, a command to which the packages to install
+// are appended ("uv pip install --system").
 package image

@@ -9,13 +9,13 @@ import (
 	imageref "github.com/distribution/reference"
 )
 
-// Dockerfile is what a Dockerfile says, as far as a container that runs
-// already can be set up by it.
+// Dockerfile is a parsed Dockerfile, limited to the instructions that can be
+// applied to a running container.
 type Dockerfile struct {
-	// From is the image, "" where the file has no FROM.
+	// From is the image, or "" if the file has no FROM.
 	From string
-	// Ignored are the instructions that have no effect, CMD and ENTRYPOINT:
-	// what runs in the end is Kubetorch's server.
+	// Ignored are the instructions that have no effect, CMD and ENTRYPOINT: the
+	// container always runs Kubetorch's server.
 	Ignored []Ignored
 
 	steps []step
@@ -25,16 +25,17 @@ type Dockerfile struct {
 	escape byte
 }
 
-// Ignored is an instruction without effect.
+// Ignored is an instruction that has no effect.
 type Ignored struct {
 	Line        int
 	Instruction string // in upper case
 }
 
-// Parse reads a Dockerfile as BuildKit does
-// (https://docs.docker.com/reference/dockerfile/), but for what needs a build:
-// stages, arguments, mounts, here-documents, and all instructions besides FROM,
-// RUN, ENV, COPY, CMD and ENTRYPOINT are errors. The error is of type Errors.
+// Parse parses a Dockerfile like BuildKit does
+// (https://docs.docker.com/reference/dockerfile/), except features that require
+// a build: stages, arguments, mounts, here-documents, and all instructions other
+// than FROM, RUN, ENV, COPY, CMD and ENTRYPOINT are errors. The error is of type
+// Errors.
 func Parse(text string) (Dockerfile, error) {
 	r, err := newReader(text)
 	d := Dockerfile{text: text, escape: r.escape}
@@ -61,7 +62,7 @@ func Parse(text string) (Dockerfile, error) {
 			}
 			hint := "copy a local file instead"
 			if i.name == "RUN" {
-				hint = "write the commands as one RUN with && between them, or as a step with run_bash"
+				hint = "join the commands with && in one RUN, or use a step with run_bash"
 			}
 			refuse(at, fmt.Errorf("here-documents are not supported: %s", hint))
 			continue
@@ -78,7 +79,7 @@ func Parse(text string) (Dockerfile, error) {
 	return d, nil
 }
 
-// instruction is one instruction, taken apart.
+// instruction is one parsed instruction.
 type instruction struct {
 	line
 	name   string // in upper case
@@ -94,7 +95,7 @@ func cutBlank(s string) (first, rest string) {
 	return s, ""
 }
 
-// cutFlags takes the words off that begin with two dashes; "--" ends them.
+// cutFlags separates the leading words that start with two dashes. A "--" ends them.
 func cutFlags(s string) (flags []string, args string) {
 	for strings.HasPrefix(s, "--") {
 		var flag string
@@ -109,7 +110,8 @@ func cutFlags(s string) (flags []string, args string) {
 
 var heredoc = regexp.MustCompile(`^\d*<<-?([^<]+)$`)
 
-// heredocs are the lines that end the here-documents that begin here, in order.
+// heredocs returns the terminators of the here-documents that start in this
+// instruction, in order.
 func (i instruction) heredocs() []string {
 	if _, isList := i.list(); isList || i.name != "RUN" && i.name != "COPY" && i.name != "ADD" {
 		return nil
@@ -127,7 +129,7 @@ func (i instruction) heredocs() []string {
 	return terminators
 }
 
-// list is what the JSON form of an instruction holds.
+// list returns the words of an instruction in JSON form.
 func (i instruction) list() ([]string, bool) {
 	var items []string
 	if !strings.HasPrefix(i.args, "[") || json.Unmarshal([]byte(i.args), &items) != nil {
@@ -136,7 +138,7 @@ func (i instruction) list() ([]string, bool) {
 	return items, true
 }
 
-// check refuses instructions and flags that need a build.
+// check returns an error for instructions and flags that require a build.
 func (i instruction) check() error {
 	switch i.name {
 	case "FROM", "RUN", "ENV", "COPY", "CMD", "ENTRYPOINT":
@@ -147,16 +149,16 @@ func (i instruction) check() error {
 		return nil
 	}
 	flag, _, _ := strings.Cut(i.flags[0], "=")
-	hint := "leave it out"
+	hint := "remove it"
 	switch i.name + " " + flag {
 	case "FROM --platform":
-		hint = "leave it out, and choose the nodes with node_selector = { \"kubernetes.io/arch\" = … } in kt_compute"
+		hint = "remove it, and select nodes with node_selector = { \"kubernetes.io/arch\" = … } in kt_compute"
 	case "COPY --from":
-		hint = "there are no other stages or images to copy from; copy a local file, or download it with RUN"
+		hint = "copy a local file, or download it with RUN"
 	case "COPY --chmod", "COPY --chown":
-		hint = "leave it out, and change it with a RUN after it"
+		hint = "remove it, and change the mode or owner in a later RUN"
 	case "RUN --mount":
-		hint = "leave it out; files come with COPY, secrets with secrets of kt_compute"
+		hint = "use COPY for files, and secrets of kt_compute for secrets"
 	}
 	return fmt.Errorf("%s of %s is not supported: %s", flag, i.name, hint)
 }
@@ -167,35 +169,35 @@ func (i instruction) unsupported() error {
 	case "ADD":
 		hint = "use COPY for local files, and RUN to download or unpack"
 	case "ARG":
-		hint = "use ENV, or let Terraform fill in the value (templatefile)"
+		hint = "use ENV, or insert the value with Terraform (templatefile)"
 	case "WORKDIR":
 		hint = "use working_dir of kt_compute, and absolute paths"
 	case "USER":
-		hint = "set up everything as the user that the image has"
+		hint = "remove it, and run all steps as the user of the image"
 	case "SHELL":
 		hint = "use a step with run_bash, or RUN [\"bash\", \"-c\", \"…\"]"
 	case "EXPOSE":
-		hint = "leave it out; kt_compute has a Service for its port"
+		hint = "remove it, because kt_compute creates a Service for its port"
 	case "VOLUME":
 		hint = "use kt_volume, and volumes of kt_compute"
 	case "LABEL", "MAINTAINER":
 		hint = "use labels and annotations of kt_image or kt_compute"
 	case "HEALTHCHECK":
-		hint = "leave it out; kt_compute probes the server by itself"
+		hint = "remove it, because kt_compute configures probes of the server"
 	case "STOPSIGNAL":
-		hint = "leave it out, or build an image"
+		hint = "remove it, or build an image"
 	case "ONBUILD":
-		hint = "write the instruction itself"
+		hint = "use the instruction directly"
 	default:
-		return fmt.Errorf("%s is no instruction of a Dockerfile; FROM, RUN, ENV, COPY, CMD and ENTRYPOINT can be used", i.name)
+		return fmt.Errorf("%s is not a Dockerfile instruction: use FROM, RUN, ENV, COPY, CMD or ENTRYPOINT", i.name)
 	}
-	return fmt.Errorf("%s is not supported, since nothing is built: %s", i.name, hint)
+	return fmt.Errorf("%s is not supported, because no image is built: %s", i.name, hint)
 }
 
-// add takes an instruction over that check has found to be supported.
+// add adds an instruction, which check must have accepted.
 func (d *Dockerfile) add(i instruction) error {
 	if i.args == "" {
-		return fmt.Errorf("%s has nothing after it: complete it, or remove it", i.name)
+		return fmt.Errorf("%s has no arguments: complete it, or remove it", i.name)
 	}
 	var do action
 	var err error
@@ -223,18 +225,18 @@ func (d *Dockerfile) addFrom(i instruction) error {
 	words := strings.Fields(i.args)
 	switch {
 	case d.From != "":
-		return fmt.Errorf("a second FROM begins another stage, and nothing is built that could have stages: keep one, that of the image to run")
+		return fmt.Errorf("a second FROM starts another stage, which is not supported because no image is built: keep only the FROM of the image to run")
 	case len(d.steps) > 0 || len(d.Ignored) > 0:
-		return fmt.Errorf("FROM comes after other instructions: make it the first one")
+		return fmt.Errorf("FROM must be the first instruction: move it to the top")
 	case len(words) != 1 && (len(words) != 3 || !strings.EqualFold(words[1], "AS")):
 		return fmt.Errorf("FROM takes one image, as in FROM python:3.12-slim, but has %q", i.args)
 	case strings.Contains(words[0], "$"):
-		return fmt.Errorf("FROM has a variable, %s, and there is no ARG: let Terraform fill it in (templatefile), or use image_id", words[0])
+		return fmt.Errorf("FROM has a variable, %s, but ARG is not supported: insert the value with Terraform (templatefile), or use image_id", words[0])
 	case words[0] == "scratch":
-		return fmt.Errorf("FROM scratch is an image with nothing in it, but Kubetorch needs bash and Python: name another one")
+		return fmt.Errorf("the image scratch is empty, but Kubetorch requires bash and Python: use another image")
 	}
 	if _, err := imageref.ParseNormalizedNamed(words[0]); err != nil {
-		return fmt.Errorf("FROM has %s, which is no image reference (%w): give registry/repository:tag or …@sha256:digest, the repository in lower case", words[0], err)
+		return fmt.Errorf("FROM has %s, which is not a valid image reference (%w): use registry/repository:tag or …@sha256:digest, with a lowercase repository", words[0], err)
 	}
 	d.From, d.from = words[0], i.line
 	return nil
@@ -251,23 +253,23 @@ func (i instruction) run() (action, error) {
 	return runAction{words: words}, checkCommand(words)
 }
 
-// onlyStrings refuses JSON lists that hold other things than strings, which
-// BuildKit does not take for a command either.
+// onlyStrings returns an error for JSON lists with items that are not strings,
+// which BuildKit does not accept as a command either.
 func onlyStrings(args string) error {
 	var items []any
 	if strings.HasPrefix(args, "[") && json.Unmarshal([]byte(args), &items) == nil {
-		return fmt.Errorf("%s holds other things than strings: write each word in double quotes", args)
+		return fmt.Errorf("%s has items that are not strings: enclose each word in double quotes", args)
 	}
 	return nil
 }
 
-// env takes both forms: NAME=value …, and NAME value up to the end of the line.
+// env parses both forms: NAME=value …, and NAME value up to the end of the line.
 func (i instruction) env() (action, error) {
 	words := splitWords(i.args, i.escape)
 	if !strings.Contains(words[0], "=") {
 		name, value := cutBlank(i.args)
 		if value == "" {
-			return nil, fmt.Errorf("ENV %s has no value: write ENV %s=value", name, name)
+			return nil, fmt.Errorf("ENV %s has no value: use ENV %s=value", name, name)
 		}
 		words = []string{name + "=" + value}
 	}
@@ -275,10 +277,10 @@ func (i instruction) env() (action, error) {
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok {
-			return nil, fmt.Errorf("ENV has %q, which is not NAME=value: put values with blanks in double quotes", word)
+			return nil, fmt.Errorf("ENV has %q, which is not NAME=value: enclose values with spaces in double quotes", word)
 		}
 		if identifier.FindString(name) != name || name == "" {
-			return nil, fmt.Errorf("ENV sets %q, which is no name that a shell can export: use letters, digits and underscores, no digit first", name)
+			return nil, fmt.Errorf("ENV sets %q, which is not a valid name of an environment variable: use letters, digits and underscores, and do not start with a digit", name)
 		}
 		parsed, err := parseWord(value, i.escape)
 		if err != nil {
@@ -298,7 +300,7 @@ func (i instruction) copy() (action, error) {
 		words = strings.Fields(i.args)
 	}
 	if len(words) < 2 {
-		return nil, fmt.Errorf("COPY takes one source or more, and a destination, but has %q", i.args)
+		return nil, fmt.Errorf("COPY requires at least one source and a destination, but has %q", i.args)
 	}
 	var c copyAction
 	for n, word := range words {
@@ -312,7 +314,7 @@ func (i instruction) copy() (action, error) {
 		}
 		source, ok := parsed.literal()
 		if !ok || source == "" {
-			return nil, fmt.Errorf("COPY of %s, whose variables are only known in the container: name a local path", word)
+			return nil, fmt.Errorf("COPY has the source %s, whose variables are known only in the container: use a local path", word)
 		}
 		c.sources = append(c.sources, source)
 	}

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write golden files anew")
+var update = flag.Bool("update", false, "rewrite golden files")
 
-// golden compares a text with a file, or writes that.
+// golden compares a text with a file, or updates the file.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -30,8 +30,8 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// pretend packs what is named as if it were there: a name with a dot in it is
-// a file, others are folders.
+// pretend packs sources that do not exist: a name with a dot is a file, any
+// other name is a folder.
 func pretend(sources []Needed) map[Source][]Packed {
 	packed := map[Source][]Packed{}
 	for _, needed := range sources {
@@ -41,7 +41,7 @@ func pretend(sources []Needed) map[Source][]Packed {
 	return packed
 }
 
-func TestDockerfilesBecomeSetUpScripts(t *testing.T) {
+func TestDockerfilesAreRenderedAsSetupScripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/dockerfiles/*.Dockerfile")
 	if err != nil || len(files) < 25 {
@@ -60,7 +60,7 @@ func TestDockerfilesBecomeSetUpScripts(t *testing.T) {
 	}
 }
 
-// describe is what becomes of a Dockerfile, or the errors that it has.
+// describe renders a Dockerfile, or lists its errors.
 func describe(text string) string {
 	d, err := Parse(text)
 	if err != nil {
@@ -81,7 +81,7 @@ func describe(text string) string {
 	return b.String() + steps + "\n"
 }
 
-func TestErrorsNameTheLineAndWhatToDo(t *testing.T) {
+func TestErrorsNameTheLineAndTheNextStep(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/dockerfiles/3*.Dockerfile")
 	if err != nil || len(files) == 0 {
@@ -125,9 +125,9 @@ func FuzzParse(f *testing.F) {
 		}
 		r, err := Render(Spec{}, d, "debian:12", pretend(Sources(Spec{}, d)))
 		if err != nil {
-			return // several files for what is no folder
+			return // several files for a destination that is not a folder
 		}
-		// What is rendered says the same.
+		// The rendered Dockerfile is equivalent.
 		again, err := Parse(r.Dockerfile)
 		if err != nil {
 			t.Fatalf("%q\nis rendered as\n%q\nwhich is refused: %v", text, r.Dockerfile, err)

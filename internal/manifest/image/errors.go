@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Error is what is wrong with one line of a Dockerfile or with one step.
+// Error describes a problem of one line of a Dockerfile or of one step.
 type Error struct {
-	// Line is the line of the Dockerfile, from 1; 0 for a step.
+	// Line is the line of the Dockerfile, starting at 1, or 0 for a step.
 	Line int
-	// Step is the index of the step, where Line is 0.
+	// Step is the index of the step if Line is 0.
 	Step int
-	// Field is the attribute of the step that is wrong, "" for the step itself.
+	// Field is the invalid attribute of the step, or "" for the step itself.
 	Field  string
-	Detail string // what was seen and what to do, without the place, as sentences
+	Detail string // the problem and the next step, without the position
 }
 
 func (e *Error) Error() string {
@@ -23,7 +23,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("steps[%d]: %s", e.Step, e.Detail)
 }
 
-// Errors is all that is wrong; it is never empty.
+// Errors lists all problems. It is never empty.
 type Errors []*Error
 
 func (e Errors) Error() string {

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// line is one instruction of a Dockerfile, its continuations joined.
+// line is one instruction of a Dockerfile with its continuation lines joined.
 type line struct {
 	text        string
-	first, last int // lines of the file, from 1
+	first, last int // lines of the file, starting at 1
 }
 
-// directive is a parser directive, which only counts above all else
-// (https://docs.docker.com/reference/dockerfile/#parser-directives).
+// directive matches a parser directive, which is only recognized at the top of
+// the file (https://docs.docker.com/reference/dockerfile/#parser-directives).
 var directive = regexp.MustCompile(`^#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(.+?)\s*$`)
 
-// reader joins the lines of a Dockerfile to instructions, as BuildKit does: a
-// comment or an empty line within an instruction is skipped, and no line break
-// remains where one is continued.
+// reader joins the lines of a Dockerfile to instructions like BuildKit does: it
+// skips comments and empty lines within an instruction, and removes the line
+// breaks of continued lines.
 type reader struct {
 	lines  []string
 	next   int // index of the line to read next
 	escape byte
 }
 
-// newReader reads the parser directives.
+// newReader returns a reader after parsing the parser directives.
 func newReader(text string) (*reader, *Error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	r := &reader{lines: strings.Split(text, "\n"), escape: '\\'}
@@ -39,10 +39,10 @@ func newReader(text string) (*reader, *Error) {
 		}
 		key, value := strings.ToLower(found[1]), found[2]
 		if known := key == "escape" || key == "syntax" || key == "check"; !known {
-			break // a comment, after which there are no more directives
+			break // a comment, which ends the directives
 		}
 		if seen[key] {
-			return r, &Error{Line: r.next + 1, Detail: "the parser directive " + key + " is given twice: remove one."}
+			return r, &Error{Line: r.next + 1, Detail: "the parser directive " + key + " occurs twice: remove one."}
 		}
 		seen[key] = true
 		if key != "escape" {
@@ -56,7 +56,7 @@ func newReader(text string) (*reader, *Error) {
 	return r, nil
 }
 
-// instruction returns the next instruction; ok is false at the end.
+// instruction returns the next instruction. At the end of the file, ok is false.
 func (r *reader) instruction() (found line, ok bool) {
 	for r.next < len(r.lines) {
 		first := strings.TrimSpace(r.lines[r.next])
@@ -86,13 +86,13 @@ func (r *reader) instruction() (found line, ok bool) {
 	}
 	found.text = strings.TrimSpace(text.String())
 	if found.text == "" {
-		return r.instruction() // a continuation of nothing
+		return r.instruction() // an empty continuation
 	}
 	return found, true
 }
 
-// continued cuts the escape character off that continues a line. One that is
-// escaped itself does not.
+// continued removes the escape character at the end of a continued line. An
+// escaped escape character does not continue a line.
 func (r *reader) continued(text string) (string, bool) {
 	bare := strings.TrimRight(text, " \t")
 	if bare == "" || bare[len(bare)-1] != r.escape {
@@ -104,7 +104,7 @@ func (r *reader) continued(text string) (string, bool) {
 	return bare[:len(bare)-1], true
 }
 
-// skipTo reads past the line that ends a here-document, if there is one.
+// skipTo skips the lines up to the terminator of a here-document, if it exists.
 func (r *reader) skipTo(terminator string) {
 	for i := r.next; i < len(r.lines); i++ {
 		if strings.TrimLeft(r.lines[i], "\t") == terminator {

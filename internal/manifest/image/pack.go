@@ -17,15 +17,15 @@ import (
 	"unicode/utf8"
 )
 
-// Packed is a file or folder as it is kept in a ConfigMap.
+// Packed is a file or folder in the form in which a ConfigMap contains it.
 type Packed struct {
-	// Name is its own name, without the folders that it is in.
+	// Name is the base name.
 	Name string
-	// Folder says that Data is a gzipped tar archive of what is in the folder.
+	// Folder reports whether Data is a gzipped tar archive of a folder's content.
 	Folder bool
-	// Executable says that the file can be run.
+	// Executable reports whether the file is executable.
 	Executable bool
-	// Project says that the folder is a Python project, which pip can install.
+	// Project reports whether the folder is a Python project, which pip can install.
 	Project bool
 	Data    []byte
 }
@@ -35,10 +35,10 @@ func PackFile(name string, data []byte, mode fs.FileMode) Packed {
 	return Packed{Name: name, Data: data, Executable: mode&0o111 != 0}
 }
 
-// PackFolder packs all that is in a folder, so that the same content gives the
-// same bytes wherever it is packed: in order, without times and owners. What
-// skip wants is left out, of a folder all that is in it; nil skips nothing. A
-// folder that no ConfigMap holds is an error that names its biggest files.
+// PackFolder packs the content of a folder. The result is reproducible: entries
+// are sorted and have no times or owners. Files and folders for which skip
+// returns true are excluded; a nil skip excludes nothing. For a folder that is
+// too large for a ConfigMap, the error lists its largest files.
 func PackFolder(name string, folder fs.FS, skip func(name string) bool) (Packed, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
@@ -57,7 +57,7 @@ func PackFolder(name string, folder fs.FS, skip func(name string) bool) (Packed,
 			return nil
 		}
 		if sizes[at], err = appendEntry(archive, folder, at, entry); err == nil && out.Len() > MostBytes {
-			err = fmt.Errorf("it is too big, and so far its biggest files are:\n%s", biggest(sizes))
+			err = fmt.Errorf("it is too large for a ConfigMap. Its largest files so far:\n%s", biggest(sizes))
 		}
 		return err
 	})
@@ -70,10 +70,10 @@ func PackFolder(name string, folder fs.FS, skip func(name string) bool) (Packed,
 	return Packed{Name: name, Folder: true, Project: isProject(folder), Data: out.Bytes()}, err
 }
 
-// biggestFile is the size in bytes from which a file is not even tried.
+// biggestFile is the size in bytes above which a file is rejected without being read.
 const biggestFile = 64 << 20
 
-// appendEntry returns the size of the file.
+// appendEntry appends a file or folder to an archive, and returns the size of the file.
 func appendEntry(archive *tar.Writer, folder fs.FS, at string, entry fs.DirEntry) (int, error) {
 	info, err := entry.Info()
 	if err != nil {
@@ -85,7 +85,7 @@ func appendEntry(archive *tar.Writer, folder fs.FS, at string, entry fs.DirEntry
 	case mode.IsDir():
 		header.Typeflag, header.Name = tar.TypeDir, at+"/"
 	case mode.IsRegular() && info.Size() > biggestFile:
-		return 0, fmt.Errorf("%s has %s, more than any ConfigMap holds", at, bytesText(int(info.Size())))
+		return 0, fmt.Errorf("%s is %s, which is too large for a ConfigMap", at, bytesText(int(info.Size())))
 	case mode.IsRegular():
 		header.Typeflag = tar.TypeReg
 		if data, err = fs.ReadFile(folder, at); err != nil {
@@ -107,8 +107,8 @@ func appendEntry(archive *tar.Writer, folder fs.FS, at string, entry fs.DirEntry
 	return len(data), err
 }
 
-// modeOf is what is kept of a mode: whether it can be run. The rest depends on
-// the umask of whoever checked the files out.
+// modeOf normalizes a mode: it preserves only whether the file is executable.
+// Other bits depend on the umask of the working copy.
 func modeOf(mode fs.FileMode) fs.FileMode {
 	if mode.IsDir() || mode&0o111 != 0 {
 		return 0o755
@@ -125,8 +125,8 @@ func isProject(folder fs.FS) bool {
 	return false
 }
 
-// Litter says whether a file or folder of this name in a package is of no use
-// elsewhere: caches, environments, and what version control keeps.
+// Litter reports whether a file or folder of this name is excluded from a
+// package: caches, virtual environments, and metadata of version control.
 func Litter(name string) bool {
 	switch name {
 	case ".git", ".hg", ".svn", "__pycache__", ".venv", ".terraform", ".tox", ".ipynb_checkpoints", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store":
@@ -136,8 +136,8 @@ func Litter(name string) bool {
 	}
 }
 
-// Digest is that of the content. For a folder it does not depend on how the
-// archive is compressed, which may differ between releases.
+// Digest returns the digest of the content. The digest of a folder does not
+// depend on the compression of the archive, which may differ between releases.
 func (p Packed) Digest() string {
 	kind := "file"
 	switch {
@@ -149,8 +149,8 @@ func (p Packed) Digest() string {
 	return kind + " " + p.Name + " " + contentDigest(p.Data)
 }
 
-// contentDigest is the digest of bytes, those that they unpack to where they
-// are gzipped.
+// contentDigest returns the digest of data, or of the decompressed data if it is
+// gzipped.
 func contentDigest(data []byte) string {
 	h := sha256.New()
 	if unzipped, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
@@ -163,8 +163,8 @@ func contentDigest(data []byte) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// mostUnpacked bounds the work that bytes of somebody else can cause, far above
-// what a ConfigMap holds of anything but zeros.
+// mostUnpacked limits the decompression of foreign data. Real content of a
+// ConfigMap decompresses to much less.
 const mostUnpacked = 256 << 20
 
 func (p Packed) mode() string {
@@ -174,12 +174,12 @@ func (p Packed) mode() string {
 	return "644"
 }
 
-// isText says whether the bytes can be a value in data.
+// isText reports whether the content can be a value in data rather than binaryData.
 func (p Packed) isText() bool { return !p.Folder && utf8.Valid(p.Data) }
 
 var notInKey = regexp.MustCompile(`[^-._a-zA-Z0-9]+`)
 
-// keyName is the name as the end of a key of a ConfigMap.
+// keyName returns the name in a form that is valid in a ConfigMap key.
 func (p Packed) keyName() string {
 	const longest = 100
 	name := notInKey.ReplaceAllString(p.Name, "-")

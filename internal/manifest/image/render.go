@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// render is the whole set-up as a Dockerfile: what was given, from the image
-// that really runs, and then the steps.
+// render renders the complete setup as a Dockerfile: the configured Dockerfile
+// with the resolved image, followed by the steps.
 func (d Dockerfile) render(runs string, steps []step) string {
 	lines := strings.Split(strings.TrimRight(d.text, "\n"), "\n")
 	switch {
@@ -23,7 +23,7 @@ func (d Dockerfile) render(runs string, steps []step) string {
 	if d.escape != 0 {
 		escape = string(d.escape)
 	}
-	if last := len(lines) - 1; len(steps) > 0 { // which must not continue the last line
+	if last := len(lines) - 1; len(steps) > 0 { // the steps must not continue the last line
 		lines[last], _ = (&reader{escape: escape[0]}).continued(lines[last])
 	}
 	for _, s := range steps {
@@ -32,8 +32,8 @@ func (d Dockerfile) render(runs string, steps []step) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// insertFrom puts FROM before the first instruction, after the parser
-// directives that only count on top.
+// insertFrom inserts FROM before the first instruction, but after the parser
+// directives, which must be at the top.
 func (d Dockerfile) insertFrom(lines []string, runs string) []string {
 	at := 0
 	if r, err := newReader(d.text); err == nil {
@@ -66,7 +66,7 @@ func (s step) instructions(escape string) []string {
 	return nil
 }
 
-// docker is the word as the value of an ENV.
+// docker formats the word as the value of an ENV.
 func (w Word) docker(escape string) string {
 	var b strings.Builder
 	for _, part := range w {
@@ -79,8 +79,8 @@ func (w Word) docker(escape string) string {
 	return `"` + b.String() + `"`
 }
 
-// escaped are texts in which nothing is expanded or taken for a quote, between
-// double quotes or without.
+// escaped escapes texts so that nothing in them is expanded or interpreted as a
+// quote, with or without enclosing double quotes.
 func escaped(texts []string, escape string) []string {
 	special := strings.NewReplacer(escape, escape+escape, `"`, escape+`"`, `$`, escape+`$`)
 	out := make([]string, len(texts))
@@ -90,7 +90,7 @@ func escaped(texts []string, escape string) []string {
 	return out
 }
 
-// list is the JSON form of an instruction.
+// list formats the arguments of an instruction in JSON form.
 func list(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {

@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// The keys of the ConfigMap that are always there.
+// Keys that every ConfigMap has.
 const (
 	DockerfileKey = "Dockerfile"
 	ScriptKey     = "setup.sh"
 )
 
-// Rendered is what a ConfigMap holds.
+// Rendered is the content of a ConfigMap.
 type Rendered struct {
-	// Dockerfile is the whole set-up as a Dockerfile, for people to read.
+	// Dockerfile is the complete setup as a Dockerfile, for humans.
 	Dockerfile string
-	// Script is the set-up script.
+	// Script is the setup script.
 	Script string
 	// Files are the copied files and folders, by key.
 	Files map[string]Packed
-	// Digest is that of what the script does and copies, "sha256:…". The image
-	// that it runs in is not part of it.
+	// Digest is the digest of the script and the copied files, "sha256:…". It does
+	// not depend on the image that the script runs in.
 	Digest string
 }
 
-// Render makes the script of a spec, whose Dockerfile is parsed, for the image
-// that it runs in. packed has all that Sources names. The error is of type Errors.
+// Render renders a spec with its parsed Dockerfile. runs is the resolved image.
+// packed contains all sources that Sources returns. The error is of type Errors.
 func Render(s Spec, d Dockerfile, runs string, packed map[Source][]Packed) (Rendered, error) {
 	steps := slices.Clone(d.steps)
 	w := writer{spec: s, packed: packed, files: map[string]Packed{}}
@@ -56,7 +56,7 @@ func Render(s Spec, d Dockerfile, runs string, packed map[Source][]Packed) (Rend
 	}, nil
 }
 
-// digestPlace stands for the digest in a script whose digest is not known yet.
+// digestPlace is the placeholder of the digest in a script whose digest is not computed yet.
 const digestPlace = "@digest@"
 
 func digestOf(body string, files map[string]Packed) string {
@@ -77,7 +77,7 @@ type writer struct {
 	files map[string]Packed
 	found Errors
 	lines []string
-	// What the lines use.
+	// Helper functions that the lines use.
 	runs, pips, copies, pythonPath bool
 }
 
@@ -93,8 +93,8 @@ func (w *writer) line(format string, args ...any) {
 	w.lines = append(w.lines, "  "+fmt.Sprintf(format, args...))
 }
 
-// run adds a line that runs a command as one step. Words that are written as
-// bash already come first.
+// run adds a line that runs a command as one step. command is already valid
+// bash; words are quoted and appended.
 func (w *writer) run(number int, s step, command string, words ...string) {
 	w.runs = true
 	for _, word := range words {
@@ -108,7 +108,7 @@ func (w *writer) step(number int, s step) error {
 	case runAction:
 		if do.isShell() {
 			w.run(number, s, quote(do.words[0]), do.words[1:]...)
-		} else { // through exec, so that no builtin or function of this shell is meant
+		} else { // exec prevents that a builtin or function of this shell is run instead
 			w.run(number, s, `/bin/sh -c 'exec "$@"' sh`, do.words...)
 		}
 	case envAction:
@@ -124,8 +124,8 @@ func (w *writer) step(number int, s step) error {
 	return nil
 }
 
-// isShell says whether the first word is a shell, for which a function of this
-// shell cannot be taken.
+// isShell reports whether the first word is a shell, which is never the name of
+// a function of this shell.
 func (r runAction) isShell() bool { return r.words[0] == "/bin/sh" || r.words[0] == "bash" }
 
 func (w *writer) copy(number int, s step, do copyAction) error {
@@ -134,7 +134,7 @@ func (w *writer) copy(number int, s step, do copyAction) error {
 		all = append(all, w.packed[Source{Path: source}]...)
 	}
 	if dest, known := do.dest.literal(); known && len(all) > 1 && !strings.HasSuffix(dest, "/") {
-		return fmt.Errorf("%d files or folders go to %s, which must be a folder: end it with a slash, %s/", len(all), dest, dest)
+		return fmt.Errorf("%d files or folders are copied to %s, which must be a folder: add a slash at the end, %s/", len(all), dest, dest)
 	}
 	var before []string
 	dest := do.dest.bash(&before)
@@ -152,11 +152,11 @@ func (w *writer) copy(number int, s step, do copyAction) error {
 	return nil
 }
 
-// syncPackage installs a project, and lets Python find any other package.
+// syncPackage installs a project, and adds any other package to PYTHONPATH.
 func (w *writer) syncPackage(number int, s step, do packageAction) error {
 	found := w.packed[Source{Path: do.source, Package: true}]
 	if len(found) != 1 || !found[0].Folder {
-		return fmt.Errorf("%s is no folder: name the folder of a Python package", do.source)
+		return fmt.Errorf("%s is not a folder: use the folder of a Python package", do.source)
 	}
 	packed := found[0]
 	w.copies = true
@@ -173,8 +173,8 @@ func (w *writer) syncPackage(number int, s step, do packageAction) error {
 	return nil
 }
 
-// export sets the variables of one instruction. The words of one export are all
-// expanded before the first is assigned, as ENV wants it.
+// export exports the variables of one instruction. A single export expands all
+// values before it assigns the first, as ENV does.
 func (w *writer) export(vars envAction) {
 	var before, words []string
 	for _, v := range vars {
@@ -186,14 +186,14 @@ func (w *writer) export(vars envAction) {
 	w.line("export %s", strings.Join(words, " "))
 }
 
-// add puts something into the ConfigMap, each thing under a key of its own.
+// add adds a file or folder to the ConfigMap under a unique key, and returns the key.
 func (w *writer) add(p Packed) string {
 	key := fmt.Sprintf("%d-%s", len(w.files)+1, p.keyName())
 	w.files[key] = p
 	return key
 }
 
-// script is the script with all that its steps need.
+// script returns the complete script with the functions that its steps use.
 func (w *writer) script() string {
 	lines := []string{"# Sets up the container: source it with bash, KT_IMAGE_DIR being its folder."}
 	if w.runs {
@@ -216,8 +216,8 @@ func (w *writer) script() string {
 	return strings.Join(append(lines, "  return 0", "}", ending), "\n") + "\n"
 }
 
-// ending leaves nothing behind. As the condition of an if, _kt_setup runs the
-// same whether the shell that sources it has set -e or not.
+// ending removes all functions. As the condition of an if, _kt_setup behaves the
+// same with and without set -e in the sourcing shell.
 const ending = `if _kt_setup; then unset -f ` + ownFunctions + `
 else eval "unset -f ` + ownFunctions + `; return $? 2>/dev/null || exit $?"; fi`
 
@@ -232,7 +232,7 @@ const stepFunction = `_kt_step() {
   return "$1"
 }`
 
-// findState finds the folder that remembers which set-up has run.
+// findState selects the folder that records which setup has run.
 const findState = `  local _kt_state _kt_done=
   for _kt_state in "${KT_STATE_DIR:-/var/lib/kubetorch}" "${HOME:-}/.kubetorch" "/tmp/kubetorch-$UID" ""; do
     if [ -n "$_kt_state" ] && mkdir -p -- "$_kt_state" 2>/dev/null && [ -w "$_kt_state" ]; then break; fi
@@ -251,7 +251,8 @@ _kt_package() {
   rm -rf -- "$_kt_state/packages/$2" && _kt_folder "$1" "$_kt_state/packages/$2" && "$3" "$_kt_state/packages/$2"
 }`
 
-// pipFunction installs as the start-up script of a compute does.
+// pipFunction returns the function that installs packages like the startup
+// script of a compute does.
 func (w *writer) pipFunction() string {
 	if w.spec.InstallCmd != "" {
 		return fmt.Sprintf("_kt_pip() {\n  bash -c %s install \"$@\"\n}", quote(w.spec.InstallCmd+` "$@"`))

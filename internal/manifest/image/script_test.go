@@ -15,16 +15,16 @@ import (
 	"testing/fstest"
 )
 
-// A fake program notes its name and its arguments, each ended by a NUL, and the
-// whole by a line feed. It fails where FAIL is one of its arguments.
+// fakeProgram records its name and its arguments, each terminated by a NUL, and
+// the record by a line feed. It fails if FAIL is one of its arguments.
 const fakeProgram = `#!/bin/bash
 printf '%s\0' "${0##*/}" "$UV_BREAK_SYSTEM_PACKAGES$PIP_BREAK_SYSTEM_PACKAGES" "$@" >> "$CALLS"
 printf '\n' >> "$CALLS"
 for arg; do if [ "$arg" = "$FAIL" ]; then exit 42; fi; done
 `
 
-// machine is where a set-up script runs: folders of its own, and nothing on the
-// PATH but fake programs and what the script itself needs.
+// machine is the environment of a setup script: separate folders, and a PATH
+// with only fake programs and the tools that the script itself uses.
 type machine struct {
 	t                 *testing.T
 	bash              string
@@ -36,7 +36,7 @@ func newMachine(t *testing.T, programs ...string) *machine {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("no bash on this machine")
+		t.Skip("bash not found")
 	}
 	m := &machine{t: t, bash: bash, bin: t.TempDir(), work: t.TempDir(), state: filepath.Join(t.TempDir(), "state"), image: t.TempDir()}
 	m.calls, m.env = filepath.Join(t.TempDir(), "calls"), filepath.Join(t.TempDir(), "env")
@@ -62,7 +62,7 @@ func (m *machine) write(path, text string, mode os.FileMode) {
 	}
 }
 
-// install puts the ConfigMap of a spec where the pod mounts it.
+// install writes the ConfigMap of a spec to the folder in which the pod mounts it.
 func (m *machine) install(s Spec, packed map[Source][]Packed) Rendered {
 	m.t.Helper()
 	d, err := Parse(s.Dockerfile)
@@ -80,16 +80,16 @@ func (m *machine) install(s Spec, packed map[Source][]Packed) Rendered {
 	return r
 }
 
-// result is what came of one start of a container.
+// result is the result of one start of a container.
 type result struct {
 	code   int
 	stderr string
-	calls  [][]string // since the start; name, leave to break packages, arguments
+	calls  [][]string // of this start: name, permission to break system packages, arguments
 	env    map[string]string
 }
 
-// start runs what a start-up script does: it sources the set-up and then
-// becomes the server, which here notes its environment.
+// start imitates a startup script: it sources the setup and then becomes the
+// server, which records its environment.
 func (m *machine) start(variables ...string) result { return m.startWith("set -e", variables...) }
 
 func (m *machine) startWith(options string, variables ...string) result {
@@ -133,7 +133,7 @@ func (m *machine) read(path string) string {
 
 func (m *machine) in(name string) string { return filepath.Join(m.work, name) }
 
-func TestStepsRunInOrderAndReachTheServer(t *testing.T) {
+func TestStepsRunInOrderAndVariablesReachTheServer(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "one", "two", "python3")
 	m.install(Spec{
@@ -157,18 +157,18 @@ func TestStepsRunInOrderAndReachTheServer(t *testing.T) {
 		}
 	}
 	if _, leaked := got.env["PIP_BREAK_SYSTEM_PACKAGES"]; leaked {
-		t.Error("the server may break system packages")
+		t.Error("the server is allowed to break system packages")
 	}
 }
 
-// nasty are texts that a shell could take for something else.
+// nasty returns texts that a shell could misinterpret.
 func nasty() []string {
 	return []string{
 		"it's", `a "quoted" word`, "$HOME ${HOME} $(touch x) `touch x`", `back\slash\`, "; touch x", "* ? [a-z]", "~", "!!", "-n", "--", "two  blanks", "ünïcode", "a\tb", "#", "{a,b}", "<(x)", "&& false", "%s%n", "'", "''", `"`, "a=b",
 	}
 }
 
-func TestNoTextIsTakenForShell(t *testing.T) {
+func TestTextIsNeverInterpretedByTheShell(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "one", "python3")
 	var s Spec
@@ -191,7 +191,7 @@ func TestNoTextIsTakenForShell(t *testing.T) {
 		}
 	}
 	if left := m.entries(m.work); !slices.Equal(left, []string{"it's $(touch x) `x`.txt"}) {
-		t.Errorf("the folder holds %q", left)
+		t.Errorf("the folder contains %q", left)
 	}
 }
 
@@ -208,7 +208,7 @@ func (m *machine) entries(folder string) []string {
 	return names
 }
 
-func TestVariablesHoldWhatTheyAreSetTo(t *testing.T) {
+func TestVariablesHaveTheValuesOfADockerfile(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	env := map[string]string{"SET": "set", "EMPTY": ""}
@@ -250,11 +250,11 @@ func TestVariablesHoldWhatTheyAreSetTo(t *testing.T) {
 		}
 	}
 	if left := m.entries(m.work); len(left) > 0 {
-		t.Errorf("something ran: %q", left)
+		t.Errorf("a text was executed: %q", left)
 	}
 }
 
-func TestTheFirstFailureStopsTheSetUpAndIsNamed(t *testing.T) {
+func TestFirstFailureStopsTheSetupAndIsReported(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		spec Spec
@@ -279,18 +279,18 @@ func TestTheFirstFailureStopsTheSetUpAndIsNamed(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t, "one")
 			m.install(test.spec, pretend(Sources(test.spec, Dockerfile{})))
-			for range 2 { // what failed runs again
+			for range 2 { // failed steps run again
 				for _, options := range []string{"set -e", ":"} {
 					got := m.startWith(options, "FAIL=fail")
 					if got.code != test.code || !strings.Contains(got.stderr, test.says) || len(got.env["PATH"]) > 0 {
-						t.Errorf("exit %d, want %d before the server starts, saying %q:\n%s", got.code, test.code, test.says, got.stderr)
+						t.Errorf("exit %d, want %d before the server starts, with %q in standard error:\n%s", got.code, test.code, test.says, got.stderr)
 					}
 					var made []string
 					for _, call := range got.calls {
 						made = append(made, strings.Join(call[2:], " "))
 					}
 					if !slices.Equal(made, test.made) {
-						t.Errorf("it calls %q, want %q", made, test.made)
+						t.Errorf("calls %q, want %q", made, test.made)
 					}
 				}
 			}
@@ -305,11 +305,11 @@ func TestStepsRunOnceForEachContent(t *testing.T) {
 	packed := map[Source][]Packed{{Path: "lib", Package: true}: {folder(t, "lib", map[string]string{"__init__.py": "x = 1"}, Litter)}}
 	first := m.install(spec, packed)
 	if got := m.start(); got.code != 0 || len(got.calls) != 2 {
-		t.Fatalf("the first start: exit %d, calls %q\n%s", got.code, got.calls, got.stderr)
+		t.Fatalf("first start: exit %d, calls %q\n%s", got.code, got.calls, got.stderr)
 	}
 	got := m.start("PYTHONPATH=/before")
 	if got.code != 0 || len(got.calls) != 0 || got.stderr != "" {
-		t.Errorf("the second start: exit %d, calls %q, says %q", got.code, got.calls, got.stderr)
+		t.Errorf("second start: exit %d, calls %q, standard error %q", got.code, got.calls, got.stderr)
 	}
 	if want := filepath.Join(m.state, "packages") + ":/before"; got.env["A"] != "1" || got.env["PYTHONPATH"] != want {
 		t.Errorf("the second start exports A=%q PYTHONPATH=%q, want 1 and %q", got.env["A"], got.env["PYTHONPATH"], want)
@@ -317,38 +317,38 @@ func TestStepsRunOnceForEachContent(t *testing.T) {
 
 	spec.Steps[0].PipInstall = []string{"jax"}
 	if second := m.install(spec, packed); second.Digest == first.Digest {
-		t.Error("another content has the same digest")
+		t.Error("different content has the same digest")
 	}
 	if got := m.start(); len(got.calls) != 2 {
-		t.Errorf("another content: calls %q", got.calls)
+		t.Errorf("different content: calls %q", got.calls)
 	}
 	packed = map[Source][]Packed{{Path: "lib", Package: true}: {folder(t, "lib", map[string]string{"new.py": "x = 2"}, Litter)}}
 	m.install(spec, packed)
 	if got := m.start(); len(got.calls) != 2 {
-		t.Errorf("another file: calls %q", got.calls)
+		t.Errorf("different file: calls %q", got.calls)
 	}
 	if left := m.entries(filepath.Join(m.state, "packages", "lib")); !slices.Equal(left, []string{"new.py"}) {
-		t.Errorf("the package holds %q", left)
+		t.Errorf("the package contains %q", left)
 	}
 }
 
-func TestWhereNothingCanBeWrittenTheNextFolderServes(t *testing.T) {
+func TestNextStateFolderIsUsedIfOneIsNotWritable(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "one")
-	m.write(m.state, "a file, below which no folder can be made", 0o444)
+	m.write(m.state, "a file, in which no folder can be created", 0o444)
 	m.install(Spec{Steps: []Step{{RunBash: "one a"}}}, nil)
 	if got := m.start(); got.code != 0 || len(got.calls) != 1 {
 		t.Fatalf("exit %d, calls %q\n%s", got.code, got.calls, got.stderr)
 	}
 	if left := m.entries(m.in(".kubetorch")); len(left) != 1 {
-		t.Errorf("the home folder holds %q, want the mark", left)
+		t.Errorf("the home folder contains %q, want the marker file", left)
 	}
 	if got := m.start(); got.code != 0 || len(got.calls) != 0 {
 		t.Errorf("second start: exit %d, calls %q\n%s", got.code, got.calls, got.stderr)
 	}
 }
 
-func TestPackagesAreInstalledAsTheStartUpScriptDoes(t *testing.T) {
+func TestPackagesAreInstalledLikeInTheStartupScript(t *testing.T) {
 	t.Parallel()
 	pip := Spec{Steps: []Step{{PipInstall: []string{"a b", "--pre"}}}}
 	for name, test := range map[string]struct {
@@ -358,7 +358,7 @@ func TestPackagesAreInstalledAsTheStartUpScriptDoes(t *testing.T) {
 	}{
 		"uv first":      {[]string{"uv", "python3", "python"}, func(*Spec) {}, []string{"uv", "1", "pip", "install", "--python", "BIN/python3", "a b", "--pre"}},
 		"python3":       {[]string{"python3", "python"}, func(*Spec) {}, []string{"python3", "1", "-m", "pip", "install", "a b", "--pre"}},
-		"else python":   {[]string{"python"}, func(*Spec) {}, []string{"python", "1", "-m", "pip", "install", "a b", "--pre"}},
+		"then python":   {[]string{"python"}, func(*Spec) {}, []string{"python", "1", "-m", "pip", "install", "a b", "--pre"}},
 		"python_path":   {[]string{"python3", "my python"}, func(s *Spec) { s.PythonPath = "BIN/my python" }, []string{"my python", "1", "-m", "pip", "install", "a b", "--pre"}},
 		"uv and a path": {[]string{"uv", "my python"}, func(s *Spec) { s.PythonPath = "BIN/my python" }, []string{"uv", "1", "pip", "install", "--python", "BIN/my python", "a b", "--pre"}},
 		"install_cmd":   {[]string{"uv", "python3", "mamba"}, func(s *Spec) { s.InstallCmd = `mamba "in stall" -y` }, []string{"mamba", "", "in stall", "-y", "a b", "--pre"}},
@@ -382,7 +382,7 @@ func TestPackagesAreInstalledAsTheStartUpScriptDoes(t *testing.T) {
 	}
 }
 
-// folder packs files by their path; nil packs all.
+// folder packs a folder with the given files. A nil skip excludes nothing.
 func folder(t *testing.T, name string, files map[string]string, skip func(string) bool) Packed {
 	t.Helper()
 	content := fstest.MapFS{}
@@ -400,7 +400,7 @@ func folder(t *testing.T, name string, files map[string]string, skip func(string
 	return packed
 }
 
-func TestFilesAndFoldersArriveWhereDockerPutsThem(t *testing.T) {
+func TestFilesAndFoldersAreCopiedLikeInDocker(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	source := func(path string) Source { return Source{Path: path} }
@@ -433,7 +433,7 @@ COPY *.py py/
 			continue
 		}
 		if got := m.read(m.in(path)); got != want {
-			t.Errorf("%s holds %q, want %q", path, got, want)
+			t.Errorf("%s contains %q, want %q", path, got, want)
 		}
 		if executable := info.Mode()&0o111 != 0; executable != strings.HasSuffix(path, ".sh") {
 			t.Errorf("%s has mode %s", path, info.Mode())
@@ -441,7 +441,7 @@ COPY *.py py/
 	}
 }
 
-func TestProjectsAreInstalledAndOtherPackagesFound(t *testing.T) {
+func TestProjectsAreInstalledAndOtherPackagesAreInPythonPath(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "python3")
 	m.install(Spec{Steps: []Step{{SyncPackage: "/src/proj"}, {SyncPackage: "lib"}, {SyncPackage: "lib2"}}}, map[Source][]Packed{
@@ -458,11 +458,11 @@ func TestProjectsAreInstalledAndOtherPackagesFound(t *testing.T) {
 		t.Errorf("PYTHONPATH is %q, want %q", got.env["PYTHONPATH"], packages)
 	}
 	if names := m.entries(packages + "/proj"); !slices.Equal(names, []string{"pyproject.toml", "src"}) {
-		t.Errorf("the project holds %q", names)
+		t.Errorf("the project contains %q", names)
 	}
 }
 
-func TestArchivesDependOnNothingButTheContent(t *testing.T) {
+func TestArchivesDependOnlyOnTheContent(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"b": "2", "a/c": "3", "a/b.sh": "4"}
 	one, other := folder(t, "x", files, nil), folder(t, "x", files, nil)
@@ -484,7 +484,7 @@ func TestArchivesDependOnNothingButTheContent(t *testing.T) {
 	}
 	again := one
 	if again.Data = repacked.Bytes(); bytes.Equal(again.Data, one.Data) || again.Digest() != one.Digest() {
-		t.Error("the digest depends on how the archive is compressed")
+		t.Error("the digest depends on the compression of the archive")
 	}
 	entries := tar.NewReader(bytes.NewReader(archive))
 	var names []string
@@ -502,6 +502,6 @@ func TestArchivesDependOnNothingButTheContent(t *testing.T) {
 		}
 	}
 	if want := []string{"a/", "a/b.sh", "a/c", "b"}; !slices.Equal(names, want) {
-		t.Errorf("the archive holds %q, want %q", names, want)
+		t.Errorf("the archive contains %q, want %q", names, want)
 	}
 }

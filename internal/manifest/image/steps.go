@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Spec is a kt_image: what its attributes say. As JSON it is kept in the
-// annotation SpecAnnotation, so that an import finds all of it.
+// Spec contains the attributes of a kt_image. It is stored as JSON in the
+// annotation SpecAnnotation, from which an import reads it.
 type Spec struct {
 	ImageID    string `json:"image_id,omitempty"`
 	Base       string `json:"base,omitempty"`
@@ -20,7 +20,7 @@ type Spec struct {
 	PinDigest  bool   `json:"pin_digest,omitempty"`
 }
 
-// Step is one item of steps; exactly one field is set.
+// Step is one item of steps. Exactly one field is set.
 type Step struct {
 	PipInstall  []string          `json:"pip_install,omitempty"`
 	RunBash     string            `json:"run_bash,omitempty"`
@@ -35,11 +35,11 @@ type Copy struct {
 	Dest   string `json:"dest"`
 }
 
-// step is one thing to do, from a line of the Dockerfile or an item of steps.
+// step is one parsed step, from a line of the Dockerfile or an item of steps.
 type step struct {
 	what string // in messages: "RUN in line 3 of the Dockerfile", "pip_install"
 	do   action
-	at   Error // where it stands; without a detail
+	at   Error // position, without a detail
 }
 
 // action is one of runAction, envAction, copyAction, pipAction and packageAction.
@@ -67,22 +67,22 @@ func (copyAction) isAction()    {}
 func (pipAction) isAction()     {}
 func (packageAction) isAction() {}
 
-// Source is something local that is copied.
+// Source is a local file or folder to copy.
 type Source struct {
-	Path string // as it is written
-	// Package says that it is the folder of a Python package, of which Litter
-	// is left out.
+	Path string // as configured
+	// Package reports whether it is the folder of a Python package, from which
+	// Litter is excluded.
 	Package bool
 }
 
-// Needed is a source with the place that needs it.
+// Needed is a source with the position that requires it.
 type Needed struct {
 	Source
 
 	At Error // without a detail
 }
 
-// Sources are what a Dockerfile and the steps of a spec copy, in order.
+// Sources returns the sources that a Dockerfile and the steps of a spec copy, in order.
 func Sources(s Spec, d Dockerfile) []Needed {
 	var out []Needed
 	for _, one := range d.steps {
@@ -110,7 +110,7 @@ func (s step) sources() []Needed {
 	return out
 }
 
-// CheckStep says what is wrong with one step that is wholly known.
+// CheckStep validates one step whose values are all known.
 func CheckStep(index int, s Step) error {
 	if parsed, err := s.parse(); err != nil {
 		return &Error{Step: index, Field: parsed.what, Detail: err.Error()}
@@ -134,7 +134,7 @@ func (s Step) parse() (step, error) {
 	case s.SyncPackage != "":
 		return step{what: "sync_package", do: packageAction{source: s.SyncPackage}}, nil
 	default:
-		return step{}, errors.New("the step says nothing to do: give exactly one of pip_install, run_bash, env, copy and sync_package")
+		return step{}, errors.New("the step is empty: set exactly one of pip_install, run_bash, env, copy and sync_package")
 	}
 }
 
@@ -144,9 +144,9 @@ func (s Step) variables() (envAction, error) {
 		value := s.Env[name]
 		switch {
 		case identifier.FindString(name) != name || name == "":
-			return nil, fmt.Errorf("%q is no name that a shell can export: use letters, digits and underscores, no digit first", name)
+			return nil, fmt.Errorf("%q is not a valid name of an environment variable: use letters, digits and underscores, and do not start with a digit", name)
 		case strings.ContainsAny(value, "\n\x00"):
-			return nil, fmt.Errorf("the value of %s has a line break, which no Dockerfile has: use env_vars or secrets of kt_compute", name)
+			return nil, fmt.Errorf("the value of %s has a line break, which a Dockerfile cannot express: use env_vars or secrets of kt_compute", name)
 		}
 		vars = append(vars, variable{name: name, value: plainWord(value)})
 	}
@@ -156,13 +156,13 @@ func (s Step) variables() (envAction, error) {
 func checkPackages(packages []string) error {
 	for _, name := range packages {
 		if strings.TrimSpace(name) == "" || strings.ContainsAny(name, "\n\x00") {
-			return fmt.Errorf("%q is no package: give one argument of pip an item, such as \"torch==2.5.1\"", name)
+			return fmt.Errorf("%q is not a package: each item must be one argument of pip, such as \"torch==2.5.1\"", name)
 		}
 	}
 	return nil
 }
 
-// longestArgument is what Linux takes as one argument, MAX_ARG_STRLEN with its NUL.
+// longestArgument is the maximum size of one argument in Linux, MAX_ARG_STRLEN with its NUL.
 const longestArgument = 128<<10 - 1
 
 func checkCommand(words []string) error {
@@ -172,9 +172,9 @@ func checkCommand(words []string) error {
 	for _, word := range words {
 		switch {
 		case len(word) >= longestArgument:
-			return fmt.Errorf("the command has %d bytes, and Linux takes no more than %d: copy it as a file, and run that", len(word), longestArgument-1)
+			return fmt.Errorf("the command is %d bytes long, but Linux accepts at most %d: copy it as a file, and run that", len(word), longestArgument-1)
 		case strings.Contains(word, "\x00"):
-			return errors.New("the command has a NUL character, which no shell takes: remove it")
+			return errors.New("the command has a NUL character, which shells do not accept: remove it")
 		}
 	}
 	return nil
@@ -184,13 +184,13 @@ func checkDestination(c copyAction) error {
 	dest, known := c.dest.literal()
 	switch {
 	case known && dest == "":
-		return errors.New("the destination is empty: give a path, such as /app/")
+		return errors.New("the destination is empty: set a path, such as /app/")
 	case strings.HasPrefix(dest, "~"):
-		return fmt.Errorf("the destination is %s, and nothing expands the ~: give an absolute path, such as /root%s", dest, strings.TrimPrefix(dest, "~"))
+		return fmt.Errorf("the destination is %s, but ~ is not expanded: use an absolute path, such as /root%s", dest, strings.TrimPrefix(dest, "~"))
 	case strings.ContainsAny(dest, "\n\x00"):
 		return errors.New("the destination has a line break: remove it")
 	case known && len(c.sources) > 1 && !strings.HasSuffix(dest, "/"):
-		return fmt.Errorf("several sources go to %s, which must be a folder: end it with a slash, %s/", dest, dest)
+		return fmt.Errorf("several sources are copied to %s, which must be a folder: add a slash at the end, %s/", dest, dest)
 	}
 	return nil
 }

@@ -9,21 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// Word is a text in which variables are expanded.
+// Word is a text with variables to expand.
 type Word []Part
 
 // Part is a piece of a Word: text, or a variable.
 type Part struct {
 	Text string
-	// Variable is the name of a variable, "" where the part is text.
+	// Variable is the name of a variable, or "" for text.
 	Variable string
-	// Op is "", or what Alternative is for, as in a shell: "-" and ":-" for a
-	// variable that is not set (or is empty), "+" and ":+" for one that is.
+	// Op is "", or the operator of Alternative, as in a shell: "-" and ":-" apply
+	// to an unset (or empty) variable, "+" and ":+" to a set one.
 	Op          string
 	Alternative Word
 }
 
-// literal is the text of a word in which no variable is.
+// literal returns the text of a word that contains no variables.
 func (w Word) literal() (string, bool) {
 	var b strings.Builder
 	for _, part := range w {
@@ -35,11 +35,11 @@ func (w Word) literal() (string, bool) {
 	return b.String(), true
 }
 
-// bash is the word as one word of bash, in which its variables are expanded and
-// nothing else is. One that is not set is empty, as in a Dockerfile. Lines that
-// have to stand before the word's own are appended to before: an alternative is
-// put into a local variable, since what quotes mean inside of "${…}" depends on
-// the version of bash.
+// bash formats the word as one word of bash in which only its variables are
+// expanded. An unset variable is empty, as in a Dockerfile. Lines that must
+// precede the line of the word are appended to before: alternatives are assigned
+// to local variables, because the meaning of quotes inside "${…}" depends on the
+// version of bash.
 func (w Word) bash(before *[]string) string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`)
 	var b strings.Builder
@@ -59,7 +59,7 @@ func (w Word) bash(before *[]string) string {
 	return `"` + b.String() + `"`
 }
 
-// quote is s as one word of a POSIX shell.
+// quote formats s as one word of a POSIX shell.
 func quote(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,@%+"
 	if s != "" && strings.Trim(s, plain) == "" {
@@ -73,8 +73,8 @@ var (
 	reference  = regexp.MustCompile(`\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})`)
 )
 
-// plainWord is a text that quotes mean nothing in, and only $NAME and ${NAME}
-// are expanded: what env_vars of a compute are too.
+// plainWord parses a text without quoting, in which only $NAME and ${NAME} are
+// expanded, like in env_vars of a compute.
 func plainWord(s string) Word {
 	var w Word
 	end := 0
@@ -102,7 +102,7 @@ func (w Word) append(text string) Word {
 	}
 }
 
-// parseWord reads a word of a Dockerfile: quotes, the escape character, and
+// parseWord parses a word of a Dockerfile: quotes, the escape character, and
 // variables (https://docs.docker.com/reference/dockerfile/#environment-replacement).
 func parseWord(s string, escape byte) (Word, error) {
 	p := wordParser{rest: s, escape: escape}
@@ -114,7 +114,8 @@ type wordParser struct {
 	escape byte
 }
 
-// until reads to the byte that ends the word and past it; 0 is the end of the text.
+// until parses up to and including the byte end. If end is 0, it parses to the
+// end of the text.
 func (p *wordParser) until(end byte) (Word, error) {
 	var w Word
 	for p.rest != "" {
@@ -126,7 +127,7 @@ func (p *wordParser) until(end byte) (Word, error) {
 		case c == '\'':
 			text, rest, closed := strings.Cut(p.rest[1:], "'")
 			if !closed {
-				return nil, errors.New("a single quote is not closed: close it, or put an escape character before it")
+				return nil, errors.New("a single quote is not closed: close it, or escape it")
 			}
 			w, p.rest = w.append(text), rest
 		case c == '"':
@@ -151,7 +152,7 @@ func (p *wordParser) until(end byte) (Word, error) {
 		}
 	}
 	if end != 0 {
-		return nil, fmt.Errorf("a ${…} is not closed: end it with %c", end)
+		return nil, fmt.Errorf("a ${…} is not closed: add %c", end)
 	}
 	return w, nil
 }
@@ -187,10 +188,10 @@ func (p *wordParser) doubleQuoted() (Word, error) {
 			w, p.rest = w.append(p.rest[:1]), p.rest[1:]
 		}
 	}
-	return nil, errors.New("a double quote is not closed: close it, or put an escape character before it")
+	return nil, errors.New("a double quote is not closed: close it, or escape it")
 }
 
-// variable reads what begins with a dollar sign.
+// variable parses a variable, starting at the dollar sign.
 func (p *wordParser) variable() (Part, error) {
 	p.rest = p.rest[1:]
 	braced := strings.HasPrefix(p.rest, "{")
@@ -203,7 +204,7 @@ func (p *wordParser) variable() (Part, error) {
 	case name == "" && !braced && (p.rest == "" || !isParameter(p.rest)):
 		return Part{Text: "$"}, nil
 	case name == "":
-		return Part{}, errors.New("a dollar sign stands before what is no name of a variable: put an escape character before it, as in \\$5")
+		return Part{}, errors.New("a dollar sign is not followed by a variable name: escape it, as in \\$5")
 	case !braced:
 		return Part{Variable: name}, nil
 	}
@@ -218,18 +219,18 @@ func (p *wordParser) variable() (Part, error) {
 		alternative, err := p.until('}')
 		return Part{Variable: name, Op: op, Alternative: alternative}, err
 	}
-	return Part{}, fmt.Errorf("${%s…} has a form that is not supported: ${%s}, ${%s:-default} and ${%s:+alternative} are", name, name, name, name)
+	return Part{}, fmt.Errorf("${%s…} has an unsupported form: use ${%s}, ${%s:-default} or ${%s:+alternative}", name, name, name, name)
 }
 
-// isParameter says whether a text begins with what is a parameter of a shell
-// after a dollar sign, although it is no name.
+// isParameter reports whether a text starts with a special parameter of a
+// shell, which is not a variable name.
 func isParameter(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.IsDigit(r) || unicode.IsLetter(r) || strings.ContainsRune("@*#?-$!", r)
 }
 
-// splitWords cuts a text at blanks that are neither quoted nor escaped. Quotes
-// and escapes stay, for parseWord.
+// splitWords splits a text at blanks that are neither quoted nor escaped. It
+// preserves quotes and escapes for parseWord.
 func splitWords(s string, escape byte) []string {
 	var words []string
 	var word strings.Builder

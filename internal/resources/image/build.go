@@ -18,18 +18,18 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// blueprint is what a configuration whose spec is known comes to, apart from
-// the image that runs, which a registry may have to be asked for.
-type blueprint struct {
+// inputs are what the ConfigMap of a fully known configuration is rendered
+// from, except the resolved image, which may require a request to a registry.
+type inputs struct {
 	spec       image.Spec
 	dockerfile image.Dockerfile
 	packed     map[image.Source][]image.Packed
-	reference  string // the image, as it is named
+	reference  string // the image, as configured
 }
 
-// draw reads the files that are copied.
-func draw(ctx context.Context, config *model) (blueprint, diag.Diagnostics) {
-	var b blueprint
+// loadInputs parses the configuration and reads the local files to copy.
+func loadInputs(ctx context.Context, config *model) (inputs, diag.Diagnostics) {
+	var b inputs
 	spec, diags := config.spec(ctx)
 	if diags.HasError() {
 		return b, diags
@@ -51,9 +51,9 @@ func draw(ctx context.Context, config *model) (blueprint, diag.Diagnostics) {
 	return b, diags
 }
 
-// given is the image where no registry has to be asked: it is not to be pinned,
-// or known by its digest.
-func (b blueprint) given() (registry.Pin, bool) {
+// withoutRegistry returns the image if no request to a registry is necessary,
+// because it is not pinned or is already specified by its digest.
+func (b inputs) withoutRegistry() (registry.Pin, bool) {
 	_, digest, known := strings.Cut(b.reference, "@")
 	switch {
 	case known && !b.spec.PinDigest:
@@ -63,8 +63,8 @@ func (b blueprint) given() (registry.Pin, bool) {
 	}
 }
 
-// render makes the set-up for the image that runs.
-func (b blueprint) render(runs string) (image.Rendered, diag.Diagnostics) {
+// render renders the setup for an image.
+func (b inputs) render(runs string) (image.Rendered, diag.Diagnostics) {
 	rendered, err := image.Render(b.spec, b.dockerfile, runs, b.packed)
 	if err != nil {
 		return rendered, specErrors(err)
@@ -72,8 +72,8 @@ func (b blueprint) render(runs string) (image.Rendered, diag.Diagnostics) {
 	return rendered, nil
 }
 
-// object puts a set-up into its ConfigMap.
-func (m *model) object(ctx context.Context, b blueprint, r image.Rendered, defaults tf.Defaults) (*unstructured.Unstructured, diag.Diagnostics) {
+// object returns the ConfigMap of a setup.
+func (m *model) object(ctx context.Context, b inputs, r image.Rendered, defaults tf.Defaults) (*unstructured.Unstructured, diag.Diagnostics) {
 	labels, diags := decodeMap(ctx, m.Labels)
 	annotations, found := decodeMap(ctx, m.Annotations)
 	diags.Append(found...)
@@ -82,7 +82,7 @@ func (m *model) object(ctx context.Context, b blueprint, r image.Rendered, defau
 		Labels: union(defaults.Labels, labels), Annotations: union(defaults.Annotations, annotations),
 	}, b.spec, r)
 	if err != nil {
-		diags.AddError("The set-up does not fit into a ConfigMap", fmt.Sprintf("kt_image %s: %v.", m.Name.ValueString(), err))
+		diags.AddError("Image setup too large for a ConfigMap", fmt.Sprintf("kt_image %s: %v.", m.Name.ValueString(), err))
 	}
 	return obj, diags
 }
@@ -95,18 +95,17 @@ func union(all ...map[string]string) map[string]string {
 	return out
 }
 
-// keepCreator keeps the name of whoever made the ConfigMap, or none, unless the
-// provider block gives one.
-func (m *model) keepCreator(defaults tf.Defaults) tf.Defaults {
+// preserveCreator preserves the username label of the ConfigMap, even if it is
+// absent, unless the provider block sets a username.
+func (m *model) preserveCreator(defaults tf.Defaults) tf.Defaults {
 	if _, text := m.applied(); text != "" && !defaults.UsernameChosen {
 		defaults.Username = m.creator(manifest.UsernameLabel)
 	}
 	return defaults
 }
 
-// show fills in the computed attributes that tell of the image that runs and
-// of its set-up.
-func (m *model) show(config *model, pin registry.Pin, r image.Rendered) {
+// setComputed sets the computed attributes of the image and its setup.
+func (m *model) setComputed(config *model, pin registry.Pin, r image.Rendered) {
 	m.Image, m.Digest = types.StringValue(pin.Image), text(pin.Digest)
 	m.RenderedDockerfile, m.Setup = types.StringValue(r.Dockerfile), m.setup(types.StringValue(r.Digest))
 	m.ImageID, m.Dockerfile = config.ImageID, config.Dockerfile
@@ -118,9 +117,8 @@ func (m *model) show(config *model, pin registry.Pin, r image.Rendered) {
 	}
 }
 
-// hide makes what depends on the image unknown, and with it all that nothing is
-// known of.
-func (m *model) hide(config *model, setup types.String) {
+// setUnknown marks the attributes that depend on the image as unknown.
+func (m *model) setUnknown(config *model, setup types.String) {
 	m.Image, m.Digest, m.RenderedDockerfile = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
 	m.Setup = m.setup(setup)
 	m.ImageID, m.Dockerfile = config.ImageID, config.Dockerfile
@@ -132,13 +130,14 @@ func (m *model) hide(config *model, setup types.String) {
 	}
 }
 
-// summarize is the attribute manifests of an object, and its parts.
+// summarize returns the key and the value of an object in the attribute manifests.
 func summarize(obj *unstructured.Unstructured) (key, text string, err error) {
 	text, err = manifest.JSON(image.Summary(obj))
 	return manifest.Key(obj), text, err
 }
 
-// pinFailure is a registry's error, as an error or a warning at pin_digest.
+// pinFailure converts an error of a registry to a diagnostic at pin_digest: a
+// warning if there is a consequence to report, otherwise an error.
 func pinFailure(err error, consequence string) diag.Diagnostic {
 	if errors.Is(err, context.Canceled) || consequence == "" {
 		return diag.WithPath(path.Root("pin_digest"), tf.Failure(err))

@@ -20,10 +20,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// timeLimit is what an operation may take; a ConfigMap is a few requests.
+// timeLimit is the timeout of an operation, which sends only a few requests.
 const timeLimit = 5 * time.Minute
 
-// Create applies what was planned.
+// Create applies the planned ConfigMap.
 func (r *imageResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan, config model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -37,7 +37,7 @@ func (r *imageResource) Create(ctx context.Context, req resource.CreateRequest, 
 	}
 }
 
-// Update applies what was planned, where anything changes in the ConfigMap.
+// Update applies the planned ConfigMap if it changes.
 func (r *imageResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var plan, state, config model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -54,7 +54,7 @@ func (r *imageResource) Update(ctx context.Context, req resource.UpdateRequest, 
 	}
 }
 
-// Delete removes the ConfigMap and waits until it is gone.
+// Delete deletes the ConfigMap and waits until it no longer exists.
 func (r *imageResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -85,10 +85,10 @@ func (m *model) ref() kube.Ref {
 
 func keyOf(ref kube.Ref) string { return ref.Kind.Kind + "/" + ref.Namespace + "/" + ref.Name }
 
-// writer carries out one plan.
+// writer applies one plan.
 type writer struct {
 	r       *imageResource
-	plan    *model // becoming the new state
+	plan    *model // becomes the new state
 	prior   *model // empty when creating
 	config  *model
 	memory  owned.Memory
@@ -96,31 +96,31 @@ type writer struct {
 	private owned.PrivateWriter
 	diags   *diag.Diagnostics
 
-	creation *owned.Creation // nil where the ConfigMap is in state
+	creation *owned.Creation // nil if the ConfigMap is in state
 }
 
-// write applies the ConfigMap and puts it into state; false where it could not.
+// write applies the ConfigMap and stores it in state. It reports whether it succeeded.
 func (w *writer) write(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
-	drawn, diags := draw(ctx, w.config)
+	in, diags := loadInputs(ctx, w.config)
 	w.diags.Append(diags...)
 	if w.diags.HasError() {
 		return false
 	}
-	pin, err := w.pin(ctx, drawn)
+	pin, err := w.pin(ctx, in)
 	if err != nil {
 		w.diags.Append(pinFailure(err, ""))
 		return false
 	}
-	w.place()
-	rendered, diags := drawn.render(pin.Image)
+	w.resolveNamespace()
+	rendered, diags := in.render(pin.Image)
 	w.diags.Append(diags...)
 	if w.diags.HasError() {
 		return false
 	}
-	w.plan.show(w.config, pin, rendered)
-	obj, diags := w.plan.object(ctx, drawn, rendered, w.prior.keepCreator(w.r.data.Defaults))
+	w.plan.setComputed(w.config, pin, rendered)
+	obj, diags := w.plan.object(ctx, in, rendered, w.prior.preserveCreator(w.r.data.Defaults))
 	w.diags.Append(diags...)
 	if w.diags.HasError() || !w.asPlanned(obj) {
 		return false
@@ -131,16 +131,16 @@ func (w *writer) write(ctx context.Context) bool {
 			if !w.prior.UID.IsNull() || !kube.OutcomeUnknown(err) {
 				return false
 			}
-			w.plan.UID = types.StringNull() // it may exist: who has it in state can delete it
+			w.plan.UID = types.StringNull() // it may exist: with an entry in state, it can be deleted
 		}
 	}
-	noted := notes{}
-	if drawn.spec.PinDigest {
-		noted = notes{Reference: drawn.reference, Pin: pin}
+	stored := privateState{}
+	if in.spec.PinDigest {
+		stored = privateState{Reference: in.reference, Pin: pin}
 	}
 	w.diags.Append(w.state.Set(ctx, w.plan)...)
 	w.diags.Append(w.memory.Save(ctx, w.private)...)
-	w.diags.Append(noted.save(ctx, w.private)...)
+	w.diags.Append(stored.save(ctx, w.private)...)
 	if w.creation != nil {
 		w.diags.Append(owned.Settle(ctx, w.r.data, w.private)...)
 		w.creation.Complete(w.r.data.Cluster)
@@ -148,10 +148,10 @@ func (w *writer) write(ctx context.Context) bool {
 	return true
 }
 
-// pin is the image that the plan shows, or where it could not be known there,
-// what the registry says now.
-func (w *writer) pin(ctx context.Context, b blueprint) (registry.Pin, error) {
-	if pin, given := b.given(); given {
+// pin returns the planned image. If the plan could not resolve it, the registry
+// is requested again.
+func (w *writer) pin(ctx context.Context, b inputs) (registry.Pin, error) {
+	if pin, ok := b.withoutRegistry(); ok {
 		return pin, nil
 	}
 	if !w.plan.Image.IsUnknown() {
@@ -160,11 +160,11 @@ func (w *writer) pin(ctx context.Context, b blueprint) (registry.Pin, error) {
 	return w.r.registries().Resolve(ctx, b.reference)
 }
 
-func (w *writer) place() {
+func (w *writer) resolveNamespace() {
 	if w.plan.Namespace.IsUnknown() {
 		namespace, err := w.r.data.Cluster.Namespace()
 		if err != nil {
-			w.diags.Append(tf.Failure(err)) // what left it unknown in the plan
+			w.diags.Append(tf.Failure(err)) // the reason why it was unknown in the plan
 			return
 		}
 		w.plan.Namespace = types.StringValue(namespace)
@@ -172,17 +172,17 @@ func (w *writer) place() {
 	w.plan.ID = owned.Identity{Namespace: w.plan.Namespace, Name: w.plan.Name}.ID()
 }
 
-// asPlanned sees to it that nothing else is applied than what the plan shows.
+// asPlanned reports an error if the ConfigMap differs from the planned one.
 func (w *writer) asPlanned(obj *unstructured.Unstructured) bool {
 	key, summary, err := summarize(obj)
 	if err != nil {
-		w.diags.AddError("The ConfigMap cannot be written", err.Error())
+		w.diags.AddError("Cannot render the ConfigMap", err.Error())
 		return false
 	}
 	now := manifests(key, summary)
 	if !w.plan.Manifests.IsUnknown() && !w.plan.Manifests.Equal(now) {
-		w.diags.AddAttributeError(path.Root("manifests"), "The set-up has changed since the plan",
-			"A file that is copied holds something else than when it was planned. Plan again.")
+		w.diags.AddAttributeError(path.Root("manifests"), "Image setup changed after the plan",
+			"The content of a copied file differs from its content during the plan.\n\nNext step: Create a new plan and apply it.")
 		return false
 	}
 	w.plan.Manifests = now
@@ -196,7 +196,7 @@ func (w *writer) apply(ctx context.Context, obj *unstructured.Unstructured) erro
 		return err
 	}
 	w.plan.UID = types.StringValue(string(live.GetUID()))
-	// What is compared from now on are summaries.
+	// Later comparisons use summaries.
 	_, err = w.memory.Remember(manifest.Key(obj), image.Summary(obj), image.Summary(live))
 	return err
 }
@@ -211,7 +211,7 @@ func (w *writer) send(ctx context.Context, obj *unstructured.Unstructured) (*uns
 		return owned.Create(ctx, cluster, w.memory, w.creation, obj)
 	}
 	if uid := w.prior.UID.ValueString(); uid != "" {
-		// The server then refuses to make another one if it has gone since.
+		// With the UID, the server does not recreate an object that was deleted in the meantime.
 		obj = obj.DeepCopy()
 		obj.SetUID(apitypes.UID(uid))
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 )
 
-// load packs everything local that a spec copies. The error is of type
-// image.Errors.
+// load packs all local files and folders that a spec copies. The error is of
+// type image.Errors.
 func load(s image.Spec, d image.Dockerfile) (map[image.Source][]image.Packed, error) {
 	packed := map[image.Source][]image.Packed{}
 	var found image.Errors
@@ -33,16 +33,17 @@ func load(s image.Spec, d image.Dockerfile) (map[image.Source][]image.Packed, er
 	return packed, nil
 }
 
-// packAll packs a path, or what matches a pattern where there is no such path.
+// packAll packs a path. If it does not exist, it packs the paths that match it
+// as a pattern.
 func packAll(source image.Source) ([]image.Packed, error) {
 	paths := []string{source.Path}
 	if _, err := os.Stat(source.Path); errors.Is(err, fs.ErrNotExist) && !source.Package {
 		matches, bad := filepath.Glob(source.Path)
 		switch {
 		case bad != nil:
-			return nil, fmt.Errorf("%s is no pattern: %w", source.Path, bad)
+			return nil, fmt.Errorf("invalid pattern %s: %w", source.Path, bad)
 		case len(matches) > 0:
-			paths = matches // in order
+			paths = matches // sorted
 		}
 	}
 	var out []image.Packed
@@ -64,11 +65,11 @@ func pack(path string, isPackage bool) (image.Packed, error) {
 	info, err := os.Stat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return image.Packed{}, fmt.Errorf("there is no %s. Relative paths begin in the folder that Terraform runs in; write ${path.module}/… for a file of the module", path)
+		return image.Packed{}, fmt.Errorf("%s does not exist. Relative paths are resolved from the working directory of Terraform. For a file of the module, use ${path.module}/…", path)
 	case err != nil:
-		return image.Packed{}, fmt.Errorf("%s cannot be read: %w", path, err)
+		return image.Packed{}, fmt.Errorf("cannot read %s: %w", path, err)
 	}
-	name := filepath.Base(full) // of . and .. too
+	name := filepath.Base(full) // resolves . and .., too
 	if info.IsDir() {
 		var skip func(string) bool
 		if isPackage {
@@ -76,7 +77,7 @@ func pack(path string, isPackage bool) (image.Packed, error) {
 		}
 		packed, err := image.PackFolder(name, os.DirFS(full), skip)
 		if err != nil {
-			err = fmt.Errorf("folder %s cannot be packed: %w", path, err)
+			err = fmt.Errorf("cannot pack folder %s: %w", path, err)
 		}
 		return packed, err
 	}
@@ -84,11 +85,11 @@ func pack(path string, isPackage bool) (image.Packed, error) {
 		return image.Packed{}, fmt.Errorf("%s is neither a file nor a folder", path)
 	}
 	if info.Size() > image.MostBytes {
-		return image.Packed{}, fmt.Errorf("%s has %d KiB, and a ConfigMap holds %d KiB in all. Put it into the image itself or onto a kt_volume, or download it in a step", path, info.Size()>>10, image.MostBytes>>10)
+		return image.Packed{}, fmt.Errorf("%s is %d KiB, but a ConfigMap can contain only %d KiB in total. Add the file to the image or to a kt_volume, or download it in a step", path, info.Size()>>10, image.MostBytes>>10)
 	}
 	data, err := os.ReadFile(full)
 	if err != nil {
-		return image.Packed{}, fmt.Errorf("%s cannot be read: %w", path, err)
+		return image.Packed{}, fmt.Errorf("cannot read %s: %w", path, err)
 	}
 	return image.PackFile(name, data, info.Mode()), nil
 }

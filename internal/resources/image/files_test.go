@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 )
 
-func TestLocalPathsArePackedAsTheyAreNamed(t *testing.T) {
+func TestLocalPathsArePackedUnderTheirNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for path, text := range map[string]string{"a.py": "1", "b.py": "2", "c[1].py": "3", "pkg/x.py": "4", "pkg/.git/config": "5"} {
@@ -43,7 +43,7 @@ func TestLocalPathsArePackedAsTheyAreNamed(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBePackedIsNamed(t *testing.T) {
+func TestErrorsNameThePathThatCannotBePacked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "big"), make([]byte, 2<<20), 0o644); err != nil {
@@ -54,7 +54,7 @@ func TestWhatCannotBePackedIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	noise := make([]byte, 3<<20)
-	for i, state := 0, uint32(1); i < len(noise); i++ { // what does not compress
+	for i, state := 0, uint32(1); i < len(noise); i++ { // incompressible data
 		state = state*1664525 + 1013904223
 		noise[i] = byte(state >> 24)
 	}
@@ -62,16 +62,16 @@ func TestWhatCannotBePackedIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for source, want := range map[image.Source]string{
-		{Path: dir + "/none"}:                "there is no " + dir + "/none. Relative paths begin",
-		{Path: dir + "/*.py"}:                "there is no " + dir + "/*.py",
-		{Path: dir + "/[a"}:                  "is no pattern",
-		{Path: dir + "/big"}:                 "big has 2048 KiB, and a ConfigMap holds 1024 KiB in all",
-		{Path: heavy}:                        "its biggest files are:\n  - weights.bin: 3072 KiB",
+		{Path: dir + "/none"}:                dir + "/none does not exist. Relative paths are resolved",
+		{Path: dir + "/*.py"}:                dir + "/*.py does not exist",
+		{Path: dir + "/[a"}:                  "invalid pattern",
+		{Path: dir + "/big"}:                 "big is 2048 KiB, but a ConfigMap can contain only 1024 KiB in total",
+		{Path: heavy}:                        "largest files so far:\n  - weights.bin: 3072 KiB",
 		{Path: "/dev/null"}:                  "is neither a file nor a folder",
-		{Path: dir + "/none", Package: true}: "there is no ",
+		{Path: dir + "/none", Package: true}: "does not exist",
 	} {
 		if _, err := packAll(source); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want it to say %q", source, err, want)
+			t.Errorf("%+v: %v, want an error that contains %q", source, err, want)
 		}
 	}
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// ImportState takes `namespace/name`, or the identity. The name is that of the
-// image.
+// ImportState accepts `namespace/name`, or the identity. The name is the name
+// of the image.
 func (r *imageResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	owned.ImportState(ctx, r.data, "torch", req, resp)
 }
 
-// imported fills in a state of which only the name is known, from the live
-// ConfigMap. Of one that is ours it finds everything; another one's fields
-// become ours with the next apply, which the plan shows.
+// imported completes an imported state, in which only the name is known, from
+// the live ConfigMap. If the provider created the ConfigMap, all attributes are
+// read. Otherwise the next apply takes over its fields, which the plan shows.
 func (l *reader) imported(ctx context.Context) error {
 	ref := l.state.ref()
 	live, err := l.r.data.Cluster.Read(ctx, ref)
@@ -35,9 +35,9 @@ func (l *reader) imported(ctx context.Context) error {
 	case kube.IsNotFound(err):
 		hint := ""
 		if strings.HasPrefix(l.state.Name.ValueString(), image.ConfigMapName("")) {
-			hint = " The name to import is that of the image, without " + image.ConfigMapName("") + "."
+			hint = " Import the name of the image, without the prefix " + image.ConfigMapName("") + " of its ConfigMap."
 		}
-		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no %s.%s Look with:\n  kubectl get configmaps -n %s", ref, hint, ref.Namespace))
+		l.diags.AddError("Cannot import: object not found", fmt.Sprintf("%s does not exist.%s\n\nInvestigate with:\n  kubectl get configmaps -n %s", ref, hint, ref.Namespace))
 		return owned.ErrGone
 	case err != nil:
 		return err
@@ -47,7 +47,7 @@ func (l *reader) imported(ctx context.Context) error {
 		return err
 	}
 	if !ours {
-		set = fieldpath.NewSet() // its name is all that we know of it
+		set = fieldpath.NewSet() // only its name is known
 	}
 	short := image.Summary(live)
 	doc := &unstructured.Unstructured{Object: fields.Project(short.Object, set)}
@@ -59,7 +59,7 @@ func (l *reader) imported(ctx context.Context) error {
 	if _, err := l.memory.Note(key, doc, short, set); err != nil {
 		return err
 	}
-	l.learned, l.notes.Imported = true, true
+	l.learned, l.stored.Imported = true, true
 	l.state.Manifests = manifests(key, summary)
 	l.state.UID = types.StringValue(string(live.GetUID()))
 	l.state.AdoptExisting, l.state.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
@@ -70,11 +70,11 @@ func (l *reader) imported(ctx context.Context) error {
 	return l.adopt(ctx, live, fields.Project(live.Object, set))
 }
 
-// adopt fills in the attributes from a ConfigMap of ours.
+// adopt sets the attributes from a ConfigMap that the provider created.
 func (l *reader) adopt(ctx context.Context, live *unstructured.Unstructured, own map[string]any) error {
 	spec, err := image.SpecOf(live)
 	if err != nil {
-		l.diags.AddWarning("The image was not found out", fmt.Sprintf("%s is of this provider, but %v. The next apply writes it anew.", l.state.ref(), err))
+		l.diags.AddWarning("Cannot resolve the image", fmt.Sprintf("%s was created by this provider, but %v. The next apply updates it.", l.state.ref(), err))
 		return nil
 	}
 	m := l.state
@@ -93,11 +93,11 @@ func (l *reader) adopt(ctx context.Context, live *unstructured.Unstructured, own
 	}
 	runs, err := image.Parse(whole)
 	if err != nil {
-		return nil //nolint:nilerr // somebody edited it, which shows as drift of manifests
+		return nil //nolint:nilerr // it was edited, which the attribute manifests shows as drift
 	}
 	_, digest, _ := strings.Cut(runs.From, "@")
 	pin := registry.Pin{Image: runs.From, Digest: digest}
-	m.show(&model{ImageID: m.ImageID, Dockerfile: m.Dockerfile}, pin, image.Rendered{Dockerfile: whole, Digest: live.GetAnnotations()[image.DigestAnnotation]})
+	m.setComputed(&model{ImageID: m.ImageID, Dockerfile: m.Dockerfile}, pin, image.Rendered{Dockerfile: whole, Digest: live.GetAnnotations()[image.DigestAnnotation]})
 	if !spec.PinDigest {
 		return nil
 	}
@@ -105,8 +105,8 @@ func (l *reader) adopt(ctx context.Context, live *unstructured.Unstructured, own
 	if spec.Dockerfile != "" && err != nil {
 		return err
 	}
-	l.notes.Pin = pin
-	l.notes.Reference, err = reference(spec, given)
+	l.stored.Pin = pin
+	l.stored.Reference, err = reference(spec, given)
 	return err
 }
 
@@ -128,8 +128,8 @@ func (m *model) setSteps(ctx context.Context, steps []image.Step) (diags diag.Di
 	return diags
 }
 
-// given are the labels or annotations that are neither the provider's own nor
-// its defaults; null for none.
+// given returns the labels or annotations that are neither set by the provider
+// nor equal to its defaults, or null if there are none.
 func (l *reader) given(ctx context.Context, all, defaults map[string]string, own ...string) types.Map {
 	out := map[string]string{}
 	for key, value := range all {

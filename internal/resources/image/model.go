@@ -7,8 +7,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// model is one kt_image. Collections are Terraform values rather than Go ones,
-// since any of them may be unknown in a plan.
+// model is one kt_image. Collections are Terraform values rather than Go
+// values, because any of them may be unknown in a plan.
 type model struct {
 	Name      types.String `tfsdk:"name"`
 	Namespace types.String `tfsdk:"namespace"`
@@ -73,7 +73,7 @@ func (m *model) identity() owned.Identity {
 	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
 }
 
-// creation is that of a planned image.
+// creation returns the creation of a planned image.
 func (m *model) creation() *owned.Creation {
 	return &owned.Creation{Type: "kt_image", ID: m.identity().ID().ValueString(), Adopt: m.AdoptExisting.ValueBool()}
 }

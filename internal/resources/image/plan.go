@@ -15,8 +15,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// ModifyPlan makes the ConfigMap that will be applied, so that the plan shows
-// what changes in it, and asks the cluster whether it would take it.
+// ModifyPlan renders the ConfigMap that will be applied, so that the plan shows
+// its changes, and sends a server-side dry run.
 func (r *imageResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	var plan, state, config model
 	creating := req.State.Raw.IsNull()
@@ -32,16 +32,16 @@ func (r *imageResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	remembered, diags := loadNotes(ctx, req.Private)
+	remembered, diags := loadPrivateState(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	p := planner{r: r, plan: &plan, state: &state, config: &config, notes: remembered, memory: memory, creating: creating}
+	p := planner{r: r, plan: &plan, state: &state, config: &config, stored: remembered, memory: memory, creating: creating}
 	if creating {
-		p.notes = notes{} // what is remembered is of the image that this one replaces, if any
+		p.stored = privateState{} // the private state belongs to the image that this one replaces, if any
 	}
-	p.place()
+	p.resolveNamespace()
 	if creating {
 		p.diags.Append(owned.PlanCreate(r.data, p.creation(), memory[keyOf(plan.ref())].UID != "")...)
 	} else {
@@ -53,13 +53,13 @@ func (r *imageResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	}
 	p.decideUID()
 	p.keepImported()
-	if p.moves() {
+	if p.changesIdentity() {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("namespace"))
 	}
 	if p.replace {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("manifests"))
 	}
-	if p.notes.Ending {
+	if p.stored.Ending {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("uid"))
 	}
 	if p.replaces() {
@@ -73,92 +73,93 @@ func refuseIfProtected(state *model) diag.Diagnostics {
 	return owned.RefuseIfProtected(state.DeletionProtection.ValueBool(), "image", state.ID.ValueString())
 }
 
-// planner works out one plan. Its methods fill in plan, in the order in which
+// planner computes one plan. Its methods fill in plan, in the order in which
 // ModifyPlan calls them.
 type planner struct {
 	r        *imageResource
 	plan     *model
 	state    *model // empty when creating
 	config   *model
-	notes    notes
+	stored   privateState
 	memory   owned.Memory
 	creating bool
 	diags    diag.Diagnostics
 
-	object  *unstructured.Unstructured // nil while something is unknown
-	replace bool                       // a field changes that Kubernetes does not let change
+	object  *unstructured.Unstructured // nil if an input is unknown
+	replace bool                       // an immutable field changes
 }
 
-// place finds the namespace and what follows from it. One that the
-// configuration leaves out is found once and then kept.
-func (p *planner) place() {
+// resolveNamespace sets the namespace and the ID. A namespace that is not
+// configured is resolved once and then preserved.
+func (p *planner) resolveNamespace() {
 	var diags diag.Diagnostics
 	p.plan.Namespace, diags = owned.Namespace(p.r.data, p.config.Namespace, p.state.Namespace, "image")
 	p.diags.Append(diags...)
 	p.plan.ID = owned.Identity{Namespace: p.plan.Namespace, Name: p.plan.Name}.ID()
 }
 
-// build fills in what runs and how it is set up, and the object with it.
+// build sets the attributes of the image and its setup, and renders the object.
 func (p *planner) build(ctx context.Context) {
 	p.plan.Manifests = types.MapUnknown(types.StringType)
 	if !p.config.isSpecified(ctx) {
-		p.plan.hide(p.config, types.StringUnknown())
+		p.plan.setUnknown(p.config, types.StringUnknown())
 		return
 	}
-	drawn, diags := draw(ctx, p.config)
+	in, diags := loadInputs(ctx, p.config)
 	p.diags.Append(diags...)
 	if diags.HasError() {
 		return
 	}
-	pin, known := p.pin(ctx, drawn)
-	rendered, diags := drawn.render(pin.Image)
+	pin, known := p.pin(ctx, in)
+	rendered, diags := in.render(pin.Image)
 	p.diags.Append(diags...)
 	if p.diags.HasError() {
 		return
 	}
 	if !known {
-		p.plan.hide(p.config, types.StringValue(rendered.Digest)) // which does not depend on the image
+		p.plan.setUnknown(p.config, types.StringValue(rendered.Digest)) // the digest does not depend on the image
 		return
 	}
-	p.plan.show(p.config, pin, rendered)
-	if p.plan.ID.IsUnknown() || !wholly(ctx, p.config.Labels, p.config.Annotations) || !p.r.configured() {
+	p.plan.setComputed(p.config, pin, rendered)
+	if p.plan.ID.IsUnknown() || !isFullyKnown(ctx, p.config.Labels, p.config.Annotations) || !p.r.configured() {
 		return
 	}
-	obj, diags := p.plan.object(ctx, drawn, rendered, p.state.keepCreator(p.r.data.Defaults))
+	obj, diags := p.plan.object(ctx, in, rendered, p.state.preserveCreator(p.r.data.Defaults))
 	p.diags.Append(diags...)
 	if diags.HasError() {
 		return
 	}
 	key, summary, err := summarize(obj)
 	if err != nil {
-		p.diags.AddError("The plan cannot be written", err.Error())
+		p.diags.AddError("Cannot write the plan", err.Error())
 		return
 	}
 	p.object, p.plan.Manifests = obj, manifests(key, summary)
 }
 
-// pin finds the image to run: from the last refresh where that has asked for
-// it, else from its registry. One that does not answer leaves it unknown.
-func (p *planner) pin(ctx context.Context, b blueprint) (registry.Pin, bool) {
-	if pin, given := b.given(); given {
+// pin resolves the image to run: from the last refresh if that requested it,
+// otherwise from its registry. If the registry does not respond, the image stays
+// unknown.
+func (p *planner) pin(ctx context.Context, b inputs) (registry.Pin, bool) {
+	if pin, ok := b.withoutRegistry(); ok {
 		return pin, true
 	}
-	if p.notes.Reference == b.reference && p.notes.Pin.Digest != "" {
-		return p.notes.Pin, true
+	if p.stored.Reference == b.reference && p.stored.Pin.Digest != "" {
+		return p.stored.Pin, true
 	}
 	pin, err := p.r.registries().Resolve(ctx, b.reference)
 	if err == nil {
 		return pin, true
 	}
-	consequence := "The plan stands, but which image runs is known only at apply, which asks again."
+	consequence := "The plan continues, but the image is unknown until apply, which requests it again."
 	if failed, ok := errors.AsType[*registry.Error](err); ok && failed.Reason == registry.Invalid {
-		consequence = "" // asking again does not help
+		consequence = "" // retrying does not help
 	}
 	p.diags.Append(pinFailure(err, consequence))
 	return registry.Pin{}, false
 }
 
-// dryRun asks the server about a ConfigMap that is new or changes.
+// dryRun sends a server-side dry run of a new or changed ConfigMap.
 func (p *planner) dryRun(ctx context.Context) {
 	var creation *owned.Creation
 	key, _ := p.state.applied()
@@ -169,14 +170,14 @@ func (p *planner) dryRun(ctx context.Context) {
 	if p.creating && p.object == nil && !p.plan.ID.IsUnknown() && p.r.configured() {
 		p.diags.Append(owned.PreviewOwner(ctx, p.r.data.Cluster, p.plan.ref(), creation).Diagnostics(true, false)...)
 	}
-	if p.object == nil || p.plan.Manifests.Equal(p.state.Manifests) || p.moves() {
+	if p.object == nil || p.plan.Manifests.Equal(p.state.Manifests) || p.changesIdentity() {
 		return
 	}
-	goes := p.memory[manifest.Key(p.object)].UID
+	replacedUID := p.memory[manifest.Key(p.object)].UID
 	if !p.creating {
-		goes = ""
+		replacedUID = ""
 	}
-	verdict := owned.Preview(ctx, p.r.data.Cluster, p.object, creation, goes)
+	verdict := owned.Preview(ctx, p.r.data.Cluster, p.object, creation, replacedUID)
 	p.replace = verdict.Immutable && known
 	p.diags.Append(verdict.Diagnostics(p.creating, known)...)
 	if known {
@@ -195,21 +196,21 @@ func (p *planner) creation() *owned.Creation {
 	return creation
 }
 
-// keepImported keeps the default that an import gave to a setting of the
-// provider alone, where the plan then changes nothing at all: an update takes
-// every setting from the configuration.
+// keepImported preserves the value that an import set for a setting that only
+// the provider uses, if the plan then has no changes. Any update uses the
+// configured settings.
 func (p *planner) keepImported() {
-	if p.creating || !p.notes.Imported || p.config.AdoptExisting.IsNull() || p.state.AdoptExisting.IsNull() {
+	if p.creating || !p.stored.Imported || p.config.AdoptExisting.IsNull() || p.state.AdoptExisting.IsNull() {
 		return
 	}
-	kept := *p.plan
-	kept.AdoptExisting = p.state.AdoptExisting
-	if owned.Unchanged(&kept, p.state) {
-		*p.plan = kept
+	unchanged := *p.plan
+	unchanged.AdoptExisting = p.state.AdoptExisting
+	if owned.Unchanged(&unchanged, p.state) {
+		*p.plan = unchanged
 	}
 }
 
-// decideUID says whether it will be another object.
+// decideUID marks the UID as unknown if the object will be created or replaced.
 func (p *planner) decideUID() {
 	p.plan.UID = p.state.UID
 	if p.creating || p.replaces() || p.state.UID.IsNull() {
@@ -217,10 +218,10 @@ func (p *planner) decideUID() {
 	}
 }
 
-// replaces says whether the ConfigMap has to be made anew.
-func (p *planner) replaces() bool { return p.moves() || p.replace || p.notes.Ending }
+// replaces reports whether the ConfigMap must be replaced.
+func (p *planner) replaces() bool { return p.changesIdentity() || p.replace || p.stored.Ending }
 
-// moves says whether another name or namespace makes it another object.
-func (p *planner) moves() bool {
+// changesIdentity reports whether the name or namespace changes.
+func (p *planner) changesIdentity() bool {
 	return !p.creating && (!p.plan.Name.Equal(p.state.Name) || !p.plan.Namespace.Equal(p.state.Namespace))
 }

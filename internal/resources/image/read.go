@@ -19,14 +19,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// Read brings state up to what the cluster has, and asks the registry where a
-// pinned tag points now.
+// Read updates the state from the cluster, and requests the current digest of a
+// pinned tag from the registry.
 func (r *imageResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.identity())...)
 	if resp.Diagnostics.HasError() || !r.configured() {
-		return // the cluster is made in this run: what is in state stands
+		return // the cluster is created in this run: keep the state
 	}
 	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_image", state.ID)
 	resp.Diagnostics.Append(diags...)
@@ -35,31 +35,31 @@ func (r *imageResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	}
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	noted, diags := loadNotes(ctx, req.Private)
+	loaded, diags := loadPrivateState(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 
-	look := reader{r: r, state: &state, memory: memory, notes: noted}
+	rd := reader{r: r, state: &state, memory: memory, stored: loaded}
 	var err error
 	if state.Manifests.IsNull() {
-		err = look.imported(ctx)
+		err = rd.imported(ctx)
 	} else {
-		err = look.refresh(ctx)
+		err = rd.refresh(ctx)
 	}
 	if err == nil {
-		look.registry(ctx)
+		rd.registry(ctx)
 	}
-	if look.learned {
-		resp.Diagnostics.Append(look.memory.Save(ctx, resp.Private)...)
+	if rd.learned {
+		resp.Diagnostics.Append(rd.memory.Save(ctx, resp.Private)...)
 	}
-	if look.notes != noted {
-		resp.Diagnostics.Append(look.notes.save(ctx, resp.Private)...)
+	if rd.stored != loaded {
+		resp.Diagnostics.Append(rd.stored.save(ctx, resp.Private)...)
 	}
-	resp.Diagnostics.Append(look.diags...)
+	resp.Diagnostics.Append(rd.diags...)
 	switch {
 	case errors.Is(err, owned.ErrGone):
 		resp.State.RemoveResource(ctx)
 	case kube.ClassOf(err) == kube.Denied:
-		resp.Diagnostics.Append(tf.Caution(err, "The state is kept as it is."))
+		resp.Diagnostics.Append(tf.Caution(err, "The state remains unchanged."))
 	case err != nil:
 		resp.Diagnostics.Append(tf.Failure(err))
 	default:
@@ -68,18 +68,18 @@ func (r *imageResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	}
 }
 
-// reader brings one state up to date.
+// reader updates one state.
 type reader struct {
 	r      *imageResource
 	state  *model
 	memory owned.Memory
-	notes  notes
+	stored privateState
 	diags  diag.Diagnostics
 
 	learned bool // memory has changed
 }
 
-// refresh compares the ConfigMap with what was applied.
+// refresh compares the ConfigMap with the applied one.
 func (l *reader) refresh(ctx context.Context) error {
 	key, summary := l.state.applied()
 	sent := &unstructured.Unstructured{}
@@ -94,7 +94,7 @@ func (l *reader) refresh(ctx context.Context) error {
 		return err
 	}
 	l.state.UID = types.StringValue(string(found.Live.GetUID()))
-	if l.notes.Ending = found.Live.GetDeletionTimestamp() != nil; l.notes.Ending {
+	if l.stored.Ending = found.Live.GetDeletionTimestamp() != nil; l.stored.Ending {
 		l.diags.Append(owned.TerminatingWarning(ref, found.Live))
 	}
 	fresh, err := l.memory.Refresh(key, sent, image.Summary(found.Live))
@@ -117,7 +117,7 @@ func (l *reader) refresh(ctx context.Context) error {
 	return nil
 }
 
-// follow gives the entries of an attribute the values that they have now.
+// follow updates the entries of an attribute to their current values.
 func follow(given types.Map, now map[string]string) types.Map {
 	elements := map[string]attr.Value{}
 	for key := range given.Elements() {
@@ -131,19 +131,20 @@ func follow(given types.Map, now map[string]string) types.Map {
 	return types.MapValueMust(types.StringType, elements)
 }
 
-// registry asks where the tag of a pinned image points now, for the plan.
+// registry requests the current digest of a pinned image, for the plan.
 func (l *reader) registry(ctx context.Context) {
-	if !l.state.PinDigest.ValueBool() || l.notes.Reference == "" {
+	if !l.state.PinDigest.ValueBool() || l.stored.Reference == "" {
 		return
 	}
-	pin, err := l.r.registries().Resolve(ctx, l.notes.Reference)
+	pin, err := l.r.registries().Resolve(ctx, l.stored.Reference)
 	if err != nil {
-		l.diags.Append(pinFailure(err, fmt.Sprintf("The known digest stays: %s.", l.notes.Pin.Digest)))
+		l.diags.Append(pinFailure(err, fmt.Sprintf("The last known digest remains in use: %s.", l.stored.Pin.Digest)))
 		return
 	}
-	l.notes.Pin = pin
+	l.stored.Pin = pin
 	if was := l.state.Digest.ValueString(); was != "" && was != pin.Digest {
-		l.diags.AddAttributeWarning(path.Root("digest"), "The tag of the image was moved",
-			fmt.Sprintf("%s was %s, and is now %s. The next apply runs the new image; to stay with the old one, give it by its digest.", l.notes.Reference, was, pin.Digest))
+		l.diags.AddAttributeWarning(path.Root("digest"), "Image tag moved",
+			fmt.Sprintf("The digest of %s was %s, and is now %s. The next apply uses the new image. To keep the previous image, set it by its digest.",
+				l.stored.Reference, was, pin.Digest))
 	}
 }

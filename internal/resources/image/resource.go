@@ -1,4 +1,4 @@
-// Package image is the resource kt_image.
+// Package image implements the resource kt_image.
 package image
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// New makes a constructor of the resource. What it makes asks each registry
-// once a run for a reference, all of them together.
+// New returns a constructor of the resource. All instances share the responses
+// of registries, so that each reference is requested once per run.
 func New() func() resource.Resource {
 	shared := &run{}
 	return func() resource.Resource { return &imageResource{run: shared} }
 }
 
-// imageResource holds nothing but what the provider was configured with.
+// imageResource contains only the data of the configured provider.
 type imageResource struct {
 	data *tf.ProviderData // nil until the provider is configured
 	run  *run
@@ -46,7 +46,7 @@ func (r *imageResource) configured() bool { return r.data != nil && !r.data.Unkn
 
 func (r *imageResource) registries() *registry.Resolver { return r.run.resolver(r.data) }
 
-// run holds what registries said since the provider was configured.
+// run contains the responses of registries since the provider was configured.
 type run struct {
 	mu       sync.Mutex
 	data     *tf.ProviderData
@@ -56,7 +56,7 @@ type run struct {
 func (r *run) resolver(data *tf.ProviderData) *registry.Resolver {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.resolved == nil || r.data != data { // with -debug one process serves many runs
+	if r.resolved == nil || r.data != data { // with -debug, one process serves many runs
 		r.data, r.resolved = data, registry.New()
 	}
 	return r.resolved

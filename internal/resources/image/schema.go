@@ -19,9 +19,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-const description = `Says how the container of a compute is set up, as Kubetorch's ` + "`kt.Image`" + ` does: an image, and what is installed, copied and exported when the container starts.
+const description = `Manages the image setup of a compute, like Kubetorch's ` + "`kt.Image`" + `: a container image, and the packages, files and environment variables to add when the container starts.
 
-Nothing is built. The set-up is kept as the ConfigMap ` + "`kt-image-<name>`" + ` of the same namespace, with a script that ` + "`kt_compute`" + ` runs first. Its steps run in order, stop at the first failure, and run once for each content.`
+No image is built. The setup is stored in the ConfigMap ` + "`kt-image-<name>`" + ` of the same namespace, with a script that ` + "`kt_compute`" + ` runs before the server starts. The steps run in order and stop at the first failure. They run again only if their content changes.`
 
 func (r *imageResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: attributes()}
@@ -43,12 +43,12 @@ func identityAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}, Validators: []validator.String{tf.ServiceName()},
-			MarkdownDescription: "Name of the image; its ConfigMap is `kt-image-<name>`. An RFC 1035 label of at most 63 characters. Changing it replaces the ConfigMap.",
+			MarkdownDescription: "Name of the image. Its ConfigMap is named `kt-image-<name>`. Must be an RFC 1035 label of at most 63 characters. Changing this replaces the ConfigMap.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
 			PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown(), stringplanmodifier.RequiresReplace()},
-			MarkdownDescription: "Namespace, that of the computes that use it. If left out, it is found once, at creation, as that of `kt_compute`. Changing it replaces the ConfigMap.",
+			MarkdownDescription: "Namespace of the ConfigMap, which must be the namespace of the computes that use the image. Defaults to a namespace that is resolved once, at creation, like the namespace of `kt_compute`. Changing this replaces the ConfigMap.",
 		},
 	}
 }
@@ -57,58 +57,58 @@ func imageAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"image_id": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Image to run, such as `nvcr.io/nvidia/pytorch:24.08-py3`. Exactly one of `image_id`, `base` and the `FROM` of `dockerfile` says the image. If left out, what `image` is.",
+			MarkdownDescription: "Image to run, such as `nvcr.io/nvidia/pytorch:24.08-py3`. Exactly one of `image_id`, `base` and a `FROM` in `dockerfile` must be set. Defaults to the value of `image`.",
 		},
 		"base": schema.StringAttribute{
 			Optional:            true,
-			MarkdownDescription: "One of Kubetorch's images: `debian`, `ubuntu`, `python3.12` (or another version), `ray` or `pytorch`, with or without a tag, as in `ray:2.40.0`.",
+			MarkdownDescription: "Kubetorch base image: `debian`, `ubuntu`, `python3.12` (or another version), `ray` or `pytorch`, with or without a tag, as in `ray:2.40.0`.",
 		},
 		"python_path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.AbsolutePath()},
-			MarkdownDescription: "Python interpreter in the image, an absolute path. Default: `python3`, else `python`, as found in `PATH`.",
+			MarkdownDescription: "Absolute path of the Python interpreter in the image. Defaults to `python3`, otherwise `python`, in `PATH`.",
 		},
 		"install_cmd": schema.StringAttribute{
 			Optional:            true,
-			MarkdownDescription: "Beginning of the command line that installs Python packages, such as `uv pip install --system`; the packages come after it. Default: uv where there is one, else pip.",
+			MarkdownDescription: "Command that installs Python packages, such as `uv pip install --system`. The packages are appended. Defaults to uv if the image contains it, otherwise pip.",
 		},
 		"dockerfile": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Content of a Dockerfile, whose instructions come before `steps`: `FROM`, `RUN`, `ENV`, `COPY`, and `CMD` and `ENTRYPOINT`, which have no effect. Paths of `COPY` are relative to the folder that Terraform runs in. If left out, what `rendered_dockerfile` is.",
+			MarkdownDescription: "Content of a Dockerfile. Its instructions run before `steps`. Supported are `FROM`, `RUN`, `ENV`, `COPY`, and `CMD` and `ENTRYPOINT`, which have no effect. Paths of `COPY` are relative to the working directory of Terraform. Defaults to the value of `rendered_dockerfile`.",
 		},
-		"pin_digest": toggle("Ask the registry at plan which digest the tag has, and run that: a tag that was moved shows in the plan. Logs in as docker does. Default: false."),
+		"pin_digest": toggle("Whether to request the digest of the tag from the registry during the plan and to run that digest. A moved tag then appears in the plan. Uses the same credentials as docker. Defaults to `false`."),
 	}
 }
 
-// What copy must have is optional here, and required by checkSteps: for a step
-// that is unknown as a whole the framework reports each required attribute as
-// missing.
+// The required attributes of copy are optional in the schema, and checkSteps
+// requires them: for an unknown step, the framework would report each required
+// attribute as missing.
 func stepsAttribute() schema.Attribute {
 	return schema.ListNestedAttribute{
 		Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-		MarkdownDescription: "What is done in order, after `dockerfile`. Each step is exactly one of the following.",
+		MarkdownDescription: "Steps to run in order, after `dockerfile`. Exactly one attribute of each step must be set.",
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"pip_install": schema.ListAttribute{
 				Optional: true, ElementType: types.StringType, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-				MarkdownDescription: "Python packages to install, each as one argument of pip, such as `torch==2.5.1`.",
+				MarkdownDescription: "Python packages to install. Each item is one argument of pip, such as `torch==2.5.1`.",
 			},
 			"run_bash": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-				MarkdownDescription: "Commands for bash, which end at the first that fails (`set -eo pipefail`).",
+				MarkdownDescription: "Commands to run with bash, which stop at the first failure (`set -eo pipefail`).",
 			},
 			"env": schema.MapAttribute{
 				Optional: true, ElementType: types.StringType, Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls()},
-				MarkdownDescription: "Environment variables of the steps that follow and of the server. `$NAME` in a value is expanded, as in `$PATH:/opt/bin`.",
+				MarkdownDescription: "Environment variables for later steps and the server. `$NAME` in a value is expanded, as in `$PATH:/opt/bin`.",
 			},
 			"copy": schema.SingleNestedAttribute{
-				Optional: true, MarkdownDescription: "A local file or folder to copy, as `COPY` of a Dockerfile does: of a folder, what is in it.",
+				Optional: true, MarkdownDescription: "Local file or folder to copy, like `COPY` in a Dockerfile. For a folder, its content is copied.",
 				Attributes: map[string]schema.Attribute{
-					"source": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Local path, or pattern such as `*.py`; required. Relative to the folder that Terraform runs in: begin it with `${path.module}`."},
-					"dest":   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Path in the container; required. With a slash at the end it is a folder that files are put into."},
+					"source": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Local path, or pattern such as `*.py`. Required. Relative paths are resolved from the working directory of Terraform, so start the path with `${path.module}`."},
+					"dest":   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Path in the container. Required. A path that ends with a slash is a folder to copy files into."},
 				},
 			},
 			"sync_package": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-				MarkdownDescription: "Local folder of a Python package. With a `pyproject.toml` or `setup.py` in it, it is installed; else `PYTHONPATH` names the folder that it is copied into. Caches, environments and `.git` are left out.",
+				MarkdownDescription: "Local folder of a Python package. A folder with a `pyproject.toml` or `setup.py` is installed. Any other folder is copied to a folder in `PYTHONPATH`. Caches, virtual environments and `.git` are excluded.",
 			},
 		}},
 	}
@@ -118,14 +118,14 @@ func lifecycleAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"labels": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the ConfigMap, over the provider's `default_labels`.",
+			MarkdownDescription: "Labels of the ConfigMap, merged with the provider's `default_labels`, which they override.",
 		},
 		"annotations": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the ConfigMap, over the provider's `default_annotations`.",
+			MarkdownDescription: "Annotations of the ConfigMap, merged with the provider's `default_annotations`, which they override.",
 		},
-		"adopt_existing":      toggle("Take over a ConfigMap of the same name that exists already, whoever created it. Default: false, which makes it an error."),
-		"deletion_protection": toggle("Refuse to delete or replace the ConfigMap until this is set to false and applied. Default: false."),
+		"adopt_existing":      toggle("Whether to take over an existing ConfigMap of the same name. Defaults to `false`, in which case an existing ConfigMap is an error."),
+		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the ConfigMap, until this is set to `false` and applied. Defaults to `false`."),
 	}
 }
 
@@ -134,23 +134,23 @@ func computedAttributes() map[string]schema.Attribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}
 	return map[string]schema.Attribute{
-		"id":                  computed("`namespace/name`."),
+		"id":                  computed("ID of the image, as `namespace/name`."),
 		"uid":                 computed("UID of the ConfigMap."),
-		"image":               computed("What runs, for `image` of `kt_compute`: with `pin_digest` as `repository@sha256:…`."),
-		"digest":              computed("Digest of the image, `sha256:…`: with `pin_digest`, and where the image is given by its digest. Of an image for several platforms, that of the index."),
-		"rendered_dockerfile": computed("The whole set-up as a Dockerfile: `dockerfile`, from the image that runs, and `steps`."),
+		"image":               computed("Image to run, for `image` of `kt_compute`. With `pin_digest`, it has the form `repository@sha256:…`."),
+		"digest":              computed("Digest of the image, `sha256:…`. Set with `pin_digest`, or if the image is specified by its digest. For a multi-platform image, this is the digest of the index."),
+		"rendered_dockerfile": computed("Complete setup as a Dockerfile: `dockerfile` with the resolved image, followed by `steps`."),
 		"setup": schema.SingleNestedAttribute{
-			Computed: true, MarkdownDescription: "For `image_setup` of `kt_compute`.",
+			Computed: true, MarkdownDescription: "Setup of the image, for `image_setup` of `kt_compute`.",
 			Attributes: map[string]schema.Attribute{
 				"config_map":  computed("Name of the ConfigMap."),
-				"digest":      computed("Digest of what is set up, `sha256:…`; pods are replaced when it changes."),
-				"python_path": computed("As given."),
-				"install_cmd": computed("As given."),
+				"digest":      computed("Digest of the setup, `sha256:…`. Pods are replaced when it changes."),
+				"python_path": computed("Value of `python_path`."),
+				"install_cmd": computed("Value of `install_cmd`."),
 			},
 		},
 		"manifests": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "The fields of the ConfigMap that the provider owns, as JSON by `Kind/namespace/name`, with digests in the place of contents.",
+			MarkdownDescription: "Fields of the ConfigMap that the provider owns, as JSON by `Kind/namespace/name`. Contents are replaced by their digests.",
 		},
 	}
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// isSpecified says whether all that a spec is made of is known.
+// isSpecified reports whether all attributes of the spec are known.
 func (m *model) isSpecified(ctx context.Context) bool {
-	return wholly(ctx, m.ImageID, m.Base, m.PythonPath, m.InstallCmd, m.Dockerfile, m.Steps, m.PinDigest)
+	return isFullyKnown(ctx, m.ImageID, m.Base, m.PythonPath, m.InstallCmd, m.Dockerfile, m.Steps, m.PinDigest)
 }
 
-// spec is what a configuration says. In a plan the attributes that are also
-// computed would not tell what was given.
+// spec returns the spec of a configuration. It must not be called on a plan, in
+// which optional computed attributes do not show the configured value.
 func (m *model) spec(ctx context.Context) (image.Spec, diag.Diagnostics) {
 	s := image.Spec{
 		ImageID: m.ImageID.ValueString(), Base: m.Base.ValueString(),
@@ -51,7 +51,7 @@ func (s stepModel) step(ctx context.Context) (image.Step, diag.Diagnostics) {
 	return step, diags
 }
 
-// stepOf is the reverse of step.
+// stepOf is the inverse of step.
 func stepOf(ctx context.Context, s image.Step) (stepModel, diag.Diagnostics) {
 	m := stepModel{
 		PipInstall: types.ListNull(types.StringType), Env: types.MapNull(types.StringType), Copy: types.ObjectNull(copyTypes()),
@@ -74,7 +74,7 @@ func stepOf(ctx context.Context, s image.Step) (stepModel, diag.Diagnostics) {
 	return m, diags
 }
 
-// text is a string, "" as null.
+// text converts a string, and "" to null.
 func text(s string) types.String {
 	if s == "" {
 		return types.StringNull()
@@ -82,7 +82,7 @@ func text(s string) types.String {
 	return types.StringValue(s)
 }
 
-// reference is the image that a spec names, not pinned.
+// reference returns the configured image of a spec, before pinning.
 func reference(s image.Spec, d image.Dockerfile) (string, error) {
 	switch {
 	case s.ImageID != "":
@@ -94,7 +94,7 @@ func reference(s image.Spec, d image.Dockerfile) (string, error) {
 	}
 }
 
-// setup is the attribute of that name.
+// setup returns the value of the attribute setup.
 func (m *model) setup(digest types.String) types.Object {
 	name := types.StringUnknown()
 	if !m.Name.IsUnknown() {
@@ -105,12 +105,12 @@ func (m *model) setup(digest types.String) types.Object {
 	})
 }
 
-// manifests is the attribute of that name, from the summary of an object.
+// manifests returns the value of the attribute manifests for the summary of an object.
 func manifests(key, text string) types.Map {
 	return types.MapValueMust(types.StringType, map[string]attr.Value{key: types.StringValue(text)})
 }
 
-// applied is the summary that stands in the attribute manifests, "" where none does.
+// applied returns the key and the summary in the attribute manifests, or "" if there is none.
 func (m *model) applied() (key, text string) {
 	for key, value := range m.Manifests.Elements() {
 		if s, ok := value.(types.String); ok {
@@ -120,7 +120,7 @@ func (m *model) applied() (key, text string) {
 	return "", ""
 }
 
-// creator is whom the ConfigMap names as the one who made it, "" for nobody.
+// creator returns the value of the label that names the creator of the ConfigMap, or "".
 func (m *model) creator(label string) string {
 	_, text := m.applied()
 	var obj struct {

@@ -17,8 +17,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// ValidateConfig checks offline what the schema cannot. What is unknown yet is
-// checked in the plan, where Terraform validates again.
+// ValidateConfig checks rules that the schema cannot express. Values that are
+// still unknown are checked during the plan, when Terraform validates again.
 func (r *imageResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
@@ -38,8 +38,8 @@ func (r *imageResource) ValidateConfig(ctx context.Context, req resource.Validat
 
 func isGiven(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
 
-// checkDockerfile reports each line that cannot be used, and warns of what has
-// no effect.
+// checkDockerfile reports unsupported lines as errors, and instructions without
+// effect as warnings.
 func checkDockerfile(text types.String) (image.Dockerfile, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if !isGiven(text) {
@@ -51,12 +51,12 @@ func checkDockerfile(text types.String) (image.Dockerfile, diag.Diagnostics) {
 	}
 	for _, ignored := range parsed.Ignored {
 		diags.AddAttributeWarning(path.Root("dockerfile"), ignored.Instruction+" has no effect",
-			fmt.Sprintf("Line %d of the Dockerfile says what the container runs, but a compute runs Kubetorch's server: %s is kept and not run.", ignored.Line, ignored.Instruction))
+			fmt.Sprintf("Line %d of the Dockerfile sets the command of the container, but a compute always runs Kubetorch's server. %s is ignored.", ignored.Line, ignored.Instruction))
 	}
 	return parsed, diags
 }
 
-// specErrors puts each error of package image at its attribute.
+// specErrors converts the errors of package image to diagnostics at their attributes.
 func specErrors(err error) diag.Diagnostics {
 	var diags diag.Diagnostics
 	all, ok := errors.AsType[image.Errors](err)
@@ -64,7 +64,7 @@ func specErrors(err error) diag.Diagnostics {
 		all = image.Errors{one}
 	}
 	if all == nil {
-		diags.AddError("The image cannot be set up", err.Error())
+		diags.AddError("Invalid image setup", err.Error())
 	}
 	for _, e := range all {
 		at, summary := path.Root("dockerfile"), "Invalid Dockerfile"
@@ -81,7 +81,7 @@ func specErrors(err error) diag.Diagnostics {
 	return diags
 }
 
-// checkSource requires that exactly one thing says the image.
+// checkSource requires exactly one source of the image.
 func checkSource(config *model, parsed image.Dockerfile) diag.Diagnostics {
 	var diags diag.Diagnostics
 	var given []string
@@ -104,11 +104,11 @@ func checkSource(config *model, parsed image.Dockerfile) diag.Diagnostics {
 	}
 	switch {
 	case len(given) > 1:
-		diags.AddAttributeError(at, "Conflicting attributes", fmt.Sprintf("%s say which image to run: keep one of them.", strings.Join(given, " and ")))
+		diags.AddAttributeError(at, "Conflicting attributes", fmt.Sprintf("%s each specify the image to run, but only one of them can be set.\n\nNext step: Remove all but one.", strings.Join(given, " and ")))
 	case len(given) == 0 && isGiven(config.Dockerfile):
-		diags.AddAttributeError(path.Root("dockerfile"), "No image", "The Dockerfile has no FROM, and neither image_id nor base is given: give one of the three, to say which image to run.")
+		diags.AddAttributeError(path.Root("dockerfile"), "Missing image", "The Dockerfile has no FROM, and neither `image_id` nor `base` is set.\n\nNext step: Add a FROM, or set `image_id` or `base`.")
 	case len(given) == 0 && config.Dockerfile.IsNull():
-		diags.AddError("No image", "Nothing says which image to run: give image_id, base, or a dockerfile with a FROM.")
+		diags.AddError("Missing image", "The configuration does not specify the image to run.\n\nNext step: Set `image_id`, `base`, or a `dockerfile` with a FROM.")
 	}
 	return diags
 }
@@ -121,7 +121,7 @@ func checkTexts(config *model) diag.Diagnostics {
 		}
 	}
 	if text := config.InstallCmd.ValueString(); isGiven(config.InstallCmd) && (strings.TrimSpace(text) == "" || strings.ContainsAny(text, "\n\x00")) {
-		diags.AddAttributeError(path.Root("install_cmd"), "Invalid install_cmd", fmt.Sprintf("install_cmd is %q, but must be one line, the beginning of a command such as uv pip install --system.", text))
+		diags.AddAttributeError(path.Root("install_cmd"), "Invalid install_cmd", fmt.Sprintf("install_cmd is %q, but must be a single line, such as uv pip install --system.", text))
 	}
 	return diags
 }
@@ -132,22 +132,22 @@ func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 		at := path.Root("steps").AtListIndex(i)
 		found := checkStep(ctx, at, one)
 		diags.Append(found...)
-		if found.HasError() || !wholly(ctx, one.PipInstall, one.RunBash, one.Env, one.Copy, one.SyncPackage) {
+		if found.HasError() || !isFullyKnown(ctx, one.PipInstall, one.RunBash, one.Env, one.Copy, one.SyncPackage) {
 			continue
 		}
 		step, decoded := one.step(ctx)
 		if decoded.HasError() {
-			continue // nulls, which the schema reports
+			continue // null values, which the schema reports
 		}
 		wrong, bad := errors.AsType[*image.Error](image.CheckStep(i, step))
-		if isEmpty := bad && wrong.Field == ""; bad && !isEmpty { // the schema reports what is empty
+		if isEmpty := bad && wrong.Field == ""; bad && !isEmpty { // the schema reports empty steps
 			diags.Append(specErrors(wrong)...)
 		}
 	}
 	return diags
 }
 
-// checkStep requires exactly one field, and all of copy.
+// checkStep requires exactly one attribute, and both attributes of copy.
 func checkStep(ctx context.Context, at path.Path, one stepModel) diag.Diagnostics {
 	var diags diag.Diagnostics
 	var given []string
@@ -165,10 +165,10 @@ func checkStep(ctx context.Context, at path.Path, one stepModel) diag.Diagnostic
 	}
 	switch {
 	case len(given) > 1:
-		diags.AddAttributeError(at.AtName(given[1]), "More than one thing in a step",
-			fmt.Sprintf("%s has %s, whose order nothing says: make each a step of its own.", at, strings.Join(given, " and ")))
+		diags.AddAttributeError(at.AtName(given[1]), "Multiple attributes in a step",
+			fmt.Sprintf("%s sets %s, whose order is undefined.\n\nNext step: Move each of them to a separate step.", at, strings.Join(given, " and ")))
 	case len(given) == 0 && !unknown:
-		diags.AddAttributeError(at, "Empty step", at.String()+" says nothing to do: give one of pip_install, run_bash, env, copy and sync_package.")
+		diags.AddAttributeError(at, "Empty step", at.String()+" sets no attribute.\n\nNext step: Set one of `pip_install`, `run_bash`, `env`, `copy` and `sync_package`.")
 	}
 	if isGiven(one.Copy) {
 		var c copyModel
@@ -179,27 +179,27 @@ func checkStep(ctx context.Context, at path.Path, one stepModel) diag.Diagnostic
 			what  string
 		}{{"source", c.Source, "a local path"}, {"dest", c.Dest, "a path in the container, such as /app/"}} {
 			if at := at.AtName("copy").AtName(field.name); field.value.IsNull() {
-				diags.AddAttributeError(at, "Missing attribute", fmt.Sprintf("%s is required: give %s.", at, field.what))
+				diags.AddAttributeError(at, "Missing attribute", fmt.Sprintf("%s is required.\n\nNext step: Set it to %s.", at, field.what))
 			}
 		}
 	}
 	return diags
 }
 
-// checkOwn refuses labels and annotations that are the provider's.
+// checkOwn reports labels and annotations that only the provider may set.
 func checkOwn(attribute string, given types.Map, own ...string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, key := range own {
 		if _, taken := given.Elements()[key]; taken {
 			at := path.Root(attribute).AtMapKey(key)
-			diags.AddAttributeError(at, "Reserved key", at.String()+" is set by the provider itself: remove it.")
+			diags.AddAttributeError(at, "Reserved key", at.String()+" is set by the provider.\n\nNext step: Remove it.")
 		}
 	}
 	return diags
 }
 
-// wholly says whether all of these values are known, and all that is in them.
-func wholly(ctx context.Context, values ...attr.Value) bool {
+// isFullyKnown reports whether all values are known, including nested values.
+func isFullyKnown(ctx context.Context, values ...attr.Value) bool {
 	for _, value := range values {
 		raw, err := value.ToTerraformValue(ctx)
 		if err != nil || !raw.IsFullyKnown() {

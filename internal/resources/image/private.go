@@ -1,0 +1,36 @@
+package image
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/ktdev/terraform-provider-kt/internal/registry"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// privateStateKey is the key in the private state of the resource.
+const privateStateKey = "notes"
+
+// privateState is the private state of an image.
+//
+// A refresh requests the digest from the registry, and the plan uses this
+// digest. During an apply, Terraform plans again without a refresh, and must get
+// the same digest even if the tag was moved in the meantime.
+type privateState struct {
+	// Reference is the image that was last pinned, and Pin its last known digest.
+	Reference string       `json:"reference,omitempty"`
+	Pin       registry.Pin `json:"pin,omitzero"`
+	// Ending reports whether the ConfigMap was terminating when it was last read.
+	Ending bool `json:"ending,omitempty"`
+	// Imported reports whether the ConfigMap was imported and not applied since.
+	Imported bool `json:"imported,omitempty"`
+}
+
+func loadPrivateState(ctx context.Context, private owned.PrivateReader) (privateState, diag.Diagnostics) {
+	return owned.Load[privateState](ctx, private, privateStateKey)
+}
+
+func (n privateState) save(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
+	return owned.Save(ctx, private, privateStateKey, n)
+}
