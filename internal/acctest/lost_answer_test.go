@@ -23,6 +23,8 @@ type lossyProxy struct {
 	repaired atomic.Bool
 	lost     atomic.Int32
 	before   bool // requests are lost as well, on the way there
+
+	forbidden bool // they are answered, with 403
 }
 
 func newLossyProxy(t *testing.T, lose func(*http.Request) bool) *lossyProxy {
@@ -51,6 +53,12 @@ func newLossyProxy(t *testing.T, lose func(*http.Request) bool) *lossyProxy {
 			return
 		}
 		proxy.lost.Add(1)
+		if proxy.forbidden {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"no","code":403}`))
+			return
+		}
 		if !proxy.before {
 			forward.ServeHTTP(httptest.NewRecorder(), request)
 		}

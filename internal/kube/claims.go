@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"context"
+	"fmt"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,14 +14,36 @@ import (
 type runClaims struct {
 	objects   sync.Map // *claim by Ref.String
 	resources sync.Map // *plannedResource by type and ID
+	held      sync.Map // type and ID of a resource in state, by the UID of its object
+	planned   sync.Map // type and ID of the resource that is to have an object, by Kind/namespace/name
 }
 
 // claim orders what one run does to one object.
 type claim struct {
 	sync.Mutex
 
-	created bool
-	held    map[types.UID]bool // by the state
+	outcome creationOutcome
+	ended   chan struct{} // closed when a creation that has begun ends; nil before it begins
+}
+
+// creationOutcome says what became of the creation of an object in this run.
+type creationOutcome int
+
+const (
+	notCreated creationOutcome = iota
+	creating
+	created // its resource is in state
+	creationFailed
+)
+
+// CreationFailedError says that an object is not deleted, since this run was to
+// take it over into another resource, and that creation failed.
+type CreationFailedError struct{ Ref Ref }
+
+func (e *CreationFailedError) Error() string {
+	return fmt.Sprintf("%s was not deleted: another resource of this run was to take it over, and its creation failed, "+
+		"so that resource is not in the state. This one stays in the state. "+
+		"Correct what made the creation fail, and apply again.", e.Ref)
 }
 
 func (r *runClaims) of(ref Ref) *claim {
@@ -28,14 +52,33 @@ func (r *runClaims) of(ref Ref) *claim {
 	return c
 }
 
-// Claim notes that ref is created in this run, and calls look to see what is
-// there; no deletion begins meanwhile, nor afterwards.
+// Claim notes that ref is being created in this run, and calls look to see what
+// is there; no deletion begins meanwhile. One that comes afterwards waits for
+// EndClaim.
 func (c *Cluster) Claim(ref Ref, look func() error) error {
 	claim := c.claims.of(ref)
 	claim.Lock()
 	defer claim.Unlock()
-	claim.created = true
+	if claim.outcome == notCreated {
+		claim.outcome, claim.ended = creating, make(chan struct{})
+	}
 	return look()
+}
+
+// EndClaim notes whether the resource whose creation claimed ref is in state.
+// Only the first call counts.
+func (c *Cluster) EndClaim(ref Ref, inState bool) {
+	claim := c.claims.of(ref)
+	claim.Lock()
+	defer claim.Unlock()
+	if claim.outcome != creating {
+		return
+	}
+	claim.outcome = creationFailed
+	if inState {
+		claim.outcome = created
+	}
+	close(claim.ended)
 }
 
 // Claimed says whether ref was created in this run.
@@ -43,37 +86,60 @@ func (c *Cluster) Claimed(ref Ref) bool {
 	claim := c.claims.of(ref)
 	claim.Lock()
 	defer claim.Unlock()
-	return claim.created
+	return claim.outcome == created
 }
 
-// DeleteUnlessClaimed calls remove, unless ref was created in this run.
-func (c *Cluster) DeleteUnlessClaimed(ref Ref, remove func() error) (deleted bool, err error) {
+// DeleteUnlessClaimed calls remove, unless ref was created in this run. While
+// that creation runs, it waits for its end; one that failed is a
+// CreationFailedError, since the object would otherwise be in no state.
+func (c *Cluster) DeleteUnlessClaimed(ctx context.Context, ref Ref, remove func() error) (deleted bool, err error) {
 	claim := c.claims.of(ref)
 	claim.Lock()
+	for claim.outcome == creating {
+		ended := claim.ended
+		claim.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+		claim.Lock()
+	}
 	defer claim.Unlock()
-	if claim.created {
+	switch claim.outcome {
+	case created:
 		return false, nil
+	case creationFailed:
+		return false, &CreationFailedError{Ref: ref}
+	case notCreated, creating:
 	}
 	return true, remove()
 }
 
-// Hold notes that a resource in state has the object with that UID.
-func (c *Cluster) Hold(ref Ref, uid types.UID) {
-	claim := c.claims.of(ref)
-	claim.Lock()
-	defer claim.Unlock()
-	if claim.held == nil {
-		claim.held = map[types.UID]bool{}
+// Hold notes that a resource in state, by type and ID, has the object with that UID.
+func (c *Cluster) Hold(uid types.UID, resource string) {
+	if uid != "" {
+		c.claims.held.Store(uid, resource)
 	}
-	claim.held[uid] = true
 }
 
-// Holds says whether a resource that this run has read has the object with that UID.
-func (c *Cluster) Holds(ref Ref, uid types.UID) bool {
-	claim := c.claims.of(ref)
-	claim.Lock()
-	defer claim.Unlock()
-	return claim.held[uid]
+// HeldBy returns the type and ID of the resource in state that has the object
+// with that UID, "" where this run has met none.
+func (c *Cluster) HeldBy(uid types.UID) string {
+	found, _ := c.claims.held.Load(uid)
+	resource, _ := found.(string)
+	return resource
+}
+
+// PlanObject notes that a resource is to have the object with that key, which is
+// Kind/namespace/name. It returns the type and ID of another resource of the run
+// that is to have it, too, "" for none.
+func (c *Cluster) PlanObject(key, resource string) (other string) {
+	found, _ := c.claims.planned.LoadOrStore(key, resource)
+	if other, _ = found.(string); other == resource {
+		return ""
+	}
+	return other
 }
 
 // Planned is what a run plans for one resource, by its type and ID. Terraform

@@ -1,6 +1,10 @@
 package kube
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"testing"
+)
 
 func TestWhatARunHasCreatedItDoesNotDelete(t *testing.T) {
 	t.Parallel()
@@ -10,9 +14,11 @@ func TestWhatARunHasCreatedItDoesNotDelete(t *testing.T) {
 	if err := c.Claim(created, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
+	c.EndClaim(created, true)
+	c.EndClaim(created, false) // which comes too late
 	for want, ref := range map[bool]Ref{false: created, true: other} {
 		removed := false
-		deleted, err := c.DeleteUnlessClaimed(ref, func() error {
+		deleted, err := c.DeleteUnlessClaimed(t.Context(), ref, func() error {
 			removed = true
 			return nil
 		})
@@ -28,7 +34,7 @@ func TestACreationWaitsForTheDeletionThatHasBegun(t *testing.T) {
 	ref := Ref{Kind: ConfigMap(), Namespace: "ml", Name: "data"}
 	c := &Cluster{}
 	there, looked := true, make(chan bool)
-	if _, err := c.DeleteUnlessClaimed(ref, func() error {
+	if _, err := c.DeleteUnlessClaimed(t.Context(), ref, func() error {
 		go func() {
 			_ = c.Claim(ref, func() error {
 				looked <- there
@@ -45,13 +51,72 @@ func TestACreationWaitsForTheDeletionThatHasBegun(t *testing.T) {
 	}
 }
 
-func TestOnlyTheObjectThatTheStateHasIsHeld(t *testing.T) {
+// A predecessor that is not deleted has to stay in state until the resource that
+// takes its object over is in state.
+func TestADeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
+	t.Parallel()
+	ref := Ref{Kind: ConfigMap(), Namespace: "ml", Name: "data"}
+	for _, inState := range []bool{true, false} {
+		c := &Cluster{}
+		if err := c.Claim(ref, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		type result struct {
+			deleted bool
+			err     error
+		}
+		results := make(chan result)
+		go func() {
+			deleted, err := c.DeleteUnlessClaimed(t.Context(), ref, func() error {
+				t.Error("removed")
+				return nil
+			})
+			results <- result{deleted, err}
+		}()
+		c.EndClaim(ref, inState)
+		got := <-results
+		var failed *CreationFailedError
+		if got.deleted || errors.As(got.err, &failed) == inState || (got.err == nil) != inState {
+			t.Errorf("in state %t: deleted %t, error %v", inState, got.deleted, got.err)
+		}
+	}
+}
+
+func TestADeletionThatWaitsForACreationEndsWithItsTime(t *testing.T) {
 	t.Parallel()
 	ref := Ref{Kind: ConfigMap(), Namespace: "ml", Name: "data"}
 	c := &Cluster{}
-	c.Hold(ref, "old")
-	if !c.Holds(ref, "old") || c.Holds(ref, "new") || c.Holds(Ref{Kind: Secret(), Namespace: "ml", Name: "data"}, "old") {
+	if err := c.Claim(ref, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if deleted, err := c.DeleteUnlessClaimed(ctx, ref, func() error { return nil }); deleted || !errors.Is(err, context.Canceled) {
+		t.Errorf("deleted %t, error %v", deleted, err)
+	}
+}
+
+func TestOnlyTheObjectThatTheStateHasIsHeld(t *testing.T) {
+	t.Parallel()
+	c := &Cluster{}
+	c.Hold("old", "kt_image ml/data")
+	c.Hold("", "kt_image ml/unknown")
+	if c.HeldBy("old") != "kt_image ml/data" || c.HeldBy("new") != "" || c.HeldBy("") != "" {
 		t.Error("another object than the one in state is held, or that one is not")
+	}
+}
+
+func TestAnObjectIsPlannedForOneResource(t *testing.T) {
+	t.Parallel()
+	c := &Cluster{}
+	const key, first, second = "Service/ml/a-headless", "kt_compute ml/a", "kt_compute ml/a-headless"
+	for _, resource := range []string{first, first} {
+		if other := c.PlanObject(key, resource); other != "" {
+			t.Errorf("%s is refused for %s", resource, other)
+		}
+	}
+	if other := c.PlanObject(key, second); other != first {
+		t.Errorf("the other one is %q, want %q", other, first)
 	}
 }
 

@@ -154,7 +154,7 @@ func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) erro
 	if err != nil {
 		return wrap("delete", ref, err)
 	}
-	dropped, err := c.DeleteUnlessClaimed(ref, func() error {
+	dropped, err := c.DeleteUnlessClaimed(ctx, ref, func() error {
 		return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
 			_, err := c.secretRequest(ctx, http.MethodDelete, "application/json", ref, nil, body)
 			return err

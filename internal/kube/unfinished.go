@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -23,9 +24,15 @@ import (
 // object over; one without it belongs to some state.
 const UnfinishedAnnotation = "kt.dev/unfinished"
 
-// unfinishedPath is the annotation in a set of managed fields.
-func unfinishedPath() fieldpath.Path {
-	return fieldpath.MakePathOrDie("metadata", "annotations", UnfinishedAnnotation)
+// CreationAnnotation is on the objects that the creation of a resource made
+// beside the one with UnfinishedAnnotation, with the same value. It tells them
+// from those of another state where the answer to their creation was lost. The
+// next change of the object removes it.
+const CreationAnnotation = "kt.dev/creation"
+
+// annotationPath is an annotation in a set of managed fields.
+func annotationPath(name string) fieldpath.Path {
+	return fieldpath.MakePathOrDie("metadata", "annotations", name)
 }
 
 // NewCreationID returns a random value for UnfinishedAnnotation.
@@ -33,25 +40,36 @@ func NewCreationID() string { return strings.ToLower(rand.Text()) }
 
 // MarkUnfinished returns a copy of obj with UnfinishedAnnotation.
 func MarkUnfinished(obj *unstructured.Unstructured, id string) *unstructured.Unstructured {
+	return annotated(obj, UnfinishedAnnotation, id)
+}
+
+// MarkCreation returns a copy of obj with CreationAnnotation.
+func MarkCreation(obj *unstructured.Unstructured, id string) *unstructured.Unstructured {
+	return annotated(obj, CreationAnnotation, id)
+}
+
+func annotated(obj *unstructured.Unstructured, name, value string) *unstructured.Unstructured {
 	out := obj.DeepCopy()
 	annotations := out.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[UnfinishedAnnotation] = id
+	annotations[name] = value
 	out.SetAnnotations(annotations)
 	return out
 }
 
 // OwnedFields returns the fields of obj that the provider holds by server-side
-// apply, without UnfinishedAnnotation, and whether it holds any.
+// apply, without the annotations about its creation, and whether it holds any.
 func OwnedFields(obj *unstructured.Unstructured) (*fieldpath.Set, bool, error) {
 	set, ours, err := fields.Owned(obj, Manager)
 	if err != nil || !ours {
 		return set, ours, err
 	}
-	if _, marked := obj.GetAnnotations()[UnfinishedAnnotation]; marked {
-		set = set.Difference(fieldpath.NewSet(unfinishedPath()))
+	for _, name := range []string{UnfinishedAnnotation, CreationAnnotation} {
+		if _, marked := obj.GetAnnotations()[name]; marked {
+			set = set.Difference(fieldpath.NewSet(annotationPath(name)))
+		}
 	}
 	return set, true, nil
 }
@@ -60,15 +78,40 @@ func OwnedFields(obj *unstructured.Unstructured) (*fieldpath.Set, bool, error) {
 // where its creation was completed or is not ours. An annotation that somebody
 // else wrote does not count: a rollback copies those of an old ReplicaSet.
 func UnfinishedCreation(obj *unstructured.Unstructured) string {
-	id := obj.GetAnnotations()[UnfinishedAnnotation]
-	if id == "" {
+	return ownAnnotation(obj, UnfinishedAnnotation)
+}
+
+// CreationOf returns the id of the creation that made obj, "" where obj does not tell.
+func CreationOf(obj *unstructured.Unstructured) string {
+	if id := UnfinishedCreation(obj); id != "" {
+		return id
+	}
+	return ownAnnotation(obj, CreationAnnotation)
+}
+
+// ownAnnotation is the value of an annotation that the provider has applied, else "".
+func ownAnnotation(obj *unstructured.Unstructured, name string) string {
+	value := obj.GetAnnotations()[name]
+	if value == "" {
 		return ""
 	}
 	set, ours, err := fields.Owned(obj, Manager)
-	if err != nil || !ours || !set.Has(unfinishedPath()) {
+	if err != nil || !ours || !set.Has(annotationPath(name)) {
 		return ""
 	}
-	return id
+	return value
+}
+
+// Restored says whether obj is a copy that was restored from a backup: the
+// provider applied it before the server created it, by the server's own clock.
+// Backup tools put the records of field managers back
+// (https://github.com/vmware-tanzu/velero/releases/tag/v1.17.2, «managed fields patch»).
+func Restored(obj *unstructured.Unstructured) bool {
+	created := obj.GetCreationTimestamp()
+	return slices.ContainsFunc(obj.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == Manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" &&
+			entry.Time != nil && entry.Time.Before(&created)
+	})
 }
 
 const (

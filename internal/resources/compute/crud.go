@@ -2,7 +2,6 @@ package compute
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -42,6 +41,7 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 		r: r, model: &plan, config: &config, creation: plan.creation(), memory: owned.Memory{},
 		state: &resp.State, private: resp.Private, diags: &resp.Diagnostics,
 	}
+	defer w.creation.End(r.data.Cluster)
 	w.notes.Designed = notes{}.designedFor(&plan, &model{})
 	w.apply(ctx, objects{})
 	w.notes.Origin = originOf(&config, r.data.Defaults)
@@ -52,7 +52,7 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 		return
 	}
 	defer w.creation.Complete(r.data.Cluster)
-	resp.Diagnostics.Append(owned.Settle(ctx, r.data, resp.Private)...)
+	resp.Diagnostics.Append(owned.Settle(ctx, r.data, w.creation, resp.Private)...)
 	w.save(ctx)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
 	w.wait(ctx)
@@ -124,6 +124,7 @@ func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest
 	}
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.delete")
 	defer cancel()
+	state.recoverMemory(memory, prior)
 	resp.Diagnostics.Append(r.remove(ctx, home, prior, memory, state.podLabels(ctx))...)
 }
 
@@ -142,13 +143,15 @@ func (r *computeResource) remove(
 		ref, err := r.data.Cluster.LiveRef(ctx, obj)
 		started := false
 		if err == nil {
-			started, err = owned.Delete(ctx, r.data.Cluster, ref, memory[manifest.Key(obj)].UID)
+			var left diag.Diagnostics
+			started, left, err = owned.Delete(ctx, r.data.Cluster, memory, manifest.Key(obj), ref)
+			diags.Append(left...)
 		}
 		if home.Removed(ctx, r.data.Cluster, ref, err) {
 			continue
 		}
 		if err != nil {
-			diags.Append(tf.Failure(err))
+			diags.Append(owned.Failure(err))
 		}
 		if started && err == nil {
 			going = append(going, ref)
@@ -177,6 +180,25 @@ func (r *computeResource) waitTimeout(m *model) time.Duration {
 
 func (m *model) identity() owned.Identity {
 	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
+}
+
+// recoverMemory adds what the attributes tell of objects in state, where the
+// private state with what was remembered of all of them is lost.
+func (m *model) recoverMemory(memory owned.Memory, applied objects) {
+	if len(memory) > 0 || m.UID.ValueString() == "" {
+		return
+	}
+	decoded, err := applied.decode()
+	if err != nil {
+		return // who needs the objects reports it
+	}
+	for _, obj := range decoded {
+		uid := apitypes.UID("")
+		if roleOf(obj) == manifest.RoleWorkload {
+			uid = apitypes.UID(m.UID.ValueString())
+		}
+		memory.Recover(manifest.Key(obj), uid, true)
+	}
 }
 
 // creation is that of a planned compute, or of objects that it gets.
@@ -247,7 +269,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 			w.failed(err, len(prior) == 0)
 			switch {
 			case w.unfinished:
-				maps.Copy(w.done, planned) // as planned, with no error; the next refresh sees what is missing
+				w.expectRest(planned)
 			case prior[key] == "" && kube.OutcomeUnknown(err):
 				w.done[key] = planned[key] // it may exist: who has it in state can delete it
 			}
@@ -258,6 +280,20 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	w.diags.Append(w.r.remove(ctx, w.home, gone, w.memory, nil)...)
 	for key := range gone {
 		delete(w.memory, key)
+	}
+}
+
+// expectRest puts the objects that the creation did not get to into state as
+// planned, with no error; the next refresh sees what is missing.
+func (w *writer) expectRest(planned objects) {
+	for key, text := range planned {
+		if _, done := w.done[key]; done {
+			continue
+		}
+		w.done[key] = text
+		if _, known := w.memory[key]; !known {
+			w.memory.Expect(key, w.creation)
+		}
 	}
 }
 

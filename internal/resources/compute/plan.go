@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -185,6 +186,7 @@ func (p *planner) render(ctx context.Context) {
 		return
 	}
 	p.rendered = rendered
+	p.diags.Append(owned.PlanObjects(p.r.data, p.plan.creation(), maps.Keys(rendered))...)
 	p.refuseNothing()
 	p.last(ctx, prior)
 	if manifest.RunsTensorServer(p.plan.Runtime.ValueString()) {
@@ -296,7 +298,7 @@ func (p *planner) creation() *owned.Creation {
 	creation := p.plan.creation()
 	creation.Replaced, creation.Apart = p.replaced, !p.creating
 	if p.creating && p.r.configured() {
-		creation.Held = p.r.data.Cluster.Holds
+		creation.HeldBy = p.r.data.Cluster.HeldBy
 	}
 	return creation
 }

@@ -94,6 +94,7 @@ func (l *reader) refresh(ctx context.Context) error {
 	if l.notes.Origin == nil {
 		l.notes.Origin = observedOrigin(l.state, applied)
 	}
+	l.state.recoverMemory(l.memory, applied)
 	l.state.observeRendering(applied)
 	now := objects{}
 	for _, obj := range sent {
@@ -157,7 +158,7 @@ func (l *reader) find(ctx context.Context, key string, obj *unstructured.Unstruc
 	ref, err := cluster.LiveRef(ctx, obj)
 	if err == nil {
 		var diags diag.Diagnostics
-		found, diags, err = owned.Find(ctx, cluster, l.memory, key, ref)
+		found, diags, err = owned.Find(ctx, cluster, l.memory, key, ref, "kt_compute "+l.state.ID.ValueString())
 		l.diags.Append(diags...)
 		l.learned = l.learned || found.Learned
 	}

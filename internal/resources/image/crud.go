@@ -69,12 +69,14 @@ func (r *imageResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
 	ref := state.ref()
-	started, err := owned.Delete(ctx, r.data.Cluster, ref, memory[keyOf(ref)].UID)
+	memory.Recover(keyOf(ref), apitypes.UID(state.UID.ValueString()), false)
+	started, left, err := owned.Delete(ctx, r.data.Cluster, memory, keyOf(ref), ref)
+	resp.Diagnostics.Append(left...)
 	if started && err == nil {
 		err = r.data.Cluster.WaitGone(ctx, ref, nil)
 	}
 	if err != nil {
-		resp.Diagnostics.Append(tf.Failure(err))
+		resp.Diagnostics.Append(owned.Failure(err))
 	}
 	resp.Diagnostics.Append(owned.Kept(r.data.Cluster, ref)...)
 }
@@ -142,7 +144,7 @@ func (w *writer) write(ctx context.Context) bool {
 	w.diags.Append(w.memory.Save(ctx, w.private)...)
 	w.diags.Append(stored.save(ctx, w.private)...)
 	if w.creation != nil {
-		w.diags.Append(owned.Settle(ctx, w.r.data, w.private)...)
+		w.diags.Append(owned.Settle(ctx, w.r.data, w.creation, w.private)...)
 		w.creation.Complete(w.r.data.Cluster)
 	}
 	return true
@@ -201,10 +203,17 @@ func (w *writer) apply(ctx context.Context, obj *unstructured.Unstructured) erro
 	return err
 }
 
-func (w *writer) send(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, diag.Diagnostics, error) {
+func (w *writer) send(
+	ctx context.Context, obj *unstructured.Unstructured,
+) (live *unstructured.Unstructured, diags diag.Diagnostics, err error) {
 	cluster := w.r.data.Cluster
 	if key, _ := w.prior.applied(); key == "" {
 		w.creation = w.plan.creation()
+		defer func() {
+			if err != nil && !kube.OutcomeUnknown(err) {
+				w.creation.End(cluster) // it does not go into state
+			}
+		}()
 		if err := owned.MakeWay(ctx, cluster, w.creation, obj, nil); err != nil {
 			return nil, nil, err
 		}

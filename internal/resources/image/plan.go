@@ -43,7 +43,7 @@ func (r *imageResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	}
 	p.resolveNamespace()
 	if creating {
-		p.diags.Append(owned.PlanCreate(r.data, p.creation(), memory[keyOf(plan.ref())].UID != "")...)
+		p.diags.Append(owned.PlanCreate(r.data, p.creation(), memory.Remembers(keyOf(plan.ref())))...)
 	} else {
 		p.diags.Append(owned.PlanKeep(ctx, r.data, req.Private, "kt_image", state.ID)...)
 	}
@@ -191,7 +191,7 @@ func (p *planner) creation() *owned.Creation {
 		creation.Replaced = p.memory
 	}
 	if p.r.configured() {
-		creation.Held = p.r.data.Cluster.Holds
+		creation.HeldBy = p.r.data.Cluster.HeldBy
 	}
 	return creation
 }

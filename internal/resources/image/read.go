@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -87,7 +88,8 @@ func (l *reader) refresh(ctx context.Context) error {
 		return fmt.Errorf("manifests[%q]: %w", key, err)
 	}
 	ref := l.state.ref()
-	found, diags, err := owned.Find(ctx, l.r.data.Cluster, l.memory, key, ref)
+	l.memory.Recover(key, apitypes.UID(l.state.UID.ValueString()), false)
+	found, diags, err := owned.Find(ctx, l.r.data.Cluster, l.memory, key, ref, "kt_image "+l.state.ID.ValueString())
 	l.diags.Append(diags...)
 	l.learned = found.Learned
 	if err != nil {

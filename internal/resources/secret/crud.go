@@ -33,13 +33,17 @@ func (r *secretResource) Create(ctx context.Context, req resource.CreateRequest,
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if !w.write(ctx) {
+	written := w.write(ctx)
+	if w.creation != nil {
+		defer w.creation.End(r.data.Cluster)
+	}
+	if !written {
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &w.model)...)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, w.model.identity())...)
 	resp.Diagnostics.Append(w.known.save(ctx, resp.Private)...)
-	resp.Diagnostics.Append(owned.Settle(ctx, r.data, resp.Private)...)
+	resp.Diagnostics.Append(owned.Settle(ctx, r.data, w.creation, resp.Private)...)
 	w.creation.Complete(r.data.Cluster)
 }
 
@@ -75,40 +79,44 @@ func (r *secretResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	resp.Diagnostics.Append(refuseIfProtected(&state)...)
 	_, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_secret", state.ID)
 	resp.Diagnostics.Append(diags...)
+	memory, diags := owned.LoadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	uid, err := r.uidOf(ctx, &state)
+	uid, diags, err := r.toDelete(ctx, &state, memory)
+	resp.Diagnostics.Append(diags...)
 	if err == nil && uid != "" {
 		err = r.data.Cluster.DeleteSecret(ctx, state.ref(), uid)
 	}
 	if err != nil {
-		resp.Diagnostics.Append(tf.Failure(err))
+		resp.Diagnostics.Append(owned.Failure(err))
 	}
 	resp.Diagnostics.Append(owned.Kept(r.data.Cluster, state.ref())...)
 }
 
-// uidOf returns the UID of the Secret in state. Where the answer to its creation
-// was lost, that is of the Secret which is there, if this provider applied it; ""
-// for none.
-func (r *secretResource) uidOf(ctx context.Context, state *model) (apitypes.UID, error) {
-	if uid := state.UID.ValueString(); uid != "" {
-		return apitypes.UID(uid), nil
+// toDelete returns the UID of the Secret to delete, "" for none. Another one than
+// that of state is left alone with a warning. Without the right to read it, the
+// UID in state has to do: the server deletes no other one.
+func (r *secretResource) toDelete(ctx context.Context, state *model, memory owned.Memory) (apitypes.UID, diag.Diagnostics, error) {
+	ref, inState := state.ref(), apitypes.UID(state.UID.ValueString())
+	memory.Recover(secretKey(ref), inState, false)
+	live, err := r.data.Cluster.GetSecret(ctx, ref)
+	switch {
+	case kube.IsNotFound(err):
+		return "", nil, nil
+	case kube.ClassOf(err) == kube.Denied && inState != "":
+		return inState, nil, nil
+	case err != nil:
+		return "", nil, err
 	}
-	live, err := r.data.Cluster.GetSecret(ctx, state.ref())
-	if kube.IsNotFound(err) {
-		return "", nil
+	same, err := memory.Has(secretKey(ref), live)
+	if err != nil || !same {
+		return "", owned.LeftAlone(memory, secretKey(ref), ref, live, err), err
 	}
-	if err != nil {
-		return "", err
-	}
-	_, ours, err := kube.OwnedFields(live)
-	if err != nil || !ours {
-		return "", err
-	}
-	return live.GetUID(), nil
+	return live.GetUID(), nil, nil
 }
 
 // writer carries out one plan.
@@ -144,7 +152,10 @@ func (w *writer) write(ctx context.Context) bool {
 	ref := w.model.ref()
 	live, err := w.look(ctx, ref)
 	if unreadable := kube.ClassOf(err) == kube.Denied; w.creating && (err == nil || unreadable) {
-		live, err = w.prepareCreate(ctx, ref, live)
+		if live, err = w.prepareCreate(ctx, ref, live); err != nil {
+			w.fail(err)
+			return false
+		}
 	}
 	if err != nil && !kube.IsNotFound(err) && kube.ClassOf(err) != kube.Denied {
 		w.fail(err)
@@ -153,8 +164,10 @@ func (w *writer) write(ctx context.Context) bool {
 		return false
 	}
 	if !w.creating {
-		object = object.DeepCopy() // the server then makes no other one, should it have gone
-		object.SetUID(apitypes.UID(w.model.UID.ValueString()))
+		if object, err = w.toUpdate(ref, live, object); err != nil {
+			w.diags.Append(owned.Failure(err))
+			return false
+		}
 	}
 	sent := spec.WithData(object, revisions.toSend(source, live))
 	if err := w.vacate(ctx, ref, live, sent); err != nil {
@@ -168,6 +181,7 @@ func (w *writer) write(ctx context.Context) bool {
 	}
 	if err != nil {
 		applied = nil // it may exist: who has it in state can delete it
+		w.known.memory.Expect(manifest.Key(sent), w.creation)
 	} else {
 		applied = w.prune(ctx, applied, source.keys())
 		if !w.known.memory.Applied(manifest.Key(sent)) {
@@ -190,6 +204,17 @@ func (w *writer) vacate(ctx context.Context, ref kube.Ref, live, sent *unstructu
 	})
 }
 
+// toUpdate adds the UID to the Secret in state, so that the server makes no other
+// one, should it have gone.
+func (w *writer) toUpdate(ref kube.Ref, live, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if uid := w.model.UID.ValueString(); uid != "" {
+		object = object.DeepCopy()
+		object.SetUID(apitypes.UID(uid))
+		return object, nil
+	}
+	return w.known.memory.ToSend(secretKey(ref), ref, live, object)
+}
+
 // look reads the Secret that is there.
 func (w *writer) look(ctx context.Context, ref kube.Ref) (live *unstructured.Unstructured, err error) {
 	read := func() (err error) {
@@ -197,7 +222,7 @@ func (w *writer) look(ctx context.Context, ref kube.Ref) (live *unstructured.Uns
 		return err
 	}
 	if w.creating {
-		err = w.r.data.Cluster.Claim(ref, read)
+		err = w.creation.Claim(w.r.data.Cluster, ref, read)
 	} else {
 		err = read()
 	}
@@ -233,7 +258,11 @@ func (w *writer) place() bool {
 func (w *writer) send(ctx context.Context, ref kube.Ref, secret *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	cluster := w.r.data.Cluster
 	if !w.creating {
-		return cluster.ApplySecret(ctx, secret, false)
+		applied, err := cluster.ApplySecret(ctx, secret, false)
+		if err == nil {
+			cluster.Complete(ref, applied)
+		}
+		return applied, err
 	}
 	applied, err := cluster.ApplySecret(ctx, w.creation.Mark(secret), false)
 	if err == nil {
@@ -248,7 +277,11 @@ func (w *writer) send(ctx context.Context, ref kube.Ref, secret *unstructured.Un
 func (w *writer) prepareCreate(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	cluster, there := w.r.data.Cluster, live
 	if there == nil {
-		there, _ = cluster.SecretMetadata(ctx, ref) // without that right the apply is refused as well
+		var err error
+		there, err = cluster.SecretMetadata(ctx, ref)
+		if err != nil && !kube.IsNotFound(err) {
+			return nil, err
+		}
 	}
 	if err := w.creation.Admit(ref, there); err != nil {
 		w.diags.Append(owned.Failure(err))

@@ -48,7 +48,7 @@ func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 
 	p.place()
 	if p.creating {
-		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced[secretKey(p.plan.ref())].UID != "")...)
+		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced.Remembers(secretKey(p.plan.ref())))...)
 	} else {
 		p.diags.Append(owned.PlanKeep(ctx, r.data, req.Private, "kt_secret", p.state.ID)...)
 	}
@@ -267,8 +267,8 @@ func (p *planner) ask(ctx context.Context) {
 	switch {
 	case kube.IsNotFound(err):
 	case kube.ClassOf(err) == kube.Denied:
-		if there, err := cluster.SecretMetadata(ctx, ref); err == nil && p.creating {
-			p.admit(ref, there)
+		if !p.admitUnread(ctx, ref) {
+			return
 		}
 	case err != nil:
 		p.diags.Append(verdict(err, p.creating))
@@ -295,6 +295,24 @@ func (p *planner) ask(ctx context.Context) {
 	}
 }
 
+// admitUnread is admit of a Secret that may not be read, and says whether the
+// server can be asked about the apply. Only a Secret that is known not to exist
+// counts as none.
+func (p *planner) admitUnread(ctx context.Context, ref kube.Ref) bool {
+	if !p.creating {
+		return true
+	}
+	there, err := p.r.data.Cluster.SecretMetadata(ctx, ref)
+	switch {
+	case err == nil:
+		p.admit(ref, there)
+	case !kube.IsNotFound(err):
+		p.diags.Append(verdict(err, p.creating))
+		return false
+	}
+	return true
+}
+
 // admit refuses a Secret that cannot become this resource's.
 func (p *planner) admit(ref kube.Ref, live *unstructured.Unstructured) {
 	if err := p.creation().Admit(ref, live); err != nil {
@@ -306,7 +324,7 @@ func (p *planner) creation() *owned.Creation {
 	creation := p.plan.creation()
 	creation.Replaced = p.replaced
 	if p.r.configured() {
-		creation.Held = p.r.data.Cluster.Holds
+		creation.HeldBy = p.r.data.Cluster.HeldBy
 	}
 	return creation
 }

@@ -2,6 +2,7 @@ package secret
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -60,13 +62,13 @@ func (r *secretResource) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	resp.Diagnostics.Append(look.diags...)
 	switch {
+	case errors.Is(err, owned.ErrGone):
+		resp.State.RemoveResource(ctx)
 	case err != nil:
 		resp.Diagnostics.Append(tf.Failure(err))
-	case look.replaced:
-		resp.State.RemoveResource(ctx)
 	default:
 		if !importing {
-			owned.Keep(r.data.Cluster, look.ref, live)
+			owned.Keep(r.data.Cluster, look.ref, live, look.resource())
 		}
 		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 		resp.Diagnostics.Append(look.known.save(ctx, resp.Private)...)
@@ -81,35 +83,27 @@ type reader struct {
 	ref      kube.Ref
 	defaults tf.Defaults
 	diags    diag.Diagnostics
-
-	replaced bool // by a Secret of somebody else
 }
+
+// resource is the type and ID.
+func (l *reader) resource() string { return "kt_secret " + l.state.ID.ValueString() }
 
 // gone is what to say of a Secret that is not there.
 func (l *reader) gone() diag.Diagnostic {
 	if l.state.Manifests.IsNull() {
 		return diag.NewErrorDiagnostic("Nothing to import", fmt.Sprintf("There is no %s. Look with:\n  kubectl get secrets -n %s", l.ref, l.ref.Namespace))
 	}
-	return diag.NewWarningDiagnostic("An object was deleted outside of Terraform", fmt.Sprintf("%s does not exist any more. The next apply makes it again.", l.ref))
+	return l.known.memory.Missing(secretKey(l.ref), l.ref)
 }
 
 // refresh compares the Secret with what was applied.
 func (l *reader) refresh(live *unstructured.Unstructured) error {
 	key := secretKey(l.ref)
-	entry, remembered := l.known.memory[key]
-	if remembered && entry.UID != live.GetUID() {
-		_, ours, err := kube.OwnedFields(live)
-		if err != nil {
-			return err
-		}
-		if !ours {
-			l.replaced = true
-			l.diags.AddWarning("An object was replaced outside of Terraform",
-				fmt.Sprintf("%s was deleted, and made again by somebody else: its fields are managed by %s.", l.ref, strings.Join(owned.Managers(live), ", ")))
-			return nil
-		}
-		entry.UID = live.GetUID() // deleted and restored with all of its metadata
-		l.known.memory[key] = entry
+	l.known.memory.Recover(key, apitypes.UID(l.state.UID.ValueString()), false)
+	_, diags, err := l.known.memory.Recognize(key, l.ref, live, l.resource())
+	l.diags.Append(diags...)
+	if err != nil {
+		return err
 	}
 	sent, err := l.sent()
 	if err != nil {
@@ -229,7 +223,7 @@ func keysOf(ledger spec.Ledger) []string {
 // not been there: so their being there is told like any other change.
 func watching(memory owned.Memory, key string, extra []string) (owned.Memory, error) {
 	entry, known := memory[key]
-	if !known || len(extra) == 0 {
+	if !known || len(extra) == 0 || len(entry.Set) == 0 {
 		return memory, nil
 	}
 	set, err := fields.Parse(entry.Set)

@@ -39,9 +39,12 @@ func (r *volumeResource) Create(ctx context.Context, req resource.CreateRequest,
 
 	w := writer{r: r, model: &plan, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
 	created := w.create(ctx)
+	if w.creation != nil {
+		defer w.creation.End(r.data.Cluster)
+	}
 	if !resp.State.Raw.IsNull() {
 		defer w.creation.Complete(r.data.Cluster)
-		resp.Diagnostics.Append(owned.Settle(ctx, r.data, resp.Private)...)
+		resp.Diagnostics.Append(owned.Settle(ctx, r.data, w.creation, resp.Private)...)
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
 	}
 	if created {
@@ -295,16 +298,21 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 		resp.Diagnostics.Append(kept...)
 		return
 	}
-	uid := memory[state.key()].UID
-	if uid == "" {
-		uid = apitypes.UID(state.UID.ValueString())
-	}
+	memory.Recover(state.key(), apitypes.UID(state.UID.ValueString()), false)
 	live, err := cluster.Get(ctx, ref)
+	if kube.IsNotFound(err) {
+		return
+	}
+	same := false
+	if err == nil {
+		same, err = memory.Has(state.key(), live)
+	}
 	switch {
-	case kube.IsNotFound(err), err == nil && !same(live, uid):
-		return // it is gone; what somebody has made in its place is theirs
 	case err != nil:
 		resp.Diagnostics.Append(tf.Failure(err))
+		return
+	case !same: // what was made in its place belongs to somebody else
+		resp.Diagnostics.Append(owned.LeftAlone(memory, state.key(), ref, live, nil)...)
 		return
 	case !wanted && claim.Bound(live):
 		resp.Diagnostics.Append(keepTainted(ref))
@@ -316,9 +324,10 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 			return
 		}
 	}
-	started, err := owned.Delete(ctx, cluster, ref, live.GetUID())
+	started, left, err := owned.Delete(ctx, cluster, memory, state.key(), ref)
+	resp.Diagnostics.Append(left...)
 	if err != nil {
-		resp.Diagnostics.Append(tf.Failure(err))
+		resp.Diagnostics.Append(owned.Failure(err))
 	}
 	if err != nil || !started {
 		resp.Diagnostics.Append(owned.Kept(cluster, ref)...)
@@ -327,16 +336,6 @@ func (r *volumeResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	if err := cluster.WaitClaimGone(ctx, ref); err != nil {
 		resp.Diagnostics.Append(tf.Failure(err))
 	}
-}
-
-// same says whether a claim is the one in state. Where the answer to its creation
-// was lost, that is any which this provider applied.
-func same(live *unstructured.Unstructured, uid apitypes.UID) bool {
-	if uid != "" {
-		return live.GetUID() == uid
-	}
-	_, ours, err := kube.OwnedFields(live)
-	return err == nil && ours
 }
 
 // keepTainted refuses to replace a volume without being asked, where it is

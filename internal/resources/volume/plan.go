@@ -55,7 +55,7 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	p.place()
 	if creating {
-		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced[plan.key()].UID != "")...)
+		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced.Remembers(plan.key()))...)
 		p.look(ctx)
 	}
 	p.decide(ctx)
@@ -127,7 +127,7 @@ func (p *planner) creation() *owned.Creation {
 	creation := p.plan.creation()
 	creation.Replaced = p.replaced
 	if p.r.configured() {
-		creation.Held = p.r.data.Cluster.Holds
+		creation.HeldBy = p.r.data.Cluster.HeldBy
 	}
 	return creation
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
@@ -87,7 +88,8 @@ func (l *reader) refresh(ctx context.Context) error {
 		return err
 	}
 	ref, key := l.state.claimRef(), l.state.key()
-	found, diags, err := owned.Find(ctx, l.r.data.Cluster, l.memory, key, ref)
+	l.memory.Recover(key, apitypes.UID(l.state.UID.ValueString()), false)
+	found, diags, err := owned.Find(ctx, l.r.data.Cluster, l.memory, key, ref, "kt_volume "+l.state.ID.ValueString())
 	l.diags.Append(diags...)
 	l.learned = found.Learned
 	if err != nil {

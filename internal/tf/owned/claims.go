@@ -3,6 +3,7 @@ package owned
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -46,6 +47,21 @@ func PlanDestroy(ctx context.Context, data *tf.ProviderData, private PrivateRead
 		return diags
 	}
 	return conflict(data.Cluster.Planned(resourceType+" "+id.ValueString()).Destroy(), resourceType, id.ValueString())
+}
+
+// PlanObjects notes which objects a resource is to have, by their keys, and
+// refuses one that another resource of the run is to have as well.
+func PlanObjects(data *tf.ProviderData, creation *Creation, keys iter.Seq[string]) diag.Diagnostics {
+	if !configured(data) || creation.ID == "" {
+		return nil
+	}
+	for key := range keys {
+		if other := data.Cluster.PlanObject(key, creation.resource()); other != "" {
+			shared := &sharedError{object: key, resource: creation.resource(), other: other}
+			return diag.Diagnostics{shared.diagnostic()}
+		}
+	}
+	return nil
 }
 
 func conflict(found kube.PlanConflict, resourceType, id string) diag.Diagnostics {

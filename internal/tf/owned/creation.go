@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -27,9 +28,10 @@ type Creation struct {
 	Adopt bool
 	// Replaced is of the resource that is deleted before this one is created.
 	Replaced Memory
-	// Held says whether a resource that the run has read has the object: that one
-	// is replaced, or it is in conflict with the creation, see [PlanCreate].
-	Held func(kube.Ref, types.UID) bool
+	// HeldBy returns the type and ID of the resource in state that has the object
+	// with a UID, "" for none. One of this type and ID is replaced, or it is in
+	// conflict with the creation, see [PlanCreate].
+	HeldBy func(types.UID) string
 	// Apart says that each object has the annotation and speaks for itself, as
 	// where an update adds objects to a resource that exists.
 	Apart bool
@@ -39,6 +41,7 @@ type Creation struct {
 	begun     bool // it is left from an interrupted run
 	marked    bool // the first object has been marked
 	created   []created
+	claimed   []kube.Ref
 }
 
 type created struct {
@@ -54,19 +57,28 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 		return nil
 	}
 	_, ours, err := kube.OwnedFields(live)
+	holder := ""
+	if c.HeldBy != nil {
+		holder = c.HeldBy(live.GetUID())
+	}
 	switch {
 	case err != nil:
 		return err
 	case !ours:
 		return &foreignError{ref: ref.String(), managers: Managers(live)}
-	case kube.UnfinishedCreation(live) != "":
+	case holder != "" && holder != c.resource():
+		return &sharedError{object: ref.String(), resource: c.resource(), other: holder}
+	case holder != "", kube.UnfinishedCreation(live) != "":
 		c.begun = c.begun || first
 		return nil
-	case c.begun && !first, live.GetDeletionTimestamp() != nil, c.Held != nil && c.Held(ref, live.GetUID()):
+	case c.begun && !first, live.GetDeletionTimestamp() != nil:
 		return nil
 	}
 	return &takenError{ref: ref.String(), creation: c}
 }
+
+// resource is the type and ID.
+func (c *Creation) resource() string { return c.Type + " " + c.ID }
 
 // leave passes over an object that is deleted before the creation.
 func (c *Creation) leave() {
@@ -94,13 +106,35 @@ func (c *Creation) check(ctx context.Context, cluster *kube.Cluster, ref kube.Re
 // Mark returns what to send to create obj.
 func (c *Creation) Mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if c.marked && !c.Apart {
-		return obj
+		return kube.MarkCreation(obj, c.identity())
 	}
+	c.marked = true
+	return kube.MarkUnfinished(obj, c.identity())
+}
+
+// identity is the random id of this creation.
+func (c *Creation) identity() string {
 	if c.id == "" {
 		c.id = kube.NewCreationID()
 	}
-	c.marked = true
-	return kube.MarkUnfinished(obj, c.id)
+	return c.id
+}
+
+// Claim has deletions of ref by this run wait for the outcome of the creation,
+// and calls look to see what is there.
+func (c *Creation) Claim(cluster *kube.Cluster, ref kube.Ref, look func() error) error {
+	c.claimed = append(c.claimed, ref)
+	return cluster.Claim(ref, look)
+}
+
+// End says that the creation has ended without its resource in state, unless
+// [Settle] or Complete was called before.
+func (c *Creation) End(cluster *kube.Cluster) { c.endClaims(cluster, false) }
+
+func (c *Creation) endClaims(cluster *kube.Cluster, inState bool) {
+	for _, ref := range c.claimed {
+		cluster.EndClaim(ref, inState)
+	}
 }
 
 // Created notes an object that was created.
@@ -110,7 +144,8 @@ func (c *Creation) Created(ref kube.Ref, live *unstructured.Unstructured) {
 
 // Complete says that the resource goes into state now.
 func (c *Creation) Complete(cluster *kube.Cluster) {
-	cluster.Planned(c.Type + " " + c.ID).Executed()
+	cluster.Planned(c.resource()).Executed()
+	c.endClaims(cluster, true)
 	for _, one := range c.created {
 		cluster.Complete(one.ref, one.live)
 	}
@@ -144,6 +179,19 @@ func (e *takenError) diagnostic() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(e.ref+" belongs to another resource", e.Error())
 }
 
+// sharedError says that two resources of one run are to have the same object.
+type sharedError struct{ object, resource, other string }
+
+func (e *sharedError) Error() string {
+	return fmt.Sprintf("%s is an object of %s, and %s needs an object with the same kind, namespace and name. "+
+		"Both would write to it, and destroying one of them would delete it for both. "+
+		"Change the name or the namespace of one of the two resources.", e.object, e.other, e.resource)
+}
+
+func (e *sharedError) diagnostic() diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(path.Root("name"), e.object+" belongs to another resource", e.Error())
+}
+
 // foreignError says that an object exists which this provider did not create.
 type foreignError struct {
 	ref      string
@@ -167,14 +215,4 @@ func Managers(obj *unstructured.Unstructured) []string {
 		return []string{"nobody on record"}
 	}
 	return out
-}
-
-// sameObject says whether live is the object with that UID; where none is
-// remembered, whether its fields are ours.
-func sameObject(live *unstructured.Unstructured, uid types.UID) (bool, error) {
-	if uid != "" {
-		return live.GetUID() == uid, nil
-	}
-	_, ours, err := kube.OwnedFields(live)
-	return ours, err
 }

@@ -42,26 +42,30 @@ func TestWhatACreationMayTakeOver(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kube.Service(), Namespace: "ml", Name: "x"}
 	const ours, theirs = kube.Manager, "kubectl"
-	held := func(_ kube.Ref, uid types.UID) bool { return uid == "u" }
+	holder := func(resource string) func(types.UID) string {
+		return func(uid types.UID) string { return map[types.UID]string{"u": resource}[uid] }
+	}
+	held, other := holder("kt_compute ml/x"), holder("kt_compute ml/y")
 	replaced := Memory{manifest.Key(live(ours)): {UID: "u"}}
 	for name, c := range map[string]struct {
 		creation Creation
 		objects  []*unstructured.Unstructured // in the order in which they are applied
 		refused  string                       // of the last one; "" for none
 	}{
-		"nothing":                              {objects: []*unstructured.Unstructured{nil, nil}},
-		"one of somebody else":                 {objects: []*unstructured.Unstructured{live(theirs)}, refused: "belongs to somebody else"},
-		"one of another state":                 {objects: []*unstructured.Unstructured{live(ours)}, refused: "belongs to another resource"},
-		"one of an interrupted run":            {objects: []*unstructured.Unstructured{live(ours, unfinished)}},
-		"what stands beside that":              {objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}},
-		"what stands beside none":              {objects: []*unstructured.Unstructured{nil, live(ours)}, refused: "belongs to another resource"},
-		"what stands beside that of another":   {objects: []*unstructured.Unstructured{live(ours, unfinished), live(theirs)}, refused: "belongs to somebody else"},
-		"what an interrupted run marked alone": {objects: []*unstructured.Unstructured{nil, live(ours, unfinished)}},
-		"one that goes away":                   {objects: []*unstructured.Unstructured{live(ours, terminating)}},
-		"one that is adopted":                  {creation: Creation{Adopt: true}, objects: []*unstructured.Unstructured{live(theirs), live(ours)}},
-		"one that is replaced":                 {creation: Creation{Replaced: replaced}, objects: []*unstructured.Unstructured{live(ours)}},
-		"one that the state has":               {creation: Creation{Held: held}, objects: []*unstructured.Unstructured{live(ours)}},
-		"one of another, said to be held":      {creation: Creation{Held: held}, objects: []*unstructured.Unstructured{live(theirs)}, refused: "belongs to somebody else"},
+		"nothing":                                    {objects: []*unstructured.Unstructured{nil, nil}},
+		"one of somebody else":                       {objects: []*unstructured.Unstructured{live(theirs)}, refused: "belongs to somebody else"},
+		"one of another state":                       {objects: []*unstructured.Unstructured{live(ours)}, refused: "belongs to another resource"},
+		"one of an interrupted run":                  {objects: []*unstructured.Unstructured{live(ours, unfinished)}},
+		"what stands beside that":                    {objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}},
+		"what stands beside none":                    {objects: []*unstructured.Unstructured{nil, live(ours)}, refused: "belongs to another resource"},
+		"what stands beside that of another":         {objects: []*unstructured.Unstructured{live(ours, unfinished), live(theirs)}, refused: "belongs to somebody else"},
+		"what an interrupted run marked alone":       {objects: []*unstructured.Unstructured{nil, live(ours, unfinished)}},
+		"one that goes away":                         {objects: []*unstructured.Unstructured{live(ours, terminating)}},
+		"one that is adopted":                        {creation: Creation{Adopt: true}, objects: []*unstructured.Unstructured{live(theirs), live(ours)}},
+		"one that is replaced":                       {creation: Creation{Replaced: replaced}, objects: []*unstructured.Unstructured{live(ours)}},
+		"one that the state has":                     {creation: Creation{HeldBy: held}, objects: []*unstructured.Unstructured{live(ours), live(ours)}},
+		"one that another resource of the state has": {creation: Creation{HeldBy: other}, objects: []*unstructured.Unstructured{live(ours, unfinished)}, refused: "belongs to another resource"},
+		"one of another, said to be held":            {creation: Creation{HeldBy: held}, objects: []*unstructured.Unstructured{live(theirs)}, refused: "belongs to somebody else"},
 		"an object that an update adds": {
 			creation: Creation{Apart: true}, objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}, refused: "belongs to another resource",
 		},

@@ -51,8 +51,9 @@ func (h Home) Learn(ctx context.Context, private PrivateWriter) diag.Diagnostics
 	return Save(ctx, private, homeKey, h.configured)
 }
 
-// Settle remembers the cluster in which a resource was created.
-func Settle(ctx context.Context, data *tf.ProviderData, private PrivateWriter) diag.Diagnostics {
+// Settle notes that a created resource goes into state, and remembers its cluster.
+func Settle(ctx context.Context, data *tf.ProviderData, creation *Creation, private PrivateWriter) diag.Diagnostics {
+	creation.endClaims(data.Cluster, true)
 	return Home{configured: data.Cluster.Identity(ctx)}.Learn(ctx, private)
 }
 

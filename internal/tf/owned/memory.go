@@ -27,13 +27,60 @@ type Memory map[string]Entry
 // Entry is what is remembered of one object.
 type Entry struct {
 	UID      types.UID       `json:"uid,omitempty"`
-	Set      json.RawMessage `json:"set"` // FieldsV1
+	Set      json.RawMessage `json:"set,omitempty"` // FieldsV1; nil while no answer told
 	Admitted map[string]any  `json:"admitted,omitempty"`
 	// Sent is what was sent, while state holds what somebody has made of it.
 	Sent json.RawMessage `json:"sent,omitempty"`
 	// Assumed says that no answer told what the server made of the object: Set is
 	// what a refresh found to be ours.
 	Assumed bool `json:"assumed,omitempty"`
+	// Creation is the id of the creation of which no answer came, or which did not
+	// get to this object. UID is empty then, until a refresh finds what it made.
+	Creation string `json:"creation,omitempty"`
+
+	anyOfOurs bool // nothing else is known, since the private state was lost
+}
+
+// answered says whether what the server made of the object is known.
+func (e Entry) answered() bool { return len(e.Set) > 0 }
+
+// Expect notes that the creation may have made an object, or would have, and that
+// no answer tells.
+func (m Memory) Expect(key string, creation *Creation) {
+	m[key] = Entry{Creation: creation.identity()}
+}
+
+// Expects says whether the creation of an object has had no answer.
+func (m Memory) Expects(key string) bool {
+	entry := m[key]
+	return entry.Creation != "" && entry.UID == ""
+}
+
+// Recover adds what state tells of an object that is not remembered: the UID of
+// the object, or where there is none, that the resource has others with one.
+func (m Memory) Recover(key string, uid types.UID, anyOfOurs bool) {
+	if _, known := m[key]; !known && (uid != "" || anyOfOurs) {
+		m[key] = Entry{UID: uid, anyOfOurs: uid == ""}
+	}
+}
+
+// Has says whether live is the object that is remembered. While no answer told
+// its UID, that is the one which the creation made. Without anything remembered,
+// it has to be left from a creation: a complete one may be of another state.
+func (m Memory) Has(key string, live *unstructured.Unstructured) (bool, error) {
+	entry := m[key]
+	_, ours, err := kube.OwnedFields(live)
+	switch {
+	case entry.UID != "":
+		return live.GetUID() == entry.UID, nil
+	case err != nil || !ours:
+		return false, err
+	case entry.Creation != "":
+		return kube.CreationOf(live) == entry.Creation, nil
+	case entry.anyOfOurs:
+		return true, nil
+	}
+	return kube.UnfinishedCreation(live) != "", nil
 }
 
 // Remember notes what the server made of an object that we sent. The result
@@ -60,7 +107,13 @@ func (m Memory) Note(key string, sent, response *unstructured.Unstructured, set 
 // Foreign says that an object was imported and never applied: no field of it is ours.
 func (m Memory) Foreign(key string) bool {
 	set, err := fields.Parse(m[key].Set)
-	return err == nil && set.Empty()
+	return m[key].answered() && err == nil && set.Empty()
+}
+
+// Remembers says whether anything is remembered of an object, or expected.
+func (m Memory) Remembers(key string) bool {
+	_, ok := m[key]
+	return ok
 }
 
 // Names says whether an object of that namespace and name is remembered.
@@ -75,8 +128,8 @@ func (m Memory) Names(identity Identity) bool {
 
 // recall restores the memory of one object; ok is false where there is none.
 func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fields.Applied, ok bool, err error) {
-	e, ok := m[key]
-	if !ok {
+	e := m[key]
+	if !e.answered() {
 		return fields.Applied{}, false, nil
 	}
 	set, err := fields.Parse(e.Set)
@@ -108,8 +161,8 @@ type Refreshed struct {
 // Refresh compares an object with what we applied. inState is what state holds of
 // it: what was sent, or what a refresh has made of that. Where nothing is
 // remembered of the object, what the cluster says is ours now has to do: that is
-// remembered where the object still has the mark of a creation, whose answer was
-// lost then. One without the mark may be of another state.
+// remembered where the object was left by a creation, whose answer was lost then.
+// Another one may be of another state.
 func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (Refreshed, error) {
 	applied, ok, err := m.recall(key, inState)
 	if err != nil {
@@ -122,7 +175,12 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 			return Refreshed{Object: inState}, err
 		}
 		applied = fields.Applied{Object: inState.Object, Set: set, Shared: manifest.Queued(inState)}
-		if ok = kube.UnfinishedCreation(live) != ""; ok {
+		if m.Expects(key) {
+			ok = kube.CreationOf(live) == m[key].Creation
+		} else {
+			ok = kube.UnfinishedCreation(live) != ""
+		}
+		if ok {
 			raw, err := fields.Format(set)
 			if err != nil {
 				return Refreshed{}, err

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
@@ -31,9 +30,21 @@ func ApplyAs(ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sen
 	if err := vacate(ctx, cluster, memory, sent); err != nil {
 		return nil, diags, err
 	}
+	expected := memory.Expects(key)
+	if expected {
+		var err error
+		if sent, err = expectedToSend(ctx, cluster, memory, key, sent); err != nil {
+			return nil, diags, err
+		}
+	}
 	live, err := cluster.Apply(ctx, sent)
 	if err != nil {
 		return nil, diags, err
+	}
+	if expected {
+		if ref, err := cluster.RefOf(ctx, obj); err == nil {
+			cluster.Complete(ref, live)
+		}
 	}
 	if !memory.Applied(key) {
 		if ref, err := cluster.RefOf(ctx, obj); err == nil {
@@ -48,6 +59,48 @@ func ApplyAs(ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sen
 	return live, diags, err
 }
 
+// expectedToSend is what to send of an object in state of whose creation no
+// answer came: what that creation would have sent, or with the UID of what it made.
+// An object that it did not make is an error.
+func expectedToSend(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, key string, obj *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	ref, err := cluster.RefOf(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	live, err := cluster.Read(ctx, ref)
+	if err != nil && !kube.IsNotFound(err) {
+		return nil, err
+	}
+	if err != nil {
+		live = nil
+	}
+	return memory.ToSend(key, ref, live, obj)
+}
+
+// ToSend is what to send of an object of state, where live, nil for none, is what
+// the cluster has. Where its creation had no answer, that is what it would have
+// sent, or what has the UID of the object that it made.
+func (m Memory) ToSend(key string, ref kube.Ref, live, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if !m.Expects(key) {
+		return obj, nil
+	}
+	if live == nil {
+		return kube.MarkUnfinished(obj, m[key].Creation), nil
+	}
+	same, err := m.Has(key, live)
+	if err != nil {
+		return nil, err
+	}
+	if !same {
+		return nil, &otherObjectError{ref: ref, live: live}
+	}
+	out := obj.DeepCopy()
+	out.SetUID(live.GetUID())
+	return out, nil
+}
+
 // Create is Apply of an object of a resource that is being created, with what
 // marks it as unfinished.
 func Create(
@@ -58,8 +111,11 @@ func Create(
 		return nil, nil, err
 	}
 	live, diags, err := ApplyAs(ctx, cluster, memory, obj, creation.Mark(obj))
-	if err == nil {
+	switch {
+	case err == nil:
 		creation.Created(ref, live)
+	case kube.OutcomeUnknown(err):
+		memory.Expect(manifest.Key(obj), creation)
 	}
 	return live, diags, err
 }
@@ -75,7 +131,7 @@ func MakeWay(
 		return err
 	}
 	var live *unstructured.Unstructured
-	err = cluster.Claim(ref, func() (err error) {
+	err = creation.Claim(cluster, ref, func() (err error) {
 		live, err = cluster.Get(ctx, ref)
 		return err
 	})
@@ -92,22 +148,57 @@ func MakeWay(
 }
 
 // Delete starts the deletion of one object and says whether there was one to
-// delete. One that somebody has made in its place since is left alone: the UID
-// tells, or where none is remembered, that its fields are not ours. So is one
-// that this run has created: see [Kept].
-func Delete(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, uid types.UID) (bool, error) {
+// delete. Another one of its name is left alone with a warning. One that this run
+// has created is left alone: see [Kept].
+func Delete(ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref) (bool, diag.Diagnostics, error) {
 	live, err := cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
-		return false, nil
+		return false, nil, nil
 	}
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
-	same, err := sameObject(live, uid)
-	if err != nil || !same {
-		return false, err
+	if same, err := memory.Has(key, live); err != nil || !same {
+		return false, LeftAlone(memory, key, ref, live, err), err
 	}
-	return cluster.DeleteUnlessClaimed(ref, func() error { return cluster.Delete(ctx, ref, live.GetUID()) })
+	started, err := cluster.DeleteUnlessClaimed(ctx, ref, func() error { return cluster.Delete(ctx, ref, live.GetUID()) })
+	return started, nil, err
+}
+
+// LeftAlone warns of an object that a deletion leaves alone, since it is not the
+// one in state; nothing where err says that this is not known.
+func LeftAlone(memory Memory, key string, ref kube.Ref, live *unstructured.Unstructured, err error) diag.Diagnostics {
+	if err != nil {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" was not deleted",
+		fmt.Sprintf("%s It was left alone. If nobody needs it, delete it:\n  kubectl delete %s %s -n %s",
+			otherObject(memory[key], ref, live), strings.ToLower(ref.Kind.Kind), ref.Name, ref.Namespace))}
+}
+
+// otherObject says that live is not the object in state.
+func otherObject(known Entry, ref kube.Ref, live *unstructured.Unstructured) string {
+	managers := strings.Join(Managers(live), ", ")
+	if known.UID == "" {
+		return fmt.Sprintf("The cluster has %s with UID %s, whose fields are managed by %s. "+
+			"It was not made by the creation in state, of which no answer came.", ref, live.GetUID(), managers)
+	}
+	return fmt.Sprintf("The object in state has UID %s. The cluster has another %s with UID %s, created at %s, whose fields are managed by %s.",
+		known.UID, ref, live.GetUID(), live.GetCreationTimestamp().UTC().Format(time.RFC3339), managers)
+}
+
+// otherObjectError says that an object was not made by the creation in state.
+type otherObjectError struct {
+	ref  kube.Ref
+	live *unstructured.Unstructured
+}
+
+func (e *otherObjectError) Error() string {
+	return otherObject(Entry{}, e.ref, e.live) + " Run a plan with a refresh, and apply that."
+}
+
+func (e *otherObjectError) diagnostic() diag.Diagnostic {
+	return diag.NewErrorDiagnostic(e.ref.String()+" is another object than the one in state", e.Error())
 }
 
 // Kept warns where an object is not deleted, since a resource of this run has
@@ -133,40 +224,68 @@ type Found struct {
 }
 
 // Find returns the object that was applied, ErrGone with a warning where it is
-// there no more. What somebody else has made in its place is another object.
-func Find(ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref) (Found, diag.Diagnostics, error) {
-	var diags diag.Diagnostics
+// there no more. What was made in its place is another object, but for one that
+// was restored from a backup. resource is the type and ID of whose it is.
+func Find(ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref, resource string) (Found, diag.Diagnostics, error) {
 	live, err := cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
-		diags.AddWarning("An object was deleted outside of Terraform", fmt.Sprintf("%s does not exist any more. The next apply makes it again.", ref))
-		return Found{}, diags, ErrGone
+		return Found{}, diag.Diagnostics{memory.Missing(key, ref)}, ErrGone
 	}
-	known, ok := memory[key]
-	if err != nil || !ok || known.UID == live.GetUID() {
-		if err == nil {
-			Keep(cluster, ref, live)
-		}
-		return Found{Live: live}, diags, err
+	if err != nil {
+		return Found{}, nil, err
 	}
-	_, ours, err := kube.OwnedFields(live)
+	learned, diags, err := memory.Recognize(key, ref, live, resource)
 	if err != nil {
 		return Found{}, diags, err
 	}
-	if !ours {
-		diags.AddWarning("An object was replaced outside of Terraform",
-			fmt.Sprintf("%s was deleted, and made again by somebody else: its fields are managed by %s.", ref, strings.Join(Managers(live), ", ")))
-		return Found{}, diags, ErrGone
-	}
-	Keep(cluster, ref, live)
-	known.UID = live.GetUID() // deleted and restored with all of its metadata
-	memory[key] = known
-	return Found{Live: live, Learned: true}, diags, nil
+	Keep(cluster, ref, live, resource)
+	return Found{Live: live, Learned: learned}, diags, nil
 }
 
-// Keep notes an object that is in state, whatever became of the run that
-// created it.
-func Keep(cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured) {
-	cluster.Hold(ref, live.GetUID())
+// Recognize returns ErrGone with a warning where live is another object than the
+// one that is remembered. One that was restored from a backup takes its place;
+// learned says that the memory has changed by that.
+func (m Memory) Recognize(key string, ref kube.Ref, live *unstructured.Unstructured, resource string) (learned bool, diags diag.Diagnostics, err error) {
+	same, err := m.Has(key, live)
+	if err != nil || same {
+		return false, nil, err
+	}
+	known := m[key]
+	_, ours, err := kube.OwnedFields(live)
+	if err != nil {
+		return false, nil, err
+	}
+	if ours && known.UID != "" && kube.Restored(live) {
+		diags.AddWarning(ref.String()+" was restored outside of Terraform",
+			fmt.Sprintf("%s had UID %s, and has UID %s now. This provider applied it before it was created at %s, so it was restored from a backup, "+
+				"and the state goes on with it. If it is not to be managed here, remove the resource from the state:\n  terraform state rm ADDRESS",
+				ref, known.UID, live.GetUID(), live.GetCreationTimestamp().UTC().Format(time.RFC3339)))
+		known.UID = live.GetUID()
+		m[key] = known
+		return true, diags, nil
+	}
+	resourceType, id, _ := strings.Cut(resource, " ")
+	diags.AddWarning(ref.String()+" was replaced outside of Terraform",
+		fmt.Sprintf("%s It may belong to another configuration, so it is neither changed nor deleted, and the resource leaves the state.\n\n"+
+			"To manage it here from now on, import it after this run:\n%s\n"+
+			"Or set adopt_existing = true. To have a new one, delete it first:\n  kubectl delete %s %s -n %s",
+			otherObject(known, ref, live), importBlock(resourceType, id), strings.ToLower(ref.Kind.Kind), ref.Name, ref.Namespace))
+	return false, diags, ErrGone
+}
+
+// Missing warns of an object that the cluster does not have.
+func (m Memory) Missing(key string, ref kube.Ref) diag.Diagnostic {
+	if m.Expects(key) {
+		return diag.NewWarningDiagnostic(ref.String()+" was not created",
+			fmt.Sprintf("%s does not exist: the apply that was to create it ended before that, or no answer told whether it did. The next apply creates it.", ref))
+	}
+	return diag.NewWarningDiagnostic("An object was deleted outside of Terraform", fmt.Sprintf("%s does not exist any more. The next apply makes it again.", ref))
+}
+
+// Keep notes an object that is in state as one of a resource, by type and ID,
+// whatever became of the run that created it.
+func Keep(cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured, resource string) {
+	cluster.Hold(live.GetUID(), resource)
 	cluster.Complete(ref, live)
 }
 

@@ -114,5 +114,14 @@ func Failure(err error) diag.Diagnostic {
 	if taken, ok := errors.AsType[*takenError](err); ok {
 		return taken.diagnostic()
 	}
+	if shared, ok := errors.AsType[*sharedError](err); ok {
+		return shared.diagnostic()
+	}
+	if failed, ok := errors.AsType[*kube.CreationFailedError](err); ok {
+		return diag.NewErrorDiagnostic(failed.Ref.String()+" is not deleted", failed.Error())
+	}
+	if other, ok := errors.AsType[*otherObjectError](err); ok {
+		return other.diagnostic()
+	}
 	return tf.Failure(err)
 }

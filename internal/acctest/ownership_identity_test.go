@@ -1,0 +1,238 @@
+package acctest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// mainObjects are the objects of everyKind that a state has by their UID, for kubectl.
+func mainObjects() []string {
+	return []string{"persistentvolumeclaim/same", "secret/same", "configmap/kt-image-same", "deployment/same"}
+}
+
+// creating says whether a request writes one of the objects of a namespace, and is no dry run.
+func creating(ns string) func(*http.Request) bool {
+	return func(request *http.Request) bool { return written(request, "") && strings.Contains(request.URL.Path, "/"+ns+"/") }
+}
+
+// What was never answered may not have been carried out. What is there by the
+// next run can be of another state.
+func TestAccOwnershipAStateWithoutAUIDTakesOnlyWhatItsCreationMade(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	proxy := newLossyProxy(t, creating(ns))
+	proxy.before = true
+	first, second := acctest.NewCLI(t), acctest.NewCLI(t)
+	first.Write(t, proxy.config(ns, ofEveryKind("it", "")))
+	if out, err := first.Run(t, "apply", "-auto-approve"); err == nil || proxy.lost.Load() < 4 {
+		t.Fatalf("error %v, %d requests were lost:\n%s", err, proxy.lost.Load(), out)
+	}
+	if state := readState(t, first); len(state) != len(kinds()) {
+		t.Fatalf("state holds %+v, want all of %v", state, kinds())
+	}
+	proxy.repaired.Store(true)
+	a := ask(t, first, "plan")
+	if a.failed || strings.Count(a.all, "was not created") < len(kinds()) || strings.Contains(a.all, "deleted outside of Terraform") {
+		t.Errorf("the plan does not say that nothing was created:\n%s", a)
+	}
+
+	second.Write(t, cluster.Config(ns, ofEveryKind("other", "")))
+	second.MustRun(t, "apply", "-auto-approve")
+	before := uidsOfAll(t, ns)
+	out, err := first.Run(t, "plan")
+	if err == nil {
+		t.Errorf("the first state plans with the objects of the second one:\n%s", out)
+	}
+	said(t, out, "It was not made by the creation in state", "belongs to another resource", fmt.Sprintf("id = %q", ns+"/same"))
+	said(t, first.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), "was not deleted", "It was left alone")
+	if after := uidsOfAll(t, ns); len(after) != len(before) {
+		t.Errorf("there are %v, and were %v", after, before)
+	}
+	second.MustRun(t, "plan", "-detailed-exitcode")
+	second.MustRun(t, "destroy", "-auto-approve")
+}
+
+// The Service of a compute has no UID in state, and its creation comes second.
+func TestAccOwnershipAnUnansweredServiceIsKnownByItsCreation(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	proxy := newLossyProxy(t, func(request *http.Request) bool { return written(request, "/services/trainer") })
+	proxy.before = true
+	cli := acctest.NewCLI(t)
+	cli.Write(t, proxy.config(ns, compute(`image = "python:3.12"`)))
+	cli.MustRun(t, "apply", "-auto-approve")
+	proxy.repaired.Store(true)
+	applyAsProvider(t, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "trainer", "namespace": "`+ns+`"}, "spec": {"ports": [{"port": 1}]}}`)
+	out, err := cli.Run(t, "plan")
+	if err == nil {
+		t.Errorf("the Service of somebody else is planned to be changed:\n%s", out)
+	}
+	said(t, out, "It was not made by the creation in state")
+	said(t, cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), "was not deleted")
+	cluster.Kubectl(t, "get", "service/trainer", "-n", ns)
+}
+
+// applyAsProvider applies an object as another state of this provider would.
+func applyAsProvider(t *testing.T, manifest string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "object.json")
+	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Kubectl(t, "apply", "--server-side", "--force-conflicts", "--field-manager=terraform-provider-kt", "-f", file)
+}
+
+// replace deletes an object, and applies a copy of it as another state would. It
+// returns the object that was deleted.
+func replace(t *testing.T, ns, object string) *unstructured.Unstructured {
+	t.Helper()
+	was := &unstructured.Unstructured{}
+	if err := was.UnmarshalJSON([]byte(cluster.Kubectl(t, "get", object, "-n", ns, "-o", "json", "--show-managed-fields"))); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Kubectl(t, "delete", object, "-n", ns)
+	fresh := was.DeepCopy()
+	for _, field := range [][]string{
+		{"status"}, {"spec", "volumeName"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"},
+		{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "creationTimestamp"}, {"metadata", "managedFields"},
+		{"metadata", "annotations"}, {"metadata", "finalizers"}, {"metadata", "generation"},
+	} {
+		unstructured.RemoveNestedField(fresh.Object, field...)
+	}
+	text, err := json.Marshal(fresh.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applyAsProvider(t, string(text))
+	return was
+}
+
+func TestAccOwnershipAnObjectThatAnotherStateMadeAgainIsNeitherTakenNorDeleted(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
+	cli.MustRun(t, "apply", "-auto-approve")
+	before := uidsOfAll(t, ns)
+	var uids []string
+	for _, object := range mainObjects() {
+		uids = append(uids, string(replace(t, ns, object).GetUID()))
+	}
+	now := uidsOfAll(t, ns)
+	out, err := cli.Run(t, "plan")
+	if err == nil {
+		t.Errorf("the state goes on with objects of another one:\n%s", out)
+	}
+	said(t, out, "was replaced outside of Terraform", "belongs to another resource")
+	said(t, out, uids...)
+	for name, uid := range now {
+		if before[name] != uid {
+			said(t, out, uid)
+		}
+	}
+	said(t, cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), append(uids, "was not deleted")...)
+	left := uidsOfAll(t, ns)
+	for name, uid := range now {
+		if before[name] != uid && left[name] != uid {
+			t.Errorf("%s with UID %s was deleted", name, uid)
+		}
+	}
+}
+
+func TestAccOwnershipAnObjectThatWasRestoredIsManagedAgain(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
+	cli.MustRun(t, "apply", "-auto-approve")
+	var uids []string
+	for _, object := range mainObjects() {
+		was := replace(t, ns, object)
+		uids = append(uids, string(was.GetUID()))
+		records, _, _ := unstructured.NestedSlice(was.Object, "metadata", "managedFields")
+		for _, record := range records {
+			entry, _ := record.(map[string]any)
+			entry["time"] = "2020-01-01T00:00:00Z" // as of the backup
+		}
+		patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/metadata/managedFields", "value": records}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster.Kubectl(t, "patch", object, "-n", ns, "--type=json", "-p", string(patch))
+	}
+	now := uidsOfAll(t, ns)
+	out := cli.MustRun(t, "apply", "-auto-approve")
+	said(t, out, "was restored outside of Terraform")
+	said(t, out, uids...)
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	for name, uid := range uidsOfAll(t, ns) {
+		if now[name] != uid {
+			t.Errorf("%s was replaced", name)
+		}
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+	if left := objectsLeft(t, ns); left != "" {
+		t.Errorf("left behind:\n%s", left)
+	}
+}
+
+// The headless Service of a distributed compute has the name that another
+// compute has.
+func TestAccOwnershipAComputeNamedLikeTheServiceOfAnotherIsRefusedByThePlan(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	pool := "resource \"kt_compute\" \"pool\" {\n  name       = \"pool\"\n  cpus       = \"100m\"\n  distribute = { type = \"pytorch\", workers = 2 }\n}\n"
+	other := "resource \"kt_compute\" \"other\" {\n  name = \"pool-headless\"\n  cpus = \"100m\"\n}\n"
+	refused := func() {
+		t.Helper()
+		out, err := cli.Run(t, "plan")
+		if err == nil {
+			t.Fatalf("both are planned:\n%s", out)
+		}
+		said(t, out, "belongs to another resource", "kt_compute "+ns+"/pool", "kt_compute "+ns+"/pool-headless", "Change the name or the namespace")
+	}
+	cli.Write(t, cluster.Config(ns, pool+other))
+	refused()
+	cli.Write(t, cluster.Config(ns, pool))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.Write(t, cluster.Config(ns, pool+other))
+	refused()
+	cli.Write(t, cluster.Config(ns, pool))
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// Only «not found» means that there is no Secret.
+func TestAccOwnershipASecretThatCannotBeLookedAtIsNotTakenOver(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	const token = "resource \"kt_secret\" \"token\" {\n  name   = \"token\"\n  values = { TOKEN = \"x\" }\n}\n"
+	first := acctest.NewCLI(t)
+	first.Write(t, cluster.Config(ns, token))
+	first.MustRun(t, "apply", "-auto-approve")
+	before := cluster.Kubectl(t, "get", "secret/token", "-n", ns, "-o", "jsonpath={.metadata.resourceVersion}")
+
+	proxy := newLossyProxy(t, func(request *http.Request) bool {
+		return strings.HasSuffix(request.URL.Path, "/secrets/token") &&
+			(request.Method == http.MethodGet || request.Header.Get("Content-Type") == "application/merge-patch+json")
+	})
+	proxy.forbidden = true
+	second := acctest.NewCLI(t)
+	second.Write(t, proxy.config(ns, token))
+	if out, err := second.Run(t, "apply", "-auto-approve"); err == nil || proxy.lost.Load() < 2 {
+		t.Errorf("error %v, %d requests were refused:\n%s", err, proxy.lost.Load(), out)
+	}
+	if now := cluster.Kubectl(t, "get", "secret/token", "-n", ns, "-o", "jsonpath={.metadata.resourceVersion}"); now != before {
+		t.Error("the Secret of another state was written")
+	}
+	first.MustRun(t, "destroy", "-auto-approve")
+}
