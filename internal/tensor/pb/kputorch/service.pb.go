@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kpu/torch/service.proto
 
-// The tensor protocol of KPU: whole torch.save files, cut into chunks.
+// The tensor protocol of KPU: complete torch.save files, split into chunks.
 
 package kputorch
 
@@ -110,7 +110,7 @@ func (x *TensorChunk) GetMetadata() map[string]string {
 	return nil
 }
 
-// TensorResponse says what the server took.
+// TensorResponse lists the tensors that the server received.
 type TensorResponse struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Success           bool                   `protobuf:"varint,1,opt,name=success,proto3" json:"success,omitempty"`
@@ -171,10 +171,10 @@ func (x *TensorResponse) GetReceivedTensorIds() []string {
 	return nil
 }
 
-// TensorRequest says which tensors the client wants.
+// TensorRequest selects the tensors to send.
 type TensorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 0 is 1.
+	// 0 means 1.
 	Count uint32 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
 	// shape: "20,20".
 	Parameters    map[string]string `protobuf:"bytes,2,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: kpu/torch/service.proto
 
-// The tensor protocol of KPU: whole torch.save files, cut into chunks.
+// The tensor protocol of KPU: complete torch.save files, split into chunks.
 
 package kputorch
 
@@ -32,11 +32,11 @@ const (
 //
 // Service moves tensors between a client and a server.
 type ServiceClient interface {
-	// ReceiveTensors takes tensors from the client, one after another on one stream.
+	// ReceiveTensors receives tensors from the client, one after another on one stream.
 	ReceiveTensors(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[TensorChunk, TensorResponse], error)
-	// SendTensors gives tensors to the client, as many as it asks for.
+	// SendTensors sends the requested number of tensors to the client.
 	SendTensors(ctx context.Context, in *TensorRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[TensorChunk], error)
-	// StreamTensors sends every tensor back that it takes.
+	// StreamTensors sends every received tensor back.
 	StreamTensors(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[TensorChunk, TensorChunk], error)
 }
 
@@ -99,11 +99,11 @@ type Service_StreamTensorsClient = grpc.BidiStreamingClient[TensorChunk, TensorC
 //
 // Service moves tensors between a client and a server.
 type ServiceServer interface {
-	// ReceiveTensors takes tensors from the client, one after another on one stream.
+	// ReceiveTensors receives tensors from the client, one after another on one stream.
 	ReceiveTensors(grpc.ClientStreamingServer[TensorChunk, TensorResponse]) error
-	// SendTensors gives tensors to the client, as many as it asks for.
+	// SendTensors sends the requested number of tensors to the client.
 	SendTensors(*TensorRequest, grpc.ServerStreamingServer[TensorChunk]) error
-	// StreamTensors sends every tensor back that it takes.
+	// StreamTensors sends every received tensor back.
 	StreamTensors(grpc.BidiStreamingServer[TensorChunk, TensorChunk]) error
 	mustEmbedUnimplementedServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: skytorch/metrics/v1/metrics.proto
 
-// What a tensor server measures of itself and of its devices.
+// Metrics of a tensor server and its devices.
 
 package skymetrics
 
@@ -169,7 +169,7 @@ func (x *Metric) GetHelp() string {
 	return ""
 }
 
-// MetricsSnapshot is what one source measured at one time.
+// MetricsSnapshot contains the values of one source at one time.
 type MetricsSnapshot struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Metrics []*Metric              `protobuf:"bytes,1,rep,name=metrics,proto3" json:"metrics,omitempty"`
@@ -231,7 +231,7 @@ func (x *MetricsSnapshot) GetTimestamp() int64 {
 	return 0
 }
 
-// GetMetricsRequest picks metrics; an empty filter lets everything through.
+// GetMetricsRequest selects metrics. An empty filter matches everything.
 type GetMetricsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MetricNames   []string               `protobuf:"bytes,1,rep,name=metric_names,json=metricNames,proto3" json:"metric_names,omitempty"`
@@ -292,7 +292,7 @@ func (x *GetMetricsRequest) GetLabelFilters() map[string]string {
 	return nil
 }
 
-// GetMetricsResponse holds one snapshot a source.
+// GetMetricsResponse contains one snapshot for each source.
 type GetMetricsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Snapshots     []*MetricsSnapshot     `protobuf:"bytes,1,rep,name=snapshots,proto3" json:"snapshots,omitempty"`
@@ -337,10 +337,10 @@ func (x *GetMetricsResponse) GetSnapshots() []*MetricsSnapshot {
 	return nil
 }
 
-// StreamMetricsRequest picks metrics and how often they are sent.
+// StreamMetricsRequest selects metrics and the interval at which they are sent.
 type StreamMetricsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 0 is 1.
+	// 0 means 1.
 	IntervalSeconds float64           `protobuf:"fixed64,1,opt,name=interval_seconds,json=intervalSeconds,proto3" json:"interval_seconds,omitempty"`
 	MetricNames     []string          `protobuf:"bytes,2,rep,name=metric_names,json=metricNames,proto3" json:"metric_names,omitempty"`
 	Sources         []string          `protobuf:"bytes,3,rep,name=sources,proto3" json:"sources,omitempty"`

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: skytorch/metrics/v1/metrics.proto
 
-// What a tensor server measures of itself and of its devices.
+// Metrics of a tensor server and its devices.
 
 package skymetrics
 
@@ -31,9 +31,9 @@ const (
 //
 // Metrics serves the current values.
 type MetricsClient interface {
-	// GetMetrics gives one snapshot a source.
+	// GetMetrics returns one snapshot for each source.
 	GetMetrics(ctx context.Context, in *GetMetricsRequest, opts ...grpc.CallOption) (*GetMetricsResponse, error)
-	// StreamMetrics repeats the snapshots at an interval until the client goes away.
+	// StreamMetrics repeats the snapshots at an interval until the client cancels the call.
 	StreamMetrics(ctx context.Context, in *StreamMetricsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MetricsSnapshot], error)
 }
 
@@ -80,9 +80,9 @@ type Metrics_StreamMetricsClient = grpc.ServerStreamingClient[MetricsSnapshot]
 //
 // Metrics serves the current values.
 type MetricsServer interface {
-	// GetMetrics gives one snapshot a source.
+	// GetMetrics returns one snapshot for each source.
 	GetMetrics(context.Context, *GetMetricsRequest) (*GetMetricsResponse, error)
-	// StreamMetrics repeats the snapshots at an interval until the client goes away.
+	// StreamMetrics repeats the snapshots at an interval until the client cancels the call.
 	StreamMetrics(*StreamMetricsRequest, grpc.ServerStreamingServer[MetricsSnapshot]) error
 	mustEmbedUnimplementedMetricsServer()
 }

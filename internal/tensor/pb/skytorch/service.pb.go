@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: skytorch/torch/service.proto
 
-// The tensor protocol of SkyTorch: raw storage bytes, cut into chunks.
+// The tensor protocol of SkyTorch: raw storage bytes, split into chunks.
 
 package skytorch
 
@@ -23,13 +23,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// TensorMetadata describes a tensor that is created if it is not there.
+// TensorMetadata describes a tensor that is created if it does not exist.
 type TensorMetadata struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	TensorId uint64                 `protobuf:"varint,1,opt,name=tensor_id,json=tensorId,proto3" json:"tensor_id,omitempty"`
 	Shape    []int64                `protobuf:"varint,2,rep,packed,name=shape,proto3" json:"shape,omitempty"`
 	Dtype    string                 `protobuf:"bytes,3,opt,name=dtype,proto3" json:"dtype,omitempty"`
-	// Bytes of the storage, which may be more than the tensor covers.
+	// Size of the storage in bytes, which may be larger than the tensor.
 	Nbytes     int64  `protobuf:"varint,4,opt,name=nbytes,proto3" json:"nbytes,omitempty"`
 	DeviceType string `protobuf:"bytes,5,opt,name=device_type,json=deviceType,proto3" json:"device_type,omitempty"`
 	// In elements, as is storage_offset.
@@ -143,7 +143,7 @@ type TensorChunk struct {
 	ChunkNumber uint32 `protobuf:"varint,2,opt,name=chunk_number,json=chunkNumber,proto3" json:"chunk_number,omitempty"`
 	Data        []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
 	TotalChunks uint32 `protobuf:"varint,4,opt,name=total_chunks,json=totalChunks,proto3" json:"total_chunks,omitempty"`
-	// What follows stands on the first chunk.
+	// The following fields are set in the first chunk only.
 	Shape         []int64 `protobuf:"varint,5,rep,packed,name=shape,proto3" json:"shape,omitempty"`
 	Stride        []int64 `protobuf:"varint,6,rep,packed,name=stride,proto3" json:"stride,omitempty"`
 	StorageOffset int64   `protobuf:"varint,7,opt,name=storage_offset,json=storageOffset,proto3" json:"storage_offset,omitempty"`
@@ -255,7 +255,7 @@ func (x *TensorChunk) GetMetadata() *TensorMetadata {
 	return nil
 }
 
-// GetTensorRequest names a tensor and what the client takes it for.
+// GetTensorRequest selects a tensor, and describes what the client expects.
 type GetTensorRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TensorId      uint64                 `protobuf:"varint,1,opt,name=tensor_id,json=tensorId,proto3" json:"tensor_id,omitempty"`
@@ -340,14 +340,14 @@ func (x *GetTensorRequest) GetMetadata() *TensorMetadata {
 	return nil
 }
 
-// CopyTensorRequest names the two tensors. Offsets and sizes are bytes.
+// CopyTensorRequest selects the two tensors. Offsets and sizes are in bytes.
 type CopyTensorRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	SrcTensorId uint64                 `protobuf:"varint,1,opt,name=src_tensor_id,json=srcTensorId,proto3" json:"src_tensor_id,omitempty"`
 	DstTensorId uint64                 `protobuf:"varint,2,opt,name=dst_tensor_id,json=dstTensorId,proto3" json:"dst_tensor_id,omitempty"`
 	SrcOffset   int64                  `protobuf:"varint,3,opt,name=src_offset,json=srcOffset,proto3" json:"src_offset,omitempty"`
 	DstOffset   int64                  `protobuf:"varint,4,opt,name=dst_offset,json=dstOffset,proto3" json:"dst_offset,omitempty"`
-	// -1 is all.
+	// -1 means all.
 	NumBytes      int64           `protobuf:"varint,5,opt,name=num_bytes,json=numBytes,proto3" json:"num_bytes,omitempty"`
 	SrcMetadata   *TensorMetadata `protobuf:"bytes,6,opt,name=src_metadata,json=srcMetadata,proto3" json:"src_metadata,omitempty"`
 	DstMetadata   *TensorMetadata `protobuf:"bytes,7,opt,name=dst_metadata,json=dstMetadata,proto3" json:"dst_metadata,omitempty"`
@@ -434,7 +434,7 @@ func (x *CopyTensorRequest) GetDstMetadata() *TensorMetadata {
 	return nil
 }
 
-// DeleteTensorsRequest names the tensors to forget.
+// DeleteTensorsRequest selects the tensors to delete.
 type DeleteTensorsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TensorIds     []uint64               `protobuf:"varint,1,rep,packed,name=tensor_ids,json=tensorIds,proto3" json:"tensor_ids,omitempty"`
@@ -479,7 +479,7 @@ func (x *DeleteTensorsRequest) GetTensorIds() []uint64 {
 	return nil
 }
 
-// TensorResponse says whether the call did what it was to do.
+// TensorResponse reports whether the call succeeded.
 type TensorResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Success       bool                   `protobuf:"varint,1,opt,name=success,proto3" json:"success,omitempty"`

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: skytorch/torch/service.proto
 
-// The tensor protocol of SkyTorch: raw storage bytes, cut into chunks.
+// The tensor protocol of SkyTorch: raw storage bytes, split into chunks.
 
 package skytorch
 
@@ -31,15 +31,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Service keeps tensors by number. Its calls that run operations are left out: they need PyTorch.
+// Service stores tensors by number. Its methods that run operations are omitted, because they need PyTorch.
 type ServiceClient interface {
-	// UpdateTensor writes one tensor, which is created if it is not there.
+	// UpdateTensor writes one tensor, and creates it if it does not exist.
 	UpdateTensor(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[TensorChunk, TensorResponse], error)
 	// GetTensor reads one tensor.
 	GetTensor(ctx context.Context, in *GetTensorRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[TensorChunk], error)
 	// CopyTensor copies data between two tensors of the server.
 	CopyTensor(ctx context.Context, in *CopyTensorRequest, opts ...grpc.CallOption) (*TensorResponse, error)
-	// DeleteTensors forgets tensors; those that are not there are no error.
+	// DeleteTensors deletes tensors. It ignores tensors that do not exist.
 	DeleteTensors(ctx context.Context, in *DeleteTensorsRequest, opts ...grpc.CallOption) (*TensorResponse, error)
 }
 
@@ -107,15 +107,15 @@ func (c *serviceClient) DeleteTensors(ctx context.Context, in *DeleteTensorsRequ
 // All implementations must embed UnimplementedServiceServer
 // for forward compatibility.
 //
-// Service keeps tensors by number. Its calls that run operations are left out: they need PyTorch.
+// Service stores tensors by number. Its methods that run operations are omitted, because they need PyTorch.
 type ServiceServer interface {
-	// UpdateTensor writes one tensor, which is created if it is not there.
+	// UpdateTensor writes one tensor, and creates it if it does not exist.
 	UpdateTensor(grpc.ClientStreamingServer[TensorChunk, TensorResponse]) error
 	// GetTensor reads one tensor.
 	GetTensor(*GetTensorRequest, grpc.ServerStreamingServer[TensorChunk]) error
 	// CopyTensor copies data between two tensors of the server.
 	CopyTensor(context.Context, *CopyTensorRequest) (*TensorResponse, error)
-	// DeleteTensors forgets tensors; those that are not there are no error.
+	// DeleteTensors deletes tensors. It ignores tensors that do not exist.
 	DeleteTensors(context.Context, *DeleteTensorsRequest) (*TensorResponse, error)
 	mustEmbedUnimplementedServiceServer()
 }
