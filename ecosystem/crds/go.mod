@@ -1,5 +1,5 @@
-// The projects whose CustomResourceDefinitions the acceptance tests install, from the folders that
-// `go mod download` makes. Nothing of them is compiled, so `go mod tidy` would find them unused.
+// The projects whose CustomResourceDefinitions the acceptance tests install, from the module cache.
+// None of them is compiled, so `go mod tidy` would remove them.
 module github.com/ktdev/terraform-provider-kt/ecosystem/crds
 
 go 1.26.0
@@ -13,5 +13,5 @@ require (
 	sigs.k8s.io/kueue v0.19.2
 )
 
-// MXJob went with 1.9.
+// MXJob was removed in 1.9.
 replace github.com/kubeflow/training-operator-with-mxjob => github.com/kubeflow/training-operator v1.8.1

@@ -1,4 +1,4 @@
-// Command jobset runs the JobSet controllers and webhooks beside a test
+// Command jobset runs the JobSet controllers and webhooks against a test
 // cluster.
 package main
 
@@ -24,15 +24,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "jobset:", err)
 		os.Exit(1)
 	}
-	// As in JobSet's config/components/webhook/patches: no other pods.
-	itsPods := manager.Exists(jobsetv1alpha2.JobSetNameKey)
+	// As in JobSet's config/components/webhook/patches: only the pods of JobSets.
+	jobSetPods := manager.Exists(jobsetv1alpha2.JobSetNameKey)
 	os.Exit(manager.Main(manager.Program{
 		Name:     "jobset",
 		About:    "jobset runs the JobSet controllers and webhooks against a test cluster that has their CRD.",
 		Kinds:    []schema.GroupKind{jobsetv1alpha2.GroupVersion.WithKind("JobSet").GroupKind()},
 		Options:  ctrl.Options{Scheme: scheme},
 		Add:      add,
-		Webhooks: &manager.Webhooks{ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": itsPods, "vpod.kb.io": itsPods}},
+		Webhooks: &manager.Webhooks{ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": jobSetPods, "vpod.kb.io": jobSetPods}},
 	}))
 }
 

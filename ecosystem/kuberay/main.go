@@ -1,8 +1,8 @@
-// Command kuberay runs KubeRay's RayCluster controller beside a test cluster.
+// Command kuberay runs KubeRay's RayCluster controller against a test cluster.
 //
-// RayJob and RayService are left out: their controllers ask a Ray head over
-// HTTP, and nothing runs in the pods of a test cluster. KubeRay's webhooks are
-// off, as in its own installation.
+// RayJob and RayService are not included: their controllers send requests to a
+// Ray head, and the pods of a test cluster run no containers. KubeRay's
+// webhooks are disabled, as in its default installation.
 package main
 
 import (
@@ -43,7 +43,7 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 func add(ctx context.Context, mgr ctrl.Manager) error {
-	// The one for no batch scheduler; the controller's set-up needs it.
+	// A manager without a batch scheduler, which the setup of the controller requires.
 	scheduler, err := batchscheduler.NewSchedulerManager(ctx, configapi.Configuration{}, mgr.GetConfig(), mgr.GetClient())
 	if err != nil {
 		return fmt.Errorf("batch scheduler: %w", err)

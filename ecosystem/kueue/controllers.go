@@ -25,8 +25,9 @@ import (
 	"sigs.k8s.io/kueue/pkg/webhooks"
 )
 
-// add registers what Kueue's own cmd/kueue registers with the default
-// configuration and features, less the features that configure turns off.
+// add registers the same controllers and webhooks as Kueue's cmd/kueue with the
+// default configuration and features, except for the features that configure
+// disables.
 func add(ctx context.Context, mgr ctrl.Manager, settings *configapi.Configuration) error {
 	formatter := resources.NewResourceFormatter()
 	preemptions := preemptexpectations.New()
@@ -80,8 +81,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager, settings *configapi.Confi
 	return jobframework.SetupIndexes(ctx, mgr.GetFieldIndexer(), jobframework.WithEnabledFrameworks(settings.Integrations.Frameworks))
 }
 
-// addIntegrations registers the controllers and webhooks of the kinds of
-// workload.
+// addIntegrations registers the controllers and webhooks of the workload kinds.
 func addIntegrations(ctx context.Context, mgr ctrl.Manager, admitted *schdcache.Cache, pending *qcache.Manager, settings *configapi.Configuration) error {
 	client, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command kueue runs Kueue's controllers, scheduler and webhooks beside a test
+// Command kueue runs Kueue's controllers, scheduler and webhooks against a test
 // cluster.
 package main
 
@@ -72,9 +72,8 @@ func newScheme() (*runtime.Scheme, error) {
 	})
 }
 
-// configure is Kueue's default configuration with the kinds of workload that
-// the provider makes. A kind whose CRD is missing is passed over until it is
-// there.
+// configure returns Kueue's default configuration with the workload kinds that
+// the provider creates. Kueue skips a kind until its CRD is installed.
 func configure(scheme *runtime.Scheme) (ctrl.Options, *configapi.Configuration, error) {
 	options, loaded, err := config.Load(scheme, "")
 	if err != nil {
@@ -88,8 +87,8 @@ func configure(scheme *runtime.Scheme) (ctrl.Options, *configapi.Configuration, 
 		"kubeflow.org/pytorchjob", "kubeflow.org/tfjob", "kubeflow.org/xgboostjob",
 	}
 	features := map[string]bool{
-		"VisibilityOnDemand": false, // an API server of its own, behind an APIService
-		"MultiKueue":         false, // queues of other clusters
+		"VisibilityOnDemand": false, // a separate API server behind an APIService
+		"MultiKueue":         false, // queues in other clusters
 		// Dynamic resource allocation.
 		"KueueDRAIntegration":                     false,
 		"KueueDRAIntegrationExtendedResource":     false,

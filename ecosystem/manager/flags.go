@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// errHelp is asked-for help, which has been written.
+// errHelp reports that help was requested and has been written.
 var errHelp = errors.New("help")
 
 type flags struct {
@@ -15,14 +15,14 @@ type flags struct {
 	webhooks   string
 }
 
-// parse reads the command line. Help and usage go to stderr.
+// parse parses the command line. Help and usage are written to stderr.
 func (p Program) parse(args []string, stderr io.Writer) (flags, error) {
 	var f flags
 	set := flag.NewFlagSet(p.Name, flag.ContinueOnError)
 	set.SetOutput(stderr)
-	set.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the cluster and its cluster-admin user; required")
+	set.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster, with a cluster-admin user; required")
 	if p.Webhooks != nil {
-		set.StringVar(&f.webhooks, "webhooks", "", "`file` of webhook configurations, as in the project's config/components/webhook/manifests.yaml; required.\nThey are created with this process as their server, and deleted when it stops")
+		set.StringVar(&f.webhooks, "webhooks", "", "`file` with webhook configurations, as in the project's config/components/webhook/manifests.yaml; required.\nThey are created with this process as their server, and deleted when it stops")
 	}
 	set.Usage = func() {
 		fmt.Fprintf(stderr, `%s

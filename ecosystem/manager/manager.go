@@ -1,7 +1,8 @@
 // Package manager runs the controllers of another project as a local process
-// beside a test cluster: what that project's own main.go does, less what a
-// cluster of containers needs (leader election, metrics, health, certificates
-// in Secrets), and with webhooks that the API server calls on loopback.
+// against a test cluster. It does what the main.go of that project does, except
+// for what a deployment in containers needs: leader election, metrics, health
+// checks, certificates in Secrets. The API server calls the webhooks on
+// loopback.
 package manager
 
 import (
@@ -26,31 +27,31 @@ import (
 )
 
 const (
-	// startTimeout and stopTimeout bound what takes a second or three; a
-	// starved machine may need much of them.
+	// startTimeout and stopTimeout limit steps that usually take up to three
+	// seconds; an overloaded machine may need most of the limit.
 	startTimeout = 2 * time.Minute
 	stopTimeout  = 30 * time.Second
 )
 
 // Program is a set of controllers to run as a process.
 type Program struct {
-	// Name is that of the binary. Cluster-wide objects made here start with it.
+	// Name of the binary, and prefix of the cluster-wide objects that it creates.
 	Name string
-	// About says in a sentence what runs; the first line of the help.
+	// About describes the program in one sentence; the first line of the help.
 	About string
-	// Kinds are those that the controllers cannot do without.
+	// Kinds are the kinds whose CRDs the controllers require.
 	Kinds []schema.GroupKind
-	// Options of the manager: its scheme, and how it caches. Servers, leader
-	// election and webhooks are set by Main.
+	// Options of the manager: its scheme and cache. Main sets the servers, the
+	// leader election and the webhooks.
 	Options ctrl.Options
 	// Add registers controllers and webhooks.
 	Add func(context.Context, ctrl.Manager) error
-	// Webhooks is nil for controllers that have none.
+	// Webhooks is nil for controllers without webhooks.
 	Webhooks *Webhooks
 }
 
-// Main runs the program with the command line and signals of this process,
-// and returns its exit code.
+// Main runs the program with the command line and the signals of this process,
+// and returns the exit code.
 func Main(program Program) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -82,7 +83,7 @@ func (p Program) run(ctx context.Context, flags flags, stdout io.Writer) (err er
 	if err != nil {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
-	config.QPS = -1 // the API server's priority and fairness is the limiter
+	config.QPS = -1 // no client-side limit; the API server has priority and fairness
 	config.UserAgent = p.Name
 
 	server, err := newServer()
@@ -106,8 +107,8 @@ func (p Program) run(ctx context.Context, flags flags, stdout io.Writer) (err er
 		return err
 	}
 
-	// The controllers outlive the signal by what it takes to unregister their
-	// webhooks: until then the API server calls these.
+	// The controllers continue after the signal until their webhooks are
+	// unregistered, because the API server calls the webhooks until then.
 	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	if err := p.Add(running, mgr); err != nil {
@@ -131,7 +132,7 @@ func (p Program) run(ctx context.Context, flags flags, stdout io.Writer) (err er
 	defer func() { err = errors.Join(err, unregister(running)) }()
 	switch {
 	case ctx.Err() != nil:
-		return nil // told to stop while it started
+		return nil // stopped during startup
 	case err != nil:
 		return err
 	}
@@ -144,28 +145,28 @@ func (p Program) run(ctx context.Context, flags flags, stdout io.Writer) (err er
 	}
 }
 
-// findKinds looks for the CRDs, for which the controllers would wait without a
-// word.
+// findKinds checks that the CRDs are installed. Without them, the controllers
+// would wait silently.
 func (p Program) findKinds(mapper meta.RESTMapper) error {
 	for _, kind := range p.Kinds {
 		if _, err := mapper.RESTMapping(kind); err != nil {
-			return fmt.Errorf("is the CustomResourceDefinition of %s installed? %w", kind, err)
+			return fmt.Errorf("cannot find %s (is its CustomResourceDefinition installed?): %w", kind, err)
 		}
 	}
 	return nil
 }
 
-// start waits for the controllers and brings the API server to call the
-// webhooks. What it returns takes that back, even after an error.
+// start waits for the controllers and registers the webhooks with the API
+// server. The returned function unregisters them, also after an error.
 func (p Program) start(ctx context.Context, mgr ctrl.Manager, config *rest.Config, server *server, flags flags) (unregister func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
 	select {
-	case <-mgr.Elected(): // with no leader election: when the controllers were started
+	case <-mgr.Elected(): // without leader election: once the controllers have started
 	case <-ctx.Done():
 		return nothing, context.Cause(ctx)
 	}
 	if !mgr.GetCache().WaitForCacheSync(ctx) {
-		return nothing, fmt.Errorf("caches did not fill: %w", context.Cause(ctx))
+		return nothing, fmt.Errorf("caches did not sync: %w", context.Cause(ctx))
 	}
 	if p.Webhooks == nil {
 		return nothing, nil

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestKindThatIsNotServedIsNamed(t *testing.T) {
+func TestFindKindsReportsAKindThatIsNotServed(t *testing.T) {
 	t.Parallel()
 	version := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{version})

@@ -12,17 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// markerLabel is on the objects whose creation, never carried out, tells that
-// the API server has read a configuration. It takes a configuration up as a
-// whole, so one webhook in it that is called tells that all are; there is no
-// status to look at. The end-to-end tests of Kubernetes do the same.
+// markerLabel selects the objects that test whether the API server has loaded a
+// webhook configuration. They are only created as a dry run. A configuration
+// has no status, but the API server loads it as a unit: if it calls one
+// webhook, all are active. The end-to-end tests of Kubernetes do the same.
 const markerLabel = "ecosystem.kt.dev/marker"
 
-// markerName is the webhook's in its configuration.
+// markerName is the name of the webhook in its configuration.
 const markerName = "marker.ecosystem.kt.dev"
 
 type marker struct {
-	name   string // of the configuration
+	name   string // name of the configuration
 	called *atomic.Bool
 }
 
@@ -30,7 +30,7 @@ func newMarker(configuration string) marker { return marker{configuration, &atom
 
 func (m marker) path() string { return "/marker/" + m.name }
 
-// addTo adds the webhook to its configuration.
+// addTo adds the webhook to the configuration.
 func (m marker) addTo(configuration *unstructured.Unstructured, url func(path string) string, ca []byte) error {
 	hooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
 	if err != nil {
@@ -50,7 +50,7 @@ func (m marker) addTo(configuration *unstructured.Unstructured, url func(path st
 	return unstructured.SetNestedSlice(configuration.Object, hooks, "webhooks")
 }
 
-// handler answers the webhook.
+// handler records the call and allows every request.
 func (m marker) handler() http.Handler {
 	return &admission.Webhook{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
 		m.called.Store(true)
@@ -58,7 +58,8 @@ func (m marker) handler() http.Handler {
 	})}
 }
 
-// call makes a request that is to reach the webhook, and tells whether it did.
+// call sends a request that matches the webhook, and returns whether the
+// webhook has been called.
 func (m marker) call(ctx context.Context, client dynamic.Interface) (bool, error) {
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",

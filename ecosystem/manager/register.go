@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// resources are the kinds of webhook configurations.
+// resources returns the resource of each kind of webhook configuration.
 func resources() map[string]schema.GroupVersionResource {
 	group := schema.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1"}
 	return map[string]schema.GroupVersionResource{
@@ -29,7 +29,8 @@ func definitions(client dynamic.Interface) dynamic.ResourceInterface {
 	return client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
-// apply creates the configurations and returns when the API server heeds them.
+// apply creates the configurations and waits until they are active in the API
+// server.
 func (r *registration) apply(ctx context.Context, client dynamic.Interface, server *server) error {
 	for _, crd := range r.converted {
 		if err := setConversion(ctx, client, crd, r.conversion); err != nil {
@@ -53,8 +54,8 @@ func (r *registration) apply(ctx context.Context, client dynamic.Interface, serv
 	return nil
 }
 
-// replace creates a configuration in place of one that a process left which
-// was killed.
+// replace creates a configuration, and first deletes the one that a killed
+// process may have left.
 func replace(ctx context.Context, client dynamic.Interface, configuration *unstructured.Unstructured) error {
 	api := client.Resource(resources()[configuration.GetKind()])
 	err := api.Delete(ctx, configuration.GetName(), metav1.DeleteOptions{})
@@ -65,7 +66,7 @@ func replace(ctx context.Context, client dynamic.Interface, configuration *unstr
 	return err
 }
 
-// remove takes back what apply did, or a part of it.
+// remove reverts apply, also if apply failed halfway.
 func (r *registration) remove(ctx context.Context, client dynamic.Interface) error {
 	var errs []error
 	for _, configuration := range r.configurations {

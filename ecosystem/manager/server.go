@@ -18,13 +18,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// server serves webhooks on a free port of loopback, which controller-runtime's
-// own cannot pick, with a certificate that lives in memory only.
+// server serves webhooks on a free loopback port, with a certificate that exists
+// in memory only. The server of controller-runtime cannot choose a free port.
 type server struct {
 	webhook.Server
 	listener net.Listener
 	http     *http.Server
-	ca       []byte // PEM; the API server's way to trust it
+	ca       []byte // PEM; the API server verifies the certificate with it
 }
 
 func newServer() (*server, error) {
@@ -49,7 +49,7 @@ func newServer() (*server, error) {
 	}, nil
 }
 
-// url is where a path of the server is.
+// url returns the URL of a path of the server.
 func (s *server) url(path string) string { return "https://" + s.listener.Addr().String() + path }
 
 // Start serves until the context ends.
@@ -66,8 +66,7 @@ func (s *server) Start(ctx context.Context) error {
 	return <-stopped
 }
 
-// newCertificate makes a certificate that signs itself, for a server at an
-// address.
+// newCertificate creates a self-signed certificate for a server at the address.
 func newCertificate(address net.IP) (certificate tls.Certificate, ca []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-func TestServerAnswersTheMarkerOverTheCertificateItHandsOut(t *testing.T) {
+func TestServerServesTheMarkerWithItsOwnCertificate(t *testing.T) {
 	t.Parallel()
 	s := testServer(t)
 	mark := newMarker("own-mutating")
@@ -24,7 +24,7 @@ func TestServerAnswersTheMarkerOverTheCertificateItHandsOut(t *testing.T) {
 
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(s.ca) {
-		t.Fatal("the CA is no PEM")
+		t.Fatal("the CA is not PEM")
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
 	defer transport.CloseIdleConnections()
@@ -44,7 +44,7 @@ func TestServerAnswersTheMarkerOverTheCertificateItHandsOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !mark.called.Load() || answer.Response == nil || !answer.Response.Allowed {
-		t.Errorf("called: %t, response %+v; want a call that is allowed", mark.called.Load(), answer.Response)
+		t.Errorf("called: %t, response %+v; want an allowed call", mark.called.Load(), answer.Response)
 	}
 	cancel()
 	if err := <-ended; err != nil {

@@ -12,17 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Webhooks say which calls of the API server the controllers answer.
+// Webhooks configures the webhooks of the controllers.
 type Webhooks struct {
-	// ObjectSelectors narrow webhooks, by their names, as the project's own
+	// ObjectSelectors restricts webhooks, by name, as the project's own
 	// kustomization does.
 	ObjectSelectors map[string]Selector
-	// Converted are the names of CustomResourceDefinitions whose versions the
+	// Converted lists the CustomResourceDefinitions whose versions the
 	// controllers convert.
 	Converted []string
 }
 
-// Selector is a label selector as it is in YAML.
+// Selector is a label selector in its YAML form.
 type Selector map[string]any
 
 // Exists selects the objects that have a label.
@@ -30,16 +30,17 @@ func Exists(label string) Selector {
 	return Selector{"matchExpressions": []any{map[string]any{"key": label, "operator": "Exists"}}}
 }
 
-// registration is what the API server is told of the webhooks.
+// registration contains the objects that register the webhooks with the API
+// server.
 type registration struct {
 	configurations []*unstructured.Unstructured
 	markers        []marker
 	converted      []string
-	conversion     map[string]any // spec.conversion of these
+	conversion     map[string]any // spec.conversion of the converted definitions
 }
 
-// registration reads the configurations in a file and makes them this
-// process's.
+// registration reads the configurations from a file and redirects them to this
+// process.
 func (w *Webhooks) registration(name, file string, server *server) (*registration, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -73,7 +74,7 @@ func readConfigurations(content []byte) ([]*unstructured.Unstructured, error) {
 		switch err := decoder.Decode(&object.Object); {
 		case errors.Is(err, io.EOF):
 			if len(found) == 0 {
-				return nil, errors.New("there is no webhook configuration in it")
+				return nil, errors.New("no webhook configuration found")
 			}
 			return found, nil
 		case err != nil:
@@ -85,8 +86,8 @@ func readConfigurations(content []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// adapt returns a configuration under a name of its own, whose webhooks are
-// called at a URL rather than through a Service.
+// adapt returns a copy of a configuration with another name, whose webhooks are
+// called at a URL instead of through a Service.
 func (w *Webhooks) adapt(configuration *unstructured.Unstructured, name string, url func(path string) string, ca []byte) (*unstructured.Unstructured, error) {
 	own := configuration.DeepCopy()
 	own.SetName(name + "-" + configuration.GetName())
@@ -97,7 +98,7 @@ func (w *Webhooks) adapt(configuration *unstructured.Unstructured, name string, 
 	for i, item := range hooks {
 		hook, ok := item.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("webhooks[%d] is no object", i)
+			return nil, fmt.Errorf("webhooks[%d] is not an object", i)
 		}
 		path, found, err := unstructured.NestedString(hook, "clientConfig", "service", "path")
 		if err != nil || !found {

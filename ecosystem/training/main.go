@@ -1,8 +1,8 @@
 // Command training runs the training operator's controllers for PyTorchJob,
-// TFJob and XGBoostJob beside a test cluster.
+// TFJob and XGBoostJob against a test cluster.
 //
-// Its webhooks are left out: they don't compile with the controller-runtime
-// that Kueue needs, and only refuse what the CRDs let through.
+// Its webhooks are not included: they do not compile with the controller-runtime
+// that Kueue needs, and only reject objects that the CRDs allow.
 package main
 
 import (
