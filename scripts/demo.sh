@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Shows the main job end to end on a dev cluster of its own: apply, an empty second plan, drift that is found and put
-# back, a failure that explains itself, destroy. Where this machine can run containers, also a tensor server that really
-# runs. Called by `make demo`, which builds what it needs.
+# Demonstrates the provider end to end on a temporary dev cluster: apply, an empty second plan, drift and its repair, the
+# diagnosis of a failure, destroy. If this machine can run containers, it also runs a tensor server in a real pod.
+# Called by `make demo`, which builds the prerequisites.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
 
-cli=${KT_CLI:?run this by: make demo}
-devcluster=${KT_DEVCLUSTER:?run this by: make demo}
-providers=${KT_PROVIDER_DIR:?run this by: make demo}
+cli=${KT_CLI:?run this with: make demo}
+devcluster=${KT_DEVCLUSTER:?run this with: make demo}
+providers=${KT_PROVIDER_DIR:?run this with: make demo}
 
 say() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
 show() { printf '\033[2m$ %s\033[0m\n' "$*"; }
@@ -16,7 +16,7 @@ show() { printf '\033[2m$ %s\033[0m\n' "$*"; }
 work=$(mktemp -d)
 cluster_pid=
 operator_pid=
-stop() { # stop PID, if there is one
+stop() { # stop PID: does nothing if PID is empty
     [ -n "$1" ] || return 0
     kill -TERM "$1" 2>/dev/null || true
     wait "$1" 2>/dev/null || true
@@ -29,7 +29,7 @@ finish() {
 trap finish EXIT
 
 say "Starting a control plane (etcd, API server, controllers, scheduler, fake GPU nodes) in one process"
-start_cluster() { # with more arguments; fails when the cluster does, whose stderr is then in cluster.err
+start_cluster() { # start_cluster [ARGUMENT…]: if the cluster fails to start, its stderr is in cluster.err
     "$devcluster" --dir "$work/cluster" --crds internal/acctest/testdata/skytorch-compute-crd.yaml \
         --node name=gpu-0,gpus=8,product=NVIDIA-H100-80GB-HBM3 --node name=gpu-1,gpus=8,product=NVIDIA-H100-80GB-HBM3 \
         --node name=cpu-0 "$@" >"$work/cluster.out" 2>"$work/cluster.err" &
@@ -39,11 +39,11 @@ start_cluster() { # with more arguments; fails when the cluster does, whose stde
         sleep 0.1
     done
 }
-left_out=
+missing=
 if ! start_cluster --kubelet --image bin/tensor-server.tar; then
-    # The dev cluster says at once what it would need to run containers.
-    left_out=$(sed -n 's/^devcluster: --kubelet needs/it needs/p' "$work/cluster.err")
-    if [ -z "$left_out" ] || ! start_cluster; then
+    # Without the prerequisites of containers, the dev cluster exits immediately and lists them.
+    missing=$(sed -n 's/^devcluster: --kubelet needs/it needs/p' "$work/cluster.err")
+    if [ -z "$missing" ] || ! start_cluster; then
         cat "$work/cluster.err" >&2
         exit 1
     fi
@@ -54,7 +54,7 @@ kubectl get nodes -L nvidia.com/gpu.product
 kubectl create namespace ml
 kubectl create serviceaccount kubetorch-service-account -n ml
 
-# A provider that is not in a registry is installed from a folder.
+# A provider that is not in a registry is installed from a directory.
 for host in registry.terraform.io registry.opentofu.org; do
     plugin=$work/plugins/$host/ktdev/kt/0.0.1/$(go env GOOS)_$(go env GOARCH)
     mkdir -p "$plugin"
@@ -79,33 +79,33 @@ tf init | sed -n '/Installed/p; /successfully/p'
 tf apply -auto-approve | sed -n '/^Plan:/,$p'
 kubectl get deployments,services,pods -n ml
 
-say "A second plan is empty"
+say "The second plan is empty"
 tf plan -detailed-exitcode
 
-say "Somebody changes things behind Terraform's back"
+say "Somebody changes the cluster outside of Terraform"
 kubectl scale deployment trainer-bob -n ml --replicas=3
 kubectl set image deployment/trainer-bob -n ml kubetorch=nvcr.io/nvidia/pytorch:latest
 
-say "The next plan shows each field, and who changed it"
+say "The next plan shows each changed field, and who changed it"
 tf plan
 
-say "The next apply puts exactly that back"
+say "The next apply restores exactly these fields"
 tf apply -auto-approve | sed -n '/^Plan:/p; /^kt_.*omplete/p; /^Apply/p'
 tf plan -detailed-exitcode
 
-say "A failure explains itself in seconds: bob asks for 9 GPUs, and no node has more than 8"
+say "A failure is diagnosed within seconds: bob requests 9 GPUs, and no node has more than 8"
 if tf apply -auto-approve -var 'trainers={alice=1,bob=9}' | sed -n '/Error:/,$p'; then
     echo "the apply should have failed" >&2
     exit 1
 fi
 
-say "Destroying: it returns when the last pod is gone"
+say "Destroying: the destroy ends when the last pod has been removed"
 tf destroy -auto-approve | sed -n '/^Plan:/p; /^kt_.*: Destr/p; /^Destroy/p'
 kubectl get pods -n ml
 
-if [ -n "$left_out" ]; then
-    say "Left out: a tensor server that really runs"
-    echo "$left_out"
+if [ -n "$missing" ]; then
+    say "Skipped: a tensor server in a real pod"
+    echo "$missing"
 else
     cd "$repository"
     bin/skytorch-operator --kubeconfig "$kubeconfig" >"$work/operator.out" 2>&1 &
@@ -117,17 +117,17 @@ else
     export TF_VAR_image=$image
     tf init | sed -n '/successfully/p'
 
-    say "Pods of node real-0 really run. A tensor server whose command fails: the error has its last log lines"
+    say "Pods on node real-0 run real containers. If the command of a tensor server fails, the error contains its last log lines"
     if tf apply -auto-approve -var 'args=["-memory-limit","lots"]' | sed -n '/Error:/,$p'; then
         echo "the apply should have failed" >&2
         exit 1
     fi
 
-    say "Put right, it is ready by its own probe. 64 MiB go there and come back, bit for bit, and its metrics are read"
+    say "With the correct command, the server becomes ready. 64 MiB are sent there and back and compared, and its metrics are read"
     tf apply -auto-approve | sed -n '/^kt_.*omplete/p; /^Outputs:/,$p'
     kubectl get pods -n ml -o wide
 
-    say "Suspended, its pod ends; resumed, it serves again"
+    say "Suspending stops the pod; resuming starts it again"
     tf apply -auto-approve -var suspended=true | sed -n '/^kt_.*omplete/p; /^Outputs:/,$p'
     tf apply -auto-approve | sed -n '/^kt_.*omplete/p; /^Outputs:/,$p'
 
@@ -136,4 +136,4 @@ else
     kubectl get pods -n ml
 fi
 
-say "Done. The control plane stops now, and nothing stays behind."
+say "Done. The control plane stops now, and nothing is left behind."

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Generates the registry documentation from the provider's schema, templates/ and examples/.
-# usage: docs.sh DIR       write it to DIR
-#        docs.sh --check   fail, with the differences, when docs/ is not what would be written
+# usage: docs.sh DIR       write the documentation to DIR
+#        docs.sh --check   fail and print the differences if docs/ is out of date
 #
-# The schema is read from bin/terraform-provider-kt by the CLI in KT_CLI, offline and through a development
-# override. tfplugindocs could run Terraform itself, but not OpenTofu, and would build the provider again.
+# The CLI in KT_CLI reads the schema from bin/terraform-provider-kt, offline and through a development override.
+# tfplugindocs can run Terraform itself, but not OpenTofu, and would build the provider again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# write_schema FILE: the provider's schema, under the short name that tfplugindocs looks for.
+# write_schema FILE: writes the provider's schema, under the short name that tfplugindocs expects.
 write_schema() {
 	cat >"$work/cli.tfrc" <<-EOF
 		provider_installation {
@@ -31,7 +31,7 @@ write_schema() {
 		sed 's#"registry\.[a-z]*\.[a-z]*/ktdev/kt"#"kt"#' >"$1"
 }
 
-# generate DIR: DIR is relative to the repository, as tfplugindocs wants it.
+# generate DIR: generates the documentation; tfplugindocs requires DIR relative to the repository.
 generate() {
 	bin/tfplugindocs generate --provider-name kt \
 		--providers-schema "$work/schema.json" --rendered-website-dir "$1"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Parses every shell script of the repository, and runs shellcheck over them where it is installed.
+# Parses every shell script of the repository, and checks it with shellcheck if that is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,4 +1,4 @@
-# What the demo runs where pods really run.
+# The part of the demo that runs in real pods.
 
 terraform {
   required_providers {
@@ -33,7 +33,7 @@ resource "kt_compute" "tensors" {
   suspend = var.suspended
 }
 
-# 64 MiB go there and come back, bit for bit, through a port-forward.
+# Sends 64 MiB there and back through a port-forward, and compares every byte.
 data "kt_endpoint" "tensors" {
   id         = kt_compute.tensors.id
   depends_on = [kt_compute.tensors]
