@@ -95,7 +95,7 @@ func (e *MissingComputeError) Error() string {
 func (e *MissingComputeError) Explain() (summary, detail string) {
 	return fmt.Sprintf("Compute %s/%s does not exist", e.Namespace, e.Name), ready.Explain(&ready.Cause{
 		Summary: fmt.Sprintf("Neither a Service nor a workload of any kind is called %s in namespace %s.", e.Name, e.Namespace),
-		Hint:    "If the same run creates it, add `depends_on` with the kt_compute, so that it is looked up afterwards. Else correct the name or the namespace.",
+		Hint:    "Add `depends_on` with the kt_compute if the same run creates it, so that it is looked up afterwards. Else correct the name or the namespace.",
 		Command: fmt.Sprintf("kubectl -n %s get services,deployments", e.Namespace),
 	}, nil)
 }

@@ -47,11 +47,11 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		}
 		return "The cluster does not know " + kind, cause
 	case Unauthorized:
-		cause.Hint = "The token or certificate is missing, wrong or has expired: renew it."
+		cause.Hint = "Renew the token or certificate: it is missing, wrong or has expired."
 		cause.Command = "kubectl auth whoami"
 		return "The cluster does not accept the credentials", cause
 	case Denied:
-		cause.Hint = "Grant the right to the user that the provider runs as, or use another."
+		cause.Hint = "Grant the permission to the user that the provider runs as, or use another."
 		cause.Command = strings.TrimSuffix("kubectl auth can-i --list -n "+namespace, " -n ")
 		return fmt.Sprintf("No permission to %s %s", e.Op, object), cause
 	case Refused:
@@ -63,7 +63,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		}
 		cause.Hint = "Correct the attribute that sets the field, `manifest` or `service_template`."
 		if e.Class == Immutable {
-			cause.Hint = "Kubernetes never lets this field change: replace the compute (`terraform apply -replace=ADDRESS`), or put the field back."
+			cause.Hint = "Replace the compute (`terraform apply -replace=ADDRESS`), or put the field back: Kubernetes never lets it change."
 		}
 		return fmt.Sprintf("%s is not valid", object), cause
 	case Conflict:
@@ -72,9 +72,9 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	case Unreachable:
 		return e.unreachable(object)
 	case Canceled:
-		cause.Summary = fmt.Sprintf("What was going on: %s", attempt(e.Err))
+		cause.Summary = fmt.Sprintf("Operation in progress: %s", attempt(e.Err))
 		if errors.Is(e.Err, context.DeadlineExceeded) {
-			cause.Hint = "Raise `timeouts`, or see why the API server is slow."
+			cause.Hint = "Raise `timeouts`, or check why the API server is slow."
 			cause.Command = "kubectl get --raw '/readyz?verbose'"
 			return fmt.Sprintf("No time left to %s %s", e.Op, object), cause
 		}
@@ -118,7 +118,7 @@ func toInstall(kind Kind) string {
 	name := operators[kind.Group]
 	switch {
 	case name == "" && !strings.Contains(kind.Group, "."):
-		return "If it is a kind of an operator's, install that operator or its CRD. If it is one of Kubernetes' own, the provider's host does not lead to an API server."
+		return "Install the operator that brings it, or its CRD. For a kind of Kubernetes itself, correct the provider's host: it does not lead to an API server."
 	case name == "":
 		name = "the operator that brings it"
 	}
@@ -132,7 +132,7 @@ func (e *Error) Again() (detail string, ok bool) {
 	if e.Class != Unreachable || !e.told.repeated(cutShort(e.Err)) {
 		return "", false
 	}
-	detail = fmt.Sprintf("To %s %s, this was tried: %s. Another error of this run says more.", e.Op, strings.TrimSuffix(e.Object, "/"), attempt(e.Err))
+	detail = fmt.Sprintf("The request to %s %s failed: %s. Another error of this run says more.", e.Op, strings.TrimSuffix(e.Object, "/"), attempt(e.Err))
 	if e.OutcomeUnknown {
 		detail += "\n\n" + outcomeUnknown
 	}
@@ -153,13 +153,13 @@ func (e *Error) unreachable(object string) (summary string, cause ready.Cause) {
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) && fromAPI(status.Status()) {
 		return "The Kubernetes API server cannot serve requests now", ready.Cause{
-			Summary: fmt.Sprintf("To %s %s, it was asked, and answered: %v", e.Op, object, e.Err),
-			Hint:    "It is starting, overloaded or losing its storage: try again in a moment.",
+			Summary: fmt.Sprintf("The API server rejected the request to %s %s: %v", e.Op, object, e.Err),
+			Hint:    "Try again in a moment: the API server is starting, overloaded or losing its storage.",
 			Command: "kubectl get --raw '/readyz?verbose'",
 		}
 	}
 	return "The Kubernetes API server cannot be reached", ready.Cause{
-		Summary: fmt.Sprintf("To %s %s, this was tried: %s", e.Op, object, attempt(e.Err)),
+		Summary: fmt.Sprintf("The request to %s %s failed: %s", e.Op, object, attempt(e.Err)),
 		Hint:    "Check the provider's host or kubeconfig, the network and the server's certificate.",
 		Command: "kubectl cluster-info",
 	}
@@ -199,17 +199,17 @@ func refusal(message, namespace string) (hint, command string) {
 			fmt.Sprintf("kubectl -n %s describe resourcequota %s", namespace, m[1])
 	}
 	if m := byPolicy.FindStringSubmatch(message); m != nil {
-		return "A policy of the cluster forbids this: change what its message names, or ask who runs it.",
+		return "Change what the message of the policy names, or ask who runs it.",
 			"kubectl describe validatingadmissionpolicy " + m[1]
 	}
 	switch {
 	case byWebhook.MatchString(message):
-		return "A webhook of the cluster forbids this: change what its message names, or ask who runs it.", listWebhooks
+		return "Change what the message of the webhook names, or ask who runs it.", listWebhooks
 	case terminating.MatchString(message):
-		return "The namespace is being deleted: wait until it is gone and create it again, or choose another.",
+		return "Wait until the namespace is gone and create it again, or choose another.",
 			fmt.Sprintf("kubectl get namespace %s -o yaml", namespace)
 	}
-	return "A quota, a policy or another admission step of the cluster forbids this: change what the message names.",
+	return "Change what the message names: a quota, a policy or another admission step of the cluster forbids it.",
 		fmt.Sprintf("kubectl -n %s describe resourcequota,limitrange", namespace)
 }
 
@@ -218,9 +218,9 @@ func otherFailure(err error) (hint, command string) {
 	var status apierrors.APIStatus
 	switch {
 	case webhookFails.MatchString(err.Error()):
-		return "A webhook of the cluster does not answer: try again, or ask who runs it.", listWebhooks
+		return "Try again, or ask who runs the webhook: it does not answer.", listWebhooks
 	case errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError:
-		return "This is an internal error of the API server, which often passes: run the command again. If it stays, look at the API server and its storage.",
+		return "Run the command again: an internal error of the API server often passes. If it stays, check the API server and its storage.",
 			"kubectl get --raw '/readyz?verbose'"
 	default:
 		return "", ""

@@ -38,7 +38,7 @@ func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
 		says   string
 	}{
 		"the plugin failed":       {plugin, failed, Misconfigured, "the credential plugin aws did not return credentials: exec: executable aws failed with exit code 1"},
-		"the server is away":      {plugin, refused, Unreachable, "To read Deployment ml/trainer, this was tried: GET https://h/apis: dial: connection refused"},
+		"the server is away":      {plugin, refused, Unreachable, "The request to read Deployment ml/trainer failed: GET https://h/apis: dial: connection refused"},
 		"away without any plugin": {nil, refused, Unreachable, "GET https://h/apis: dial: connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {

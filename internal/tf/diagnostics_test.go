@@ -35,7 +35,7 @@ func crash() ready.Verdict {
 func queued() ready.Verdict {
 	return ready.Verdict{Message: "0 of 1 pods ready: 1 queued", Cause: &ready.Cause{
 		Reason: ready.ReasonQueued, Object: "Pod ml/trainer-1-a", Summary: "Kueue has not admitted the pod yet in queue team-a.",
-		Hint: "It starts once its queue has room.", Command: "kubectl -n ml get workloads.kueue.x-k8s.io -o wide",
+		Hint: "Check the conditions of its Workload for what is short.", Command: "kubectl -n ml get workloads.kueue.x-k8s.io -o wide",
 	}}
 }
 

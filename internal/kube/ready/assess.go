@@ -83,7 +83,7 @@ type Cause struct {
 	Object  string // the object that shows it: "Pod ml/svc-abc"
 	Subject string // what it is about, whichever pod shows it: an image, a Secret, a claim
 	Summary string // what was seen, in one or two sentences
-	Hint    string // what to do
+	Hint    string // what to do, as an imperative; "" where there is nothing to do
 	Command string // the one kubectl command to look further
 
 	// Terminal is whether waiting cannot heal it. Even so it only ends a wait

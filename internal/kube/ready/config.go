@@ -95,14 +95,11 @@ func (s *scene) mountCause(p *corev1.Pod) *Cause {
 		c.missing(ref)
 		return c.terminal(shortGrace)
 	}
-	return s.newPodCause(p, ReasonMountFailed, "", "A volume cannot be mounted: "+clip(e.Message), mountHint(e.Message))
-}
-
-func mountHint(message string) string {
-	if strings.Contains(message, "Multi-Attach") {
-		return "Another node still uses the volume, which only one may (ReadWriteOnce). It is freed when the pod there is gone."
+	why, hint := "The kubelet tries again.", "Check the volume's driver and its server if this lasts."
+	if strings.Contains(e.Message, "Multi-Attach") {
+		why, hint = "Another node still uses the volume, which only one may (ReadWriteOnce).", "Wait until the pod there is gone, or delete it."
 	}
-	return "The kubelet tries again. If it lasts, look at the volume's driver and its server."
+	return s.newPodCause(p, ReasonMountFailed, "", andThen("A volume cannot be mounted: "+clip(e.Message), why), hint)
 }
 
 // missing notes what is not there, and looks at what is: the object's keys, of

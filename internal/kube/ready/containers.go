@@ -172,7 +172,7 @@ func (s *scene) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool
 	switch {
 	case limited:
 		summary += fmt.Sprintf(": its memory limit is %s.", amount(corev1.ResourceMemory, limit))
-		hint = "Raise the limit. `memory` sets the request only: the limit comes from `service_template` or from a LimitRange of the namespace."
+		hint = "Raise the limit in `service_template` or in the LimitRange of the namespace: `memory` sets the request only."
 	case requested:
 		summary += fmt.Sprintf(" on its node: it has no memory limit, and requests %s.", amount(corev1.ResourceMemory, request))
 		hint = "Raise `memory` to what the container really uses, so that it gets a node with that much free."
@@ -180,7 +180,7 @@ func (s *scene) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool
 		summary += " on its node: it has neither a memory limit nor a request."
 		hint = "Set `memory` to what the container really uses, so that it gets a node with that much free."
 	}
-	hint += " Files in /dev/shm count too (`shared_memory_limit`)."
+	summary += " Files in /dev/shm count too (`shared_memory_limit`)."
 	c := s.newPodCause(p, ReasonOutOfMemory, "container "+cs.Name, summary, hint)
 	return c.withLogs(p, cs.Name, previous)
 }
@@ -194,8 +194,9 @@ var unfinishedNode = regexp.MustCompile(`(?i)deadline exceeded|is reserved for|n
 func (s *scene) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
 	if unfinishedNode.MatchString(w.Message) {
 		return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
-			fmt.Sprintf("Container %s cannot be started yet (%s): %s", name, w.Reason, clip(w.Message)),
-			"A new node may still be setting up its container runtime or its GPU driver. If it lasts, look at both.")
+			andThen(fmt.Sprintf("Container %s cannot be started yet (%s): %s", name, w.Reason, clip(w.Message)),
+				"A new node may still be setting up its container runtime or its GPU driver."),
+			"Check the container runtime and the GPU driver of the node if this lasts.")
 	}
 	return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
 		fmt.Sprintf("Container %s cannot be started (%s): %s", name, w.Reason, clip(w.Message)),
@@ -277,11 +278,11 @@ func exitHint(t *corev1.ContainerStateTerminated) string {
 	case 128:
 		return "Check that the image has the command: the runtime could not start it."
 	case 137:
-		return "Read its log. It was killed (SIGKILL): by a probe, by its node, or for memory that it shares with others."
+		return "Read its log. Check its probes, its node, and memory that it shares with others: it was killed (SIGKILL)."
 	case 139:
 		return "Check that its libraries fit the GPU driver: it crashed with a segmentation fault."
 	case 143:
-		return "Read its log. It was told to stop (SIGTERM), mostly by a failing probe."
+		return "Read its log. Check its probes: it was told to stop (SIGTERM), mostly by a failing one."
 	}
 	return "Read the log of the container."
 }

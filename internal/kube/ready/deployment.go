@@ -91,10 +91,9 @@ func (s *scene) deploymentRemark(d *appsv1.Deployment, rev revision) string {
 func (s *scene) deploymentCauses(d *appsv1.Deployment, rev revision) []*Cause {
 	var causes []*Cause
 	if d.Spec.Paused {
-		c := s.workloadCause(ReasonPaused, fmt.Sprintf("Deployment %s is paused: it does not roll out its last change.", d.Name))
+		c := s.workloadCause(ReasonPaused, fmt.Sprintf("Deployment %s is paused, by `kubectl rollout pause` or by `paused` in `service_template`: it does not roll out its last change.", d.Name))
 		c.Terminal, c.Grace = false, 0
-		c.Hint = "Somebody paused it (`kubectl rollout pause`, or `paused` in `service_template`). Resume it."
-		c.Command = kubectl(d.Namespace, "rollout resume deployment "+d.Name)
+		c.Hint = fmt.Sprintf("Resume it with `%s`, or remove `paused` from `service_template`.", kubectl(d.Namespace, "rollout resume deployment "+d.Name))
 		causes = append(causes, c)
 	}
 	if c := s.refusedCause(d, rev); c != nil {

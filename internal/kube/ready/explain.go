@@ -113,6 +113,17 @@ func cut(s string, limit int) string {
 	return string(r[:limit-1]) + "…"
 }
 
+// andThen is a text with a further sentence; "" adds none.
+func andThen(text, sentence string) string {
+	switch {
+	case sentence == "":
+		return text
+	case strings.HasSuffix(text, ".") || strings.HasSuffix(text, "…"):
+		return text + " " + sentence
+	}
+	return text + ". " + sentence
+}
+
 // object is how errors name an object: "Deployment ml/svc".
 func object(u *unstructured.Unstructured) string {
 	kind := u.GetKind()

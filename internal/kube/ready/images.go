@@ -46,6 +46,7 @@ func (s *scene) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHint(message))
 	switch outlook := pullProspect(message, w.Reason); outlook {
 	case pullIsLater:
+		c.Summary = andThen(c.Summary, "The kubelet tries again by itself.")
 		return c
 	case pullMayRecover:
 		return c.terminal(recoverGrace)
@@ -88,10 +89,10 @@ const (
 // row that matches counts.
 func pullHints() []pullHintRow {
 	return []pullHintRow{
-		{[]string{"pull qps exceeded"}, "The kubelet limits how often it pulls; it goes on by itself.", pullIsLater},
+		{[]string{"pull qps exceeded"}, "", pullIsLater},
 		{[]string{"no space left", "disk quota"}, "Use nodes with a larger disk, if the kubelet does not make room by removing unused images.", pullIsLater},
 		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"}, "Choose other nodes with `node_selector`, or build the image for the architecture of this one.", pullIsRefused},
-		{[]string{"toomanyrequests", "too many requests", "rate limit"}, "Pull with an account (imagePullSecrets of the service account), or from a mirror: the registry limits how often it is asked. The kubelet goes on by itself.", pullIsLater},
+		{[]string{"toomanyrequests", "too many requests", "rate limit"}, "Pull with an account (imagePullSecrets of the service account), or from a mirror: the registry limits how often it is asked.", pullIsLater},
 		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth", "403 forbidden", "permission denied", "denied:"}, "Check the name, and give the service account an imagePullSecret for this registry.", pullIsRefused},
 		{[]string{"x509", "certificate"}, "Have the nodes trust the registry's certificate.", pullIsRefused},
 		{[]string{"no such host"}, noWayToRegistry, pullIsRefused},

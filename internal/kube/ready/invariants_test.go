@@ -29,8 +29,11 @@ func checkVerdict(t *testing.T, v Verdict) {
 	if c == nil {
 		return
 	}
-	if c.Reason == "" || c.Object == "" || c.Summary == "" || c.Hint == "" || !strings.HasPrefix(c.Command, "kubectl ") {
+	if c.Reason == "" || c.Object == "" || c.Summary == "" || !strings.HasPrefix(c.Command, "kubectl ") {
 		t.Errorf("the cause lacks something: %+v", *c)
+	}
+	if !isAction(c.Hint) {
+		t.Errorf("the next step is no action: %q", c.Hint)
 	}
 	if !c.Terminal && c.Grace != 0 || c.Grace < 0 || c.Grace > recoverGrace {
 		t.Errorf("grace of %s, terminal %t", c.Grace, c.Terminal)
@@ -51,6 +54,16 @@ func checkVerdict(t *testing.T, v Verdict) {
 			t.Errorf("Explain leaves out %q", part)
 		}
 	}
+}
+
+// isAction is whether a next step is an imperative. There may be none.
+func isAction(hint string) bool {
+	verb, _, _ := strings.Cut(hint, " ")
+	return hint == "" || slices.Contains([]string{
+		"Add", "Ask", "Bind", "Bring", "Change", "Check", "Choose", "Correct", "Create", "Delete", "Drop", "Free", "Give", "Have", "Install", "Look",
+		"Make", "Name", "Pull", "Raise", "Read", "Relax", "Remove", "Repair", "Replace", "Restore", "Resume", "Set", "Sign", "Start", "Turn",
+		"Uncordon", "Use", "Wait",
+	}, verb)
 }
 
 func TestVerdictsAreWhole(t *testing.T) {

@@ -84,7 +84,7 @@ func (s *scene) knativeCause(k *conditional, latest string) *Cause {
 		return s.revisionCause(latest, configuration)
 	case route.fails():
 		c := s.workloadCause(ReasonFailed, "Knative cannot route to the service"+route.says()+".")
-		c.Hint = "Look at its Route and at Knative's networking layer."
+		c.Hint = "Check its Route and Knative's networking layer."
 		c.Command = kubectl(s.namespace, "describe route.serving.knative.dev "+k.Metadata.Name)
 		return c
 	case ready.fails():
@@ -110,7 +110,7 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 	switch {
 	case failed.Reason == "ContainerMissing", strings.Contains(message, "Unable to fetch image"):
 		c.Reason = ReasonImagePullFailed
-		c.Hint = "Knative looks an image up in its registry before any pod: check `image`, and that the service account has the pull secret of a private one."
+		c.Hint = "Check `image`, and that the service account has the pull secret of a private one: Knative looks an image up before any pod."
 		c.Grace = pullGrace
 		switch pullProspect(message, "") {
 		case pullIsLater:
@@ -121,8 +121,8 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 		}
 	case failed.Reason == unschedulable, noNode.MatchString(message):
 		c.Reason, c.Terminal = ReasonWaitingForCapacity, false
-		c.Summary = fmt.Sprintf("No node takes the pods of revision %s now%s.", about, failed.says())
-		c.Hint = "It starts when a node has room."
+		c.Summary = fmt.Sprintf("No node takes the pods of revision %s now%s. It starts when a node has room.", about, failed.says())
+		c.Hint = ""
 	case failed.Reason == failedCreate, refusedPod.MatchString(message):
 		explainRefusal(c, s.namespace, message)
 		c.Terminal = s.isFinal(c, message)
@@ -131,7 +131,7 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 		c.Hint = "Read the log of its container, which ends when it should run."
 		c.Grace = pullGrace // the pod's own state says more, and comes soon
 	case failed.Reason == "ProgressDeadlineExceeded":
-		c.Hint = "It did not get ready in `autoscale.progress_deadline`: raise it, or see what its pods wait for."
+		c.Hint = "Check what its pods wait for, or raise `autoscale.progress_deadline`, in which it did not get ready."
 	}
 	if !c.Terminal {
 		c.Grace = 0

@@ -91,7 +91,7 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 	}
 	c.Reason = ReasonQueued
 	c.Summary = fmt.Sprintf("Kueue has not admitted %s yet (queue %s)", workload, q.Name)
-	c.Hint = "It starts once its queue has room. The Workload's conditions say what is short."
+	c.Hint = seeWorkload
 	c.Command = kubectl(q.Namespace, "get workloads.kueue.x-k8s.io -o wide")
 	waiting := q.waiting()
 	if len(waiting) > 0 {
@@ -106,11 +106,13 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 	short, never := q.shortage(waiting)
 	switch {
 	case never:
-		c.Summary += " " + short
-		c.Hint = "The queue never has room for all of it: ask for less (`gpus`, `cpus`, `memory`, `replicas`), choose another queue, or have the quota raised."
+		c.Summary += " " + short + " The queue never has room for all of it."
+		c.Hint = "Ask for less (`gpus`, `cpus`, `memory`, `replicas`), choose another queue, or have the quota raised."
 	case short != "":
 		c.Summary += " " + short
-		c.Hint = "It starts once others in the queue end. To start sooner, ask for less (`gpus`, `cpus`, `memory`, `replicas`), or have the quota raised."
+		c.Hint = "Wait until others in the queue end, ask for less (`gpus`, `cpus`, `memory`, `replicas`), or have the quota raised."
+	case len(waiting) == 0:
+		c.Summary += " " + onceThereIsRoom
 	}
 	return c
 }
@@ -132,8 +134,8 @@ func (q *Queue) inactive(c *Cause) bool {
 		return false
 	}
 	c.Reason, c.Command = ReasonQueueInactive, command
-	c.Summary = fmt.Sprintf("%s admits nothing now%s.", object, why.says())
-	c.Hint = "It starts when the queue is active again: ask who runs it, or choose another in `queue_name`."
+	c.Summary = fmt.Sprintf("%s admits nothing now%s. The compute starts when the queue is active again.", object, why.says())
+	c.Hint = "Ask who runs the queue, or choose another in `queue_name`."
 	return true
 }
 
@@ -159,7 +161,7 @@ func (w *kueueWorkload) why() (text, hint string) {
 	switch {
 	case w.Spec.Active != nil && !*w.Spec.Active:
 		return "its Workload is deactivated" + cmp.Or(evicted.says(), conditionOf(w.Status.Conditions, "DeactivationTarget").says()),
-			"Kueue gave it up, or somebody stopped it: set the Workload's spec.active to true once the reason is gone."
+			"Set the Workload's spec.active to true once the reason is gone."
 	case quota.holds():
 		var checks []string
 		for _, check := range w.Status.AdmissionChecks {
@@ -170,13 +172,13 @@ func (w *kueueWorkload) why() (text, hint string) {
 		if len(checks) == 0 {
 			return "its quota is reserved", ""
 		}
-		return "its quota is reserved, but admission checks are not done: " + listed(checks, 3), "The controllers of the admission checks decide: ask who runs them."
+		return "its quota is reserved, but admission checks are not done: " + listed(checks, 3), "Ask who runs the controllers of the admission checks."
 	case evicted.holds():
 		text = "it was evicted" + evicted.says()
 		if quota.Message != "" {
 			text += "; since then: " + clip(quota.Message)
 		}
-		return text, "It starts again once its queue has room for it."
+		return text + "; it starts again once the queue has room", ""
 	}
 	return clip(quota.Message), ""
 }
@@ -307,8 +309,7 @@ func (q *Queue) kueueOutlook(c *Cause, ask Ask) []*Cause {
 		c.Hint = "Ask for less, choose another queue, or have the quota raised."
 	case len(later) > 0:
 		c.Reason = ReasonQueued
-		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s has no room for all of this compute now: %s.", cq.Metadata.Name, q.Name, listed(later, 4))
-		c.Hint = "It waits in the queue until others end."
+		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s has no room for all of this compute now: %s. It waits in the queue until others end.", cq.Metadata.Name, q.Name, listed(later, 4))
 	default:
 		return nil
 	}

@@ -45,8 +45,8 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 		return tooManyReplicas(open, want, replicas)
 	case coming != nil:
 		return misfit{
-			summary: fmt.Sprintf("Node %s is labelled as a GPU node, but offers no %s yet: its device plugin has not registered.", coming.Name, gpuResource),
-			hint:    "New nodes take some minutes to install the driver. If it lasts, look at the GPU operator or device plugin.",
+			summary: fmt.Sprintf("Node %s is labelled as a GPU node, but offers no %s yet: its device plugin has not registered. New nodes take some minutes to install the driver.", coming.Name, gpuResource),
+			hint:    "Check the GPU operator or the device plugin if this lasts.",
 			mayHeal: true,
 		}, true
 	case len(roomy) > 0:

@@ -69,9 +69,9 @@ func (s *scene) failedPod(p *corev1.Pod) *Cause {
 	if p.Status.Message != "" {
 		summary += ": " + clip(p.Status.Message)
 	}
-	hint := "Another pod takes its place; look at this one if that happens again."
+	hint := "Check this pod if the one that takes its place fails as well."
 	if p.Status.Reason == "Evicted" {
-		hint = "Its node ran short. Ask for what the pod really uses with `memory` and `disk_size`."
+		hint = "Ask for what the pod really uses with `memory` and `disk_size`: its node ran short."
 	}
 	c := s.newPodCause(p, ReasonPodFailed, p.Status.Reason, summary, hint)
 	if cs := failedContainer(p); cs != nil {
@@ -109,7 +109,7 @@ func (s *scene) nodeDown(p *corev1.Pod) *Cause {
 			if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
 				cause := s.newPodCause(p, ReasonNodeNotReady, n.Name,
 					fmt.Sprintf("Pod %s is on node %s, which is not ready: %s", p.Name, n.Name, clip(c.Message)),
-					"The pod starts when the node is back, or elsewhere once the pod is deleted.")
+					"Repair the node, or delete the pod so that it runs elsewhere.")
 				cause.Command = "kubectl describe node " + n.Name
 				return cause
 			}
@@ -124,6 +124,6 @@ func (s *scene) sandboxCause(p *corev1.Pod) *Cause {
 		return nil
 	}
 	return s.newPodCause(p, ReasonSandboxFailed, "",
-		"The node cannot set the pod up: "+clip(e.Message),
-		"This is the node's network plugin or container runtime; the kubelet tries again.")
+		andThen("The node cannot set the pod up: "+clip(e.Message), "The kubelet tries again."),
+		"Check the node's network plugin and its container runtime if this lasts.")
 }

@@ -100,10 +100,10 @@ func TestOutlookInAQueue(t *testing.T) {
 				}
 				return
 			}
-			if len(causes) != 1 || causes[0].Reason != test.reason {
+			if len(causes) != 1 || causes[0].Reason != test.reason || !isAction(causes[0].Hint) {
 				t.Fatalf("%+v, want %s", causes, test.reason)
 			}
-			for _, text := range append(test.says, "Cause:", "Next step:", "Object:", "kubectl ") {
+			for _, text := range append(test.says, "Cause:", "Object:", "kubectl ") {
 				if !strings.Contains(Explain(causes[0], nil), text) {
 					t.Errorf("%q is not in:\n%s", text, Explain(causes[0], nil))
 				}

@@ -182,7 +182,7 @@ func explainRefusal(c *Cause, namespace, message string) {
 	if m := failedQuota.FindStringSubmatch(message); m != nil {
 		c.Reason, c.Subject = ReasonQuotaExceeded, "quota "+m[1]
 		c.Summary = fmt.Sprintf("Quota %s of namespace %s demands that pods set %s.", m[1], namespace, clip(m[2]))
-		c.Hint = "Set `cpus`, `memory` or `disk_size` for requests; limits go into `service_template`."
+		c.Hint = "Set `cpus`, `memory` or `disk_size` for requests, and limits in `service_template`."
 		return
 	}
 	if m := serviceAccount.FindStringSubmatch(message); m != nil && strings.Contains(m[3], "not found") {
@@ -196,8 +196,8 @@ func explainRefusal(c *Cause, namespace, message string) {
 	}
 	if m := uncountedQuota.FindStringSubmatch(message); m != nil {
 		c.Reason, c.Subject = ReasonPodsRefused, "quota "+m[1]
-		c.Summary = fmt.Sprintf("Quota %s of namespace %s is new, and its use is not counted yet.", m[1], namespace)
-		c.Hint = "The pods are created once Kubernetes has counted it, which takes seconds."
+		c.Summary = fmt.Sprintf("Quota %s of namespace %s is new, and its use is not counted yet. The pods are created once Kubernetes has counted it, which takes seconds.", m[1], namespace)
+		c.Hint = ""
 		c.Command = kubectl(namespace, "describe resourcequota "+m[1])
 		return
 	}
@@ -207,14 +207,15 @@ func explainRefusal(c *Cause, namespace, message string) {
 	case priorityClass.MatchString(message):
 		c.Hint = "Create the PriorityClass, or name another in `priority_class_name`."
 	case limitRange.MatchString(message):
-		c.Hint = "A LimitRange of the namespace bounds what containers ask for, and sets limits where none are given. Ask for what it allows, or set limits in `service_template`."
+		c.Summary = andThen(c.Summary, "A LimitRange of the namespace bounds what containers ask for, and sets limits where none are given.")
+		c.Hint = "Ask for what the LimitRange allows, or set limits in `service_template`."
 		c.Command = kubectl(namespace, "describe limitrange")
 	case strings.Contains(message, "violates PodSecurity"):
-		c.Hint = "The namespace's Pod Security level forbids this. `freeze = true` does without SYS_PTRACE; other fields go into `service_template`."
+		c.Hint = "Set `freeze = true` to do without SYS_PTRACE, and correct other fields in `service_template`: the namespace's Pod Security level forbids them."
 	case strings.Contains(message, "ValidatingAdmissionPolicy"), strings.Contains(message, "denied the request"):
-		c.Hint = "A policy of the cluster forbids this: change what its message names, or ask who runs it."
+		c.Hint = "Change what the message of the policy names, or ask who runs it."
 	case strings.Contains(message, "failed calling webhook"):
-		c.Hint = "A webhook of the cluster does not answer: ask who runs it."
+		c.Hint = "Ask who runs the webhook: it does not answer."
 	default:
 		c.Hint = "Change what the message names."
 	}

@@ -227,7 +227,7 @@ func singlePod(s Snapshot) Verdict {
 		return s.blocked(run{desired: 1, pods: s.Pods}, func(sc *scene) *Cause {
 			c := sc.failedPod(p).terminal(0)
 			c.Reason = ReasonFailed
-			c.Hint = "Nothing runs a Pod again that has failed: replace it. " + c.Hint
+			c.Hint = "Replace the Pod: nothing runs one again that has failed. " + c.Hint
 			return c
 		})
 	}

@@ -157,7 +157,7 @@ func (s *scene) workloadCause(reason, summary string) *Cause {
 		Reason:  reason,
 		Object:  object(s.Workload),
 		Summary: summary,
-		Hint:    "Look at the workload's conditions and events.",
+		Hint:    "Check the workload's conditions and events.",
 		Command: kubectl(s.namespace, "describe "+resourceArg(s.Workload)),
 		Events:  s.events.about(kind, name).render(),
 	}

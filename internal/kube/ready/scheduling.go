@@ -8,6 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+const (
+	onceThereIsRoom = "It starts once the queue has room."
+	seeWorkload     = "Check the conditions of its Workload for what is short."
+)
+
 func (s *scene) queued(p *corev1.Pod) *Cause {
 	var gates []string
 	for _, g := range p.Spec.SchedulingGates {
@@ -15,16 +20,14 @@ func (s *scene) queued(p *corev1.Pod) *Cause {
 	}
 	switch {
 	case gatedByKueue(p):
-		c := s.newPodCause(p, ReasonQueued, "kueue", "Kueue has not admitted the pod yet"+inQueue(p.Labels[kueueQueue])+s.schedulerSays(p)+".",
-			"It starts once its queue has room. The Workload's conditions say what is short.")
+		c := s.newPodCause(p, ReasonQueued, "kueue", "Kueue has not admitted the pod yet"+inQueue(p.Labels[kueueQueue])+s.schedulerSays(p)+". "+onceThereIsRoom,
+			seeWorkload)
 		c.Command = kubectl(p.Namespace, "get workloads.kueue.x-k8s.io -o wide")
 		return c
 	case len(gates) > 0:
-		return s.newPodCause(p, ReasonQueued, "gates", "The pod is held by scheduling gates: "+listed(gates, 5)+".",
-			"It starts once the controllers that set the gates remove them.")
+		return s.newPodCause(p, ReasonQueued, "gates", "The pod is held by scheduling gates: "+listed(gates, 5)+". It starts once the controllers that set the gates remove them.", "")
 	}
-	return s.newPodCause(p, ReasonQueued, "kai", "KAI has not scheduled the pod yet"+inQueue(p.Labels[kaiQueue])+s.schedulerSays(p)+".",
-		"It starts once its queue has room.")
+	return s.newPodCause(p, ReasonQueued, "kai", "KAI has not scheduled the pod yet"+inQueue(p.Labels[kaiQueue])+s.schedulerSays(p)+". "+onceThereIsRoom, "")
 }
 
 func inQueue(name string) string {
@@ -71,11 +74,12 @@ func (s *scene) schedulingCauses(p *corev1.Pod) []*Cause {
 		return []*Cause{s.autoscaled(p, short, said)}
 	}
 	if len(s.Nodes) == 0 || !defaultScheduler(p) {
-		hint := messageHint(message)
+		why, hint := messageHint(message)
+		summary := andThen("No node takes the pod: "+clip(short), why)
 		if s.Nodes == nil {
-			hint += " (Without the right to list nodes it cannot be said whether any node can ever hold the pod.)"
+			summary = andThen(summary, "Without permission to list nodes, it is not known whether any node can ever hold the pod.")
 		}
-		return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", "No node takes the pod: "+clip(short), hint)}
+		return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", summary, hint)}
 	}
 	if why, never := neverFits(p, s.Nodes, s.together); never {
 		c := s.newPodCause(p, ReasonUnschedulable, "pods", why.summary, why.hint)
@@ -89,7 +93,8 @@ func (s *scene) schedulingCauses(p *corev1.Pod) []*Cause {
 		return []*Cause{c.terminal(scaleGrace)}
 	}
 	summary := fmt.Sprintf("No node has room for the pod now: it asks for %s. The scheduler: %s", amounts(requests(p)), clip(short))
-	return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", summary, messageHint(message))}
+	why, hint := messageHint(message)
+	return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", andThen(summary, why), hint)}
 }
 
 // defaultScheduler is whether the rules of Kubernetes' own scheduler hold.
@@ -101,12 +106,13 @@ func defaultScheduler(p *corev1.Pod) bool {
 // of an autoscaler about it, nil if there is none.
 func (s *scene) autoscaled(p *corev1.Pod, short string, said *corev1.Event) *Cause {
 	c := s.newPodCause(p, ReasonWaitingForCapacity, "pods", "No node takes the pod yet: "+clip(short),
-		"An autoscaler may add a node. If none comes: no node pool fits what the pod asks for, or it is at its limit.")
+		"Check that a node pool fits what the pod asks for, and that it is not at its limit.")
 	switch {
 	case said == nil:
+		c.Summary = andThen(c.Summary, "An autoscaler may add a node.")
 		return c
 	case said.Reason == triggeredScaleUp || said.Reason == nominated:
-		c.Summary += " A node is being added: " + clip(said.Message)
+		c.Summary = andThen(c.Summary, "A node is being added: "+clip(said.Message))
 		c.Hint = "Wait for the new node; GPU nodes take several minutes."
 		return c
 	}
@@ -114,7 +120,7 @@ func (s *scene) autoscaled(p *corev1.Pod, short string, said *corev1.Event) *Cau
 	why, never := neverFits(p, s.Nodes, 0)
 	coming := s.events.about("Pod", p.Name).latest(triggeredScaleUp, nominated) != nil
 	if len(s.Nodes) == 0 || !never || why.mayHeal || coming || !noPoolFits(said) {
-		c.Summary += " The autoscaler adds no node for it: " + clip(said.Message)
+		c.Summary = andThen(c.Summary, "The autoscaler adds no node for it: "+clip(said.Message))
 		return c
 	}
 	c.Reason, c.Summary = ReasonUnschedulable, why.summary+" The autoscaler adds no node for it: "+clip(said.Message)
@@ -161,28 +167,24 @@ func filterMessage(message string) string {
 	return strings.TrimRight(message, " ,")
 }
 
-// messageHints go by the scheduler's words (pkg/scheduler/framework/plugins);
-// the first that occurs decides.
-func messageHints() []struct{ words, hint string } {
-	return []struct{ words, hint string }{
-		{"Insufficient", "It starts when other pods make room. To fit now, ask for less (`gpus`, `cpus`, `memory`) or fewer `replicas`."},
-		{"node(s) were unschedulable", "Nodes are cordoned: uncordon them, or wait."},
-		{"node affinity/selector", "Correct `gpu_type` or `node_selector`, or wait for such a node."},
-		{"untolerated taint", "Add `tolerations` for nodes that are meant for this pod."},
-		{"didn't tolerate", "Add `tolerations` for nodes that are meant for this pod."},
-		{"volume node affinity", "Its volume is in another zone or on another node than the ones with room."},
-		{"PersistentVolume", "Its volume is not bound: look at the claim."},
-		{"free ports", "Another pod holds the same host port on every node."},
-		{"anti-affinity", "Another pod keeps it away by anti-affinity."},
-		{"topology spread", "Its spread constraints leave no node: relax them in `service_template`."},
-	}
-}
-
-func messageHint(message string) string {
-	for _, h := range messageHints() {
-		if strings.Contains(message, h.words) {
-			return h.hint
+// messageHint is what a message of the scheduler means, where it says too little, and what to do. The rows go by its words
+// (pkg/scheduler/framework/plugins); the first that occurs decides.
+func messageHint(message string) (why, hint string) {
+	for _, row := range []struct{ words, why, hint string }{
+		{"Insufficient", "", "Wait until other pods make room, or ask for less (`gpus`, `cpus`, `memory`) or fewer `replicas`."},
+		{"node(s) were unschedulable", "Nodes are cordoned.", "Uncordon them, or wait until somebody does."},
+		{"node affinity/selector", "", "Correct `gpu_type` or `node_selector`, or wait for such a node."},
+		{"untolerated taint", "", "Add `tolerations` for nodes that are meant for this pod."},
+		{"didn't tolerate", "", "Add `tolerations` for nodes that are meant for this pod."},
+		{"volume node affinity", "Its volume is in another zone or on another node than the ones with room.", "Make room where the volume is, or use a volume elsewhere."},
+		{"PersistentVolume", "Its volume is not bound.", "Check the claim."},
+		{"free ports", "Another pod holds the same host port on every node.", "Remove the host port in `service_template`, or add nodes."},
+		{"anti-affinity", "Another pod keeps it away by anti-affinity.", "Relax the anti-affinity, or add nodes."},
+		{"topology spread", "Its spread constraints leave no node.", "Relax them in `service_template`."},
+	} {
+		if strings.Contains(message, row.words) {
+			return row.why, row.hint
 		}
 	}
-	return "It starts when a node takes it."
+	return "It starts when a node takes it.", ""
 }

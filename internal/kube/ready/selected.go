@@ -32,8 +32,8 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 	}
 	if len(standing) > 0 {
 		v.Cause.Reason = ReasonPodsStarting
-		v.Cause.Summary = fmt.Sprintf("The pods with the labels %s are not all ready: %s.", selector, v.Message)
-		v.Cause.Hint = "Nothing shows that they cannot become ready."
+		v.Cause.Summary = fmt.Sprintf("The pods with the labels %s are not all ready: %s. No permanent failure was detected.", selector, v.Message)
+		v.Cause.Hint = ""
 		v.Cause.Command = kubectl(namespace, "get pods -l "+selector)
 	}
 	return v

@@ -109,7 +109,7 @@ func (s *claimScene) unbound() *Cause {
 		return s.notBound(strings.TrimSuffix(clip(e.Message), "."), "Correct what the provisioner names in the claim or its StorageClass.").unlessRetried(s.events)
 	}
 	what := fmt.Sprintf("is not bound yet: StorageClass %q has not provided a volume", class)
-	hint := "Look whether the class's provisioner runs, and at its log."
+	hint := "Check that the provisioner of the class runs, and read its log."
 	if s.Class != nil {
 		what += fmt.Sprintf(", and its provisioner %s has said nothing of it", s.Class.Provisioner)
 	}
@@ -147,7 +147,7 @@ func (s *claimScene) static() *Cause {
 	case other != nil && (other.Namespace != s.Claim.Namespace || other.Name != s.Claim.Name):
 		return mismatch(fmt.Sprintf("belongs to the claim %s/%s", other.Namespace, other.Name), "Name another PersistentVolume in `volume_name`.")
 	case other != nil && other.UID != "" && other.UID != s.Claim.UID:
-		return mismatch("still belongs to a former claim of the same name", fmt.Sprintf("If its data may be used again, free it:\n  kubectl patch persistentvolume %s -p '{\"spec\":{\"claimRef\":null}}'", name))
+		return mismatch("still belongs to a former claim of the same name", fmt.Sprintf("Free it if its data may be used again:\n  kubectl patch persistentvolume %s -p '{\"spec\":{\"claimRef\":null}}'", name))
 	case has.Cmp(wanted) < 0:
 		return mismatch(fmt.Sprintf("holds %s, less than the %s asked for", has.String(), wanted.String()), "Ask for no more in `size`, or name a larger one.")
 	case len(missing) > 0:
@@ -156,7 +156,7 @@ func (s *claimScene) static() *Cause {
 		return mismatch(fmt.Sprintf("is of the class %q, and the claim of %q", s.Volume.Spec.StorageClassName, s.className()), "Set `storage_class` to that of the PersistentVolume.")
 	}
 	return s.cause(ReasonVolumeNotBound, fmt.Sprintf("is not bound to PersistentVolume %q yet, which is %s", name, s.Volume.Status.Phase),
-		"Look at the events of both.")
+		"Check the events of both.")
 }
 
 func modes(all []corev1.PersistentVolumeAccessMode) string {
@@ -178,7 +178,7 @@ func (s *claimScene) bound() Verdict {
 		return Verdict{Phase: Ready, Ready: true, Message: fmt.Sprintf("The volume has grown to %s. Its file system, of %s now, grows when a pod next mounts it.", wanted.String(), has.String())}
 	}
 	c := s.cause(ReasonVolumeNotGrown, fmt.Sprintf("has %s, and not yet the %s asked for", has.String(), wanted.String()),
-		"Look whether the resizer of its StorageClass runs, and at its log.")
+		"Check that the resizer of its StorageClass runs, and read its log.")
 	switch e := s.events.latest("VolumeResizeFailed", "FileSystemResizeFailed"); {
 	case resize == corev1.PersistentVolumeClaimControllerResizeInfeasible, resize == corev1.PersistentVolumeClaimNodeResizeInfeasible:
 		c = s.notGrown(has, wanted, "the storage cannot do it ("+string(resize)+")").terminal(0)

@@ -191,11 +191,11 @@ func (s *scene) operatorCause(isUp condition) *Cause {
 	switch name := object(s.Workload); {
 	case isUp.Type == "":
 		c = s.workloadCause(ReasonOperatorSilent, name+" has no condition Ready: its operator has not looked at it yet.")
-		c.Hint = "See whether the operator of its API group runs, and what its log says."
+		c.Hint = "Check that the operator of its API group runs, and read its log."
 		c.Command = "kubectl get deployments -A"
 	case strings.HasPrefix(isUp.Reason, "Gateway"), strings.HasPrefix(isUp.Reason, "GRPCRoute"):
 		c = s.workloadCause(ReasonGatewayNotReady, fmt.Sprintf("The pods of %s run, but its way in from outside does not%s.", name, isUp.says()))
-		c.Hint = "The operator wants a Gateway in its own namespace that is programmed and takes the GRPCRoute: look at both."
+		c.Hint = "Check the GRPCRoute and the Gateway in the namespace of the operator, which must be programmed and accept the route."
 		c.Command = kubectl(s.namespace, "describe grpcroute.gateway.networking.k8s.io "+s.Workload.GetName())
 	case isUp.Reason == "StatefulSetNotAvailable":
 		c = s.workloadCause(ReasonOperatorSilent, fmt.Sprintf("The operator has made no StatefulSet for %s%s.", name, isUp.says()))

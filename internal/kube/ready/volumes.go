@@ -56,7 +56,7 @@ func (s *scene) claimCause(p *corev1.Pod, name string) *Cause {
 	case claim.DeletionTimestamp != nil:
 		return s.unbound(p, name, "is being deleted", "Wait until it is gone and created again, or keep it.").terminal(volumeGrace)
 	case claim.Status.Phase == corev1.ClaimLost:
-		return s.unbound(p, name, "has lost its PersistentVolume", "Its data is gone or must be bound again by hand: recreate the claim.").terminal(shortGrace)
+		return s.unbound(p, name, "has lost its PersistentVolume", "Bind the volume again by hand, or recreate the claim, whose data may be gone.").terminal(shortGrace)
 	case claim.Status.Phase == corev1.ClaimPending:
 		return s.claimPending(p, claim)
 	}
@@ -109,7 +109,7 @@ func (s *scene) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeClaim)
 			"Check that the PersistentVolume exists, is Available, and has the claim's size and access mode.")
 	case strings.Contains(schedulerMessage(p), "unbound immediate PersistentVolumeClaims"):
 		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound yet: StorageClass %q has not provided a volume", class),
-			"If it lasts, look at the class's provisioner.")
+			"Check the provisioner of the class if this lasts.")
 	}
 	return nil
 }
@@ -128,10 +128,10 @@ func (c *Cause) unlessRetried(log eventLog) *Cause {
 	case last == nil:
 		return c
 	case stillWorking(last.Message):
-		c.Hint = "The provisioner says that it needs longer, and goes on."
+		c.Summary, c.Hint = andThen(c.Summary, "The provisioner needs longer, and goes on."), ""
 		return c
 	case failures < 2:
-		c.Hint += " It is tried again."
+		c.Summary = andThen(c.Summary, "It is tried again.")
 		return c
 	}
 	return c.terminal(volumeGrace)

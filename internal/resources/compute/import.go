@@ -44,7 +44,7 @@ func (l *reader) imported(ctx context.Context) error {
 		}
 	}
 	if len(found) == 0 {
-		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no workload %s of any kind that a compute can be, and no Service of ours. Look with:\n  kubectl get deployments,services -n %s",
+		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no workload %s of any kind that a compute can be, and no Service of ours.\n\nInvestigate with:\n  kubectl get deployments,services -n %s",
 			l.state.ID.ValueString(), l.state.Namespace.ValueString()))
 		return owned.ErrGone
 	}

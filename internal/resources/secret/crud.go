@@ -355,7 +355,7 @@ func (w *writer) remember(sent, live *unstructured.Unstructured) {
 	w.fail(err)
 	for _, field := range rewritten {
 		w.diags.AddWarning("The cluster changed a field on admission",
-			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it; see\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", w.model.ref(), field))
+			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it.\n\nInvestigate with:\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", w.model.ref(), field))
 	}
 	if w.appliedAs(live) {
 		w.known.notes.Matched = versionOf(live)

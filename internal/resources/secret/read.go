@@ -91,7 +91,7 @@ func (l *reader) resource() string { return "kt_secret " + l.state.ID.ValueStrin
 // gone is what to say of a Secret that is not there.
 func (l *reader) gone() diag.Diagnostic {
 	if l.state.Manifests.IsNull() {
-		return diag.NewErrorDiagnostic("Nothing to import", fmt.Sprintf("There is no %s. Look with:\n  kubectl get secrets -n %s", l.ref, l.ref.Namespace))
+		return diag.NewErrorDiagnostic("Nothing to import", fmt.Sprintf("There is no %s.\n\nInvestigate with:\n  kubectl get secrets -n %s", l.ref, l.ref.Namespace))
 	}
 	return l.known.memory.Missing(secretKey(l.ref), l.ref)
 }

@@ -29,7 +29,7 @@ func (l *reader) imported(ctx context.Context) error {
 	ref := l.state.claimRef()
 	live, err := l.r.data.Cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
-		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no %s. Look with:\n  kubectl get persistentvolumeclaims -n %s", ref, ref.Namespace))
+		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no %s.\n\nInvestigate with:\n  kubectl get persistentvolumeclaims -n %s", ref, ref.Namespace))
 		return owned.ErrGone
 	}
 	if err != nil {

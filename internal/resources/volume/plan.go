@@ -206,7 +206,8 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	verdict := owned.Preview(ctx, p.r.data.Cluster, object, creation, p.goes)
 	if verdict.Immutable && known {
-		p.diags.AddError("The claim cannot be changed so", p.plan.claimRef().String()+" would change in a field that Kubernetes never lets change. See what the plan changes in manifests, and put that back.")
+		p.diags.AddError("Immutable PersistentVolumeClaim field changed", p.plan.claimRef().String()+
+			" would change in a field that Kubernetes never lets change.\n\nNext step: Check what the plan changes in `manifests`, and put that back.")
 		return
 	}
 	p.diags.Append(verdict.Diagnostics(!known, known)...)

@@ -120,7 +120,7 @@ func (l *reader) condition(ref kube.Ref, live *unstructured.Unstructured) {
 	volume := l.state.Volume.ValueString()
 	if l.state.Phase.ValueString() == string(corev1.ClaimLost) {
 		l.diags.AddWarning(ref.String()+" has lost its volume", fmt.Sprintf("PersistentVolume %q is gone, and pods that use the claim do not start. "+
-			"The state is kept. Restore the PersistentVolume under its name, or give the claim up: take it out of the configuration and apply, then put it back. See\n  kubectl -n %s describe persistentvolumeclaim %s",
+			"The state is kept.\n\nNext step: Restore the PersistentVolume under its name, or give the claim up: remove it from the configuration and apply, then add it again.\nInvestigate with:\n  kubectl -n %s describe persistentvolumeclaim %s",
 			volume, ref.Namespace, ref.Name))
 	}
 	if gone := live.GetDeletionTimestamp(); gone != nil {
