@@ -1,6 +1,6 @@
-// Command tensor-server is the reference tensor server: the protocols of KPU
-// and SkyTorch, health, metrics and reflection over one port, tensors in
-// memory.
+// Command tensor-server is the reference tensor server. It serves the protocols
+// of KPU and SkyTorch, health, metrics and reflection on one port, and keeps
+// tensors in memory.
 package main
 
 import (
@@ -32,11 +32,11 @@ func main() {
 	case errors.Is(err, flag.ErrHelp):
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "tensor-server:", err)
-		os.Exit(1) //nolint:gocritic // the signals end with the process
+		os.Exit(1) //nolint:gocritic // the process exits, so stop need not run
 	}
 }
 
-// size is a number of bytes, as a Kubernetes quantity.
+// size is a number of bytes, parsed as a Kubernetes quantity.
 type size int64
 
 func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
@@ -44,10 +44,10 @@ func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
 func (s *size) Set(text string) error {
 	q, err := resource.ParseQuantity(text)
 	if err != nil {
-		return errors.New("give bytes, or a quantity such as 512Mi or 2Gi")
+		return errors.New("must be a number of bytes, or a quantity such as 512Mi or 2Gi")
 	}
 	if q.Sign() <= 0 {
-		return errors.New("it is to be above 0")
+		return errors.New("must be greater than 0")
 	}
 	*s = size(q.Value())
 	return nil
@@ -57,14 +57,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	memory, tensor, message, chunk := size(1<<30), size(0), size(16<<20), size(1<<20)
 	flags := flag.NewFlagSet("tensor-server", flag.ContinueOnError)
 	flags.SetOutput(out)
-	host := flags.String("host", "", "address to listen on; all where empty")
-	port := flags.Uint("port", 50051, "port to listen on; 0 for a free one")
-	grace := flags.Duration("grace", 20*time.Second, "how long calls may take to end after SIGTERM")
-	stall := flags.Duration("stall-timeout", 30*time.Second, "ends a transfer without progress for so long")
-	flags.Var(&memory, "memory-limit", "`bytes` of all tensors together, as 512Mi or 2Gi")
-	flags.Var(&tensor, "tensor-limit", "`bytes` of one tensor (default: as -memory-limit)")
-	flags.Var(&message, "message-limit", "`bytes` of one message")
-	flags.Var(&chunk, "chunk-size", "`bytes` of data in one chunk")
+	host := flags.String("host", "", "address to listen on; all addresses if empty")
+	port := flags.Uint("port", 50051, "port to listen on; 0 for any free port")
+	grace := flags.Duration("grace", 20*time.Second, "maximum time for running calls to end after SIGTERM")
+	stall := flags.Duration("stall-timeout", 30*time.Second, "time without progress after which a transfer is ended")
+	flags.Var(&memory, "memory-limit", "maximum `bytes` of all tensors together, such as 512Mi or 2Gi")
+	flags.Var(&tensor, "tensor-limit", "maximum `bytes` of one tensor (default: -memory-limit)")
+	flags.Var(&message, "message-limit", "maximum `bytes` of one message")
+	flags.Var(&chunk, "chunk-size", "maximum `bytes` of data in one chunk")
 	showVersion := flags.Bool("version", false, "print the version and exit")
 	flags.Usage = func() {
 		fmt.Fprintf(out, "tensor-server keeps tensors in memory and serves them over gRPC (plain HTTP/2), in the\n"+
@@ -86,10 +86,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// Collect garbage rather than grow far beyond what tensors may take.
+	// Collect garbage instead of growing far beyond the memory limit of the tensors.
 	debug.SetMemoryLimit(int64(memory) + 128<<20)
 	logger := log.New(out, "", log.LstdFlags|log.LUTC)
-	logger.Printf("tensor-server %s listens on %s; tensors may take %s bytes", version, l.Addr(), memory.String())
+	logger.Printf("tensor-server %s listens on %s; memory limit for tensors: %s bytes", version, l.Addr(), memory.String())
 	s := server.New(server.Options{
 		MemoryLimit: int64(memory), TensorLimit: int64(tensor), MessageLimit: int(message), ChunkSize: int(chunk),
 		StallTimeout: *stall,

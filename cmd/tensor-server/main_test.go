@@ -14,7 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
 )
 
-func TestServesUntilItIsToldToStop(t *testing.T) {
+func TestServesUntilItsContextIsCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -47,7 +47,7 @@ func TestFlags(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, want string }{
 		{"-memory-limit lots", "512Mi"},
-		{"-chunk-size 0", "above 0"},
+		{"-chunk-size 0", "greater than 0"},
 		{"extra", `unknown argument "extra"`},
 		{"-port 99999", "invalid port"},
 	} {

@@ -177,8 +177,8 @@ func TestAccFailuresOfDeletion(t *testing.T) {
 	}
 	t.Parallel()
 	lab := newLab(t, []failure{
-		{name: "held", says: []string{"Deployment <ns>/held is not gone yet", "held by finalizer example.com/backup", timeIsUp + " 8s (`timeouts.delete`)", "kubectl -n <ns> get deployments held"}},
-		{name: "held-pod", says: []string{"Deployment <ns>/held-pod is not gone yet", "its pods remain: held-pod-", "held by finalizer example.com/drain", "kubectl -n <ns> get pod held-pod-"}},
+		{name: "held", says: []string{"Deployment <ns>/held is still being deleted", "held by finalizer example.com/backup", timeIsUp + " 8s (`timeouts.delete`)", "kubectl -n <ns> get deployments held"}},
+		{name: "held-pod", says: []string{"Deployment <ns>/held-pod is still being deleted", "its pods remain: held-pod-", "held by finalizer example.com/drain", "kubectl -n <ns> get pod held-pod-"}},
 	})
 	config := func(failure) string { return `timeouts = { delete = "8s" }` }
 	lab.succeeds(t, "apply", config)

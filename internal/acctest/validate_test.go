@@ -60,7 +60,7 @@ func TestAccValidateShowsTheLineThatIsWrong(t *testing.T) {
 		valid      bool   // it is only a warning
 	}{
 		"quantity":         {`memory = "4gb"`, `memory = "4gb"`, `memory is "4gb", but "gb" is not a unit: did you mean "4G"`, false},
-		"fraction of gpus": {`gpus = 1.5`, `gpus = 1.5`, "gpus is 1.5, but must be a whole number.", false},
+		"fraction of gpus": {`gpus = 1.5`, `gpus = 1.5`, "gpus is 1.5, but must be an integer.", false},
 		"text for number":  {`gpus = "two"`, `gpus = "two"`, "a number is required", false},
 		"unknown argument": {`gpu = 1`, `gpu = 1`, `An argument named "gpu" is not expected here`, false},
 		"toleration": {

@@ -1,4 +1,4 @@
-// Package parent ends a process whose parent process has gone.
+// Package parent ends a process after its parent process has ended.
 package parent
 
 import (
@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Watch calls end once same says that the parent process is another one, which is how a process sees that its
-// parent has ended: it gets a new one (https://man7.org/linux/man-pages/man2/getppid.2.html). On Windows a
-// process keeps the ID of its parent: there Watch only waits for the context.
+// Watch calls end after same reports that the parent process is a different one. A process whose parent has ended
+// gets a new parent (https://man7.org/linux/man-pages/man2/getppid.2.html). On Windows, a process keeps the ID of
+// its parent, so that Watch only waits for the context.
 //
-// It looks at intervals rather than ask the system for a signal: Linux' PR_SET_PDEATHSIG is bound to the
-// thread of the parent that started the process, which may end much earlier than the parent.
+// Watch polls, because PR_SET_PDEATHSIG of Linux is bound to the thread of the parent that started the process,
+// which may end much earlier than the parent.
 func Watch(ctx context.Context, same func() bool, interval time.Duration, end func()) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

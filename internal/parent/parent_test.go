@@ -14,7 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/parent"
 )
 
-func TestWatchEndsWhenTheParentIsAnother(t *testing.T) {
+func TestWatchCallsEndWhenTheParentChanges(t *testing.T) {
 	t.Parallel()
 	var ppid atomic.Int64
 	ppid.Store(42)
@@ -34,7 +34,7 @@ func TestWatchEndsWhenTheParentIsAnother(t *testing.T) {
 	}
 	select {
 	case <-ended:
-		t.Fatal("ended while the parent was there")
+		t.Fatal("end was called while the parent was running")
 	default:
 	}
 	ppid.Store(1)
@@ -42,14 +42,14 @@ func TestWatchEndsWhenTheParentIsAnother(t *testing.T) {
 	<-returned
 }
 
-func TestWatchReturnsWithItsContext(t *testing.T) {
+func TestWatchReturnsWhenItsContextIsCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	parent.Watch(ctx, func() bool { return true }, time.Millisecond, func() { t.Error("ended, though the parent was there") })
+	parent.Watch(ctx, func() bool { return true }, time.Millisecond, func() { t.Error("end was called while the parent was running") })
 }
 
-// role is the variable by which this test binary plays the parent or the child.
+// role is the environment variable that makes this test binary act as the parent or the child.
 const role = "KT_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 		if child.Start() != nil {
 			os.Exit(1)
 		}
-		_ = child.Wait() // this process is killed before
+		_ = child.Wait() // this process is killed earlier
 		os.Exit(1)
 	case "child":
 		first := os.Getppid()
@@ -72,7 +72,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func TestChildEndsAfterItsParentWasKilled(t *testing.T) {
+func TestChildEndsAfterItsParentIsKilled(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a process keeps the ID of its parent")
@@ -88,14 +88,14 @@ func TestChildEndsAfterItsParentWasKilled(t *testing.T) {
 	}
 	output := bufio.NewReader(stdout)
 	if line, err := output.ReadString('\n'); err != nil || line != "started\n" {
-		t.Fatalf("the child said %q, %v", line, err)
+		t.Fatalf("the child printed %q, %v", line, err)
 	}
 	if err := command.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	// The child holds the other end of the pipe: it is closed when the child has ended.
+	// The child has the other end of the pipe, which is closed when the child ends.
 	if _, err := io.Copy(io.Discard, output); err != nil {
 		t.Fatal(err)
 	}
-	_ = command.Wait() // it was killed: its status says nothing
+	_ = command.Wait() // it was killed, so its status is irrelevant
 }

@@ -20,7 +20,7 @@ func serve(t *testing.T) tfprotov6.ProviderServer {
 	return server
 }
 
-func TestSchemasAreServedWithoutComplaint(t *testing.T) {
+func TestSchemasAreValid(t *testing.T) {
 	t.Parallel()
 	resp, err := serve(t).GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
@@ -56,7 +56,7 @@ func requireAttributes(t *testing.T, name string, attributes []*tfprotov6.Schema
 	t.Helper()
 	for _, attribute := range attributes {
 		name := name + "." + attribute.Name
-		if attribute.Description == "" && attribute.Name != "timeouts" { // terraform-plugin-framework-timeouts describes only what is in it
+		if attribute.Description == "" && attribute.Name != "timeouts" { // terraform-plugin-framework-timeouts describes only the nested attributes
 			t.Errorf("%s has no description", name)
 		}
 		if attribute.NestedType != nil {
@@ -65,7 +65,7 @@ func requireAttributes(t *testing.T, name string, attributes []*tfprotov6.Schema
 	}
 }
 
-func TestBadProviderBlocksAreRefusedByValidation(t *testing.T) {
+func TestValidationReportsInvalidProviderBlocks(t *testing.T) {
 	t.Parallel()
 	exec := func(version, command string) tftypes.Value {
 		return tftypes.NewValue(execType(), map[string]tftypes.Value{
@@ -74,19 +74,19 @@ func TestBadProviderBlocksAreRefusedByValidation(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		block     block
-		attribute string // "" where nothing is wrong
+		attribute string // "" if the block is valid
 		want      string
 	}{
-		"nothing":                         {nil, "", ""},
+		"an empty block":                  {nil, "", ""},
 		"a host":                          {block{"host": str("https://h"), "client_certificate": str("given"), "client_key": str("given")}, "", ""},
 		"a key in the environment":        {block{"host": str("https://h"), "client_certificate": str("given")}, "", ""},
 		"both config_path(s)":             {block{"config_path": str("a"), "config_paths": list("b")}, "config_path", `"config_paths" cannot be specified when "config_path" is specified`},
-		"a namespace of capitals":         {block{"namespace": str("ML")}, "namespace", "the name of a namespace"},
+		"an uppercase namespace":          {block{"namespace": str("ML")}, "namespace", "the name of a namespace"},
 		"a bad install_namespace":         {block{"install_namespace": str("a/b")}, "install_namespace", "the name of a namespace"},
 		"a launch_timeout without a unit": {block{"launch_timeout": str("ten")}, "launch_timeout", "is not a duration"},
 		"a negative rate":                 {block{"client_qps": number(-1)}, "client_qps", "at least 0"},
 		"a burst without a rate":          {block{"client_burst": number(5)}, "client_burst", `"client_qps" must be specified`},
-		"a burst of none":                 {block{"client_qps": number(1), "client_burst": number(0)}, "client_burst", "at least 1"},
+		"a burst of zero":                 {block{"client_qps": number(1), "client_burst": number(0)}, "client_burst", "at least 1"},
 		"a bad label key":                 {block{"default_labels": dict(map[string]string{"a b": "c"})}, `default_labels["a b"]`, "the key of a label or annotation"},
 		"a bad label value":               {block{"default_labels": dict(map[string]string{"a": "b c"})}, `default_labels["a"]`, "the value of a label"},
 		"a bad annotation key":            {block{"default_annotations": dict(map[string]string{"a/b/c": "d"})}, `default_annotations["a/b/c"]`, "the key of a label or annotation"},
@@ -115,7 +115,7 @@ func TestBadProviderBlocksAreRefusedByValidation(t *testing.T) {
 			}
 			got := resp.Diagnostics[0]
 			if got.Severity != tfprotov6.DiagnosticSeverityError || pathOf(got.Attribute) != test.attribute || !strings.Contains(got.Detail, test.want) {
-				t.Errorf("got %s at %s: %s; want an error at %s that says %q", got.Severity, pathOf(got.Attribute), got.Detail, test.attribute, test.want)
+				t.Errorf("got %s at %s: %s; want an error at %s that contains %q", got.Severity, pathOf(got.Attribute), got.Detail, test.attribute, test.want)
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// validateSecret is what `terraform validate` asks of a CLI that knows
-// write-only attributes, or does not.
+// validateSecret sends the request of `terraform validate`, for a CLI with or
+// without support for write-only attributes.
 func (o offline) validateSecret(t *testing.T, config string, writeOnly bool) []finding {
 	t.Helper()
 	encoded, err := tfprotov6.NewDynamicValue(o.types["kt_secret"], jsonConfig(t, o.types["kt_secret"], config))
@@ -30,12 +30,12 @@ func (o offline) validateSecret(t *testing.T, config string, writeOnly bool) []f
 	return findings
 }
 
-func TestSecretRefusesBadInput(t *testing.T) {
+func TestSecretReportsInvalidInput(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for name, c := range map[string]struct {
 		config string // JSON, without the name and its brace
-		at     string // "" for the resource as a whole: another path would make Terraform print a value's line
+		at     string // "" for the whole resource: another path would make Terraform print the line of a value
 		says   string
 	}{
 		"no source":                       {``, "", "Give its values by one of values_wo, provider_name, path, env_vars and values."},
@@ -72,7 +72,7 @@ func TestSecretRefusesBadInput(t *testing.T) {
 			t.Parallel()
 			found := errorsOnly(o.validateSecret(t, secretJSON(c.config), true))
 			if len(found) != 1 || found[0].path != c.at || !strings.Contains(strings.ToLower(found[0].detail), strings.ToLower(c.says)) {
-				t.Errorf("gives %v\nwant one error at %q that says: %s", found, c.at, c.says)
+				t.Errorf("gives %v\nwant one error at %q that contains: %s", found, c.at, c.says)
 			}
 			for _, f := range found {
 				if strings.Contains(f.summary+f.detail, "canary") {
@@ -100,7 +100,7 @@ func errorsOnly(found []finding) []finding {
 	return out
 }
 
-func TestSecretTakesEachSourceOnEveryCLIThatKnowsIt(t *testing.T) {
+func TestSecretAcceptsEachSourceWithEveryCLIThatSupportsIt(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for _, config := range []string{
@@ -115,23 +115,23 @@ func TestSecretTakesEachSourceOnEveryCLIThatKnowsIt(t *testing.T) {
 	} {
 		for _, writeOnly := range []bool{true, false} {
 			if found := errorsOnly(o.validateSecret(t, secretJSON(config), writeOnly)); len(found) > 0 {
-				t.Errorf("%s (write-only known: %t) gives %v", config, writeOnly, found)
+				t.Errorf("%s (write-only supported: %t) gives %v", config, writeOnly, found)
 			}
 		}
 	}
 }
 
-func TestSecretTellsOldCLIsWhatToDoAboutWriteOnlyValues(t *testing.T) {
+func TestSecretExplainsWriteOnlyValuesToOldCLIs(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	const config = `"values_wo": {"A": "canary"}, "values_wo_version": 1`
 	if found := o.validateSecret(t, secretJSON(config), true); len(found) > 0 {
-		t.Errorf("a CLI that knows write-only attributes gets %v", found)
+		t.Errorf("a CLI with write-only attributes: %v", found)
 	}
 	said := fmt.Sprint(o.validateSecret(t, secretJSON(config), false))
 	for _, text := range []string{"Terraform 1.11 and OpenTofu 1.11", "provider_name, path or env_vars"} {
 		if !strings.Contains(said, text) {
-			t.Errorf("%s does not say %q", said, text)
+			t.Errorf("%s does not contain %q", said, text)
 		}
 	}
 	if strings.Contains(said, "canary") {

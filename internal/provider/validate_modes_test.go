@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// bringing is a configuration with a manifest and other attributes, as JSON.
+// bringing returns a configuration with a manifest and other attributes, as JSON.
 func bringing(manifest string, attributes ...string) string {
 	text, err := json.Marshal(manifest)
 	if err != nil {
-		panic(err) // a string
+		panic(err) // strings can always be encoded
 	}
 	return "{" + strings.Join(append([]string{`"manifest": ` + string(text)}, attributes...), ", ") + "}"
 }
 
-// Manifests that say no more than what they are.
+// Minimal manifests.
 const (
 	deployment  = `{apiVersion: apps/v1, kind: Deployment}`
 	statefulSet = `{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}}`
@@ -44,13 +44,13 @@ func badAutoscale() []badInput {
 	}
 	for _, c := range []struct{ attribute, value, says string }{
 		{"min_scale", `-1`, "must be between 0 and 2147483647, got: -1"},
-		{"min_scale", `1.5`, "autoscale.min_scale is 1.5, but must be a whole number."},
+		{"min_scale", `1.5`, "autoscale.min_scale is 1.5, but must be an integer."},
 		{"max_scale", `2147483648`, "must be between 0 and 2147483647, got: 2147483648"},
 		{"initial_scale", `-2`, "must be between 0 and 2147483647, got: -2"},
 		{"target", `0`, "must be between 1 and 2147483647, got: 0"},
 		{"target_utilization", `0`, "must be between 1 and 100, got: 0"},
 		{"target_utilization", `101`, "must be between 1 and 100, got: 101"},
-		{"target_utilization", `0.7`, "autoscale.target_utilization is 0.7, but must be a whole number."},
+		{"target_utilization", `0.7`, "autoscale.target_utilization is 0.7, but must be an integer."},
 		{"concurrency", `-1`, "must be between 0 and 2147483647, got: -1"},
 		{"metric", `"cpu"`, `autoscale.metric is "cpu", but kpa.autoscaling.knative.dev knows concurrency and rps only: give autoscaler_class = "hpa.autoscaling.knative.dev"`},
 		{"metric", `"memory"`, `give autoscaler_class = "hpa.autoscaling.knative.dev"`},
@@ -87,14 +87,14 @@ func badDistribute() []badInput {
 		{"type", `"Ray"`, `got: "Ray"`},
 		{"workers", `0`, "must be between 1 and 2147483647, got: 0"},
 		{"workers", `-2`, "must be between 1 and 2147483647, got: -2"},
-		{"workers", `2.5`, "distribute.workers is 2.5, but must be a whole number."},
+		{"workers", `2.5`, "distribute.workers is 2.5, but must be an integer."},
 		{"quorum_workers", `0`, "must be between 1 and 2147483647, got: 0"},
 		{"quorum_timeout", `"soon"`, `distribute.quorum_timeout is "soon", which is not a duration`},
 		{"quorum_timeout", `"-5"`, "must not be negative"},
-		{"args", `"[1, 2]"`, "distribute.args holds a list as JSON, but must hold an object"},
+		{"args", `"[1, 2]"`, "distribute.args is a JSON value of the type list, but must be an object"},
 		{"args", `"num_proc = 8"`, "not valid JSON"},
 		{"args", `""`, "not valid JSON"},
-		{"args", `"7"`, "holds a number as JSON"},
+		{"args", `"7"`, "is a JSON value of the type number"},
 		{"args", `"{\"quorum_workers\": 2}"`, "distribute.args has quorum_workers, which is distribute.quorum_workers: give that, and leave it out of args."},
 		{"args", `"{\"distribution_type\": \"ray\"}"`, "has distribution_type, which is distribute.type"},
 	} {
@@ -196,8 +196,8 @@ func badPodTemplatePaths() []badInput {
 		{name: "pod_template_path through a text", config: bringing(workflow, `"pod_template_path": "spec.schedule.template"`), at: "pod_template_path", says: "manifest has no object at spec.schedule.template"},
 		{name: "pod_template_path to a list", config: bringing(workflow, `"pod_template_path": "spec.templates"`), at: "pod_template_path", says: "manifest has no object at spec.templates"},
 		{name: "pod_template_path past the end of a list", config: bringing(workflow, `"pod_template_path": "spec.templates.1.pod"`), at: "pod_template_path", says: "manifest has no object at spec.templates.1"},
-		{name: "empty pod_template_path", config: bringing(workflow, `"pod_template_path": ""`), at: "pod_template_path", says: "which is no path of a field"},
-		{name: "pod_template_path as JSONPath", config: bringing(workflow, `"pod_template_path": ".spec.template"`), at: "pod_template_path", says: `pod_template_path is ".spec.template", which is no path of a field: give its names with dots between`},
+		{name: "empty pod_template_path", config: bringing(workflow, `"pod_template_path": ""`), at: "pod_template_path", says: "which is not a valid field path"},
+		{name: "pod_template_path as JSONPath", config: bringing(workflow, `"pod_template_path": ".spec.template"`), at: "pod_template_path", says: `pod_template_path is ".spec.template", which is not a valid field path: separate the field names with dots`},
 		{name: "pod_template_path against a kind that is known", config: bringing(job, `"pod_template_path": "spec.jobTemplate"`), at: "pod_template_path", says: "pod_template_path is spec.jobTemplate, but the provider knows where the pods of a Job are: remove it."},
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// badTensorServers are combinations with the runtimes of operators.
+// badTensorServers returns invalid combinations with the runtimes of operators.
 func badTensorServers() []badInput {
 	cases := []badInput{
 		{name: "more than one tensor server", config: `{"runtime": "skytorch", "replicas": 2}`, at: "replicas", says: `replicas is 2, but the operator of runtime "skytorch" runs one pod: leave it out, or give suspend = true for none.`},
@@ -54,7 +54,7 @@ func badTensorServers() []badInput {
 	return cases
 }
 
-// beyondKPU are the attributes that KPU's Compute has no fields for.
+// beyondKPU returns the attributes for which the Compute of KPU has no fields.
 func beyondKPU() map[string]string {
 	return map[string]string{
 		"node_selector": `{"a": "b"}`, "gpu_type": `"L4"`, "tolerations": `[{"operator": "Exists"}]`, "service_account_name": `"a"`,
@@ -63,7 +63,7 @@ func beyondKPU() map[string]string {
 	}
 }
 
-// meaningless are the attributes that an operator has no place for.
+// meaningless returns the attributes that operators do not support.
 func meaningless() map[string]string {
 	return map[string]string{
 		"autoscale": `{}`, "distribute": `{"type": "ray", "workers": 2}`, "manifest": `"{apiVersion: apps/v1, kind: Deployment}"`,
@@ -75,18 +75,18 @@ func meaningless() map[string]string {
 
 func goodTensorServers() map[string]string {
 	return map[string]string{
-		"tensor server":                       `{"runtime": "skytorch"}`,
-		"tensor server of KPU":                `{"runtime": "kpu", "replicas": 1, "suspend": true}`,
-		"tensor server under a long name":     `{"name": "` + strings.Repeat("a", 52) + `", "runtime": "skytorch"}`,
-		"tensor server on GPUs":               `{"runtime": "skytorch", "gpus": 2, "gpu_type": "L4", "cpus": "4", "memory": "16Gi", "disk_size": "1Gi", "tolerations": [{"operator": "Exists"}]}`,
-		"tensor server off GPUs":              `{"runtime": "skytorch", "gpus": 0, "gpu_anti_affinity": true}`,
-		"tensor server that says what is so":  `{"runtime": "skytorch", "freeze": false, "labels": {"app.kubernetes.io/name": "skytorch-server", "app.kubernetes.io/instance": "trainer"}}`,
-		"tensor server with an empty arg":     `{"runtime": "skytorch", "command": ["/server"], "args": ["--name", ""]}`,
-		"tensor server with /dev/shm":         `{"runtime": "skytorch", "volume_claim_templates": [{"name": "shm", "size": "1Gi", "mount_path": "/dev/shm"}]}`,
-		"tensor server with a claim twice":    `{"runtime": "skytorch", "volumes": [{"claim_name": "a", "mount_path": "/a"}, {"claim_name": "a", "mount_path": "/b", "read_only": true}]}`,
-		"tensor server with a template":       `{"runtime": "skytorch", "service_template": "{\"spec\": {\"override\": {\"imagePullSecrets\": [{\"name\": \"x\"}]}}}"}`,
-		"tensor server with collections none": `{"runtime": "skytorch", "volumes": [], "volume_claim_templates": [], "secrets": [], "env_vars": {}}`,
-		"variables of the server":             `{"runtime": "skytorch", "env_vars": {"SKYTORCH_METRICS_SOURCES": "nvidia-gpu", "SKYTORCH_GRPC_COMPRESSION": "gzip", "KPU_PORT": "1", "PORT": "1"}}`,
-		"labels of another with Kubetorch":    `{"labels": {"app.kubernetes.io/name": "mine"}}`,
+		"tensor server":                        `{"runtime": "skytorch"}`,
+		"tensor server of KPU":                 `{"runtime": "kpu", "replicas": 1, "suspend": true}`,
+		"tensor server under a long name":      `{"name": "` + strings.Repeat("a", 52) + `", "runtime": "skytorch"}`,
+		"tensor server on GPUs":                `{"runtime": "skytorch", "gpus": 2, "gpu_type": "L4", "cpus": "4", "memory": "16Gi", "disk_size": "1Gi", "tolerations": [{"operator": "Exists"}]}`,
+		"tensor server off GPUs":               `{"runtime": "skytorch", "gpus": 0, "gpu_anti_affinity": true}`,
+		"tensor server with default values":    `{"runtime": "skytorch", "freeze": false, "labels": {"app.kubernetes.io/name": "skytorch-server", "app.kubernetes.io/instance": "trainer"}}`,
+		"tensor server with an empty arg":      `{"runtime": "skytorch", "command": ["/server"], "args": ["--name", ""]}`,
+		"tensor server with /dev/shm":          `{"runtime": "skytorch", "volume_claim_templates": [{"name": "shm", "size": "1Gi", "mount_path": "/dev/shm"}]}`,
+		"tensor server with a claim twice":     `{"runtime": "skytorch", "volumes": [{"claim_name": "a", "mount_path": "/a"}, {"claim_name": "a", "mount_path": "/b", "read_only": true}]}`,
+		"tensor server with a template":        `{"runtime": "skytorch", "service_template": "{\"spec\": {\"override\": {\"imagePullSecrets\": [{\"name\": \"x\"}]}}}"}`,
+		"tensor server with empty collections": `{"runtime": "skytorch", "volumes": [], "volume_claim_templates": [], "secrets": [], "env_vars": {}}`,
+		"variables of the server":              `{"runtime": "skytorch", "env_vars": {"SKYTORCH_METRICS_SOURCES": "nvidia-gpu", "SKYTORCH_GRPC_COMPRESSION": "gzip", "KPU_PORT": "1", "PORT": "1"}}`,
+		"labels of another with Kubetorch":     `{"labels": {"app.kubernetes.io/name": "mine"}}`,
 	}
 }

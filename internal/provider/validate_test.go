@@ -10,19 +10,19 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// A badInput is one thing wrong with a kt_compute, and the one diagnostic that
-// says so.
+// badInput is a configuration of a kt_compute with one problem, and the diagnostic
+// that reports it.
 type badInput struct {
 	name   string
 	config string // JSON; the name is added
 	at     string // path of the diagnostic
-	says   string // part of its detail: what was seen, or what to do
-	warns  bool   // it is a warning
+	says   string // part of its detail
+	warns  bool   // whether it is a warning
 }
 
 const named = `"name": "trainer"`
 
-func TestComputeRefusesBadInputAtItsAttribute(t *testing.T) {
+func TestComputeReportsInvalidInputAtItsAttribute(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for _, group := range [][]badInput{
@@ -39,7 +39,7 @@ func TestComputeRefusesBadInputAtItsAttribute(t *testing.T) {
 					severity = tfprotov6.DiagnosticSeverityWarning
 				}
 				if len(found) != 1 || found[0].severity != severity || found[0].path != c.at || !strings.Contains(found[0].detail, c.says) {
-					t.Errorf("%s gives %v\nwant one %s at %s that says: %s", c.config, found, severity, c.at, c.says)
+					t.Errorf("%s gives %v\nwant one %s at %s that contains: %s", c.config, found, severity, c.at, c.says)
 				}
 				if len(found) > 0 && found[0].summary == "" {
 					t.Error("the diagnostic has no summary")
@@ -49,7 +49,7 @@ func TestComputeRefusesBadInputAtItsAttribute(t *testing.T) {
 	}
 }
 
-// withName gives the configuration a name unless it has one.
+// withName adds a name to the configuration unless it has one.
 func withName(config string) string {
 	if strings.Contains(config, `"name"`) && strings.HasPrefix(config, `{"name"`) {
 		return config
@@ -64,19 +64,19 @@ func badNames() []badInput {
 	long := strings.Repeat("a", 64)
 	return []badInput{
 		{name: "no name", config: `{"name": null}`, at: "name", says: "Must set a configuration value"},
-		{name: "empty name", config: `{"name": ""}`, at: "name", says: "name is empty: give an RFC 1035 label"},
+		{name: "empty name", config: `{"name": ""}`, at: "name", says: "name is empty, but must be an RFC 1035 label"},
 		{name: "name in upper case", config: `{"name": "Trainer"}`, at: "name", says: `Did you mean "trainer"?`},
 		{name: "name with underscore", config: `{"name": "llm_train"}`, at: "name", says: `Did you mean "llm-train"?`},
 		{name: "name with blank", config: `{"name": "llm train"}`, at: "name", says: `Did you mean "llm-train"?`},
 		{name: "name with dot", config: `{"name": "llm.train"}`, at: "name", says: `Did you mean "llm-train"?`},
-		{name: "name with leading digit", config: `{"name": "8b-trainer"}`, at: "name", says: `name is "8b-trainer", but must be an RFC 1035 label: at most 63 lower-case letters, digits and dashes, a letter first`},
+		{name: "name with leading digit", config: `{"name": "8b-trainer"}`, at: "name", says: `name is "8b-trainer", but must be an RFC 1035 label of at most 63 lowercase letters, digits and dashes that starts with a letter`},
 		{name: "name with trailing dash", config: `{"name": "trainer-"}`, at: "name", says: `Did you mean "trainer"?`},
 		{name: "name of 64 characters", config: `{"name": "` + long + `"}`, at: "name", says: "at most 63"},
 		{name: "name with a line break", config: `{"name": "trainer\n"}`, at: "name", says: `name is "trainer\n"`},
 		{name: "name outside of ASCII", config: `{"name": "tränen"}`, at: "name", says: `name is "tränen"`},
 		{name: "namespace in upper case", config: `{"namespace": "ML"}`, at: "namespace", says: `Did you mean "ml"?`},
 		{name: "namespace with dot", config: `{"namespace": "ml.team"}`, at: "namespace", says: `Did you mean "ml-team"?`},
-		{name: "empty namespace", config: `{"namespace": ""}`, at: "namespace", says: "namespace is empty: give the name of a namespace"},
+		{name: "empty namespace", config: `{"namespace": ""}`, at: "namespace", says: "namespace is empty, but must be the name of a namespace"},
 		{name: "namespace of 64 characters", config: `{"namespace": "` + long + `"}`, at: "namespace", says: "at most 63"},
 		{name: "service account", config: `{"service_account_name": "My_Account"}`, at: "service_account_name", says: `Did you mean "my-account"?`},
 		{name: "empty service account", config: `{"service_account_name": ""}`, at: "service_account_name", says: "service_account_name is empty"},
@@ -125,12 +125,12 @@ func badQuantities() []badInput {
 func badNumbers() []badInput {
 	return []badInput{
 		{name: "negative gpus", config: `{"gpus": -1}`, at: "gpus", says: "must be at least 0, got: -1"},
-		{name: "one and a half gpus", config: `{"gpus": 1.5}`, at: "gpus", says: "gpus is 1.5, but must be a whole number."},
+		{name: "one and a half gpus", config: `{"gpus": 1.5}`, at: "gpus", says: "gpus is 1.5, but must be an integer."},
 		{name: "more gpus than 64 bits hold", config: `{"gpus": 1e30}`, at: "gpus", says: "gpus is 1e+30, but must be less than 2^63."},
 		{name: "negative replicas", config: `{"replicas": -3}`, at: "replicas", says: "must be between 0 and 2147483647, got: -3"},
 		{name: "replicas beyond 32 bits", config: `{"replicas": 2147483648}`, at: "replicas", says: "must be between 0 and 2147483647, got: 2147483648"},
-		{name: "half a replica", config: `{"replicas": 0.5}`, at: "replicas", says: "replicas is 0.5, but must be a whole number."},
-		{name: "fraction of a second", config: `{"tolerations": [{"operator": "Exists", "effect": "NoExecute", "toleration_seconds": 0.25}]}`, at: "tolerations[0].toleration_seconds", says: "is 0.25, but must be a whole number."},
+		{name: "half a replica", config: `{"replicas": 0.5}`, at: "replicas", says: "replicas is 0.5, but must be an integer."},
+		{name: "fraction of a second", config: `{"tolerations": [{"operator": "Exists", "effect": "NoExecute", "toleration_seconds": 0.25}]}`, at: "tolerations[0].toleration_seconds", says: "is 0.25, but must be an integer."},
 	}
 }
 
@@ -152,7 +152,7 @@ func badDurations() []badInput {
 		{name: "ttl of weeks", config: `{"inactivity_ttl": "2w"}`, at: "inactivity_ttl", says: `inactivity_ttl is "2w", which is not a duration`},
 		{name: "ttl under a minute", config: `{"inactivity_ttl": "59s"}`, at: "inactivity_ttl", says: "inactivity_ttl is 59s, less than a minute", warns: true},
 		{name: "ttl in bare seconds under a minute", config: `{"inactivity_ttl": "30"}`, at: "inactivity_ttl", says: "less than a minute", warns: true},
-		{name: "timeout in words", config: `{"timeouts": {"create": "ten minutes"}}`, at: "timeouts.create", says: `timeouts.create is "ten minutes", which is not a duration: give numbers with units (h, m, s), as in "20m" or "1h30m".`},
+		{name: "timeout in words", config: `{"timeouts": {"create": "ten minutes"}}`, at: "timeouts.create", says: `timeouts.create is "ten minutes", which is not a duration: use numbers with units (h, m, s), as in "20m" or "1h30m".`},
 		{name: "timeout without a unit", config: `{"timeouts": {"update": "600"}}`, at: "timeouts.update", says: `timeouts.update is "600", which is not a duration`},
 		{name: "empty timeout", config: `{"timeouts": {"delete": ""}}`, at: "timeouts.delete", says: `timeouts.delete is "", which is not a duration`},
 		{name: "negative timeout", config: `{"timeouts": {"delete": "-5m"}}`, at: "timeouts.delete", says: `timeouts.delete is "-5m", but must be more than zero`},
@@ -165,18 +165,18 @@ func badMaps() []badInput {
 	return []badInput{
 		{name: "label key with blank", config: `{"labels": {"my team": "ml"}}`, at: `labels["my team"]`, says: `a key of labels is "my team", but must be the key of a label`},
 		{name: "label key of 64 characters", config: `{"labels": {"` + long + `": "ml"}}`, at: `labels["` + long + `"]`, says: "at most 63"},
-		{name: "label key with bad prefix", config: `{"labels": {"Bad_Prefix!/team": "ml"}}`, at: `labels["Bad_Prefix!/team"]`, says: "after a domain and a slash or alone, such as example.com/team or team"},
+		{name: "label key with bad prefix", config: `{"labels": {"Bad_Prefix!/team": "ml"}}`, at: `labels["Bad_Prefix!/team"]`, says: "optionally after a domain and a slash, such as example.com/team or team"},
 		{name: "label key with two slashes", config: `{"labels": {"a/b/c": "ml"}}`, at: `labels["a/b/c"]`, says: `a key of labels is "a/b/c"`},
 		{name: "empty label key", config: `{"labels": {"": "ml"}}`, at: `labels[""]`, says: "a key of labels is empty"},
 		{name: "label value of 64 characters", config: `{"labels": {"team": "` + long + `"}}`, at: `labels["team"]`, says: "but must be the value of a label: at most 63"},
 		{name: "label value with blank", config: `{"labels": {"team": "machine learning"}}`, at: `labels["team"]`, says: `labels["team"] is "machine learning"`},
-		{name: "label value with trailing dash", config: `{"labels": {"team": "ml-"}}`, at: `labels["team"]`, says: "a letter or digit first and last"},
-		{name: "null label", config: `{"labels": {"team": null}}`, at: `labels["team"]`, says: `labels["team"] is null: give a value, or leave it out.`},
+		{name: "label value with trailing dash", config: `{"labels": {"team": "ml-"}}`, at: `labels["team"]`, says: "start and end with a letter or digit"},
+		{name: "null label", config: `{"labels": {"team": null}}`, at: `labels["team"]`, says: `labels["team"] is null: set a value, or remove it.`},
 		{name: "annotation key with blank", config: `{"annotations": {"my note": "x"}}`, at: `annotations["my note"]`, says: `a key of annotations is "my note"`},
 		{name: "null annotation", config: `{"annotations": {"note": null}}`, at: `annotations["note"]`, says: "is null"},
 		{name: "node selector value", config: `{"node_selector": {"zone": "eu west"}}`, at: `node_selector["zone"]`, says: `is "eu west"`},
 		{name: "node selector key", config: `{"node_selector": {"zone:": "eu"}}`, at: `node_selector["zone:"]`, says: `a key of node_selector is "zone:"`},
-		{name: "variable with leading digit", config: `{"env_vars": {"1BAD": "x"}}`, at: `env_vars["1BAD"]`, says: `a key of env_vars is "1BAD", but must be the name of an environment variable: letters, digits, underscores, dashes and dots, no digit first`},
+		{name: "variable with leading digit", config: `{"env_vars": {"1BAD": "x"}}`, at: `env_vars["1BAD"]`, says: `a key of env_vars is "1BAD", but must be the name of an environment variable: letters, digits, underscores, dashes and dots that do not start with a digit`},
 		{name: "variable with equals sign", config: `{"env_vars": {"A=B": "x"}}`, at: `env_vars["A=B"]`, says: `a key of env_vars is "A=B"`},
 		{name: "variable without a name", config: `{"env_vars": {"": "x"}}`, at: `env_vars[""]`, says: "a key of env_vars is empty"},
 		{name: "null variable", config: `{"env_vars": {"A": null}}`, at: `env_vars["A"]`, says: "is null"},
@@ -212,26 +212,26 @@ func badChoices() []badInput {
 
 func badImagesAndPaths() []badInput {
 	return []badInput{
-		{name: "empty image", config: `{"image": ""}`, at: "image", says: "image is empty: give an image, such as nvcr.io/nvidia/pytorch:23.12-py3"},
+		{name: "empty image", config: `{"image": ""}`, at: "image", says: "image is empty: set an image, such as nvcr.io/nvidia/pytorch:23.12-py3"},
 		{name: "blank image", config: `{"image": "  "}`, at: "image", says: "image is empty"},
-		{name: "image with blank", config: `{"image": "nvidia/pytorch :23.12"}`, at: "image", says: `image is "nvidia/pytorch :23.12", which is no image reference`},
+		{name: "image with blank", config: `{"image": "nvidia/pytorch :23.12"}`, at: "image", says: `image is "nvidia/pytorch :23.12", which is not a valid image reference`},
 		{name: "image in upper case", config: `{"image": "nvcr.io/nvidia/PyTorch"}`, at: "image", says: "must be lowercase"},
-		{name: "image with two tags", config: `{"image": "pytorch:2.4:latest"}`, at: "image", says: "give registry/repository:tag"},
+		{name: "image with two tags", config: `{"image": "pytorch:2.4:latest"}`, at: "image", says: "use registry/repository:tag"},
 		{name: "image as URL", config: `{"image": "https://nvcr.io/nvidia/pytorch"}`, at: "image", says: "invalid reference format"},
-		{name: "relative working directory", config: `{"working_dir": "app/src"}`, at: "working_dir", says: `a relative path: give an absolute one, such as "/app/src"`},
-		{name: "working directory with dots", config: `{"working_dir": "/app/../src"}`, at: "working_dir", says: `not a clean path: write "/src"`},
+		{name: "relative working directory", config: `{"working_dir": "app/src"}`, at: "working_dir", says: `a relative path: use an absolute path, such as "/app/src"`},
+		{name: "working directory with dots", config: `{"working_dir": "/app/../src"}`, at: "working_dir", says: `not a normalized path: use "/src"`},
 		{name: "home as working directory", config: `{"working_dir": "~/app"}`, at: "working_dir", says: "a relative path"},
 		{name: "empty working directory", config: `{"working_dir": ""}`, at: "working_dir", says: "working_dir is empty"},
 		{name: "relative path of a secret", config: `{"secrets": [{"name": "hf", "mount_path": "secrets"}]}`, at: "secrets[0].mount_path", says: `secrets[0].mount_path is "secrets", a relative path`},
 		{name: "relative path of a volume", config: `{"volumes": [{"claim_name": "data", "mount_path": "./data"}]}`, at: "volumes[0].mount_path", says: `such as "/data"`},
-		{name: "path with a doubled slash", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data//x"}]}`, at: "volumes[0].mount_path", says: `write "/data/x"`},
-		{name: "path with a blank at its end", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data "}]}`, at: "volumes[0].mount_path", says: "remove the blanks around the path"},
-		{name: "path with a colon", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data:ro"}]}`, at: "volumes[0].mount_path", says: "no colon in a mount path"},
-		{name: "volume over the whole image", config: `{"volumes": [{"claim_name": "data", "mount_path": "/"}]}`, at: "volumes[0].mount_path", says: "would hide the whole image"},
-		{name: "empty endpoint URL", config: `{"endpoint": {"url": ""}}`, at: "endpoint.url", says: "endpoint.url is empty: give an address"},
+		{name: "path with a doubled slash", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data//x"}]}`, at: "volumes[0].mount_path", says: `use "/data/x"`},
+		{name: "path with a blank at its end", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data "}]}`, at: "volumes[0].mount_path", says: "remove the spaces around the path"},
+		{name: "path with a colon", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data:ro"}]}`, at: "volumes[0].mount_path", says: "does not allow colons in mount paths"},
+		{name: "volume over the whole image", config: `{"volumes": [{"claim_name": "data", "mount_path": "/"}]}`, at: "volumes[0].mount_path", says: "would hide the image"},
+		{name: "empty endpoint URL", config: `{"endpoint": {"url": ""}}`, at: "endpoint.url", says: "endpoint.url is empty: set an address"},
 		{name: "endpoint URL without a host", config: `{"endpoint": {"url": "http://"}}`, at: "endpoint.url", says: "not a URL with a host"},
 		{name: "endpoint URL with blank", config: `{"endpoint": {"url": "my svc"}}`, at: "endpoint.url", says: "not a URL with a host"},
-		{name: "endpoint URL that is not HTTP", config: `{"endpoint": {"url": "ftp://svc"}}`, at: "endpoint.url", says: "begin it with http:// or https://"},
+		{name: "endpoint URL that is not HTTP", config: `{"endpoint": {"url": "ftp://svc"}}`, at: "endpoint.url", says: "start it with http:// or https://"},
 	}
 }
 
@@ -315,11 +315,11 @@ func badTemplates() []badInput {
 		``:                                "not valid JSON",
 		`{"spec"`:                         "not valid JSON",
 		`spec: {replicas: 2}`:             "not valid JSON",
-		`["spec"]`:                        "holds a list as JSON, but must hold an object: give it as jsonencode({ spec = { … } })",
-		`"spec"`:                          "holds a string as JSON",
-		`7`:                               "holds a number as JSON",
-		`true`:                            "holds a boolean as JSON",
-		`{"spec": 1e999}`:                 "cannot be read",
+		`["spec"]`:                        "is a JSON value of the type list, but must be an object: set it as in jsonencode({ spec = { … } })",
+		`"spec"`:                          "is a JSON value of the type string",
+		`7`:                               "is a JSON value of the type number",
+		`true`:                            "is a JSON value of the type boolean",
+		`{"spec": 1e999}`:                 "contains JSON that cannot be decoded",
 		`{"kind": "StatefulSet"}`:         "service_template changes kind, which the provider needs as it is: remove that from the template",
 		`{"apiVersion": "apps/v2"}`:       "changes apiVersion",
 		`{"metadata": {"name": "other"}}`: "changes metadata.name",
@@ -334,7 +334,7 @@ func badTemplates() []badInput {
 	} {
 		encoded, err := json.Marshal(template)
 		if err != nil {
-			panic(err) // a string
+			panic(err) // strings can always be encoded
 		}
 		cases = append(cases, badInput{name: "service_template " + template, config: fmt.Sprintf(`{"service_template": %s}`, encoded), at: "service_template", says: says})
 	}
@@ -354,7 +354,7 @@ func incomplete() []badInput {
 	}
 }
 
-func TestComputeReportsEachOfSeveralMistakes(t *testing.T) {
+func TestComputeReportsEachOfSeveralProblems(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	config := `{"name": "Bad", "memory": "4gb", "gpus": -1, "image": "a b", "gpu_type": "L 4", "launch_timeout": "1x", "queue_scheduler": "kai",

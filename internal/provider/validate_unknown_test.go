@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// everything are configurations that together set each attribute that can be
-// set. No two attributes that exclude each other are in one.
+// everything returns configurations that together set each configurable
+// attribute. None of them sets mutually exclusive attributes.
 func everything() map[string]string {
 	const (
 		around = `"namespace": "ml", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "inactivity_ttl": "2h", "launch_timeout": "30m", "wait_timeout": "1h", "kubetorch_version": "0.5.0", "renderer_revision": 1, "allowed_serialization": ["json"],
@@ -43,8 +43,8 @@ func everything() map[string]string {
 			"distribute": {"type": "pytorch", "workers": 4, "quorum_workers": 4, "quorum_timeout": "5m", "monitor_members": false, "args": "{\"num_proc\": 8}"}`),
 		"PyTorchJob": bringing(pyTorchJob, `"pod_template_path": "spec.pytorchReplicaSpecs.Master.template"`, `"replicas": 4`,
 			`"service_template": "{\"spec\": {\"nprocPerNode\": \"8\"}}"`, `"selector": {"role": "head"}`, `"suspend": false`, inPod, gpus, queue),
-		"kind that is not known": bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`, `"endpoint": {"url": "http://x"}`, inPod, gpus, queue),
-		"pods that exist": set(around, `"selector": {"app": "x", "role": "head"}, "endpoint": {"url": "http://x"}, "queue_scheduler": null,
+		"unknown kind": bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`, `"endpoint": {"url": "http://x"}`, inPod, gpus, queue),
+		"existing pods": set(around, `"selector": {"app": "x", "role": "head"}, "endpoint": {"url": "http://x"}, "queue_scheduler": null,
 			"gpus": 0, "freeze": false, "suspend": false, "gpu_anti_affinity": false`),
 		"tensor server": set(`"namespace": "ml", "runtime": "skytorch", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "launch_timeout": "30m", "wait_timeout": "1h",
 			"on_not_ready": "warn", "adopt_existing": true, "deletion_protection": false, "timeouts": {"create": "20m"}, "replicas": 1, "suspend": false,
@@ -53,11 +53,11 @@ func everything() map[string]string {
 			"secrets": [{"name": "hf", "mount_path": "/hf", "default_mode": "0400"}], "volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}],
 			"volume_claim_templates": [{"name": "scratch", "size": "100Gi", "mount_path": "/scratch", "storage_class": "fast", "access_mode": "ReadWriteOnce"}],
 			"service_template": "{\"spec\": {\"override\": {}}}"`, gpus),
-		"pods that exist, some of which are called": set(around, `"selector": {"app": "x"}, "endpoint": {"selector": {"app": "x", "role": "head"}}`),
+		"existing pods with an endpoint selector": set(around, `"selector": {"app": "x"}, "endpoint": {"selector": {"app": "x", "role": "head"}}`),
 	}
 }
 
-// withUnknown is a configuration in which what is at a path is not known yet.
+// withUnknown returns a configuration with an unknown value at a path.
 func withUnknown(t *testing.T, config tftypes.Value, at *tftypes.AttributePath) tftypes.Value {
 	t.Helper()
 	changed, err := tftypes.Transform(config, func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
@@ -72,7 +72,7 @@ func withUnknown(t *testing.T, config tftypes.Value, at *tftypes.AttributePath) 
 	return changed
 }
 
-// places are the paths of all that is set: attributes, and what is in them.
+// places returns the paths of all values that are set, including nested ones.
 func places(t *testing.T, config tftypes.Value) []*tftypes.AttributePath {
 	t.Helper()
 	var all []*tftypes.AttributePath
@@ -88,7 +88,7 @@ func places(t *testing.T, config tftypes.Value) []*tftypes.AttributePath {
 	return all
 }
 
-func TestComputeSaysNothingOfWhatIsUnknown(t *testing.T) {
+func TestComputeReportsNothingForAnUnknownValue(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for name, config := range everything() {
@@ -96,11 +96,11 @@ func TestComputeSaysNothingOfWhatIsUnknown(t *testing.T) {
 			t.Parallel()
 			whole := jsonConfig(t, o.types["kt_compute"], withName(config))
 			for _, f := range o.validate(t, "kt_compute", whole) {
-				t.Fatalf("wholly known: %s", f)
+				t.Fatalf("fully known: %s", f)
 			}
 			set := places(t, whole)
 			if len(set) < 25 {
-				t.Fatalf("only %d places are set", len(set))
+				t.Fatalf("only %d values are set", len(set))
 			}
 			for _, at := range set {
 				for _, f := range o.validate(t, "kt_compute", withUnknown(t, whole, at)) {
@@ -111,8 +111,8 @@ func TestComputeSaysNothingOfWhatIsUnknown(t *testing.T) {
 	}
 }
 
-// Two attributes that are not known do not hide or bring up more than one.
-func TestComputeSaysNothingWhereTwoAttributesAreUnknown(t *testing.T) {
+// Two unknown attributes must not cause diagnostics either.
+func TestComputeReportsNothingForTwoUnknownAttributes(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	modes := []string{"autoscale", "distribute", "manifest", "pod_template_path", "selector", "replicas", "name", "queue_scheduler", "suspend", "endpoint", "runtime", "volume_claim_templates", "command"}
@@ -132,9 +132,8 @@ func TestComputeSaysNothingWhereTwoAttributesAreUnknown(t *testing.T) {
 	}
 }
 
-// What is wrong may be hidden by something that is not known, but nothing else
-// must come up for it.
-func TestComputeBlamesNothingMoreForWhatIsUnknown(t *testing.T) {
+// An unknown value may hide a problem, but must not cause additional diagnostics.
+func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for _, group := range [][]badInput{
@@ -157,12 +156,12 @@ func TestComputeBlamesNothingMoreForWhatIsUnknown(t *testing.T) {
 	}
 }
 
-// computed are the attributes that no configuration sets.
+// computed returns the attributes that no configuration can set.
 func computed() []string {
 	return []string{"id", "mode", "service_name", "url", "grpc_target", "ready", "uid", "manifests"}
 }
 
-func TestEverythingIsSetWhereUnknownsAreTried(t *testing.T) {
+func TestConfigurationsWithUnknownsSetEveryAttribute(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	typ := o.types["kt_compute"]
@@ -179,7 +178,7 @@ func TestEverythingIsSetWhereUnknownsAreTried(t *testing.T) {
 	}
 }
 
-// attributeNames is a path without keys and indexes: secrets.name.
+// attributeNames returns a path without keys and indexes, such as secrets.name.
 func attributeNames(at *tftypes.AttributePath) string {
 	var names []string
 	for _, step := range at.Steps() {
@@ -190,7 +189,7 @@ func attributeNames(at *tftypes.AttributePath) string {
 	return strings.Join(names, ".")
 }
 
-// attributesOf are the attributes of a type, and those in them.
+// attributesOf returns the attributes of a type, including nested ones.
 func attributesOf(typ tftypes.Type) []string {
 	var all []string
 	switch typ := typ.(type) {
@@ -207,7 +206,7 @@ func attributesOf(typ tftypes.Type) []string {
 	return all
 }
 
-func TestComputeSaysNothingWhereAllIsUnknown(t *testing.T) {
+func TestComputeReportsNothingIfAllIsUnknown(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	values := map[string]tftypes.Value{}
@@ -222,8 +221,8 @@ func TestComputeSaysNothingWhereAllIsUnknown(t *testing.T) {
 	}
 }
 
-// What an unknown value could still become is no conflict.
-func TestComputeWaitsForWhatCouldStillFit(t *testing.T) {
+// A value that may still become valid is not a conflict.
+func TestComputeReportsNoConflictsForUnknownValues(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for _, config := range []string{
@@ -281,9 +280,9 @@ func TestComputeWaitsForWhatCouldStillFit(t *testing.T) {
 	}
 }
 
-// FuzzComputeValidation gives a text to one of the attributes that have a grammar.
+// FuzzComputeValidation sets one of the attributes with a grammar to an arbitrary text.
 func FuzzComputeValidation(f *testing.F) {
-	// What stands around the text that the attribute is given.
+	// Other attributes that the fuzzed attribute requires.
 	around := map[string]map[string]string{
 		"pod_template_path": {"manifest": workflow},
 	}
@@ -331,12 +330,12 @@ func FuzzComputeValidation(f *testing.F) {
 	})
 }
 
-// objectWith is an object in which one attribute is set.
+// objectWith returns an object in which one attribute is set.
 func objectWith(t *testing.T, typ tftypes.Type, name string, value tftypes.Value) tftypes.Value {
 	t.Helper()
 	object, ok := typ.(tftypes.Object)
 	if !ok {
-		t.Fatalf("%s is no object", typ)
+		t.Fatalf("%s is not an object", typ)
 	}
 	values := map[string]tftypes.Value{}
 	for other, of := range object.AttributeTypes {

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// volumeOf is a kt_volume with what it needs, and more attributes as JSON.
+// volumeOf returns a kt_volume with the required attributes and further attributes as JSON.
 func volumeOf(more string) string {
 	config := `{"name": "data", "size": "10Gi", "mount_path": "/data"`
 	if more != "" {
@@ -16,7 +16,7 @@ func volumeOf(more string) string {
 	return config + "}"
 }
 
-func TestVolumeRefusesBadInputAtItsAttribute(t *testing.T) {
+func TestVolumeReportsInvalidInputAtItsAttribute(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	long := strings.Repeat("a", 64)
@@ -33,7 +33,7 @@ func TestVolumeRefusesBadInputAtItsAttribute(t *testing.T) {
 		{name: "size below nothing", config: `{"name": "data", "size": "-1Gi"}`, at: "size", says: "must not be negative"},
 		{name: "size in thousandths", config: `{"name": "data", "size": "10m"}`, at: "size", says: "m is a thousandth, M a million"},
 		{name: "relative mount path", config: `{"name": "data", "size": "1Gi", "mount_path": "data"}`, at: "mount_path", says: "a relative path"},
-		{name: "mount path of the root", config: `{"name": "data", "size": "1Gi", "mount_path": "/"}`, at: "mount_path", says: "would hide the whole image"},
+		{name: "mount path of the root", config: `{"name": "data", "size": "1Gi", "mount_path": "/"}`, at: "mount_path", says: "would hide the image"},
 		{name: "unknown access mode", config: volumeOf(`"access_mode": "RWX"`), at: "access_mode", says: "ReadWriteOncePod"},
 		{name: "class with blanks", config: volumeOf(`"storage_class": "my class"`), at: "storage_class", says: `storage_class is "my class"`},
 		{name: "PersistentVolume in upper case", config: volumeOf(`"volume_name": "PV"`), at: "volume_name", says: `Did you mean "pv"?`},
@@ -50,7 +50,7 @@ func TestVolumeRefusesBadInputAtItsAttribute(t *testing.T) {
 			t.Parallel()
 			found := o.validate(t, "kt_volume", jsonConfig(t, o.types["kt_volume"], c.config))
 			if len(found) != 1 || found[0].severity != tfprotov6.DiagnosticSeverityError || found[0].path != c.at || !strings.Contains(found[0].detail, c.says) {
-				t.Errorf("%s gives %v\nwant one error at %s that says: %s", c.config, found, c.at, c.says)
+				t.Errorf("%s gives %v\nwant one error at %s that contains: %s", c.config, found, c.at, c.says)
 			}
 			if len(found) > 0 && found[0].summary == "" {
 				t.Error("the diagnostic has no summary")
@@ -59,20 +59,20 @@ func TestVolumeRefusesBadInputAtItsAttribute(t *testing.T) {
 	}
 }
 
-func TestVolumeTakesGoodInput(t *testing.T) {
+func TestVolumeAcceptsValidInput(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for name, config := range map[string]string{
-		"the least":                              `{"name": "data", "size": "1Gi"}`,
-		"name with dots":                         `{"name": "data.v1", "size": "1Gi"}`,
-		"size as a number":                       `{"name": "data", "size": "1073741824"}`,
-		"size with an exponent":                  `{"name": "data", "size": "1e9"}`,
-		"very large size":                        `{"name": "data", "size": "4Ei"}`,
-		"no class":                               volumeOf(`"storage_class": ""`),
-		"everything":                             volumeOf(`"namespace": "ml", "access_mode": "ReadWriteOncePod", "storage_class": "fast", "volume_name": "pv-1", "labels": {"team": "ml", "app": "x"}, "annotations": {"owner": "alice"}, "wait_for_bound": false, "adopt_existing": true, "deletion_protection": true, "timeouts": {"create": "1h", "update": "30m", "delete": "1m30s"}`),
-		"labels that say as ours":                volumeOf(`"labels": {"kubetorch.com/volume": "data"}`),
-		"everything unknown":                     `{"name": "` + unknown + `", "namespace": "` + unknown + `", "size": "` + unknown + `", "mount_path": "` + unknown + `", "access_mode": "` + unknown + `", "storage_class": "` + unknown + `", "volume_name": "` + unknown + `", "labels": "` + unknown + `", "annotations": {"a": "` + unknown + `"}, "wait_for_bound": "` + unknown + `"}`,
-		"an unknown name beside a label of ours": `{"name": "` + unknown + `", "size": "1Gi", "labels": {"kubetorch.com/volume": "x"}}`,
+		"required attributes":                   `{"name": "data", "size": "1Gi"}`,
+		"name with dots":                        `{"name": "data.v1", "size": "1Gi"}`,
+		"size as a number":                      `{"name": "data", "size": "1073741824"}`,
+		"size with an exponent":                 `{"name": "data", "size": "1e9"}`,
+		"very large size":                       `{"name": "data", "size": "4Ei"}`,
+		"no class":                              volumeOf(`"storage_class": ""`),
+		"everything":                            volumeOf(`"namespace": "ml", "access_mode": "ReadWriteOncePod", "storage_class": "fast", "volume_name": "pv-1", "labels": {"team": "ml", "app": "x"}, "annotations": {"owner": "alice"}, "wait_for_bound": false, "adopt_existing": true, "deletion_protection": true, "timeouts": {"create": "1h", "update": "30m", "delete": "1m30s"}`),
+		"labels equal to reserved labels":       volumeOf(`"labels": {"kubetorch.com/volume": "data"}`),
+		"everything unknown":                    `{"name": "` + unknown + `", "namespace": "` + unknown + `", "size": "` + unknown + `", "mount_path": "` + unknown + `", "access_mode": "` + unknown + `", "storage_class": "` + unknown + `", "volume_name": "` + unknown + `", "labels": "` + unknown + `", "annotations": {"a": "` + unknown + `"}, "wait_for_bound": "` + unknown + `"}`,
+		"an unknown name with a reserved label": `{"name": "` + unknown + `", "size": "1Gi", "labels": {"kubetorch.com/volume": "x"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

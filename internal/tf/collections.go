@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// NoNulls requires that no value of a map and no item of a list is null, at the
-// path of that one.
+// NoNulls requires that no value of a map and no item of a list is null. It
+// reports each null at its path.
 func NoNulls() interface {
 	validator.Map
 	validator.List
@@ -22,30 +22,30 @@ func NoNulls() interface {
 
 type noNulls struct{}
 
-func (noNulls) Description(context.Context) string { return "without nulls" }
+func (noNulls) Description(context.Context) string { return "no null values" }
 
 func (n noNulls) MarkdownDescription(ctx context.Context) string { return n.Description(ctx) }
 
 func (noNulls) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
 	for key, value := range req.ConfigValue.Elements() {
-		refuseNull(req.Path.AtMapKey(key), value, &resp.Diagnostics)
+		checkNotNull(req.Path.AtMapKey(key), value, &resp.Diagnostics)
 	}
 }
 
 func (noNulls) ValidateList(_ context.Context, req validator.ListRequest, resp *validator.ListResponse) {
 	for i, item := range req.ConfigValue.Elements() {
-		refuseNull(req.Path.AtListIndex(i), item, &resp.Diagnostics)
+		checkNotNull(req.Path.AtListIndex(i), item, &resp.Diagnostics)
 	}
 }
 
-func refuseNull(at path.Path, value attr.Value, diags *diag.Diagnostics) {
+func checkNotNull(at path.Path, value attr.Value, diags *diag.Diagnostics) {
 	if value.IsNull() {
-		diags.AddAttributeError(at, "Null value", at.String()+" is null: give a value, or leave it out.")
+		diags.AddAttributeError(at, "Null value", at.String()+" is null: set a value, or remove it.")
 	}
 }
 
-// Items decodes the items of a list of objects, by index, as far as they are
-// known and not null.
+// Items decodes the items of a list of objects, by index. It skips items that
+// are unknown or null.
 func Items[T any](ctx context.Context, list types.List) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		for i, element := range list.Elements() {
@@ -55,7 +55,7 @@ func Items[T any](ctx context.Context, list types.List) iter.Seq2[int, T] {
 			}
 			var item T
 			if Object(ctx, object, &item).HasError() {
-				continue // the schema reports what is wrong with it
+				continue // the schema reports the problem
 			}
 			if !yield(i, item) {
 				return

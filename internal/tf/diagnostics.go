@@ -16,8 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// Failure turns an error of the cluster into a diagnostic that says what was
-// seen and what to do. What a run has said of an outage it does not say again.
+// Failure converts an error of the cluster to a diagnostic with the cause and the
+// next step. For an outage that the run has already reported, the detail is brief.
 func Failure(err error) diag.Diagnostic {
 	summary, detail := explain(err)
 	if other, ok := errors.AsType[explainer](err); ok {
@@ -30,13 +30,13 @@ func Failure(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary, detail)
 }
 
-// Caution is Failure as a warning.
+// Caution converts an error to a warning that also states its consequence.
 func Caution(err error, consequence string) diag.Diagnostic {
 	summary, detail := explain(err)
 	return diag.NewWarningDiagnostic(summary, detail+"\n\n"+consequence)
 }
 
-// explainer is an error that says by itself what was seen and what to do.
+// explainer is an error that provides its own summary and detail.
 type explainer interface {
 	error
 	Explain() (summary, detail string)
@@ -59,7 +59,7 @@ func explain(err error) (summary, detail string) {
 	case errors.As(err, &config):
 		return "The provider is not configured for a cluster", config.Error()
 	default:
-		return "The provider could not finish", err.Error()
+		return "Unexpected error", err.Error()
 	}
 }
 
@@ -85,24 +85,24 @@ func explainNotReady(e *kube.NotReadyError) (summary, detail string) {
 }
 
 func explainDeletion(e *kube.DeletionError) (summary, detail string) {
-	const hint = "The next destroy or apply goes on waiting."
+	const hint = "Run the destroy or apply again to continue waiting."
 	cause := ready.Cause{
-		Summary: fmt.Sprintf("Its deletion has begun, but %s.%s", e.Blockers(), why(e.Err)),
+		Summary: fmt.Sprintf("The object is being deleted, but %s.%s", e.Blockers(), why(e.Err)),
 		Object:  e.Ref.String(),
 		Hint:    hint,
 		Command: fmt.Sprintf("kubectl -n %s get %s %s -o yaml", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
 	}
 	held := slices.IndexFunc(e.Pods, func(pod kube.RemainingPod) bool { return len(pod.Finalizers) > 0 })
 	if len(e.Finalizers) > 0 || held >= 0 {
-		cause.Hint = "Whoever set a finalizer removes it once its work is done: see that its controller runs. " + hint
+		cause.Hint = "Check that the controller that removes the finalizer is running. " + hint
 	}
 	if len(e.Pods) > 0 && len(e.Finalizers) == 0 {
 		cause.Command = fmt.Sprintf("kubectl -n %s get pod %s -o yaml", e.Ref.Namespace, e.Pods[max(held, 0)].Name)
 	}
-	return fmt.Sprintf("%s is not gone yet", e.Ref), ready.Explain(&cause, nil)
+	return fmt.Sprintf("%s is still being deleted", e.Ref), ready.Explain(&cause, nil)
 }
 
-// why says what ended a wait that its cause alone did not end, as a further sentence.
+// why returns an additional sentence with the reason why a wait ended.
 func why(err error) string {
 	var limit timeLimitError
 	switch {
@@ -119,13 +119,13 @@ func why(err error) string {
 	}
 }
 
-// WithTimeLimit is [context.WithTimeout]; what it ends says which attribute
-// set the limit.
+// WithTimeLimit is like [context.WithTimeout]. The error of the context names the
+// attribute that sets the limit.
 func WithTimeLimit(ctx context.Context, limit time.Duration, attribute string) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, timeLimitError{limit: limit, attribute: attribute})
 }
 
-// timeLimitError is the end of a time that an attribute sets.
+// timeLimitError reports that a timeout that an attribute sets has expired.
 type timeLimitError struct {
 	limit     time.Duration
 	attribute string
@@ -143,7 +143,7 @@ func (l timeLimitError) Error() string {
 
 func (l timeLimitError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// words writes a reason such as ImagePullFailed as a headline says it.
+// words formats a reason such as ImagePullFailed as lowercase words.
 func words(reason string) string {
 	var b strings.Builder
 	for i, r := range reason {

@@ -19,7 +19,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func trainer() kube.Ref { return kube.Ref{Kind: kube.Deployment(), Namespace: "ml", Name: "trainer"} }
 
@@ -39,10 +39,10 @@ func queued() ready.Verdict {
 	}}
 }
 
-// ended is how a wait ends when the limit of an attribute is over.
+// ended returns the error of a wait that exceeds the limit of an attribute.
 func ended(attribute string, limit time.Duration) error { return timeLimitError{limit, attribute} }
 
-func TestDiagnosticsSayWhatWasSeenAndWhatToDo(t *testing.T) {
+func TestDiagnosticsStateTheCauseAndTheNextStep(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
 		"crash":               &kube.NotReadyError{Ref: trainer(), Verdict: crash(), Logs: []string{"Traceback (most recent call last):", "ModuleNotFoundError: No module named 'kubetorch'"}},
@@ -59,7 +59,7 @@ func TestDiagnosticsSayWhatWasSeenAndWhatToDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			summary, detail := explain(fmt.Errorf("on the way: %w", err))
+			summary, detail := explain(fmt.Errorf("wrapped: %w", err))
 			got := summary + "\n\n" + detail + "\n"
 			file := filepath.Join("testdata", "diagnostics", name+".golden")
 			if *update {
@@ -72,33 +72,33 @@ func TestDiagnosticsSayWhatWasSeenAndWhatToDo(t *testing.T) {
 				t.Fatal(readErr)
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got), -update accepts it:\n%s", diff)
+				t.Errorf("(-want +got), run with -update to accept:\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestExplainingLeavesTheCauseAlone(t *testing.T) {
+func TestExplainDoesNotModifyTheCause(t *testing.T) {
 	t.Parallel()
 	e := &kube.NotReadyError{Ref: trainer(), Verdict: crash(), Err: context.Canceled}
 	before := e.Verdict.Cause.Summary
 	explain(e)
 	if e.Verdict.Cause.Summary != before {
-		t.Errorf("the summary has become %q", e.Verdict.Cause.Summary)
+		t.Errorf("the summary was changed to %q", e.Verdict.Cause.Summary)
 	}
 }
 
-func TestFailureIsAnErrorAndCautionAWarning(t *testing.T) {
+func TestFailureIsAnErrorAndCautionIsAWarning(t *testing.T) {
 	t.Parallel()
 	err := &kube.NotReadyError{Ref: trainer(), Verdict: crash()}
 	if got := Failure(err); got.Severity() != diag.SeverityError {
 		t.Errorf("Failure is a %v", got.Severity())
 	}
-	caution := Caution(err, "The run goes on.")
+	caution := Caution(err, "The run continues.")
 	if caution.Severity() != diag.SeverityWarning || caution.Summary() != Failure(err).Summary() {
 		t.Errorf("Caution is a %v: %s", caution.Severity(), caution.Summary())
 	}
-	if !strings.HasSuffix(caution.Detail(), "\n\nThe run goes on.") {
+	if !strings.HasSuffix(caution.Detail(), "\n\nThe run continues.") {
 		t.Errorf("the consequence is missing:\n%s", caution.Detail())
 	}
 }
@@ -112,21 +112,21 @@ func TestTimeLimitNamesItsAttribute(t *testing.T) {
 	<-inner.Done()
 	cause := context.Cause(inner)
 	if !errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) {
-		t.Errorf("%v is no deadline", cause)
+		t.Errorf("%v is not a deadline error", cause)
 	}
 	if got := cause.Error(); !strings.Contains(got, "`timeouts.create`") {
-		t.Errorf("%s names another limit than the one that was over first", got)
+		t.Errorf("%s does not name the limit that expired first", got)
 	}
 	for limit, want := range map[time.Duration]string{
 		time.Hour: "1h", 90 * time.Minute: "1h30m", 15 * time.Minute: "15m", 90 * time.Second: "1m30s", 20 * time.Second: "20s", time.Hour + time.Second: "1h0m1s",
 	} {
 		if got := (timeLimitError{limit, "wait_timeout"}).Error(); !strings.Contains(got, "after "+want+" (") {
-			t.Errorf("%v is written %q, want %s", limit, got, want)
+			t.Errorf("%v is formatted as %q, want %s", limit, got, want)
 		}
 	}
 }
 
-func TestReasonsAreWrittenAsWords(t *testing.T) {
+func TestReasonsAreFormattedAsWords(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{
 		ready.ReasonImagePullFailed: "image pull failed",
@@ -135,7 +135,7 @@ func TestReasonsAreWrittenAsWords(t *testing.T) {
 		"":                          "",
 	} {
 		if got := words(reason); got != want {
-			t.Errorf("%s is written %q, want %q", reason, got, want)
+			t.Errorf("%s is formatted as %q, want %q", reason, got, want)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// Document is one object as YAML or JSON; texts of the same content are equal.
+// Document is one object in YAML or JSON. Documents with the same content are equal.
 type Document = Text[document]
 
 // DocumentType is the attribute type of Document.
@@ -29,8 +29,8 @@ func (document) Same(a, b string) bool {
 	return errA == nil && errB == nil && reflect.DeepEqual(da, db)
 }
 
-// DocumentOf wraps a text, "" as null.
+// DocumentOf wraps a text, and "" as null.
 func DocumentOf(text string) Document { return textOf[document](text) }
 
-// KeepSameDocument is KeepSameQuantity for documents.
+// KeepSameDocument is like KeepSameQuantity, but for documents.
 func KeepSameDocument() planmodifier.String { return keepSame[document]{} }

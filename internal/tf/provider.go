@@ -13,26 +13,26 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// ProviderData is what a configured provider hands to its resources.
+// ProviderData is the data that a configured provider passes to its resources.
 type ProviderData struct {
-	// Unknown says that the provider's configuration is not known yet, since it
-	// depends on resources of the same run. Cluster is nil then.
+	// Unknown reports whether the provider's configuration is still unknown, because
+	// it depends on resources of the same run. In this case, Cluster is nil.
 	Unknown  bool
 	Cluster  *kube.Cluster
 	Defaults Defaults
-	// Revisions are those that the renderer knows, the newest last.
+	// Revisions are the revisions of the renderer, the newest last.
 	Revisions []manifest.Revision
-	// Configs are the configurations that were validated and not yet planned.
+	// Configs are the configurations that are validated but not planned yet.
 	Configs Configs
 }
 
-// Defaults is what the provider block says for every resource.
+// Defaults contains the settings of the provider block for all resources.
 type Defaults struct {
 	// Username is the value of the label kubetorch.com/username.
 	Username string
-	// UsernameChosen says that the provider block names it. What the environment
-	// says counts for what is created, and never changes what exists. So do the
-	// other fields of this kind.
+	// UsernameChosen reports whether the provider block sets the username, rather
+	// than the environment. A setting of the environment applies only to new objects
+	// and never changes existing ones. This also applies to the other Chosen fields.
 	UsernameChosen         bool
 	InstallNamespace       string
 	InstallNamespaceChosen bool
@@ -40,25 +40,25 @@ type Defaults struct {
 	LaunchTimeoutChosen    bool
 	GPUAntiAffinity        bool
 	GPUAntiAffinityChosen  bool
-	// KubetorchVersion is the release of Kubetorch that pods install; "" where the
-	// provider block names none.
+	// KubetorchVersion is the release of Kubetorch that pods install, or "" if the
+	// provider block sets none.
 	KubetorchVersion string
 	Labels           map[string]string
 	Annotations      map[string]string
 	CompactPlans     bool
-	// IgnoreGPUs leaves out the look at what GPUs the nodes have.
+	// IgnoreGPUs disables the check of the GPUs of the nodes.
 	IgnoreGPUs bool
 }
 
-// DataOf takes the provider's data out of a Configure request; nil before the
-// provider is configured, as in validation.
+// DataOf returns the provider's data of a Configure request. It is nil before the
+// provider is configured, for example during validation.
 func DataOf(raw any) (*ProviderData, diag.Diagnostics) {
 	if raw == nil {
 		return nil, nil
 	}
 	data, ok := raw.(*ProviderData)
 	if !ok {
-		return nil, diag.Diagnostics{diag.NewErrorDiagnostic("Unexpected provider data", fmt.Sprintf("%T is a bug in the provider; please report it.", raw))}
+		return nil, diag.Diagnostics{diag.NewErrorDiagnostic("Unexpected provider data", fmt.Sprintf("The provider data has the type %T. This is a bug in the provider.\n\nNext step: Report it to the developers of the provider.", raw))}
 	}
 	return data, nil
 }

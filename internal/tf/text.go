@@ -1,5 +1,5 @@
-// Package tf is the bridge between the provider's own packages and Terraform:
-// custom types, validators, plan modifiers, and errors turned into diagnostics.
+// Package tf connects the provider's packages to Terraform: it contains custom
+// types, validators, plan modifiers, and the conversion of errors to diagnostics.
 package tf
 
 import (
@@ -16,25 +16,25 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// Syntax is a notation in which several texts mean the same.
+// Syntax is a notation in which different texts can have the same meaning.
 type Syntax interface {
-	// Name is what a text of this notation is called in messages.
+	// Name returns the name of the notation, for messages.
 	Name() string
-	// Check says what is wrong with a text, nil where nothing is.
+	// Check returns an error if a text is invalid.
 	Check(text string) error
-	// Same says whether two valid texts mean the same.
+	// Same reports whether two valid texts have the same meaning.
 	Same(a, b string) bool
 }
 
-// Quantity is a Kubernetes resource quantity ("500m", "4Gi"); texts of the
-// same amount are equal.
+// Quantity is a Kubernetes resource quantity ("500m", "4Gi"). Texts with the same
+// amount are equal.
 type Quantity = Text[quantity]
 
 // QuantityType is the attribute type of Quantity.
 type QuantityType = TextType[quantity]
 
-// Duration is a length of time ("90s", "1m30s", "2d", or whole seconds as in
-// Kubetorch); texts of the same length are equal.
+// Duration is a duration ("90s", "1m30s", "2d", or integer seconds as in
+// Kubetorch). Texts with the same duration are equal.
 type Duration = Text[duration]
 
 // DurationType is the attribute type of Duration.
@@ -75,13 +75,13 @@ type TextType[S Syntax] struct {
 	basetypes.StringType
 }
 
-// Equal reports whether the other type is the same one.
+// Equal reports whether the other type is the same type.
 func (t TextType[S]) Equal(o attr.Type) bool {
 	_, ok := o.(TextType[S])
 	return ok
 }
 
-// String names the type.
+// String returns the name of the type.
 func (t TextType[S]) String() string {
 	var s S
 	return "tf." + s.Name()
@@ -118,10 +118,10 @@ var (
 	_ xattr.ValidateableAttribute                = Text[quantity]{}
 )
 
-// QuantityOf wraps a text, "" as null.
+// QuantityOf wraps a text, and "" as null.
 func QuantityOf(text string) Quantity { return textOf[quantity](text) }
 
-// DurationOf wraps a text, "" as null.
+// DurationOf wraps a text, and "" as null.
 func DurationOf(text string) Duration { return textOf[duration](text) }
 
 func textOf[S Syntax](text string) Text[S] {
@@ -140,7 +140,7 @@ func (v Text[S]) Equal(o attr.Value) bool {
 	return ok && v.StringValue.Equal(other.StringValue)
 }
 
-// StringSemanticEquals reports whether both texts mean the same.
+// StringSemanticEquals reports whether both texts have the same meaning.
 func (v Text[S]) StringSemanticEquals(_ context.Context, o basetypes.StringValuable) (bool, diag.Diagnostics) {
 	other, ok := o.(Text[S])
 	return ok && v.same(other), nil
@@ -151,7 +151,7 @@ func (v Text[S]) same(other Text[S]) bool {
 	return s.Same(v.ValueString(), other.ValueString())
 }
 
-// ValidateAttribute checks the text offline, at its path.
+// ValidateAttribute checks the text without a cluster, and reports errors at its path.
 func (v Text[S]) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
 	if v.IsNull() || v.IsUnknown() {
 		return
@@ -162,17 +162,17 @@ func (v Text[S]) ValidateAttribute(_ context.Context, req xattr.ValidateAttribut
 	}
 }
 
-// KeepSameQuantity is a plan modifier that keeps the prior text where the new
-// one means the same, so that rewriting "4096Mi" as "4Gi" plans nothing.
+// KeepSameQuantity is a plan modifier that keeps the text in state if the new
+// text has the same meaning, so that a change from "4096Mi" to "4Gi" plans nothing.
 func KeepSameQuantity() planmodifier.String { return keepSame[quantity]{} }
 
-// KeepSameDuration is KeepSameQuantity for durations.
+// KeepSameDuration is like KeepSameQuantity, but for durations.
 func KeepSameDuration() planmodifier.String { return keepSame[duration]{} }
 
 type keepSame[S Syntax] struct{}
 
 func (keepSame[S]) Description(context.Context) string {
-	return "A text that means the same as the one in state is no change."
+	return "Ignores changes to a text with the same meaning."
 }
 
 func (k keepSame[S]) MarkdownDescription(ctx context.Context) string { return k.Description(ctx) }

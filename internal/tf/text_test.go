@@ -16,7 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-func TestTextsOfTheSameMeaningAreEqual(t *testing.T) {
+func TestTextsWithTheSameMeaningAreEqual(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a, b basetypes.StringValuableWithSemanticEquals
@@ -25,7 +25,7 @@ func TestTextsOfTheSameMeaningAreEqual(t *testing.T) {
 		{tf.QuantityOf("1000m"), tf.QuantityOf("1"), true},
 		{tf.QuantityOf("4096Mi"), tf.QuantityOf("4Gi"), true},
 		{tf.QuantityOf("4G"), tf.QuantityOf("4Gi"), false},
-		{tf.QuantityOf("4gb"), tf.QuantityOf("4gb"), false}, // no quantities at all
+		{tf.QuantityOf("4gb"), tf.QuantityOf("4gb"), false}, // not valid quantities
 		{tf.DurationOf("90s"), tf.DurationOf("1m30s"), true},
 		{tf.DurationOf("90"), tf.DurationOf("90s"), true},
 		{tf.DurationOf("1d"), tf.DurationOf("24h"), true},
@@ -38,7 +38,7 @@ func TestTextsOfTheSameMeaningAreEqual(t *testing.T) {
 	}
 }
 
-func TestTextsAreReadAsTheyAreWritten(t *testing.T) {
+func TestTextsAreStoredUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []attr.Type{tf.QuantityType{}, tf.DurationType{}} {
 		for _, in := range []tftypes.Value{
@@ -49,7 +49,7 @@ func TestTextsAreReadAsTheyAreWritten(t *testing.T) {
 				t.Fatalf("%s of %s: %v, %v", typ, in, value, err)
 			}
 			if out, err := value.ToTerraformValue(t.Context()); err != nil || !out.Equal(in) {
-				t.Errorf("%s of %s gives %s back, %v", typ, in, out, err)
+				t.Errorf("%s of %s returns %s, %v", typ, in, out, err)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func TestTextsAreCheckedAtTheirPath(t *testing.T) {
 		`Invalid duration: x is "1x", which`: check(tf.DurationOf("1x")),
 	} {
 		if !strings.HasPrefix(got, want) {
-			t.Errorf("%q does not begin with %q", got, want)
+			t.Errorf("%q does not start with %q", got, want)
 		}
 	}
 	for _, fine := range []xattr.ValidateableAttribute{
@@ -89,7 +89,7 @@ func TestTextsAreCheckedAtTheirPath(t *testing.T) {
 	}
 }
 
-func TestKeepSameKeepsTheWordingOfTheState(t *testing.T) {
+func TestKeepSameKeepsTheTextInState(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name        string
@@ -112,13 +112,13 @@ func TestKeepSameKeepsTheWordingOfTheState(t *testing.T) {
 	}
 }
 
-func TestWholeNumbersArePlainAndOthersAreRefused(t *testing.T) {
+func TestIntegersAreAcceptedAndOtherNumbersAreRejected(t *testing.T) {
 	t.Parallel()
 	typ := tf.WholeNumberType{}
 	for in, want := range map[string]string{
 		"0": "", "-3": "", "8": "", "9223372036854775807": "", "1e3": "",
-		"1.5":                 "gpus is 1.5, but must be a whole number.",
-		"-0.25":               "gpus is -0.25, but must be a whole number.",
+		"1.5":                 "gpus is 1.5, but must be an integer.",
+		"-0.25":               "gpus is -0.25, but must be an integer.",
 		"9223372036854775808": "gpus is 9223372036854775808, but must be less than 2^63.",
 		"1e400":               "gpus is 1e+400, but must be less than 2^63.",
 	} {
@@ -132,12 +132,12 @@ func TestWholeNumbersArePlainAndOthersAreRefused(t *testing.T) {
 			t.Fatalf("%s: %v, %v", in, value, err)
 		}
 		if back, err := value.ToTerraformValue(t.Context()); err != nil || !back.Equal(raw) {
-			t.Errorf("%s is given back as %s, %v", in, back, err)
+			t.Errorf("%s is returned as %s, %v", in, back, err)
 		}
 		refusable, refused := value.(xattr.ValidateableAttribute)
 		if !refused {
 			if _, plain := value.(types.Int64); !plain || want != "" {
-				t.Errorf("%s is taken as %#v, want %q", in, value, want)
+				t.Errorf("%s is accepted as %#v, want %q", in, value, want)
 			}
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// verdict is what a validator says of a text at a path, "" for nothing.
+// verdict returns the message of a validator for a text at a path, or "" for none.
 func verdict(t *testing.T, v validator.String, at path.Path, value types.String) string {
 	t.Helper()
 	resp := validator.StringResponse{}
@@ -32,7 +32,7 @@ func validators() map[string]validator.String {
 	}
 }
 
-func TestValidatorsTakeGoodTexts(t *testing.T) {
+func TestValidatorsAcceptValidTexts(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
 		"ServiceName":    {"a", "llm-train-2", strings.Repeat("a", 63)},
@@ -46,7 +46,7 @@ func TestValidatorsTakeGoodTexts(t *testing.T) {
 		"GPUType":        {"L4", "gpu: a100"},
 		"ImageReference": {"pytorch", "a/b:c", "localhost:5000/a@sha256:" + strings.Repeat("a", 64)},
 		"EndpointURL":    {"svc", "svc:80", "http://svc", "https://[::1]:8443/x"},
-		"JSONObject":     {"{}", " {\"a\": [1]}\n", "null", "{", ""}, // what is no JSON is for the type to report
+		"JSONObject":     {"{}", " {\"a\": [1]}\n", "null", "{", ""}, // the type reports invalid JSON
 		"Timeout":        {"1ms", "20m", "1h30m", "1.5h"},
 	} {
 		for _, text := range texts {
@@ -57,7 +57,7 @@ func TestValidatorsTakeGoodTexts(t *testing.T) {
 	}
 }
 
-func TestValidatorsRefuseBadTexts(t *testing.T) {
+func TestValidatorsRejectInvalidTexts(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
 		"ServiceName":    {"", "A", "0a", "-a", "a-", "a.b", "a_b", "ä", "a\n", strings.Repeat("a", 64)},
@@ -77,13 +77,13 @@ func TestValidatorsRefuseBadTexts(t *testing.T) {
 		for _, text := range texts {
 			got := verdict(t, validators()[name], path.Root("x"), types.StringValue(text))
 			if !strings.HasPrefix(got, "x ") || !strings.HasSuffix(got, ".") && !strings.HasSuffix(got, "?") || strings.Contains(got, "\n") || len(got) > 500 {
-				t.Errorf("%s of %.80q says %q, want one sentence about x", name, text, got)
+				t.Errorf("%s of %.80q returns %q, want one sentence about x", name, text, got)
 			}
 		}
 	}
 }
 
-func TestValidatorsPassOverNullAndUnknown(t *testing.T) {
+func TestValidatorsIgnoreNullAndUnknown(t *testing.T) {
 	t.Parallel()
 	for name, v := range validators() {
 		for _, value := range []types.String{types.StringNull(), types.StringUnknown()} {
@@ -108,23 +108,23 @@ func TestMessagesNameAttributeKeyAndSuggestion(t *testing.T) {
 		`"` + strings.Repeat("a", 100) + `"… (200 byte`: verdict(t, tf.ServiceName(), path.Root("name"), types.StringValue(strings.Repeat("a", 200))),
 	} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q does not say %q", got, want)
+			t.Errorf("%q does not contain %q", got, want)
 		}
 	}
 }
 
-func TestNoNullsRefusesEachNullAtItsPath(t *testing.T) {
+func TestNoNullsReportsEachNullAtItsPath(t *testing.T) {
 	t.Parallel()
 	values := map[string]attr.Value{"a": types.StringValue("x"), "b": types.StringNull(), "c": types.StringUnknown()}
 	inMap := validator.MapResponse{}
 	tf.NoNulls().ValidateMap(t.Context(), validator.MapRequest{Path: path.Root("m"), ConfigValue: types.MapValueMust(types.StringType, values)}, &inMap)
-	if len(inMap.Diagnostics) != 1 || inMap.Diagnostics[0].Detail() != `m["b"] is null: give a value, or leave it out.` {
+	if len(inMap.Diagnostics) != 1 || inMap.Diagnostics[0].Detail() != `m["b"] is null: set a value, or remove it.` {
 		t.Errorf("map: %v", inMap.Diagnostics)
 	}
 	inList := validator.ListResponse{}
 	list := types.ListValueMust(types.StringType, []attr.Value{values["a"], values["c"], values["b"]})
 	tf.NoNulls().ValidateList(t.Context(), validator.ListRequest{Path: path.Root("l"), ConfigValue: list}, &inList)
-	if len(inList.Diagnostics) != 1 || inList.Diagnostics[0].Detail() != `l[2] is null: give a value, or leave it out.` {
+	if len(inList.Diagnostics) != 1 || inList.Diagnostics[0].Detail() != `l[2] is null: set a value, or remove it.` {
 		t.Errorf("list: %v", inList.Diagnostics)
 	}
 	for _, none := range []types.List{types.ListNull(types.StringType), types.ListUnknown(types.StringType)} {
@@ -136,7 +136,7 @@ func TestNoNullsRefusesEachNullAtItsPath(t *testing.T) {
 	}
 }
 
-func TestItemsAreThoseThatCanBeRead(t *testing.T) {
+func TestItemsSkipsNullAndUnknownItems(t *testing.T) {
 	t.Parallel()
 	type item struct {
 		Name types.String `tfsdk:"name"`
@@ -164,6 +164,6 @@ func TestItemsAreThoseThatCanBeRead(t *testing.T) {
 		break
 	}
 	if seen != 1 {
-		t.Errorf("%d items after the first one ended the loop", seen)
+		t.Errorf("%d items after the loop ended at the first one", seen)
 	}
 }

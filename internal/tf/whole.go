@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// WholeNumberType is the type of whole numbers, whose values are plain
-// [basetypes.Int64Value]. Unlike [basetypes.Int64Type] it reports a number that
-// is not whole, or beyond 64 bits, as an error of the user and not of the
-// provider.
+// WholeNumberType is the type of integers. Its values are of the type
+// [basetypes.Int64Value]. Unlike [basetypes.Int64Type], it reports a fraction, or
+// a number that exceeds 64 bits, as an error in the configuration rather than in
+// the provider.
 type WholeNumberType struct {
 	basetypes.Int64Type
 }
@@ -27,7 +27,7 @@ func (t WholeNumberType) Equal(o attr.Type) bool {
 	return ok || t.Int64Type.Equal(o)
 }
 
-// String names the type.
+// String returns the name of the type.
 func (t WholeNumberType) String() string { return "tf.WholeNumberType" }
 
 // ValueFromTerraform converts a raw value.
@@ -47,8 +47,8 @@ func (t WholeNumberType) ValueFromTerraform(ctx context.Context, in tftypes.Valu
 	return t.Int64Type.ValueFromTerraform(ctx, in)
 }
 
-// notWhole stands for a number that is no 64-bit integer, until validation has
-// refused it.
+// notWhole represents a number that is not a 64-bit integer, until validation
+// rejects it.
 type notWhole struct {
 	basetypes.Int64Value
 	number *big.Float
@@ -62,17 +62,17 @@ func (v notWhole) Equal(o attr.Value) bool {
 	return ok && v.number.Cmp(other.number) == 0
 }
 
-// ToTerraformValue gives the number back as it came.
+// ToTerraformValue returns the original number.
 func (v notWhole) ToTerraformValue(context.Context) (tftypes.Value, error) {
 	return tftypes.NewValue(tftypes.Number, v.number), nil
 }
 
-// String is the number.
+// String formats the number.
 func (v notWhole) String() string { return v.number.Text('g', 20) }
 
-// ValidateAttribute refuses the number.
+// ValidateAttribute reports the number as invalid.
 func (v notWhole) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
-	want := "a whole number"
+	want := "an integer"
 	if v.number.IsInt() {
 		want = "less than 2^63"
 	}
