@@ -11,7 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
@@ -42,10 +43,12 @@ func main() {
 		go parent.Watch(ctx, same, parentInterval, func() { os.Exit(1) })
 	}
 	completions := kube.NewCompletions(same)
-	err := providerserver.Serve(ctx, provider.New(ctx, version, config.OSEnv(), completions), providerserver.ServeOpts{
-		Address: "registry.terraform.io/ktdev/kt",
-		Debug:   *debugger,
-	})
+	var options []tf6server.ServeOpt
+	if *debugger {
+		options = append(options, tf6server.WithManagedDebug())
+	}
+	newProvider := provider.New(ctx, version, config.OSEnv(), completions)
+	err := tf6server.Serve("registry.terraform.io/ktdev/kt", func() tfprotov6.ProviderServer { return provider.NewServer(newProvider()) }, options...)
 	flush, cancel := context.WithTimeout(ctx, flushTime)
 	completions.Flush(flush)
 	cancel()

@@ -21,7 +21,9 @@ func mainObjects() []string {
 
 // creating says whether a request writes one of the objects of a namespace, and is no dry run.
 func creating(ns string) func(*http.Request) bool {
-	return func(request *http.Request) bool { return written(request, "") && strings.Contains(request.URL.Path, "/"+ns+"/") }
+	return func(request *http.Request) bool {
+		return written(request, "") && strings.Contains(request.URL.Path, "/"+ns+"/")
+	}
 }
 
 // What was never answered may not have been carried out. What is there by the
@@ -235,4 +237,34 @@ func TestAccOwnershipASecretThatCannotBeLookedAtIsNotTakenOver(t *testing.T) {
 		t.Error("the Secret of another state was written")
 	}
 	first.MustRun(t, "destroy", "-auto-approve")
+}
+
+// A plan without a refresh is told nothing of a tainted resource but its state.
+func TestAccOwnershipATaintedResourceIsReplacedWithoutARefresh(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli, second := acctest.NewCLI(t), acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
+	cli.MustRun(t, "apply", "-auto-approve")
+	second.Write(t, cluster.Config(ns, ofEveryKind("other", "")))
+	out, err := second.Run(t, "plan", "-refresh=false")
+	if err == nil || strings.Count(out, "belongs to another resource") != len(kinds()) {
+		t.Errorf("the second state is not refused without a refresh:\n%s", out)
+	}
+	before := uidsOfAll(t, ns)
+	for _, kind := range []string{"kt_secret", "kt_image", "kt_compute"} { // a volume may hold data
+		cli.MustRun(t, "taint", kind+".it")
+		cli.MustRun(t, "plan", "-refresh=false", "-target="+kind+".it")
+	}
+	cli.MustRun(t, "plan", "-refresh=false")
+	cli.MustRun(t, "plan", "-refresh=false", "-replace=kt_volume.it")
+	cli.MustRun(t, "apply", "-auto-approve", "-refresh=false")
+	after := uidsOfAll(t, ns)
+	for name, uid := range before {
+		if kept := strings.HasPrefix(name, "PersistentVolumeClaim/"); kept != (after[name] == uid) {
+			t.Errorf("%s had UID %s, and has %s", name, uid, after[name])
+		}
+	}
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	cli.MustRun(t, "destroy", "-auto-approve")
 }

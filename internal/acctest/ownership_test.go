@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -95,9 +96,48 @@ func TestAccOwnershipAKilledCreationIsFinishedByTheNextApply(t *testing.T) {
 	}
 }
 
+// Terraform that is interrupted twice ends without waiting for what it creates,
+// and still stops the provider in order.
+func TestAccOwnershipACreationThatIsInterruptedTwiceIsFinishedByTheNextApply(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
+	endAtObjects(t, cli, ns, 2, func(command *exec.Cmd) {
+		for range 2 {
+			_ = syscall.Kill(-command.Process.Pid, syscall.SIGINT) // it may have ended
+		}
+	})
+	seen := uidsOfAll(t, ns)
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	after := uidsOfAll(t, ns)
+	for name, uid := range seen {
+		if after[name] != uid && !strings.HasPrefix(name, "Deployment/") { // one whose creation was interrupted is tainted
+			t.Errorf("%s of an interrupted run was replaced, not finished", name)
+		}
+	}
+	if left := unfinished(t, ns); left != "" {
+		t.Errorf("still marked as unfinished: %s", left)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+	if left := objectsLeft(t, ns); left != "" {
+		t.Errorf("left behind:\n%s", left)
+	}
+}
+
 // killAtObjects runs an apply, and kills Terraform and then its provider once
 // there are that many objects, or at the end of the run.
 func killAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int) {
+	t.Helper()
+	endAtObjects(t, cli, ns, objects, func(command *exec.Cmd) {
+		_ = command.Process.Kill() // it may have ended
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+	})
+}
+
+// endAtObjects runs an apply, and ends it once there are that many objects.
+func endAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int, end func(*exec.Cmd)) {
 	t.Helper()
 	file := filepath.Join(cli.Dir, "terraform.tfstate")
 	before, _ := os.ReadFile(file) // there is none before the first run
@@ -106,8 +146,11 @@ func killAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- command.Wait() }()
+	done := make(chan struct{})
+	go func() {
+		_ = command.Wait() // it was ended: its status says nothing
+		close(done)
+	}()
 	for running := true; running && len(strings.Fields(objectsLeft(t, ns))) < objects; {
 		select {
 		case <-done:
@@ -115,8 +158,8 @@ func killAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int) {
 		default:
 		}
 	}
-	_ = command.Process.Kill() // it may have ended
-	_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+	end(command)
+	<-done
 	expectNoProcess(t, command.Process.Pid)
 	_ = os.Remove(filepath.Join(cli.Dir, ".terraform.tfstate.lock.info")) // as `terraform force-unlock` would
 	// Terraform writes local state in place: killed in the middle of that, it leaves an empty file. What was in

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -57,7 +56,7 @@ func FactoriesRendering(t *testing.T, env kubeconfig.Env, revisions []manifest.R
 	})
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"kt": func() (tfprotov6.ProviderServer, error) {
-			return providerserver.NewProtocol6WithError(provider.NewWith(next(), "test", env, revisions, completions)())()
+			return provider.NewServer(provider.NewWith(next(), "test", env, revisions, completions)()), nil
 		},
 	}
 }

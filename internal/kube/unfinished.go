@@ -119,11 +119,14 @@ const (
 	// which the provider has two seconds
 	// (https://github.com/hashicorp/go-plugin/blob/v1.7.0/client.go, Kill).
 	completionsKept = 200
-	// completionsAge is how long an annotation stays where more than that wait.
-	// Terraform writes remote state every 20 s during an apply
+	// completionsAge is how much older than another one an annotation has to be to
+	// be removed where more than that wait. Terraform writes remote state with the
+	// first change of state that comes 20 s after the last time
 	// (https://github.com/hashicorp/terraform/blob/v1.11.4/internal/backend/local/backend_apply.go,
-	// defaultPersistInterval).
+	// defaultPersistInterval): with that of the other one, if not before.
 	completionsAge = 30 * time.Second
+	// updateTime is what it may take Terraform to write the state of that one.
+	updateTime = 10 * time.Second
 	// completionWorkers is how many annotations are removed at the same time.
 	completionWorkers = 32
 )
@@ -138,6 +141,8 @@ type Completions struct {
 	mu       sync.Mutex
 	waiting  []completion
 	draining bool
+
+	interrupted bool
 }
 
 type completion struct {
@@ -146,6 +151,7 @@ type completion struct {
 	uid     types.UID
 	id      string
 	since   time.Time
+	inState bool // in the state that the run began with
 }
 
 // NewCompletions makes Completions. Nothing is removed while expected says
@@ -154,27 +160,57 @@ func NewCompletions(expected func() bool) *Completions {
 	return &Completions{expected: expected}
 }
 
-// Complete has UnfinishedAnnotation removed from live later, if it has it.
-func (c *Cluster) Complete(ref Ref, live *unstructured.Unstructured) {
+// Complete has UnfinishedAnnotation removed from live later, if it has it, since
+// its resource goes into state.
+func (c *Cluster) Complete(ref Ref, live *unstructured.Unstructured) { c.complete(ref, live, false) }
+
+// CompleteInState is Complete of what was in state before the run.
+func (c *Cluster) CompleteInState(ref Ref, live *unstructured.Unstructured) {
+	c.complete(ref, live, true)
+}
+
+func (c *Cluster) complete(ref Ref, live *unstructured.Unstructured, inState bool) {
 	id := UnfinishedCreation(live)
 	if id == "" || c.completions == nil {
 		return
 	}
-	c.completions.add(completion{cluster: c, ref: ref, uid: live.GetUID(), id: id, since: time.Now()})
+	c.completions.add(completion{cluster: c, ref: ref, uid: live.GetUID(), id: id, since: time.Now(), inState: inState})
+}
+
+// Interrupt leaves the annotation on what this run has created. Terraform may end
+// before it has written the state, as after a second interrupt, and still stop the
+// provider in order
+// (https://github.com/hashicorp/terraform/blob/v1.11.4/main.go, CleanupClients).
+// The next run that reads the object removes it.
+func (c *Completions) Interrupt() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.interrupted = true
+}
+
+// removable takes away what may be in no state.
+func (c *Completions) removable(batch []completion) []completion {
+	if !c.interrupted {
+		return batch
+	}
+	return slices.DeleteFunc(batch, func(one completion) bool { return !one.inState })
 }
 
 func (c *Completions) add(one completion) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = append(c.waiting, one)
-	if len(c.waiting) <= completionsKept || c.draining || time.Since(c.waiting[0].since) < completionsAge {
+	if len(c.waiting) <= completionsKept || c.draining {
 		return
 	}
-	ripe := slices.IndexFunc(c.waiting, func(one completion) bool { return time.Since(one.since) < completionsAge })
-	if ripe < 0 { // the clock has gone on since
-		ripe = len(c.waiting)
+	ripe := ripeOf(c.waiting, time.Now())
+	batch := c.removable(slices.Clone(c.waiting[:ripe]))
+	if len(batch) == 0 {
+		return
 	}
-	batch := slices.Clone(c.waiting[:ripe])
 	c.waiting, c.draining = slices.Delete(c.waiting, 0, ripe), true
 	go func() {
 		c.remove(one.cluster.cache.ctx, batch)
@@ -184,6 +220,22 @@ func (c *Completions) add(one completion) {
 	}()
 }
 
+// ripeOf returns how many of those that wait, the oldest first, are in the state
+// that Terraform has written by now, wherever that is.
+func ripeOf(waiting []completion, now time.Time) int {
+	written := -1 // the last one of which the state was updated
+	for i, one := range waiting {
+		if now.Sub(one.since) >= updateTime {
+			written = i
+		}
+	}
+	ripe := 0
+	for ripe < written && waiting[written].since.Sub(waiting[ripe].since) >= completionsAge {
+		ripe++
+	}
+	return ripe
+}
+
 // Flush removes all annotations that wait, as far as ctx allows. A request that
 // has begun outlives ctx; it is not waited for.
 func (c *Completions) Flush(ctx context.Context) {
@@ -191,7 +243,7 @@ func (c *Completions) Flush(ctx context.Context) {
 		return
 	}
 	c.mu.Lock()
-	batch := c.waiting
+	batch := c.removable(c.waiting)
 	c.waiting = nil
 	c.mu.Unlock()
 	done := make(chan struct{})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -140,14 +141,36 @@ func TestManyOldAnnotationsAreRemovedBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		completions := NewCompletions(func() bool { return false }) // so that no request is sent
 		cluster := &Cluster{cache: &cache{ctx: t.Context()}}
-		old := completion{cluster: cluster, since: time.Now()}
-		time.Sleep(completionsAge)
-		for range completionsKept + 1 {
-			completions.add(old)
+		add := func() { completions.add(completion{cluster: cluster, since: time.Now()}) }
+		for range completionsKept {
+			add()
 		}
-		synctest.Wait()
-		if len(completions.waiting) > 0 || completions.draining {
-			t.Errorf("%d wait, draining %t", len(completions.waiting), completions.draining)
+		time.Sleep(completionsAge)
+		add() // Terraform writes the state with the answer that follows, which it has not got yet
+		if synctest.Wait(); len(completions.waiting) != completionsKept+1 {
+			t.Errorf("%d wait, want all", len(completions.waiting))
+		}
+		time.Sleep(updateTime)
+		add()
+		if synctest.Wait(); len(completions.waiting) != 2 || completions.draining {
+			t.Errorf("%d wait, want the last two; draining %t", len(completions.waiting), completions.draining)
 		}
 	})
+}
+
+func TestAfterAnInterruptOnlyWhatWasInStateIsCompleted(t *testing.T) {
+	t.Parallel()
+	api := &patches{}
+	completions := NewCompletions(func() bool { return true })
+	cluster := api.cluster(t).WithCompletions(completions)
+	cluster.Complete(trainer(), applied(Manager, "created"))
+	completions.Interrupt()
+	cluster.Complete(trainer(), applied(Manager, "created-later"))
+	cluster.CompleteInState(trainer(), applied(Manager, "in-state"))
+	completions.Flush(t.Context())
+	if len(api.seen) != 1 || !strings.Contains(api.seen[0], `"in-state"`) {
+		t.Errorf("got %v", api.seen)
+	}
+	var none *Completions
+	none.Interrupt()
 }

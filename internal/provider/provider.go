@@ -4,6 +4,7 @@ package provider
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/float64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -53,6 +54,7 @@ type kt struct {
 
 	revisions   []manifest.Revision
 	completions *kube.Completions
+	cluster     atomic.Pointer[kube.Cluster] // nil before it is configured
 }
 
 var (
@@ -131,6 +133,7 @@ func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp 
 	resp.Diagnostics.Append(diags...)
 	p.completions.Flush(ctx) // from an earlier run of the same process, as under a debugger
 	data.Cluster = kube.NewCluster(p.ctx, config).WithCompletions(p.completions)
+	p.cluster.Store(data.Cluster)
 }
 
 func (p *kt) Resources(context.Context) []func() resource.Resource {

@@ -286,7 +286,7 @@ func (m Memory) Missing(key string, ref kube.Ref) diag.Diagnostic {
 // whatever became of the run that created it.
 func Keep(cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured, resource string) {
 	cluster.Hold(live.GetUID(), resource)
-	cluster.Complete(ref, live)
+	cluster.CompleteInState(ref, live)
 }
 
 // DriftWarning names every changed field, who changed it and when. The values

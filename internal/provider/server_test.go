@@ -1,0 +1,70 @@
+package provider
+
+import (
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+)
+
+func served(t *testing.T) (*server, *kt) {
+	t.Helper()
+	own, ok := New(t.Context(), "test", config.Env{Getenv: func(string) string { return "" }}, nil)().(*kt)
+	if !ok {
+		t.Fatal("another provider")
+	}
+	s, ok := NewServer(own).(*server)
+	if !ok {
+		t.Fatal("the framework's server implements less than terraform-plugin-go can serve")
+	}
+	return s, own
+}
+
+func TestTheServerHoldsTheObjectsThatStateHas(t *testing.T) {
+	t.Parallel()
+	s, own := served(t)
+	cluster := kube.NewCluster(t.Context(), config.Config{})
+	own.cluster.Store(cluster)
+	for _, state := range []string{`{"id": "ml/x", "uid": "u"}`, `{"id": "ml/y", "uid": null}`, `{"id": 1}`, `[`} {
+		request := &tfprotov6.UpgradeResourceStateRequest{TypeName: "kt_volume", RawState: &tfprotov6.RawState{JSON: []byte(state)}}
+		if _, err := s.UpgradeResourceState(t.Context(), request); err != nil {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+	if got := cluster.HeldBy("u"); got != "kt_volume ml/x" {
+		t.Errorf("held by %q", got)
+	}
+}
+
+func TestTheServerIsStoppedWithoutACluster(t *testing.T) {
+	t.Parallel()
+	s, _ := served(t)
+	request := &tfprotov6.UpgradeResourceStateRequest{TypeName: "kt_volume", RawState: &tfprotov6.RawState{JSON: []byte(`{"uid": "u"}`)}}
+	if _, err := s.UpgradeResourceState(t.Context(), request); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.StopProvider(t.Context(), &tfprotov6.StopProviderRequest{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheServerImplementsWhatTheFrameworkDoes(t *testing.T) {
+	t.Parallel()
+	framework := providerserver.NewProtocol6(New(t.Context(), "test", config.Env{}, nil)())()
+	own := NewServer(New(t.Context(), "test", config.Env{}, nil)())
+	for name, implements := range map[string]func(tfprotov6.ProviderServer) bool{
+		"lists": func(s tfprotov6.ProviderServer) bool {
+			_, ok := s.(tfprotov6.ProviderServerWithListResource)
+			return ok
+		},
+		"actions": func(s tfprotov6.ProviderServer) bool { _, ok := s.(tfprotov6.ProviderServerWithActions); return ok },
+		"stores":  func(s tfprotov6.ProviderServer) bool { _, ok := s.(tfprotov6.ProviderServerWithStateStores); return ok },
+	} {
+		if implements(framework) && !implements(own) {
+			t.Errorf("%s are not served", name)
+		}
+	}
+}
