@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -147,7 +148,7 @@ func (m *computeModel) fill(ctx context.Context, s observation) diag.Diagnostics
 	if s.endpoint.GRPC {
 		m.GRPCTarget = types.StringValue(s.endpoint.Address())
 	}
-	m.Mode = types.StringValue(manifest.ModeSelector)
+	m.Mode = types.StringValue(kind.ModeSelector)
 	workload := s.workload
 	if workload == nil {
 		workload = &unstructured.Unstructured{Object: map[string]any{}}

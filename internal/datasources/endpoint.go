@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -147,7 +148,7 @@ func (m *endpointModel) fill(ctx context.Context, e *kube.Endpoint) diag.Diagnos
 	m.GatewayAddresses, diags = types.ListValueFrom(ctx, types.StringType, append([]string{}, e.Gateways...))
 	all.Append(diags...)
 	metadata := map[string]string{}
-	if e.Runtime != kube.RuntimeKubetorch {
+	if e.Runtime != kind.RuntimeKubetorch {
 		metadata["compute-id"] = e.ID()
 	}
 	m.Metadata, diags = types.MapValueFrom(ctx, types.StringType, metadata)

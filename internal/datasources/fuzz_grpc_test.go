@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
@@ -122,7 +123,7 @@ func FuzzProbe(f *testing.F) {
 	target := arbitraryServer(f, &body)
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		body.Store(&answer)
-		for _, runtime := range []string{kube.RuntimeSkyTorch, kube.RuntimeKPU} {
+		for _, runtime := range []string{kind.RuntimeSkyTorch, kind.RuntimeKPU} {
 			q := probeRequest{
 				endpoint: &kube.Endpoint{Namespace: "ml", Name: "a", Runtime: runtime, GRPC: true},
 				method:   methodTensor, route: route{target: target}, timeout: 5 * time.Second, bytes: 16,

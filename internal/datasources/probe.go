@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
@@ -189,9 +190,9 @@ func (q probeRequest) send(ctx context.Context, dial *dialer) (probe.Result, err
 
 func protocolOf(e *kube.Endpoint) probe.Protocol {
 	switch e.Runtime {
-	case kube.RuntimeSkyTorch:
+	case kind.RuntimeSkyTorch:
 		return probe.SkyTorch
-	case kube.RuntimeKPU:
+	case kind.RuntimeKPU:
 		return probe.KPU
 	default:
 		return probe.Auto

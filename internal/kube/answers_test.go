@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
@@ -43,7 +44,7 @@ func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
 			t.Cleanup(server.Close)
 			cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "ml"})
 			cluster.clock = &rushed{}
-			ref := Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"}
+			ref := Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}
 			_, err := cluster.Get(t.Context(), ref)
 			var failure *Error
 			if !errors.As(err, &failure) || failure.Class != test.class {

@@ -152,12 +152,12 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 	}
 	lw := &clientcache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list, err := resource.List(ctx, c.scope.Kind.selected(options))
+			list, err := resource.List(ctx, selected(c.scope.Kind, options))
 			check("list", err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			w, err := resource.Watch(ctx, c.scope.Kind.selected(options))
+			w, err := resource.Watch(ctx, selected(c.scope.Kind, options))
 			check("watch", err)
 			return w, err
 		},

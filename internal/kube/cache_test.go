@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // stored is an object as the server returns it.
@@ -90,7 +92,7 @@ func TestCollectionIsNeverOlderThanWhatWeWrote(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+			c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 			for _, s := range test.told {
 				s.tell(t, c)
 			}
@@ -108,7 +110,7 @@ func TestCollectionIsNeverOlderThanWhatWeWrote(t *testing.T) {
 func TestCollectionWakesWhoWaitsForAChange(t *testing.T) {
 	t.Parallel()
 	for _, s := range []told{"add a@5", "update a@6", "delete a@7", "list @8 a@5", "wrote a@9"} {
-		c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+		c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 		changed := c.changed()
 		s.tell(t, c)
 		select {
@@ -121,7 +123,7 @@ func TestCollectionWakesWhoWaitsForAChange(t *testing.T) {
 
 func TestCollectionIsReadyWithItsFirstList(t *testing.T) {
 	t.Parallel()
-	c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.ready(ended); ClassOf(err) != Canceled {
@@ -143,7 +145,7 @@ func TestCollectionIsReadyWithItsFirstList(t *testing.T) {
 
 func TestOldListEndsAnOutageAndWakesWhoWaits(t *testing.T) {
 	t.Parallel()
-	c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	told("list @9 a@5").tell(t, c)
 	told("delete a@13").tell(t, c)
 	c.failed(errors.New("connection refused"))
@@ -161,7 +163,7 @@ func TestOldListEndsAnOutageAndWakesWhoWaits(t *testing.T) {
 
 func TestListThatEndsAfterTheRightWasTakenAwayIsNotKept(t *testing.T) {
 	t.Parallel()
-	c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
 	told("list @9 a@5").tell(t, c)
 	c.list = func() ([]any, string, error) {
@@ -177,7 +179,7 @@ func TestListThatEndsAfterTheRightWasTakenAwayIsNotKept(t *testing.T) {
 // A collection that is empty and has no error says that all objects are gone.
 func TestObjectsAreDroppedTogetherWithTheReason(t *testing.T) {
 	t.Parallel()
-	c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
 	told("list @9 a@5").tell(t, c)
 	c.failed(denied)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 func TestWhatARunHasCreatedItDoesNotDelete(t *testing.T) {
 	t.Parallel()
-	created := Ref{Kind: ConfigMap(), Namespace: "ml", Name: "created"}
-	other := Ref{Kind: ConfigMap(), Namespace: "ml", Name: "other"}
+	created := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "created"}
+	other := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "other"}
 	c := &Cluster{}
 	if err := c.Claim(created, func() error { return nil }); err != nil {
 		t.Fatal(err)
@@ -31,7 +33,7 @@ func TestWhatARunHasCreatedItDoesNotDelete(t *testing.T) {
 // A creation that comes while a deletion is asked for sees what is left by it.
 func TestACreationWaitsForTheDeletionThatHasBegun(t *testing.T) {
 	t.Parallel()
-	ref := Ref{Kind: ConfigMap(), Namespace: "ml", Name: "data"}
+	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
 	c := &Cluster{}
 	there, looked := true, make(chan bool)
 	if _, err := c.DeleteUnlessClaimed(t.Context(), ref, func() error {
@@ -55,7 +57,7 @@ func TestACreationWaitsForTheDeletionThatHasBegun(t *testing.T) {
 // takes its object over is in state.
 func TestADeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
 	t.Parallel()
-	ref := Ref{Kind: ConfigMap(), Namespace: "ml", Name: "data"}
+	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
 	for _, inState := range []bool{true, false} {
 		c := &Cluster{}
 		if err := c.Claim(ref, func() error { return nil }); err != nil {
@@ -84,7 +86,7 @@ func TestADeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
 
 func TestADeletionThatWaitsForACreationEndsWithItsTime(t *testing.T) {
 	t.Parallel()
-	ref := Ref{Kind: ConfigMap(), Namespace: "ml", Name: "data"}
+	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
 	c := &Cluster{}
 	if err := c.Claim(ref, func() error { return nil }); err != nil {
 		t.Fatal(err)

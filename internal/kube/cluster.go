@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
@@ -273,7 +274,7 @@ func (c *Cluster) deleteOnce(ctx context.Context, ref Ref, uid types.UID, remove
 // uidOf returns the UID of the object that has the name now.
 func (c *Cluster) uidOf(ctx context.Context, ref Ref) (types.UID, error) {
 	get := c.Get
-	if ref.Kind.GroupKind() == Secret().GroupKind() {
+	if ref.Kind.GroupKind() == kind.Secret().GroupKind() {
 		get = c.GetSecret
 	}
 	live, err := get(ctx, ref)
@@ -335,7 +336,7 @@ func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, k
 // ServiceAccountExists says whether a service account is there; true where it
 // cannot be known. One answer serves the whole run.
 func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name string) bool {
-	ref := Ref{Kind: ServiceAccount(), Namespace: namespace, Name: name}
+	ref := Ref{Kind: kind.ServiceAccount(), Namespace: namespace, Name: name}
 	exists, _ := recall(c, ref.String(), func() (bool, error) {
 		_, err := c.Get(ctx, ref)
 		return ClassOf(err) != NotFound, nil
@@ -352,12 +353,12 @@ func (c *Cluster) Autoscaled(ctx context.Context) bool {
 		return *configured
 	}
 	autoscaled, _ := recall(c, "autoscaled", func() (bool, error) {
-		_, err := c.Get(ctx, Ref{Kind: ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"})
+		_, err := c.Get(ctx, Ref{Kind: kind.ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"})
 		if err == nil || ClassOf(err) == Denied {
 			return true, nil
 		}
 		conn, err := c.connect()
-		return err == nil && conn.rest.Get().AbsPath("/apis/karpenter.sh").Do(ctx).Error() == nil, nil
+		return err == nil && conn.rest.Get().AbsPath("/apis/"+kind.KarpenterGroup).Do(ctx).Error() == nil, nil
 	})
 	return autoscaled
 }

@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // CustomKinds returns the namespaced kinds that are no part of Kubernetes and
@@ -33,7 +35,7 @@ func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
 		}
 		for _, resource := range resources {
 			if resource.Namespaced && slices.Contains(resource.Verbs, "get") {
-				kinds = append(kinds, Kind{GroupVersionKind: gv.WithKind(resource.Kind), Resource: resource.Name, LabelSelector: ours})
+				kinds = append(kinds, Kind{GroupVersionKind: gv.WithKind(resource.Kind), Resource: resource.Name, LabelSelector: kind.Ours})
 			}
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // RefOf names obj. A kind that the provider has no table row for is looked up in
@@ -23,7 +25,7 @@ func (c *Cluster) RefOf(ctx context.Context, obj *unstructured.Unstructured) (Re
 		return ref, nil
 	}
 	gvk := obj.GroupVersionKind()
-	ref := Ref{Kind: Kind{GroupVersionKind: gvk, LabelSelector: ours}, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	ref := Ref{Kind: Kind{GroupVersionKind: gvk, LabelSelector: kind.Ours}, Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	resources, err := c.served(ctx, gvk.GroupVersion(), gvk.Kind)
 	if err != nil {
 		return ref, wrap("look up", ref, err)

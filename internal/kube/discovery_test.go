@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 func object(apiVersion, kind string) *unstructured.Unstructured {
@@ -93,7 +95,7 @@ func TestInstalledAsksOnce(t *testing.T) {
 		questions        int32
 	}{
 		"installed":       {run, true, true, 1},
-		"not installed":   {KubetorchWorkload(), false, true, 2},
+		"not installed":   {kind.KubetorchWorkload(), false, true, 2},
 		"not to be known": {down, false, false, repeated},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,11 +126,11 @@ func TestCRDThatArrivesDuringTheRunIsInstalled(t *testing.T) {
 			var arrived atomic.Bool
 			var asked atomic.Int32
 			cluster := clusterOf(t, fakeAPI{func(_, path string, _ *http.Request) (int, any) {
-				if path == "/apis/kubetorch.com/"+KubetorchWorkload().Version {
+				if path == "/apis/kubetorch.com/"+kind.KubetorchWorkload().Version {
 					asked.Add(1)
 					switch {
 					case arrived.Load():
-						return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: KubetorchWorkload().Resource, Kind: KubetorchWorkload().Kind}}}
+						return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: kind.KubetorchWorkload().Resource, Kind: kind.KubetorchWorkload().Kind}}}
 					case before.APIResources != nil:
 						return http.StatusOK, before
 					}
@@ -138,7 +140,7 @@ func TestCRDThatArrivesDuringTheRunIsInstalled(t *testing.T) {
 			expect := func(want bool, questions int32) {
 				t.Helper()
 				for range 1000 {
-					if installed, err := cluster.Installed(t.Context(), KubetorchWorkload()); err != nil || installed != want {
+					if installed, err := cluster.Installed(t.Context(), kind.KubetorchWorkload()); err != nil || installed != want {
 						t.Fatalf("installed %t, error %v", installed, err)
 					}
 				}
@@ -164,12 +166,12 @@ func TestMissingKindSaysWhatToInstall(t *testing.T) {
 		kind  Kind
 		words []string
 	}{
-		{KnativeService(), []string{"The cluster does not know Knative Service", "Install Knative Serving", "CRD services.serving.knative.dev"}},
-		{RayCluster(), []string{"RayCluster", "KubeRay", "CRD rayclusters.ray.io"}},
-		{MXJob(), []string{"training operator", "CRD mxjobs.kubeflow.org"}},
-		{JobSet(), []string{"Install JobSet", "CRD jobsets.jobset.x-k8s.io", "v1alpha2"}},
-		{KubetorchWorkload(), []string{"Kubetorch's Helm chart", "CRD kubetorchworkloads.kubetorch.com"}},
-		{Deployment(), []string{"does not lead to an API server"}},
+		{row("serving.knative.dev", "Service"), []string{"The cluster does not know Knative Service", "Install Knative Serving", "CRD services.serving.knative.dev"}},
+		{row("ray.io", "RayCluster"), []string{"RayCluster", "KubeRay", "CRD rayclusters.ray.io"}},
+		{row("kubeflow.org", "MXJob"), []string{"training operator", "CRD mxjobs.kubeflow.org"}},
+		{row("jobset.x-k8s.io", "JobSet"), []string{"Install JobSet", "CRD jobsets.jobset.x-k8s.io", "v1alpha2"}},
+		{kind.KubetorchWorkload(), []string{"Kubetorch's Helm chart", "CRD kubetorchworkloads.kubetorch.com"}},
+		{kind.Deployment(), []string{"does not lead to an API server"}},
 	} {
 		err := wrap("apply", Ref{Kind: test.kind, Namespace: "ml", Name: "a"}, answered(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{}))
 		var failure *Error
@@ -198,20 +200,20 @@ func TestWebhooksNameFieldsInTheirText(t *testing.T) {
 		class  Class
 		fields []string
 	}{
-		"JobSet's jobs":       {JobSet(), denied(`spec.replicatedJobs: Invalid value: []v1alpha2.ReplicatedJob{v1alpha2.ReplicatedJob{Name:"a"}}: field is immutable`), Immutable, []string{"spec.replicatedJobs"}},
-		"two fields":          {JobSet(), denied(`[spec.suspend: Forbidden: no, spec.managedBy: Invalid value: "x": field is immutable]`), Immutable, []string{"spec.suspend", "spec.managedBy"}},
-		"Kueue's queue":       {Deployment(), denied(`metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value: "b": field is immutable`), Immutable, []string{"metadata.labels[kueue.x-k8s.io/queue-name]"}},
-		"an item of the jobs": {JobSet(), denied(`spec.replicatedJobs[0].name: Invalid value: "A": must be lower case`), Refused, []string{"spec.replicatedJobs[0].name"}},
-		"a field to be given": {Job(), denied(`spec.completions: Required value: when completion mode is Indexed`), Refused, []string{"spec.completions"}},
-		"no field":            {JobSet(), denied(`the label team is required`), Refused, nil},
-		"not from a webhook":  {JobSet(), answered(http.StatusForbidden, metav1.StatusReasonForbidden, `exceeded quota: spec.replicatedJobs: Invalid value: x`, nil), Refused, nil},
-		"a StatefulSet": {StatefulSet(), answered(422, metav1.StatusReasonInvalid, "updates to statefulset spec", about("StatefulSet", "apps", "a",
+		"JobSet's jobs":       {row("jobset.x-k8s.io", "JobSet"), denied(`spec.replicatedJobs: Invalid value: []v1alpha2.ReplicatedJob{v1alpha2.ReplicatedJob{Name:"a"}}: field is immutable`), Immutable, []string{"spec.replicatedJobs"}},
+		"two fields":          {row("jobset.x-k8s.io", "JobSet"), denied(`[spec.suspend: Forbidden: no, spec.managedBy: Invalid value: "x": field is immutable]`), Immutable, []string{"spec.suspend", "spec.managedBy"}},
+		"Kueue's queue":       {kind.Deployment(), denied(`metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value: "b": field is immutable`), Immutable, []string{"metadata.labels[kueue.x-k8s.io/queue-name]"}},
+		"an item of the jobs": {row("jobset.x-k8s.io", "JobSet"), denied(`spec.replicatedJobs[0].name: Invalid value: "A": must be lower case`), Refused, []string{"spec.replicatedJobs[0].name"}},
+		"a field to be given": {row("batch", "Job"), denied(`spec.completions: Required value: when completion mode is Indexed`), Refused, []string{"spec.completions"}},
+		"no field":            {row("jobset.x-k8s.io", "JobSet"), denied(`the label team is required`), Refused, nil},
+		"not from a webhook":  {row("jobset.x-k8s.io", "JobSet"), answered(http.StatusForbidden, metav1.StatusReasonForbidden, `exceeded quota: spec.replicatedJobs: Invalid value: x`, nil), Refused, nil},
+		"a StatefulSet": {kind.StatefulSet(), answered(422, metav1.StatusReasonInvalid, "updates to statefulset spec", about("StatefulSet", "apps", "a",
 			metav1.StatusCause{Type: metav1.CauseTypeForbidden, Field: "spec", Message: "Forbidden: updates to statefulset spec"})), Immutable, []string{"spec"}},
-		"a StatefulSet's mistake": {StatefulSet(), answered(422, metav1.StatusReasonInvalid, "x", about("StatefulSet", "apps", "a",
+		"a StatefulSet's mistake": {kind.StatefulSet(), answered(422, metav1.StatusReasonInvalid, "x", about("StatefulSet", "apps", "a",
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.replicas", Message: "x"})), Invalid, []string{"spec.replicas"}},
-		"a Job that lacks completions": {Job(), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
+		"a Job that lacks completions": {row("batch", "Job"), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "spec.completions", Message: "x"})), Invalid, []string{"spec.completions"}},
-		"a Job's template": {Job(), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
+		"a Job's template": {row("batch", "Job"), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.template", Message: "field is immutable"})), Immutable, []string{"spec.template"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,13 +233,13 @@ func TestWebhooksNameFieldsInTheirText(t *testing.T) {
 func TestKindsAreListedOnceAndWithTheirGroup(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, kind := range written() {
-		if seen[kind.String()] || kind.Resource == "" || kind.Version == "" || kind.LabelSelector == "" {
-			t.Errorf("%+v", kind)
+	for _, of := range kind.Written() {
+		if seen[of.String()] || of.Resource == "" || of.Version == "" || of.LabelSelector == "" {
+			t.Errorf("%+v", of)
 		}
-		seen[kind.String()] = true
+		seen[of.String()] = true
 	}
-	core, knative := Ref{Kind: Service(), Namespace: "ml", Name: "a"}, Ref{Kind: KnativeService(), Namespace: "ml", Name: "a"}
+	core, knative := Ref{Kind: kind.Service(), Namespace: "ml", Name: "a"}, Ref{Kind: row("serving.knative.dev", "Service"), Namespace: "ml", Name: "a"}
 	if core.String() == knative.String() || core.Kind.Argument() == knative.Kind.Argument() {
 		t.Errorf("the two kinds of Service are both %s, %s", core, core.Kind.Argument())
 	}
@@ -252,7 +254,7 @@ func TestKindThatIsInstalledDuringTheRunIsRead(t *testing.T) {
 		}
 		return http.StatusOK, object("ray.io/v1", "RayCluster").Object
 	}})
-	ref := Ref{Kind: RayCluster(), Namespace: "ml", Name: "trainer"}
+	ref := Ref{Kind: row("ray.io", "RayCluster"), Namespace: "ml", Name: "trainer"}
 	if _, err := cluster.Read(t.Context(), ref); ClassOf(err) != KindMissing {
 		t.Fatalf("%v", err)
 	}

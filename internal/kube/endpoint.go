@@ -13,27 +13,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
-
-// The runtimes that answer at an endpoint, as a compute's attribute `runtime`
-// names them.
-const (
-	RuntimeKubetorch = "kubetorch"
-	RuntimeSkyTorch  = "skytorch"
-	RuntimeKPU       = "kpu"
-)
-
-// grpcPort is where a tensor server's Service and its gateway listen.
-const grpcPort = 50051
 
 // Endpoint is where a compute answers, whatever runs it.
 type Endpoint struct {
 	Namespace, Name string
-	Runtime         string // RuntimeKubetorch, RuntimeSkyTorch or RuntimeKPU
+	Runtime         string // one of kind.RuntimeKubetorch, RuntimeSkyTorch and RuntimeKPU
 	Service         string // its name, "" where there is none
 	GRPC            bool   // else HTTP
 	Host            string // its name in the cluster's DNS
@@ -102,17 +91,9 @@ func (e *MissingComputeError) Explain() (summary, detail string) {
 
 // services are all Services of a namespace: an operator makes those of its computes.
 func services() Kind {
-	k := Service()
+	k := kind.Service()
 	k.LabelSelector = ""
 	return k
-}
-
-// tensorKinds are the operators' kinds, by runtime.
-func tensorKinds() map[string]schema.GroupVersionKind {
-	return map[string]schema.GroupVersionKind{
-		RuntimeSkyTorch: {Group: "compute.skytorch.dev", Version: "v1alpha1", Kind: "Compute"},
-		RuntimeKPU:      {Group: "compute.kpu.dev", Version: "v1alpha1", Kind: "Compute"},
-	}
 }
 
 // Endpoint finds where a compute answers. However many are asked for, their
@@ -123,9 +104,9 @@ func (c *Cluster) Endpoint(ctx context.Context, namespace, name string) (*Endpoi
 	if err != nil {
 		return nil, err
 	}
-	e := &Endpoint{Namespace: namespace, Name: name, Runtime: RuntimeKubetorch}
+	e := &Endpoint{Namespace: namespace, Name: name, Runtime: kind.RuntimeKubetorch}
 	var compute *unstructured.Unstructured
-	if service == nil || service.Labels[manifestService] == "" || slices.ContainsFunc(service.Spec.Ports, speaksGRPC) {
+	if service == nil || service.Labels[kind.ServiceLabel] == "" || slices.ContainsFunc(service.Spec.Ports, speaksGRPC) {
 		if e.Runtime, compute, err = c.tensorCompute(ctx, namespace, name); err != nil {
 			return nil, err
 		}
@@ -146,16 +127,16 @@ func (c *Cluster) Endpoint(ctx context.Context, namespace, name string) (*Endpoi
 	if e.Host == "" {
 		e.Host = dnsName(namespace, name)
 	}
-	e.Port = cmp.Or(e.Port, map[bool]int32{true: grpcPort, false: 80}[e.GRPC])
+	e.Port = cmp.Or(e.Port, map[bool]int32{true: kind.TensorServerPort, false: kind.ServicePort}[e.GRPC])
 	if !e.GRPC && e.URL == "" {
 		e.URL = "http://" + e.Address()
 	}
-	if e.Headless == "" && len(c.objects(ctx, services(), namespace, func(s *entry) bool { return s.Name == name+"-headless" })) > 0 {
-		e.Headless = dnsName(namespace, name+"-headless")
+	if e.Headless == "" && len(c.objects(ctx, services(), namespace, func(s *entry) bool { return s.Name == kind.HeadlessName(name) })) > 0 {
+		e.Headless = dnsName(namespace, kind.HeadlessName(name))
 	}
 	e.Backend.Namespace = namespace
 	if e.Backend.Selector == nil {
-		e.Backend.Selector = map[string]string{manifestService: name}
+		e.Backend.Selector = map[string]string{kind.ServiceLabel: name}
 	}
 	return e, nil
 }
@@ -168,9 +149,6 @@ func (c *Cluster) LookAtPods(ctx context.Context, e *Endpoint) error {
 	}
 	return err
 }
-
-// manifestService is the label of what runs for a Kubetorch service.
-const manifestService = service
 
 func dnsName(namespace, service string) string {
 	return service + "." + namespace + ".svc.cluster.local"
@@ -191,12 +169,12 @@ func (c *Cluster) serviceNamed(ctx context.Context, namespace, name string) (*co
 
 // tensorCompute finds the operator's object of a compute; nil where there is none.
 func (c *Cluster) tensorCompute(ctx context.Context, namespace, name string) (runtime string, compute *unstructured.Unstructured, err error) {
-	for _, runtime := range []string{RuntimeSkyTorch, RuntimeKPU} {
+	for _, of := range kind.TensorServers() {
 		named := &unstructured.Unstructured{}
-		named.SetGroupVersionKind(tensorKinds()[runtime])
+		named.SetGroupVersionKind(of.GroupVersionKind)
 		named.SetNamespace(namespace)
 		named.SetName(name)
-		if installed, err := c.Installed(ctx, Kind{GroupVersionKind: named.GroupVersionKind()}); err != nil || !installed {
+		if installed, err := c.Installed(ctx, of); err != nil || !installed {
 			if err != nil {
 				return "", nil, err
 			}
@@ -209,12 +187,12 @@ func (c *Cluster) tensorCompute(ctx context.Context, namespace, name string) (ru
 		found, err := c.Read(ctx, ref)
 		switch {
 		case err == nil:
-			return runtime, found, nil
+			return of.Server.Runtime, found, nil
 		case !IsNotFound(err):
 			return "", nil, err
 		}
 	}
-	return RuntimeKubetorch, nil, nil
+	return kind.RuntimeKubetorch, nil, nil
 }
 
 // fromService takes over what the Service of a compute says.
@@ -242,7 +220,7 @@ func speaksGRPC(p corev1.ServicePort) bool {
 	if p.AppProtocol != nil {
 		protocol = *p.AppProtocol
 	}
-	return p.Name == "grpc" || strings.HasPrefix(p.Name, "grpc-") || protocol == "grpc" || protocol == "kubernetes.io/h2c" || p.Port == grpcPort
+	return p.Name == "grpc" || strings.HasPrefix(p.Name, "grpc-") || protocol == "grpc" || protocol == "kubernetes.io/h2c" || p.Port == kind.TensorServerPort
 }
 
 // TargetPort is the port of the pods that a Service's port leads to.
@@ -257,7 +235,7 @@ func TargetPort(p corev1.ServicePort) intstr.IntOrString {
 func (e *Endpoint) fromCompute(compute *unstructured.Unstructured) {
 	e.GRPC, e.URL = true, ""
 	if e.Backend.Port == (intstr.IntOrString{}) {
-		e.Backend.Port = intstr.FromInt32(grpcPort)
+		e.Backend.Port = intstr.FromInt32(kind.TensorServerPort)
 	}
 	addresses, _, _ := unstructured.NestedSlice(compute.Object, "status", "addresses")
 	for _, item := range addresses {
@@ -273,13 +251,13 @@ func withPort(address string) string {
 	if _, _, err := net.SplitHostPort(address); err == nil {
 		return address
 	}
-	return net.JoinHostPort(strings.Trim(address, "[]"), strconv.Itoa(grpcPort))
+	return net.JoinHostPort(strings.Trim(address, "[]"), strconv.Itoa(kind.TensorServerPort))
 }
 
 // fromWorkload is for a compute without a Service: one with an endpoint of its
 // own, which only its registration names, or one that was just made.
 func (c *Cluster) fromWorkload(ctx context.Context, e *Endpoint) error {
-	registration, err := c.Get(ctx, Ref{Kind: KubetorchWorkload(), Namespace: e.Namespace, Name: e.Name})
+	registration, err := c.Get(ctx, Ref{Kind: kind.KubetorchWorkload(), Namespace: e.Namespace, Name: e.Name})
 	if err != nil && !IsNotFound(err) && ClassOf(err) != KindMissing {
 		return err
 	}
@@ -316,16 +294,15 @@ func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstruct
 		return compute, err
 	}
 	var made *unstructured.Unstructured
-	for _, kind := range written() {
-		if !kind.runsPods() {
-			continue
-		}
-		if strings.Contains(kind.Group, ".") { // not Kubernetes' own
-			if installed, err := c.Installed(ctx, kind); err != nil || !installed {
+	workloads := kind.Workloads()
+	slices.SortStableFunc(workloads, func(a, b Kind) int { return cmp.Compare(rank(a), rank(b)) })
+	for _, of := range workloads {
+		if of.Custom() {
+			if installed, err := c.Installed(ctx, of); err != nil || !installed {
 				continue
 			}
 		}
-		found, err := c.Get(ctx, Ref{Kind: kind, Namespace: namespace, Name: name})
+		found, err := c.Get(ctx, Ref{Kind: of, Namespace: namespace, Name: name})
 		switch class := ClassOf(err); {
 		case err == nil && metav1.GetControllerOf(found) == nil:
 			return found, nil
@@ -340,6 +317,19 @@ func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstruct
 		return nil, &MissingComputeError{Namespace: namespace, Name: name}
 	}
 	return made, nil
+}
+
+// rank puts Kubernetes' own kinds first, which need no look-up, and those last
+// that were looked for already.
+func rank(of Kind) int {
+	switch {
+	case of.RunsTensorServer():
+		return 2
+	case of.Custom():
+		return 1
+	default:
+		return 0
+	}
 }
 
 // InCluster says whether this process runs in a pod of the very cluster: there

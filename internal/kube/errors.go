@@ -210,7 +210,7 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 
 // alwaysServed says whether every API server serves a kind: those of Kubernetes'
 // own groups that have no domain.
-func alwaysServed(kind Kind) bool { return kind.Resource != "" && !strings.Contains(kind.Group, ".") }
+func alwaysServed(kind Kind) bool { return kind.Resource != "" && !kind.Custom() }
 
 // untyped is how a server-side apply answers to a field that is not in the
 // kind's schema, or has another type there: with code 500 and no reason

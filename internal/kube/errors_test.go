@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
@@ -129,7 +130,7 @@ func TestFailuresExplainThemselves(t *testing.T) {
 	denied.Class = Denied // as Cluster.denied finds out
 	cases["rbac"] = &denied
 	delete(cases, "rbac-or-admission")
-	list := wrap("list", Ref{Kind: Deployment(), Namespace: "ml"}, tried(&net.OpError{Op: "dial", Net: "tcp", Err: errors.New("i/o timeout")}))
+	list := wrap("list", Ref{Kind: kind.Deployment(), Namespace: "ml"}, tried(&net.OpError{Op: "dial", Net: "tcp", Err: errors.New("i/o timeout")}))
 	if !errors.As(list, new(*Error)) {
 		t.Fatal("not wrapped")
 	}
@@ -197,10 +198,10 @@ func TestRightAndAdmissionAreToldApartByAsking(t *testing.T) {
 func TestObjectsAndAllOfAKindAreNamed(t *testing.T) {
 	t.Parallel()
 	for want, ref := range map[string]Ref{
-		"Deployment ml/trainer":       {Kind: Deployment(), Namespace: "ml", Name: "trainer"},
-		"StorageClass fast":           {Kind: StorageClass(), Name: "fast"},
-		"storageclasses":              {Kind: StorageClass()},
-		"deployments in namespace ml": {Kind: Deployment(), Namespace: "ml"},
+		"Deployment ml/trainer":       {Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"},
+		"StorageClass fast":           {Kind: kind.StorageClass(), Name: "fast"},
+		"storageclasses":              {Kind: kind.StorageClass()},
+		"deployments in namespace ml": {Kind: kind.Deployment(), Namespace: "ml"},
 	} {
 		if got := ref.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -37,7 +38,7 @@ func (c *Cluster) Events(ctx context.Context, namespace, name string, filter Eve
 	if filter.Type != "" {
 		options.FieldSelector = fields.OneTermEqualSelector("type", filter.Type).String()
 	}
-	err = eachPage(ctx, c, Ref{Kind: Event(), Namespace: namespace}, options, func(page *corev1.EventList) {
+	err = eachPage(ctx, c, Ref{Kind: kind.Event(), Namespace: namespace}, options, func(page *corev1.EventList) {
 		for i := range page.Items {
 			event := &page.Items[i]
 			if len(filter.Reasons) > 0 && !slices.Contains(filter.Reasons, event.Reason) {
@@ -62,8 +63,12 @@ func (c *Cluster) Events(ctx context.Context, namespace, name string, filter Eve
 // Compute: an object of the same name.
 func ofStatefulSet(workload *unstructured.Unstructured, event *corev1.Event) bool {
 	about := event.InvolvedObject
-	return workload.GetKind() == "Compute" && about.Kind == "StatefulSet" && about.Name == workload.GetName() &&
+	return runsTensorServer(workload) && about.Kind == kind.StatefulSet().Kind && about.Name == workload.GetName() &&
 		!ready.LastSeen(event).Before(workload.GetCreationTimestamp().Time)
+}
+
+func runsTensorServer(workload *unstructured.Unstructured) bool {
+	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Server != nil
 }
 
 // podLabels are those by which the pods of a workload are found: its own
@@ -72,17 +77,17 @@ func (c *Cluster) podLabels(ctx context.Context, workload *unstructured.Unstruct
 	if own := matchLabels(workload); len(own) > 0 {
 		return own
 	}
-	if workload.GetKind() == "Pod" && len(workload.GetLabels()) > 0 {
+	if workload.GroupVersionKind().GroupKind() == kind.Pod().GroupKind() && len(workload.GetLabels()) > 0 {
 		return workload.GetLabels()
 	}
-	if workload.GetKind() == "Compute" {
-		if made, err := c.Get(ctx, Ref{Kind: StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}); err == nil {
+	if runsTensorServer(workload) {
+		if made, err := c.Get(ctx, Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}); err == nil {
 			if own := matchLabels(made); len(own) > 0 {
 				return own
 			}
 		}
 	}
-	return map[string]string{manifestService: workload.GetName()}
+	return map[string]string{kind.ServiceLabel: workload.GetName()}
 }
 
 func matchLabels(workload *unstructured.Unstructured) map[string]string {

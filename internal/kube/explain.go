@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -103,27 +104,16 @@ func (e *Error) namespace() string {
 }
 
 // toInstall is what makes the cluster know a kind.
-func toInstall(kind Kind) string {
-	operators := map[string]string{
-		"serving.knative.dev":  "Knative Serving (https://knative.dev/docs/install/)",
-		"ray.io":               "the KubeRay operator (https://docs.ray.io/en/latest/cluster/kubernetes/getting-started.html)",
-		"kubeflow.org":         "the Kubeflow training operator, version 1 (https://github.com/kubeflow/trainer/tree/release-1.9; MXJob up to 1.8)",
-		"jobset.x-k8s.io":      "JobSet (https://jobset.sigs.k8s.io/docs/installation/)",
-		"kubetorch.com":        "Kubetorch's Helm chart (https://github.com/run-house/kubetorch)",
-		"kueue.x-k8s.io":       "Kueue (https://kueue.sigs.k8s.io/docs/installation/)",
-		"scheduling.run.ai":    "the KAI scheduler (https://github.com/kai-scheduler/KAI-Scheduler)",
-		"compute.skytorch.dev": "the SkyTorch operator (https://github.com/astefanutti/skytorch)",
-		"compute.kpu.dev":      "the KPU operator, SkyTorch under its earlier name (https://github.com/astefanutti/skytorch)",
-	}
-	name := operators[kind.Group]
+func toInstall(missing Kind) string {
+	name := kind.Operator(missing.Group)
 	switch {
-	case name == "" && !strings.Contains(kind.Group, "."):
+	case name == "" && !missing.Custom():
 		return "Install the operator that brings it, or its CRD. For a kind of Kubernetes itself, correct the provider's host: it does not lead to an API server."
 	case name == "":
 		name = "the operator that brings it"
 	}
-	crd := cmp.Or(kind.Resource, strings.ToLower(kind.Kind)+"s") + "." + kind.Group
-	return fmt.Sprintf("Install %s: it brings the CRD %s, whose version %s is needed.", name, crd, kind.Version)
+	crd := cmp.Or(missing.Resource, strings.ToLower(missing.Kind)+"s") + "." + missing.Group
+	return fmt.Sprintf("Install %s: it brings the CRD %s, whose version %s is needed.", name, crd, missing.Version)
 }
 
 // Again explains an outage in one line where an error of the run has explained it

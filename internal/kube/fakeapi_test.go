@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
@@ -113,7 +114,7 @@ const (
 	claimPath   = "/api/v1/namespaces/ml/persistentvolumeclaims/weights"
 )
 
-func trainer() Ref { return Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"} }
+func trainer() Ref { return Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"} }
 
 // deployment is one of one replica, of which ready are ready.
 func deployment(version string, ready int64) *unstructured.Unstructured {

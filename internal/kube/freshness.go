@@ -104,7 +104,7 @@ func (c *Cluster) listAll(ctx context.Context, scope Ref) ([]any, string, error)
 	if err != nil {
 		return nil, "", wrap("list", scope, err)
 	}
-	list, err := resource.List(ctx, scope.Kind.selected(metav1.ListOptions{}))
+	list, err := resource.List(ctx, selected(scope.Kind, metav1.ListOptions{}))
 	if err != nil {
 		return nil, "", c.denied(ctx, "list", scope, wrap("list", scope, err))
 	}
@@ -118,7 +118,7 @@ func (c *Cluster) listAll(ctx context.Context, scope Ref) ([]any, string, error)
 // selected are the options of a list or watch of those objects of a kind that can
 // concern us. Resource version "0" may be answered from a stale cache, and a plan
 // needs what is there now.
-func (k Kind) selected(options metav1.ListOptions) metav1.ListOptions {
+func selected(k Kind, options metav1.ListOptions) metav1.ListOptions {
 	options.LabelSelector, options.FieldSelector = k.LabelSelector, k.FieldSelector
 	if options.ResourceVersion == "0" {
 		options.ResourceVersion = ""

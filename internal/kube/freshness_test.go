@@ -11,6 +11,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 func TestReadsAskAgainAfterTheWatchFailed(t *testing.T) {
@@ -36,7 +38,7 @@ func TestReadsAskAgainAfterTheWatchFailed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+			c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 			clock := &rushed{}
 			c.clock = clock
 			var lists atomic.Int32
@@ -60,7 +62,7 @@ func TestReadsAskAgainAfterTheWatchFailed(t *testing.T) {
 
 func TestOneListServesAllWhoAskForIt(t *testing.T) {
 	t.Parallel()
-	c := newCollection(Ref{Kind: Deployment(), Namespace: "ml"})
+	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	var lists atomic.Int32
 	asked, answered := make(chan struct{}), make(chan struct{})
 	c.list = func() ([]any, string, error) {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
@@ -61,8 +62,8 @@ func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]st
 // leavesPods says whether pods may outlive an object of this kind that was
 // deleted in the foreground: operators need not mark them as what blocks it.
 // Kubernetes' own controllers do.
-func leavesPods(kind Kind) bool {
-	return kind.runsPods() && strings.Contains(kind.Group, ".")
+func leavesPods(of Kind) bool {
+	return of.RunsPods() && of.Custom()
 }
 
 // podsLeft returns the pods of an object that is gone which are still there:
@@ -79,7 +80,7 @@ func (c *Cluster) podsLeft(ctx context.Context, ref Ref, podLabels map[string]st
 	}
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		owned := slices.ContainsFunc(pod.OwnerReferences, func(owner metav1.OwnerReference) bool {
-			return owner.UID == uid || ref.Kind.RunsTensorServer() && owner.Kind == StatefulSet().Kind && owner.Name == ref.Name
+			return owner.UID == uid || ref.Kind.RunsTensorServer() && owner.Kind == kind.StatefulSet().Kind && owner.Name == ref.Name
 		})
 		return pod.DeletionTimestamp == nil && !owned
 	}), nil
@@ -103,7 +104,7 @@ func (c *Cluster) blocked(ref Ref, podLabels map[string]string, uid types.UID, c
 	obj, err := c.Get(ctx, ref)
 	var pods []*corev1.Pod
 	var unseen error
-	switch withPods := ref.Kind.runsPods() && len(podLabels) > 0; {
+	switch withPods := ref.Kind.RunsPods() && len(podLabels) > 0; {
 	case IsNotFound(err):
 		if withPods && leavesPods(ref.Kind) {
 			pods, unseen = c.podsLeft(ctx, ref, podLabels, uid)
@@ -183,11 +184,11 @@ func heldBy(finalizers []string) string {
 // remover says who removes a finalizer, and when; "" where that is not known.
 func remover(finalizer string) string {
 	who := map[string]string{
-		"ray.io/gcs-ft-redis-cleanup-finalizer": "KubeRay, once its Job has emptied Redis",
-		"kueue.x-k8s.io/resource-in-use":        "Kueue, once nothing uses it",
-		"kueue.x-k8s.io/managed":                "Kueue, once the pod's group has ended",
-		"batch.kubernetes.io/job-tracking":      "the Job controller, once it has counted the pod",
-		"kubernetes.io/pvc-protection":          "Kubernetes, once no pod uses the claim",
+		kind.RayGroup + "/gcs-ft-redis-cleanup-finalizer": "KubeRay, once its Job has emptied Redis",
+		kind.KueueGroup + "/resource-in-use":              "Kueue, once nothing uses it",
+		kind.KueueGroup + "/managed":                      "Kueue, once the pod's group has ended",
+		"batch.kubernetes.io/job-tracking":                "the Job controller, once it has counted the pod",
+		"kubernetes.io/pvc-protection":                    "Kubernetes, once no pod uses the claim",
 	}[finalizer]
 	if who == "" {
 		return ""

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 	t.Parallel()
 	const foreground = "foregroundDeletion"
-	service := Ref{Kind: Service(), Namespace: "ml", Name: "trainer"}
-	ray := Ref{Kind: RayCluster(), Namespace: "ml", Name: "trainer"}
+	service := Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"}
+	ray := Ref{Kind: row("ray.io", "RayCluster"), Namespace: "ml", Name: "trainer"}
 	for name, test := range map[string]struct {
 		ref        Ref
 		finalizers []any // of the object; nil: it is gone by now
@@ -98,7 +100,7 @@ func TestPodsThatCannotBeListedAreNotTakenForGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ray := Ref{Kind: RayCluster(), Namespace: "ml", Name: "trainer"}
+			ray := Ref{Kind: row("ray.io", "RayCluster"), Namespace: "ml", Name: "trainer"}
 			var lists atomic.Int32
 			cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
 				switch {

@@ -11,14 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	podresources "k8s.io/component-helpers/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 const (
 	// gpuName is the resource of whole NVIDIA GPUs.
-	gpuName corev1.ResourceName = "nvidia.com/gpu"
+	gpuName corev1.ResourceName = kind.GPUResource
 	// gpuProduct is the node label that NVIDIA's feature discovery sets to the
 	// product of the node's GPUs (https://github.com/NVIDIA/gpu-feature-discovery).
-	gpuProduct = "nvidia.com/gpu.product"
+	gpuProduct = kind.GPUProductLabel
 )
 
 // GPUFilter picks nodes; an empty field lets all through.
@@ -53,7 +55,7 @@ func (c *Cluster) GPUs(ctx context.Context, filter GPUFilter) ([]GPUProduct, err
 		selector[gpuProduct] = filter.Product
 	}
 	options := metav1.ListOptions{LabelSelector: selector.String()}
-	err := eachPage(ctx, c, Ref{Kind: Node()}, options, func(page *corev1.NodeList) {
+	err := eachPage(ctx, c, Ref{Kind: kind.Node()}, options, func(page *corev1.NodeList) {
 		for i := range page.Items {
 			if node, ok := gpuNode(&page.Items[i]); ok && (node.Schedulable || !filter.Schedulable) {
 				nodes[node.Name] = &node
@@ -64,7 +66,7 @@ func (c *Cluster) GPUs(ctx context.Context, filter GPUFilter) ([]GPUProduct, err
 		return nil, err
 	}
 	options = metav1.ListOptions{FieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"}
-	err = eachPage(ctx, c, Ref{Kind: Pod()}, options, func(page *corev1.PodList) {
+	err = eachPage(ctx, c, Ref{Kind: kind.Pod()}, options, func(page *corev1.PodList) {
 		for i := range page.Items {
 			if node := nodes[page.Items[i].Spec.NodeName]; node != nil {
 				node.Free = max(0, node.Free-gpusOf(&page.Items[i]))

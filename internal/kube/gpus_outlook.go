@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -39,7 +40,7 @@ func (c *Cluster) GPUOutlook(ctx context.Context, ask GPUAsk, workload string) (
 	}
 	places, err := recall(c, "GPU nodes", func() ([]gpuPlace, error) {
 		places := []gpuPlace{}
-		err := eachPage(ctx, c, Ref{Kind: Node()}, metav1.ListOptions{}, func(page *corev1.NodeList) {
+		err := eachPage(ctx, c, Ref{Kind: kind.Node()}, metav1.ListOptions{}, func(page *corev1.NodeList) {
 			for i := range page.Items {
 				places = append(places, placeOf(&page.Items[i]))
 			}
@@ -66,7 +67,7 @@ func (c *Cluster) GPUOutlook(ctx context.Context, ask GPUAsk, workload string) (
 func placeOf(node *corev1.Node) gpuPlace {
 	n, has := gpuNode(node)
 	place := gpuPlace{labels: node.Labels, gpus: max(n.Capacity, n.Allocatable)}
-	if !has && (n.Product != "" || node.Labels["nvidia.com/gpu.present"] == "true") {
+	if !has && (n.Product != "" || node.Labels[kind.GPUPresentLabel] == "true") {
 		place.gpus = plenty
 	}
 	return place

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 func TestAClusterIsAskedOnceForItsIdentity(t *testing.T) {
@@ -82,7 +84,7 @@ func TestAKindIsRemovedOnlyIfNoVersionServesIt(t *testing.T) {
 			t.Errorf("%s: removed %t, want %t", kind, got, want)
 		}
 	}
-	if cluster.KindRemoved(t.Context(), Deployment()) {
+	if cluster.KindRemoved(t.Context(), kind.Deployment()) {
 		t.Error("a kind of Kubernetes itself is said to be removed")
 	}
 }
@@ -92,7 +94,7 @@ func TestAKindThatIsInstalledAgainIsNoLongerRemoved(t *testing.T) {
 	t.Parallel()
 	var installed atomic.Bool
 	var requests atomic.Int32
-	kind := RayCluster()
+	kind := row("ray.io", "RayCluster")
 	cluster := clusterOf(t, fakeAPI{func(_, path string, _ *http.Request) (int, any) {
 		switch {
 		case path == "/apis/"+kind.Group:
@@ -163,11 +165,11 @@ func TestA404IsBelievedOnlyWithTheListOfGroups(t *testing.T) {
 				}
 				http.Error(w, "404 page not found", http.StatusNotFound) // as of an API server and of a gateway
 			}))
-			installed, err := cluster.Installed(t.Context(), RayCluster())
+			installed, err := cluster.Installed(t.Context(), row("ray.io", "RayCluster"))
 			if installed || (err == nil) != test.missing || err != nil && ClassOf(err) != Unreachable {
 				t.Errorf("installed %t, error %v", installed, err)
 			}
-			if removed := cluster.KindRemoved(t.Context(), RayCluster()); removed != test.removed {
+			if removed := cluster.KindRemoved(t.Context(), row("ray.io", "RayCluster")); removed != test.removed {
 				t.Errorf("removed %t, want %t", removed, test.removed)
 			}
 		})

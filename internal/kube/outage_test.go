@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 func TestTroubleOfTheServerIsToldInItsOwnWords(t *testing.T) {
@@ -29,7 +31,7 @@ func TestTroubleOfTheServerIsToldInItsOwnWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := &flaky{strike: func(int32, *http.Request) fault { return test.strike }}
-			_, err := clusterOn(t, server).Get(t.Context(), Ref{Kind: Service(), Namespace: "ml", Name: "trainer"})
+			_, err := clusterOn(t, server).Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"})
 			var failure *Error
 			if !errors.As(err, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %d, want %d", err, ClassOf(err), test.class)
@@ -52,7 +54,7 @@ func TestOutageIsExplainedOnceARun(t *testing.T) {
 	server := &flaky{strike: func(int32, *http.Request) fault { return gateway(502) }}
 	cluster := clusterOn(t, server)
 	for _, name := range []string{"a", "b", "c"} {
-		_, err := cluster.Get(t.Context(), Ref{Kind: Service(), Namespace: "ml", Name: name})
+		_, err := cluster.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: name})
 		var failure *Error
 		if !errors.As(err, &failure) {
 			t.Fatal(err)

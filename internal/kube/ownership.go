@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Records returns the managed fields that an object is to have, false where it
@@ -40,7 +42,7 @@ func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Un
 }
 
 func (c *Cluster) readOne(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	if ref.Kind.GroupKind() == Secret().GroupKind() {
+	if ref.Kind.GroupKind() == kind.Secret().GroupKind() {
 		return c.GetSecret(ctx, ref)
 	}
 	return c.Get(ctx, ref)
@@ -52,7 +54,7 @@ func (c *Cluster) patchRecords(ctx context.Context, ref Ref, entries []metav1.Ma
 		{Op: "replace", Path: "/metadata/managedFields", Value: entries},
 		{Op: "replace", Path: "/metadata/resourceVersion", Value: version},
 	}
-	if ref.Kind.GroupKind() != Secret().GroupKind() {
+	if ref.Kind.GroupKind() != kind.Secret().GroupKind() {
 		return c.patchJSON(ctx, ref, patch, nil)
 	}
 	body, err := json.Marshal(patch)

@@ -25,6 +25,8 @@ import (
 	"k8s.io/client-go/transport/websocket"
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // DialPod connects to a port of a pod through the API server, as kubectl
@@ -35,7 +37,7 @@ import (
 // Each connection has a tunnel of its own: the streams of one tunnel wait for
 // each other, so that a reader who takes his time would hold up all the rest.
 func (c *Cluster) DialPod(ctx context.Context, namespace, pod string, port int32) (net.Conn, error) {
-	ref := Ref{Kind: Pod(), Namespace: namespace, Name: pod}
+	ref := Ref{Kind: kind.Pod(), Namespace: namespace, Name: pod}
 	tunnel, err := c.openTunnel(ctx, ref)
 	if err != nil {
 		return nil, forwardFailure(ref, err)

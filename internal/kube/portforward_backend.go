@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -43,7 +44,7 @@ func (c *Cluster) Dial(ctx context.Context, b Backend) (net.Conn, error) {
 // target picks the pod that a connection goes to.
 func (c *Cluster) target(ctx context.Context, b Backend) (*corev1.Pod, error) {
 	if b.Pod != "" {
-		ref := Ref{Kind: Pod(), Namespace: b.Namespace, Name: b.Pod}
+		ref := Ref{Kind: kind.Pod(), Namespace: b.Namespace, Name: b.Pod}
 		obj, err := c.Get(ctx, ref)
 		if err != nil {
 			return nil, err
@@ -88,18 +89,18 @@ func (c *Cluster) podsBehind(ctx context.Context, b Backend) ([]*corev1.Pod, err
 }
 
 func podsOfBackend(b Backend) Kind {
-	kind := Pod()
-	if _, shared := b.Selector[service]; !shared {
-		kind.LabelSelector = ""
+	pods := kind.Pod()
+	if _, shared := b.Selector[kind.ServiceLabel]; !shared {
+		pods.LabelSelector = ""
 	}
-	return kind
+	return pods
 }
 
 // podsNow are the pods that a backend selects, straight from the server.
 func (c *Cluster) podsNow(ctx context.Context, b Backend) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod
 	options := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.Selector).String()}
-	err := eachPage(ctx, c, Ref{Kind: Pod(), Namespace: b.Namespace}, options, func(page *corev1.PodList) {
+	err := eachPage(ctx, c, Ref{Kind: kind.Pod(), Namespace: b.Namespace}, options, func(page *corev1.PodList) {
 		for i := range page.Items {
 			pods = append(pods, &page.Items[i])
 		}

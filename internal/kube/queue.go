@@ -11,34 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
-
-const (
-	kueueGroup = "kueue.x-k8s.io"
-	kaiGroup   = "scheduling.run.ai"
-	// jobUID is a label of Kueue's Workloads
-	// (https://kueue.sigs.k8s.io/docs/reference/labels-and-annotations/).
-	jobUID = "kueue.x-k8s.io/job-uid"
-)
-
-// kueueKind is a kind of Kueue's in the version that the server prefers:
-// v1beta1 and v1beta2 hold what counts here in the same fields.
-func kueueKind(version, kind, resource string) Kind {
-	return Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: kueueGroup, Version: version, Kind: kind},
-		Resource:         resource, ClusterScoped: kind == "ClusterQueue",
-	}
-}
-
-// kaiQueue and kaiPodGroup are KAI's.
-func kaiQueue() Kind {
-	return Kind{GroupVersionKind: schema.GroupVersionKind{Group: kaiGroup, Version: "v2", Kind: "Queue"}, Resource: "queues", ClusterScoped: true}
-}
-
-func kaiPodGroup() Kind {
-	return Kind{GroupVersionKind: schema.GroupVersionKind{Group: kaiGroup, Version: "v2alpha2", Kind: "PodGroup"}, Resource: "podgroups"}
-}
 
 // queueOf gathers what is known of the queue that holds a workload, and says
 // changes of which kinds may matter to it. Of a workload that no queue holds now
@@ -52,25 +27,25 @@ func (c *Cluster) queueOf(ctx context.Context, workload *unstructured.Unstructur
 		return nil, nil
 	}
 	if q.Scheduler == ready.KAI {
-		version, err := c.preferred(ctx, kaiGroup)
+		version, err := c.preferred(ctx, kind.KAIGroup)
 		if q.NotInstalled = err == nil && version == ""; version == "" {
 			return q, nil
 		}
-		q.Queues = c.objects(ctx, kaiQueue(), "", func(*entry) bool { return true })
-		q.Holds = c.objects(ctx, kaiPodGroup(), q.Namespace, func(e *entry) bool {
+		q.Queues = c.objects(ctx, kind.KAIQueue(), "", func(*entry) bool { return true })
+		q.Holds = c.objects(ctx, kind.KAIPodGroup(), q.Namespace, func(e *entry) bool {
 			return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return ready.PodGroupOf(pod) == e.Name })
 		})
-		return q, []Kind{kaiQueue(), kaiPodGroup()}
+		return q, []Kind{kind.KAIQueue(), kind.KAIPodGroup()}
 	}
-	version, err := c.preferred(ctx, kueueGroup)
+	version, err := c.preferred(ctx, kind.KueueGroup)
 	if q.NotInstalled = err == nil && version == ""; version == "" {
 		return q, nil
 	}
-	localQueues, workloads := kueueKind(version, "LocalQueue", "localqueues"), kueueKind(version, "Workload", "workloads")
+	localQueues, workloads := kind.LocalQueue(version), kind.KueueWorkload(version)
 	q.Queues = c.objects(ctx, localQueues, q.Namespace, func(*entry) bool { return true })
 	q.Holds = c.objects(ctx, workloads, q.Namespace, func(e *entry) bool { return holds(e, workload, pods) })
 	if name := q.ClusterQueueOf(); name != "" {
-		for _, found := range c.objects(ctx, kueueKind(version, "ClusterQueue", "clusterqueues"), "", func(e *entry) bool { return e.Name == name }) {
+		for _, found := range c.objects(ctx, kind.ClusterQueue(version), "", func(e *entry) bool { return e.Name == name }) {
 			q.ClusterQueue = found
 		}
 	}
@@ -78,9 +53,9 @@ func (c *Cluster) queueOf(ctx context.Context, workload *unstructured.Unstructur
 }
 
 // isSuspended says whether a queue may have suspended a workload, or not let it
-// start: by the field of Kubernetes' and Ray's kinds, and of training jobs.
+// start.
 func isSuspended(workload *unstructured.Unstructured) bool {
-	for _, path := range [][]string{{"spec", "suspend"}, {"spec", "runPolicy", "suspend"}} {
+	for _, path := range kind.SuspendFields() {
 		if suspended, _, _ := unstructured.NestedBool(workload.Object, path...); suspended {
 			return true
 		}
@@ -102,7 +77,7 @@ func holds(e *entry, workload *unstructured.Unstructured, pods []*corev1.Pod) bo
 		uids = append(uids, pod.UID)
 	}
 	return slices.ContainsFunc(uids, func(uid types.UID) bool {
-		return uid != "" && (e.Labels[jobUID] == string(uid) || bytes.Contains(e.json, []byte(`"`+uid+`"`)))
+		return uid != "" && (e.Labels[kind.KueueJobUIDLabel] == string(uid) || bytes.Contains(e.json, []byte(`"`+uid+`"`)))
 	})
 }
 
@@ -130,7 +105,7 @@ func (c *Cluster) QueueOutlook(ctx context.Context, scheduler, namespace, queue 
 // queueNamed gets a queue by name, and lists the others only where it is missing.
 func (c *Cluster) queueNamed(ctx context.Context, scheduler, namespace, name string) (*ready.Queue, error) {
 	q := &ready.Queue{Scheduler: scheduler, Namespace: namespace, Name: name}
-	group := map[string]string{ready.Kueue: kueueGroup, ready.KAI: kaiGroup}[scheduler]
+	group := map[string]string{ready.Kueue: kind.KueueGroup, ready.KAI: kind.KAIGroup}[scheduler]
 	version, err := c.preferred(ctx, group)
 	if err != nil {
 		return nil, wrap("look up", Ref{Kind: Kind{GroupVersionKind: schema.GroupVersionKind{Group: group}}}, err)
@@ -139,9 +114,9 @@ func (c *Cluster) queueNamed(ctx context.Context, scheduler, namespace, name str
 		q.NotInstalled = true
 		return q, nil
 	}
-	ref := Ref{Kind: kueueKind(version, "LocalQueue", "localqueues"), Namespace: namespace, Name: name}
+	ref := Ref{Kind: kind.LocalQueue(version), Namespace: namespace, Name: name}
 	if scheduler == ready.KAI {
-		ref = Ref{Kind: kaiQueue(), Name: name}
+		ref = Ref{Kind: kind.KAIQueue(), Name: name}
 	}
 	found, err := c.Get(ctx, ref)
 	switch {
@@ -153,7 +128,7 @@ func (c *Cluster) queueNamed(ctx context.Context, scheduler, namespace, name str
 	}
 	q.Queues = []*unstructured.Unstructured{found}
 	if clusterQueue := q.ClusterQueueOf(); clusterQueue != "" {
-		q.ClusterQueue, err = c.Get(ctx, Ref{Kind: kueueKind(version, "ClusterQueue", "clusterqueues"), Name: clusterQueue})
+		q.ClusterQueue, err = c.Get(ctx, Ref{Kind: kind.ClusterQueue(version), Name: clusterQueue})
 		if class := ClassOf(err); class == Denied || class == NotFound {
 			err = nil // the LocalQueue's own condition says that it is missing
 		}

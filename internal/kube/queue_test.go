@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -110,7 +111,7 @@ func TestHeldTrainingIsExplainedByItsQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, _ := shelfOf(t, kueue(), test.change)
-			verdict, err := cluster.Assess(t.Context(), Ref{Kind: PyTorchJob(), Namespace: "ml", Name: "trainer"}, map[string]string{service: "trainer"})
+			verdict, err := cluster.Assess(t.Context(), Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,15 +127,15 @@ func TestKueueThatIsNotInstalledIsLookedForAgain(t *testing.T) {
 	cluster, shelf := shelfOf(t, kueue(), map[string]string{})
 	group := shelf.docs[kueuePath]
 	delete(shelf.docs, kueuePath)
-	ref := Ref{Kind: PyTorchJob(), Namespace: "ml", Name: "trainer"}
-	verdict, err := cluster.Assess(t.Context(), ref, map[string]string{service: "trainer"})
+	ref := Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}
+	verdict, err := cluster.Assess(t.Context(), ref, map[string]string{kind.ServiceLabel: "trainer"})
 	if err != nil || verdict.Cause == nil || verdict.Cause.Reason != ready.ReasonQueueMissing || !strings.Contains(verdict.Cause.Summary, "Kueue is not installed") {
 		t.Fatalf("%+v %v", verdict.Cause, err)
 	}
 	shelf.mu.Lock()
 	shelf.docs[kueuePath] = group
 	shelf.mu.Unlock()
-	if verdict, err = cluster.Assess(t.Context(), ref, map[string]string{service: "trainer"}); err != nil || verdict.Cause.Reason != ready.ReasonQueued {
+	if verdict, err = cluster.Assess(t.Context(), ref, map[string]string{kind.ServiceLabel: "trainer"}); err != nil || verdict.Cause.Reason != ready.ReasonQueued {
 		t.Errorf("%+v %v", verdict.Cause, err)
 	}
 }
@@ -143,7 +144,7 @@ func TestQueueIsNotAskedForWhatRuns(t *testing.T) {
 	t.Parallel()
 	running := strings.Replace(heldTraining, "suspend: true", "suspend: false", 1)
 	cluster, shelf := shelfOf(t, kueue(), map[string]string{trainingPath: "items: [" + running + "]"})
-	if _, err := cluster.Assess(t.Context(), Ref{Kind: PyTorchJob(), Namespace: "ml", Name: "trainer"}, map[string]string{service: "trainer"}); err != nil {
+	if _, err := cluster.Assess(t.Context(), Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"}); err != nil {
 		t.Fatal(err)
 	}
 	for path := range shelf.asked {

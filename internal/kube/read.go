@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -45,11 +45,11 @@ func (c *Cluster) readAt(ctx context.Context, ref Ref) (*unstructured.Unstructur
 // podsWith is the kind of the pods that selector finds: of a shared list and
 // watch where they are a Kubetorch service's, else of one of their own.
 func podsWith(selector map[string]string) Kind {
-	kind := Pod()
-	if _, shared := selector[service]; !shared && len(selector) > 0 {
-		kind.LabelSelector = labels.Set(selector).String()
+	pods := kind.Pod()
+	if _, shared := selector[kind.ServiceLabel]; !shared && len(selector) > 0 {
+		pods.LabelSelector = labels.Set(selector).String()
 	}
-	return kind
+	return pods
 }
 
 // podsOf returns the pods that carry all labels of selector; never nil without
@@ -72,7 +72,7 @@ func (c *Cluster) podsOf(ctx context.Context, namespace string, selector map[str
 // replicaSetsOf returns the ReplicaSets that a workload owns; never nil without
 // an error.
 func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unstructured) ([]*appsv1.ReplicaSet, error) {
-	col := c.cache.collection(ReplicaSet(), workload.GetNamespace())
+	col := c.cache.collection(kind.ReplicaSet(), workload.GetNamespace())
 	if err := col.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unst
 // warningsOf returns the warning events of a workload, of what is between it and
 // its pods, and of the pods and claims that are known of it.
 func (c *Cluster) warningsOf(ctx context.Context, namespace string, known ready.Snapshot) ([]*corev1.Event, error) {
-	return c.eventsOf(ctx, Event(), namespace, known)
+	return c.eventsOf(ctx, kind.Event(), namespace, known)
 }
 
 // eventsOf is warningsOf for the events of another collection.
@@ -120,14 +120,14 @@ func concerns(known ready.Snapshot, event *corev1.Event) bool {
 	switch {
 	case about.Kind == own.Kind && about.Name == known.Workload.GetName() && (about.APIVersion == "" || group == own.Group):
 		return same(known.Workload.GetUID())
-	case about.Kind == "ReplicaSet" && own.GroupKind() == Deployment().GroupKind():
+	case about.Kind == kind.ReplicaSet().Kind && kind.WorkloadOf(own.GroupKind()).ReplicaSets:
 		if known.ReplicaSets == nil { // they may not be read
 			return replicaSetOf(about.Name, known.Workload.GetName())
 		}
 		return slices.ContainsFunc(known.ReplicaSets, func(rs *appsv1.ReplicaSet) bool { return rs.Name == about.Name && same(rs.UID) })
-	case about.Kind == "Pod":
+	case about.Kind == kind.Pod().Kind:
 		return slices.ContainsFunc(known.Pods, func(pod *corev1.Pod) bool { return pod.Name == about.Name && same(pod.UID) })
-	case about.Kind == "PersistentVolumeClaim":
+	case about.Kind == kind.PersistentVolumeClaim().Kind:
 		claim, ok := known.Claims[about.Name]
 		return ok && (claim == nil || same(claim.UID))
 	}
@@ -142,18 +142,8 @@ func between(workload schema.GroupKind, name string, about corev1.ObjectReferenc
 	if !ok {
 		return false
 	}
-	names := map[schema.GroupKind]map[string]string{
-		KnativeService().GroupKind(): {
-			"Configuration": `^$`, "Route": `^$`, "Revision": `^-\d{5}$`, "PodAutoscaler": `^-\d{5}$`,
-			"Deployment": `^-\d{5}-deployment$`, "ReplicaSet": `^-\d{5}-deployment-\w+$`,
-		},
-		CronJob().GroupKind(): {"Job": `^-\d+$`},
-		JobSet().GroupKind():  {"Job": `^-.+-\d+$`},
-
-		SkyTorchCompute().GroupKind(): {"StatefulSet": `^$`}, KPUCompute().GroupKind(): {"StatefulSet": `^$`},
-	}
-	pattern, ok := names[workload][about.Kind]
-	return ok && regexp.MustCompile(pattern).MatchString(rest)
+	pattern, ok := kind.WorkloadOf(workload).Children[about.Kind]
+	return ok && pattern.MatchString(rest)
 }
 
 // replicaSetOf says whether a ReplicaSet is named as the Deployment controller
@@ -163,28 +153,18 @@ func replicaSetOf(replicaSet, deployment string) bool {
 	return ok && !strings.Contains(hash, "-")
 }
 
-// revision is serving.knative.dev/v1 Revision; those of Kubetorch services carry
-// the labels of their template.
-func revision() Kind {
-	k := KnativeService()
-	k.Kind, k.Resource, k.LabelSelector = "Revision", "revisions", service
-	return k
-}
-
 // partsOf returns what stands between a workload and its pods and says more than
-// it, nil where that may not be read.
+// it, nil where there is none or it may not be read.
 func (c *Cluster) partsOf(ctx context.Context, workload *unstructured.Unstructured) []*unstructured.Unstructured {
-	switch workload.GroupVersionKind().GroupKind() {
-	case KnativeService().GroupKind():
-		return c.objects(ctx, revision(), workload.GetNamespace(), func(e *entry) bool {
-			return e.Labels["serving.knative.dev/service"] == workload.GetName()
-		})
-	case SkyTorchCompute().GroupKind(), KPUCompute().GroupKind():
-		named := c.objects(ctx, operatedStatefulSet(), workload.GetNamespace(), func(e *entry) bool { return e.Name == workload.GetName() })
-		return slices.DeleteFunc(named, func(set *unstructured.Unstructured) bool { return !metav1.IsControlledBy(set, workload) })
-	default:
+	parts := kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Parts
+	if parts == nil {
 		return nil
 	}
+	if parts.Label != "" {
+		return c.objects(ctx, parts.Kind, workload.GetNamespace(), func(e *entry) bool { return e.Labels[parts.Label] == workload.GetName() })
+	}
+	named := c.objects(ctx, parts.Kind, workload.GetNamespace(), func(e *entry) bool { return e.Name == workload.GetName() })
+	return slices.DeleteFunc(named, func(part *unstructured.Unstructured) bool { return !metav1.IsControlledBy(part, workload) })
 }
 
 // objects returns those of a shared collection that keep wants; nil where they
@@ -208,7 +188,7 @@ func (c *Cluster) objects(ctx context.Context, kind Kind, namespace string, keep
 
 // nodes returns all nodes, nil where they may not be listed.
 func (c *Cluster) nodes(ctx context.Context) []*corev1.Node {
-	col := c.cache.collection(Node(), "")
+	col := c.cache.collection(kind.Node(), "")
 	if err := col.ready(ctx); err != nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -66,20 +67,20 @@ func TestEventsOfWhatIsBetweenAWorkloadAndItsPods(t *testing.T) {
 		uid              types.UID
 		want             bool
 	}{
-		"a Knative Service itself":            {KnativeService(), "serving.knative.dev/v1", "Service", "trainer", false, "u", true},
-		"the core Service of its name":        {KnativeService(), "v1", "Service", "trainer", false, "", false},
-		"its Configuration":                   {KnativeService(), "serving.knative.dev/v1", "Configuration", "trainer", false, "x", true},
-		"its Revision":                        {KnativeService(), "serving.knative.dev/v1", "Revision", "trainer-00002", false, "x", true},
-		"its Revision's ReplicaSet":           {KnativeService(), "apps/v1", "ReplicaSet", "trainer-00002-deployment-5d4c", false, "x", true},
-		"a Revision of another":               {KnativeService(), "serving.knative.dev/v1", "Revision", "trainer-b-00002", false, "x", false},
-		"a Revision of a former one":          {KnativeService(), "serving.knative.dev/v1", "Revision", "trainer-00002", true, "x", false},
-		"a Job of a JobSet":                   {JobSet(), "batch/v1", "Job", "trainer-workers-0", false, "x", true},
-		"a Job of a former JobSet":            {JobSet(), "batch/v1", "Job", "trainer-workers-0", true, "x", false},
-		"a Job beside a Deployment":           {Deployment(), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
-		"a Job of a CronJob":                  {CronJob(), "batch/v1", "Job", "trainer-29384756", false, "x", true},
-		"a Job named like one of a CronJob's": {CronJob(), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
-		"a training job":                      {PyTorchJob(), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "u", true},
-		"a former training job":               {PyTorchJob(), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "v", false},
+		"a Knative Service itself":            {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Service", "trainer", false, "u", true},
+		"the core Service of its name":        {row("serving.knative.dev", "Service"), "v1", "Service", "trainer", false, "", false},
+		"its Configuration":                   {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Configuration", "trainer", false, "x", true},
+		"its Revision":                        {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-00002", false, "x", true},
+		"its Revision's ReplicaSet":           {row("serving.knative.dev", "Service"), "apps/v1", "ReplicaSet", "trainer-00002-deployment-5d4c", false, "x", true},
+		"a Revision of another":               {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-b-00002", false, "x", false},
+		"a Revision of a former one":          {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-00002", true, "x", false},
+		"a Job of a JobSet":                   {row("jobset.x-k8s.io", "JobSet"), "batch/v1", "Job", "trainer-workers-0", false, "x", true},
+		"a Job of a former JobSet":            {row("jobset.x-k8s.io", "JobSet"), "batch/v1", "Job", "trainer-workers-0", true, "x", false},
+		"a Job beside a Deployment":           {kind.Deployment(), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
+		"a Job of a CronJob":                  {row("batch", "CronJob"), "batch/v1", "Job", "trainer-29384756", false, "x", true},
+		"a Job named like one of a CronJob's": {row("batch", "CronJob"), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
+		"a training job":                      {row("kubeflow.org", "PyTorchJob"), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "u", true},
+		"a former training job":               {row("kubeflow.org", "PyTorchJob"), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "v", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

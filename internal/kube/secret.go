@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
@@ -29,7 +30,7 @@ import (
 
 // SecretRef names a Secret.
 func SecretRef(namespace, name string) Ref {
-	return Ref{Kind: Secret(), Namespace: namespace, Name: name}
+	return Ref{Kind: kind.Secret(), Namespace: namespace, Name: name}
 }
 
 // Env is the environment that the provider runs in.

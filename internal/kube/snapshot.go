@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -36,22 +37,20 @@ func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string
 	if err != nil {
 		return ready.Verdict{}, nil, err
 	}
-	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Settled() && ref.Kind.knowsItsPods() {
+	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Settled() && ref.Kind.StatusSuffices() {
 		return verdict, nil, nil // what is settled needs no diagnosis
 	}
-	concerned := []Kind{ref.Kind, podsWith(podLabels), Event()}
+	concerned := []Kind{ref.Kind, podsWith(podLabels), kind.Event()}
 	s := ready.Snapshot{Workload: workload}
-	switch ref.Kind.GroupKind() {
-	case Deployment().GroupKind():
-		concerned = append(concerned, ReplicaSet())
+	of := kind.WorkloadOf(ref.Kind.GroupKind())
+	if of.ReplicaSets {
+		concerned = append(concerned, kind.ReplicaSet())
 		if s.ReplicaSets, err = c.replicaSetsOf(ctx, workload); err != nil && !softly(err) {
 			return ready.Verdict{}, nil, err
 		}
-	case KnativeService().GroupKind():
-		concerned = append(concerned, revision())
-		s.Parts = c.partsOf(ctx, workload)
-	case SkyTorchCompute().GroupKind(), KPUCompute().GroupKind():
-		concerned = append(concerned, operatedStatefulSet())
+	}
+	if of.Parts != nil {
+		concerned = append(concerned, of.Parts.Kind)
 		s.Parts = c.partsOf(ctx, workload)
 	}
 	if err := c.podsAndEvents(ctx, &s, ref.Namespace, podLabels); err != nil {
@@ -81,7 +80,7 @@ func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespac
 	if s.Nodes != nil || s.Autoscaler {
 		// They serve the diagnosis alone, and every verdict that ends a wait comes
 		// from a new look: no wait has to be told of them.
-		scaling, _ := c.eventsOf(ctx, scalingEvent(), namespace, *s)
+		scaling, _ := c.eventsOf(ctx, kind.ScalingEvent(), namespace, *s)
 		s.Events = append(s.Events, scaling...)
 	}
 	return nil
@@ -111,7 +110,7 @@ func (c *Cluster) claimsOf(ctx context.Context, pods []*corev1.Pod) map[string]*
 			if _, known := claims[name]; known {
 				continue
 			}
-			obj, err := c.Get(ctx, Ref{Kind: PersistentVolumeClaim(), Namespace: pod.Namespace, Name: name})
+			obj, err := c.Get(ctx, Ref{Kind: kind.PersistentVolumeClaim(), Namespace: pod.Namespace, Name: name})
 			switch {
 			case IsNotFound(err):
 				claims[name] = nil

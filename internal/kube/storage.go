@@ -7,29 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// StorageClass is storage.k8s.io/v1 StorageClass.
-func StorageClass() Kind {
-	return Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"},
-		Resource:         "storageclasses", ClusterScoped: true,
-	}
-}
-
-// PersistentVolume is the core PersistentVolume.
-func PersistentVolume() Kind {
-	k := core("PersistentVolume", "persistentvolumes")
-	k.LabelSelector, k.ClusterScoped = "", true
-	return k
-}
-
 // StorageClasses returns all storage classes, by one shared list.
 func (c *Cluster) StorageClasses(ctx context.Context) ([]*storagev1.StorageClass, error) {
-	col := c.cache.collection(StorageClass(), "")
+	col := c.cache.collection(kind.StorageClass(), "")
 	if err := col.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -40,7 +25,7 @@ func (c *Cluster) StorageClasses(ctx context.Context) ([]*storagev1.StorageClass
 
 // StorageClassNamed returns one storage class; its NotFound is the server's word.
 func (c *Cluster) StorageClassNamed(ctx context.Context, name string) (*storagev1.StorageClass, error) {
-	obj, err := c.Read(ctx, Ref{Kind: StorageClass(), Name: name})
+	obj, err := c.Read(ctx, Ref{Kind: kind.StorageClass(), Name: name})
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +44,7 @@ func (c *Cluster) WaitClaim(ctx context.Context, ref Ref, consumer bool) (ready.
 		last ready.Verdict
 	)
 	for {
-		changed := c.signals(ref.Namespace, ref.Kind, Event())
+		changed := c.signals(ref.Namespace, ref.Kind, kind.Event())
 		verdict, err := c.assessClaim(ctx, ref)
 		switch {
 		case ctx.Err() != nil:
@@ -105,7 +90,7 @@ func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, erro
 		}
 	}
 	if name := claim.Spec.VolumeName; name != "" && claim.Status.Phase != corev1.ClaimBound {
-		obj, err := c.Get(ctx, Ref{Kind: PersistentVolume(), Name: name})
+		obj, err := c.Get(ctx, Ref{Kind: kind.PersistentVolume(), Name: name})
 		volume := &corev1.PersistentVolume{}
 		if s.VolumeMissing = IsNotFound(err); err == nil && convert(obj, volume) == nil {
 			s.Volume = volume
@@ -120,13 +105,13 @@ func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, erro
 // warningsAbout returns the warning events of a claim, and none of a former one
 // of the same name.
 func (c *Cluster) warningsAbout(ctx context.Context, claim *corev1.PersistentVolumeClaim) ([]*corev1.Event, error) {
-	col := c.cache.collection(Event(), claim.Namespace)
+	col := c.cache.collection(kind.Event(), claim.Namespace)
 	if err := col.ready(ctx); err != nil {
 		return nil, err
 	}
 	events, err := decodeAll[corev1.Event](col.filter(func(e *entry) bool { return strings.HasPrefix(e.Name, claim.Name+".") }))
 	return slices.DeleteFunc(events, func(event *corev1.Event) bool {
 		about := event.InvolvedObject
-		return about.Kind != "PersistentVolumeClaim" || about.Name != claim.Name || (about.UID != "" && about.UID != claim.UID)
+		return about.Kind != kind.PersistentVolumeClaim().Kind || about.Name != claim.Name || (about.UID != "" && about.UID != claim.UID)
 	}), err
 }

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 func TestInUseErrorNamesPodsAndWhatRunsThem(t *testing.T) {
@@ -36,7 +38,7 @@ func TestInUseErrorNamesPodsAndWhatRunsThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := &InUseError{Claim: Ref{Kind: PersistentVolumeClaim(), Namespace: "ml", Name: "data"}, Pods: test.pods, Err: test.err}
+			e := &InUseError{Claim: Ref{Kind: kind.PersistentVolumeClaim(), Namespace: "ml", Name: "data"}, Pods: test.pods, Err: test.err}
 			summary, detail := e.Explain()
 			if summary != "PersistentVolumeClaim ml/data is in use" {
 				t.Errorf("the summary is %q", summary)

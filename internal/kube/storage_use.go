@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -82,7 +83,7 @@ func (c *Cluster) WaitClaimGone(ctx context.Context, claim Ref) error {
 
 // anyPod is every Pod, where [Pod] is those of Kubetorch services.
 func anyPod() Kind {
-	k := Pod()
+	k := kind.Pod()
 	k.LabelSelector = ""
 	return k
 }
@@ -171,7 +172,7 @@ func ownerOf(pod *corev1.Pod) string {
 	if owner == nil {
 		return ""
 	}
-	if i := strings.LastIndexByte(owner.Name, '-'); owner.Kind == "ReplicaSet" && i > 0 && pod.Labels["pod-template-hash"] == owner.Name[i+1:] {
+	if i := strings.LastIndexByte(owner.Name, '-'); owner.Kind == kind.ReplicaSet().Kind && i > 0 && pod.Labels["pod-template-hash"] == owner.Name[i+1:] {
 		return "Deployment " + owner.Name[:i]
 	}
 	return owner.Kind + " " + owner.Name

@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // broken answers each request with one error, and counts them.
@@ -53,7 +55,7 @@ func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
 				_ = response.Body.Close()
 				t.Fatal("no error")
 			}
-			wrapped := wrap("read", Ref{Kind: Deployment(), Namespace: "ml", Name: "trainer"}, err)
+			wrapped := wrap("read", Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}, err)
 			var failure *Error
 			if !errors.As(wrapped, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %v, want %v", wrapped, ClassOf(wrapped), test.class)
@@ -73,7 +75,7 @@ func TestAServerThatDoesNotAnswerIsToldAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref := Ref{Kind: Deployment(), Namespace: "ml"}
+	ref := Ref{Kind: kind.Deployment(), Namespace: "ml"}
 	_, err = dyn.Resource(ref.gvr()).Namespace(ref.Namespace).Watch(t.Context(), metav1.ListOptions{})
 	if class := ClassOf(wrap("watch", ref, err)); class != Unreachable {
 		t.Errorf("%v is of class %v, want %v", err, class, Unreachable)

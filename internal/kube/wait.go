@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -66,7 +67,7 @@ func (c *Cluster) WaitPods(ctx context.Context, namespace string, selector map[s
 	watched := func() bool { return c.cache.collection(ref.Kind, namespace).ready(ctx) == nil }
 	return c.waitFor(ctx, ref, watched, func() (ready.Verdict, []Kind, error) {
 		verdict, err := c.AssessPods(ctx, namespace, selector)
-		return verdict, []Kind{ref.Kind, Event()}, err
+		return verdict, []Kind{ref.Kind, kind.Event()}, err
 	})
 }
 
@@ -209,7 +210,7 @@ func (c *Cluster) appeared(ctx context.Context, missing *ready.Ref) bool {
 		return false
 	}
 	path := []string{"/api/v1/namespaces", missing.Namespace, strings.ToLower(missing.Kind) + "s", missing.Name}
-	if missing.Kind == StorageClass().Kind {
+	if missing.Kind == kind.StorageClass().Kind {
 		path = []string{"/apis/storage.k8s.io/v1/storageclasses", missing.Name}
 	}
 	_, err = conn.rest.Get().
@@ -242,7 +243,7 @@ func (c *Cluster) notReady(ref Ref, verdict ready.Verdict, cause error) error {
 // restarted says whether a container was restarted since its log was pointed at,
 // so that the log meant is now that of the previous run.
 func (c *Cluster) restarted(ctx context.Context, logs *ready.LogRef) bool {
-	obj, err := c.Get(ctx, Ref{Kind: Pod(), Namespace: logs.Namespace, Name: logs.Pod})
+	obj, err := c.Get(ctx, Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod})
 	if err != nil {
 		return false
 	}
@@ -297,11 +298,11 @@ func (c *Cluster) watches(ref Ref) bool {
 // refreshQuiet lists those kinds again of which nothing was heard for a while: a
 // watch that is silent may be cut. Events and nodes serve the diagnosis alone.
 func (c *Cluster) refreshQuiet(ctx context.Context, namespace string, kinds ...Kind) {
-	for _, kind := range kinds {
-		if kind.ClusterScoped || kind.GroupKind() == Event().GroupKind() {
+	for _, of := range kinds {
+		if of.ClusterScoped || of.GroupKind() == kind.Event().GroupKind() {
 			continue
 		}
-		c.cache.collection(kind, namespace).refreshQuiet(ctx)
+		c.cache.collection(of, namespace).refreshQuiet(ctx)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -143,7 +144,7 @@ func TestWaitSeesAChangeOfEachOfManyKinds(t *testing.T) {
 	cluster := clusterOf(t, fakeAPI{func(string, string, *http.Request) (int, any) {
 		return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 	}})
-	kinds := []Kind{Pod(), Event(), Service(), ConfigMap(), PersistentVolumeClaim(), StatefulSet(), Deployment(), RayCluster()}
+	kinds := []Kind{kind.Pod(), kind.Event(), kind.Service(), kind.ConfigMap(), kind.PersistentVolumeClaim(), kind.StatefulSet(), kind.Deployment(), row("ray.io", "RayCluster")}
 	for i := range kinds {
 		changed := make(signals, len(kinds))
 		for j, channel := range cluster.signals("ml", kinds...) {

@@ -3,6 +3,8 @@ package manifest
 import (
 	"reflect"
 	"slices"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // beneath merges our fields under the user's and returns the result, which
@@ -21,12 +23,12 @@ import (
 func beneath(field string, user, ours map[string]any) map[string]any {
 	result := make(map[string]any, len(user)+len(ours))
 	for key, value := range user {
-		result[key] = copyJSON(value)
+		result[key] = kind.Copy(value)
 	}
 	for key, value := range ours {
 		theirs, ok := user[key]
-		if !ok || theirs != nil && !hasUserKeys(field) && isEmpty(normalizeValue(theirs, key)) {
-			result[key] = copyJSON(value)
+		if !ok || theirs != nil && !hasUserKeys(field) && kind.IsEmpty(normalizeValue(theirs, key)) {
+			result[key] = kind.Copy(value)
 		} else {
 			result[key] = beneathValue(key, theirs, value)
 		}
@@ -40,7 +42,7 @@ func beneathValue(field string, user, ours any) any {
 		ours, ok := ours.(map[string]any)
 		switch {
 		case !ok || isProbe(field) && hasHandler(theirs):
-			return copyJSON(user)
+			return kind.Copy(user)
 		case field == "resources":
 			ours = withoutGPUsOf(ours, theirs)
 		}
@@ -49,7 +51,7 @@ func beneathValue(field string, user, ours any) any {
 		ours, ok := ours.([]any)
 		switch {
 		case !ok:
-			return copyJSON(user)
+			return kind.Copy(user)
 		case field == "nodeSelectorTerms":
 			return everyTerm(theirs, ours)
 		}
@@ -79,14 +81,14 @@ func itemKeys(field string) (keys []string, alone bool) {
 
 func beneathList(field string, user, ours []any) []any {
 	keys, alone := itemKeys(field)
-	result, _ := copyJSON(user).([]any)
+	result, _ := kind.Copy(user).([]any)
 	for _, item := range ours {
 		same := slices.IndexFunc(user, func(theirs any) bool {
 			return sameItem(keys, theirs, item) || reflect.DeepEqual(normalizeValue(theirs, ""), normalizeValue(item, ""))
 		})
 		switch {
 		case same < 0:
-			result = append(result, copyJSON(item))
+			result = append(result, kind.Copy(item))
 		case !alone:
 			result[same] = beneathValue("", user[same], item)
 		}
@@ -96,9 +98,9 @@ func beneathList(field string, user, ours []any) []any {
 
 func sameItem(keys []string, a, b any) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
-		a, _ := find(a, []string{key})
-		b, _ := find(b, []string{key})
-		return a != nil && reflect.DeepEqual(normalizeNumber(a), normalizeNumber(b))
+		a, _ := kind.Find(a, []string{key})
+		b, _ := kind.Find(b, []string{key})
+		return a != nil && reflect.DeepEqual(kind.Number(a), kind.Number(b))
 	})
 }
 
@@ -107,12 +109,12 @@ func sameItem(keys []string, a, b any) bool {
 // forbids it.
 func everyTerm(user, ours []any) []any {
 	if len(user) == 0 {
-		result, _ := copyJSON(ours).([]any)
+		result, _ := kind.Copy(ours).([]any)
 		return result
 	}
 	result := make([]any, len(user))
 	for i, term := range user {
-		result[i] = copyJSON(term)
+		result[i] = kind.Copy(term)
 		for _, item := range ours {
 			result[i] = beneathValue("", result[i], item)
 		}
@@ -134,13 +136,13 @@ func hasHandler(probe map[string]any) bool {
 // request and limit must be equal.
 func withoutGPUsOf(ours, user map[string]any) map[string]any {
 	gpus := string(gpuResource)
-	if _, ok := find(user, []string{"limits", gpus}); !ok {
-		if _, ok := find(user, []string{"requests", gpus}); !ok {
+	if _, ok := kind.Find(user, []string{"limits", gpus}); !ok {
+		if _, ok := kind.Find(user, []string{"requests", gpus}); !ok {
 			return ours
 		}
 	}
-	ours, _ = copyJSON(ours).(map[string]any)
-	setAt(ours, []string{"limits", gpus}, nil)
-	setAt(ours, []string{"requests", gpus}, nil)
+	ours, _ = kind.Copy(ours).(map[string]any)
+	kind.SetAt(ours, []string{"limits", gpus}, nil)
+	kind.SetAt(ours, []string{"requests", gpus}, nil)
 	return ours
 }

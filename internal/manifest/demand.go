@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	podresources "k8s.io/component-helpers/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Demand is how many pods a rendered workload runs, and what they request
@@ -15,17 +17,17 @@ import (
 func Demand(workload *unstructured.Unstructured, podTemplate ...string) (pods int64, requests corev1.ResourceList) {
 	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
 	requests = corev1.ResourceList{}
-	if k.mode == ModeCompute {
+	if k.RunsTensorServer() {
 		return tensorServerDemand(workload.Object)
 	}
-	for _, g := range k.groups(workload.Object) {
-		content, _ := find(workload.Object, g.template)
+	for _, g := range k.Groups(workload.Object) {
+		content, _ := kind.Find(workload.Object, g.Template)
 		template, _ := content.(map[string]any)
 		var pod corev1.Pod // a template is a pod without apiVersion and kind
 		if runtime.DefaultUnstructuredConverter.FromUnstructured(template, &pod) != nil {
 			continue
 		}
-		number := g.count(workload.Object)
+		number := g.Count(workload.Object)
 		pods += number
 		for name, each := range podresources.PodRequests(withLimits(&pod), podresources.PodResourcesOptions{}) {
 			all := requests[name]

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // ParseDocument reads one object from YAML or JSON. Fields that stand twice
@@ -65,6 +67,6 @@ func wholeNumber(value any) any {
 		}
 		return value
 	default:
-		return normalizeNumber(value)
+		return kind.Number(value)
 	}
 }

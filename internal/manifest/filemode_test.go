@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -43,7 +44,7 @@ func kindsWithSecrets(t *testing.T, secrets ...manifest.SecretRef) map[string]ma
 		"Job":        own("apiVersion: batch/v1\nkind: Job\nspec: {" + in("kubetorch") + "}"),
 		"PyTorchJob": own("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {pytorchReplicaSpecs: {Master: {" + in("pytorch") + "}, Worker: {replicas: 2, " + in("pytorch") + "}}}"),
 		"JobSet":     own("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec: {replicatedJobs: [{name: w, template: {spec: {" + in("kubetorch") + "}}}]}"),
-		"SkyTorch":   tensorServer(manifest.RuntimeSkyTorch),
+		"SkyTorch":   tensorServer(kind.RuntimeSkyTorch),
 	}
 	for kind, c := range computes {
 		c.Secrets = secrets

@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // gpuProductLabel is the node label that NVIDIA's feature discovery sets to the
 // product name of the node's GPUs.
-const gpuProductLabel = "nvidia.com/gpu.product"
+const gpuProductLabel = kind.GPUProductLabel
 
 // ParseGPUType reads which nodes have the GPUs that are wanted, as one node
 // label: "L4" is the value of nvidia.com/gpu.product; "key: value", with or

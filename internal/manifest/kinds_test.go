@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -121,7 +122,7 @@ func TestEveryPodTemplateHasTheServiceLabel(t *testing.T) {
 		for _, o := range render(t, c) {
 			for pointer, template := range templates(o) {
 				labels, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
-				if labels[manifest.ServiceLabel] != c.Name {
+				if labels[kind.ServiceLabel] != c.Name {
 					t.Errorf("%s: the template at %s of %s has labels %v", name, pointer, manifest.Key(o), labels)
 				}
 			}
@@ -163,9 +164,9 @@ func TestKindsSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	modes := map[string]bool{}
 	for _, gvk := range manifest.Workloads() {
-		apiVersion, kind := gvk.ToAPIVersionAndKind()
-		mode := manifest.Compute{Manifest: map[string]any{"apiVersion": apiVersion, "kind": kind}}.Mode()
-		if modes[mode] && mode != manifest.ModeCompute { // of two operators
+		apiVersion, name := gvk.ToAPIVersionAndKind()
+		mode := manifest.Compute{Manifest: map[string]any{"apiVersion": apiVersion, "kind": name}}.Mode()
+		if modes[mode] && mode != kind.ModeCompute { // of two operators
 			t.Errorf("two kinds have the mode %s", mode)
 		}
 		modes[mode] = true
@@ -203,7 +204,7 @@ func TestModeFollowsWhatTheComputeAsksFor(t *testing.T) {
 		"knative":    func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} },
 		"raycluster": func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray"} },
 		"selector":   func(c *manifest.Compute) { c.Selector = map[string]string{"a": "b"} },
-		"compute":    func(c *manifest.Compute) { c.Runtime = manifest.RuntimeKPU },
+		"compute":    func(c *manifest.Compute) { c.Runtime = kind.RuntimeKPU },
 		"pytorchjob": func(c *manifest.Compute) {
 			c.Manifest = map[string]any{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob"}
 			c.Selector = map[string]string{"a": "b"}

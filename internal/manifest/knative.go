@@ -8,86 +8,20 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
-
-const (
-	knativeTemplate = "ksvc"
-
-	kpaClass = "kpa.autoscaling.knative.dev"
-	hpaClass = "hpa.autoscaling.knative.dev"
-
-	autoscalingDomain          = "autoscaling.knative.dev/"
-	classAnnotation            = autoscalingDomain + "class"
-	minScaleAnnotation         = autoscalingDomain + "min-scale"
-	maxScaleAnnotation         = autoscalingDomain + "max-scale"
-	initialScaleAnnotation     = autoscalingDomain + "initial-scale"
-	targetAnnotation           = autoscalingDomain + "target"
-	utilizationAnnotation      = autoscalingDomain + "target-utilization-percentage"
-	metricAnnotation           = autoscalingDomain + "metric"
-	windowAnnotation           = autoscalingDomain + "window"
-	scaleDownDelayAnnotation   = autoscalingDomain + "scale-down-delay"
-	podRetentionAnnotation     = autoscalingDomain + "scale-to-zero-pod-retention-period"
-	progressDeadlineAnnotation = "serving.knative.dev/progress-deadline"
-)
-
-// knativeKind is a Service of Knative, which decides itself how many pods run.
-//
-// Suspended, it scales to zero as soon as it can, but still starts a pod for a
-// request, as Knative has no way to keep it from that. A new revision starts
-// with one pod: Knative refuses an initial scale of zero unless the cluster's
-// config-autoscaler allows it.
-func knativeKind() kind {
-	annotation := func(key string) []string { return []string{"spec", "template", "metadata", "annotations", key} }
-	return kind{
-		mode:      "knative",
-		template:  knativeTemplate,
-		gvk:       schema.GroupVersionKind{Group: "serving.knative.dev", Version: "v1", Kind: "Service"},
-		container: ContainerName,
-		picks:     func(c Compute) bool { return c.Autoscale != nil },
-		spec:      knativeSpec,
-		complete:  completeKnative,
-		groups:    pods(group{template: []string{"spec", "template"}}),
-		suspension: []setting{
-			{path: annotation(classAnnotation), value: kpaClass}, // the other never scales to zero,
-			{path: annotation(metricAnnotation)},                 // and has other metrics
-			{path: annotation(minScaleAnnotation), value: "0"},
-			{path: annotation(initialScaleAnnotation)},
-			{path: annotation(podRetentionAnnotation), value: "0s"},
-			{path: annotation(scaleDownDelayAnnotation), value: "0s"},
-		},
-		ownService: true,
-	}
-}
-
-func knativeSpec(c Compute, k kind) (map[string]any, error) {
-	template, err := toMap(podTemplate(c, k, false))
-	if err != nil {
-		return nil, err
-	}
-	spec := map[string]any{"template": template}
-	completeKnative(c, map[string]any{"spec": spec})
-	return spec, nil
-}
-
-func completeKnative(c Compute, workload map[string]any) {
-	concurrency := []string{"spec", "template", "spec", "containerConcurrency"}
-	if _, ok := find(workload, concurrency); !ok && c.Autoscale != nil && c.Autoscale.Concurrency != nil {
-		setAt(workload, concurrency, *c.Autoscale.Concurrency)
-	}
-}
 
 // autoscaleDefaults suit servers that take minutes to start; they are
 // Kubetorch's. Each gives way to an annotation of the user's.
 func autoscaleDefaults(c Compute) map[string]string {
 	launch := cmp.Or(c.LaunchTimeout, DefaultLaunchTimeout)
 	annotations := map[string]string{
-		progressDeadlineAnnotation: shortDuration(max(10*time.Minute, launch+time.Minute, launch+launch/5)),
+		kind.ProgressDeadlineAnnotation: shortDuration(max(10*time.Minute, launch+time.Minute, launch+launch/5)),
 	}
 	if c.Autoscale != nil {
-		annotations[podRetentionAnnotation] = "10m"
-		if cmp.Or(c.Autoscale.AutoscalerClass, kpaClass) == kpaClass {
-			annotations[scaleDownDelayAnnotation] = "1m"
+		annotations[kind.PodRetentionAnnotation] = "10m"
+		if cmp.Or(c.Autoscale.AutoscalerClass, kind.KPAClass) == kind.KPAClass {
+			annotations[kind.ScaleDownDelayAnnotation] = "1m"
 		}
 	}
 	return annotations
@@ -105,8 +39,8 @@ func autoscaleAnnotations(c Compute) map[string]string {
 		annotations[autoscalingKey(key)] = value
 	}
 	for key, number := range map[string]*int64{
-		minScaleAnnotation: a.MinScale, maxScaleAnnotation: a.MaxScale, initialScaleAnnotation: a.InitialScale,
-		targetAnnotation: a.Target, utilizationAnnotation: a.TargetUtilization,
+		kind.MinScaleAnnotation: a.MinScale, kind.MaxScaleAnnotation: a.MaxScale, kind.InitialScaleAnnotation: a.InitialScale,
+		kind.TargetAnnotation: a.Target, kind.UtilizationAnnotation: a.TargetUtilization,
 	} {
 		if number != nil {
 			annotations[key] = strconv.FormatInt(*number, 10)
@@ -120,7 +54,7 @@ func autoscaleAnnotations(c Compute) map[string]string {
 }
 
 func autoscaleTexts(a *Autoscale) map[string]string {
-	texts := map[string]string{classAnnotation: a.AutoscalerClass, metricAnnotation: a.Metric}
+	texts := map[string]string{kind.ClassAnnotation: a.AutoscalerClass, kind.MetricAnnotation: a.Metric}
 	maps.DeleteFunc(texts, func(_, text string) bool { return text == "" })
 	return texts
 }
@@ -129,7 +63,7 @@ func autoscalingKey(key string) string {
 	if strings.Contains(key, "/") {
 		return key
 	}
-	return autoscalingDomain + key
+	return kind.AutoscalingDomain + key
 }
 
 // An autoscaleDuration is a duration that was given, with what Knative takes.
@@ -142,10 +76,10 @@ type autoscaleDuration struct {
 func autoscaleDurations(a *Autoscale) []autoscaleDuration {
 	var given []autoscaleDuration
 	for _, d := range []autoscaleDuration{
-		{"window", windowAnnotation, a.Window, 6 * time.Second, time.Hour},
-		{"scale_down_delay", scaleDownDelayAnnotation, a.ScaleDownDelay, 0, time.Hour},
-		{"scale_to_zero_pod_retention_period", podRetentionAnnotation, a.ScaleToZeroPodRetentionPeriod, 0, time.Hour},
-		{"progress_deadline", progressDeadlineAnnotation, a.ProgressDeadline, time.Second, 0},
+		{"window", kind.WindowAnnotation, a.Window, 6 * time.Second, time.Hour},
+		{"scale_down_delay", kind.ScaleDownDelayAnnotation, a.ScaleDownDelay, 0, time.Hour},
+		{"scale_to_zero_pod_retention_period", kind.PodRetentionAnnotation, a.ScaleToZeroPodRetentionPeriod, 0, time.Hour},
+		{"progress_deadline", kind.ProgressDeadlineAnnotation, a.ProgressDeadline, time.Second, 0},
 	} {
 		if d.value != "" {
 			given = append(given, d)
@@ -185,8 +119,8 @@ func validateAutoscale(c Compute, errs *Errors) {
 	if a == nil {
 		return
 	}
-	if c.Manifest != nil && kindOf(c).template != knativeTemplate {
-		errs.add("autoscale", "needs a Knative Service, but manifest is a %s: remove one of the two.", kindOf(c).gvk.Kind)
+	if c.Manifest != nil && !kindOf(c).Autoscales {
+		errs.add("autoscale", "needs a Knative Service, but manifest is a %s: remove one of the two.", kindOf(c).Kind)
 	}
 	if c.Distribute != nil {
 		errs.add("autoscale", "lets the number of pods change, while distribute needs it fixed: remove one of the two.")
@@ -247,20 +181,20 @@ func validateScale(a *Autoscale, errs *Errors) {
 }
 
 func validateClass(a *Autoscale, errs *Errors) {
-	class := cmp.Or(a.AutoscalerClass, kpaClass)
+	class := cmp.Or(a.AutoscalerClass, kind.KPAClass)
 	switch {
-	case class != kpaClass && class != hpaClass:
-		errs.add("autoscale", "autoscaler_class is %q: give %q or %q.", class, kpaClass, hpaClass)
-	case class == kpaClass && a.Metric != "" && a.Metric != "concurrency" && a.Metric != "rps":
-		errs.add("autoscale", "metric is %q, which needs autoscaler_class %q: %q knows concurrency and rps only.", a.Metric, hpaClass, kpaClass)
-	case class == hpaClass && a.ScaleDownDelay != "":
-		errs.add("autoscale", "scale_down_delay is %q, which only autoscaler_class %q has: remove it.", a.ScaleDownDelay, kpaClass)
+	case class != kind.KPAClass && class != kind.HPAClass:
+		errs.add("autoscale", "autoscaler_class is %q: give %q or %q.", class, kind.KPAClass, kind.HPAClass)
+	case class == kind.KPAClass && a.Metric != "" && a.Metric != "concurrency" && a.Metric != "rps":
+		errs.add("autoscale", "metric is %q, which needs autoscaler_class %q: %q knows concurrency and rps only.", a.Metric, kind.HPAClass, kind.KPAClass)
+	case class == kind.HPAClass && a.ScaleDownDelay != "":
+		errs.add("autoscale", "scale_down_delay is %q, which only autoscaler_class %q has: remove it.", a.ScaleDownDelay, kind.KPAClass)
 	}
 }
 
 // observeAutoscale reads back what autoscaleAnnotations and the defaults give.
 func observeAutoscale(workload map[string]any) *Autoscale {
-	annotations := textsAt(workload, "spec", "template", "metadata", "annotations")
+	annotations := kind.TextsAt(workload, "spec", "template", "metadata", "annotations")
 	take := func(key string) string {
 		text := annotations[key]
 		delete(annotations, key)
@@ -275,17 +209,17 @@ func observeAutoscale(workload map[string]any) *Autoscale {
 		return &n
 	}
 	a := &Autoscale{
-		MinScale: number(minScaleAnnotation), MaxScale: number(maxScaleAnnotation), InitialScale: number(initialScaleAnnotation),
-		Target: number(targetAnnotation), TargetUtilization: number(utilizationAnnotation),
-		Metric: take(metricAnnotation), Window: take(windowAnnotation), AutoscalerClass: take(classAnnotation),
-		ScaleDownDelay: take(scaleDownDelayAnnotation), ScaleToZeroPodRetentionPeriod: take(podRetentionAnnotation),
-		ProgressDeadline: take(progressDeadlineAnnotation),
+		MinScale: number(kind.MinScaleAnnotation), MaxScale: number(kind.MaxScaleAnnotation), InitialScale: number(kind.InitialScaleAnnotation),
+		Target: number(kind.TargetAnnotation), TargetUtilization: number(kind.UtilizationAnnotation),
+		Metric: take(kind.MetricAnnotation), Window: take(kind.WindowAnnotation), AutoscalerClass: take(kind.ClassAnnotation),
+		ScaleDownDelay: take(kind.ScaleDownDelayAnnotation), ScaleToZeroPodRetentionPeriod: take(kind.PodRetentionAnnotation),
+		ProgressDeadline: take(kind.ProgressDeadlineAnnotation),
 	}
-	if n, ok := numberAt(workload, []string{"spec", "template", "spec", "containerConcurrency"}); ok {
+	if n, ok := kind.NumberAt(workload, []string{"spec", "template", "spec", "containerConcurrency"}); ok {
 		a.Concurrency = &n
 	}
 	for key, value := range annotations {
-		if name, ok := strings.CutPrefix(key, autoscalingDomain); ok {
+		if name, ok := strings.CutPrefix(key, kind.AutoscalingDomain); ok {
 			if a.ExtraAnnotations == nil {
 				a.ExtraAnnotations = map[string]string{}
 			}

@@ -12,14 +12,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // What Kubetorch fixes for every compute.
 const (
 	KubetorchVersion = "0.5.0" // release of Kubetorch that the pods install where a compute names none
-	ContainerName    = "kubetorch"
-	ServerPort       = 32300 // where the Kubetorch server listens in the pod
-	ServicePort      = 80    // where the Service of a compute listens
 )
 
 // What a compute gets where its attribute is not set.
@@ -237,7 +236,7 @@ type Endpoint struct {
 
 // Mode is the way that the compute is run, the value of its attribute mode:
 // "deployment".
-func (c Compute) Mode() string { return kindOf(c).mode }
+func (c Compute) Mode() string { return kindOf(c).Mode }
 
 // Render returns the objects of a compute, normalized: the workload, if the
 // pods do not exist already, then the Services and the registration, if there
@@ -252,7 +251,7 @@ func Render(c Compute) ([]*unstructured.Unstructured, error) {
 	k := kindOf(c)
 	var rendered []map[string]any
 	var workload map[string]any
-	if !k.gvk.Empty() {
+	if !k.Empty() {
 		var err error
 		if workload, err = renderWorkload(c, k); err != nil {
 			return nil, err
@@ -266,7 +265,7 @@ func Render(c Compute) ([]*unstructured.Unstructured, error) {
 	for _, service := range services {
 		rendered = append(rendered, generated(service))
 	}
-	if c.Registered && k.mode != ModeCompute { // Kubetorch's clients speak another protocol
+	if c.Registered && !k.RunsTensorServer() { // Kubetorch's clients speak another protocol
 		rendered = append(rendered, generated(renderRegistration(c, k, workload)))
 	}
 	objects := make([]*unstructured.Unstructured, len(rendered))
@@ -276,7 +275,7 @@ func Render(c Compute) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-func renderWorkload(c Compute, k kind) (map[string]any, error) {
+func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 	render := generate
 	if c.Manifest != nil {
 		render = complete
@@ -292,33 +291,40 @@ func renderWorkload(c Compute, k kind) (map[string]any, error) {
 		}
 		rendered = merged
 	}
-	queued := k.admitted && textAt(rendered, "metadata", "labels", KueueQueueLabel) != ""
-	for _, s := range k.suspension {
+	queued := k.Admitted && kind.TextAt(rendered, "metadata", "labels", kind.KueueQueueLabel) != ""
+	for _, s := range k.Suspension {
 		switch {
 		case c.Suspend || c.HeldByQueue && queued:
-			setAt(rendered, s.path, s.value)
-		case c.Resumed && s.value == true && !queued:
-			setAt(rendered, s.path, false)
+			kind.SetAt(rendered, s.Path, s.Value)
+		case c.Resumed && s.Value == true && !queued:
+			kind.SetAt(rendered, s.Path, false)
 		}
 	}
 	if c.Suspend && queued {
-		setAt(rendered, []string{"metadata", "labels", KueueQueueLabel}, nil)
+		kind.SetAt(rendered, []string{"metadata", "labels", kind.KueueQueueLabel}, nil)
 	}
 	return rendered, nil
 }
 
 // generate is the workload of a compute that brings no manifest.
-func generate(c Compute, k kind) (map[string]any, error) {
-	spec, err := k.spec(c, k)
+func generate(c Compute, k kind.Kind) (map[string]any, error) {
+	spec, err := specOf(c, k)
 	if err != nil {
-		return nil, fmt.Errorf("rendering the %s of %s/%s: %w", k.gvk.Kind, c.Namespace, c.Name, err)
+		return nil, fmt.Errorf("rendering the %s of %s/%s: %w", k.Kind, c.Namespace, c.Name, err)
 	}
 	return generated(map[string]any{
-		"apiVersion": k.gvk.GroupVersion().String(),
-		"kind":       k.gvk.Kind,
+		"apiVersion": k.GroupVersion().String(),
+		"kind":       k.Kind,
 		"metadata":   workloadMetadata(c, k),
 		"spec":       spec,
 	}), nil
+}
+
+func specOf(c Compute, k kind.Kind) (map[string]any, error) {
+	if k.RunsTensorServer() {
+		return tensorServerSpec(c, k.Server)
+	}
+	return k.Spec(asked(c, k))
 }
 
 // generated is an object that the renderer made, without the empty strings of

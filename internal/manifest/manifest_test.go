@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -287,7 +288,7 @@ func TestJobsOfACronJobAreInItsQueue(t *testing.T) {
 	t.Parallel()
 	c := minimal(func(c *manifest.Compute) { c.QueueName = "q" })
 	c.Manifest = manifestFile(t, "cronjob")
-	got, _, _ := unstructured.NestedString(render(t, c)[0].Object, "spec", "jobTemplate", "metadata", "labels", manifest.KueueQueueLabel)
+	got, _, _ := unstructured.NestedString(render(t, c)[0].Object, "spec", "jobTemplate", "metadata", "labels", kind.KueueQueueLabel)
 	if got != "q" {
 		t.Errorf("the queue of its Jobs is %q", got)
 	}
@@ -328,7 +329,7 @@ func TestWhatTheUserSuspendsLeavesItsQueue(t *testing.T) {
 	for file, stays := range map[string]bool{"job": false, "pytorchjob": false, "deployment": true} {
 		c := minimal(func(c *manifest.Compute) { c.QueueName, c.Suspend = "q", true })
 		c.Manifest = manifestFile(t, file)
-		if _, in := render(t, c)[0].GetLabels()[manifest.KueueQueueLabel]; in != stays {
+		if _, in := render(t, c)[0].GetLabels()[kind.KueueQueueLabel]; in != stays {
 			t.Errorf("a suspended %s is in its queue: %v", file, in)
 		}
 	}

@@ -1,6 +1,10 @@
 package manifest
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
 
 // MergeTemplate merges over into base, deeply, and returns the result, which
 // shares nothing with either:
@@ -20,7 +24,7 @@ func MergeTemplate(base, over map[string]any) map[string]any {
 	result := make(map[string]any, len(base)+len(over))
 	for key, value := range base {
 		if _, ok := over[key]; !ok {
-			result[key] = copyJSON(value)
+			result[key] = kind.Copy(value)
 		}
 	}
 	for key, value := range over {
@@ -51,7 +55,7 @@ func mergeLists(base, over []any) []any {
 	}
 	result := make([]any, len(base), len(base)+len(over))
 	for i, item := range base {
-		result[i] = copyJSON(item)
+		result[i] = kind.Copy(item)
 	}
 	for _, item := range over {
 		same := -1
@@ -94,23 +98,4 @@ func nameOf(item any, key string) string {
 	m, _ := item.(map[string]any)
 	name, _ := m[key].(string)
 	return name
-}
-
-func copyJSON(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		result := make(map[string]any, len(value))
-		for k, v := range value {
-			result[k] = copyJSON(v)
-		}
-		return result
-	case []any:
-		result := make([]any, len(value))
-		for i, v := range value {
-			result[i] = copyJSON(v)
-		}
-		return result
-	default:
-		return value
-	}
 }

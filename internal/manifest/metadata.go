@@ -4,69 +4,51 @@ import (
 	"maps"
 	"strconv"
 	"strings"
-)
 
-// The labels and annotations that Kubetorch, Kueue and KAI read.
-const (
-	ManagedByLabel = "app.kubernetes.io/managed-by"
-	ManagedByValue = "terraform-provider-kt"
-
-	AppLabel      = "app"
-	ServiceLabel  = "kubetorch.com/service"
-	TemplateLabel = "kubetorch.com/template"
-	UsernameLabel = "kubetorch.com/username"
-	VersionLabel  = "kubetorch.com/version"
-
-	KueueQueueLabel = "kueue.x-k8s.io/queue-name"
-	KAIQueueLabel   = "kai.scheduler/queue"
-
-	InactivityTTLAnnotation        = "kubetorch.com/inactivity-ttl"
-	AllowedSerializationAnnotation = "kubetorch.com/allowed-serialization"
-	GPUMemoryAnnotation            = "gpu-memory" // KAI's, in MiB
-	ImageDigestAnnotation          = "kubetorch.com/image-digest"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // ownPods selects the pods of a compute. Selectors cannot change once they are
 // applied, so this holds one label and no more.
 func ownPods(c Compute) map[string]string {
-	return map[string]string{ServiceLabel: c.Name}
+	return map[string]string{kind.ServiceLabel: c.Name}
 }
 
-func workloadMetadata(c Compute, k kind) map[string]any {
+func workloadMetadata(c Compute, k kind.Kind) map[string]any {
 	return map[string]any{
 		"name":        c.Name,
 		"namespace":   c.Namespace,
-		"labels":      toAny(union(podLabels(c), map[string]string{TemplateLabel: k.template, ManagedByLabel: ManagedByValue})),
+		"labels":      toAny(union(podLabels(c), map[string]string{kind.TemplateLabel: k.Template, kind.ManagedByLabel: kind.ManagedByValue})),
 		"annotations": toAny(union(podAnnotations(c), workloadAnnotations(c))),
 	}
 }
 
 func podLabels(c Compute) map[string]string {
-	return union(map[string]string{AppLabel: c.Name}, givenLabels(c), identity(c), queueLabels(c))
+	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identity(c), queueLabels(c))
 }
 
 // serviceLabels are the labels of what stands beside the workload.
 func serviceLabels(c Compute) map[string]string {
-	return union(map[string]string{AppLabel: c.Name}, givenLabels(c), identity(c), map[string]string{ManagedByLabel: ManagedByValue})
+	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identity(c), map[string]string{kind.ManagedByLabel: kind.ManagedByValue})
 }
 
 // templateLabels are the labels of a pod template. Kubetorch gives the label app
 // only to the pods that take calls.
 func templateLabels(c Compute, worker bool) map[string]string {
 	labels := podLabels(c)
-	if _, given := givenLabels(c)[AppLabel]; worker && !given {
-		delete(labels, AppLabel)
+	if _, given := givenLabels(c)[kind.AppLabel]; worker && !given {
+		delete(labels, kind.AppLabel)
 	}
 	return labels
 }
 
-func templateAnnotations(c Compute, k kind) map[string]string {
+func templateAnnotations(c Compute, k kind.Kind) map[string]string {
 	annotations := podAnnotations(c)
-	if k.template == knativeTemplate {
+	if k.Autoscales {
 		annotations = union(autoscaleDefaults(c), annotations, autoscaleAnnotations(c))
 	}
 	if c.ImageSetup != nil && c.ImageSetup.Digest != "" {
-		annotations[ImageDigestAnnotation] = c.ImageSetup.Digest
+		annotations[kind.ImageDigestAnnotation] = c.ImageSetup.Digest
 	}
 	return annotations
 }
@@ -77,12 +59,12 @@ func podAnnotations(c Compute) map[string]string {
 
 // identity is what tells the pods of this compute from all others.
 func identity(c Compute) map[string]string {
-	labels := map[string]string{ServiceLabel: c.Name}
+	labels := map[string]string{kind.ServiceLabel: c.Name}
 	if !RunsTensorServer(c.Runtime) {
-		labels[VersionLabel] = c.version()
+		labels[kind.VersionLabel] = c.version()
 	}
 	if c.Username != "" {
-		labels[UsernameLabel] = c.Username
+		labels[kind.UsernameLabel] = c.Username
 	}
 	return labels
 }
@@ -91,8 +73,8 @@ func identity(c Compute) map[string]string {
 // workload only. validate has seen that they agree with ours.
 func givenLabels(c Compute) map[string]string {
 	labels := union(c.DefaultLabels, c.Labels)
-	delete(labels, TemplateLabel)
-	delete(labels, ManagedByLabel)
+	delete(labels, kind.TemplateLabel)
+	delete(labels, kind.ManagedByLabel)
 	return labels
 }
 
@@ -101,19 +83,19 @@ func queueLabels(c Compute) map[string]string {
 	case c.QueueName == "":
 		return nil
 	case c.QueueScheduler == QueueSchedulerKAI:
-		return map[string]string{KAIQueueLabel: c.QueueName}
+		return map[string]string{kind.KAIQueueLabel: c.QueueName}
 	default:
-		return map[string]string{KueueQueueLabel: c.QueueName}
+		return map[string]string{kind.KueueQueueLabel: c.QueueName}
 	}
 }
 
 func workloadAnnotations(c Compute) map[string]string {
 	annotations := map[string]string{}
 	if c.InactivityTTL != "" {
-		annotations[InactivityTTLAnnotation] = c.InactivityTTL
+		annotations[kind.InactivityTTLAnnotation] = c.InactivityTTL
 	}
 	if len(c.AllowedSerialization) > 0 {
-		annotations[AllowedSerializationAnnotation] = strings.Join(c.AllowedSerialization, ",")
+		annotations[kind.AllowedSerializationAnnotation] = strings.Join(c.AllowedSerialization, ",")
 	}
 	return annotations
 }
@@ -129,7 +111,7 @@ func gpuMemoryAnnotation(c Compute) map[string]string {
 	if bytes%mib > 0 {
 		whole++
 	}
-	return map[string]string{GPUMemoryAnnotation: strconv.FormatInt(whole, 10)}
+	return map[string]string{kind.GPUMemoryAnnotation: strconv.FormatInt(whole, 10)}
 }
 
 // union is a new map with the entries of all; the later ones win.

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Key names an object among those of a compute: "Kind/namespace/name".
@@ -55,7 +56,7 @@ func normalizeMap(m map[string]any, parent string) map[string]any {
 			value = canonicalQuantity(value)
 		}
 		value = normalizeValue(value, key)
-		if _, isText := value.(string); isText || !isEmpty(value) || value != nil && keepsEmpty(key) {
+		if _, isText := value.(string); isText || !kind.IsEmpty(value) || value != nil && keepsEmpty(key) {
 			result[key] = value
 		}
 	}
@@ -109,49 +110,7 @@ func normalizeValue(value any, key string) any {
 		}
 		return result
 	default:
-		return normalizeNumber(value)
-	}
-}
-
-func normalizeNumber(value any) any {
-	switch n := value.(type) {
-	case int:
-		return int64(n)
-	case int32:
-		return int64(n)
-	case float32:
-		return normalizeNumber(float64(n))
-	case float64:
-		// Beyond 2^53 a float64 no longer says which whole number was meant.
-		if n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
-			return int64(n)
-		}
-		return n
-	case json.Number:
-		if whole, err := n.Int64(); err == nil {
-			return whole
-		}
-		if float, err := n.Float64(); err == nil {
-			return normalizeNumber(float)
-		}
-		return n.String()
-	default:
-		return value
-	}
-}
-
-func isEmpty(value any) bool {
-	switch value := value.(type) {
-	case nil:
-		return true
-	case string:
-		return value == ""
-	case map[string]any:
-		return len(value) == 0
-	case []any:
-		return len(value) == 0
-	default:
-		return false
+		return kind.Number(value)
 	}
 }
 
@@ -198,7 +157,7 @@ func isQuantity(field string) bool {
 func canonicalQuantity(value any) any {
 	text, ok := value.(string)
 	if !ok {
-		switch n := normalizeNumber(value).(type) {
+		switch n := kind.Number(value).(type) {
 		case int64:
 			text = strconv.FormatInt(n, 10)
 		case float64:

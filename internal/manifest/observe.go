@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // LogLevelVariable is the environment variable that holds the log level.
@@ -28,22 +30,23 @@ const LogLevelVariable = logLevelEnv
 func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute {
 	c := Compute{
 		Name: workload.GetName(), Namespace: workload.GetNamespace(),
-		Username: workload.GetLabels()[UsernameLabel],
+		Username: workload.GetLabels()[kind.UsernameLabel],
 	}
 	observeMetadata(&c, workload)
 	k, known := kindOfObject(workload.GroupVersionKind(), podTemplate)
 	if !known && len(podTemplate) == 0 {
 		return c
 	}
-	groups := k.groups(workload.Object)
+	groups := k.Groups(workload.Object)
 	observeScale(&c, k, groups, workload.Object)
-	if k.observe != nil {
-		k.observe(&c, workload.Object)
+	if k.RunsTensorServer() {
+		c.Runtime = k.Server.Runtime
+		observeTensorServer(&c, workload.Object)
 	}
 	if len(groups) == 0 {
 		return c
 	}
-	content, _ := find(workload.Object, groups[0].template)
+	content, _ := kind.Find(workload.Object, groups[0].Template)
 	main, _ := content.(map[string]any)
 	var template corev1.PodTemplateSpec
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(main, &template) != nil {
@@ -51,7 +54,7 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 	}
 	observePod(&c, template.Spec)
 	for _, container := range template.Spec.Containers {
-		if container.Name == k.container {
+		if container.Name == k.Container {
 			observeContainer(&c, container)
 			observeMounts(&c, container, template)
 		}
@@ -61,21 +64,21 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 
 // observeScale reads how many pods a workload has, and who decides that. No
 // replicas are as good as suspended, so that Suspend does not say so again.
-func observeScale(c *Compute, k kind, groups []group, workload map[string]any) {
-	if k.scales {
-		c.Replicas = podCount(workload, groups)
+func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[string]any) {
+	if k.Scales {
+		c.Replicas = kind.PodCount(workload, groups)
 	}
-	c.Suspend = len(k.suspension) > 0 && !slices.ContainsFunc(k.suspension, func(s setting) bool {
-		value, _ := find(workload, s.path)
-		return value != s.value || value == int64(0)
+	c.Suspend = len(k.Suspension) > 0 && !slices.ContainsFunc(k.Suspension, func(s kind.Setting) bool {
+		value, _ := kind.Find(workload, s.Path)
+		return value != s.Value || value == int64(0)
 	})
-	switch k.template {
-	case knativeTemplate:
+	if k.Autoscales {
 		c.Autoscale = observeAutoscale(workload)
-	case rayClusterKind().template:
-		c.Distribute = &Distribute{Type: distributeRay, Workers: c.Replicas}
-		if version := textAt(workload, "spec", rayVersionArg); version != "" {
-			c.Distribute.Args = map[string]any{rayVersionArg: version}
+	}
+	if k.Distribution != "" {
+		c.Distribute = &Distribute{Type: k.Distribution, Workers: c.Replicas}
+		if version := kind.TextAt(workload, "spec", kind.RayVersionArg); version != "" {
+			c.Distribute.Args = map[string]any{kind.RayVersionArg: version}
 		}
 	}
 }
@@ -87,15 +90,15 @@ func ObserveEndpoint(service *unstructured.Unstructured) *Endpoint {
 	if service == nil {
 		return nil
 	}
-	selector := textsAt(service.Object, "spec", "selector")
-	if len(selector) == 0 || textAt(service.Object, "spec", "clusterIP") == corev1.ClusterIPNone {
+	selector := kind.TextsAt(service.Object, "spec", "selector")
+	if len(selector) == 0 || kind.TextAt(service.Object, "spec", "clusterIP") == corev1.ClusterIPNone {
 		return nil
 	}
 	others := union(selector)
 	maps.DeleteFunc(others, func(key, value string) bool {
-		return slices.Contains(routeLabels(), key) || key == ServiceLabel && value == service.GetName()
+		return slices.Contains(kind.RouteLabels(), key) || key == kind.ServiceLabel && value == service.GetName()
 	})
-	if len(others) == 0 && selector[ServiceLabel] != "" {
+	if len(others) == 0 && selector[kind.ServiceLabel] != "" {
 		return nil
 	}
 	return &Endpoint{Selector: selector}
@@ -103,29 +106,29 @@ func ObserveEndpoint(service *unstructured.Unstructured) *Endpoint {
 
 func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
 	labels := union(workload.GetLabels())
-	for scheduler, key := range map[string]string{QueueSchedulerKueue: KueueQueueLabel, QueueSchedulerKAI: KAIQueueLabel} {
+	for scheduler, key := range map[string]string{QueueSchedulerKueue: kind.KueueQueueLabel, QueueSchedulerKAI: kind.KAIQueueLabel} {
 		if queue, ok := labels[key]; ok {
 			c.QueueName, c.QueueScheduler = queue, scheduler
 		}
 		delete(labels, key)
 	}
-	if labels[AppLabel] == c.Name {
-		delete(labels, AppLabel)
+	if labels[kind.AppLabel] == c.Name {
+		delete(labels, kind.AppLabel)
 	}
-	for _, key := range []string{ServiceLabel, TemplateLabel, UsernameLabel, VersionLabel, ManagedByLabel} {
+	for _, key := range []string{kind.ServiceLabel, kind.TemplateLabel, kind.UsernameLabel, kind.VersionLabel, kind.ManagedByLabel} {
 		delete(labels, key)
 	}
 	c.Labels = labels
 
 	annotations := union(workload.GetAnnotations())
-	c.InactivityTTL = annotations[InactivityTTLAnnotation]
-	if formats := annotations[AllowedSerializationAnnotation]; formats != "" {
+	c.InactivityTTL = annotations[kind.InactivityTTLAnnotation]
+	if formats := annotations[kind.AllowedSerializationAnnotation]; formats != "" {
 		c.AllowedSerialization = strings.Split(formats, ",")
 	}
-	if mib, err := strconv.ParseInt(annotations[GPUMemoryAnnotation], 10, 64); err == nil {
+	if mib, err := strconv.ParseInt(annotations[kind.GPUMemoryAnnotation], 10, 64); err == nil {
 		c.GPUMemory = resource.NewQuantity(mib<<20, resource.BinarySI)
 	}
-	for _, key := range []string{InactivityTTLAnnotation, AllowedSerializationAnnotation, GPUMemoryAnnotation} {
+	for _, key := range []string{kind.InactivityTTLAnnotation, kind.AllowedSerializationAnnotation, kind.GPUMemoryAnnotation} {
 		delete(annotations, key)
 	}
 	c.Annotations = annotations
@@ -207,7 +210,7 @@ func observeMounts(c *Compute, container corev1.Container, template corev1.PodTe
 		case volume.Name == sharedMemoryVolume && volume.EmptyDir != nil:
 			c.SharedMemoryLimit = volume.EmptyDir.SizeLimit
 		case volume.Name == imageVolume && volume.ConfigMap != nil:
-			c.ImageSetup = &ImageSetup{ConfigMap: volume.ConfigMap.Name, Digest: template.Annotations[ImageDigestAnnotation]}
+			c.ImageSetup = &ImageSetup{ConfigMap: volume.ConfigMap.Name, Digest: template.Annotations[kind.ImageDigestAnnotation]}
 		case volume.Secret != nil:
 			secret := secretNamed(c, volume.Secret.SecretName)
 			if secret.MountPath != "" { // mounted twice

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // ObserveRegistration reads back from a KubetorchWorkload what no other object
@@ -14,14 +16,14 @@ import (
 func ObserveRegistration(registration *unstructured.Unstructured, seen Compute) Compute {
 	var out Compute
 	out.Logging = observeLogging(registration)
-	if url := textAt(registration.Object, "spec", "serviceConfig", "url"); url != "" && !kindOf(seen).ownService {
+	if url := kind.TextAt(registration.Object, "spec", "serviceConfig", "url"); url != "" && !kindOf(seen).OwnService {
 		out.Endpoint = &Endpoint{URL: url}
 	}
-	out.Selector = textsAt(registration.Object, "spec", "selector")
-	if selector := textsAt(registration.Object, "spec", "serviceConfig", "selector"); len(selector) > 0 {
+	out.Selector = kind.TextsAt(registration.Object, "spec", "selector")
+	if selector := kind.TextsAt(registration.Object, "spec", "serviceConfig", "selector"); len(selector) > 0 {
 		out.Endpoint = &Endpoint{Selector: selector}
 	}
-	value, _ := find(registration.Object, []string{"spec", "workloadMetadata", "distributedConfig"})
+	value, _ := kind.Find(registration.Object, []string{"spec", "workloadMetadata", "distributedConfig"})
 	if config, ok := value.(map[string]any); ok && len(config) > 0 {
 		out.Distribute = observeDistribution(config, seen)
 	}
@@ -30,13 +32,13 @@ func ObserveRegistration(registration *unstructured.Unstructured, seen Compute) 
 
 func observeLogging(registration *unstructured.Unstructured) Logging {
 	var l Logging
-	if value, ok := find(registration.Object, []string{"spec", "workloadMetadata", "runtimeConfig", "logStreamingEnabled"}); ok {
+	if value, ok := kind.Find(registration.Object, []string{"spec", "workloadMetadata", "runtimeConfig", "logStreamingEnabled"}); ok {
 		if streams, ok := value.(bool); ok {
 			l.StreamLogs = &streams
 		}
 	}
 	var config map[string]any
-	if json.Unmarshal([]byte(registration.GetAnnotations()[LoggingAnnotation]), &config) != nil {
+	if json.Unmarshal([]byte(registration.GetAnnotations()[kind.LoggingAnnotation]), &config) != nil {
 		return l
 	}
 	for name, into := range map[string]**bool{
@@ -61,7 +63,7 @@ func observeLogging(registration *unstructured.Unstructured) Logging {
 func observeDistribution(config map[string]any, seen Compute) *Distribute {
 	config = maps.Clone(config)
 	take := func(name string) any {
-		value := normalizeNumber(config[name])
+		value := kind.Number(config[name])
 		delete(config, name)
 		return value
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -49,7 +50,7 @@ func TestRegistrationIsReadBack(t *testing.T) {
 		}
 		got := manifest.ObserveRegistration(registrationOf(t, c), seen)
 		want := manifest.Compute{
-			Logging: c.Logging, Endpoint: c.Endpoint, Distribute: c.Distribute, Selector: map[string]string{manifest.ServiceLabel: "svc"},
+			Logging: c.Logging, Endpoint: c.Endpoint, Distribute: c.Distribute, Selector: map[string]string{kind.ServiceLabel: "svc"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -41,7 +42,7 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 			c.Labels = map[string]string{"team": "ml", "empty": ""}
 			c.Annotations = map[string]string{"owner": "alice"}
 		},
-		"another app": func(c *manifest.Compute) { c.Labels = map[string]string{manifest.AppLabel: "other"} },
+		"another app": func(c *manifest.Compute) { c.Labels = map[string]string{kind.AppLabel: "other"} },
 		"scheduling": func(c *manifest.Compute) {
 			c.NodeSelector = map[string]string{"zone": "a"}
 			c.Tolerations = []manifest.Toleration{{Key: "zone", Operator: "Equal", Value: "a", Effect: "NoExecute", TolerationSeconds: &seconds}}

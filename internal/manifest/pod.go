@@ -11,15 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 const (
-	gpuResource = corev1.ResourceName("nvidia.com/gpu")
+	gpuResource = corev1.ResourceName(kind.GPUResource)
 	logLevelEnv = "KT_LOG_LEVEL"
 )
 
 // podTemplate is the template of the pods that run the Kubetorch server.
-func podTemplate(c Compute, k kind, worker bool) *corev1ac.PodTemplateSpecApplyConfiguration {
+func podTemplate(c Compute, k kind.Kind, worker bool) *corev1ac.PodTemplateSpecApplyConfiguration {
 	volumes, mounts := volumesAndMounts(c)
 	pod := corev1ac.PodSpec().
 		WithContainers(container(c, k, mounts)).
@@ -32,18 +34,18 @@ func podTemplate(c Compute, k kind, worker bool) *corev1ac.PodTemplateSpecApplyC
 		WithSpec(pod)
 }
 
-func container(c Compute, k kind, mounts []*corev1ac.VolumeMountApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+func container(c Compute, k kind.Kind, mounts []*corev1ac.VolumeMountApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
 	revision := c.revision()
 	probes := revision.Probes(c)
 	main := corev1ac.Container().
-		WithName(k.container).
+		WithName(k.Container).
 		WithImage(cmp.Or(c.Image, DefaultImage)).
 		// The script is an argument and not a third word of the command, as
 		// in Kubetorch, so that its own objects can be taken over unchanged.
 		WithCommand("/bin/bash", "-c").
-		WithArgs(revision.StartupScript(c, k.gvk)).
+		WithArgs(revision.StartupScript(c, k.GroupVersionKind)).
 		WithEnv(env(c)...).
-		WithPorts(corev1ac.ContainerPort().WithName("http1").WithContainerPort(ServerPort)).
+		WithPorts(corev1ac.ContainerPort().WithName("http1").WithContainerPort(kind.ServerPort)).
 		WithResources(resources(c)).
 		WithVolumeMounts(mounts...).
 		WithStartupProbe(probes.Startup).
@@ -79,7 +81,7 @@ func healthProbes(c Compute) Probes {
 func healthProbe() *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().
 		WithPath("/health").
-		WithPort(intstr.FromInt32(ServerPort)))
+		WithPort(intstr.FromInt32(kind.ServerPort)))
 }
 
 // startupPeriod is the number of seconds between two startup probes.

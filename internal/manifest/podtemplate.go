@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // PodTemplatePath returns where the pod template of a workload is, as the
@@ -13,8 +15,8 @@ import (
 func PodTemplatePath(workload map[string]any) string {
 	var first string
 	for _, path := range podTemplates(workload, nil) {
-		for _, container := range listAt(workload, under(path, "spec", "containers")...) {
-			if container["name"] == ContainerName {
+		for _, container := range kind.ListAt(workload, kind.Under(path, "spec", "containers")...) {
+			if container["name"] == kind.ContainerName {
 				return strings.Join(path, ".")
 			}
 		}
@@ -30,7 +32,7 @@ func podTemplates(value any, at []string) [][]string {
 	var found [][]string
 	switch value := value.(type) {
 	case map[string]any:
-		if containers, _ := find(value, []string{"spec", "containers"}); containers != nil && len(at) > 0 {
+		if containers, _ := kind.Find(value, []string{"spec", "containers"}); containers != nil && len(at) > 0 {
 			if _, isList := containers.([]any); isList {
 				found = append(found, at)
 			}

@@ -9,22 +9,20 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-// LoggingAnnotation holds what Kubetorch's LoggingConfig has and its CRD does
-// not, as JSON with Kubetorch's own names; times are seconds.
-const LoggingAnnotation = "kubetorch.com/logging"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
 
 // RegistrationKind is the KubetorchWorkload, by which Python users find a
 // compute. Its fields are those of the CRD in Kubetorch's Helm chart.
 func RegistrationKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "kubetorch.com", Version: "v1alpha1", Kind: "KubetorchWorkload"}
+	return kind.KubetorchWorkload().GroupVersionKind
 }
 
-func renderRegistration(c Compute, k kind, workload map[string]any) map[string]any {
+func renderRegistration(c Compute, k kind.Kind, workload map[string]any) map[string]any {
 	metadata := map[string]any{"name": c.Name, "namespace": c.Namespace, "labels": toAny(serviceLabels(c))}
 	if logging := loggingAnnotation(c.Logging); logging != "" {
-		metadata["annotations"] = map[string]any{LoggingAnnotation: logging}
+		metadata["annotations"] = map[string]any{kind.LoggingAnnotation: logging}
 	}
 	spec := map[string]any{
 		"selector":      toAny(computePods(c)),
@@ -32,7 +30,7 @@ func renderRegistration(c Compute, k kind, workload map[string]any) map[string]a
 		"serverPort":    int64(serverPort(k, workload)),
 		"workloadMetadata": map[string]any{
 			"username":          c.Username,
-			"deploymentMode":    k.mode,
+			"deploymentMode":    k.Mode,
 			"distributedConfig": distributedConfig(c),
 			"runtimeConfig":     runtimeConfig(c),
 		},
@@ -41,7 +39,7 @@ func renderRegistration(c Compute, k kind, workload map[string]any) map[string]a
 	if isDistributed(c) {
 		spec["createHeadlessService"] = true
 	}
-	if !k.gvk.Empty() {
+	if !k.Empty() {
 		spec["resourceKind"], spec["resourceName"] = resourceKind(k), c.Name
 	}
 	return map[string]any{
@@ -51,24 +49,21 @@ func renderRegistration(c Compute, k kind, workload map[string]any) map[string]a
 }
 
 // resourceKind is the kind as Kubetorch's controller knows it.
-func resourceKind(k kind) string {
-	if k.template == knativeTemplate {
-		return "KnativeService"
-	}
-	return k.gvk.Kind
+func resourceKind(k kind.Kind) string {
+	return cmp.Or(k.ResourceKind, k.Kind)
 }
 
 // serviceConfig says how calls reach the compute: by a URL, by a selection of
 // its pods, or by the Service of its name.
-func serviceConfig(c Compute, k kind, workload map[string]any) map[string]any {
+func serviceConfig(c Compute, k kind.Kind, workload map[string]any) map[string]any {
 	switch {
 	case c.Endpoint != nil && c.Endpoint.URL != "":
 		return map[string]any{"url": c.Endpoint.URL}
 	case c.Endpoint != nil:
 		return map[string]any{"selector": toAny(c.Endpoint.Selector)}
-	case k.ownService:
+	case k.OwnService:
 		return map[string]any{"url": fmt.Sprintf("http://%s.%s.svc.cluster.local", c.Name, c.Namespace)}
-	case k.route != nil:
+	case k.Route != nil:
 		return map[string]any{"selector": toAny(servicePods(c, k, workload))}
 	default:
 		return map[string]any{"name": c.Name}
@@ -88,7 +83,7 @@ func distributedConfig(c Compute) map[string]any {
 		timeout = given
 	}
 	config := MergeTemplate(nil, d.Args)
-	delete(config, rayVersionArg)
+	delete(config, kind.RayVersionArg)
 	maps.Copy(config, map[string]any{
 		"distribution_type": cmp.Or(d.Type, "spmd"),
 		"quorum_workers":    workers,
@@ -139,4 +134,4 @@ func loggingAnnotation(l Logging) string {
 }
 
 // seconds64 is a duration in seconds, whole where it is a whole number.
-func seconds64(d time.Duration) any { return normalizeNumber(d.Seconds()) }
+func seconds64(d time.Duration) any { return kind.Number(d.Seconds()) }

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Revision is one way to render what runs in the pods of a compute, apart from
@@ -56,7 +58,9 @@ func (c Compute) version() string { return cmp.Or(c.KubetorchVersion, KubetorchV
 
 // VersionOf is the release of Kubetorch that a rendered object is made for; ""
 // where it names none.
-func VersionOf(object *unstructured.Unstructured) string { return object.GetLabels()[VersionLabel] }
+func VersionOf(object *unstructured.Unstructured) string {
+	return object.GetLabels()[kind.VersionLabel]
+}
 
 // SamePods tells whether two renderings of one workload have the same pod
 // templates. podTemplate is where the pods of a kind are that is not in the
@@ -67,14 +71,14 @@ func SamePods(a, b *unstructured.Unstructured, podTemplate ...string) bool {
 
 func templates(workload *unstructured.Unstructured, podTemplate []string) []any {
 	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
-	if k.mode == ModeCompute {
-		content, _ := find(workload.Object, []string{"spec"}) // the operator makes the pods of it
+	if k.RunsTensorServer() {
+		content, _ := kind.Find(workload.Object, []string{"spec"}) // the operator makes the pods of it
 		return []any{normalizeValue(content, "")}
 	}
-	groups := k.groups(workload.Object)
+	groups := k.Groups(workload.Object)
 	all := make([]any, len(groups))
 	for i, g := range groups {
-		content, _ := find(workload.Object, slices.Clone(g.template))
+		content, _ := kind.Find(workload.Object, slices.Clone(g.Template))
 		all[i] = normalizeValue(content, "")
 	}
 	return all

@@ -4,9 +4,10 @@ import (
 	"reflect"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Role is what an object of a compute is for.
@@ -23,7 +24,7 @@ const (
 // is a workload that the user brought.
 func RoleOf(gvk schema.GroupVersionKind) Role {
 	switch gvk {
-	case corev1.SchemeGroupVersion.WithKind("Service"):
+	case kind.Service().GroupVersionKind:
 		return RoleService
 	case RegistrationKind():
 		return RoleRegistration
@@ -36,10 +37,8 @@ func RoleOf(gvk schema.GroupVersionKind) Role {
 // need no manifest first.
 func Workloads() []schema.GroupVersionKind {
 	var all []schema.GroupVersionKind
-	for _, k := range kinds() {
-		if !k.gvk.Empty() {
-			all = append(all, k.gvk)
-		}
+	for _, k := range kind.Workloads() {
+		all = append(all, k.GroupVersionKind)
 	}
 	return all
 }
@@ -47,38 +46,36 @@ func Workloads() []schema.GroupVersionKind {
 // NeedsManifest tells whether a compute is run in a mode only if it brings a
 // manifest.
 func NeedsManifest(mode string) bool {
-	return !slices.ContainsFunc(kinds(), func(k kind) bool { return k.mode == mode && k.picks != nil })
+	return kind.OfMode(mode).Picks == nil
 }
 
 // HasReplicas tells whether the number of pods of a compute can be asked for in
 // a mode. In others, something else decides it: Knative, the nodes of the
 // cluster, or the user's own manifest.
 func HasReplicas(mode string) bool {
-	return slices.ContainsFunc(kinds(), func(k kind) bool { return k.mode == mode && k.scales })
+	return kind.OfMode(mode).Scales
 }
 
 // Lasting are the paths of a workload's fields that the API server lets change,
 // but whoever runs the workload does not. Changing one means replacing it.
 func Lasting(gvk schema.GroupVersionKind) [][]string {
 	k, _ := kindOfObject(gvk, nil)
-	return k.lasting
+	return k.Lasting
 }
 
 // KeepsPods tells whether pods that run stay as they are although their template
 // changes between before and after, two renderings of one workload.
 func KeepsPods(before, after *unstructured.Unstructured) bool {
 	k, _ := kindOfObject(after.GroupVersionKind(), nil)
-	if k.keepsPods == nil || !k.keepsPods(after.Object) {
+	if k.KeepsPods == nil || !k.KeepsPods(after.Object) {
 		return false
 	}
-	return slices.ContainsFunc(k.groups(after.Object), func(g group) bool {
-		was, _ := find(before.Object, g.template)
-		will, _ := find(after.Object, g.template)
+	return slices.ContainsFunc(k.Groups(after.Object), func(g kind.Group) bool {
+		was, _ := kind.Find(before.Object, g.Template)
+		will, _ := kind.Find(after.Object, g.Template)
 		return was != nil && !reflect.DeepEqual(normalizeValue(was, ""), normalizeValue(will, ""))
 	})
 }
-
-func always(map[string]any) bool { return true }
 
 // LeftAfterCreation are the paths of a workload's fields that are rendered while
 // [Compute.HeldByQueue] only: others change them afterwards, so that whoever
@@ -86,9 +83,9 @@ func always(map[string]any) bool { return true }
 func LeftAfterCreation(gvk schema.GroupVersionKind) [][]string {
 	k, _ := kindOfObject(gvk, nil)
 	var paths [][]string
-	if k.admitted {
-		for _, s := range k.suspension {
-			paths = append(paths, s.path)
+	if k.Admitted {
+		for _, s := range k.Suspension {
+			paths = append(paths, s.Path)
 		}
 	}
 	return paths
@@ -97,15 +94,12 @@ func LeftAfterCreation(gvk schema.GroupVersionKind) [][]string {
 // Queued tells whether a rendered workload is in a queue that releases it, and
 // that adds to its pods when it does.
 func Queued(workload *unstructured.Unstructured) bool {
-	return workload.GetLabels()[KueueQueueLabel] != "" && len(LeftAfterCreation(workload.GroupVersionKind())) > 0
+	return workload.GetLabels()[kind.KueueQueueLabel] != "" && len(LeftAfterCreation(workload.GroupVersionKind())) > 0
 }
 
-// Unserved are the paths of fields that are rendered because Kubetorch renders
-// them, although no release of the kind's CRD has them. Server-side apply
-// refuses an object with such a field, so they must not be sent.
+// Unserved are the paths of fields that are rendered although no release of the
+// kind's CRD has them; see [kind.Workload].
 func Unserved(gvk schema.GroupVersionKind) [][]string {
-	if gvk == rayClusterKind().gvk {
-		return [][]string{{"spec", "headServicePorts"}}
-	}
-	return nil
+	k, _ := kindOfObject(gvk, nil)
+	return k.Unserved
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // startupScript is what bash runs in the container: it installs Kubetorch,
@@ -16,19 +18,18 @@ import (
 // KT_FREEZE is spelled as Kubetorch compares it. Distributions that guard
 // their Python (PEP 668) refuse an install into it; in a container that is the
 // only place to install to, so both installers are told to go on.
-func startupScript(c Compute, k kind) string {
+func startupScript(c Compute, k kind.Kind) string {
 	freeze := "False"
 	if c.Freeze {
 		freeze = "True"
 	}
 	lines := []string{"set -e"}
-	if k.gvk == rayClusterKind().gvk {
-		// KubeRay runs ray start after every command but one that speaks of it.
-		lines = append(lines, "# Kubetorch's server runs ray start itself.")
+	if k.ScriptRemark != "" {
+		lines = append(lines, "# "+k.ScriptRemark)
 	}
 	lines = append(lines,
 		fmt.Sprintf("export KT_SERVER_PORT=%d KT_FREEZE=%s KT_INSTALL_NAMESPACE=%s KT_SERVICE=%s",
-			ServerPort, freeze, shellQuote(cmp.Or(c.InstallNamespace, DefaultInstallNamespace)), shellQuote(c.Name)),
+			kind.ServerPort, freeze, shellQuote(cmp.Or(c.InstallNamespace, DefaultInstallNamespace)), shellQuote(c.Name)),
 		"ulimit -Sn hard || :")
 	setup := ImageSetup{}
 	if c.ImageSetup != nil {
@@ -40,7 +41,7 @@ func startupScript(c Compute, k kind) string {
 	if !c.Freeze {
 		lines = append(lines, installKubetorch(c.version(), setup.InstallCmd)...)
 	}
-	lines = append(lines, fmt.Sprintf(`exec "$py" -m uvicorn kubetorch.serving.http_server:app --host 0.0.0.0 --port %d`, ServerPort))
+	lines = append(lines, fmt.Sprintf(`exec "$py" -m uvicorn kubetorch.serving.http_server:app --host 0.0.0.0 --port %d`, kind.ServerPort))
 	return strings.Join(lines, "\n") + "\n"
 }
 

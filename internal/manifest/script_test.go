@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // A fake program notes how it was called: its name, its process, what the
@@ -245,7 +247,7 @@ func TestScriptQuotesWhatItIsGiven(t *testing.T) {
 func TestScriptHasNothingForTheKubeletToReplace(t *testing.T) {
 	t.Parallel()
 	replaced := regexp.MustCompile(`\$\$|\$\([-._a-zA-Z0-9]+\)`)
-	if found := replaced.FindString(startupScript(compute(), deploymentKind())); found != "" {
+	if found := replaced.FindString(startupScript(compute(), kind.Deployment())); found != "" {
 		t.Errorf("the kubelet would replace %q", found)
 	}
 }
@@ -253,7 +255,7 @@ func TestScriptHasNothingForTheKubeletToReplace(t *testing.T) {
 func TestScriptIsShort(t *testing.T) {
 	t.Parallel()
 	const most = 800 // bytes; it is shown in every plan
-	if n := len(startupScript(compute(), deploymentKind())); n > most {
+	if n := len(startupScript(compute(), kind.Deployment())); n > most {
 		t.Errorf("%d bytes, want at most %d", n, most)
 	}
 }

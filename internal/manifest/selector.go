@@ -1,19 +1,5 @@
 package manifest
 
-// ModeSelector is the mode of a compute whose pods exist already.
-const ModeSelector = "selector"
-
-// selectorKind is no workload: a Service and the registration for pods that
-// somebody else runs.
-func selectorKind() kind {
-	return kind{
-		mode:     ModeSelector,
-		template: ModeSelector,
-		picks:    func(c Compute) bool { return len(c.Selector) > 0 },
-		groups:   pods(),
-	}
-}
-
 func validateSelector(c Compute, errs *Errors) {
 	if len(c.Selector) == 0 || c.Manifest != nil {
 		return

@@ -7,21 +7,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-)
 
-// HeadlessName is the name of the Service by which the workers of a
-// distributed compute find one another.
-func HeadlessName(compute string) string { return compute + "-headless" }
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
 
 // isDistributed tells whether the workers find one another by DNS. Those of Ray
 // ask the head.
 func isDistributed(c Compute) bool {
-	return c.Distribute != nil && c.Distribute.Type != distributeRay
+	return c.Distribute != nil && c.Distribute.Type != kind.DistributionRay
 }
 
 // renderServices are the Service through which a compute is reached, whose port
 // 80 is the server of its pods, and the headless one of a distributed compute.
-func renderServices(c Compute, k kind, workload map[string]any) ([]map[string]any, error) {
+func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[string]any, error) {
 	var services []map[string]any
 	port := serverPort(k, workload)
 	if pods := servicePods(c, k, workload); pods != nil {
@@ -31,7 +29,7 @@ func renderServices(c Compute, k kind, workload map[string]any) ([]map[string]an
 				WithSelector(pods).
 				WithPorts(corev1ac.ServicePort().
 					WithName("http").
-					WithPort(ServicePort).
+					WithPort(kind.ServicePort).
 					WithTargetPort(intstr.FromInt32(port)))))
 		if err != nil {
 			return nil, err
@@ -39,7 +37,7 @@ func renderServices(c Compute, k kind, workload map[string]any) ([]map[string]an
 		services = append(services, service)
 	}
 	if isDistributed(c) {
-		service, err := toMap(corev1ac.Service(HeadlessName(c.Name), c.Namespace).
+		service, err := toMap(corev1ac.Service(kind.HeadlessName(c.Name), c.Namespace).
 			WithLabels(serviceLabels(c)).
 			WithSpec(corev1ac.ServiceSpec().
 				WithClusterIP(corev1.ClusterIPNone).
@@ -58,22 +56,17 @@ func renderServices(c Compute, k kind, workload map[string]any) ([]map[string]an
 }
 
 // servicePods are those that the Service selects; nil: there is no Service.
-func servicePods(c Compute, k kind, workload map[string]any) map[string]string {
+func servicePods(c Compute, k kind.Kind, workload map[string]any) map[string]string {
 	switch {
-	case c.Endpoint != nil && c.Endpoint.URL != "", k.ownService:
+	case c.Endpoint != nil && c.Endpoint.URL != "", k.OwnService:
 		return nil
 	case c.Endpoint != nil:
 		return c.Endpoint.Selector
-	case k.route != nil:
-		return union(computePods(c), k.route(workload))
+	case k.Route != nil:
+		return union(computePods(c), k.Route(workload))
 	default:
 		return computePods(c)
 	}
-}
-
-// routeLabels are those by which the routes of all kinds select pods.
-func routeLabels() []string {
-	return []string{rayNodeLabel, trainingRoleLabel, trainingIndexLabel}
 }
 
 // computePods selects all pods of a compute.
@@ -86,29 +79,29 @@ func computePods(c Compute) map[string]string {
 
 // serverPort is where the pods listen. Where a command of the user's runs in
 // the main container, our port is not there, and its first one is taken.
-func serverPort(k kind, workload map[string]any) int32 {
+func serverPort(k kind.Kind, workload map[string]any) int32 {
 	var first int64
-	for _, port := range listAt(mainContainer(k, workload), "ports") {
-		n, _ := numberAt(port, []string{"containerPort"})
-		if n == ServerPort {
-			return ServerPort
+	for _, port := range kind.ListAt(mainContainer(k, workload), "ports") {
+		n, _ := kind.NumberAt(port, []string{"containerPort"})
+		if n == kind.ServerPort {
+			return kind.ServerPort
 		}
 		first = cmp.Or(first, n)
 	}
 	if first < 1 || first > math.MaxUint16 {
-		return ServerPort
+		return kind.ServerPort
 	}
 	return int32(first)
 }
 
 // mainContainer is the container that takes the calls; nil where there is none.
-func mainContainer(k kind, workload map[string]any) map[string]any {
-	groups := k.groups(workload)
+func mainContainer(k kind.Kind, workload map[string]any) map[string]any {
+	groups := k.Groups(workload)
 	if len(groups) == 0 {
 		return nil
 	}
-	for _, c := range listAt(workload, under(groups[0].template, "spec", "containers")...) {
-		if c["name"] == k.container {
+	for _, c := range kind.ListAt(workload, kind.Under(groups[0].Template, "spec", "containers")...) {
+		if c["name"] == k.Container {
 			return c
 		}
 	}

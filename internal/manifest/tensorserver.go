@@ -7,73 +7,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// The runtimes of a compute. With the last two, an operator runs a tensor server.
-const (
-	RuntimeKubetorch = "kubetorch" // also where empty
-	RuntimeSkyTorch  = "skytorch"
-	RuntimeKPU       = "kpu" // SkyTorch's earlier name
-)
-
-// ModeCompute is the mode of a compute that is a Compute resource of an operator.
-const ModeCompute = "compute"
-
-const (
-	// TensorServerPort is where the Service that the operator makes listens, with gRPC.
-	TensorServerPort = 50051
-	// tensorServerContainer is the operator's name for the container.
-	tensorServerContainer = "server"
-	// defaultAccessMode is the one that SkyTorch's Python client gives its volumes.
-	defaultAccessMode = corev1.ReadWriteOnce
-)
-
-// The labels by which the operator's StatefulSet and Service select the pods.
-// It lets a label of spec.labels win over its own.
-const (
-	operatorNameLabel     = "app.kubernetes.io/name"
-	operatorInstanceLabel = "app.kubernetes.io/instance"
-)
-
-// skyTorchKind is a Compute of SkyTorch's operator, which runs one pod of it: a
-// StatefulSet and a Service of the compute's name. The fields are those of
-// pkg/apis/compute/v1alpha1 in github.com/astefanutti/skytorch.
-func skyTorchKind() kind { return tensorServerKind(RuntimeSkyTorch, "compute.skytorch.dev") }
-
-// SkyTorchCompute is the kind of SkyTorch's operator.
-func SkyTorchCompute() schema.GroupVersionKind { return skyTorchKind().gvk }
-
-// kpuKind is a Compute of KPU, which has neither override, nor volumeClaimTemplates, nor resources.
-func kpuKind() kind { return tensorServerKind(RuntimeKPU, "compute.kpu.dev") }
-
-func tensorServerKind(runtime, group string) kind {
-	return kind{
-		mode:       ModeCompute,
-		template:   ModeCompute,
-		gvk:        schema.GroupVersionKind{Group: group, Version: "v1alpha1", Kind: "Compute"},
-		container:  tensorServerContainer,
-		picks:      func(c Compute) bool { return c.Runtime == runtime },
-		spec:       tensorServerSpec,
-		observe:    func(c *Compute, workload map[string]any) { c.Runtime = runtime; observeTensorServer(c, workload) },
-		groups:     pods(),
-		suspension: suspendField("spec", "suspend"),
-		fixed:      [][]string{{"spec", "labels", ServiceLabel}},
-		// They become those of a StatefulSet, which never lets them change.
-		lasting:    [][]string{{"spec", "volumeClaimTemplates"}},
-		ownService: true,
-	}
-}
+// defaultAccessMode is the one that SkyTorch's Python client gives its volumes.
+const defaultAccessMode = corev1.ReadWriteOnce
 
 // RunsTensorServer tells whether a runtime is one that an operator runs.
 func RunsTensorServer(runtime string) bool {
-	return runtime == RuntimeSkyTorch || runtime == RuntimeKPU
+	_, runs := kind.OfRuntime(runtime)
+	return runs
 }
 
 // tensorServerSpec says suspend in any case, so that a suspension by somebody
 // else is drift.
-func tensorServerSpec(c Compute, _ kind) (map[string]any, error) {
+func tensorServerSpec(c Compute, server *kind.TensorServer) (map[string]any, error) {
 	var env []any
 	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
 		env = append(env, map[string]any{"name": name, "value": c.EnvVars[name]})
@@ -88,7 +38,7 @@ func tensorServerSpec(c Compute, _ kind) (map[string]any, error) {
 		"env":         env,
 		"resources":   tensorServerResources(c),
 	}
-	if c.Runtime == RuntimeKPU || c.NoOverride {
+	if !server.Override || c.NoOverride {
 		return spec, nil // what implies an override, such as a GPU's tolerations, has no field there
 	}
 	override, err := tensorServerOverride(c)
@@ -144,7 +94,7 @@ func tensorServerOverride(c Compute) (map[string]any, error) {
 		pod.WithServiceAccountName(c.ServiceAccountName)
 	}
 	if env := secretEnv(c.Secrets); len(env)+len(mounts) > 0 {
-		pod.WithContainers(corev1ac.Container().WithName(tensorServerContainer).WithEnv(env...).WithVolumeMounts(mounts...))
+		pod.WithContainers(corev1ac.Container().WithName(kind.TensorServerContainer).WithEnv(env...).WithVolumeMounts(mounts...))
 	}
 	return toMap(pod)
 }
@@ -208,7 +158,7 @@ func observeTensorServer(c *Compute, workload map[string]any) {
 	observePod(c, spec.Override)
 	container := corev1.Container{Image: spec.Image, Env: spec.Env, Resources: corev1.ResourceRequirements{Requests: spec.Resources}}
 	for _, override := range spec.Override.Containers {
-		if override.Name == tensorServerContainer {
+		if override.Name == kind.TensorServerContainer {
 			container.Env = slices.Concat(container.Env, override.Env)
 			container.VolumeMounts = override.VolumeMounts
 		}
@@ -229,7 +179,7 @@ func observeTensorServer(c *Compute, workload map[string]any) {
 // tensorServerDemand is that of the operator's one pod.
 func tensorServerDemand(workload map[string]any) (pods int64, requests corev1.ResourceList) {
 	var server tensorServer
-	suspended, _ := find(workload, []string{"spec", "suspend"})
+	suspended, _ := kind.Find(workload, []string{"spec", "suspend"})
 	if suspended == true || runtime.DefaultUnstructuredConverter.FromUnstructured(workload, &server) != nil {
 		return 0, corev1.ResourceList{}
 	}

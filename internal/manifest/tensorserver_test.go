@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -41,14 +42,14 @@ func everyWay(tb testing.TB) func(*manifest.Compute) {
 func tensorServerGoldens(tb testing.TB) map[string]manifest.Compute {
 	tb.Helper()
 	return map[string]manifest.Compute{
-		"skytorch":           tensorServer(manifest.RuntimeSkyTorch),
-		"skytorch-every-way": tensorServer(manifest.RuntimeSkyTorch, everyWay(tb)),
-		"skytorch-template": tensorServer(manifest.RuntimeSkyTorch, func(c *manifest.Compute) {
+		"skytorch":           tensorServer(kind.RuntimeSkyTorch),
+		"skytorch-every-way": tensorServer(kind.RuntimeSkyTorch, everyWay(tb)),
+		"skytorch-template": tensorServer(kind.RuntimeSkyTorch, func(c *manifest.Compute) {
 			c.EnvVars, c.Volumes = map[string]string{"A": "1"}, []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
 			c.ServiceTemplate = fromJSON(tb, `{"spec": {"override": {"schedulingGates": [{"name": "example.com/hold"}],
 				"containers": [{"name": "server", "volumeMounts": [{"name": "data", "mountPath": "/data", "subPath": "a"}]}]}, "env": [{"name": "B", "value": "2"}]}}`)
 		}),
-		"kpu-suspended": tensorServer(manifest.RuntimeKPU, func(c *manifest.Compute) {
+		"kpu-suspended": tensorServer(kind.RuntimeKPU, func(c *manifest.Compute) {
 			c.Suspend, c.GPUAntiAffinity, c.Registered = true, true, true
 			c.DefaultLabels, c.DefaultAnnotations = map[string]string{"org": "x"}, map[string]string{"cost": "1"}
 		}),
@@ -63,8 +64,8 @@ func TestObserveIsTheInverseOfRenderForTensorServers(t *testing.T) {
 		"suspended":          func(c *manifest.Compute) { c.Suspend = true },
 		"kept off GPU nodes": func(c *manifest.Compute) { c.GPUAntiAffinity = true },
 	} {
-		for _, runtime := range []string{manifest.RuntimeSkyTorch, manifest.RuntimeKPU} {
-			if runtime == manifest.RuntimeKPU && (name == "all that can be" || name == "kept off GPU nodes") {
+		for _, runtime := range []string{kind.RuntimeSkyTorch, kind.RuntimeKPU} {
+			if runtime == kind.RuntimeKPU && (name == "all that can be" || name == "kept off GPU nodes") {
 				continue // it has no fields for these
 			}
 			t.Run(runtime+" "+name, func(t *testing.T) {
@@ -158,14 +159,14 @@ func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			refused(t, tensorServer(manifest.RuntimeSkyTorch, tc.change), tc.attribute, tc.says)
+			refused(t, tensorServer(kind.RuntimeSkyTorch, tc.change), tc.attribute, tc.says)
 		})
 	}
 }
 
 func TestClaimTemplatesLast(t *testing.T) {
 	t.Parallel()
-	for _, o := range render(t, tensorServer(manifest.RuntimeSkyTorch)) {
+	for _, o := range render(t, tensorServer(kind.RuntimeSkyTorch)) {
 		if diff := cmp.Diff([][]string{{"spec", "volumeClaimTemplates"}}, manifest.Lasting(o.GroupVersionKind())); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
@@ -182,11 +183,11 @@ func TestClaimTemplatesLast(t *testing.T) {
 func TestTensorServersWithoutAnOverrideLeaveOutWhatIsImplied(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*manifest.Compute){
-		"KPU":            func(c *manifest.Compute) { c.Runtime = manifest.RuntimeKPU },
+		"KPU":            func(c *manifest.Compute) { c.Runtime = kind.RuntimeKPU },
 		"SkyTorch 0.1.0": func(c *manifest.Compute) { c.NoOverride = true },
 	} {
 		for _, of := range []func(*manifest.Compute){func(c *manifest.Compute) { c.GPUs = 1 }, func(c *manifest.Compute) { c.GPUAntiAffinity = true }} {
-			for _, o := range render(t, tensorServer(manifest.RuntimeSkyTorch, of, change)) {
+			for _, o := range render(t, tensorServer(kind.RuntimeSkyTorch, of, change)) {
 				spec, _ := o.Object["spec"].(map[string]any)
 				if spec["override"] != nil || spec["volumeClaimTemplates"] != nil {
 					t.Errorf("%s: %v", name, spec)

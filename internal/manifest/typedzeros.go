@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // WithTypedZeros returns live with the zeros of sent that a typed client leaves
@@ -19,13 +21,13 @@ import (
 // stores of them has no such zeros.
 func WithTypedZeros(sent map[string]any, live *unstructured.Unstructured) *unstructured.Unstructured {
 	k, known := kindOfObject(live.GroupVersionKind(), nil)
-	if !known || k.groups == nil || !strings.Contains(live.GroupVersionKind().Group, ".") {
+	if !known || !k.Custom() {
 		return live
 	}
 	filled := live.DeepCopy()
-	for _, g := range k.groups(sent) {
-		template, sends := find(sent, g.template)
-		is, has := find(filled.Object, g.template)
+	for _, g := range k.Groups(sent) {
+		template, sends := kind.Find(sent, g.Template)
+		is, has := kind.Find(filled.Object, g.Template)
 		if sends && has {
 			fillZeros(reflect.TypeFor[corev1.PodTemplateSpec](), template, is)
 		}

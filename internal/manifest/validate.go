@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // validate finds what no object can be rendered from, or only one that
@@ -43,8 +45,8 @@ func validate(c Compute) Errors {
 	validateSelector(c, &errs)
 	validateManifest(c, &errs)
 	validateTensorServer(c, &errs)
-	if k := kindOf(c); c.Suspend && len(k.suspension) == 0 && !k.gvk.Empty() {
-		errs.add("suspend", "is true, but the provider knows no way to suspend a %s: remove it.", k.gvk.Kind)
+	if k := kindOf(c); c.Suspend && len(k.Suspension) == 0 && !k.Empty() {
+		errs.add("suspend", "is true, but the provider knows no way to suspend a %s: remove it.", k.Kind)
 	}
 	if c.ImageSetup != nil && c.ImageSetup.ConfigMap == "" {
 		errs.add("image_setup", "names no ConfigMap: give the setup of a kt_image.")
@@ -59,7 +61,7 @@ func validateEndpoint(c Compute, errs *Errors) {
 	if (c.Endpoint.URL == "") == (len(c.Endpoint.Selector) == 0) {
 		errs.add("endpoint", "needs exactly one of url and selector.")
 	}
-	if kindOf(c).template == knativeTemplate && len(c.Endpoint.Selector) > 0 {
+	if kindOf(c).Autoscales && len(c.Endpoint.Selector) > 0 {
 		errs.add("endpoint", "selects pods, but Knative makes the Service %s itself: give url, or remove endpoint.", c.Name)
 	}
 }
@@ -69,7 +71,7 @@ func validateDistribute(c Compute, errs *Errors) {
 	if d == nil {
 		return
 	}
-	types := []string{"spmd", "pytorch", "jax", "tensorflow", "monarch", distributeRay}
+	types := []string{"spmd", "pytorch", "jax", "tensorflow", "monarch", kind.DistributionRay}
 	if d.Type != "" && !slices.Contains(types, d.Type) {
 		errs.add("distribute", "type is %q: give one of %s.", d.Type, strings.Join(types, ", "))
 	}
@@ -88,8 +90,8 @@ func validateDistribute(c Compute, errs *Errors) {
 			errs.add("distribute", "quorum_timeout %v.", err)
 		}
 	}
-	if version, ok := d.Args[rayVersionArg]; ok && d.Type == distributeRay && rayVersion(c) == "" {
-		errs.add("distribute", "%s of args is %v: give a text such as %q.", rayVersionArg, version, defaultRayVersion)
+	if version, ok := d.Args[kind.RayVersionArg]; ok && d.Type == kind.DistributionRay && kind.RayVersion(d.Args) == "" {
+		errs.add("distribute", "%s of args is %v: give a text such as %q.", kind.RayVersionArg, version, kind.DefaultRayVersion)
 	}
 	validateDistributed(c, errs)
 }
@@ -97,15 +99,15 @@ func validateDistribute(c Compute, errs *Errors) {
 // validateDistributed checks the workload that the workers are pods of.
 func validateDistributed(c Compute, errs *Errors) {
 	if !isDistributed(c) {
-		if c.Manifest != nil && kindOf(c).template != "raycluster" {
-			errs.add("distribute", "has type %q, but manifest is a %s: give a RayCluster, or another type.", distributeRay, kindOf(c).gvk.Kind)
+		if c.Manifest != nil && kindOf(c).Distribution != c.Distribute.Type {
+			errs.add("distribute", "has type %q, but manifest is a %s: give a RayCluster, or another type.", kind.DistributionRay, kindOf(c).Kind)
 		}
 		return
 	}
-	if most := validation.DNS1035LabelMaxLength - len(HeadlessName("")); len(c.Name) > most {
+	if most := validation.DNS1035LabelMaxLength - len(kind.HeadlessName("")); len(c.Name) > most {
 		errs.add("name", "has %d characters, and with distribute no more than %d are possible, since a Service has it with -headless behind.", len(c.Name), most)
 	}
-	if k := kindOf(c); k.ownService {
+	if k := kindOf(c); k.OwnService {
 		errs.add("distribute", "needs a fixed number of workers, but the number of pods of a Knative Service changes: remove one of the two.")
 	}
 }
@@ -138,16 +140,16 @@ func validateGPUs(c Compute, errs *Errors) {
 // validateLabels refuses labels that would take the identity of the workload
 // from it. One that says what ours says is no conflict.
 func validateLabels(c Compute, errs *Errors) {
-	ours := union(identity(c), operatorLabels(c), map[string]string{TemplateLabel: kindOf(c).template, ManagedByLabel: ManagedByValue})
+	ours := union(identity(c), operatorLabels(c), map[string]string{kind.TemplateLabel: kindOf(c).Template, kind.ManagedByLabel: kind.ManagedByValue})
 	instead := map[string]string{
-		operatorNameLabel:     "the operator finds the pods by it",
-		operatorInstanceLabel: "the operator finds the pods by it",
+		kind.OperatorNameLabel:     "the operator finds the pods by it",
+		kind.OperatorInstanceLabel: "the operator finds the pods by it",
 
-		ServiceLabel:    "it names the compute, and its pods are found by it",
-		UsernameLabel:   "it follows the provider's username; set that",
-		ManagedByLabel:  "the provider finds its objects by it",
-		KueueQueueLabel: "it follows queue_name; set that",
-		KAIQueueLabel:   "it follows queue_name; set that",
+		kind.ServiceLabel:    "it names the compute, and its pods are found by it",
+		kind.UsernameLabel:   "it follows the provider's username; set that",
+		kind.ManagedByLabel:  "the provider finds its objects by it",
+		kind.KueueQueueLabel: "it follows queue_name; set that",
+		kind.KAIQueueLabel:   "it follows queue_name; set that",
 	}
 	for _, given := range givenMaps(c.DefaultLabels, c.Labels, "labels") {
 		refuseOthers(given, union(ours, queueLabels(c)), instead, errs)
@@ -157,9 +159,9 @@ func validateLabels(c Compute, errs *Errors) {
 func validateAnnotations(c Compute, errs *Errors) {
 	ours := union(autoscaleAnnotations(c), workloadAnnotations(c), gpuMemoryAnnotation(c))
 	instead := map[string]string{
-		InactivityTTLAnnotation:        "it follows inactivity_ttl",
-		AllowedSerializationAnnotation: "it follows allowed_serialization",
-		GPUMemoryAnnotation:            "it follows gpu_memory",
+		kind.InactivityTTLAnnotation:        "it follows inactivity_ttl",
+		kind.AllowedSerializationAnnotation: "it follows allowed_serialization",
+		kind.GPUMemoryAnnotation:            "it follows gpu_memory",
 	}
 	for _, given := range givenMaps(c.DefaultAnnotations, c.Annotations, "annotations") {
 		refuseOthers(given, ours, instead, errs)
@@ -252,28 +254,28 @@ func validateMounts(c Compute, errs *Errors) {
 
 // checkTemplate refuses a service_template after which the workload would no
 // longer be this compute's, or would not find its pods.
-func checkTemplate(k kind, rendered, merged map[string]any) Errors {
+func checkTemplate(k kind.Kind, rendered, merged map[string]any) Errors {
 	var errs Errors
 	fixed := [][]string{
 		{"apiVersion"},
 		{"kind"},
 		{"metadata", "name"},
 		{"metadata", "namespace"},
-		{"metadata", "labels", ServiceLabel},
-		{"metadata", "labels", TemplateLabel},
-		{"metadata", "labels", ManagedByLabel},
+		{"metadata", "labels", kind.ServiceLabel},
+		{"metadata", "labels", kind.TemplateLabel},
+		{"metadata", "labels", kind.ManagedByLabel},
 	}
-	fixed = append(fixed, k.fixed...)
-	groups := k.groups(rendered)
+	fixed = append(fixed, k.Fixed...)
+	groups := k.Groups(rendered)
 	for _, g := range groups {
-		fixed = append(fixed, under(g.template, "metadata", "labels", ServiceLabel))
+		fixed = append(fixed, kind.Under(g.Template, "metadata", "labels", kind.ServiceLabel))
 	}
-	if k.selects {
+	if k.Selects {
 		fixed = append(fixed, []string{"spec", "selector"})
 	}
 	for _, path := range fixed {
-		before, _ := find(rendered, path)
-		if after, _ := find(merged, path); !reflect.DeepEqual(before, after) {
+		before, _ := kind.Find(rendered, path)
+		if after, _ := kind.Find(merged, path); !reflect.DeepEqual(before, after) {
 			errs.add("service_template", "changes %s, which the provider needs as it is: remove that from the template.", dotted(path))
 		}
 	}
@@ -281,9 +283,9 @@ func checkTemplate(k kind, rendered, merged map[string]any) Errors {
 		errs.add("service_template", "sets status, which belongs to the cluster: remove that from the template.")
 	}
 	for _, g := range groups {
-		containers := under(g.template, "spec", "containers")
-		if list, _ := find(merged, containers); !hasNamed(list, k.container) {
-			errs.add("service_template", "replaces %s and so removes the container %s: give each item a name, so that the items are merged.", dotted(containers), k.container)
+		containers := kind.Under(g.Template, "spec", "containers")
+		if list, _ := kind.Find(merged, containers); !hasNamed(list, k.Container) {
+			errs.add("service_template", "replaces %s and so removes the container %s: give each item a name, so that the items are merged.", dotted(containers), k.Container)
 		}
 	}
 	return errs

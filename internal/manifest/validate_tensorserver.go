@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // longestTensorServerName is how long the name of a compute can be whose pods a
@@ -16,9 +18,9 @@ const longestTensorServerName = validation.LabelValueMaxLength - len("-012345678
 // what only such a one has.
 func validateTensorServer(c Compute, errs *Errors) {
 	switch c.Runtime {
-	case "", RuntimeKubetorch, RuntimeSkyTorch, RuntimeKPU:
+	case "", kind.RuntimeKubetorch, kind.RuntimeSkyTorch, kind.RuntimeKPU:
 	default:
-		errs.add("runtime", "is %q: give %q, %q or %q.", c.Runtime, RuntimeKubetorch, RuntimeSkyTorch, RuntimeKPU)
+		errs.add("runtime", "is %q: give %q, %q or %q.", c.Runtime, kind.RuntimeKubetorch, kind.RuntimeSkyTorch, kind.RuntimeKPU)
 	}
 	if !RunsTensorServer(c.Runtime) {
 		for _, of := range []struct {
@@ -28,11 +30,11 @@ func validateTensorServer(c Compute, errs *Errors) {
 			{"command", len(c.Command) > 0}, {"args", len(c.Args) > 0}, {"volume_claim_templates", len(c.VolumeClaimTemplates) > 0},
 		} {
 			if of.set {
-				errs.add(of.attribute, "is for runtime %q and %q: remove it, or set runtime.", RuntimeSkyTorch, RuntimeKPU)
+				errs.add(of.attribute, "is for runtime %q and %q: remove it, or set runtime.", kind.RuntimeSkyTorch, kind.RuntimeKPU)
 			}
 		}
-		if c.Manifest != nil && kindOf(c).mode == ModeCompute {
-			errs.add("manifest", "is a Compute of %s: set runtime instead, with the attributes for it.", kindOf(c).gvk.Group)
+		if c.Manifest != nil && kindOf(c).RunsTensorServer() {
+			errs.add("manifest", "is a Compute of %s: set runtime instead, with the attributes for it.", kindOf(c).Group)
 		}
 		return
 	}
@@ -69,11 +71,11 @@ func validateTensorServer(c Compute, errs *Errors) {
 	}
 	for _, attribute := range ofOverride(c) {
 		switch {
-		case c.Runtime == RuntimeKPU:
-			errs.add(attribute, "%s: remove it, or set runtime to %q.", NoKPUField, RuntimeSkyTorch)
+		case c.Runtime == kind.RuntimeKPU:
+			errs.add(attribute, "%s: remove it, or set runtime to %q.", NoKPUField, kind.RuntimeSkyTorch)
 		case c.NoOverride:
 			errs.add(attribute, "has no field in the Compute that is installed (CRD computes.%s, %s): it has neither override nor volumeClaimTemplates, as that of SkyTorch 0.1.0. Remove it, or install a newer operator.",
-				skyTorchKind().gvk.Group, skyTorchKind().gvk.Version)
+				kind.SkyTorchGroup, kind.SkyTorchCompute().Version)
 		}
 	}
 	validateClaimTemplates(c, errs)
@@ -92,11 +94,11 @@ const NoKPUField = "has no field in the Compute of KPU, which has neither overri
 // themselves, and up to SkyTorch's commit deb2850 (pkg/controllers/statefulset.go) a second one of the same name makes
 // the API server refuse the StatefulSet. Since commit 39cbfc9 they set none, but go on to reach the server at port 50051.
 func ReservedVariable(runtime, name string) string {
-	prefix, ok := map[string]string{RuntimeSkyTorch: "SKYTORCH_", RuntimeKPU: "KPU_"}[runtime]
+	k, ok := kind.OfRuntime(runtime)
 	if !ok {
 		return ""
 	}
-	switch name {
+	switch prefix := k.Server.EnvPrefix; name {
 	case prefix + "PORT", prefix + "HOST", prefix + "LOG_LEVEL":
 		return "which the operator sets itself, so that the API server refuses its StatefulSet and the compute never becomes ready"
 	default:
@@ -138,9 +140,9 @@ func validateClaimTemplates(c Compute, errs *Errors) {
 // operatorLabels are those that the pods of a tensor server must have for its
 // operator to find them.
 func operatorLabels(c Compute) map[string]string {
-	name, ok := map[string]string{RuntimeSkyTorch: "skytorch-server", RuntimeKPU: "kpu-torch-server"}[c.Runtime]
+	k, ok := kind.OfRuntime(c.Runtime)
 	if !ok {
 		return nil
 	}
-	return map[string]string{operatorNameLabel: name, operatorInstanceLabel: c.Name}
+	return map[string]string{kind.OperatorNameLabel: k.Server.Name, kind.OperatorInstanceLabel: c.Name}
 }

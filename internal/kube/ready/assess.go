@@ -11,7 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Snapshot is what is known about one workload at one moment. Nothing in it is
@@ -165,27 +166,28 @@ const (
 	ReasonGatewayNotReady       = "GatewayNotReady"
 )
 
-// kinds is the table of readiness by kind; a kind that is not in it is judged
+// judges are the functions that judge readiness; a kind that has none is judged
 // by kstatus and by its pods.
-func kinds() map[schema.GroupKind]func(Snapshot) Verdict {
-	return map[schema.GroupKind]func(Snapshot) Verdict{
-		{Group: "apps", Kind: "Deployment"}:              deployment,
-		{Group: "apps", Kind: "StatefulSet"}:             statefulSet,
-		{Group: "apps", Kind: "DaemonSet"}:               daemonSet,
-		{Group: "apps", Kind: "ReplicaSet"}:              replicaSet,
-		{Kind: "Pod"}:                                    singlePod,
-		{Group: "batch", Kind: "Job"}:                    job,
-		{Group: "batch", Kind: "CronJob"}:                cronJob,
-		{Group: "serving.knative.dev", Kind: "Service"}:  knativeService,
-		{Group: "ray.io", Kind: "RayCluster"}:            rayCluster,
-		{Group: "kubeflow.org", Kind: "PyTorchJob"}:      trainingJob,
-		{Group: "kubeflow.org", Kind: "TFJob"}:           trainingJob,
-		{Group: "kubeflow.org", Kind: "MXJob"}:           trainingJob,
-		{Group: "kubeflow.org", Kind: "XGBoostJob"}:      trainingJob,
-		{Group: "jobset.x-k8s.io", Kind: "JobSet"}:       jobSet,
-		{Group: "compute.skytorch.dev", Kind: "Compute"}: tensorServer,
-		{Group: "compute.kpu.dev", Kind: "Compute"}:      tensorServer,
+func judges() map[kind.Readiness]func(Snapshot) Verdict {
+	return map[kind.Readiness]func(Snapshot) Verdict{
+		kind.ByConventions:    anyKind,
+		kind.OfDeployment:     deployment,
+		kind.OfStatefulSet:    statefulSet,
+		kind.OfDaemonSet:      daemonSet,
+		kind.OfReplicaSet:     replicaSet,
+		kind.OfPod:            singlePod,
+		kind.OfJob:            job,
+		kind.OfCronJob:        cronJob,
+		kind.OfKnativeService: knativeService,
+		kind.OfRayCluster:     rayCluster,
+		kind.OfTrainingJob:    trainingJob,
+		kind.OfJobSet:         jobSet,
+		kind.OfTensorServer:   tensorServer,
 	}
+}
+
+func readinessOf(workload *unstructured.Unstructured) kind.Readiness {
+	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Readiness
 }
 
 // Assess judges one snapshot.
@@ -196,8 +198,5 @@ func Assess(s Snapshot) Verdict {
 	if s.Workload.GetDeletionTimestamp() != nil {
 		return Verdict{Phase: Terminating, Message: "the workload is being deleted"}
 	}
-	if judge, ok := kinds()[s.Workload.GroupVersionKind().GroupKind()]; ok {
-		return judge(s)
-	}
-	return anyKind(s)
+	return judges()[readinessOf(s.Workload)](s)
 }

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // anyKind judges a kind that the table does not have: by kstatus where the status
@@ -45,7 +47,7 @@ func anyKind(s Snapshot) Verdict {
 // NeedsPods says whether the status of a workload does not tell that it is ready,
 // so that only its pods do.
 func NeedsPods(workload *unstructured.Unstructured) bool {
-	if _, known := kinds()[workload.GroupVersionKind().GroupKind()]; known {
+	if readinessOf(workload) != kind.ByConventions {
 		return false
 	}
 	c := customOf(workload)
@@ -79,7 +81,7 @@ func customOf(workload *unstructured.Unstructured) custom {
 			ObservedGeneration: observed,
 		})
 	}
-	for _, path := range [][]string{{"spec", "suspend"}, {"spec", "runPolicy", "suspend"}} {
+	for _, path := range kind.SuspendFields() {
 		suspended, _, _ := unstructured.NestedBool(workload.Object, path...)
 		c.suspended = c.suspended || suspended
 	}

@@ -10,6 +10,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // dropped are the fields of override, by their paths in it, that the operator left out of the template of its
@@ -95,7 +97,7 @@ func sameJSON(a, b any) bool {
 
 // ofGPUNodes tells whether a toleration is one of those that every pod with GPUs gets.
 func ofGPUNodes(t corev1.Toleration) bool {
-	return t.Key == "nvidia.com/gpu" || t.Key == "dedicated" && t.Value == "gpu"
+	return t.Key == kind.GPUResource || t.Key == "dedicated" && t.Value == "gpu"
 }
 
 // keepsOff tells whether an affinity does no more than to keep a pod off nodes that have certain labels.

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 const (
@@ -126,11 +128,7 @@ func andThen(text, sentence string) string {
 
 // object is how errors name an object: "Deployment ml/svc".
 func object(u *unstructured.Unstructured) string {
-	kind := u.GetKind()
-	if u.GroupVersionKind().Group == "serving.knative.dev" {
-		kind = "Knative " + kind // its Service is not the core one
-	}
-	return fmt.Sprintf("%s %s/%s", kind, u.GetNamespace(), u.GetName())
+	return fmt.Sprintf("%s %s/%s", kind.Kind{GroupVersionKind: u.GroupVersionKind()}.Word(), u.GetNamespace(), u.GetName())
 }
 
 // resourceArg names an object to kubectl, with its group where the kind alone

@@ -9,11 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-)
 
-// revisionLabel names a pod's Revision
-// (https://github.com/knative/serving/blob/main/pkg/apis/serving/register.go).
-const revisionLabel = "serving.knative.dev/revision"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
 
 // unschedulable is the reason of a Revision whose pods get no node, which it has
 // from their condition PodScheduled (pkg/reconciler/revision/reconcile_resources.go).
@@ -54,7 +52,7 @@ func knativeService(s Snapshot) Verdict {
 	latest := k.Status.LatestCreatedRevisionName
 	var pods []*corev1.Pod
 	for _, p := range s.Pods {
-		if p != nil && (p.Labels[revisionLabel] == latest || p.Labels[revisionLabel] == "") {
+		if p != nil && (p.Labels[kind.KnativeRevisionLabel] == latest || p.Labels[kind.KnativeRevisionLabel] == "") {
 			pods = append(pods, p)
 		}
 	}

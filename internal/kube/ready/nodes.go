@@ -13,9 +13,11 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-const gpuResource corev1.ResourceName = "nvidia.com/gpu"
+const gpuResource corev1.ResourceName = kind.GPUResource
 
 // misfit says why no node can hold a pod, whatever else runs there.
 type misfit struct {
@@ -161,7 +163,7 @@ func staysForGood(t *corev1.Taint) bool {
 // feature discovery, the GPU operator, GKE and EKS.
 func gpuLabels() []string {
 	return []string{
-		"nvidia.com/gpu.present", "feature.node.kubernetes.io/pci-10de.present",
+		kind.GPUPresentLabel, "feature.node.kubernetes.io/pci-10de.present",
 		"cloud.google.com/gke-accelerator", "eks.amazonaws.com/instance-gpu-count",
 	}
 }

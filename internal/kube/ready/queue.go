@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // The schedulers that have queues, as `queue_scheduler` names them.
@@ -18,9 +20,9 @@ const (
 // The names by which workloads and pods are in a queue.
 const (
 	kaiScheduler = "kai-scheduler"
-	kaiQueue     = "kai.scheduler/queue"
-	kueueQueue   = "kueue.x-k8s.io/queue-name"
-	kueueGates   = "kueue.x-k8s.io/"
+	kaiQueue     = kind.KAIQueueLabel
+	kueueQueue   = kind.KueueQueueLabel
+	kueueGates   = kind.KueueGroup + "/"
 )
 
 // Queue is what is known of the queue that a workload is in.

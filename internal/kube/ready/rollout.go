@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // typed decodes the workload; false where it is not what its kind says.
@@ -133,11 +135,6 @@ func (s Snapshot) updatedPods(revision string, first int) []*corev1.Pod {
 	return out
 }
 
-// suspendedNodes is a node label that no node has: the provider suspends a
-// DaemonSet, which runs on every node that it selects, by selecting it
-// (SuspendedNodeLabel in internal/manifest).
-const suspendedNodes = "kubetorch.com/suspended"
-
 // daemonSet follows kubectl's rollout status, and knows of OnDelete too.
 func daemonSet(s Snapshot) Verdict {
 	set, ok := typed[appsv1.DaemonSet](s)
@@ -149,7 +146,7 @@ func daemonSet(s Snapshot) Verdict {
 	case st.ObservedGeneration < set.Generation:
 		return s.blocked(run{remark: s.unseen()})
 	case desired == 0 && st.CurrentNumberScheduled == 0 && st.NumberMisscheduled == 0:
-		if _, off := set.Spec.Template.Spec.NodeSelector[suspendedNodes]; off {
+		if _, off := set.Spec.Template.Spec.NodeSelector[kind.SuspendedNodeLabel]; off {
 			return noPodsWanted("suspended, no pods wanted")
 		}
 		return isReady("no node is selected, no pods wanted")

@@ -8,6 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // operated is what counts of a Compute of SkyTorch or KPU
@@ -113,7 +115,7 @@ func (s Snapshot) running() int {
 // statefulSet is that of the operator, nil if it is not known.
 func (s Snapshot) statefulSet() *unstructured.Unstructured {
 	for _, u := range s.Parts {
-		if u != nil && u.GetKind() == "StatefulSet" && u.GetName() == s.Workload.GetName() {
+		if u != nil && u.GetKind() == kind.StatefulSet().Kind && u.GetName() == s.Workload.GetName() {
 			return u
 		}
 	}

@@ -12,14 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // What Kubetorch puts on the claims of its volumes.
 const (
 	AppValue            = "kubetorch" // of the label app
-	VolumeLabel         = "kubetorch.com/volume"
-	MountPathAnnotation = "kubetorch.com/mount-path"
+	VolumeLabel         = kind.KubetorchGroup + "/volume"
+	MountPathAnnotation = kind.KubetorchGroup + "/mount-path"
 )
 
 // DefaultAccessMode lets the pods of all nodes write, as Kubetorch's volumes do.
@@ -72,7 +73,7 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
 		"metadata": map[string]any{
 			"name": c.Name, "namespace": c.Namespace,
-			"labels":      anyMap(map[string]string{manifest.AppLabel: AppValue}, c.DefaultLabels, c.Labels, fixedLabels(c)),
+			"labels":      anyMap(map[string]string{kind.AppLabel: AppValue}, c.DefaultLabels, c.Labels, fixedLabels(c)),
 			"annotations": annotations,
 		},
 		"spec": spec,
@@ -82,7 +83,7 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 
 // fixedLabels are those that nobody may set to something else.
 func fixedLabels(c Claim) map[string]string {
-	return map[string]string{VolumeLabel: c.Name, manifest.ManagedByLabel: manifest.ManagedByValue}
+	return map[string]string{VolumeLabel: c.Name, kind.ManagedByLabel: kind.ManagedByValue}
 }
 
 // fixedAnnotations are likewise; an empty one is not to be there.
@@ -95,9 +96,9 @@ func fixedAnnotations(c Claim) map[string]string {
 func conflicts(c Claim) manifest.Errors {
 	var errs manifest.Errors
 	instead := map[string]string{
-		VolumeLabel:             "it names the volume",
-		manifest.ManagedByLabel: "the provider finds its objects by it",
-		MountPathAnnotation:     "it follows mount_path; set that",
+		VolumeLabel:         "it names the volume",
+		kind.ManagedByLabel: "the provider finds its objects by it",
+		MountPathAnnotation: "it follows mount_path; set that",
 	}
 	check := func(attribute, where string, given, ours map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(given)) {
@@ -132,7 +133,7 @@ func Observe(o *unstructured.Unstructured) Claim {
 	c.VolumeName, _, _ = unstructured.NestedString(o.Object, "spec", "volumeName")
 	c.MountPath = o.GetAnnotations()[MountPathAnnotation]
 	c.Labels = without(o.GetLabels(), map[string]string{
-		manifest.AppLabel: AppValue, VolumeLabel: c.Name, manifest.ManagedByLabel: manifest.ManagedByValue,
+		kind.AppLabel: AppValue, VolumeLabel: c.Name, kind.ManagedByLabel: kind.ManagedByValue,
 	})
 	c.Annotations = without(o.GetAnnotations(), map[string]string{MountPathAnnotation: c.MountPath})
 	return c

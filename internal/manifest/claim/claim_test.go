@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 )
@@ -104,8 +105,8 @@ func TestRenderRefusesWhatWouldHideAVolume(t *testing.T) {
 	}{
 		"another volume's label": {func(c *claim.Claim) { c.Labels = map[string]string{claim.VolumeLabel: "other"} }, "labels"},
 		"its own label":          {func(c *claim.Claim) { c.Labels = map[string]string{claim.VolumeLabel: "datasets"} }, ""},
-		"another app":            {func(c *claim.Claim) { c.Labels = map[string]string{manifest.AppLabel: "web"} }, ""},
-		"managed by another":     {func(c *claim.Claim) { c.DefaultLabels = map[string]string{manifest.ManagedByLabel: "helm"} }, "labels"},
+		"another app":            {func(c *claim.Claim) { c.Labels = map[string]string{kind.AppLabel: "web"} }, ""},
+		"managed by another":     {func(c *claim.Claim) { c.DefaultLabels = map[string]string{kind.ManagedByLabel: "helm"} }, "labels"},
 		"another mount path":     {func(c *claim.Claim) { c.Annotations = map[string]string{claim.MountPathAnnotation: "/x"} }, "annotations"},
 		"a mount path as an annotation": {func(c *claim.Claim) {
 			c.MountPath, c.Annotations = "", map[string]string{claim.MountPathAnnotation: "/x"}

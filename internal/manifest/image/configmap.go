@@ -11,17 +11,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 const (
 	// ImageLabel is the label of a ConfigMap with the name of its kt_image.
-	ImageLabel = "kubetorch.com/image"
+	ImageLabel = kind.KubetorchGroup + "/image"
 	// SpecAnnotation is the annotation with the Spec as JSON, for imports.
-	SpecAnnotation = "kubetorch.com/image-spec"
+	SpecAnnotation = kind.KubetorchGroup + "/image-spec"
 
 	// DigestAnnotation is the annotation with the digest of the setup.
-	DigestAnnotation = "kubetorch.com/image-setup-digest"
+	DigestAnnotation = kind.KubetorchGroup + "/image-setup-digest"
 
 	// MostBytes is the maximum total size of the values of a ConfigMap in Kubernetes.
 	MostBytes = 1 << 20
@@ -65,9 +65,9 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("the total size of dockerfile and steps is %s, but an annotation of the ConfigMap can contain only %s: move long scripts to files, and copy and run these", bytesText(len(spec)), bytesText(mostAnnotations))
 	}
 	labels := anyMap(m.Labels)
-	labels[manifest.AppLabel], labels[manifest.ManagedByLabel], labels[ImageLabel] = "kubetorch", manifest.ManagedByValue, m.Name
+	labels[kind.AppLabel], labels[kind.ManagedByLabel], labels[ImageLabel] = "kubetorch", kind.ManagedByValue, m.Name
 	if m.Username != "" {
-		labels[manifest.UsernameLabel] = m.Username
+		labels[kind.UsernameLabel] = m.Username
 	}
 	annotations := anyMap(m.Annotations)
 	annotations[SpecAnnotation], annotations[DigestAnnotation] = string(spec), r.Digest

@@ -7,20 +7,20 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // The labels and annotations that Kubetorch reads.
 const (
-	MountTypeLabel = "kubetorch.com/mount-type"
-	NameLabel      = "kubetorch.com/secret-name"
-	ProviderLabel  = "kubetorch.com/provider"
+	MountTypeLabel = kind.KubetorchGroup + "/mount-type"
+	NameLabel      = kind.KubetorchGroup + "/secret-name"
+	ProviderLabel  = kind.KubetorchGroup + "/provider"
 
-	PathAnnotation      = "kubetorch.com/secret-path"
-	FilenamesAnnotation = "kubetorch.com/secret-filenames" // a JSON list
-	OverrideAnnotation  = "kubetorch.com/override"         // true or false
+	PathAnnotation      = kind.KubetorchGroup + "/secret-path"
+	FilenamesAnnotation = kind.KubetorchGroup + "/secret-filenames" // a JSON list
+	OverrideAnnotation  = kind.KubetorchGroup + "/override"         // true or false
 	// DefaultModeAnnotation is the provider's own: an import finds there what pods mount the keys with.
-	DefaultModeAnnotation = "kubetorch.com/secret-default-mode"
+	DefaultModeAnnotation = kind.KubetorchGroup + "/secret-default-mode"
 )
 
 // Values of MountTypeLabel.
@@ -53,10 +53,10 @@ type Secret struct {
 func (s Secret) Object() (*unstructured.Unstructured, error) {
 	annotations := map[string]string{OverrideAnnotation: strconv.FormatBool(s.Adopt)}
 	labels := map[string]string{
-		NameLabel: s.Name, MountTypeLabel: EnvMount, manifest.ManagedByLabel: manifest.ManagedByValue,
+		NameLabel: s.Name, MountTypeLabel: EnvMount, kind.ManagedByLabel: kind.ManagedByValue,
 	}
 	if s.Username != "" {
-		labels[manifest.UsernameLabel] = s.Username
+		labels[kind.UsernameLabel] = s.Username
 	}
 	if s.Provider != "" {
 		labels[ProviderLabel] = s.Provider
@@ -89,7 +89,7 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 // Own says whether a label or annotation is one that Object sets by itself.
 func Own(key string) bool {
 	switch key {
-	case NameLabel, MountTypeLabel, ProviderLabel, manifest.ManagedByLabel, manifest.UsernameLabel,
+	case NameLabel, MountTypeLabel, ProviderLabel, kind.ManagedByLabel, kind.UsernameLabel,
 		PathAnnotation, FilenamesAnnotation, OverrideAnnotation, DefaultModeAnnotation:
 		return true
 	}

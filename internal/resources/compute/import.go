@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -60,12 +61,12 @@ func (l *reader) imported(ctx context.Context) error {
 // beside is what may stand beside the workload. The Service of a tensor server
 // is its operator's.
 func (l *reader) beside() []kube.Ref {
-	if l.state.Mode.ValueString() == manifest.ModeCompute {
+	if l.state.Mode.ValueString() == kind.ModeCompute {
 		return nil
 	}
 	name := l.state.Name.ValueString()
 	return []kube.Ref{
-		{Kind: kube.Service(), Name: name}, {Kind: kube.KubetorchWorkload(), Name: name}, {Kind: kube.Service(), Name: manifest.HeadlessName(name)},
+		{Kind: kind.Service(), Name: name}, {Kind: kind.KubetorchWorkload(), Name: name}, {Kind: kind.Service(), Name: kind.HeadlessName(name)},
 	}
 }
 
@@ -137,10 +138,10 @@ func (l *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 
 // importBeside takes over a Service or registration. Without a workload, only
 // one that is ours makes a compute: one for pods that exist already.
-func (l *reader) importBeside(ctx context.Context, kind kube.Kind, name string, found objects) error {
-	live, err := l.r.data.Cluster.Get(ctx, kube.Ref{Kind: kind, Namespace: l.state.Namespace.ValueString(), Name: name})
+func (l *reader) importBeside(ctx context.Context, of kube.Kind, name string, found objects) error {
+	live, err := l.r.data.Cluster.Get(ctx, kube.Ref{Kind: of, Namespace: l.state.Namespace.ValueString(), Name: name})
 	switch class := kube.ClassOf(err); {
-	case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied && kind.Group != "":
+	case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied && of.Group != "":
 		return nil
 	case err != nil:
 		return err
@@ -161,7 +162,7 @@ func (l *reader) importBeside(ctx context.Context, kind kube.Kind, name string, 
 		return owned.ErrGone
 	}
 	if podless {
-		l.state.Mode, l.state.UID = types.StringValue(manifest.ModeSelector), types.StringNull()
+		l.state.Mode, l.state.UID = types.StringValue(kind.ModeSelector), types.StringNull()
 		l.diags.Append(l.state.adopt(ctx, manifest.Compute{Labels: manifest.Observe(doc).Labels}, l.r.data.Defaults)...)
 	}
 	l.diags.Append(l.state.followService(ctx, nil, doc)...)
@@ -179,11 +180,11 @@ func (l *reader) importRegistration(ctx context.Context, doc *unstructured.Unstr
 	}
 	f := &follower{ctx: ctx}
 	if l.state.Mode.IsNull() { // pods that exist already, and a Service that does
-		l.state.Mode, l.state.UID = types.StringValue(manifest.ModeSelector), types.StringNull()
+		l.state.Mode, l.state.UID = types.StringValue(kind.ModeSelector), types.StringNull()
 		l.diags.Append(l.state.adopt(ctx, manifest.Compute{Labels: manifest.Observe(doc).Labels}, l.r.data.Defaults)...)
 	}
 	l.state.adoptRegistration(f, workload, doc)
-	if l.state.Mode.ValueString() == manifest.ModeSelector {
+	if l.state.Mode.ValueString() == kind.ModeSelector {
 		l.state.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
 	}
 	l.diags.Append(f.diags...)

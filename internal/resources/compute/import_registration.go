@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -22,7 +23,7 @@ func (m *model) adoptRegistration(f *follower, workload, registration *unstructu
 	}
 	found := manifest.ObserveRegistration(registration, seen)
 	m.adoptLogging(f, found.Logging)
-	podless := m.Mode.ValueString() == manifest.ModeSelector
+	podless := m.Mode.ValueString() == kind.ModeSelector
 	if podless {
 		m.Selector = types.MapNull(types.StringType) // a Service may select others
 		f.maps(&m.Selector, nil, found.Selector)

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -49,7 +50,7 @@ func (p *planner) defaults() {
 	plan.Replicas, plan.Image, plan.ServiceAccountName = config.Replicas, config.Image, config.ServiceAccountName
 	byo := plan.Mode.IsUnknown() || !config.Manifest.IsNull()
 	mode := plan.Mode.ValueString()
-	podless := !byo && (mode == manifest.ModeSelector || mode == manifest.ModeCompute) // or the operator's own
+	podless := !byo && (mode == kind.ModeSelector || mode == kind.ModeCompute) // or the operator's own
 	for attribute, otherwise := range map[*types.String]string{
 		&plan.Image: manifest.DefaultImage, &plan.ServiceAccountName: manifest.DefaultServiceAccount,
 	} {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -49,8 +50,8 @@ func render(ctx context.Context, m *model, with circumstances) (objects, diag.Di
 	if !manifest.RunsTensorServer(spec.Runtime) {
 		spec.KubetorchVersion = with.version
 	}
-	if with.hasField != nil && spec.Runtime == manifest.RuntimeSkyTorch {
-		spec.NoOverride = !with.hasField(manifest.SkyTorchCompute(), "spec", "override")
+	if with.hasField != nil && spec.Runtime == kind.RuntimeSkyTorch {
+		spec.NoOverride = !with.hasField(kind.SkyTorchCompute().GroupVersionKind, "spec", "override")
 	}
 	if spec.Manifest == nil || with.kept { // else it says itself what it is made for
 		spec.DesignedFor = with.designedFor

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -89,7 +90,7 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 		m.Replicas = types.Int64Value(seen.Replicas)
 	}
 	m.QueueScheduler = types.StringValue(manifest.QueueSchedulerKueue)
-	m.Runtime, m.OnNotReady = types.StringValue(cmp.Or(seen.Runtime, manifest.RuntimeKubetorch)), types.StringValue(failOnNotReady)
+	m.Runtime, m.OnNotReady = types.StringValue(cmp.Or(seen.Runtime, kind.RuntimeKubetorch)), types.StringValue(failOnNotReady)
 	before := unset(seen)
 	seen.Labels = without(seen.Labels, defaults.Labels)
 	seen.Annotations = without(seen.Annotations, defaults.Annotations)
@@ -140,7 +141,7 @@ func common(seen manifest.Compute) manifest.Compute {
 // followService makes the attributes follow what the Service selects, the
 // pods that exist already where the compute has none of its own.
 func (m *model) followService(ctx context.Context, before, after *unstructured.Unstructured) diag.Diagnostics {
-	if m.Mode.ValueString() != manifest.ModeSelector || !m.Endpoint.IsNull() {
+	if m.Mode.ValueString() != kind.ModeSelector || !m.Endpoint.IsNull() {
 		return m.followEndpoint(ctx, manifest.ObserveEndpoint(before), manifest.ObserveEndpoint(after))
 	}
 	f := follower{ctx: ctx}

@@ -3,7 +3,7 @@ package compute
 import (
 	"time"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -73,7 +73,7 @@ func (o *origin) keep(defaults tf.Defaults) tf.Defaults {
 // nobody, unless the provider block gives one.
 func (o objects) keepCreator(defaults tf.Defaults) tf.Defaults {
 	if len(o) > 0 && !defaults.UsernameChosen {
-		defaults.Username = o.label(manifest.UsernameLabel)
+		defaults.Username = o.label(kind.UsernameLabel)
 	}
 	return defaults
 }

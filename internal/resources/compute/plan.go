@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -156,7 +157,7 @@ func address(ctx context.Context, m *model) types.String {
 			return endpoint.URL
 		}
 	}
-	return types.StringValue(fmt.Sprintf("http://%s.%s.svc.cluster.local:%d", m.Name.ValueString(), m.Namespace.ValueString(), manifest.ServicePort))
+	return types.StringValue(fmt.Sprintf("http://%s.%s.svc.cluster.local:%d", m.Name.ValueString(), m.Namespace.ValueString(), kind.ServicePort))
 }
 
 // grpcTarget is the attribute grpc_target; null where nothing speaks gRPC.
@@ -167,7 +168,7 @@ func grpcTarget(m *model) types.String {
 	case !manifest.RunsTensorServer(m.Runtime.ValueString()):
 		return types.StringNull()
 	}
-	return types.StringValue(fmt.Sprintf("%s.%s.svc.cluster.local:%d", m.Name.ValueString(), m.Namespace.ValueString(), manifest.TensorServerPort))
+	return types.StringValue(fmt.Sprintf("%s.%s.svc.cluster.local:%d", m.Name.ValueString(), m.Namespace.ValueString(), kind.TensorServerPort))
 }
 
 // render fills in manifests.
@@ -225,7 +226,7 @@ func (p *planner) computed() {
 	anew := p.creating || p.replaces()
 	changes := anew || !p.plan.Manifests.Equal(p.state.Manifests)
 	switch {
-	case p.plan.Mode.ValueString() == manifest.ModeSelector:
+	case p.plan.Mode.ValueString() == kind.ModeSelector:
 		p.plan.UID = types.StringNull()
 	case anew || p.state.UID.IsNull(): // null: the workload was deleted
 		p.plan.UID = types.StringUnknown()
@@ -284,7 +285,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	p.restarts(prior)
 	p.queue(ctx, decoded)
 	p.gpus(ctx, decoded)
-	if p.plan.Mode.ValueString() == manifest.ModeSelector {
+	if p.plan.Mode.ValueString() == kind.ModeSelector {
 		return
 	}
 	account := p.plan.ServiceAccountName.ValueString()

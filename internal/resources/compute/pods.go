@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -62,8 +63,8 @@ func (p running) ready(ctx context.Context) bool {
 
 // podLabels select the pods of a compute.
 func (m *model) podLabels(ctx context.Context) map[string]string {
-	if m.Mode.ValueString() != manifest.ModeSelector {
-		return map[string]string{manifest.ServiceLabel: m.Name.ValueString()}
+	if m.Mode.ValueString() != kind.ModeSelector {
+		return map[string]string{kind.ServiceLabel: m.Name.ValueString()}
 	}
 	d := decoder{ctx: ctx}
 	return decodeMap(&d, m.Selector)

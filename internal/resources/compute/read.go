@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -138,7 +139,7 @@ func (l *reader) refresh(ctx context.Context) error {
 		case manifest.RoleRegistration: // no attribute follows it
 		}
 	}
-	if l.state.Mode.ValueString() == manifest.ModeSelector {
+	if l.state.Mode.ValueString() == kind.ModeSelector {
 		l.state.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
 	}
 	if len(now) == 0 {

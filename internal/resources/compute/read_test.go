@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
@@ -26,7 +27,7 @@ func deploymentThat(uid string, ends bool) *unstructured.Unstructured {
 // workload of that name is not replaced for it.
 func TestDeletionOfAWorkloadIsRememberedUntilItIsGone(t *testing.T) {
 	t.Parallel()
-	ref := kube.Ref{Kind: kube.Deployment(), Namespace: "ml", Name: "trainer"}
+	ref := kube.Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}
 	for name, c := range map[string]struct {
 		look func(*reader)
 		was  bool

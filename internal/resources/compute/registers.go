@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -18,7 +18,7 @@ import (
 func (r *computeResource) registers(ctx context.Context, prior objects, n notes) bool {
 	switch {
 	case len(prior) == 0:
-		installed, err := r.data.Cluster.Installed(ctx, kube.KubetorchWorkload())
+		installed, err := r.data.Cluster.Installed(ctx, kind.KubetorchWorkload())
 		return installed && err == nil
 	case n.Registers != nil:
 		return *n.Registers
@@ -44,7 +44,7 @@ func (o objects) registered() bool {
 // noteRegistration remembers for the plan whether Kubetorch's CRD is installed.
 // What is not known stays as it was.
 func (l *reader) noteRegistration(ctx context.Context) {
-	installed, err := l.r.data.Cluster.Installed(ctx, kube.KubetorchWorkload())
+	installed, err := l.r.data.Cluster.Installed(ctx, kind.KubetorchWorkload())
 	if err == nil && !manifest.RunsTensorServer(l.state.Runtime.ValueString()) {
 		l.notes.Registers = &installed
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -53,7 +54,7 @@ func (r *computeResource) renderings(config, state *model, prior objects) (rende
 	}
 	kept := newest
 	if config.KubetorchVersion.IsNull() && r.data.Defaults.KubetorchVersion == "" {
-		kept.version = cmp.Or(state.KubetorchVersion.ValueString(), prior.label(manifest.VersionLabel), newest.version)
+		kept.version = cmp.Or(state.KubetorchVersion.ValueString(), prior.label(kind.VersionLabel), newest.version)
 	}
 	if asked == 0 { // states of the first release name no revision
 		if made, ok := revisionNumbered(revisions, max(1, state.RendererRevision.ValueInt64())); ok {
@@ -181,7 +182,7 @@ func (m *model) observeRendering(applied objects) {
 	if manifest.RunsTensorServer(m.Runtime.ValueString()) {
 		return
 	}
-	if version := applied.label(manifest.VersionLabel); m.KubetorchVersion.IsNull() && version != "" {
+	if version := applied.label(kind.VersionLabel); m.KubetorchVersion.IsNull() && version != "" {
 		m.KubetorchVersion = types.StringValue(version)
 	}
 	if m.RendererRevision.IsNull() && !m.KubetorchVersion.IsNull() {

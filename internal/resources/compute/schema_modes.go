@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -59,7 +60,7 @@ func autoscaleAttributes() map[string]schema.Attribute {
 		"concurrency":                        scale(0, "Most requests at a time in one pod (`containerConcurrency`); 0 is no limit. Default: no limit."),
 		"scale_down_delay":                   duration("How long a lower load must last before pods are removed. Default: `1m`."),
 		"scale_to_zero_pod_retention_period": duration("How long the last pod is kept before scaling to zero. Default: `10m`."),
-		"autoscaler_class":                   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf(kpaClass, hpaClass)}, MarkdownDescription: "`kpa.autoscaling.knative.dev` (Knative's default) or `hpa.autoscaling.knative.dev`."},
+		"autoscaler_class":                   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)}, MarkdownDescription: "`kpa.autoscaling.knative.dev` (Knative's default) or `hpa.autoscaling.knative.dev`."},
 		"progress_deadline":                  duration("How long a revision may take to become ready. Default: the longest of `10m`, `launch_timeout` and a minute, and 1.2 times `launch_timeout`."),
 		"extra_annotations":                  schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())}, MarkdownDescription: "Further annotations of the pod template, for Knative."},
 	}
@@ -67,7 +68,7 @@ func autoscaleAttributes() map[string]schema.Attribute {
 
 // distributeTypes are the values of distribute.type.
 func distributeTypes() []string {
-	return []string{"spmd", "pytorch", "jax", "tensorflow", "monarch", rayType}
+	return []string{"spmd", "pytorch", "jax", "tensorflow", "monarch", kind.DistributionRay}
 }
 
 func distributeAttributes() map[string]schema.Attribute {

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -18,8 +18,8 @@ import (
 func tensorServerAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"runtime": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString(manifest.RuntimeKubetorch),
-			Validators: []validator.String{stringvalidator.OneOf(manifest.RuntimeKubetorch, manifest.RuntimeSkyTorch, manifest.RuntimeKPU)},
+			Optional: true, Computed: true, Default: stringdefault.StaticString(kind.RuntimeKubetorch),
+			Validators: []validator.String{stringvalidator.OneOf(kind.RuntimeKubetorch, kind.RuntimeSkyTorch, kind.RuntimeKPU)},
 			MarkdownDescription: "What runs in the container: `kubetorch` (default), or the tensor server of `skytorch` or `kpu`. " +
 				"With these two the compute is one `Compute` resource, whose operator makes the StatefulSet, Service and route; it decides what it passes on to the pod, and makes `cpus`, `memory`, `disk_size` and `gpus` limits as well. Changing it replaces the compute.\n\n" +
 				"  The versions of SkyTorch's operator that the provider knows leave out `node_selector`, `gpu_type`, `tolerations`, `service_account_name` and mounted `secrets`: the plan warns, and the apply fails with the attribute where the installed operator left it out. " +

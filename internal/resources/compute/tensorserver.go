@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -117,7 +118,7 @@ func checkRuntime(ctx context.Context, config *model) diag.Diagnostics {
 			fmt.Sprintf("replicas is %d, but the operator of runtime %q runs one pod: leave it out, or give suspend = true for none.", config.Replicas.ValueInt64(), runtime))
 	}
 	diags.Append(checkOperatorVariables(ctx, config)...)
-	if runtime == manifest.RuntimeKPU {
+	if runtime == kind.RuntimeKPU {
 		diags.Append(refuseGiven([]given{
 			{"node_selector", config.NodeSelector}, {"gpu_type", config.GPUType}, {"tolerations", config.Tolerations},
 			{"service_account_name", config.ServiceAccountName}, {"volumes", config.Volumes}, {"secrets", config.Secrets},

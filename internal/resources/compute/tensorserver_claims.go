@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
@@ -38,7 +39,7 @@ func withoutSizes(templates any) any {
 // commit deb2850 of February 2026 (pkg/controllers/pvc.go of github.com/astefanutti/skytorch), SkyTorch's applies a claim
 // of the template's name instead, whose size may grow.
 func (p *planner) templatesLast(ctx context.Context, workload *unstructured.Unstructured) bool {
-	ref := kube.Ref{Kind: kube.StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}
+	ref := kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}
 	live, err := p.r.data.Cluster.Get(ctx, ref)
 	if err != nil {
 		return false
@@ -74,7 +75,7 @@ func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	namespace := p.plan.Namespace.ValueString()
-	ref := kube.Ref{Kind: kube.PersistentVolumeClaim(), Namespace: namespace, Name: name}
+	ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: namespace, Name: name}
 	user := ""
 	first := kube.OfRun(p.r.data.Cluster, "first template of "+ref.String(), p.plan.ID.ValueString)
 	if first != p.plan.ID.ValueString() {

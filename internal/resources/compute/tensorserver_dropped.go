@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -70,7 +71,7 @@ func (m *model) atDropped(err error, failure diag.Diagnostic) diag.Diagnostics {
 // wrong, so it is no error: after the apply, the StatefulSet tells.
 func warnOfDropped(ctx context.Context, state, m *model) diag.Diagnostics {
 	var diags diag.Diagnostics
-	if m.Runtime.ValueString() != manifest.RuntimeSkyTorch {
+	if m.Runtime.ValueString() != kind.RuntimeSkyTorch {
 		return diags
 	}
 	before := map[string]attr.Value{

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -107,9 +108,8 @@ func checkPodTemplatePath(config *model) diag.Diagnostics {
 
 func isKnownKind(workload map[string]any) bool {
 	apiVersion, _ := workload["apiVersion"].(string)
-	kind, _ := workload["kind"].(string)
-	of := schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind()
-	return slices.ContainsFunc(manifest.Workloads(), func(known schema.GroupVersionKind) bool { return known.GroupKind() == of })
+	name, _ := workload["kind"].(string)
+	return kind.WorkloadOf(schema.FromAPIVersionAndKind(apiVersion, name).GroupKind()).Mode != ""
 }
 
 // followTo tells whether there is an object at a path of names and, in lists,
@@ -134,23 +134,17 @@ func followTo(value any, steps []string) (missing string, found bool) {
 	return strings.Join(steps, "."), found
 }
 
-// Modes that some attributes go with, or do not.
-const (
-	knativeMode = "knative"
-	rayMode     = "raycluster"
-	rayType     = "ray" // of distribute
-)
-
 // checkKind finds what does not go with the kind of workload.
 func checkKind(ctx context.Context, config *model) diag.Diagnostics {
 	var diags diag.Diagnostics
 	var endpoint endpointModel
 	mode := config.mode(ctx).ValueString()
-	if isGiven(config.Endpoint) && !tf.Object(ctx, config.Endpoint, &endpoint).HasError() && mode == knativeMode && isFilled(endpoint.Selector) {
+	of := kind.OfMode(mode)
+	if isGiven(config.Endpoint) && !tf.Object(ctx, config.Endpoint, &endpoint).HasError() && of.Autoscales && isFilled(endpoint.Selector) {
 		diags.AddAttributeError(path.Root("endpoint").AtName("selector"), "Conflicting attributes",
 			"endpoint.selector asks for a Service that selects pods, but Knative makes the Service of this compute itself: give endpoint.url, or leave out endpoint.")
 	}
-	if name := config.Name.ValueString(); mode == manifest.ModeCompute && len(name) > longestTensorServerName && len(name) <= longestName {
+	if name := config.Name.ValueString(); of.Server != nil && len(name) > longestTensorServerName && len(name) <= longestName {
 		diags.AddAttributeError(path.Root("name"), "Invalid name",
 			fmt.Sprintf("name has %d characters, but the pod of a tensor server gets a label with it, a dash and a hash, and no value of a label is longer than %d: give a name of at most %d.",
 				len(name), longestName, longestTensorServerName))
@@ -160,20 +154,20 @@ func checkKind(ctx context.Context, config *model) diag.Diagnostics {
 		return diags
 	}
 	at := path.Root("distribute").AtName("type")
-	ray := way.ValueString() == rayType
+	ray := way.ValueString() == kind.DistributionRay
 	switch {
-	case ray && mode != rayMode && isGiven(config.Manifest):
+	case ray && of.Distribution != kind.DistributionRay && isGiven(config.Manifest):
 		diags.AddAttributeError(at, "Conflicting attributes",
-			fmt.Sprintf("distribute.type is %q, but manifest is of mode %s: bring a RayCluster, or give another type.", rayType, mode))
-	case !ray && mode == knativeMode && isGiven(config.Manifest):
+			fmt.Sprintf("distribute.type is %q, but manifest is of mode %s: bring a RayCluster, or give another type.", kind.DistributionRay, mode))
+	case !ray && of.Autoscales && isGiven(config.Manifest):
 		diags.AddAttributeError(path.Root("distribute"), "Conflicting attributes",
 			"distribute needs a fixed number of workers, but Knative, whose Service manifest is, decides how many pods run: leave out one of the two.")
 	}
-	longest := longestName - len(manifest.HeadlessName(""))
+	longest := longestName - len(kind.HeadlessName(""))
 	if name := config.Name.ValueString(); !ray && len(name) > longest && len(name) <= longestName {
 		diags.AddAttributeError(path.Root("name"), "Invalid name",
 			fmt.Sprintf("name has %d characters, but a distributed compute also has a Service %s, and no name of a Service is longer than %d: give a name of at most %d.",
-				len(name), manifest.HeadlessName("<name>"), longestName, longest))
+				len(name), kind.HeadlessName("<name>"), longestName, longest))
 	}
 	return diags
 }

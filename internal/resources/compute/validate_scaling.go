@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -32,11 +33,6 @@ func (n *nested) refuseAt(at path.Path, format string, args ...any) {
 	n.diags.AddAttributeError(at, "Invalid "+n.object, at.String()+" "+fmt.Sprintf(format, args...))
 }
 
-const (
-	kpaClass = "kpa.autoscaling.knative.dev"
-	hpaClass = "hpa.autoscaling.knative.dev"
-)
-
 // checkAutoscale finds what Knative's webhook would refuse
 // (knative.dev/serving/pkg/apis/autoscaling), and what its autoscaler passes
 // over.
@@ -50,12 +46,12 @@ func checkAutoscale(ctx context.Context, object types.Object) diag.Diagnostics {
 	if least, most := a.MinScale.ValueInt64(), a.MaxScale.ValueInt64(); most > 0 && least > most {
 		n.refuse("min_scale", "is %d, more than autoscale.max_scale, %d: lower the one or raise the other.", least, most)
 	}
-	kpa := a.AutoscalerClass.IsNull() || a.AutoscalerClass.ValueString() == kpaClass
+	kpa := a.AutoscalerClass.IsNull() || a.AutoscalerClass.ValueString() == kind.KPAClass
 	if metric := a.Metric.ValueString(); kpa && metric != "" && metric != "concurrency" && metric != "rps" {
-		n.refuse("metric", "is %q, but %s knows concurrency and rps only: give autoscaler_class = %q for other metrics.", metric, kpaClass, hpaClass)
+		n.refuse("metric", "is %q, but %s knows concurrency and rps only: give autoscaler_class = %q for other metrics.", metric, kind.KPAClass, kind.HPAClass)
 	}
-	if a.AutoscalerClass.ValueString() == hpaClass && isGiven(a.ScaleDownDelay) {
-		n.refuse("scale_down_delay", "is %q, but only %s has such a delay: leave it out.", a.ScaleDownDelay.ValueString(), kpaClass)
+	if a.AutoscalerClass.ValueString() == kind.HPAClass && isGiven(a.ScaleDownDelay) {
+		n.refuse("scale_down_delay", "is %q, but only %s has such a delay: leave it out.", a.ScaleDownDelay.ValueString(), kind.KPAClass)
 	}
 	checkAutoscaleTimes(&a, &n)
 	checkExtraAnnotations(&a, &n)
@@ -88,27 +84,26 @@ func checkAutoscaleTimes(a *autoscaleModel, n *nested) {
 // checkExtraAnnotations finds annotations that an attribute of autoscale sets
 // already, to something else.
 func checkExtraAnnotations(a *autoscaleModel, n *nested) {
-	const domain = "autoscaling.knative.dev/"
 	extra := a.ExtraAnnotations.Elements()
 	for _, set := range []struct {
 		attribute, annotation string
 		value                 attr.Value
 	}{
-		{"min_scale", domain + "min-scale", a.MinScale},
-		{"max_scale", domain + "max-scale", a.MaxScale},
-		{"initial_scale", domain + "initial-scale", a.InitialScale},
-		{"target", domain + "target", a.Target},
-		{"target_utilization", domain + "target-utilization-percentage", a.TargetUtilization},
-		{"metric", domain + "metric", a.Metric},
-		{"window", domain + "window", a.Window},
-		{"scale_down_delay", domain + "scale-down-delay", a.ScaleDownDelay},
-		{"scale_to_zero_pod_retention_period", domain + "scale-to-zero-pod-retention-period", a.ScaleToZeroPodRetentionPeriod},
-		{"autoscaler_class", domain + "class", a.AutoscalerClass},
-		{"progress_deadline", "serving.knative.dev/progress-deadline", a.ProgressDeadline},
+		{"min_scale", kind.MinScaleAnnotation, a.MinScale},
+		{"max_scale", kind.MaxScaleAnnotation, a.MaxScale},
+		{"initial_scale", kind.InitialScaleAnnotation, a.InitialScale},
+		{"target", kind.TargetAnnotation, a.Target},
+		{"target_utilization", kind.UtilizationAnnotation, a.TargetUtilization},
+		{"metric", kind.MetricAnnotation, a.Metric},
+		{"window", kind.WindowAnnotation, a.Window},
+		{"scale_down_delay", kind.ScaleDownDelayAnnotation, a.ScaleDownDelay},
+		{"scale_to_zero_pod_retention_period", kind.PodRetentionAnnotation, a.ScaleToZeroPodRetentionPeriod},
+		{"autoscaler_class", kind.ClassAnnotation, a.AutoscalerClass},
+		{"progress_deadline", kind.ProgressDeadlineAnnotation, a.ProgressDeadline},
 	} {
 		for _, key := range slices.Sorted(maps.Keys(extra)) {
 			text, _ := extra[key].(types.String)
-			sameKey := key == set.annotation || domain+key == set.annotation
+			sameKey := key == set.annotation || kind.AutoscalingDomain+key == set.annotation
 			if sameKey && isGiven(text) && isGiven(set.value) && textOf(set.value) != text.ValueString() {
 				n.refuseAt(path.Root("autoscale").AtName("extra_annotations").AtMapKey(key),
 					"is %q, but autoscale.%s sets this annotation to %q: leave out one of the two.", text.ValueString(), set.attribute, textOf(set.value))
@@ -150,8 +145,8 @@ func checkDistribute(ctx context.Context, config *model) diag.Diagnostics {
 			n.refuse("args", "has %s, which is distribute.%s: give that, and leave it out of args.", own.key, own.attribute)
 		}
 	}
-	version, given := args["rayVersion"]
-	if text, _ := version.(string); given && text == "" && d.Type.ValueString() == rayType {
+	version, given := args[kind.RayVersionArg]
+	if text, _ := version.(string); given && text == "" && d.Type.ValueString() == kind.DistributionRay {
 		n.refuse("args", "has %v as rayVersion, which must be a text: give it as in jsonencode({ rayVersion = \"2.46.0\" }).", version)
 	}
 	return n.diags

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
@@ -99,7 +100,7 @@ func union(all ...map[string]string) map[string]string {
 // absent, unless the provider block sets a username.
 func (m *model) preserveCreator(defaults tf.Defaults) tf.Defaults {
 	if _, text := m.applied(); text != "" && !defaults.UsernameChosen {
-		defaults.Username = m.creator(manifest.UsernameLabel)
+		defaults.Username = m.creator(kind.UsernameLabel)
 	}
 	return defaults
 }

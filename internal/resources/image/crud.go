@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
@@ -82,7 +83,7 @@ func (r *imageResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 }
 
 func (m *model) ref() kube.Ref {
-	return kube.Ref{Kind: kube.ConfigMap(), Namespace: m.Namespace.ValueString(), Name: image.ConfigMapName(m.Name.ValueString())}
+	return kube.Ref{Kind: kind.ConfigMap(), Namespace: m.Namespace.ValueString(), Name: image.ConfigMapName(m.Name.ValueString())}
 }
 
 func keyOf(ref kube.Ref) string { return ref.Kind.Kind + "/" + ref.Namespace + "/" + ref.Name }

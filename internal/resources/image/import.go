@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -84,7 +85,7 @@ func (l *reader) adopt(ctx context.Context, live *unstructured.Unstructured, own
 
 	defaults := l.r.data.Defaults
 	mine := &unstructured.Unstructured{Object: own}
-	m.Labels = l.given(ctx, mine.GetLabels(), defaults.Labels, manifest.AppLabel, manifest.ManagedByLabel, manifest.UsernameLabel, image.ImageLabel)
+	m.Labels = l.given(ctx, mine.GetLabels(), defaults.Labels, kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, image.ImageLabel)
 	m.Annotations = l.given(ctx, mine.GetAnnotations(), defaults.Annotations, image.SpecAnnotation, image.DigestAnnotation)
 
 	whole, _, err := unstructured.NestedString(live.Object, "data", image.DockerfileKey)

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -32,7 +32,7 @@ func (r *imageResource) ValidateConfig(ctx context.Context, req resource.Validat
 	}
 	resp.Diagnostics.Append(checkTexts(&config)...)
 	resp.Diagnostics.Append(checkSteps(ctx, config.Steps)...)
-	resp.Diagnostics.Append(checkOwn("labels", config.Labels, manifest.AppLabel, manifest.ManagedByLabel, manifest.UsernameLabel, image.ImageLabel)...)
+	resp.Diagnostics.Append(checkOwn("labels", config.Labels, kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, image.ImageLabel)...)
 	resp.Diagnostics.Append(checkOwn("annotations", config.Annotations, image.SpecAnnotation, image.DigestAnnotation)...)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
@@ -250,7 +251,7 @@ func keepCreator(defaults tf.Defaults, manifests types.Map) tf.Defaults {
 		if err := obj.UnmarshalJSON([]byte(text)); err != nil || defaults.UsernameChosen {
 			continue
 		}
-		defaults.Username = obj.GetLabels()[manifest.UsernameLabel]
+		defaults.Username = obj.GetLabels()[kind.UsernameLabel]
 	}
 	return defaults
 }

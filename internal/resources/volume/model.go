@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
@@ -53,11 +54,11 @@ func (m *model) identity() owned.Identity {
 
 // key is the claim's manifest.Key.
 func (m *model) key() string {
-	return kube.PersistentVolumeClaim().Kind + "/" + m.Namespace.ValueString() + "/" + m.Name.ValueString()
+	return kind.PersistentVolumeClaim().Kind + "/" + m.Namespace.ValueString() + "/" + m.Name.ValueString()
 }
 
 func (m *model) claimRef() kube.Ref {
-	return kube.Ref{Kind: kube.PersistentVolumeClaim(), Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString()}
+	return kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString()}
 }
 
 // creation is that of a planned volume.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
@@ -40,7 +41,7 @@ func terminating(obj *unstructured.Unstructured) {
 
 func TestWhatACreationMayTakeOver(t *testing.T) {
 	t.Parallel()
-	ref := kube.Ref{Kind: kube.Service(), Namespace: "ml", Name: "x"}
+	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
 	const ours, theirs = kube.Manager, "kubectl"
 	holder := func(resource string) func(types.UID) string {
 		return func(uid types.UID) string { return map[types.UID]string{"u": resource}[uid] }
@@ -97,7 +98,7 @@ func TestWhatACreationMayTakeOver(t *testing.T) {
 func TestAnObjectOfAnotherResourceIsRefusedWithTheWaysOut(t *testing.T) {
 	t.Parallel()
 	creation := Creation{Type: "kt_volume", ID: "ml/x"}
-	err := creation.Admit(kube.Ref{Kind: kube.Service(), Namespace: "ml", Name: "x"}, live(kube.Manager))
+	err := creation.Admit(kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}, live(kube.Manager))
 	if err == nil {
 		t.Fatal("taken over")
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
@@ -84,7 +85,7 @@ func TestWhichObjectIsTheOneInState(t *testing.T) {
 
 func TestWhatARefreshSaysOfAnotherUID(t *testing.T) {
 	t.Parallel()
-	ref := kube.Ref{Kind: kube.Service(), Namespace: "ml", Name: "x"}
+	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
 	for name, c := range map[string]struct {
 		live *unstructured.Unstructured
 		want string
@@ -112,7 +113,7 @@ func TestWhatARefreshSaysOfAnotherUID(t *testing.T) {
 
 func TestWhatIsMissingWasDeletedOrNeverCreated(t *testing.T) {
 	t.Parallel()
-	ref := kube.Ref{Kind: kube.Service(), Namespace: "ml", Name: "x"}
+	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
 	memory := Memory{"deleted": {UID: "u"}}
 	memory.Expect("expected", &Creation{})
 	for key, want := range map[string]string{"deleted": "deleted outside of Terraform", "expected": "was not created", "unknown": "deleted outside"} {
@@ -125,7 +126,7 @@ func TestWhatIsMissingWasDeletedOrNeverCreated(t *testing.T) {
 // An apply that does not refresh before must not take over what it did not make.
 func TestWhatIsSentOfAnObjectOfWhoseCreationNoAnswerCame(t *testing.T) {
 	t.Parallel()
-	ref, key := kube.Ref{Kind: kube.Service(), Namespace: "ml", Name: "x"}, manifest.Key(live(kube.Manager))
+	ref, key := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}, manifest.Key(live(kube.Manager))
 	memory := Memory{key: {Creation: "some"}}
 	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service"}}
 	sent, err := memory.ToSend(key, ref, nil, obj)

@@ -1,0 +1,21 @@
+package kind
+
+import batchv1 "k8s.io/api/batch/v1"
+
+func cronJob() Kind {
+	return workload(batchv1.SchemeGroupVersion, "CronJob", "cronjobs", &Workload{
+		Mode:      "cronjob",
+		Template:  "cronjob",
+		Container: ContainerName,
+		Complete: func(c Compute, workload map[string]any) {
+			restartJob(workload, []string{"spec", "jobTemplate"})
+			for key, queue := range c.QueueLabels { // Kueue reads it of the Jobs, which have the template's labels
+				SetDefault(workload, queue, "spec", "jobTemplate", "metadata", "labels", key)
+			}
+		},
+		Groups:     always(Group{Template: []string{"spec", "jobTemplate", "spec", "template"}}),
+		Suspension: suspendField("spec", "suspend"),
+		Children:   children(map[string]string{"Job": `^-\d+$`}),
+		Readiness:  OfCronJob,
+	})
+}

@@ -1,0 +1,21 @@
+package kind
+
+import appsv1 "k8s.io/api/apps/v1"
+
+// SuspendedNodeLabel is a label that no node has. A suspended DaemonSet, which
+// has no number of pods, asks for it.
+const SuspendedNodeLabel = KubetorchGroup + "/suspended"
+
+func daemonSet() Kind {
+	return workload(appsv1.SchemeGroupVersion, "DaemonSet", "daemonsets", &Workload{
+		Mode:      "daemonset",
+		Template:  "daemonset",
+		Container: ContainerName,
+		Groups:    always(Group{Template: []string{"spec", "template"}}),
+		Suspension: []Setting{
+			{Path: []string{"spec", "template", "spec", "nodeSelector", SuspendedNodeLabel}, Value: "true"},
+		},
+		Selects:   true,
+		Readiness: OfDaemonSet,
+	}, "spec.selector")
+}

@@ -1,0 +1,43 @@
+package kind
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// job is batch/v1 Job. Its template and completions may change only in the cases
+// that the server itself knows.
+func job() Kind {
+	return workload(batchv1.SchemeGroupVersion, "Job", "jobs", &Workload{
+		Mode:       "job",
+		Template:   "job",
+		Container:  ContainerName,
+		Complete:   func(_ Compute, workload map[string]any) { restartJob(workload, nil) },
+		Groups:     always(jobGroup(nil)),
+		Scales:     true,
+		Suspension: suspendField("spec", "suspend"),
+		Admitted:   true,
+		Readiness:  OfJob,
+	},
+		"spec.template", "spec.selector", "spec.completions", "spec.completionMode", "spec.podFailurePolicy",
+		"spec.backoffLimitPerIndex", "spec.managedBy", "spec.successPolicy")
+}
+
+// jobGroup are the pods of the Job at a path, all of which run at a time.
+func jobGroup(job []string) Group {
+	return Group{
+		Template: Under(job, "spec", "template"),
+		Number:   Under(job, "spec", "parallelism"), Absent: 1, Scaled: true,
+		Also: Under(job, "spec", "completions"),
+	}
+}
+
+// restartJob gives the pods of the Job at a path a restart policy that a Job
+// may have: where it has rules for failed pods, it may restart none itself.
+func restartJob(workload map[string]any, job []string) {
+	policy := corev1.RestartPolicyOnFailure
+	if _, ok := Find(workload, Under(job, "spec", "podFailurePolicy")); ok {
+		policy = corev1.RestartPolicyNever
+	}
+	SetDefault(workload, string(policy), Under(job, "spec", "template", "spec", "restartPolicy")...)
+}

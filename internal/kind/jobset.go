@@ -1,0 +1,47 @@
+package kind
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// jobSet is jobset.x-k8s.io/v1alpha2 JobSet, whose controller makes a headless
+// Service for its pods. By default that has the name of ours, so it is given
+// another.
+func jobSet() Kind {
+	k := workload(schema.GroupVersion{Group: JobSetGroup, Version: "v1alpha2"}, "JobSet", "jobsets", &Workload{
+		Mode:      "jobset",
+		Template:  "jobset",
+		Container: ContainerName,
+		Complete: func(c Compute, workload map[string]any) {
+			SetDefault(workload, HeadlessName(c.Name), "spec", "network", "subdomain")
+			for i := range ListAt(workload, "spec", "replicatedJobs") {
+				restartJob(workload, []string{"spec", "replicatedJobs", strconv.Itoa(i), "template"})
+			}
+		},
+		Groups:     jobSetGroups,
+		Scales:     true,
+		Suspension: suspendField("spec", "suspend"),
+		Admitted:   true,
+		Children:   children(map[string]string{"Job": `^-.+-\d+$`}),
+		Readiness:  OfJobSet,
+	},
+		"spec.replicatedJobs", "spec.managedBy", "spec.network", "spec.successPolicy", "spec.failurePolicy",
+		"spec.startupPolicy", "spec.coordinator", "spec.volumeClaimPolicies")
+	k.Operator = "JobSet (https://jobset.sigs.k8s.io/docs/installation/)"
+	return k
+}
+
+func jobSetGroups(workload map[string]any) []Group {
+	var groups []Group
+	for i, job := range ListAt(workload, "spec", "replicatedJobs") {
+		g := jobGroup([]string{"spec", "replicatedJobs", strconv.Itoa(i), "template"})
+		if jobs, ok := NumberAt(job, []string{"replicas"}); ok {
+			g.Each = jobs
+		}
+		g.Scaled = i == 0
+		groups = append(groups, g)
+	}
+	return groups
+}

@@ -1,0 +1,91 @@
+package kind
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// The classes of Knative's autoscaler.
+const (
+	KPAClass = "kpa." + autoscalingOfKnative
+	HPAClass = "hpa." + autoscalingOfKnative
+)
+
+// Labels and annotations of Knative
+// (https://github.com/knative/serving/blob/main/pkg/apis/serving/register.go,
+// https://knative.dev/docs/serving/autoscaling/).
+const (
+	KnativeServiceLabel  = KnativeGroup + "/service"
+	KnativeRevisionLabel = KnativeGroup + "/revision" // names a pod's Revision
+
+	AutoscalingDomain          = autoscalingOfKnative + "/"
+	ClassAnnotation            = AutoscalingDomain + "class"
+	MinScaleAnnotation         = AutoscalingDomain + "min-scale"
+	MaxScaleAnnotation         = AutoscalingDomain + "max-scale"
+	InitialScaleAnnotation     = AutoscalingDomain + "initial-scale"
+	TargetAnnotation           = AutoscalingDomain + "target"
+	UtilizationAnnotation      = AutoscalingDomain + "target-utilization-percentage"
+	MetricAnnotation           = AutoscalingDomain + "metric"
+	WindowAnnotation           = AutoscalingDomain + "window"
+	ScaleDownDelayAnnotation   = AutoscalingDomain + "scale-down-delay"
+	PodRetentionAnnotation     = AutoscalingDomain + "scale-to-zero-pod-retention-period"
+	ProgressDeadlineAnnotation = KnativeGroup + "/progress-deadline"
+)
+
+// knativeService is serving.knative.dev/v1 Service, which decides itself how many
+// pods run.
+//
+// Suspended, it scales to zero as soon as it can, but still starts a pod for a
+// request, as Knative has no way to keep it from that. A new revision starts
+// with one pod: Knative refuses an initial scale of zero unless the cluster's
+// config-autoscaler allows it.
+func knativeService() Kind {
+	gv := schema.GroupVersion{Group: KnativeGroup, Version: "v1"}
+	annotation := func(key string) []string { return []string{"spec", "template", "metadata", "annotations", key} }
+	k := workload(gv, "Service", "services", &Workload{
+		Mode:         "knative",
+		Template:     "ksvc",
+		ResourceKind: "KnativeService",
+		Container:    ContainerName,
+		Picks:        func(c Compute) bool { return c.Autoscale },
+		Spec:         knativeSpec,
+		Complete:     completeKnative,
+		Autoscales:   true,
+		Groups:       always(Group{Template: []string{"spec", "template"}}),
+		Suspension: []Setting{
+			{Path: annotation(ClassAnnotation), Value: KPAClass}, // the other never scales to zero,
+			{Path: annotation(MetricAnnotation)},                 // and has other metrics
+			{Path: annotation(MinScaleAnnotation), Value: "0"},
+			{Path: annotation(InitialScaleAnnotation)},
+			{Path: annotation(PodRetentionAnnotation), Value: "0s"},
+			{Path: annotation(ScaleDownDelayAnnotation), Value: "0s"},
+		},
+		OwnService: true,
+		Children: children(map[string]string{
+			"Configuration": `^$`, "Route": `^$`, "Revision": `^-\d{5}$`, "PodAutoscaler": `^-\d{5}$`,
+			"Deployment": `^-\d{5}-deployment$`, "ReplicaSet": `^-\d{5}-deployment-\w+$`,
+		}),
+		Parts: &Parts{
+			// Revisions of Kubetorch services carry the labels of their template.
+			Kind:  Kind{GroupVersionKind: gv.WithKind("Revision"), Resource: "revisions", LabelSelector: OfServices},
+			Label: KnativeServiceLabel,
+		},
+		Readiness: OfKnativeService,
+	})
+	k.Operator = "Knative Serving (https://knative.dev/docs/install/)"
+	return k
+}
+
+func knativeSpec(c Compute) (map[string]any, error) {
+	template, err := c.PodTemplate(false)
+	if err != nil {
+		return nil, err
+	}
+	spec := map[string]any{"template": template}
+	completeKnative(c, map[string]any{"spec": spec})
+	return spec, nil
+}
+
+func completeKnative(c Compute, workload map[string]any) {
+	concurrency := []string{"spec", "template", "spec", "containerConcurrency"}
+	if _, ok := Find(workload, concurrency); !ok && c.Concurrency != nil {
+		SetAt(workload, concurrency, *c.Concurrency)
+	}
+}

@@ -1,0 +1,66 @@
+package kind
+
+// The groups of kinds that are no part of Kubernetes.
+const (
+	KubetorchGroup       = "kubetorch.com"
+	KnativeGroup         = "serving.knative.dev"
+	RayGroup             = "ray.io"
+	TrainingGroup        = "kubeflow.org"
+	JobSetGroup          = "jobset.x-k8s.io"
+	SkyTorchGroup        = "compute.skytorch.dev"
+	KPUGroup             = "compute.kpu.dev"
+	KueueGroup           = "kueue.x-k8s.io"
+	KAIGroup             = "scheduling.run.ai"
+	KarpenterGroup       = "karpenter.sh"
+	autoscalingOfKnative = "autoscaling.knative.dev"
+)
+
+// The labels and annotations that Kubetorch, Kueue and KAI read.
+const (
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	ManagedByValue = "terraform-provider-kt"
+
+	AppLabel      = "app"
+	ServiceLabel  = KubetorchGroup + "/service"
+	TemplateLabel = KubetorchGroup + "/template"
+	UsernameLabel = KubetorchGroup + "/username"
+	VersionLabel  = KubetorchGroup + "/version"
+
+	KueueQueueLabel = KueueGroup + "/queue-name"
+	// KueueJobUIDLabel is a label of Kueue's Workloads
+	// (https://kueue.sigs.k8s.io/docs/reference/labels-and-annotations/).
+	KueueJobUIDLabel = KueueGroup + "/job-uid"
+	KAIQueueLabel    = "kai.scheduler/queue"
+
+	InactivityTTLAnnotation        = KubetorchGroup + "/inactivity-ttl"
+	AllowedSerializationAnnotation = KubetorchGroup + "/allowed-serialization"
+	GPUMemoryAnnotation            = "gpu-memory" // KAI's, in MiB
+	ImageDigestAnnotation          = KubetorchGroup + "/image-digest"
+	// LoggingAnnotation holds what Kubetorch's LoggingConfig has and its CRD does
+	// not, as JSON with Kubetorch's own names; times are seconds.
+	LoggingAnnotation = KubetorchGroup + "/logging"
+)
+
+// The label selectors of shared lists and watches.
+const (
+	Ours       = ManagedByLabel + "=" + ManagedByValue // top-level objects that this provider creates
+	OfServices = ServiceLabel                          // what runs for a Kubetorch service, whoever made it
+)
+
+// Names of GPUs, as NVIDIA's device plugin and its GPU feature discovery give them.
+const (
+	GPUResource     = "nvidia.com/gpu"
+	GPUProductLabel = "nvidia.com/gpu.product"
+	GPUPresentLabel = "nvidia.com/gpu.present"
+)
+
+// Ports and the container of Kubetorch's server.
+const (
+	ContainerName = "kubetorch"
+	ServerPort    = 32300 // where the Kubetorch server listens in the pod
+	ServicePort   = 80    // where the Service of a compute listens
+)
+
+// HeadlessName is the name of the Service by which the workers of a
+// distributed compute find one another.
+func HeadlessName(compute string) string { return compute + "-headless" }

@@ -1,0 +1,126 @@
+package kind
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// KubetorchWorkload is kubetorch.com/v1alpha1 KubetorchWorkload, by which
+// Kubetorch's controller and Python users know a service. Its fields are those of
+// the CRD in Kubetorch's Helm chart.
+func KubetorchWorkload() Kind {
+	return Kind{
+		GroupVersionKind: schema.GroupVersionKind{Group: KubetorchGroup, Version: "v1alpha1", Kind: "KubetorchWorkload"},
+		Resource:         "kubetorchworkloads", LabelSelector: Ours,
+		Operator: "Kubetorch's Helm chart (https://github.com/run-house/kubetorch)",
+	}
+}
+
+// core is a kind of the core group that we write.
+func core(kind, resource string, immutable ...string) Kind {
+	return Kind{
+		GroupVersionKind: corev1.SchemeGroupVersion.WithKind(kind),
+		Resource:         resource, LabelSelector: Ours, Immutable: immutable,
+	}
+}
+
+// Service is the core Service.
+func Service() Kind { return core("Service", "services", "spec.clusterIP", "spec.clusterIPs") }
+
+// PersistentVolumeClaim is the core PersistentVolumeClaim. The server names the
+// spec as a whole for all but its size and its attributes class.
+func PersistentVolumeClaim() Kind {
+	return core("PersistentVolumeClaim", "persistentvolumeclaims", "spec")
+}
+
+// Secret is the core Secret. The shared watch holds none but ours.
+func Secret() Kind { return core("Secret", "secrets", "type", "immutable", "data") }
+
+// ConfigMap is the core ConfigMap.
+func ConfigMap() Kind { return core("ConfigMap", "configmaps", "immutable", "data", "binaryData") }
+
+// Event is the core Event. The shared watch holds warnings.
+func Event() Kind {
+	k := core("Event", "events")
+	k.LabelSelector, k.FieldSelector = "", "type=Warning"
+	return k
+}
+
+// ScalingEvent is the core Event of an autoscaler about a pod that has no node.
+// One field selector cannot ask for warnings and these, so they have a list and
+// watch of their own, which starts with the first such pod. What kubelets and the
+// scheduler say of every pod is left out.
+func ScalingEvent() Kind {
+	k := core("Event", "events")
+	k.LabelSelector, k.FieldSelector = "", "type=Normal,involvedObject.kind=Pod,"+
+		"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,reason!=Killing,reason!=BackOff"
+	return k
+}
+
+// Node is the core Node.
+func Node() Kind {
+	k := core("Node", "nodes")
+	k.LabelSelector, k.ClusterScoped = "", true
+	return k
+}
+
+// PersistentVolume is the core PersistentVolume.
+func PersistentVolume() Kind {
+	k := core("PersistentVolume", "persistentvolumes")
+	k.LabelSelector, k.ClusterScoped = "", true
+	return k
+}
+
+// ServiceAccount is the core ServiceAccount.
+func ServiceAccount() Kind {
+	k := core("ServiceAccount", "serviceaccounts")
+	k.LabelSelector = ""
+	return k
+}
+
+// StorageClass is storage.k8s.io/v1 StorageClass.
+func StorageClass() Kind {
+	return Kind{
+		GroupVersionKind: storagev1.SchemeGroupVersion.WithKind("StorageClass"),
+		Resource:         "storageclasses", ClusterScoped: true,
+	}
+}
+
+// LocalQueue, ClusterQueue and KueueWorkload are Kueue's, in the version that the
+// server prefers: v1beta1 and v1beta2 hold what counts here in the same fields.
+func LocalQueue(version string) Kind { return kueue(version, "LocalQueue", "localqueues") }
+
+// ClusterQueue is Kueue's; see [LocalQueue].
+func ClusterQueue(version string) Kind {
+	k := kueue(version, "ClusterQueue", "clusterqueues")
+	k.ClusterScoped = true
+	return k
+}
+
+// KueueWorkload is Kueue's; see [LocalQueue].
+func KueueWorkload(version string) Kind { return kueue(version, "Workload", "workloads") }
+
+func kueue(version, kind, resource string) Kind {
+	return Kind{
+		GroupVersionKind: schema.GroupVersionKind{Group: KueueGroup, Version: version, Kind: kind}, Resource: resource,
+		Operator: "Kueue (https://kueue.sigs.k8s.io/docs/installation/)",
+	}
+}
+
+// KAIQueue is the queue of the KAI scheduler.
+func KAIQueue() Kind {
+	k := kai("v2", "Queue", "queues")
+	k.ClusterScoped = true
+	return k
+}
+
+// KAIPodGroup is the group of pods that the KAI scheduler schedules together.
+func KAIPodGroup() Kind { return kai("v2alpha2", "PodGroup", "podgroups") }
+
+func kai(version, kind, resource string) Kind {
+	return Kind{
+		GroupVersionKind: schema.GroupVersionKind{Group: KAIGroup, Version: version, Kind: kind}, Resource: resource,
+		Operator: "the KAI scheduler (https://github.com/kai-scheduler/KAI-Scheduler)",
+	}
+}

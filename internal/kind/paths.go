@@ -1,0 +1,191 @@
+package kind
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Find returns what is at a path of keys and, in lists, of indexes.
+func Find(value any, path []string) (any, bool) {
+	for _, step := range path {
+		switch in := value.(type) {
+		case map[string]any:
+			next, ok := in[step]
+			if !ok {
+				return nil, false
+			}
+			value = next
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(in) {
+				return nil, false
+			}
+			value = in[i]
+		default:
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// MapAt returns the map at a path. It makes what is missing on the way there,
+// but for items of lists. It is nil where something else is in the way.
+func MapAt(root map[string]any, path []string) map[string]any {
+	var at any = root
+	for _, step := range path {
+		next, ok := Find(at, []string{step})
+		if in, isMap := at.(map[string]any); isMap && (!ok || next == nil) {
+			next = map[string]any{}
+			in[step] = next
+		}
+		at = next
+	}
+	m, _ := at.(map[string]any)
+	return m
+}
+
+// SetAt sets what is at a path, or removes it where value is nil. It does
+// nothing where something else than a map is in the way.
+func SetAt(root map[string]any, path []string, value any) {
+	parent, key := path[:len(path)-1], path[len(path)-1]
+	if value == nil {
+		if in, _ := Find(root, parent); in != nil {
+			if in, ok := in.(map[string]any); ok {
+				delete(in, key)
+			}
+		}
+		return
+	}
+	if in := MapAt(root, parent); in != nil {
+		in[key] = value
+	}
+}
+
+// NumberAt returns the whole number at a path; false where there is none, and for
+// a nil path.
+func NumberAt(root map[string]any, path []string) (int64, bool) {
+	if path == nil {
+		return 0, false
+	}
+	value, _ := Find(root, path)
+	n, ok := Number(value).(int64)
+	return n, ok
+}
+
+// TextAt returns the text at a path, "" where there is none.
+func TextAt(root map[string]any, path ...string) string {
+	value, _ := Find(root, path)
+	text, _ := value.(string)
+	return text
+}
+
+// ListAt returns the maps in the list at a path; other items are nil.
+func ListAt(root map[string]any, path ...string) []map[string]any {
+	value, _ := Find(root, path)
+	list, _ := value.([]any)
+	maps := make([]map[string]any, len(list))
+	for i, item := range list {
+		maps[i], _ = item.(map[string]any)
+	}
+	return maps
+}
+
+// TextsAt returns the texts in the map at a path.
+func TextsAt(root map[string]any, path ...string) map[string]string {
+	value, _ := Find(root, path)
+	m, _ := value.(map[string]any)
+	texts := make(map[string]string, len(m))
+	for key, value := range m {
+		if text, ok := value.(string); ok {
+			texts[key] = text
+		}
+	}
+	return texts
+}
+
+// Under is a path below another.
+func Under(path []string, steps ...string) []string {
+	return append(slices.Clip(path), steps...)
+}
+
+// SetDefault sets what is not there, or is empty.
+func SetDefault(root map[string]any, value string, path ...string) {
+	if there, _ := Find(root, path); IsEmpty(there) {
+		SetAt(root, path, value)
+	}
+}
+
+// IsEmpty tells whether a value is nil, or a text, map or list without content.
+func IsEmpty(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return value == ""
+	case map[string]any:
+		return len(value) == 0
+	case []any:
+		return len(value) == 0
+	default:
+		return false
+	}
+}
+
+// Number returns a number in the one form that is compared: a whole one as
+// int64, whatever type it had. What is no number is returned as it is.
+func Number(value any) any {
+	switch n := value.(type) {
+	case int:
+		return int64(n)
+	case int32:
+		return int64(n)
+	case float32:
+		return Number(float64(n))
+	case float64:
+		// Beyond 2^53 a float64 no longer says which whole number was meant.
+		if n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
+			return int64(n)
+		}
+		return n
+	case json.Number:
+		if whole, err := n.Int64(); err == nil {
+			return whole
+		}
+		if float, err := n.Float64(); err == nil {
+			return Number(float)
+		}
+		return n.String()
+	default:
+		return value
+	}
+}
+
+// Copy returns a copy of a JSON value that shares no map or list with it.
+func Copy(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		result := make(map[string]any, len(value))
+		for k, v := range value {
+			result[k] = Copy(v)
+		}
+		return result
+	case []any:
+		result := make([]any, len(value))
+		for i, v := range value {
+			result[i] = Copy(v)
+		}
+		return result
+	default:
+		return value
+	}
+}
+
+func texts(m map[string]string) map[string]any {
+	result := make(map[string]any, len(m))
+	for k, v := range m {
+		result[k] = v
+	}
+	return result
+}

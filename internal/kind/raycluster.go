@@ -1,0 +1,126 @@
+package kind
+
+import (
+	"cmp"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	// DistributionRay is the type of distribute that needs a RayCluster.
+	DistributionRay = "ray"
+	// RayVersionArg is the version of Ray in args of distribute, and in the spec.
+	RayVersionArg = "rayVersion"
+	// DefaultRayVersion is Kubetorch's.
+	DefaultRayVersion = "2.8.0"
+
+	rayWorkerGroup = "worker-group"
+	rayNodeLabel   = RayGroup + "/node-type"
+)
+
+// rayCluster is ray.io/v1 RayCluster of KubeRay: a head, which takes the calls,
+// and one group of workers. KubeRay itself gives each pod the label for its part.
+func rayCluster() Kind {
+	k := workload(schema.GroupVersion{Group: RayGroup, Version: "v1"}, "RayCluster", "rayclusters", &Workload{
+		Mode:         "raycluster",
+		Template:     "raycluster",
+		Container:    ContainerName,
+		Picks:        func(c Compute) bool { return c.Distribution == DistributionRay },
+		Spec:         rayClusterSpec,
+		Complete:     completeRayCluster,
+		Distribution: DistributionRay,
+		// KubeRay runs ray start after every command but one that speaks of it.
+		ScriptRemark: "Kubetorch's server runs ray start itself.",
+		Groups:       rayGroups,
+		Scales:       true,
+		Suspension:   suspendField("spec", "suspend"),
+		Admitted:     true,
+		Unserved:     [][]string{{"spec", "headServicePorts"}},
+		KeepsPods:    rayKeepsPods,
+		Route:        func(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} },
+		RouteLabels:  []string{rayNodeLabel},
+		Readiness:    OfRayCluster,
+	})
+	k.Operator = "the KubeRay operator (https://docs.ray.io/en/latest/cluster/kubernetes/getting-started.html)"
+	return k
+}
+
+// rayKeepsPods: KubeRay leaves pods as they are unless it is told to make all of
+// them anew (ray-operator/apis/ray/v1/raycluster_types.go, RayClusterUpgradeType).
+func rayKeepsPods(workload map[string]any) bool {
+	return TextAt(workload, "spec", "upgradeStrategy", "type") != "Recreate"
+}
+
+func rayGroups(workload map[string]any) []Group {
+	groups := []Group{{Template: []string{"spec", "headGroupSpec", "template"}}}
+	for i, spec := range ListAt(workload, "spec", "workerGroupSpecs") {
+		at := []string{"spec", "workerGroupSpecs", strconv.Itoa(i)}
+		hosts, _ := NumberAt(spec, []string{"numOfHosts"})
+		groups = append(groups, Group{
+			Template: Under(at, "template"), Number: Under(at, "replicas"), Each: hosts, Worker: true, Scaled: i == 0,
+		})
+	}
+	return groups
+}
+
+func rayClusterSpec(c Compute) (map[string]any, error) {
+	head, err := c.PodTemplate(false)
+	if err != nil {
+		return nil, err
+	}
+	worker, err := c.PodTemplate(true)
+	if err != nil {
+		return nil, err
+	}
+	workers := max(c.Replicas-1, 0)
+	return map[string]any{
+		RayVersionArg:             cmp.Or(RayVersion(c.DistributionArgs), DefaultRayVersion),
+		"enableInTreeAutoscaling": false,
+		"headServicePorts": []any{
+			map[string]any{"name": "gcs", "port": int64(6379), "targetPort": int64(6379)},
+		},
+		"headGroupSpec": map[string]any{
+			"rayStartParams": map[string]any{
+				"dashboard-host":      "0.0.0.0",
+				"dashboard-port":      "8265",
+				"metrics-export-port": "8080",
+				"node-manager-port":   "8077",
+				"object-manager-port": "8076",
+				"port":                "6379",
+			},
+			"template": head,
+		},
+		"workerGroupSpecs": []any{
+			workerGroup(workers, worker),
+		},
+	}, nil
+}
+
+func workerGroup(workers int64, template map[string]any) map[string]any {
+	return map[string]any{
+		"groupName": rayWorkerGroup, "rayStartParams": map[string]any{}, "template": template,
+		"replicas": workers, "minReplicas": int64(0), "maxReplicas": workers,
+	}
+}
+
+// RayVersion is the version of Ray that args of distribute ask for; "" where they
+// ask for none.
+func RayVersion(args map[string]any) string {
+	version, _ := args[RayVersionArg].(string)
+	return version
+}
+
+// completeRayCluster gives a manifest of the user's the workers that were asked
+// for, which are like the head where they have no template of their own.
+func completeRayCluster(c Compute, workload map[string]any) {
+	head, _ := Find(workload, []string{"spec", "headGroupSpec", "template"})
+	if c.ReplicasGiven && c.Replicas > 1 && len(rayGroups(workload)) == 1 {
+		SetAt(workload, []string{"spec", "workerGroupSpecs"}, []any{workerGroup(c.Replicas-1, map[string]any{})})
+	}
+	for _, spec := range ListAt(workload, "spec", "workerGroupSpecs") {
+		if template, _ := spec["template"].(map[string]any); spec != nil && len(template) == 0 && head != nil {
+			spec["template"] = Copy(head)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package kind
+
+import appsv1 "k8s.io/api/apps/v1"
+
+// ReplicaSet is apps/v1 ReplicaSet.
+func ReplicaSet() Kind { return must("apps", "ReplicaSet") }
+
+// replicaSet has a shared watch that holds those of Kubetorch services:
+// Deployments give theirs the labels of their pods, and ours carry them too.
+func replicaSet() Kind {
+	k := workload(appsv1.SchemeGroupVersion, "ReplicaSet", "replicasets", &Workload{
+		Mode:       "replicaset",
+		Template:   "replicaset",
+		Container:  ContainerName,
+		Groups:     replicated(),
+		Scales:     true,
+		Suspension: noReplicas(),
+		Selects:    true,
+		KeepsPods:  keepsPods,
+		Readiness:  OfReplicaSet,
+	}, "spec.selector")
+	k.LabelSelector = OfServices
+	return k
+}

@@ -1,0 +1,27 @@
+package kind
+
+import (
+	"cmp"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// StatefulSet is apps/v1 StatefulSet. The server names only the spec as a whole
+// where a field other than a few changes.
+func StatefulSet() Kind { return must("apps", "StatefulSet") }
+
+func statefulSet() Kind {
+	return workload(appsv1.SchemeGroupVersion, "StatefulSet", "statefulsets", &Workload{
+		Mode:      "statefulset",
+		Template:  "statefulset",
+		Container: ContainerName,
+		Complete: func(c Compute, workload map[string]any) {
+			SetDefault(workload, cmp.Or(c.Subdomain, c.Name), "spec", "serviceName")
+		},
+		Groups:     replicated(),
+		Scales:     true,
+		Suspension: noReplicas(),
+		Selects:    true,
+		Readiness:  OfStatefulSet,
+	}, "spec")
+}

@@ -1,0 +1,171 @@
+package kind_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+func TestRowsSayWhatEveryKindNeeds(t *testing.T) {
+	t.Parallel()
+	modes, templates := map[string]string{}, map[string]string{}
+	for _, k := range kind.Workloads() {
+		required := []string{k.Resource, k.Version, k.Mode, k.Template, k.Container, k.LabelSelector}
+		if slices.Contains(required, "") || k.Groups == nil {
+			t.Errorf("%s lacks a field that every row has: %+v", k.Word(), k)
+		}
+		if (k.Picks != nil) != (k.Spec != nil || k.Server != nil) {
+			t.Errorf("%s is picked without a manifest, and cannot be rendered, or the other way round", k.Word())
+		}
+		if k.Custom() && kind.Operator(k.Group) == "" {
+			t.Errorf("nothing says what to install for %s", k.Word())
+		}
+		if (k.Route != nil) != (len(k.RouteLabels) > 0) {
+			t.Errorf("%s routes by labels that it does not list, or the other way round", k.Word())
+		}
+		if other := modes[k.Mode]; other != "" && k.Server == nil {
+			t.Errorf("%s and %s have the same mode", other, k.Word())
+		}
+		if other := templates[k.Template]; other != "" && k.Server == nil {
+			t.Errorf("%s and %s have the same template", other, k.Word())
+		}
+		modes[k.Mode], templates[k.Template] = k.Word(), k.Word()
+		if found, ok := kind.Of(k.GroupKind()); !ok || found.Workload != k.Workload {
+			t.Errorf("%s is not found by its group and kind", k.Word())
+		}
+	}
+}
+
+func TestAComputeRunsAsTheFirstKindThatPicksIt(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		compute kind.Compute
+		mode    string
+	}{
+		"nothing asked for":      {kind.Compute{}, "deployment"},
+		"autoscaled":             {kind.Compute{Autoscale: true}, "knative"},
+		"distributed":            {kind.Compute{Distribution: "spmd"}, "deployment"},
+		"distributed by Ray":     {kind.Compute{Distribution: "ray"}, "raycluster"},
+		"pods that exist":        {kind.Compute{Selector: true}, "selector"},
+		"a tensor server":        {kind.Compute{Runtime: "skytorch"}, "compute"},
+		"an older tensor server": {kind.Compute{Runtime: "kpu"}, "compute"},
+		"Kubetorch by name":      {kind.Compute{Runtime: "kubetorch"}, "deployment"},
+	} {
+		if mode := kind.Picked(test.compute).Mode; mode != test.mode {
+			t.Errorf("%s: mode %q, want %q", name, mode, test.mode)
+		}
+	}
+}
+
+func TestKindsAreFoundWhateverTheirVersion(t *testing.T) {
+	t.Parallel()
+	version1 := func(group, name string) kind.Kind {
+		return kind.Kind{GroupVersionKind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}}
+	}
+	old := version1(kind.SkyTorchGroup, "Compute")
+	if !old.RunsTensorServer() || !old.RunsPods() || old.StatusSuffices() {
+		t.Errorf("a Compute of another version runs no tensor server: %+v", old)
+	}
+	unknown := version1("example.com", "Run")
+	if unknown.RunsTensorServer() || !unknown.RunsPods() || !unknown.StatusSuffices() || !unknown.Custom() {
+		t.Errorf("a kind that is not in the table: %+v", unknown)
+	}
+	for _, k := range []kind.Kind{
+		kind.Service(), kind.Secret(), kind.ConfigMap(), kind.PersistentVolumeClaim(), kind.KubetorchWorkload(),
+	} {
+		if k.RunsPods() {
+			t.Errorf("%s runs pods", k.Word())
+		}
+	}
+}
+
+func TestGroupsCountPods(t *testing.T) {
+	t.Parallel()
+	workload := map[string]any{"spec": map[string]any{"replicas": int64(3), "size": int64(4)}}
+	for name, test := range map[string]struct {
+		group kind.Group
+		want  int64
+	}{
+		"others decide":              {kind.Group{}, 1},
+		"a number":                   {kind.Group{Number: []string{"spec", "replicas"}}, 3},
+		"a number that is not there": {kind.Group{Number: []string{"spec", "none"}, Absent: 1}, 1},
+		"several pods for each":      {kind.Group{Number: []string{"spec", "replicas"}, Each: 2}, 6},
+		"others counted, too":        {kind.Group{Number: []string{"spec", "size"}, Others: 1, Each: 3}, 9},
+		"others only":                {kind.Group{Number: []string{"spec", "none"}, Others: 1}, 0},
+	} {
+		if n := test.group.Count(workload); n != test.want {
+			t.Errorf("%s: %d pods, want %d", name, n, test.want)
+		}
+	}
+}
+
+func TestFieldsAndLabelsOfAllKindsAreListedOnce(t *testing.T) {
+	t.Parallel()
+	want := [][]string{{"spec", "suspend"}, {"spec", "runPolicy", "suspend"}}
+	if fields := kind.SuspendFields(); !reflect.DeepEqual(fields, want) {
+		t.Errorf("fields to suspend by are %v, want %v", fields, want)
+	}
+	routes := []string{"ray.io/node-type", "training.kubeflow.org/replica-index", "training.kubeflow.org/replica-type"}
+	if labels := kind.RouteLabels(); !slices.Equal(labels, routes) {
+		t.Errorf("labels of routes are %v", labels)
+	}
+}
+
+// TestKindsAreNamedInTheTableAlone reads the source of the product: a kind or
+// group of another project that is spelled out elsewhere is one that a change of
+// its row does not reach.
+func TestKindsAreNamedInTheTableAlone(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	var groups []string
+	for _, k := range append(kind.Workloads(), kind.KubetorchWorkload()) {
+		if !k.Custom() {
+			continue
+		}
+		groups = append(groups, k.Group)
+		if k.Kind != "Service" && k.Kind != "Compute" { // words of other things, too
+			names[k.Kind] = true
+		}
+	}
+	groups = append(groups, kind.KueueGroup, kind.KAIGroup)
+	for _, folder := range []string{"manifest", "kube", "tf", "resources", "datasources", "ephemeral", "provider"} {
+		err := filepath.WalkDir(filepath.Join("..", folder), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(node ast.Node) bool {
+				literal, ok := node.(*ast.BasicLit)
+				if !ok || literal.Kind != token.STRING {
+					return true
+				}
+				text, _ := strconv.Unquote(literal.Value)
+				spelled := slices.ContainsFunc(groups, func(group string) bool {
+					return text == group || strings.HasPrefix(text, group+"/")
+				})
+				if names[text] || spelled {
+					t.Errorf("%s spells %q: use the row of the kind", path, text)
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

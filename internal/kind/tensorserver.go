@@ -1,0 +1,75 @@
+package kind
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// The runtimes of a compute. With the last two, an operator runs a tensor server.
+const (
+	RuntimeKubetorch = "kubetorch" // also where empty
+	RuntimeSkyTorch  = "skytorch"
+	RuntimeKPU       = "kpu" // SkyTorch's earlier name
+)
+
+const (
+	// ModeCompute is the mode of a compute that is a Compute resource of an operator.
+	ModeCompute = "compute"
+	// TensorServerPort is where the Service that the operator makes listens, with
+	// gRPC, and its gateway.
+	TensorServerPort = 50051
+	// TensorServerContainer is the operator's name for the container.
+	TensorServerContainer = "server"
+)
+
+// The labels by which the operator's StatefulSet and Service select the pods.
+// It lets a label of spec.labels win over its own.
+const (
+	OperatorNameLabel     = "app.kubernetes.io/name"
+	OperatorInstanceLabel = "app.kubernetes.io/instance"
+)
+
+// SkyTorchCompute is compute.skytorch.dev/v1alpha1 Compute.
+func SkyTorchCompute() Kind { return must(SkyTorchGroup, "Compute") }
+
+// skyTorchCompute is a Compute of SkyTorch's operator, which runs one pod of it: a
+// StatefulSet and a Service of the compute's name. The fields are those of
+// pkg/apis/compute/v1alpha1 in github.com/astefanutti/skytorch.
+func skyTorchCompute() Kind {
+	k := tensorServer(SkyTorchGroup, &TensorServer{
+		Runtime: RuntimeSkyTorch, Name: "skytorch-server", EnvPrefix: "SKYTORCH_", Override: true,
+	})
+	k.Operator = "the SkyTorch operator (https://github.com/astefanutti/skytorch)"
+	return k
+}
+
+// kpuCompute is a Compute of KPU, which has neither override, nor volumeClaimTemplates, nor resources.
+func kpuCompute() Kind {
+	k := tensorServer(KPUGroup, &TensorServer{Runtime: RuntimeKPU, Name: "kpu-torch-server", EnvPrefix: "KPU_"})
+	k.Operator = "the KPU operator, SkyTorch under its earlier name (https://github.com/astefanutti/skytorch)"
+	return k
+}
+
+// tensorServer is the kind of an operator that runs a tensor server. Its grace
+// is that of the operators' own Python clients (skytorch/client/compute.py in
+// github.com/astefanutti/skytorch), and of the pods.
+func tensorServer(group string, server *TensorServer) Kind {
+	made := statefulSet()
+	made.LabelSelector = OfServices // those of Kubetorch services carry the labels of their compute
+	k := workload(schema.GroupVersion{Group: group, Version: "v1alpha1"}, "Compute", "computes", &Workload{
+		Mode:       ModeCompute,
+		Template:   ModeCompute,
+		Container:  TensorServerContainer,
+		Server:     server,
+		Picks:      func(c Compute) bool { return c.Runtime == server.Runtime },
+		Groups:     always(),
+		Suspension: suspendField("spec", "suspend"),
+		Fixed:      [][]string{{"spec", "labels", ServiceLabel}},
+		// They become those of a StatefulSet, which never lets them change.
+		Lasting:    [][]string{{"spec", "volumeClaimTemplates"}},
+		OwnService: true,
+		Children:   children(map[string]string{"StatefulSet": `^$`}),
+		Parts:      &Parts{Kind: made},
+		PodsDecide: true, // its status counts pods of any template
+		Readiness:  OfTensorServer,
+	})
+	k.Grace = 30
+	return k
+}

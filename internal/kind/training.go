@@ -1,0 +1,136 @@
+package kind
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The jobs of Kubeflow's training operator. They have pods of several roles,
+// one of which takes the calls; their API is that of kubeflow.org/v1 in
+// https://github.com/kubeflow/training-operator, release 1.8.
+
+const (
+	trainingWorker     = "Worker"
+	trainingRoleLabel  = "training." + TrainingGroup + "/replica-type"
+	trainingIndexLabel = "training." + TrainingGroup + "/replica-index"
+)
+
+func pyTorchJob() Kind {
+	return trainingJob("PyTorchJob", "pytorch", "pytorchReplicaSpecs", "Master")
+}
+
+func tfJob() Kind {
+	return trainingJob("TFJob", "tensorflow", "tfReplicaSpecs", "Chief", "Master")
+}
+
+func xgBoostJob() Kind {
+	return trainingJob("XGBoostJob", "xgboost", "xgbReplicaSpecs", "Master")
+}
+
+// mxJob is MXJob, which the training operator has until 1.8.
+func mxJob() Kind {
+	k := trainingJob("MXJob", "mxnet", "mxReplicaSpecs", "Scheduler")
+	complete := k.Complete
+	k.Complete = func(c Compute, workload map[string]any) {
+		SetDefault(workload, "Train", "spec", "jobMode")
+		complete(c, workload)
+	}
+	return k
+}
+
+// trainingJob is a training job whose roles are at spec.<specs>. The first
+// one of primary that is there takes the calls.
+func trainingJob(name, container, specs string, primary ...string) Kind {
+	mode := strings.ToLower(name)
+	k := workload(schema.GroupVersion{Group: TrainingGroup, Version: "v1"}, name, mode+"s", &Workload{
+		Mode:       mode,
+		Template:   mode,
+		Container:  container,
+		Complete:   func(c Compute, workload map[string]any) { completeTraining(c, workload, specs, primary) },
+		Groups:     func(workload map[string]any) []Group { return trainingGroups(workload, specs, primary) },
+		Scales:     true,
+		Suspension: suspendField("spec", "runPolicy", "suspend"),
+		Admitted:   true,
+		KeepsPods:  keepsPods,
+		Route: func(workload map[string]any) map[string]string {
+			return trainingRoute(trainingRoles(workload, specs, primary), primary)
+		},
+		RouteLabels: []string{trainingRoleLabel, trainingIndexLabel},
+		PodsDecide:  true, // its status counts pods that crash again and again
+		Readiness:   OfTrainingJob,
+	}, "spec.runPolicy.managedBy")
+	k.Operator = "the Kubeflow training operator, version 1 " +
+		"(https://github.com/kubeflow/trainer/tree/release-1.9; MXJob up to 1.8)"
+	return k
+}
+
+// trainingRoles are the roles of a job, the one that takes the calls first.
+func trainingRoles(workload map[string]any, specs string, primary []string) []string {
+	value, _ := Find(workload, []string{"spec", specs})
+	roles, _ := value.(map[string]any)
+	rank := func(role string) int {
+		if i := slices.Index(append(slices.Clone(primary), trainingWorker), role); i >= 0 {
+			return i
+		}
+		return len(primary) + 1
+	}
+	return slices.SortedFunc(maps.Keys(roles), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+	})
+}
+
+func trainingGroups(workload map[string]any, specs string, primary []string) []Group {
+	var groups []Group
+	for i, role := range trainingRoles(workload, specs, primary) {
+		at := []string{"spec", specs, role}
+		groups = append(groups, Group{
+			Template: Under(at, "template"), Number: Under(at, "replicas"), Absent: 1,
+			Worker: i > 0, Scaled: role == trainingWorker,
+		})
+	}
+	return groups
+}
+
+// trainingRoute finds the pods that take calls by the operator's labels: all of
+// the primary role, of which there is one, or the first worker where there is
+// no such role.
+func trainingRoute(roles, primary []string) map[string]string {
+	if len(roles) == 0 {
+		return nil
+	}
+	route := map[string]string{trainingRoleLabel: strings.ToLower(roles[0])}
+	if !slices.Contains(primary, roles[0]) {
+		route[trainingIndexLabel] = "0"
+	}
+	return route
+}
+
+// completeTraining adds the workers that were asked for, makes roles without a
+// template like the primary one, and has failed pods restarted.
+func completeTraining(c Compute, workload map[string]any, specs string, primary []string) {
+	roles := trainingRoles(workload, specs, primary)
+	if len(roles) == 0 {
+		return
+	}
+	others := PodCount(workload, trainingGroups(workload, specs, primary))
+	if c.ReplicasGiven && c.Replicas > others && !slices.Contains(roles, trainingWorker) {
+		SetAt(workload, []string{"spec", specs, trainingWorker}, map[string]any{"replicas": c.Replicas - others})
+		roles = append(roles, trainingWorker)
+	}
+	like, _ := Find(workload, []string{"spec", specs, roles[0], "template"})
+	for _, role := range roles {
+		at := []string{"spec", specs, role}
+		if template, _ := Find(workload, Under(at, "template")); template == nil && like != nil {
+			SetAt(workload, Under(at, "template"), Copy(like))
+		}
+		// The operator lets the role's policy win over that of its template.
+		own := TextAt(workload, Under(at, "template", "spec", "restartPolicy")...)
+		policy := cmp.Or(own, string(corev1.RestartPolicyOnFailure))
+		SetDefault(workload, policy, Under(at, "restartPolicy")...)
+	}
+}
