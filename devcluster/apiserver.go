@@ -25,7 +25,7 @@ rules:
 `
 
 // prepareAPIServer reads the flags of kube-apiserver and returns what runs it on the given listener.
-func prepareAPIServer(ctx context.Context, listener *net.TCPListener, files certFiles, etcdURL, dir, auditLog string) (func(context.Context) error, error) {
+func prepareAPIServer(ctx context.Context, listener *connections, files certFiles, etcdURL, dir, auditLog string) (func(context.Context) error, error) {
 	args := []string{
 		"--etcd-servers=" + etcdURL,
 		"--bind-address=127.0.0.1",
@@ -69,7 +69,7 @@ func prepareAPIServer(ctx context.Context, listener *net.TCPListener, files cert
 		return nil, fmt.Errorf("flags of kube-apiserver: %w", err)
 	}
 	opts.SecureServing.Listener = listener
-	opts.SecureServing.BindPort = port(listener)
+	opts.SecureServing.BindPort = port(listener.TCPListener)
 	// Feature gates are global to the process; controller-manager and scheduler find them set.
 	if err := opts.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
 		return nil, fmt.Errorf("feature gates: %w", err)

@@ -22,6 +22,8 @@ const (
 	startTimeout = 2 * time.Minute
 	// stopTimeout bounds the stop of each part.
 	stopTimeout = 10 * time.Second
+	// stopGrace is what clients get to end their requests.
+	stopGrace = 3 * time.Second
 )
 
 // Cluster is a running control plane with its nodes.
@@ -105,11 +107,12 @@ func (c *Cluster) startAPI(ctx context.Context) error {
 	}
 	c.add("etcd", func() error { etcd.Close(); return nil })
 
-	run, err := prepareAPIServer(c.base, listener, c.certs, etcdURL, c.opts.DataDir(), c.opts.AuditLog)
+	accepted := newConnections(listener)
+	run, err := prepareAPIServer(c.base, accepted, c.certs, etcdURL, c.opts.DataDir(), c.opts.AuditLog)
 	if err != nil {
 		return err
 	}
-	c.launch("kube-apiserver", run)
+	c.launch("kube-apiserver", run, accepted.closeAll)
 
 	if c.config, err = clientcmd.BuildConfigFromFlags("", c.certs.adminKubeconfig); err != nil {
 		return err
@@ -147,11 +150,11 @@ func (c *Cluster) startControllers(ctx context.Context) error {
 		}
 		return hostpath.Remove(ctx, hostpath.Root, c.client)
 	})
-	c.launch("kube-controller-manager", run)
+	c.launch("kube-controller-manager", run, nil)
 	if run, err = prepareScheduler(c.base, c.certs, c.opts.DataDir()); err != nil {
 		return err
 	}
-	c.launch("kube-scheduler", run)
+	c.launch("kube-scheduler", run, nil)
 	return nil
 }
 
@@ -203,8 +206,9 @@ func (c *Cluster) add(name string, stop func() error) {
 	c.parts = append(c.parts, part{name, stop})
 }
 
-// launch runs a part in the background; its early end is a failure of the cluster.
-func (c *Cluster) launch(name string, run func(context.Context) error) {
+// launch runs a part in the background; its early end is a failure of the cluster. A part that waits for its
+// clients when it is stopped gets cut, which takes these away from it after stopGrace.
+func (c *Cluster) launch(name string, run func(context.Context) error, cut func()) {
 	ctx, cancel := context.WithCancel(c.base)
 	done := make(chan struct{})
 	go func() {
@@ -216,6 +220,9 @@ func (c *Cluster) launch(name string, run func(context.Context) error) {
 	}()
 	c.add(name, func() error {
 		cancel()
+		if cut != nil {
+			defer time.AfterFunc(stopGrace, cut).Stop()
+		}
 		select {
 		case <-done:
 			return nil

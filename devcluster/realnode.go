@@ -45,7 +45,7 @@ func (c *Cluster) startRealNode(context.Context) error {
 	if err := c.certs.identify(&config, c.config.Host); err != nil {
 		return err
 	}
-	c.launch("node "+realnode.Name, func(ctx context.Context) error { return realnode.Run(ctx, config) })
+	c.launch("node "+realnode.Name, func(ctx context.Context) error { return realnode.Run(ctx, config) }, nil)
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -152,6 +155,35 @@ func TestClusterCleansUpItsTemporaryFolder(t *testing.T) {
 		t.Errorf("kubeconfig %s is not under %s", kubeconfig, temp)
 	}
 	p.stop(t, syscall.SIGINT)
+	wantEntries(t, temp)
+}
+
+func TestClusterStopsWhileClientsHoldConnections(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	p := launch(t, []string{"TMPDIR=" + temp})
+	config, client := connect(t, p.ready(t))
+	for range 3 { // as many as the clients of a run
+		watched, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer watched.Stop()
+	}
+	// A client that does not speak HTTP/2 and ends its request never.
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(config.Host, "https://"), tlsConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	p.stop(t, syscall.SIGTERM)
 	wantEntries(t, temp)
 }
 
