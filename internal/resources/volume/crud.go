@@ -45,6 +45,7 @@ func (r *volumeResource) Create(ctx context.Context, req resource.CreateRequest,
 	if !resp.State.Raw.IsNull() {
 		defer w.creation.Complete(r.data.Cluster)
 		resp.Diagnostics.Append(owned.Settle(ctx, r.data, w.creation, resp.Private)...)
+		resp.Diagnostics.Append(ask(ctx, resp.Private, false)...) // that was of the volume before this one
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
 	}
 	if created {

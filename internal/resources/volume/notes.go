@@ -36,13 +36,14 @@ func (n notes) save(ctx context.Context, private owned.PrivateWriter) diag.Diagn
 	return owned.Save(ctx, private, notesKey, n)
 }
 
-// ask marks a plan in which somebody asked for the end of the volume: by
+// ask marks in a plan whether somebody asked for the end of the volume: by
 // destroying it, by removing it from the configuration, or with -replace. A
 // replacement that nobody asked for is one of a tainted volume, whose creation
 // failed: Terraform plans it without asking the provider about the volume that
-// goes.
-func ask(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
-	return owned.Save(ctx, private, askedKey, true)
+// goes. Every plan marks it again: what an earlier one asked for, and did not
+// get, stays in the private state.
+func ask(ctx context.Context, private owned.PrivateWriter, wanted bool) diag.Diagnostics {
+	return owned.Save(ctx, private, askedKey, wanted)
 }
 
 func asked(ctx context.Context, private owned.PrivateReader) (bool, diag.Diagnostics) {

@@ -26,7 +26,7 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(refuseIfProtected(&state)...)
 		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, "kt_volume", state.ID)...)
-		resp.Diagnostics.Append(ask(ctx, resp.Private)...)
+		resp.Diagnostics.Append(ask(ctx, resp.Private, true)...)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -45,13 +45,15 @@ func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		p.replaced = memory // of the volume that is deleted before this one is created, if any
 		if len(memory) > 0 {
 			resp.Diagnostics.Append(owned.RefuseIfProtected(remembered.Protected, "volume", plan.Name.ValueString())...)
-			if !remembered.Empty { // a claim that is bound by the time of the apply is kept
-				resp.Diagnostics.Append(ask(ctx, resp.Private)...)
-			}
+			// Unless it was asked for, a claim that is bound by the time of the apply is kept.
+			resp.Diagnostics.Append(ask(ctx, resp.Private, !remembered.Empty)...)
 		}
 	} else {
 		p.state, p.before, p.memory = &state, &state, memory
 		p.diags.Append(owned.PlanKeep(ctx, r.data, req.Private, "kt_volume", state.ID)...)
+		if before, _ := asked(ctx, req.Private); before {
+			p.diags.Append(ask(ctx, resp.Private, false)...)
+		}
 	}
 	p.place()
 	if creating {
