@@ -98,6 +98,7 @@ func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest
 		w.savePartly(ctx, &state)
 		return
 	}
+	w.notes.Configured = true
 	w.save(ctx)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
 	if mustWait {
@@ -125,46 +126,8 @@ func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.delete")
 	defer cancel()
 	state.recoverMemory(memory, prior)
-	resp.Diagnostics.Append(r.remove(ctx, home, prior, memory, state.podLabels(ctx))...)
-}
-
-// remove deletes objects of ours and waits until they are gone.
-func (r *computeResource) remove(
-	ctx context.Context, home owned.Home, gone objects, memory owned.Memory, podLabels map[string]string,
-) diag.Diagnostics {
-	var diags diag.Diagnostics
-	decoded, err := gone.decode()
-	if err != nil {
-		diags.AddError("The state cannot be read", err.Error())
-		return diags
-	}
-	var going []kube.Ref
-	for _, obj := range decoded {
-		ref, err := r.data.Cluster.LiveRef(ctx, obj)
-		started := false
-		if err == nil {
-			var left diag.Diagnostics
-			started, left, err = owned.Delete(ctx, r.data.Cluster, memory, manifest.Key(obj), ref)
-			diags.Append(left...)
-		}
-		if home.Removed(ctx, r.data.Cluster, ref, err) {
-			continue
-		}
-		if err != nil {
-			diags.Append(owned.Failure(err))
-		}
-		if started && err == nil {
-			going = append(going, ref)
-		} else if err == nil {
-			diags.Append(owned.Kept(r.data.Cluster, ref)...)
-		}
-	}
-	for _, ref := range going {
-		if err := r.data.Cluster.WaitGone(ctx, ref, podLabels); err != nil {
-			diags.Append(tf.Failure(err))
-		}
-	}
-	return diags
+	_, diags = r.remove(ctx, home, prior, memory, state.podLabels(ctx))
+	resp.Diagnostics.Append(diags...)
 }
 
 // waitTimeout is how long an apply waits for readiness: as long as the server
@@ -220,7 +183,8 @@ type writer struct {
 	creation *owned.Creation // of the objects that are new
 	home     owned.Home
 
-	done objects // what has been applied, all of it or up to an error
+	done    objects  // what has been applied, all of it or up to an error, and what could not be removed
+	removed []string // keys of the objects that were removed
 
 	unfinished bool // the creation ended before all objects were applied, for no fault of theirs
 }
@@ -277,24 +241,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 		}
 		w.done[key] = planned[key]
 	}
-	w.diags.Append(w.r.remove(ctx, w.home, gone, w.memory, nil)...)
-	for key := range gone {
-		delete(w.memory, key)
-	}
-}
-
-// expectRest puts the objects that the creation did not get to into state as
-// planned, with no error; the next refresh sees what is missing.
-func (w *writer) expectRest(planned objects) {
-	for key, text := range planned {
-		if _, done := w.done[key]; done {
-			continue
-		}
-		w.done[key] = text
-		if _, known := w.memory[key]; !known {
-			w.memory.Expect(key, w.creation)
-		}
-	}
+	w.removeOld(ctx, gone)
 }
 
 // render makes the objects that the plan could not show.

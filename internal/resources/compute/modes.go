@@ -132,7 +132,7 @@ func (p *planner) rendersWhatWasImported() bool {
 // the plan then changes nothing at all: an update takes every setting from the
 // configuration.
 func (p *planner) keepImported() {
-	if !p.rendersWhatWasImported() {
+	if p.notes.Configured || !p.rendersWhatWasImported() {
 		return
 	}
 	kept := *p.plan

@@ -21,8 +21,12 @@ type notes struct {
 	// Unready says that the last wait for readiness failed: the next plan waits again.
 	Unready bool `json:"unready,omitempty"`
 	// Imported are the keys of the objects that have not been applied since
-	// their import.
+	// their import: state has the server's text of them, also after an update
+	// that changes none of them.
 	Imported []string `json:"imported,omitempty"`
+	// Configured says that an update has taken the settings that no object has
+	// from the configuration. Before the first update, an import has guessed them.
+	Configured bool `json:"configured,omitempty"`
 	// Ending says that the workload was being deleted when it was last looked at.
 	Ending bool `json:"ending,omitempty"`
 	// EmptyText says that the workload was applied with its empty strings, which
@@ -46,6 +50,7 @@ func (n notes) save(ctx context.Context, private owned.PrivateWriter) diag.Diagn
 
 func (n notes) equal(o notes) bool {
 	return n.Designed == o.Designed && n.Unready == o.Unready && n.Ending == o.Ending && n.EmptyText == o.EmptyText &&
+		n.Configured == o.Configured &&
 		slices.Equal(n.Imported, o.Imported) && reflect.DeepEqual(n.Origin, o.Origin) &&
 		reflect.DeepEqual(n.Registers, o.Registers)
 }

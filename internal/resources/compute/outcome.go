@@ -25,6 +25,20 @@ func (w *writer) failed(err error, creating bool) {
 	w.diags.Append(tf.Caution(err, "Other objects of the compute exist, and it is in state with `ready = false`. The next plan shows what is missing, and its apply creates that and replaces nothing."))
 }
 
+// expectRest puts the objects that the creation did not get to into state as
+// planned, with no error; the next refresh sees what is missing.
+func (w *writer) expectRest(planned objects) {
+	for key, text := range planned {
+		if _, done := w.done[key]; done {
+			continue
+		}
+		w.done[key] = text
+		if _, known := w.memory[key]; !known {
+			w.memory.Expect(key, w.creation)
+		}
+	}
+}
+
 // save puts the model into state, not ready yet.
 func (w *writer) save(ctx context.Context) {
 	w.model.Manifests = withNulls(w.done.value(), w.model.Manifests)
@@ -44,10 +58,13 @@ func (w *writer) remember(ctx context.Context) {
 }
 
 // savePartly keeps the prior state after a failed update, but for the objects
-// that were applied before it failed.
+// that were applied or removed before it failed.
 func (w *writer) savePartly(ctx context.Context, prior *model) {
 	before, _ := objectsOf(ctx, prior.Manifests)
 	maps.Copy(before, w.done)
+	for _, key := range w.removed {
+		delete(before, key)
+	}
 	prior.Manifests = before.value()
 	w.diags.Append(w.state.Set(ctx, prior)...)
 	w.remember(ctx)
