@@ -58,7 +58,9 @@ func (s *server) UpgradeResourceState(
 
 // StopProvider comes when the run is interrupted. From then on Terraform may end
 // before it writes the state of what is created.
-func (s *server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
+func (s *server) StopProvider(
+	ctx context.Context, req *tfprotov6.StopProviderRequest,
+) (*tfprotov6.StopProviderResponse, error) {
 	s.kt.completions.Interrupt()
 	return s.frameworkServer.StopProvider(ctx, req)
 }
