@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -267,4 +268,65 @@ func TestAccOwnershipATaintedResourceIsReplacedWithoutARefresh(t *testing.T) {
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// A resource whose object another one takes over stays in state until that one is
+// there.
+func TestAccOwnershipAFailedTakeoverKeepsWhatItWasToReplaceInState(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	var mu sync.Mutex
+	refused, gate := map[string]bool{}, filepath.Join(t.TempDir(), "refused")
+	proxy := newLossyProxy(t, func(request *http.Request) bool {
+		if !creating(ns)(request) {
+			return false
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if refused[request.URL.Path] = true; len(refused) == len(kinds())-1 {
+			if err := os.WriteFile(gate, nil, 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+		return true
+	})
+	proxy.forbidden = true
+	cli := acctest.NewCLI(t)
+	// No destruction begins before all creations have.
+	waiting := func(label, dependencies string) string {
+		return fmt.Sprintf("resource \"terraform_data\" \"gate\" {\n  depends_on       = [%s]\n  triggers_replace = %q\n"+
+			"  provisioner \"local-exec\" {\n    when    = destroy\n    command = \"until [ -e '%s' ]; do sleep 0.1; done\"\n  }\n}\n",
+			dependencies, label, gate)
+	}
+	of := func(label string) string { // all but the volume, which no run adopts from another resource
+		all := ofEveryKind(label, "  adopt_existing = true\n")
+		return all[strings.Index(all, `resource "kt_secret"`):]
+	}
+	proxy.repaired.Store(true)
+	cli.Write(t, proxy.config(ns, of("first")+waiting("first", "kt_secret.first, kt_image.first, kt_compute.first")))
+	cli.MustRun(t, "apply", "-auto-approve")
+	before := uidsOfAll(t, ns)
+
+	proxy.repaired.Store(false)
+	cli.Write(t, proxy.config(ns, of("second")+waiting("second", "")))
+	out, err := cli.Run(t, "apply", "-auto-approve")
+	if err == nil {
+		t.Fatalf("a creation that is refused succeeds:\n%s", out)
+	}
+	kept := cli.MustRun(t, "state", "list")
+	said(t, out, "is not deleted", "its creation failed", "Correct what made the creation fail")
+	for _, kind := range kinds()[1:] {
+		said(t, kept, kind+".first")
+	}
+
+	proxy.repaired.Store(true)
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	if now := uidsOfAll(t, ns); len(now) != len(before) {
+		t.Errorf("there are %v, and were %v", now, before)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+	if left := objectsLeft(t, ns); left != "" {
+		t.Errorf("left behind:\n%s", left)
+	}
 }

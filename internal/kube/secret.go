@@ -162,7 +162,7 @@ func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) erro
 		})
 	})
 	if !dropped {
-		return nil
+		return err
 	}
 	if err := c.discreetly(ctx, "delete", "delete", ref, err, nil); err != nil {
 		return err
