@@ -1,7 +1,7 @@
-// Command bench measures what a plan without changes costs over many computes:
-// its time against a provider that does nothing, in the same run and on the
-// same state; the requests that reach the API server; and the provider's peak
-// memory. It runs on Linux, against a dev cluster of its own.
+// Command bench measures the cost of a plan without changes for many computes:
+// its duration compared with a provider that does nothing, in the same run and
+// with the same state, the number of requests to the API server, and the peak
+// memory of the provider. It requires Linux, and starts a separate dev cluster.
 package main
 
 import (
@@ -22,8 +22,8 @@ import (
 )
 
 func main() {
-	sizes := flag.String("sizes", "10,100,1000", "numbers of computes, each added to the ones before")
-	runs := flag.Int("runs", 5, "plans to take the median of")
+	sizes := flag.String("sizes", "10,100,1000", "numbers of computes, in increasing order")
+	runs := flag.Int("runs", 5, "number of plans of which the median is reported")
 	flag.Parse()
 	if err := run(*sizes, *runs); err != nil {
 		log.Fatal(err)
@@ -49,7 +49,7 @@ func run(sizes string, runs int) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("Start of the provider until its schema is served: %s (median of %d)\n\n", start.Round(time.Millisecond), runs)
+	fmt.Printf("Time from the start of the provider until its schema is served: %s (median of %d)\n\n", start.Round(time.Millisecond), runs)
 
 	fmt.Fprintln(os.Stderr, "starting the dev cluster")
 	cluster, err := acctest.StartCluster("--dir", filepath.Join(dir, "cluster"), "--audit-log", b.audit)
@@ -82,7 +82,7 @@ type bench struct {
 	providers                   map[string]string // name -> folder of the binary
 }
 
-// build builds both providers under the same file name, in folders of their own.
+// build builds both providers with the same file name in separate folders.
 func (b *bench) build(ctx context.Context) error {
 	for name, pkg := range map[string]string{"kt": ".", "noop": "./internal/bench/noop"} {
 		b.providers[name] = filepath.Join(b.dir, name)
@@ -96,7 +96,7 @@ func (b *bench) build(ctx context.Context) error {
 	return nil
 }
 
-// measure applies n computes and plans over them, the two providers in turn.
+// measure applies n computes and plans them with both providers alternately.
 func (b *bench) measure(ctx context.Context, n, runs int) error {
 	if err := b.write(n); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (b *bench) measure(ctx context.Context, n, runs int) error {
 			}
 			result, err := b.terraform(ctx, name, "plan", "-detailed-exitcode")
 			if err != nil {
-				return fmt.Errorf("a plan over %d computes with %s is not empty: %w", n, name, err)
+				return fmt.Errorf("the plan of %d computes with %s is not empty: %w", n, name, err)
 			}
 			after, err := b.requests()
 			if err != nil {

@@ -18,13 +18,13 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// result is one run of the command line tool.
+// result is the result of one run of the CLI.
 type result struct {
 	time    time.Duration
-	peakKiB int // of the provider
+	peakKiB int // peak memory of the provider
 }
 
-// terraform runs one command with one of the two providers.
+// terraform runs one command with one of the providers.
 func (b *bench) terraform(ctx context.Context, provider string, args ...string) (result, error) {
 	settings := filepath.Join(b.dir, provider+".tfrc")
 	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n", b.providers[provider])
@@ -64,8 +64,8 @@ func tail(text string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// peakMemory reads the high-water mark of resident memory of parent's child
-// named terraform-provider-kt, in KiB; 0 where there is none.
+// peakMemory returns the peak resident memory of the child process of parent that
+// is named terraform-provider-kt, in KiB, or 0 if there is none.
 func peakMemory(parent int) int {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 	for _, task := range tasks {
@@ -87,8 +87,8 @@ func peakMemory(parent int) int {
 	return 0
 }
 
-// startUp measures how long the provider's process takes until its schema is
-// served: the handshake of go-plugin, and one GetProviderSchema.
+// startUp measures the time until the provider's process serves its schema: the
+// handshake of go-plugin, and one GetProviderSchema.
 func startUp(ctx context.Context, binary, tmp string, runs int) (time.Duration, error) {
 	var times []time.Duration
 	for range runs {
@@ -103,7 +103,7 @@ func startUp(ctx context.Context, binary, tmp string, runs int) (time.Duration, 
 
 func startOnce(ctx context.Context, binary, tmp string) (took time.Duration, err error) {
 	command := exec.CommandContext(ctx, binary)
-	// Its socket goes into tmp, since a process that is killed leaves it behind.
+	// The socket is created in tmp, because a killed process does not remove it.
 	command.Env = append(os.Environ(), "TMPDIR="+tmp, "PLUGIN_PROTOCOL_VERSIONS=6",
 		"TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2")
 	stdout, err := command.StdoutPipe()
@@ -116,7 +116,7 @@ func startOnce(ctx context.Context, binary, tmp string) (took time.Duration, err
 	}
 	defer func() {
 		_ = command.Process.Kill()
-		_ = command.Wait() // it was killed: its status says nothing
+		_ = command.Wait() // it was killed, so its status is irrelevant
 	}()
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {

@@ -27,15 +27,15 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
-// waitingTime is how long pods with the waiting label wait until the bench lets them be scheduled.
+// waitingTime is the time after which the bench allows pods with the waiting label to be scheduled.
 const waitingTime = 1500 * time.Millisecond
 
-// cluster is the dev cluster as the bench sees it: without a proxy, with all rights.
+// cluster is the connection of the bench to the dev cluster: without a proxy, and with all permissions.
 type cluster struct {
 	client    kubernetes.Interface
 	upstream  *url.URL
 	transport http.RoundTripper // without credentials
-	token     string            // of an account with all rights
+	token     string            // of an account with all permissions
 }
 
 func connect(ctx context.Context, kubeconfig string) (*cluster, error) {
@@ -59,7 +59,7 @@ func connect(ctx context.Context, kubeconfig string) (*cluster, error) {
 	}
 	c.transport = &http.Transport{
 		TLSClientConfig:     trust,
-		DisableCompression:  true, // bodies pass as they are
+		DisableCompression:  true, // bodies are passed unchanged
 		MaxIdleConnsPerHost: 64,
 		IdleConnTimeout:     time.Minute,
 		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{}, // a connection for each request
@@ -67,7 +67,7 @@ func connect(ctx context.Context, kubeconfig string) (*cluster, error) {
 	return c, c.makeAccount(ctx)
 }
 
-// makeAccount makes a service account with all rights and a token of it.
+// makeAccount creates a service account with all permissions, and a token for it.
 func (c *cluster) makeAccount(ctx context.Context) error {
 	const name = "faults"
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -94,7 +94,7 @@ func (c *cluster) makeAccount(ctx context.Context) error {
 	return nil
 }
 
-// makeNamespace makes a namespace in which pods can be created.
+// makeNamespace creates a namespace in which pods can be created.
 func (c *cluster) makeNamespace(ctx context.Context, name string) error {
 	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil {
@@ -127,12 +127,12 @@ func (c *cluster) startProxy(namespace string, http2 bool) (*proxy.Proxy, error)
 // live is an object that the provider manages in the cluster.
 type live struct {
 	uid types.UID
-	// settled says that the object has become what was asked for.
+	// settled reports whether the object has reached its desired state.
 	settled bool
 }
 
 // liveObjects returns the objects of a namespace that have the provider's field manager, by
-// Kind/namespace/name as in `manifests`.
+// Kind/namespace/name, like in `manifests`.
 func (c *cluster) liveObjects(ctx context.Context, namespace string) (map[string]live, error) {
 	out := map[string]live{}
 	add := func(kind string, object metav1.Object, settled bool) {
@@ -174,7 +174,7 @@ func isReady(d *appsv1.Deployment) bool {
 		d.Status.UpdatedReplicas == *d.Spec.Replicas && d.Status.ReadyReplicas == *d.Spec.Replicas
 }
 
-// remains lists what is left in a namespace after a destroy: managed objects and pods.
+// remains lists the managed objects and pods that remain in a namespace after a destroy.
 func (c *cluster) remains(ctx context.Context, namespace string) ([]string, error) {
 	objects, err := c.liveObjects(ctx, namespace)
 	if err != nil {
@@ -192,8 +192,8 @@ func (c *cluster) remains(ctx context.Context, namespace string) ([]string, erro
 	return left, nil
 }
 
-// admitWaitingPods lets pods with the waiting label be scheduled, a while after their creation, as a
-// queue's controller does. It returns when the context ends.
+// admitWaitingPods allows pods with the waiting label to be scheduled some time after their creation, like
+// the controller of a queue does. It returns when the context is cancelled.
 func (c *cluster) admitWaitingPods(ctx context.Context) {
 	ticker := time.NewTicker(waitingTime / 5)
 	defer ticker.Stop()
@@ -207,14 +207,14 @@ func (c *cluster) admitWaitingPods(ctx context.Context) {
 			LabelSelector: waitingLabel, FieldSelector: "spec.nodeName=",
 		})
 		if err != nil {
-			continue // the next tick looks again
+			continue // retried at the next tick
 		}
 		for _, pod := range pods.Items {
 			if len(pod.Spec.SchedulingGates) == 0 || time.Since(pod.CreationTimestamp.Time) < waitingTime {
 				continue
 			}
 			patch := []byte(`[{"op": "remove", "path": "/spec/schedulingGates"}]`)
-			// One that fails is tried again at the next tick.
+			// A failed patch is retried at the next tick.
 			_, _ = c.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
 		}
 	}
@@ -231,7 +231,7 @@ func poll(ctx context.Context, limit time.Duration, what string, done func() (bo
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited %s for %s", limit, what)
+			return fmt.Errorf("timed out after %s waiting for %s", limit, what)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

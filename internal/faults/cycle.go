@@ -15,25 +15,25 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
 )
 
-// Hard limits of a command. A command that takes longer hangs: the operations of the scenario end within
-// 90 seconds by their own time limits, and a request that is never answered within about 75 seconds.
+// Hard limits of a command. A command that exceeds them hangs: the operations of the scenario time out within
+// 90 seconds, and a request without a response within about 75 seconds.
 const (
 	limit     = 4 * time.Minute
-	slowLimit = 6 * time.Minute // of commands whose requests are held
+	slowLimit = 6 * time.Minute // for commands whose requests are held
 )
 
-// item is one cycle of the bench: create, plan, update, plan, destroy, with faults in any of these.
+// item is one cycle of the bench: create, plan, update, plan, destroy, with faults in any of these steps.
 type item struct {
 	name      string
 	seed      int64
 	scenario  scenario
 	faults    map[step]proxy.Plan
-	slow      bool // it waits far more than it computes
+	slow      bool // waits for most of the time
 	http2     bool
-	reproduce string // arguments of the bench that run the same cycle
+	reproduce string // arguments of the bench that reproduce the cycle
 }
 
-// violation is something that must not happen.
+// violation is a violation of a requirement.
 type violation struct {
 	item   item
 	step   step
@@ -43,7 +43,7 @@ type violation struct {
 	file   string
 }
 
-// result is what came of a cycle.
+// result is the result of a cycle.
 type result struct {
 	requests   map[step][]proxy.Record
 	injected   map[proxy.Kind]int
@@ -52,17 +52,17 @@ type result struct {
 	violations []violation
 }
 
-// place is where a worker runs its cycles: a namespace with a proxy before it, and a folder.
+// place is the environment in which a worker runs its cycles: a namespace behind a proxy, and a folder.
 type place struct {
 	cluster   *cluster
 	namespace string
 	folder    folder
 	proxy     *proxy.Proxy
-	// restart restarts the cluster; nil where other places use it as well.
+	// restart restarts the cluster. It is nil if other places use the same cluster.
 	restart func() error
 }
 
-// newPlace makes a namespace and starts a proxy for it.
+// newPlace creates a namespace and starts a proxy for it.
 func newPlace(ctx context.Context, c *cluster, name string, base folder, http2 bool) (*place, error) {
 	p := &place{cluster: c, namespace: name, folder: base}
 	p.folder.dir = filepath.Join(base.dir, name)
@@ -85,27 +85,27 @@ func newPlace(ctx context.Context, c *cluster, name string, base folder, http2 b
 
 func (p *place) kubeconfig() string { return filepath.Join(p.folder.dir, "kubeconfig") }
 
-// close leaves nothing behind but what the garbage collector still deletes.
+// close deletes the namespace and the folder. The garbage collector may still be deleting objects afterwards.
 func (p *place) close(ctx context.Context) error {
 	return errors.Join(p.proxy.Close(), p.cluster.deleteNamespace(ctx, p.namespace), os.RemoveAll(p.folder.dir))
 }
 
-// cycle is an item that runs.
+// cycle is a running item.
 type cycle struct {
 	*place
 
 	item   item
 	result result
-	// log has all commands with their output, for reports of violations.
+	// log contains all commands with their output, for reports of violations.
 	log strings.Builder
 	// last are the requests of the last command with faults.
 	last []proxy.Record
 }
 
-// errEnded ends a cycle after a violation: what follows would only repeat it.
-var errEnded = errors.New("the cycle has ended after a violation")
+// errEnded ends a cycle after a violation, because later steps would only repeat it.
+var errEnded = errors.New("the cycle ended after a violation")
 
-// runCycle runs an item. The error is one of the bench itself.
+// runCycle runs an item. It returns only errors of the bench itself.
 func (p *place) runCycle(ctx context.Context, it item) (result, error) {
 	c := &cycle{place: p, item: it, result: result{
 		requests: map[step][]proxy.Record{}, injected: map[proxy.Kind]int{}, exits: map[step]int{}, slowest: map[proxy.Kind]time.Duration{},
@@ -147,12 +147,12 @@ func (c *cycle) write(version int) error {
 	return os.WriteFile(filepath.Join(c.folder.dir, "main.tf"), []byte(text), 0o600)
 }
 
-// canary is a secret value that must show nowhere.
+// canary returns a secret value that must not appear in any output or state.
 func (c *cycle) canary(version int) string {
 	return fmt.Sprintf("canary-%s-%d-end", c.namespace, version)
 }
 
-// change applies with faults and then checks that all is well, or becomes so by an apply without.
+// change applies with faults, and checks that the result is correct, at the latest after an apply without faults.
 func (c *cycle) change(ctx context.Context, at step) error {
 	before, err := c.cluster.liveObjects(ctx, c.namespace)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *cycle) change(ctx context.Context, at step) error {
 	return errors.Join(c.kept(at, before, now), c.kept(at, after, now))
 }
 
-// faulted runs a command with the faults of a step, and checks what holds for each command.
+// faulted runs a command with the faults of a step, and checks the requirements of all commands.
 func (c *cycle) faulted(ctx context.Context, at step, args ...string) (run, error) {
 	faults := c.item.faults[at]
 	if faults == nil {
@@ -226,7 +226,7 @@ func (c *cycle) clean(ctx context.Context, at step, args ...string) (run, error)
 	return out, c.sane(at, "without faults", out)
 }
 
-// sane checks what holds for each command.
+// sane checks the requirements of all commands.
 func (c *cycle) sane(at step, how string, out run) error {
 	fmt.Fprintf(&c.log, "\n$ %s   (%s, exit %d, %.1f s)\n%s\n", out.args, how, out.code, out.took.Seconds(), out.output)
 	if how == "with faults" {
@@ -236,7 +236,7 @@ func (c *cycle) sane(at step, how string, out run) error {
 	}
 	var errs []error
 	if out.hung {
-		errs = append(errs, c.violate(at, "hang: the command did not end by itself"))
+		errs = append(errs, c.violate(at, "hang: the command did not end within the hard limit"))
 	}
 	if len(out.stayed) > 0 {
 		errs = append(errs, c.violate(at, "processes outlive the command: "+strings.Join(out.stayed, ", ")))
@@ -254,18 +254,18 @@ func (c *cycle) sane(at step, how string, out run) error {
 	}
 	for version := range 2 {
 		if strings.Contains(out.output+state.text, c.canary(version+1)) {
-			errs = append(errs, c.violate(at, "a secret value shows in the output or the state"))
+			errs = append(errs, c.violate(at, "a secret value is in the output or the state"))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// killed says whether a fault of the kind was injected into the last command with faults.
+// killed reports whether a fault of the kind was injected into the last command with faults.
 func (c *cycle) killed(kind proxy.Kind) bool {
 	return slices.ContainsFunc(c.last, func(r proxy.Record) bool { return r.Fault == kind })
 }
 
-// converge checks that the configuration is what the cluster has, at the latest after an apply without faults.
+// converge checks that the cluster matches the configuration, at the latest after an apply without faults.
 func (c *cycle) converge(ctx context.Context, at step, faulted run) error {
 	if faulted.code == 0 {
 		out, err := c.clean(ctx, at, "plan", "-detailed-exitcode")
@@ -292,7 +292,7 @@ func (c *cycle) converge(ctx context.Context, at step, faulted run) error {
 	return nil
 }
 
-// agree checks that state and cluster have the same objects.
+// agree checks that the state and the cluster contain the same objects.
 func (c *cycle) agree(ctx context.Context, at step) error {
 	state, err := c.folder.readState()
 	if err != nil {
@@ -326,8 +326,8 @@ func (c *cycle) agree(ctx context.Context, at step) error {
 	return errors.Join(errs...)
 }
 
-// remembered checks that no object is lost from state, so that a destroy instead of the next apply would leave
-// it behind. After SIGKILL nothing can be in state that was not written before.
+// remembered checks that all objects are in state, because a destroy would otherwise leave them behind. After
+// SIGKILL, the state contains only what was written before.
 func (c *cycle) remembered(at step, objects map[string]live) error {
 	if c.killed(proxy.KillCLI) || c.killed(proxy.KillProvider) {
 		return nil
@@ -339,13 +339,13 @@ func (c *cycle) remembered(at step, objects map[string]live) error {
 	var errs []error
 	for key := range objects {
 		if !state.manifests[key] {
-			errs = append(errs, c.violate(at, "lost from state, a destroy would leave it: "+key))
+			errs = append(errs, c.violate(at, "missing in state, so a destroy would leave it behind: "+key))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// kept checks that objects that were as asked for were not replaced.
+// kept checks that settled objects were not replaced.
 func (c *cycle) kept(at step, before, now map[string]live) error {
 	var errs []error
 	for key, object := range before {
@@ -356,7 +356,7 @@ func (c *cycle) kept(at step, before, now map[string]live) error {
 	return errors.Join(errs...)
 }
 
-// destroy destroys with faults, and again without if that failed, and checks that nothing is left.
+// destroy destroys with faults, and again without faults if that failed, and checks that nothing is left.
 func (c *cycle) destroy(ctx context.Context) error {
 	out, err := c.faulted(ctx, destroy, "destroy", "-auto-approve")
 	if err != nil {
@@ -375,7 +375,7 @@ func (c *cycle) destroy(ctx context.Context) error {
 		return err
 	}
 	if len(state.manifests) > 0 {
-		return c.violate(destroy, "objects are in state after a destroy that succeeded")
+		return c.violate(destroy, "objects are in state after a successful destroy")
 	}
 	left, err := c.cluster.remains(ctx, c.namespace)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Command faults is the fault bench: it runs the real command line tool and the
-// real provider against a dev cluster, through a proxy that injects faults, and
-// checks after each that an apply without faults converges and that state and
-// cluster agree. It runs on Linux.
+// Command faults is the fault bench: it runs the real CLI and the real provider
+// against a dev cluster, through a proxy that injects faults. After each fault, it
+// checks that an apply without faults converges, and that the state and the cluster
+// agree. It requires Linux.
 package main
 
 import (
@@ -25,7 +25,7 @@ type options struct {
 	modes    string
 	kinds    []proxy.Kind
 	seed     int64
-	seeds    []int64 // of a short run; else seed alone
+	seeds    []int64 // of a short run; otherwise only seed is used
 	runs     int
 	parallel int
 	short    bool
@@ -38,13 +38,13 @@ type options struct {
 func main() {
 	var opts options
 	kinds := flag.String("kind", "", "kinds of faults, separated by commas (default: all)")
-	flag.StringVar(&opts.modes, "mode", "exhaustive,random,rate5,rate20,kill,restart", "what to run, separated by commas")
-	flag.Int64Var(&opts.seed, "seed", 1, "seed of everything that is random")
-	flag.IntVar(&opts.runs, "runs", 40, "cycles with random faults, of each mode")
-	flag.IntVar(&opts.parallel, "parallel", 3, "cycles at a time; of those that mostly wait, four times as many")
-	flag.BoolVar(&opts.short, "short", false, "a sample for CI, of about two minutes, with the seed and a random one")
-	flag.StringVar(&opts.only, "only", "", "one cycle with these faults, STEP|REQUEST|KIND separated by semicolons")
-	flag.StringVar(&opts.cli, "cli", os.Getenv("KT_CLI"), "terraform or tofu (default: KT_CLI, else terraform)")
+	flag.StringVar(&opts.modes, "mode", "exhaustive,random,rate5,rate20,kill,restart", "modes to run, separated by commas")
+	flag.Int64Var(&opts.seed, "seed", 1, "seed of the random numbers")
+	flag.IntVar(&opts.runs, "runs", 40, "number of cycles with random faults, for each mode")
+	flag.IntVar(&opts.parallel, "parallel", 3, "number of parallel cycles; four times as many for cycles that mostly wait")
+	flag.BoolVar(&opts.short, "short", false, "run a sample for CI, of about two minutes, with the seed and a random one")
+	flag.StringVar(&opts.only, "only", "", "run one cycle with these faults, STEP|REQUEST|KIND separated by semicolons")
+	flag.StringVar(&opts.cli, "cli", os.Getenv("KT_CLI"), "terraform or tofu (default: KT_CLI, otherwise terraform)")
 	flag.StringVar(&opts.out, "out", filepath.Join(os.TempDir(), "kt-faults"), "folder for reports of violations")
 	flag.DurationVar(&opts.time, "time", 0, "start no cycle after this long (default: run all)")
 	flag.Parse()
@@ -60,13 +60,13 @@ func main() {
 	}
 }
 
-// errFound says that there were violations; the report says which.
-var errFound = errors.New("there are violations")
+// errFound reports that violations were found, which the report lists.
+var errFound = errors.New("violations were found")
 
 func start(opts options) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	dir, err := os.MkdirTemp("", "ktf-") // short, since sockets are made in it
+	dir, err := os.MkdirTemp("", "ktf-") // short, because it contains sockets
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func start(opts options) (err error) {
 	return nil
 }
 
-// newFolder writes the settings of the command line tool.
+// newFolder writes the settings of the CLI.
 func newFolder(dir, cli string) (folder, error) {
 	providers := os.Getenv("KT_PROVIDER_DIR")
 	if providers == "" {

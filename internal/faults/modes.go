@@ -14,26 +14,26 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
 )
 
-// moments is at how many requests of a creation it is killed.
+// moments is the number of requests of a creation at which the CLI is killed.
 const moments = 20
 
 func modes() []string { return []string{"exhaustive", "random", "rate5", "rate20", "kill", "restart"} }
 
-// shorten makes a run a sample, half of it by a seed that nobody has chosen.
+// shorten limits a run to a sample, half of which uses a random seed.
 func (o *options) shorten() {
 	o.seeds = []int64{o.seed, time.Now().UnixNano() % 1_000_000}
 	o.runs = 1
 	fmt.Printf("seeds: %d and %d\n", o.seeds[0], o.seeds[1])
 }
 
-// Sizes of the parts of a short run, for each of its seeds.
+// Number of cycles of a short run, for each of its seeds.
 const (
 	shortCycles   = 6
 	shortKills    = 2
 	shortRestarts = 1
 )
 
-// runAll runs what the options name.
+// runAll runs the modes of the options.
 func (b *bench) runAll(ctx context.Context) error {
 	if b.opts.only != "" {
 		it, err := only(b.opts.only, allResources())
@@ -61,7 +61,7 @@ func (b *bench) runAll(ctx context.Context) error {
 			}
 		}
 	}
-	// A run that ends early has done something of each mode.
+	// In random order, a run that ends early covers each mode.
 	random := rand.New(rand.NewPCG(uint64(b.opts.seed), 0))
 	random.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
 	b.runItems(ctx, items)
@@ -106,12 +106,12 @@ func (b *bench) items(ctx context.Context, mode string, seed int64) ([]item, err
 		}
 		return b.spread(ctx, mode, proxy.Restart, count, seed, allResources())
 	default:
-		return nil, fmt.Errorf("-mode %s: there are %s", mode, strings.Join(modes(), ", "))
+		return nil, fmt.Errorf("unknown -mode %s, must be one of %s", mode, strings.Join(modes(), ", "))
 	}
 	return items, nil
 }
 
-// spread lists cycles with one fault each in the creation: one in each part of it, at random there.
+// spread lists cycles with one fault each in the creation: at a random request in each part of it.
 func (b *bench) spread(ctx context.Context, mode string, kind proxy.Kind, count int, seed int64, sc scenario) ([]item, error) {
 	seen, err := b.record(ctx, sc, create)
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *bench) spread(ctx context.Context, mode string, kind proxy.Kind, count 
 	return items, nil
 }
 
-// runRestarts runs cycles one after the other on a cluster of their own, which they restart.
+// runRestarts runs cycles sequentially on a separate cluster, which they restart.
 func (b *bench) runRestarts(ctx context.Context, items []item) (err error) {
 	if len(items) == 0 || b.late(ctx) {
 		return nil
@@ -139,7 +139,7 @@ func (b *bench) runRestarts(ctx context.Context, items []item) (err error) {
 	}
 	defer func() { err = errors.Join(err, dev.Stop()) }()
 	restart := func() error {
-		// It may report that connections were still open: those of the provider, by way of the proxy.
+		// The error may report connections that are still open, which belong to the provider.
 		_ = dev.Stop()
 		again, err := acctest.StartCluster(args...)
 		if err == nil {
@@ -163,7 +163,7 @@ func (b *bench) runRestarts(ctx context.Context, items []item) (err error) {
 	return nil
 }
 
-// late says whether no further cycle is to start.
+// late reports whether the time limit for new cycles is exceeded.
 func (b *bench) late(ctx context.Context) bool {
 	return ctx.Err() != nil || b.opts.time > 0 && time.Since(b.begun) > b.opts.time
 }
@@ -195,7 +195,7 @@ func (b *bench) record(ctx context.Context, sc scenario, steps ...step) (map[ste
 	return seen, nil
 }
 
-// runOne runs an item in a place of its own.
+// runOne runs an item in a new place.
 func (b *bench) runOne(ctx context.Context, c *cluster, it item, restart func() error) (r result, err error) {
 	p, err := newPlace(ctx, c, fmt.Sprintf("faults-%d", b.namespaces.Add(1)), b.base, it.http2)
 	if err != nil {
@@ -206,7 +206,7 @@ func (b *bench) runOne(ctx context.Context, c *cluster, it item, restart func() 
 	return p.runCycle(ctx, it)
 }
 
-// runItems runs all items, some at a time.
+// runItems runs all items, several in parallel.
 func (b *bench) runItems(ctx context.Context, items []item) {
 	var workers sync.WaitGroup
 	for slow, count := range map[bool]int{false: b.opts.parallel, true: 4 * b.opts.parallel} {

@@ -15,7 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
 )
 
-// tally counts what came of all cycles.
+// tally counts the results of all cycles.
 type tally struct {
 	out string // folder of the reports of violations
 
@@ -24,7 +24,7 @@ type tally struct {
 	injected   map[proxy.Kind]int
 	violated   map[proxy.Kind]int
 	slowest    map[proxy.Kind]time.Duration
-	reached    map[string]bool // requests that met a fault
+	reached    map[string]bool // requests with an injected fault
 	exits      map[string]map[step][2]int
 	violations []violation
 	errors     []error
@@ -37,7 +37,7 @@ func newTally(out string) *tally {
 	}
 }
 
-// add counts a cycle and writes its violations.
+// add counts a cycle and writes reports of its violations.
 func (t *tally) add(it item, r result) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

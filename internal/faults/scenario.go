@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A step is one command of a cycle that can meet faults.
+// step is one command of a cycle in which faults can be injected.
 type step string
 
 const (
@@ -15,7 +15,7 @@ const (
 	destroy step = "destroy"
 )
 
-// waitingLabel marks pods that must wait for the bench to let them be scheduled, as for a queue.
+// waitingLabel is the label of pods that wait until the bench allows them to be scheduled, like in a queue.
 const waitingLabel = "faults.kt.dev/waiting"
 
 // scenario is a configuration in two versions: as created and as updated.
@@ -25,22 +25,22 @@ type scenario struct {
 	resources func(s settings) string
 }
 
-// settings are what a configuration contains that differs between runs.
+// settings are the parts of a configuration that differ between runs.
 type settings struct {
 	namespace  string
 	kubeconfig string
-	canary     string // value that must show nowhere
+	canary     string // value that must not appear in any output or state
 	version    int    // 1 as created, 2 as updated
 }
 
-// allResources has each resource of the provider, and a compute whose pods wait for a while.
+// allResources contains each resource of the provider, and a compute whose pods wait before they are scheduled.
 func allResources() scenario {
 	return scenario{name: "all", resources: func(s settings) string {
 		return set(s, "", true)
 	}}
 }
 
-// tenResources is two sets of five resources each.
+// tenResources contains two sets of five resources each.
 func tenResources() scenario {
 	return scenario{name: "ten", resources: func(s settings) string {
 		return set(s, "a-", true) + set(s, "b-", true)
@@ -66,7 +66,7 @@ provider "kt" {
 %s`, s.kubeconfig, s.namespace, sc.resources(s))
 }
 
-// set is one of each resource, their names begin with a prefix.
+// set returns one of each resource, with names that start with a prefix.
 func set(s settings, prefix string, waiting bool) string {
 	text := fmt.Sprintf(`
 resource "kt_secret" "%[1]stoken" {

@@ -42,7 +42,7 @@ func (t target) plan() proxy.Plan {
 	}
 }
 
-// targets lists each request of the steps with each kind of fault that can happen to it.
+// targets lists each request of the steps with each kind of fault that applies to it.
 func targets(requests map[step]map[string]proxy.Request, kinds []proxy.Kind) map[step][]target {
 	out := map[step][]target{}
 	for at, seen := range requests {
@@ -57,8 +57,8 @@ func targets(requests map[step]map[string]proxy.Request, kinds []proxy.Kind) map
 	return out
 }
 
-// exhaustive combines targets into cycles: one fault in each step of a cycle. Slow faults share cycles with each
-// other only. The order is random by seed, so that a run that is cut short has seen something of each.
+// exhaustive combines targets into cycles with one fault in each step. Slow faults share cycles only with each
+// other. The order is random by seed, so that a run that ends early covers all kinds.
 func exhaustive(all map[step][]target, seed int64, sc scenario) []item {
 	var items []item
 	for _, slow := range []bool{false, true} {
@@ -88,7 +88,7 @@ func exhaustive(all map[step][]target, seed int64, sc scenario) []item {
 	return items
 }
 
-// only is a cycle with the given targets, separated by semicolons.
+// only returns a cycle with the given targets, separated by semicolons.
 func only(text string, sc scenario) (item, error) {
 	it := item{name: "only", scenario: sc, faults: map[step]proxy.Plan{}, reproduce: fmt.Sprintf("-only %q", text)}
 	for part := range strings.SplitSeq(text, ";") {
@@ -123,7 +123,7 @@ func random(rate float64, seed int64, kinds []proxy.Kind, sc scenario) item {
 	it := item{seed: seed, scenario: sc, faults: map[step]proxy.Plan{}}
 	for _, at := range []step{create, plan, update, destroy} {
 		it.faults[at] = func(r proxy.Request) *proxy.Fault {
-			// By the request rather than by their order, which differs between runs.
+			// Depends on the request rather than on the order of requests, which differs between runs.
 			h := hash(seed, at, r)
 			if float64(h%10000) >= rate*10000 {
 				return nil
@@ -138,13 +138,13 @@ func random(rate float64, seed int64, kinds []proxy.Kind, sc scenario) item {
 	return it
 }
 
-// atCount injects one fault at a request of the creation, by its count.
+// atCount injects one fault at the request of the creation with the given number.
 func atCount(kind proxy.Kind, at int, seed int64, sc scenario, mode string) item {
 	return item{
 		name: mode, seed: seed, scenario: sc,
 		reproduce: fmt.Sprintf("-mode %s -seed %d", mode, seed),
 		faults: map[step]proxy.Plan{create: func() proxy.Plan {
-			count := 0 // the proxy asks for one request after the other
+			count := 0 // the proxy calls the plan sequentially
 			return func(proxy.Request) *proxy.Fault {
 				count++
 				if count != at {
@@ -156,7 +156,7 @@ func atCount(kind proxy.Kind, at int, seed int64, sc scenario, mode string) item
 	}
 }
 
-// faultAt draws the duration of a fault.
+// faultAt returns a fault with a duration derived from h.
 func faultAt(kind proxy.Kind, h uint64) *proxy.Fault {
 	duration := time.Duration(0)
 	switch kind {
@@ -173,7 +173,7 @@ func hash(seed int64, at step, r proxy.Request) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%d %s %s", seed, at, r)
 	sum := h.Sum64()
-	sum ^= sum >> 33 // FNV's low bits mix badly for texts that differ in their last byte
+	sum ^= sum >> 33 // the low bits of FNV are not random enough for texts that differ in their last byte
 	sum *= 0xff51afd7ed558ccd
 	return sum ^ sum>>33
 }

@@ -1,6 +1,6 @@
-// Package tensor is a client of tensor servers: those of SkyTorch, its
-// predecessor KPU, and our own (cmd/tensor-server). It streams: of a tensor
-// it holds a few chunks, and what the caller gives it.
+// Package tensor is a client of tensor servers: SkyTorch, its predecessor KPU, and
+// the reference server in cmd/tensor-server. It streams tensors and buffers only a
+// few chunks, in addition to the data of the caller.
 package tensor
 
 import (
@@ -24,23 +24,23 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// Options say how a server is reached, and what is taken from it.
+// Options configure the connection to a server and the limits of responses.
 type Options struct {
-	// Dialer makes connections, through a port-forward for example. Default: TCP to the target.
+	// Dialer opens connections, for example through a port-forward. Defaults to TCP to the target.
 	Dialer func(ctx context.Context, target string) (net.Conn, error)
-	// ComputeID is "<namespace>/<name>" of the compute, by which a gateway finds its server. Empty without a gateway.
+	// ComputeID is "<namespace>/<name>" of the compute, which a gateway uses for routing. Empty without a gateway.
 	ComputeID string
-	// ChunkSize is how many bytes of data a chunk has that is sent. Default 1 MiB.
+	// ChunkSize is the number of data bytes in each sent chunk. Defaults to 1 MiB.
 	ChunkSize int
-	// MessageLimit is the largest message that is taken, in bytes. Default 16 MiB.
+	// MessageLimit is the maximum size of a received message, in bytes. Defaults to 16 MiB.
 	MessageLimit int
-	// TensorLimit is how many bytes a tensor has at most that is taken. Default 16 GiB.
+	// TensorLimit is the maximum size of a received tensor, in bytes. Defaults to 16 GiB.
 	TensorLimit int64
-	// StallTimeout ends a transfer that makes no progress for so long. Default 30 s.
+	// StallTimeout is the time without progress after which a transfer is cancelled. Defaults to 30 s.
 	StallTimeout time.Duration
-	// Numbering is in which form SkyTorch's chunks are sent.
+	// Numbering is the field numbering of sent SkyTorch chunks.
 	Numbering wire.Numbering
-	// Buffer is the size of the connection's read and write buffers. Default 128 KiB.
+	// Buffer is the size of the connection's read and write buffers. Defaults to 128 KiB.
 	Buffer int
 }
 
@@ -69,19 +69,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Client talks to one tensor server. It may be used by many at a time.
+// Client is a client of one tensor server. It is safe for concurrent use.
 type Client struct {
 	target  string
 	options Options
 	conn    *grpc.ClientConn
-	pool    *wire.Pool // of chunks that are read
+	pool    *wire.Pool // buffers of received chunks
 }
 
-// What a server may have under way before it is read.
+// window is the maximum number of bytes that a server may send before they are read.
 const window = 4 << 20
 
-// New returns a client of the server at target, "host:port", in plain HTTP/2.
-// It connects with the first call.
+// New returns a client of the server at target, "host:port", which uses HTTP/2
+// without TLS. The first call opens the connection.
 func New(target string, o Options) (*Client, error) {
 	o = o.withDefaults()
 	conn, err := grpc.NewClient("passthrough:///"+target,
@@ -106,10 +106,10 @@ func New(target string, o Options) (*Client, error) {
 	return &Client{target: target, options: o, conn: conn, pool: wire.NewPool(o.ChunkSize)}, nil
 }
 
-// Close ends the connection and all calls on it.
+// Close closes the connection and cancels all calls.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Connect waits for a connection. It gives up with the first attempt that fails.
+// Connect waits for a connection. It returns an error after the first failed attempt.
 func (c *Client) Connect(ctx context.Context) error {
 	c.conn.Connect()
 	for {
@@ -118,10 +118,10 @@ func (c *Client) Connect(ctx context.Context) error {
 		case connectivity.Ready:
 			return nil
 		case connectivity.TransientFailure, connectivity.Shutdown:
-			// The reason is told to calls only; this one fails at once.
+			// Only calls get the reason of the failure. This one fails immediately.
 			_, err := healthpb.NewHealthClient(c.conn).Check(ctx, &healthpb.HealthCheckRequest{})
 			if err == nil {
-				return nil // it was a moment's failure
+				return nil // the failure was temporary
 			}
 			return c.failed(ctx, "connect", "", err)
 		default:
@@ -132,8 +132,8 @@ func (c *Client) Connect(ctx context.Context) error {
 	}
 }
 
-// Health asks for the health of a service by its full name, "" for that of
-// the server.
+// Health requests the health of a service by its full name, or of the whole server
+// for "".
 func (c *Client) Health(ctx context.Context, service string) (healthpb.HealthCheckResponse_ServingStatus, error) {
 	resp, err := healthpb.NewHealthClient(c.conn).Check(c.outgoing(ctx), &healthpb.HealthCheckRequest{Service: service})
 	if err != nil {
@@ -142,21 +142,21 @@ func (c *Client) Health(ctx context.Context, service string) (healthpb.HealthChe
 	return resp.GetStatus(), nil
 }
 
-// MetricsFilter picks metrics; an empty field lets everything through.
+// MetricsFilter selects metrics. An empty field selects all.
 type MetricsFilter struct {
 	Names   []string
 	Sources []string
 	Labels  map[string]string
 }
 
-// metricsServices are the full names of the services that have metrics: that of SkyTorch, and that of KPU, its earlier
-// name, whose messages are the same.
+// metricsServices returns the full names of the metrics services: the one of SkyTorch, and the one of KPU, its earlier
+// name, which has the same messages.
 func metricsServices() []string {
 	return []string{skymetrics.Metrics_ServiceDesc.ServiceName, "kpu.metrics.v1.Metrics"}
 }
 
-// Metrics returns one snapshot for each of the server's sources. Where the server has no metrics service at all, the
-// class of the error is [Unsupported].
+// Metrics returns one snapshot for each source of the server. If the server has no metrics service, the class of the
+// error is [Unsupported].
 func (c *Client) Metrics(ctx context.Context, f MetricsFilter) ([]*skymetrics.MetricsSnapshot, error) {
 	req := &skymetrics.GetMetricsRequest{MetricNames: f.Names, Sources: f.Sources, LabelFilters: f.Labels}
 	var err error
@@ -172,7 +172,7 @@ func (c *Client) Metrics(ctx context.Context, f MetricsFilter) ([]*skymetrics.Me
 	return nil, c.failed(ctx, "read metrics", "", err)
 }
 
-// outgoing adds what a gateway needs.
+// outgoing adds the metadata for a gateway.
 func (c *Client) outgoing(ctx context.Context) context.Context {
 	if c.options.ComputeID == "" {
 		return ctx
@@ -190,9 +190,9 @@ func (c *Client) failed(ctx context.Context, op, tensor string, err error) error
 
 var errStalled = errors.New("no progress")
 
-// transfer is a stream that is given up when it makes no progress.
+// transfer is a stream that is cancelled when it makes no progress.
 type transfer struct {
-	ctx    context.Context //nolint:containedctx // that of the stream, for classify
+	ctx    context.Context //nolint:containedctx // context of the stream, for classify
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	limit  time.Duration

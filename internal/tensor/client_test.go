@@ -17,19 +17,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-func TestTensorComesBackAsItWent(t *testing.T) {
+func TestTensorIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	target := serve(t, server.Options{MemoryLimit: 64 << 20})
 	base := uint64(0)
 	for name, o := range map[string]tensor.Options{
-		"as it is":          {},
+		"defaults":          {},
 		"in small chunks":   {ChunkSize: 1000},
 		"in large chunks":   {ChunkSize: 8 << 20},
 		"numbered from 7":   {Numbering: wire.From7},
 		"through a gateway": {ComputeID: "ml/trainer"},
 	} {
 		base += 1000
-		first := base // each has ids of its own
+		first := base // each test case has separate IDs
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := dial(t, target, o)
@@ -54,21 +54,21 @@ func TestTensorComesBackAsItWent(t *testing.T) {
 				for _, id := range []uint64{id, id + 50} {
 					got, have, err := c.DownloadBytes(t.Context(), id, layout.Layout{}, nil)
 					if err != nil || !have.Same(l) || !bytes.Equal(got, data) {
-						t.Errorf("%s came back as %s with %d bytes: %v", l, have, len(got), err)
+						t.Errorf("%s was returned as %s with %d bytes: %v", l, have, len(got), err)
 					}
 				}
 				if err := c.Delete(t.Context(), id, id+50); err != nil {
 					t.Error(err)
 				}
 				if _, err := c.Download(t.Context(), id, l, io.Discard); tensor.ClassOf(err) != tensor.NotFound {
-					t.Errorf("after it was deleted: %v", err)
+					t.Errorf("after its deletion: %v", err)
 				}
 			}
 		})
 	}
 }
 
-func TestKPUTensorsComeBackAsTheyWent(t *testing.T) {
+func TestKPUTensorsAreReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	c := dial(t, serve(t, server.Options{MemoryLimit: 64 << 20}), tensor.Options{ChunkSize: 100_000})
 	l := layout.Of(layout.Float64, 300, 200)
@@ -96,7 +96,7 @@ func TestKPUTensorsComeBackAsTheyWent(t *testing.T) {
 		}
 	}
 	if n, err := c.Request(t.Context(), 3, map[string]string{"shape": "20,20"}, sink); n != 3 || err != nil {
-		t.Errorf("%d tensors made up, %v", n, err)
+		t.Errorf("%d generated tensors, %v", n, err)
 	}
 }
 
@@ -113,7 +113,7 @@ func (f *failing) Read(p []byte) (int, error) {
 
 func (f *failing) Write(p []byte) (int, error) { return f.Read(p) }
 
-func TestFailuresOfTheCallerAreTheCallers(t *testing.T) {
+func TestErrorsOfTheCallersReaderAndWriterAreReturned(t *testing.T) {
 	t.Parallel()
 	c := dial(t, serve(t, server.Options{}), tensor.Options{})
 	l := layout.Of(layout.UInt8, 3<<20)
@@ -139,23 +139,23 @@ func TestFailuresOfTheCallerAreTheCallers(t *testing.T) {
 		}
 	}
 	if _, got, err := c.DownloadBytes(t.Context(), 1, layout.Layout{}, nil); err != nil || !got.Same(l) {
-		t.Errorf("the tensor after all that: %s, %v", got, err)
+		t.Errorf("the tensor afterwards: %s, %v", got, err)
 	}
 }
 
 func second[T any](_ T, err error) error { return err }
 
-func TestServerLimitsAreTold(t *testing.T) {
+func TestExceededLimitsAreReported(t *testing.T) {
 	t.Parallel()
 	c := dial(t, serve(t, server.Options{MemoryLimit: 1 << 20}), tensor.Options{TensorLimit: 1000})
 	if err := c.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 2<<20), random(2<<20)); tensor.ClassOf(err) != tensor.TooLarge {
-		t.Errorf("over the server's limit: %v", err)
+		t.Errorf("above the limit of the server: %v", err)
 	}
 	if err := c.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 2000), random(2000)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Download(t.Context(), 1, layout.Layout{}, io.Discard); tensor.ClassOf(err) != tensor.TooLarge {
-		t.Errorf("over our limit: %v", err)
+		t.Errorf("above the limit of the client: %v", err)
 	}
 	if _, err := c.Download(t.Context(), 1, layout.Of(layout.Int8, 2000), io.Discard); tensor.ClassOf(err) != tensor.Refused {
 		t.Errorf("another type: %v", err)
@@ -187,7 +187,7 @@ func (oneSource) GetMetrics(_ context.Context, req *skymetrics.GetMetricsRequest
 	return &skymetrics.GetMetricsResponse{Snapshots: []*skymetrics.MetricsSnapshot{{Source: req.GetSources()[0]}}}, nil
 }
 
-func TestMetricsOfKPUAreReadByItsOwnService(t *testing.T) {
+func TestMetricsOfKPUAreReadFromItsOwnService(t *testing.T) {
 	t.Parallel()
 	g := grpc.NewServer()
 	g.RegisterService(kpuMetrics(), oneSource{})
@@ -197,7 +197,7 @@ func TestMetricsOfKPUAreReadByItsOwnService(t *testing.T) {
 	}
 }
 
-func TestMetricsOfAServerWithoutThemAreUnsupported(t *testing.T) {
+func TestMetricsAreUnsupportedWithoutAMetricsService(t *testing.T) {
 	t.Parallel()
 	_, err := dial(t, listen(t, grpc.NewServer()), tensor.Options{}).Metrics(t.Context(), tensor.MetricsFilter{})
 	if tensor.ClassOf(err) != tensor.Unsupported {

@@ -24,10 +24,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// compressions are those that SkyTorch 0.1.0 has; it compresses all that it sends.
+// compressions returns the compressions of SkyTorch 0.1.0, which compresses all messages.
 func compressions() []string { return []string{"gzip", wire.Deflate} }
 
-// headers notes in which compression messages came in.
+// headers records the compression of received messages.
 type headers struct {
 	mu   sync.Mutex
 	came []string
@@ -47,7 +47,7 @@ func (h *headers) HandleRPC(_ context.Context, s stats.RPCStats) {
 	h.came = append(h.came, in.Compression)
 }
 
-func TestCompressingClientsWorkWithOurServer(t *testing.T) {
+func TestServerSupportsCompressingClients(t *testing.T) {
 	t.Parallel()
 	target := serve(t, server.Options{})
 	for _, compression := range compressions() {
@@ -91,7 +91,7 @@ func TestCompressingClientsWorkWithOurServer(t *testing.T) {
 				got = append(got, chunk.Data...)
 			}
 			if !bytes.Equal(got, data) {
-				t.Errorf("%d bytes came back changed", len(got))
+				t.Errorf("%d returned bytes differ", len(got))
 			}
 			metrics, err := skymetrics.NewMetricsClient(conn).GetMetrics(t.Context(), &skymetrics.GetMetricsRequest{})
 			if err != nil || len(metrics.GetSnapshots()) != 1 {
@@ -99,14 +99,14 @@ func TestCompressingClientsWorkWithOurServer(t *testing.T) {
 			}
 			for _, came := range answers.came {
 				if came != compression {
-					t.Errorf("the server answers in %q", came)
+					t.Errorf("the server responds with the compression %q", came)
 				}
 			}
 		})
 	}
 }
 
-// compressing sends all messages of its calls compressed, whatever the client sent.
+// compressing compresses all responses, regardless of the request.
 type compressing struct {
 	skytorch.UnimplementedServiceServer
 	skymetrics.UnimplementedMetricsServer
@@ -132,7 +132,7 @@ func (c *compressing) GetMetrics(ctx context.Context, _ *skymetrics.GetMetricsRe
 	return &skymetrics.GetMetricsResponse{Snapshots: []*skymetrics.MetricsSnapshot{{Source: "nvidia-gpu"}}}, nil
 }
 
-func TestOurClientWorksWithCompressingServers(t *testing.T) {
+func TestClientSupportsCompressingServers(t *testing.T) {
 	t.Parallel()
 	for _, compression := range compressions() {
 		t.Run(compression, func(t *testing.T) {
@@ -154,8 +154,8 @@ func TestOurClientWorksWithCompressingServers(t *testing.T) {
 	}
 }
 
-// A message counts by what it is when it is decompressed.
-func TestMessagesThatAreTooLargeDecompressedAreRefused(t *testing.T) {
+// The message limit applies to the decompressed size.
+func TestMessagesThatAreTooLargeAfterDecompressionAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, compression := range compressions() {
 		t.Run(compression, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestMessagesThatAreTooLargeDecompressedAreRefused(t *testing.T) {
 			skytorch.RegisterServiceServer(g, s)
 			c := dial(t, listen(t, g), tensor.Options{MessageLimit: 1 << 20})
 			if _, _, err := c.DownloadBytes(t.Context(), 1, layout.Layout{}, nil); tensor.ClassOf(err) != tensor.TooLarge || err == nil {
-				t.Errorf("a client gets %v", err)
+				t.Errorf("client: %v", err)
 			}
 			conn, err := grpc.NewClient(serve(t, server.Options{MessageLimit: 1 << 20}), grpc.WithTransportCredentials(insecure.NewCredentials()),
 				grpc.WithDefaultCallOptions(grpc.UseCompressor(compression)))
@@ -175,10 +175,10 @@ func TestMessagesThatAreTooLargeDecompressedAreRefused(t *testing.T) {
 			defer conn.Close()
 			big := &skytorch.DeleteTensorsRequest{TensorIds: make([]uint64, 2<<20)}
 			if proto.Size(big) < 1<<20 {
-				t.Fatal("it is not too large")
+				t.Fatal("the message is not too large")
 			}
 			if _, err := skytorch.NewServiceClient(conn).DeleteTensors(t.Context(), big); status.Code(err) != codes.ResourceExhausted {
-				t.Errorf("a server answers %v", err)
+				t.Errorf("server: %v", err)
 			}
 		})
 	}

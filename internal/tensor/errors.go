@@ -11,36 +11,36 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// Class says what kind of failure a call met.
+// Class is the class of a failed call.
 type Class int
 
 const (
-	// Refused: the server said no; the error has its words.
+	// Refused: the server rejected the call; the error contains its message.
 	Refused Class = iota
-	// Unreachable: there is no connection to the server, or it broke.
+	// Unreachable: the connection to the server could not be opened, or was lost.
 	Unreachable
-	// TimedOut: the caller's deadline passed.
+	// TimedOut: the deadline of the caller was exceeded.
 	TimedOut
-	// Canceled: the caller gave up.
+	// Canceled: the caller cancelled the call.
 	Canceled
-	// Stalled: the server was connected, but did nothing for the stall timeout.
+	// Stalled: the server was connected, but made no progress during the stall timeout.
 	Stalled
 	// NotFound: the server has no such tensor.
 	NotFound
-	// Unsupported: the server does not speak the protocol, or not that call.
+	// Unsupported: the server does not implement the protocol or the call.
 	Unsupported
-	// Violation: what the server sent is no answer of the protocol; the error wraps a *wire.Error.
+	// Violation: the response violates the protocol; the error wraps a *wire.Error.
 	Violation
-	// TooLarge: more than one of the two sides is willing to take.
+	// TooLarge: a limit of the client or the server was exceeded.
 	TooLarge
-	// Local: the tensor given or the reader or writer that it goes through failed.
+	// Local: the given tensor is invalid, or its reader or writer failed.
 	Local
 )
 
-// Error is a call that failed.
+// Error describes a failed call.
 type Error struct {
 	Op     string // "upload", "download", "echo", …
-	Tensor string // which tensor, "" where it is about none
+	Tensor string // ID of the tensor, or "" if the call concerns none
 	Target string // host:port
 	Class  Class
 	Err    error
@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ClassOf returns the class of err, Refused where it is no *Error.
+// ClassOf returns the class of err, or Refused if it is not an *Error.
 func ClassOf(err error) Class {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class
@@ -64,15 +64,17 @@ func ClassOf(err error) Class {
 	return Refused
 }
 
-// localError is a failure on this side of the connection.
+// localError is a failure on the client's side.
 type localError struct{ error }
 
 func (e localError) Unwrap() error { return e.error }
 
-// refusedError is a response without success. Peers send it where gRPC has a status.
+// refusedError is an unsuccessful response, which some servers send instead of a gRPC status.
 type refusedError string
 
-func (e refusedError) Error() string { return fmt.Sprintf("the server refused: %.500s", string(e)) }
+func (e refusedError) Error() string {
+	return fmt.Sprintf("the server rejected the request: %.500s", string(e))
+}
 
 func classify(ctx context.Context, err error) (Class, error) {
 	if cause := context.Cause(ctx); errors.Is(cause, errStalled) {
@@ -91,7 +93,7 @@ func classify(ctx context.Context, err error) (Class, error) {
 		return Refused, err
 	}
 	code := status.Code(err)
-	// Whatever gRPC makes of it when the caller's context ends. Its cause is another where we ended it.
+	// The context determines the class, whatever gRPC reports. Its cause shows whether the client itself cancelled it.
 	if ctxErr := ctx.Err(); ctxErr != nil && errors.Is(context.Cause(ctx), ctxErr) {
 		code = status.FromContextError(ctxErr).Code()
 	}

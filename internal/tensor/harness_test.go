@@ -49,8 +49,8 @@ func random(n int64) []byte {
 	return out
 }
 
-// goroutinesEnd fails the test if goroutines of this module, or of gRPC, are
-// left when all of its own cleanup is done. Such tests are not parallel.
+// goroutinesEnd fails the test if goroutines of this module or of gRPC are running
+// after its cleanup. Tests that use it must not be parallel.
 func goroutinesEnd(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -61,7 +61,7 @@ func goroutinesEnd(t *testing.T) {
 				return
 			}
 			if time.Now().After(deadline) {
-				t.Errorf("goroutines are left:\n%s", left)
+				t.Errorf("goroutines are still running:\n%s", left)
 				return
 			}
 			time.Sleep(10 * time.Millisecond)

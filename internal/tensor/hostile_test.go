@@ -19,7 +19,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// scripted is a server that says what it is told to.
+// scripted is a server with scripted responses.
 type scripted struct {
 	skytorch.UnimplementedServiceServer
 	kputorch.UnsafeServiceServer
@@ -153,7 +153,7 @@ func TestHostileEchoes(t *testing.T) {
 		fault   wire.Fault
 	}{
 		"nothing":        {nil, wire.Truncated},
-		"cut off":        {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: []byte{1}}}, wire.Truncated},
+		"truncated":      {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: []byte{1}}}, wire.Truncated},
 		"one too many":   {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 1, Data: []byte{1}}, {TensorId: "b", TotalChunks: 1, Data: []byte{1}}}, wire.Truncated},
 		"a huge size":    {[]*kputorch.TensorChunk{{TensorId: "a", Metadata: map[string]string{"size_bytes": "9999999999999"}}}, wire.Limit},
 		"no size":        {[]*kputorch.TensorChunk{{TensorId: "a", Metadata: map[string]string{"size_bytes": "much"}}}, wire.Malformed},
@@ -179,8 +179,8 @@ func TestHostileEchoes(t *testing.T) {
 	}
 }
 
-// Servers that stop in the middle, in each direction. What is left of them,
-// and of us, is looked for in the end; so this test is not parallel.
+// This test uses servers that stop in the middle, in each direction. At the end it
+// checks that no goroutines are running, so it is not parallel.
 func TestStalledAndBrokenConnectionsEndAndLeaveNothing(t *testing.T) {
 	goroutinesEnd(t)
 	first := &skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Shape: []int64{20 << 20}, Dtype: "torch.uint8", Data: make([]byte, 1000)}
@@ -193,7 +193,7 @@ func TestStalledAndBrokenConnectionsEndAndLeaveNothing(t *testing.T) {
 			return status.FromContextError(st.Context().Err()).Err()
 		},
 		put: func(st grpc.ClientStreamingServer[skytorch.TensorChunk, skytorch.TensorResponse]) error {
-			<-st.Context().Done() // and takes nothing
+			<-st.Context().Done() // and receives nothing
 			return status.FromContextError(st.Context().Err()).Err()
 		},
 		echo: func(st grpc.BidiStreamingServer[kputorch.TensorChunk, kputorch.TensorChunk]) error {
@@ -229,7 +229,7 @@ func TestStalledAndBrokenConnectionsEndAndLeaveNothing(t *testing.T) {
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(30*time.Millisecond, cancel)
 		if err := call(ctx, patient); tensor.ClassOf(err) != tensor.Canceled {
-			t.Errorf("%s when it is cancelled: %v", name, err)
+			t.Errorf("%s after cancellation: %v", name, err)
 		}
 		conns := make(chan net.Conn, 1)
 		broken := dial(t, target, tensor.Options{Dialer: func(ctx context.Context, target string) (net.Conn, error) {
@@ -245,11 +245,11 @@ func TestStalledAndBrokenConnectionsEndAndLeaveNothing(t *testing.T) {
 		}
 		conn := (<-conns).(*net.TCPConn)
 		time.AfterFunc(30*time.Millisecond, func() {
-			_ = conn.SetLinger(0) // a reset, not an end
+			_ = conn.SetLinger(0) // a reset rather than EOF
 			_ = conn.Close()
 		})
 		if err := call(t.Context(), broken); tensor.ClassOf(err) != tensor.Unreachable {
-			t.Errorf("%s over a connection that is reset: %v", name, err)
+			t.Errorf("%s on a reset connection: %v", name, err)
 		}
 	}
 }

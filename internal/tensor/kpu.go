@@ -17,9 +17,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// Tensor is one to be sent to a KPU server. One of Reader and Bytes has its
-// packed elements; Bytes must not change until the call has returned, and
-// after one that failed until the client is closed.
+// Tensor is a tensor to send to a KPU server. Either Reader or Bytes provides its
+// packed elements. Bytes must not change until the call has returned or, after a
+// failed call, until the client is closed.
 type Tensor struct {
 	ID     string
 	Layout layout.Layout
@@ -27,16 +27,16 @@ type Tensor struct {
 	Bytes  []byte
 }
 
-// Arrival is a tensor that begins to come from a KPU server.
+// Arrival is a tensor of which the first chunk was received from a KPU server.
 type Arrival struct {
 	ID       string
-	Metadata map[string]string // as the server sent it
+	Metadata map[string]string // as sent by the server
 }
 
-// Sink returns where the torch.save file of a tensor is to be written.
+// Sink returns the writer for the torch.save file of a tensor.
 type Sink func(Arrival) (io.Writer, error)
 
-// file makes the tensor a torch.save file.
+// file returns the tensor as a torch.save file.
 func (t Tensor) file(pool mem.BufferPool) (*torchfile.Encoder, source, error) {
 	e, err := torchfile.NewEncoder(t.Layout)
 	if err != nil {
@@ -49,7 +49,7 @@ func (t Tensor) file(pool mem.BufferPool) (*torchfile.Encoder, source, error) {
 	return e, newFileSource(e, data), nil
 }
 
-// Send gives tensors to a KPU server.
+// Send sends tensors to a KPU server.
 func (c *Client) Send(ctx context.Context, tensors ...Tensor) error {
 	t := c.transfer(ctx)
 	defer t.end()
@@ -80,13 +80,13 @@ func (c *Client) sendAll(t *transfer, tensors []Tensor) error {
 		return err
 	}
 	if n := len(resp.GetReceivedTensorIds()); n != len(tensors) {
-		return wire.Errorf(wire.Truncated, "the server took %d tensors of %d", n, len(tensors))
+		return wire.Errorf(wire.Truncated, "the server received %d of %d tensors", n, len(tensors))
 	}
 	return nil
 }
 
-// push sends the chunks of all tensors. It returns io.EOF when the server
-// ended the call meanwhile.
+// push sends the chunks of all tensors. It returns io.EOF if the server ended the
+// call in the meantime.
 func (c *Client) push(t *transfer, st grpc.ClientStream, tensors []Tensor) error {
 	for _, tensor := range tensors {
 		e, data, err := tensor.file(c.pool)
@@ -114,7 +114,7 @@ func (c *Client) push(t *transfer, st grpc.ClientStream, tensors []Tensor) error
 	return nil
 }
 
-// fileMetadata is what KPU puts on the first chunk, in its form.
+// fileMetadata returns the metadata that KPU adds to the first chunk, in its format.
 func fileMetadata(l layout.Layout, size int64) map[string]string {
 	return map[string]string{
 		"shape": strings.ReplaceAll(fmt.Sprint(l.Shape), " ", ", "), "dtype": string(l.DType), "device": "cpu",
@@ -122,8 +122,9 @@ func fileMetadata(l layout.Layout, size int64) map[string]string {
 	}
 }
 
-// Request asks a KPU server for tensors, and returns how many came. KPU makes
-// them up; parameter "shape", such as "20,20", says what they are like.
+// Request requests tensors from a KPU server, and returns the number of received
+// tensors. KPU generates them with the shape in the parameter "shape", such as
+// "20,20".
 func (c *Client) Request(ctx context.Context, count uint32, parameters map[string]string, sink Sink) (int, error) {
 	t := c.transfer(ctx)
 	defer t.end()
@@ -146,8 +147,8 @@ func (c *Client) request(t *transfer, req *kputorch.TensorRequest, sink Sink) (i
 	return c.pullFiles(t, st, sink)
 }
 
-// Echo gives tensors to a KPU server and takes them back. The ids may come
-// back changed; the order is the same.
+// Echo sends tensors to a KPU server, which returns them in the same order. The
+// IDs of the returned tensors may differ.
 func (c *Client) Echo(ctx context.Context, sink Sink, tensors ...Tensor) error {
 	t := c.transfer(ctx)
 	defer t.end()
@@ -166,7 +167,7 @@ func (c *Client) echo(t *transfer, sink Sink, tensors []Tensor) error {
 		if err == nil {
 			err = st.CloseSend()
 		} else if !errors.Is(err, io.EOF) {
-			t.cancel(err) // nothing more will come back
+			t.cancel(err) // the server will not return anything more
 		}
 		pushed <- err
 	}()
@@ -180,21 +181,21 @@ func (c *Client) echo(t *transfer, sink Sink, tensors []Tensor) error {
 		}
 	}
 	if err == nil && n != len(tensors) {
-		err = wire.Errorf(wire.Truncated, "%d tensors came back of %d", n, len(tensors))
+		err = wire.Errorf(wire.Truncated, "%d of %d tensors were returned", n, len(tensors))
 	}
 	return err
 }
 
-// incoming is a file of which not all chunks are there.
+// incoming is a file of which not all chunks are received.
 type incoming struct {
 	seq  *wire.Sequence
 	data io.Writer
 }
 
-// maxIncoming is how many tensors may be under way at a time.
+// maxIncoming is the maximum number of incomplete tensors.
 const maxIncoming = 64
 
-// pullFiles receives tensors until the stream ends, and returns how many came.
+// pullFiles receives tensors until the stream ends, and returns their number.
 func (c *Client) pullFiles(t *transfer, st grpc.ClientStream, sink Sink) (int, error) {
 	open := map[string]incoming{}
 	var chunk wire.KPUChunk
@@ -237,7 +238,7 @@ func (c *Client) incoming(open map[string]incoming, chunk *wire.KPUChunk, sink S
 		return in, nil
 	}
 	if len(open) >= maxIncoming {
-		return incoming{}, wire.Errorf(wire.Limit, "%d tensors begun and none ended", maxIncoming)
+		return incoming{}, wire.Errorf(wire.Limit, "more than %d incomplete tensors", maxIncoming)
 	}
 	in := incoming{seq: wire.NewSequence(c.options.TensorLimit)}
 	if text := chunk.Metadata["size_bytes"]; text != "" {

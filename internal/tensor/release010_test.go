@@ -29,8 +29,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// release010Chunk is TensorChunk of SkyTorch 0.1.0, its only release: the fields after the first four have the numbers
-// 7 to 12, not 5 to 10 as on its main branch since.
+// release010Chunk returns TensorChunk of SkyTorch 0.1.0, its only release: the fields after the first four have the
+// numbers 7 to 12, instead of 5 to 10 as on its current main branch.
 func release010Chunk(t testing.TB) protoreflect.MessageDescriptor {
 	t.Helper()
 	file := protodesc.ToFileDescriptorProto(skytorch.File_skytorch_torch_service_proto)
@@ -69,7 +69,7 @@ func text(m *dynamicpb.Message, field protoreflect.Name) string {
 	return m.Get(m.Descriptor().Fields().ByName(field)).String()
 }
 
-func TestClientsOfSkyTorch010WorkWithOurServer(t *testing.T) {
+func TestServerSupportsClientsOfSkyTorch010(t *testing.T) {
 	t.Parallel()
 	d := release010Chunk(t)
 	conn, err := grpc.NewClient(serve(t, server.Options{}), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -127,12 +127,12 @@ func TestClientsOfSkyTorch010WorkWithOurServer(t *testing.T) {
 		got = append(got, bytesIn(m)...)
 	}
 	if !bytes.Equal(got, data) {
-		t.Errorf("%d bytes came back changed", len(got))
+		t.Errorf("%d returned bytes differ", len(got))
 	}
 }
 
-// release010 starts a server that reads chunks as SkyTorch 0.1.0 does: it makes
-// room for total_bytes, counts chunks, and then needs to know the dtype.
+// release010 starts a server that reads chunks like SkyTorch 0.1.0: it allocates
+// total_bytes, counts chunks, and then requires the dtype.
 func release010(t *testing.T) string {
 	t.Helper()
 	d := release010Chunk(t)
@@ -193,7 +193,7 @@ func release010(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// deleter answers the calls that are no streams.
+// deleter implements the unary calls.
 type deleter struct {
 	skytorch.UnimplementedServiceServer
 }
@@ -202,7 +202,7 @@ func (deleter) DeleteTensors(context.Context, *skytorch.DeleteTensorsRequest) (*
 	return &skytorch.TensorResponse{Success: true}, nil
 }
 
-func TestOurClientWorksWithServersOfSkyTorch010(t *testing.T) {
+func TestClientSupportsServersOfSkyTorch010(t *testing.T) {
 	t.Parallel()
 	target := release010(t)
 	c := dial(t, target, tensor.Options{Numbering: wire.From7})
@@ -221,7 +221,7 @@ func TestOurClientWorksWithServersOfSkyTorch010(t *testing.T) {
 	}
 }
 
-func TestProbeFindsOutTheNumbering(t *testing.T) {
+func TestProbeDetectsTheNumbering(t *testing.T) {
 	t.Parallel()
 	got := probe.GRPC(t.Context(), probe.Endpoint{Target: release010(t), RoundTrip: 3 << 20})
 	if got.Status != probe.Serving || got.Bytes != 3<<20 {

@@ -14,16 +14,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// Upload writes a tensor to a SkyTorch server, with the packed elements from
-// data, of which exactly the layout's bytes are read. The server makes the
-// tensor if it is not there.
+// Upload writes a tensor to a SkyTorch server. It reads the packed elements from
+// data, exactly as many bytes as the layout has. The server creates the tensor if
+// it does not exist.
 func (c *Client) Upload(ctx context.Context, id uint64, l layout.Layout, data io.Reader) error {
 	return c.upload(ctx, id, l, &readerSource{r: data, pool: c.pool})
 }
 
-// UploadBytes is Upload of a tensor that is in memory. It is sent as it is,
-// not copied: it must not change until the call has returned, and after one
-// that failed until the client is closed.
+// UploadBytes is like Upload, for a tensor in memory. The data is not copied: it
+// must not change until the call has returned or, after a failed call, until the
+// client is closed.
 func (c *Client) UploadBytes(ctx context.Context, id uint64, l layout.Layout, data []byte) error {
 	return c.upload(ctx, id, l, &bytesSource{data})
 }
@@ -49,7 +49,7 @@ func packedSize(l layout.Layout) (int64, error) {
 func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, data source) error {
 	chunkSize := int64(c.options.ChunkSize)
 	total := max((size+chunkSize-1)/chunkSize, 1)
-	// A single chunk is sent with the end of the stream in one frame, as that of a call that is no stream.
+	// A single chunk is sent with the end of the stream in one frame, like a unary call.
 	desc := &grpc.StreamDesc{ClientStreams: total > 1}
 	st, err := c.conn.NewStream(t.ctx, desc, skytorch.Service_UpdateTensor_FullMethodName)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, da
 		err := st.SendMsg(&chunk)
 		chunk.Free()
 		if errors.Is(err, io.EOF) {
-			break // the server has ended the call; it says why below
+			break // the server has ended the call; the status below states the reason
 		}
 		if err != nil {
 			return err
@@ -82,8 +82,8 @@ func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, da
 	return succeeded(&resp)
 }
 
-// describe fills in what stands on the first chunk. The metadata has a
-// SkyTorch server make the tensor.
+// describe sets the fields of the first chunk. The metadata makes a SkyTorch server
+// create the tensor.
 func describe(chunk *wire.SkyChunk, l layout.Layout, size int64) {
 	chunk.Layout = l
 	chunk.Layout.Stride = l.Strides()
@@ -114,10 +114,9 @@ func succeeded(resp interface {
 	return refusedError(resp.GetMessage())
 }
 
-// Download reads a tensor from a SkyTorch server, and writes its packed
-// elements. It returns type and shape. Those that it is to have may be given;
-// without them the server decides. After an error, part of the data may have
-// been written.
+// Download reads a tensor from a SkyTorch server, and writes its packed elements to
+// data. It returns the type and shape. If want is set, the tensor must have this
+// type and shape. After an error, part of the data may have been written.
 func (c *Client) Download(ctx context.Context, id uint64, want layout.Layout, data io.Writer) (layout.Layout, error) {
 	t := c.transfer(ctx)
 	defer t.end()
@@ -125,11 +124,11 @@ func (c *Client) Download(ctx context.Context, id uint64, want layout.Layout, da
 	return l, c.failed(t.ctx, "download", strconv.FormatUint(id, 10), err)
 }
 
-// DownloadBytes is Download into memory. buf is used if it is large enough.
+// DownloadBytes is like Download, into memory. It uses buf if it is large enough.
 func (c *Client) DownloadBytes(ctx context.Context, id uint64, want layout.Layout, buf []byte) ([]byte, layout.Layout, error) {
 	out := bytes.NewBuffer(buf[:0])
 	if size, err := want.Bytes(); err == nil && size <= c.options.TensorLimit {
-		out.Grow(int(size)) // known without the server
+		out.Grow(int(size)) // known before the response
 	}
 	l, err := c.Download(ctx, id, want, out)
 	return out.Bytes(), l, err
@@ -166,7 +165,7 @@ func (c *Client) receiveSky(t *transfer, id uint64, want layout.Layout, data io.
 	if l.Fills(size) {
 		return l.Packed(), pull(t, st, &chunk, seq, id, l, data)
 	}
-	var storage bytes.Buffer // the elements are somewhere in it
+	var storage bytes.Buffer // contains the elements at the offset and strides of the layout
 	if err := pull(t, st, &chunk, seq, id, l, &storage); err != nil {
 		return want, err
 	}
@@ -176,7 +175,7 @@ func (c *Client) receiveSky(t *transfer, id uint64, want layout.Layout, data io.
 	})
 }
 
-// pull receives all chunks after the first one, which is there already.
+// pull receives all chunks after the first one.
 func pull(
 	t *transfer, st grpc.ClientStream, chunk *wire.SkyChunk, seq *wire.Sequence, id uint64, first layout.Layout, data io.Writer,
 ) error {
@@ -210,7 +209,7 @@ func local(err error) error {
 	return localError{err}
 }
 
-// Copy copies a tensor of the server over another one, of the same type and shape.
+// Copy copies a tensor of the server to another one of the same type and shape.
 func (c *Client) Copy(ctx context.Context, from, to uint64) error {
 	resp, err := skytorch.NewServiceClient(c.conn).CopyTensor(c.outgoing(ctx), &skytorch.CopyTensorRequest{
 		SrcTensorId: from, DstTensorId: to, NumBytes: -1,
@@ -221,7 +220,7 @@ func (c *Client) Copy(ctx context.Context, from, to uint64) error {
 	return c.failed(ctx, "copy", strconv.FormatUint(from, 10), err)
 }
 
-// Delete forgets tensors of the server. Those that are not there are no error.
+// Delete deletes tensors of the server. Tensors that do not exist are ignored.
 func (c *Client) Delete(ctx context.Context, ids ...uint64) error {
 	resp, err := skytorch.NewServiceClient(c.conn).DeleteTensors(c.outgoing(ctx), &skytorch.DeleteTensorsRequest{TensorIds: ids})
 	if err == nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 )
 
-// source gives the bytes of a tensor, n at a time. Whoever takes them frees them.
+// source provides the bytes of a tensor in pieces of n bytes, which the caller must free.
 type source interface {
 	next(n int) (mem.BufferSlice, error)
 }
 
-// bytesSource gives what is in memory already, not copied.
+// bytesSource provides data in memory without copying it.
 type bytesSource struct{ rest []byte }
 
 func (s *bytesSource) next(n int) (mem.BufferSlice, error) {
@@ -28,7 +28,7 @@ func (s *bytesSource) next(n int) (mem.BufferSlice, error) {
 	return out, nil
 }
 
-// readerSource reads into buffers that are used again once gRPC has sent them.
+// readerSource reads into buffers that are reused after gRPC has sent them.
 type readerSource struct {
 	r    io.Reader
 	pool mem.BufferPool
@@ -46,7 +46,7 @@ func (s *readerSource) next(n int) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.NewBuffer(buf, s.pool)}, nil
 }
 
-// fileSource makes the data of another source a torch.save file.
+// fileSource provides the data of another source as a torch.save file.
 type fileSource struct {
 	encoder *torchfile.Encoder
 	data    source

@@ -1,6 +1,6 @@
-// Command noop is a provider with the schema of kt that does nothing: it asks
-// no cluster, renders nothing and keeps every state. A plan with it costs what
-// Terraform itself costs, which is what the benchmark compares kt with.
+// Command noop is a provider with the schema of kt that does nothing: it sends no
+// requests, renders nothing and never changes the state. The cost of its plan is
+// the cost of Terraform itself, with which the benchmark compares kt.
 package main
 
 import (
@@ -65,7 +65,7 @@ func (idleCompute) Create(_ context.Context, _ resource.CreateRequest, resp *res
 	resp.Diagnostics.AddError("noop", "this provider only plans")
 }
 
-// Read keeps the state, but has to say the identity again.
+// Read keeps the state, but must set the identity again.
 func (idleCompute) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	for _, name := range []string{"namespace", "name"} {
 		var value types.String

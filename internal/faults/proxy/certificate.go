@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// certificate is self-signed, for a server on 127.0.0.1.
+// certificate is a self-signed certificate for a server on 127.0.0.1.
 type certificate struct {
 	pair tls.Certificate
 	pem  []byte

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Kind is what happens to a request.
+// Kind is a kind of fault.
 type Kind string
 
 // Kinds of faults. «Before» and «after» refer to the execution by the API server.
@@ -29,16 +29,16 @@ const (
 	Unauthorized   Kind = "401"
 	Conflict       Kind = "409"
 	Gone           Kind = "410"
-	OutageRefused  Kind = "outage-refused" // nothing listens for a while
-	OutageReset    Kind = "outage-reset"   // connections are accepted and reset for a while
-	Held           Kind = "held"           // the request is never answered
-	KillCLI        Kind = "kill-cli"       // SIGKILL of the command line tool, the request was executed
-	InterruptCLI   Kind = "interrupt-cli"  // SIGINT of its process group, as by Ctrl-C, the request was executed
+	OutageRefused  Kind = "outage-refused" // connections are refused for some time
+	OutageReset    Kind = "outage-reset"   // connections are accepted and reset for some time
+	Held           Kind = "held"           // the request gets no response
+	KillCLI        Kind = "kill-cli"       // SIGKILL of the CLI, the request was executed
+	InterruptCLI   Kind = "interrupt-cli"  // SIGINT to its process group, like Ctrl-C, the request was executed
 	KillProvider   Kind = "kill-provider"  // SIGKILL of the provider, the request was executed
 	Restart        Kind = "restart"        // of the API server with its data, the request was executed
 )
 
-// Kinds lists the kinds of faults that concern one command only, so all but Restart.
+// Kinds lists the kinds of faults that affect only one command, which are all except Restart.
 func Kinds() []Kind {
 	return []Kind{
 		ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout, Delay, CutBody, ShortBody,
@@ -46,12 +46,12 @@ func Kinds() []Kind {
 	}
 }
 
-// Transient lists the kinds that a repeated request overcomes at once.
+// Transient lists the kinds after which a retried request succeeds immediately.
 func Transient() []Kind {
 	return []Kind{ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout, CutBody, ShortBody}
 }
 
-// ParseKinds reads a list that is separated by commas; empty for all kinds.
+// ParseKinds parses a comma-separated list of kinds. An empty list means all kinds.
 func ParseKinds(text string) ([]Kind, error) {
 	if text == "" {
 		return Kinds(), nil
@@ -59,18 +59,18 @@ func ParseKinds(text string) ([]Kind, error) {
 	var kinds []Kind
 	for name := range strings.SplitSeq(text, ",") {
 		if !slices.Contains(Kinds(), Kind(name)) {
-			return nil, fmt.Errorf("%q is no kind of fault; there are %v", name, Kinds())
+			return nil, fmt.Errorf("unknown kind of fault %q, must be one of %v", name, Kinds())
 		}
 		kinds = append(kinds, Kind(name))
 	}
 	return kinds, nil
 }
 
-// IsSlow says whether the client learns of the fault by its own time limits only.
+// IsSlow reports whether the client notices the fault only by its own timeouts.
 func (k Kind) IsSlow() bool { return k == Held || k == WatchSilent }
 
-// AppliesTo says whether a fault of the kind can happen to a request, and
-// differs there from another kind.
+// AppliesTo reports whether a fault of the kind can be injected into a request, with
+// another effect than the other kinds.
 func (k Kind) AppliesTo(r Request) bool {
 	switch k {
 	case WatchCut, WatchSilent:
@@ -86,20 +86,20 @@ func (k Kind) AppliesTo(r Request) bool {
 	}
 }
 
-// Request identifies a request within one command of the command line tool, in
-// the same way in each run.
+// Request identifies a request within one command of the CLI, consistently across
+// runs.
 type Request struct {
 	Method string
 	Path   string // without the scenario's namespace
 	Watch  bool
 	DryRun bool
-	N      int // counts the requests that are alike, from 1
+	N      int // number among the requests that are otherwise equal, starting at 1
 }
 
-// Writes says whether the request changes the cluster.
+// Writes reports whether the request changes the cluster.
 func (r Request) Writes() bool { return r.Method != http.MethodGet && !r.DryRun }
 
-// String is the identity in one line, such as "PATCH dry-run /api/v1/services/web #1".
+// String formats the identity in one line, such as "PATCH dry-run /api/v1/services/web #1".
 func (r Request) String() string {
 	words := []string{r.Method}
 	if r.DryRun {
@@ -111,7 +111,7 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s #%d", strings.Join(words, " "), r.Path, r.N)
 }
 
-// uids are in the names of volumes, and differ from run to run.
+// uids matches the UIDs in names of volumes, which differ between runs.
 var uids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 func identify(r *http.Request, namespace string) Request {
@@ -129,20 +129,20 @@ func identify(r *http.Request, namespace string) Request {
 	}
 }
 
-// Fault is what a plan decides for a request.
+// Fault is a fault to inject into a request.
 type Fault struct {
 	Kind Kind
-	// Duration is how long an outage or a delay lasts.
+	// Duration is the duration of an outage or a delay.
 	Duration time.Duration
 }
 
-// Plan decides what happens to a request; nil for nothing.
+// Plan returns the fault for a request, or nil for none.
 type Plan func(Request) *Fault
 
-// NoFaults lets every request pass.
+// NoFaults is a plan without faults.
 func NoFaults(Request) *Fault { return nil }
 
-// Record is a request that the proxy has seen.
+// Record is a request that the proxy received.
 type Record struct {
 	Request Request
 	Fault   Kind // empty for none

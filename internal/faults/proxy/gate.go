@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// gate is a listener on one port that can refuse or reset connections for a while.
+// gate is a listener on one port that can refuse or reset connections for some time.
 type gate struct {
 	address string
 
@@ -29,7 +29,7 @@ func newGate() (*gate, error) {
 	return g, nil
 }
 
-// Accept waits for a connection; during an outage it waits for its end.
+// Accept waits for a connection. During an outage, it waits for the end of the outage first.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
 		g.mu.Lock()
@@ -43,7 +43,7 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		conn, err := inner.Accept()
 		if err != nil {
-			time.Sleep(time.Millisecond) // the listener was closed by an outage, or for good
+			time.Sleep(time.Millisecond) // the listener was closed by an outage, or by Close
 			continue
 		}
 		g.mu.Lock()
@@ -60,12 +60,12 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
-// outage resets all connections, and keeps new ones out for a while.
+// outage resets all connections, and rejects new ones for some time.
 func (g *gate) outage(resets bool, duration time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed || g.timer != nil {
-		return // closed, or an outage lasts already
+		return // closed, or an outage is in progress
 	}
 	if resets {
 		g.resets = true
@@ -80,7 +80,7 @@ func (g *gate) outage(resets bool, duration time.Duration) {
 	g.timer = time.AfterFunc(duration, g.reopen)
 }
 
-// reopen ends an outage; without one it does nothing.
+// reopen ends an outage. Without an outage, it does nothing.
 func (g *gate) reopen() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,7 +90,7 @@ func (g *gate) reopen() {
 	}
 	g.resets = false
 	for g.inner == nil && !g.closed {
-		// Another process may have the port for a moment, as the source of a connection.
+		// Another process may temporarily use the port as the source of a connection.
 		inner, err := net.Listen("tcp", g.address)
 		if err != nil {
 			time.Sleep(10 * time.Millisecond)
@@ -101,12 +101,12 @@ func (g *gate) reopen() {
 	g.change.Broadcast()
 }
 
-// Close ends the listener.
+// Close closes the listener.
 func (g *gate) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return nil // the server closes its listeners, too
+		return nil // the server also closes its listeners
 	}
 	g.closed = true
 	if g.timer != nil {
@@ -119,11 +119,11 @@ func (g *gate) Close() error {
 	return g.inner.Close()
 }
 
-// Addr is the address, also while connections are refused.
+// Addr returns the address, even while connections are refused.
 func (g *gate) Addr() net.Addr {
 	address, err := net.ResolveTCPAddr("tcp", g.address)
 	if err != nil {
-		return nil // not for an address that was listened on
+		return nil // cannot happen for an address of a listener
 	}
 	return address
 }
@@ -145,7 +145,7 @@ func (c *tracked) Close() error {
 // resetConn closes a connection so that the peer reads ECONNRESET rather than EOF.
 func resetConn(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // at worst the peer reads EOF
+		_ = tcp.SetLinger(0) // if this fails, the peer reads EOF
 	}
 	_ = conn.Close()
 }

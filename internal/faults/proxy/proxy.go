@@ -1,5 +1,5 @@
 // Package proxy is a reverse proxy between a provider and an API server that
-// injects faults. It passes the client's credentials on.
+// injects faults. It forwards the client's credentials.
 package proxy
 
 import (
@@ -23,13 +23,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Options say between whom a proxy stands.
+// Options configure a proxy.
 type Options struct {
 	Upstream  *url.URL          // the API server
-	Transport http.RoundTripper // how it is reached, without credentials
+	Transport http.RoundTripper // transport to the API server, without credentials
 	Token     string            // bearer token in the kubeconfig of the proxy
-	Namespace string            // of the scenario; left out of what identifies a request
-	HTTP2     bool              // serve HTTP/2 as an API server does, else HTTP/1.1 only
+	Namespace string            // of the scenario; not part of the identity of a request
+	HTTP2     bool              // serve HTTP/2 like an API server, otherwise only HTTP/1.1
 }
 
 // Proxy is a running proxy.
@@ -47,7 +47,7 @@ type Proxy struct {
 	counts   map[Request]int
 	records  []Record
 	begun    time.Time
-	released chan struct{} // closed when held requests may go
+	released chan struct{} // closed to release held requests
 }
 
 // Start starts a proxy on a free loopback port.
@@ -62,13 +62,13 @@ func Start(opts Options) (*Proxy, error) {
 	}
 	p := &Proxy{opts: opts, gate: gate, cert: cert, served: make(chan struct{})}
 	p.Begin(NoFaults, nil)
-	quiet := log.New(io.Discard, "", 0) // what is reset here is meant to be
+	quiet := log.New(io.Discard, "", 0) // resets are intentional
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(opts.Upstream) },
 		Transport:     opts.Transport,
 		FlushInterval: -1,
 		ErrorLog:      quiet,
-		// An API server that is gone is no gateway's error: the client sees its connection end.
+		// If the API server is unavailable, reset the connection instead of responding with a gateway error.
 		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, _ error) { reset(r) },
 	}
 	p.server = &http.Server{
@@ -85,13 +85,13 @@ func Start(opts Options) (*Proxy, error) {
 	}
 	go func() {
 		defer close(p.served)
-		_ = p.server.ServeTLS(gate, "", "") // ends with Close
+		_ = p.server.ServeTLS(gate, "", "") // returns after Close
 	}()
 	return p, nil
 }
 
-// Begin starts counting requests anew, for one command of the command line tool. The plan
-// decides about each; signal is called for faults that signal a process.
+// Begin resets the recorded requests for one command of the CLI. The plan selects the fault of
+// each request, and signal is called for faults that signal a process.
 func (p *Proxy) Begin(plan Plan, signal func(Kind)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +100,7 @@ func (p *Proxy) Begin(plan Plan, signal func(Kind)) {
 	p.released = make(chan struct{})
 }
 
-// End ends what still lasts (outages, held requests) and returns the requests since Begin.
+// End ends outages, releases held requests, and returns the requests since Begin.
 func (p *Proxy) End() []Record {
 	p.gate.reopen()
 	p.mu.Lock()
@@ -122,7 +122,7 @@ func (p *Proxy) Close() error {
 	return errors.Join(err, p.gate.Close())
 }
 
-// Kubeconfig is by which a client connects to the proxy.
+// Kubeconfig returns a kubeconfig for the proxy.
 func (p *Proxy) Kubeconfig() ([]byte, error) {
 	const name = "proxy"
 	return clientcmd.Write(clientcmdapi.Config{
@@ -135,7 +135,7 @@ func (p *Proxy) Kubeconfig() ([]byte, error) {
 	})
 }
 
-// decide counts a request and returns what happens to it.
+// decide records a request and returns its fault.
 func (p *Proxy) decide(r *http.Request) (fault *Fault, signal func(Kind), released chan struct{}) {
 	request := identify(r, p.opts.Namespace)
 	p.mu.Lock()
@@ -155,7 +155,7 @@ func (p *Proxy) decide(r *http.Request) (fault *Fault, signal func(Kind), releas
 }
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
-	// With the body read, the end of the connection ends r.Context.
+	// After the body is read, the end of the connection cancels r.Context.
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		reset(r)
@@ -197,7 +197,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reject answers as the API server, or what stands before it, does.
+// reject responds like the API server, or a load balancer in front of it.
 func (p *Proxy) reject(w http.ResponseWriter, kind Kind) {
 	var status int
 	var reason, message string
@@ -223,7 +223,7 @@ func (p *Proxy) reject(w http.ResponseWriter, kind Kind) {
 	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, status)
 }
 
-// spoil lets the server execute a request and spoils the answer.
+// spoil forwards a request to the server and disturbs the response.
 func (p *Proxy) spoil(w http.ResponseWriter, r *http.Request, kind Kind, signal func(Kind)) {
 	response, err := p.execute(r)
 	if err != nil {
@@ -271,8 +271,8 @@ func (p *Proxy) spoil(w http.ResponseWriter, r *http.Request, kind Kind, signal 
 	}
 }
 
-// execute sends a request to the server, with a context of its own: what the
-// client does no longer matters.
+// execute sends a request to the server, independently of the context of the
+// client.
 func (p *Proxy) execute(r *http.Request) (*http.Response, error) {
 	out := r.Clone(context.WithoutCancel(r.Context()))
 	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.opts.Upstream.Scheme, p.opts.Upstream.Host, p.opts.Upstream.Host, ""
@@ -286,7 +286,7 @@ func copyHeader(w http.ResponseWriter, response *http.Response) {
 
 func isWatch(r *http.Request) bool { return identify(r, "").Watch }
 
-// sleep waits until the client has gone, the command has ended or the time is up.
+// sleep waits until the client disconnects, the command ends or the duration expires.
 func sleep(ctx context.Context, released <-chan struct{}, duration time.Duration) {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()
@@ -300,7 +300,8 @@ func sleep(ctx context.Context, released <-chan struct{}, duration time.Duration
 // connKey is the key of the connection in the context of a request.
 type connKey struct{}
 
-// reset resets the connection of a request, with HTTP/2 also of all others on it, and ends the handler.
+// reset resets the connection of a request and ends the handler. With HTTP/2, this affects all requests on the
+// connection.
 func reset(r *http.Request) {
 	if conn, ok := r.Context().Value(connKey{}).(*tls.Conn); ok {
 		inner := conn.NetConn()
@@ -308,7 +309,7 @@ func reset(r *http.Request) {
 			inner = t.Conn
 		}
 		resetConn(inner)
-		_ = conn.NetConn().Close() // it is no longer tracked
+		_ = conn.NetConn().Close() // removes the connection from the tracked ones
 	}
 	panic(http.ErrAbortHandler)
 }

@@ -22,7 +22,7 @@ import (
 
 const answer = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"}}`
 
-// setup starts a server that counts what it executes, and a proxy and a client of it.
+// setup starts a server that counts executed requests, a proxy for it, and a client.
 func setup(t *testing.T, http2 bool) (p *Proxy, client *http.Client, base string, executed *atomic.Int64) {
 	t.Helper()
 	executed = &atomic.Int64{}
@@ -92,7 +92,7 @@ func send(t *testing.T, client *http.Client, method, url string) (status int, bo
 	return response.StatusCode, string(data), err
 }
 
-func TestFaultsSpoilRequestsAsTheirNamesSay(t *testing.T) {
+func TestFaultsHaveTheEffectOfTheirKind(t *testing.T) {
 	t.Parallel()
 	const path = "/api/v1/namespaces/ns/configmaps/x"
 	for _, c := range []struct {
@@ -118,7 +118,7 @@ func TestFaultsSpoilRequestsAsTheirNamesSay(t *testing.T) {
 		{Gone, http.MethodGet, 410, "too old", false, 0},
 		{OutageRefused, http.MethodPatch, 0, "", true, 0},
 		{OutageReset, http.MethodPatch, 0, "", true, 0},
-		// What applies to writes only lets others pass.
+		// Faults that apply only to writes do not affect other requests.
 		{Conflict, http.MethodGet, 200, answer, false, 1},
 		{WatchCut, http.MethodPatch, 200, answer, false, 1},
 	} {
@@ -135,7 +135,7 @@ func TestFaultsSpoilRequestsAsTheirNamesSay(t *testing.T) {
 					t.Errorf("executed %d times, want %d", got, c.executed)
 				}
 				p.End()
-				// Afterwards all is as before.
+				// The next request succeeds.
 				p.Begin(NoFaults, nil)
 				if _, body, err = send(t, client, http.MethodGet, base+path); err != nil || body != answer {
 					t.Errorf("without a fault: %q, %v", body, err)
@@ -150,7 +150,7 @@ func TestOutageRefusesConnectionsUntilItEnds(t *testing.T) {
 	p, client, base, _ := setup(t, false)
 	p.Begin(func(Request) *Fault { return &Fault{Kind: OutageRefused, Duration: time.Hour} }, nil)
 	if _, _, err := send(t, client, http.MethodPatch, base+"/api"); err == nil {
-		t.Error("the request that begins the outage succeeds")
+		t.Error("the request that starts the outage succeeds")
 	}
 	if _, _, err := send(t, client, http.MethodPatch, base+"/api"); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("during the outage: %v", err)
@@ -161,7 +161,7 @@ func TestOutageRefusesConnectionsUntilItEnds(t *testing.T) {
 	}
 }
 
-func TestHeldRequestsEndWithTheCommand(t *testing.T) {
+func TestHeldRequestsEndWhenTheCommandEnds(t *testing.T) {
 	t.Parallel()
 	p, client, base, executed := setup(t, false)
 	held := make(chan struct{})
@@ -174,7 +174,7 @@ func TestHeldRequestsEndWithTheCommand(t *testing.T) {
 	<-held
 	select {
 	case err := <-done:
-		t.Fatalf("answered: %v", err)
+		t.Fatalf("unexpected response: %v", err)
 	default:
 	}
 	p.End()
@@ -183,7 +183,7 @@ func TestHeldRequestsEndWithTheCommand(t *testing.T) {
 	}
 }
 
-func TestWatchesAreCutOrSilent(t *testing.T) {
+func TestWatchesAreResetOrSilent(t *testing.T) {
 	t.Parallel()
 	p, client, base, _ := setup(t, false)
 	p.Begin(always(WatchCut), nil)
@@ -212,11 +212,11 @@ func TestWatchesAreCutOrSilent(t *testing.T) {
 	<-started
 	p.End()
 	if got := <-done; got != "" {
-		t.Errorf("a silent watch said %q", got)
+		t.Errorf("a silent watch sent %q", got)
 	}
 }
 
-func TestSignalsComeAfterTheExecution(t *testing.T) {
+func TestSignalsAreSentAfterTheExecution(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []Kind{KillCLI, InterruptCLI, KillProvider, Restart} {
 		p, client, base, executed := setup(t, false)
@@ -234,7 +234,7 @@ func TestSignalsComeAfterTheExecution(t *testing.T) {
 	}
 }
 
-func TestRequestsHaveTheSameIdentityInEachNamespace(t *testing.T) {
+func TestIdentityOfRequestsDoesNotDependOnTheNamespace(t *testing.T) {
 	t.Parallel()
 	p, client, base, _ := setup(t, false)
 	p.Begin(NoFaults, nil)
@@ -259,7 +259,7 @@ func TestRequestsHaveTheSameIdentityInEachNamespace(t *testing.T) {
 	}
 }
 
-func TestAnAPIServerThatIsGoneResetsConnections(t *testing.T) {
+func TestConnectionsAreResetIfTheAPIServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -272,7 +272,7 @@ func TestAnAPIServerThatIsGoneResetsConnections(t *testing.T) {
 	p, client, base, _ := setup(t, false)
 	p.opts.Upstream.Host = address
 	if status, _, err := send(t, client, http.MethodPatch, base+"/api"); err == nil {
-		t.Errorf("answered with status %d", status)
+		t.Errorf("response with status %d", status)
 	}
 	p.End()
 }

@@ -1,7 +1,7 @@
-// Command bench measures our tensor client and server on loopback, in one
-// run: upload, download and echo, against plain gRPC with messages of the same
-// size and against raw TCP; and the peak memory of both ends at the largest
-// size. Servers are processes of their own. It runs on Linux.
+// Command bench measures the tensor client and server of this module on
+// loopback: upload, download and echo, compared with plain gRPC with messages of
+// the same size and with raw TCP, and the peak memory of both ends at the largest
+// size. Each server is a separate process. It requires Linux.
 package main
 
 import (
@@ -21,9 +21,9 @@ const chunk = 1 << 20
 
 func main() {
 	sizes := flag.String("sizes", "1024,1048576,268435456,1073741824", "bytes of the tensors")
-	runs := flag.Int("runs", 5, "runs to take the fastest and the median of")
-	serve := flag.String("serve", "", "be a server of this kind: ours, grpc or tcp (for bench itself)")
-	client := flag.String("client", "", "move one tensor to and from the server at this address and report memory (for bench itself)")
+	runs := flag.Int("runs", 5, "number of runs, of which the fastest and the median are reported")
+	serve := flag.String("serve", "", "run a server of this kind: ours, grpc or tcp (internal)")
+	client := flag.String("client", "", "transfer one tensor with the server at this address and report memory (internal)")
 	kind := flag.String("kind", "", "kind of -client")
 	op := flag.String("op", "", "upload, download or echo, for -client")
 	size := flag.Int64("size", 0, "bytes for -client")
@@ -44,7 +44,7 @@ func main() {
 	}
 }
 
-// peer moves one tensor of that many bytes, once, and returns when it is whole at the other end.
+// peer transfers one tensor of the given size and returns when the other end has received it completely.
 type peer interface {
 	upload(ctx context.Context, size int64) error
 	download(ctx context.Context, size int64) error
@@ -75,7 +75,7 @@ func run(ctx context.Context, list string, runs int) error {
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n <= 0 {
-			return fmt.Errorf("-sizes: %q is no number of bytes", text)
+			return fmt.Errorf("-sizes: %q is not a number of bytes", text)
 		}
 		sizes = append(sizes, n)
 	}
@@ -100,8 +100,8 @@ func run(ctx context.Context, list string, runs int) error {
 	return memory(ctx, slices.Max(sizes))
 }
 
-// startAll starts a server of each kind and connects to it. The function that
-// it returns ends them, also after an error.
+// startAll starts a server of each kind and connects to it. The returned function
+// stops the servers and must be called even after an error.
 func startAll(ctx context.Context, largest int64) (peers map[string]peer, stop func(), err error) {
 	peers = map[string]peer{}
 	var stops []func() string
@@ -126,9 +126,9 @@ func startAll(ctx context.Context, largest int64) (peers map[string]peer, stop f
 	return peers, stop, nil
 }
 
-// measure takes turns, so that whatever else the machine does meets all.
+// measure alternates between the kinds, so that other load affects all of them.
 func measure(ctx context.Context, peers map[string]peer, op string, size int64, runs int) (map[string][]time.Duration, error) {
-	// Small tensors are moved many times a run; each time counts as one.
+	// Small tensors are transferred many times per run, and each transfer is measured.
 	calls := int(min(max((64<<20)/size, 1), 2000))
 	times := map[string][]time.Duration{}
 	for i := range runs + 1 {
@@ -139,7 +139,7 @@ func measure(ctx context.Context, peers map[string]peer, op string, size int64, 
 					return nil, fmt.Errorf("%s of %d bytes by %s: %w", op, size, kind, err)
 				}
 			}
-			if i > 0 { // the first one warms up
+			if i > 0 { // the first run is a warm-up
 				times[kind] = append(times[kind], time.Since(start)/time.Duration(calls))
 			}
 		}

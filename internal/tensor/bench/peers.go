@@ -42,7 +42,7 @@ func newData(n int64) *data {
 	return d
 }
 
-// Write receives into the tensor, from its begin after reset.
+// Write receives data into the tensor, which starts at the beginning after reset.
 func (d *data) Write(p []byte) (int, error) {
 	n := copy(d.bytes[d.at:], p)
 	d.at += n
@@ -60,7 +60,7 @@ type ours struct {
 func (o *ours) close() { _ = o.client.Close() }
 
 func (o *ours) upload(ctx context.Context, size int64) error {
-	if o.filled != size && o.filled > 0 { // a tensor keeps its shape
+	if o.filled != size && o.filled > 0 { // the shape of a tensor cannot change
 		if err := o.client.Delete(ctx, 1); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (o *ours) download(ctx context.Context, size int64) error {
 }
 
 func (o *ours) echo(ctx context.Context, size int64) error {
-	if o.filled > 0 { // once: the server's memory is measured too
+	if o.filled > 0 { // only once, because the memory of the server is measured, too
 		o.filled = 0
 		if err := o.client.Delete(ctx, 1); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (o *ours) echo(ctx context.Context, size int64) error {
 	return o.client.Echo(ctx, sink, tensor.Tensor{ID: "1", Layout: layout.Of(layout.UInt8, size), Bytes: o.data.bytes[:size]})
 }
 
-// fileSize is how much is echoed of a tensor of that size: KPU sends it in a torch.save file.
+// fileSize returns the number of bytes that an echo of a tensor transfers: KPU sends it as a torch.save file.
 func fileSize(size int64) int64 {
 	e, err := torchfile.NewEncoder(layout.Of(layout.UInt8, size))
 	if err != nil {
@@ -100,7 +100,7 @@ func fileSize(size int64) int64 {
 	return e.Size()
 }
 
-// plain is gRPC as it comes, with messages that are nothing but bytes.
+// plain is unmodified gRPC with messages of raw bytes.
 type plain struct {
 	conn *grpc.ClientConn
 	data *data

@@ -12,7 +12,7 @@ import (
 
 func plainMethod(name string) string { return "/bench.Plain/" + name }
 
-// servePlain is gRPC with its own codec and defaults. What it receives it forgets.
+// servePlain serves gRPC with its default codec and settings. It discards received data.
 func servePlain(ctx context.Context, l net.Listener) error {
 	zeros := make([]byte, chunk)
 	s := grpc.NewServer(grpc.MaxRecvMsgSize(16 << 20))

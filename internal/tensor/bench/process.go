@@ -17,8 +17,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 )
 
-// startServer starts a server in a process of its own, and returns its
-// address and a function that ends it.
+// startServer starts a server in a separate process, and returns its address and
+// a function that stops it.
 func startServer(ctx context.Context, kind string) (string, func() string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -26,7 +26,7 @@ func startServer(ctx context.Context, kind string) (string, func() string, error
 	}
 	cmd := exec.CommandContext(ctx, self, "-serve", kind) //nolint:gosec // ourselves
 	cmd.Stderr = os.Stderr
-	// Ends with us, however we end.
+	// The server exits when this process exits, for whatever reason.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -53,7 +53,7 @@ func startServer(ctx context.Context, kind string) (string, func() string, error
 	return strings.TrimSpace(address), stop, nil
 }
 
-// serveChild serves until its standard input ends, then says how much memory it took at most.
+// serveChild serves until its standard input is closed, then prints its peak memory.
 func serveChild(ctx context.Context, kind string) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -82,13 +82,13 @@ func serveChild(ctx context.Context, kind string) error {
 	return <-served
 }
 
-// memory moves one large tensor between two fresh processes, and prints what each took at most.
+// memory transfers one large tensor between two new processes, and prints the peak memory of each.
 func memory(ctx context.Context, size int64) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stdout, "Peak memory (VmHWM) in MiB at %s, each in processes of its own; the client holds the tensor in memory\n\n", bytesText(size))
+	fmt.Fprintf(os.Stdout, "Peak memory (VmHWM) in MiB at %s, each in separate processes; the client keeps the tensor in memory\n\n", bytesText(size))
 	fmt.Fprintln(os.Stdout, "| | client | server |")
 	fmt.Fprintln(os.Stdout, "|---|---|---|")
 	for _, kind := range kinds()[:2] {
@@ -124,7 +124,7 @@ func clientChild(ctx context.Context, kind, address, op string, size int64) erro
 	return nil
 }
 
-// peakMemory is the most memory that this process had resident, in MiB.
+// peakMemory returns the peak resident memory of this process, in MiB.
 func peakMemory() string {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"net"
 )
 
-// serveTCP answers a connection of which each request is one byte for the
-// kind, u, d or e, and eight for the number of bytes.
+// serveTCP serves connections on which each request consists of one byte for the
+// kind, u, d or e, and eight bytes for the size.
 func serveTCP(ctx context.Context, l net.Listener) error {
 	context.AfterFunc(ctx, func() { _ = l.Close() })
 	for {

@@ -1,8 +1,8 @@
 // Command image packs the static tensor-server binary into a container image
-// of one layer, without a container engine: an archive that `docker load`,
-// `podman load` and `ctr images import` take. It holds the OCI image layout
-// (https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md)
-// and beside it Docker's manifest.json. The same binary gives the same bytes.
+// with one layer, without a container engine. `docker load`, `podman load` and
+// `ctr images import` can load the archive. It contains the OCI image layout
+// (https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md) and
+// Docker's manifest.json. The output is reproducible.
 package main
 
 import (
@@ -37,22 +37,22 @@ func run(binary, reference, version, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(out, archive, 0o644); err != nil { //nolint:gosec // for all to read, as the binary is
+	if err := os.WriteFile(out, archive, 0o644); err != nil { //nolint:gosec // readable for all users, like the binary
 		return err
 	}
 	fmt.Printf("%s: %s %s, %d bytes\n", out, reference, digest, len(archive))
 	return nil
 }
 
-// architecture reads for which machine the binary is, and that it needs nothing beside itself.
+// architecture returns the architecture of the binary, and checks that it is statically linked.
 func architecture(binary string) (string, error) {
 	f, err := elf.Open(binary)
 	if err != nil {
-		return "", fmt.Errorf("%s is no Linux binary: %w", binary, err)
+		return "", fmt.Errorf("%s is not a Linux binary: %w", binary, err)
 	}
 	defer f.Close()
 	if libraries, err := f.ImportedLibraries(); err == nil && len(libraries) > 0 {
-		return "", fmt.Errorf("%s needs %v, which the image has not; build it with CGO_ENABLED=0", binary, libraries)
+		return "", fmt.Errorf("%s requires %v, which the image does not contain; build it with CGO_ENABLED=0", binary, libraries)
 	}
 	switch f.Machine {
 	case elf.EM_X86_64:
@@ -60,6 +60,6 @@ func architecture(binary string) (string, error) {
 	case elf.EM_AARCH64:
 		return "arm64", nil
 	default:
-		return "", fmt.Errorf("%s is for %s; images are made for amd64 and arm64", binary, f.Machine)
+		return "", fmt.Errorf("%s is for %s; only amd64 and arm64 are supported", binary, f.Machine)
 	}
 }

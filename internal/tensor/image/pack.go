@@ -63,7 +63,7 @@ type (
 	}
 )
 
-// epoch is the time of everything in the image, so that nothing depends on when it was made.
+// epoch returns the timestamp of all files in the image, which makes the image reproducible.
 func epoch() time.Time { return time.Unix(0, 0).UTC() }
 
 type file struct {
@@ -129,7 +129,7 @@ func pack(binary []byte, arch, reference, version string) (archive []byte, diges
 
 func path(d descriptor) string { return "blobs/sha256/" + d.Digest[len("sha256:"):] }
 
-// roots are the files by which the blobs are found.
+// roots returns the files that refer to the blobs.
 func roots(i index, d dockerManifest) ([]file, error) {
 	out := []file{{"oci-layout", 0o444, []byte(`{"imageLayoutVersion":"1.0.0"}`)}}
 	for name, v := range map[string]any{"index.json": i, "manifest.json": []dockerManifest{d}} {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func TestImageIsTheSameEachTimeAndItsDigestsHold(t *testing.T) {
+func TestImageIsReproducibleAndHasValidDigests(t *testing.T) {
 	t.Parallel()
 	archive, digest, err := pack([]byte("binary"), "amd64", "example.com/tensor-server:1", "1")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package layout describes where a tensor's elements are: their type, and how
-// shape, stride and offset map them to bytes. It is pure, and its arithmetic
-// takes numbers from strangers: nothing overflows.
+// Package layout describes the elements of a tensor: their type, and how shape,
+// stride and offset map them to bytes. It is pure, and its arithmetic is safe for
+// untrusted numbers: nothing overflows.
 package layout
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// DType is an element type by PyTorch's name for it, such as "torch.float32".
+// DType is the PyTorch name of an element type, such as "torch.float32".
 type DType string
 
 // The element types that PyTorch stores as plain little-endian numbers
@@ -34,7 +34,7 @@ const (
 	Complex128 DType = "torch.complex128"
 )
 
-// DTypes lists all element types that are known.
+// DTypes lists all supported element types.
 func DTypes() []DType {
 	return []DType{
 		Float64, Float32, Float16, BFloat16, Float8E4M3, Float8E5M2, Int64, Int32, Int16, Int8,
@@ -42,7 +42,7 @@ func DTypes() []DType {
 	}
 }
 
-// Size is the number of bytes of one element, 0 for a type that is not known.
+// Size returns the number of bytes of one element, or 0 for an unknown type.
 func (d DType) Size() int64 {
 	switch d {
 	case Complex128:
@@ -60,12 +60,12 @@ func (d DType) Size() int64 {
 	}
 }
 
-// ParseDType returns the element type of that name. It takes "float32" for
-// "torch.float32".
+// ParseDType returns the element type with the given name. The prefix "torch." is
+// optional.
 func ParseDType(name string) (DType, error) {
 	d := DType("torch." + strings.TrimPrefix(name, "torch."))
 	if !slices.Contains(DTypes(), d) {
-		return "", fmt.Errorf("dtype %.40q is not known; the types are %s", name, DTypes())
+		return "", fmt.Errorf("unknown dtype %.40q, must be one of %s", name, DTypes())
 	}
 	return d, nil
 }

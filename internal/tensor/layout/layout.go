@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// MaxDims is the number of dimensions that PyTorch's own operations stop at.
+// MaxDims is the maximum number of dimensions of PyTorch operations.
 const MaxDims = 64
 
-// ErrOverflow is met where a shape has more elements than can be counted.
+// ErrOverflow is returned if the number of elements or bytes of a shape overflows.
 var ErrOverflow = errors.New("too many elements")
 
-// Layout is how a tensor lies in its storage. Shape, Stride and Offset count
-// elements; a nil Stride is that of a contiguous tensor. The zero Layout is
-// no tensor: a scalar has a DType.
+// Layout describes the position of a tensor in its storage. Shape, Stride and
+// Offset count elements. A nil Stride is the stride of a contiguous tensor. The
+// zero Layout is not a tensor: a scalar has a DType.
 type Layout struct {
 	DType  DType
 	Shape  []int64
@@ -30,15 +30,15 @@ func (l Layout) String() string {
 	return fmt.Sprintf("%s%v", l.DType, l.Shape)
 }
 
-// Validate says what is wrong with a layout: an unknown type, a negative or
-// missing number, or more elements than can be counted.
+// Validate returns an error for an invalid layout: an unknown type, a negative or
+// missing number, or an overflow of the number of elements.
 func (l Layout) Validate() error {
 	if l.DType.Size() == 0 {
 		_, err := ParseDType(string(l.DType))
 		return err
 	}
 	if len(l.Shape) > MaxDims {
-		return fmt.Errorf("%d dimensions, of at most %d", len(l.Shape), MaxDims)
+		return fmt.Errorf("%d dimensions, but at most %d are supported", len(l.Shape), MaxDims)
 	}
 	for _, n := range l.Shape {
 		if n < 0 {
@@ -46,7 +46,7 @@ func (l Layout) Validate() error {
 		}
 	}
 	if len(l.Stride) != 0 && len(l.Stride) != len(l.Shape) {
-		return fmt.Errorf("stride %v has not as many dimensions as shape %v", l.Stride, l.Shape)
+		return fmt.Errorf("stride %v and shape %v have different numbers of dimensions", l.Stride, l.Shape)
 	}
 	for _, n := range l.Stride {
 		if n < 0 {
@@ -63,7 +63,7 @@ func (l Layout) Validate() error {
 	return err
 }
 
-// Elements is the number of elements; 1 for a scalar.
+// Elements returns the number of elements, which is 1 for a scalar.
 func (l Layout) Elements() (int64, error) {
 	if slices.Contains(l.Shape, 0) {
 		return 0, nil
@@ -78,7 +78,7 @@ func (l Layout) Elements() (int64, error) {
 	return n, nil
 }
 
-// Bytes is the size of the elements alone, packed.
+// Bytes returns the size of the packed elements.
 func (l Layout) Bytes() (int64, error) {
 	n, err := l.Elements()
 	if err != nil {
@@ -91,8 +91,8 @@ func (l Layout) Bytes() (int64, error) {
 	return b, nil
 }
 
-// Span is how many bytes of storage the layout reaches into, from the
-// storage's begin to the end of the last element. It is 0 without elements.
+// Span returns the number of bytes from the start of the storage to the end of the
+// last element. It is 0 without elements.
 func (l Layout) Span() (int64, error) {
 	elements, err := l.Elements()
 	if err != nil || elements == 0 {
@@ -120,8 +120,8 @@ func (l Layout) Span() (int64, error) {
 	return last, nil
 }
 
-// Strides returns the stride, computed where it was left out. The layout
-// must be valid.
+// Strides returns the stride, or computes it if it is nil. The layout must be
+// valid.
 func (l Layout) Strides() []int64 {
 	if len(l.Stride) == len(l.Shape) {
 		return l.Stride
@@ -130,13 +130,13 @@ func (l Layout) Strides() []int64 {
 	step := int64(1)
 	for i := len(s) - 1; i >= 0; i-- {
 		s[i] = step
-		step *= max(l.Shape[i], 1) // as PyTorch: an empty dimension counts as one
+		step *= max(l.Shape[i], 1) // like in PyTorch, an empty dimension counts as one
 	}
 	return s
 }
 
-// Contiguous says whether the elements lie one after another, in order.
-// Where the offset is, doesn't matter.
+// Contiguous reports whether the elements are contiguous and in order, regardless
+// of the offset.
 func (l Layout) Contiguous() bool {
 	if len(l.Stride) == 0 || slices.Contains(l.Shape, 0) {
 		return true
@@ -144,7 +144,7 @@ func (l Layout) Contiguous() bool {
 	step := int64(1)
 	for i, n := range slices.Backward(l.Shape) {
 		if n == 1 {
-			continue // its stride is never taken
+			continue // its stride is never used
 		}
 		if l.Stride[i] != step {
 			return false
@@ -154,19 +154,19 @@ func (l Layout) Contiguous() bool {
 	return true
 }
 
-// Fills says whether the elements are all of a storage of that many bytes,
-// in its order.
+// Fills reports whether the elements in order occupy a complete storage of the
+// given size.
 func (l Layout) Fills(size int64) bool {
 	bytes, err := l.Bytes()
 	return err == nil && bytes == size && l.Contiguous() && (l.Offset == 0 || bytes == 0)
 }
 
-// Packed is the layout of the same elements in a storage of their own.
+// Packed returns the layout of the same elements in a separate storage.
 func (l Layout) Packed() Layout {
 	return Layout{DType: l.DType, Shape: l.Shape}
 }
 
-// Same says whether two layouts have the same elements: type and shape.
+// Same reports whether two layouts have the same type and shape.
 func (l Layout) Same(m Layout) bool {
 	return l.DType == m.DType && slices.Equal(l.Shape, m.Shape)
 }

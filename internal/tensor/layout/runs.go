@@ -1,8 +1,8 @@
 package layout
 
-// Runs calls f for every run of bytes of a valid layout, in the order of the
-// elements: where it begins in the storage, and how long it is. A contiguous
-// layout is one run. It stops at the first error, which it returns.
+// Runs calls f for each contiguous run of bytes of a valid layout, in the order of
+// the elements, with the offset in the storage and the length. A contiguous layout
+// is one run. Runs stops at the first error and returns it.
 func (l Layout) Runs(f func(offset, length int64) error) error {
 	elements, err := l.Elements()
 	if err != nil || elements == 0 {
@@ -13,7 +13,7 @@ func (l Layout) Runs(f func(offset, length int64) error) error {
 		return f(l.Offset*size, elements*size)
 	}
 	strides := l.Strides()
-	// The innermost dimensions that lie packed are one run.
+	// Contiguous innermost dimensions are one run.
 	inner, run := len(l.Shape), int64(1)
 	for inner > 0 && (strides[inner-1] == run || l.Shape[inner-1] == 1) {
 		inner--

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// Web is what is probed over HTTP.
+// Web is an endpoint to probe over HTTP.
 type Web struct {
-	// URL of the endpoint; /health is asked for unless it has a path.
+	// URL of the endpoint. Without a path, /health is requested.
 	URL string
-	// Dialer makes connections, through a port-forward for example. Default: TCP.
+	// Dialer opens connections, for example through a port-forward. Defaults to TCP.
 	Dialer func(ctx context.Context, network, address string) (net.Conn, error)
-	// Timeout is for all of it. Default 10 s.
+	// Timeout is the timeout of the whole probe. Defaults to 10 s.
 	Timeout time.Duration
 }
 
-// HTTP asks an endpoint for its health. 200 to 299 is SERVING; another answer
-// is NOT_SERVING.
+// HTTP requests the health of an endpoint. The status codes 200 to 299 are SERVING,
+// and any other response is NOT_SERVING.
 func HTTP(ctx context.Context, w Web) Result {
 	if w.Timeout <= 0 {
 		w.Timeout = defaultTimeout
@@ -52,7 +52,7 @@ func HTTP(ctx context.Context, w Web) Result {
 				return conn, err
 			},
 		},
-		// The endpoint itself is to be healthy, not where it points to.
+		// Redirects are not followed: the endpoint itself must be healthy.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Do(req)
@@ -63,7 +63,7 @@ func HTTP(ctx context.Context, w Web) Result {
 	r := Result{Status: Serving, Latency: time.Since(connected)}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
-		r.Status, r.Detail = NotServing, fmt.Sprintf("%s answered %s: %q", req.URL.Path, resp.Status, text)
+		r.Status, r.Detail = NotServing, fmt.Sprintf("%s responded with %s: %q", req.URL.Path, resp.Status, text)
 	}
 	return r
 }
@@ -80,7 +80,7 @@ func webFailure(ctx context.Context, err error, connected bool) Result {
 	}
 }
 
-// isNet says whether a connection failed, rather than what came over it.
+// isNet reports whether the connection failed, rather than the protocol on it.
 func isNet(err error) bool {
 	_, ok := errors.AsType[*net.OpError](err)
 	return ok || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

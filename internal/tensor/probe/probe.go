@@ -1,6 +1,5 @@
-// Package probe finds out whether an endpoint serves, and whether a tensor
-// comes back from it bit for bit. An endpoint that cannot be reached is a
-// result, not an error.
+// Package probe checks whether an endpoint is serving, and whether it returns a
+// tensor bit for bit. An unreachable endpoint is a result, not an error.
 package probe
 
 import (
@@ -19,51 +18,51 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 )
 
-// Status is how an endpoint is.
+// Status is the status of an endpoint.
 type Status string
 
 const (
-	// Serving: it says so, and a round trip, where one was asked for, came back whole.
+	// Serving: the endpoint reports it, and a requested round trip succeeded.
 	Serving Status = "SERVING"
-	// NotServing: it answers, and says that it does not serve.
+	// NotServing: the endpoint reports that it is not serving.
 	NotServing Status = "NOT_SERVING"
-	// Unknown: it answers, but knows nothing of the service.
+	// Unknown: the endpoint responds, but does not know the service.
 	Unknown Status = "UNKNOWN"
-	// Unimplemented: it answers, but has no health check, or not the protocol of the round trip.
+	// Unimplemented: the endpoint responds, but implements no health check, or not the protocol of the round trip.
 	Unimplemented Status = "UNIMPLEMENTED"
-	// Unreachable: no connection, or one that broke.
+	// Unreachable: the connection could not be opened, or was lost.
 	Unreachable Status = "UNREACHABLE"
-	// Timeout: connected, and then no answer in time.
+	// Timeout: connected, but no response in time.
 	Timeout Status = "TIMEOUT"
-	// Corrupt: the tensor that came back is not the one that was sent.
+	// Corrupt: the returned tensor differs from the sent one.
 	Corrupt Status = "CORRUPT"
-	// Failed: it answers, but not as it should; Detail says how.
+	// Failed: any other response, which Detail describes.
 	Failed Status = "FAILED"
 )
 
-// Result is what a probe found.
+// Result is the result of a probe.
 type Result struct {
 	Status Status
-	// Detail says why the status is not SERVING, for people.
+	// Detail is a human-readable reason why the status is not SERVING.
 	Detail string
-	// Latency is that of the health check alone, on a connection that is there. 0 where none was answered.
+	// Latency is the duration of the health check on an open connection. 0 if it got no response.
 	Latency time.Duration
-	// Service is the one whose health it is, "" for that of the server as a whole or of an HTTP endpoint.
+	// Service is the service whose health was checked, or "" for the whole server or an HTTP endpoint.
 	Service string
-	// Bytes is how much went each way in the round trip, 0 without one.
+	// Bytes is the number of bytes in each direction of the round trip, or 0 without a round trip.
 	Bytes int64
-	// Throughput counts both ways, in MiB/s. 0 without a round trip.
+	// Throughput is the throughput of both directions together, in MiB/s. 0 without a round trip.
 	Throughput float64
 }
 
-// LatencyMS is the latency in milliseconds.
+// LatencyMS returns the latency in milliseconds.
 func (r Result) LatencyMS() float64 { return float64(r.Latency) / float64(time.Millisecond) }
 
-// Protocol is which tensor protocol an endpoint speaks.
+// Protocol is the tensor protocol of an endpoint.
 type Protocol string
 
 const (
-	// Auto is the one whose health the endpoint knows, SkyTorch first.
+	// Auto selects the protocol whose health the endpoint reports, SkyTorch first.
 	Auto Protocol = ""
 	// SkyTorch is skytorch.torch.Service.
 	SkyTorch Protocol = "skytorch"
@@ -83,24 +82,24 @@ func (p Protocol) services() []string {
 	}
 }
 
-// Endpoint is what is probed over gRPC.
+// Endpoint is an endpoint to probe over gRPC.
 type Endpoint struct {
 	Target   string // host:port
 	Protocol Protocol
-	// Options say how it is reached; see tensor.Options for Dialer and ComputeID.
+	// Options configure the connection; see tensor.Options for Dialer and ComputeID.
 	Options tensor.Options
-	// RoundTrip is how many bytes are sent and received; 0 for the health check alone.
+	// RoundTrip is the size of the tensor of the round trip, in bytes, or 0 for only the health check.
 	RoundTrip int64
 	// Timeout is for all of it. Default 10 s.
 	Timeout time.Duration
-	// Seed makes the bytes of the round trip.
+	// Seed is the seed of the bytes of the round trip.
 	Seed uint64
 }
 
 const defaultTimeout = 10 * time.Second
 
-// GRPC checks an endpoint's health, and with it the round trip. It returns
-// after the timeout at the latest, and leaves nothing behind.
+// GRPC checks the health of an endpoint and the requested round trip. It returns
+// after the timeout at the latest, and deletes the tensor from the server.
 func GRPC(ctx context.Context, e Endpoint) Result {
 	if e.Timeout <= 0 {
 		e.Timeout = defaultTimeout
@@ -108,7 +107,7 @@ func GRPC(ctx context.Context, e Endpoint) Result {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	if e.RoundTrip == 0 && e.Options.Buffer == 0 {
-		e.Options.Buffer = 4 << 10 // a health check needs no more, and there may be hundreds
+		e.Options.Buffer = 4 << 10 // sufficient for a health check, of which hundreds may run
 	}
 	var connected atomic.Bool
 	e.Options.Dialer = watched(e.Options.Dialer, &connected)
@@ -131,8 +130,8 @@ func GRPC(ctx context.Context, e Endpoint) Result {
 	return roundTrip(ctx, c, e, r)
 }
 
-// watched notes that a connection was made, which tells a server that nobody
-// reached from one that took the connection and then said nothing.
+// watched records that a connection was opened, to distinguish an unreachable
+// server from one that does not respond on an open connection.
 func watched(
 	dial func(context.Context, string) (net.Conn, error), connected *atomic.Bool,
 ) func(context.Context, string) (net.Conn, error) {
@@ -151,7 +150,7 @@ func watched(
 	}
 }
 
-// check asks for the health of each service in turn until one is known.
+// check requests the health of each service until the server knows one of them.
 func check(ctx context.Context, c *tensor.Client, p Protocol) Result {
 	var r Result
 	for _, service := range p.services() {
@@ -169,9 +168,9 @@ func check(ctx context.Context, c *tensor.Client, p Protocol) Result {
 		case status == healthpb.HealthCheckResponse_SERVING:
 			r.Status = Serving
 		case status == healthpb.HealthCheckResponse_NOT_SERVING:
-			r.Status, r.Detail = NotServing, fmt.Sprintf("service %q says that it does not serve", service)
+			r.Status, r.Detail = NotServing, fmt.Sprintf("service %q reports that it is not serving", service)
 		default:
-			r.Status, r.Detail = Unknown, fmt.Sprintf("service %q does not know how it is", service)
+			r.Status, r.Detail = Unknown, fmt.Sprintf("service %q reports an unknown health status", service)
 		}
 		return r
 	}
@@ -195,8 +194,8 @@ func failure(err error) Result {
 	return r
 }
 
-// All probes at most parallel endpoints at a time, and returns their results
-// in the same order.
+// All probes the endpoints, at most parallel ones at a time, and returns the
+// results in the same order.
 func All[E any](ctx context.Context, endpoints []E, parallel int, probe func(context.Context, E) Result) []Result {
 	results := make([]Result, len(endpoints))
 	free := make(chan struct{}, max(parallel, 1))

@@ -46,7 +46,7 @@ func serve(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// register starts a gRPC server with what is registered.
+// register starts a gRPC server with the registered services.
 func register(t testing.TB, register func(*grpc.Server)) string {
 	t.Helper()
 	l := listen(t)
@@ -58,7 +58,7 @@ func register(t testing.TB, register func(*grpc.Server)) string {
 	return l.Addr().String()
 }
 
-// nobody is an address where nothing listens.
+// nobody returns an address at which nothing listens.
 func nobody(t testing.TB) string {
 	t.Helper()
 	l := listen(t)
@@ -66,7 +66,7 @@ func nobody(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// silent takes connections, and says nothing.
+// silent accepts connections, but never responds.
 func silent(t testing.TB) string {
 	t.Helper()
 	l := listen(t)
@@ -106,7 +106,7 @@ func TestRoundTripsOfBothProtocols(t *testing.T) {
 	}
 }
 
-// liar keeps a tensor, and changes a byte of it.
+// liar stores a tensor, and changes one of its bytes.
 type liar struct {
 	skytorch.UnimplementedServiceServer
 	chunks []*skytorch.TensorChunk
@@ -151,7 +151,7 @@ func (o oddHealth) Check(context.Context, *healthpb.HealthCheckRequest) (*health
 	return &healthpb.HealthCheckResponse{Status: o.status}, o.err
 }
 
-func TestWhatIsWrongIsTheStatus(t *testing.T) {
+func TestStatusShowsTheProblem(t *testing.T) {
 	t.Parallel()
 	with := func(h healthpb.HealthServer) string {
 		return register(t, func(s *grpc.Server) { healthpb.RegisterHealthServer(s, h) })
@@ -172,8 +172,8 @@ func TestWhatIsWrongIsTheStatus(t *testing.T) {
 		want     Status
 		detail   string
 	}{
-		"nobody there":        {Endpoint{Target: nobody(t)}, Unreachable, "refused"},
-		"no such name":        {Endpoint{Target: "nowhere.invalid:1"}, Unreachable, "nowhere.invalid"},
+		"not listening":       {Endpoint{Target: nobody(t)}, Unreachable, "refused"},
+		"unknown host":        {Endpoint{Target: "nowhere.invalid:1"}, Unreachable, "nowhere.invalid"},
 		"a dialer that hangs": {Endpoint{Target: "x:1", Options: tensor.Options{Dialer: hang}}, Unreachable, ""},
 		"silence":             {Endpoint{Target: silent(t)}, Timeout, ""},
 		"a web server":        {Endpoint{Target: strings.TrimPrefix(web.URL, "http://")}, Unreachable, ""},
@@ -181,7 +181,7 @@ func TestWhatIsWrongIsTheStatus(t *testing.T) {
 		"not serving":         {Endpoint{Target: with(down)}, NotServing, "kpu.torch.Service"},
 		"not the protocol":    {Endpoint{Target: with(stranger), Protocol: KPU}, Unknown, "kpu.torch.Service"},
 		"some gRPC server":    {Endpoint{Target: with(stranger)}, Serving, ""},
-		"no tensors there":    {Endpoint{Target: with(stranger), RoundTrip: 10}, Unimplemented, ""},
+		"no tensor service":   {Endpoint{Target: with(stranger), RoundTrip: 10}, Unimplemented, ""},
 		"unknown as a status": {Endpoint{Target: with(oddHealth{status: healthpb.HealthCheckResponse_SERVICE_UNKNOWN})}, Unknown, ""},
 		"an internal error":   {Endpoint{Target: with(oddHealth{err: status.Error(codes.Internal, "oh")})}, Failed, "oh"},
 		"a changed byte":      {Endpoint{Target: lying, RoundTrip: 1000}, Corrupt, "byte 100"},
@@ -226,7 +226,7 @@ func TestHTTP(t *testing.T) {
 		"healthy":       {Web{URL: web.URL}, Serving, ""},
 		"another path":  {Web{URL: web.URL + "/ready"}, NotServing, "loading the model"},
 		"a redirection": {Web{URL: web.URL + "/moved"}, NotServing, "302"},
-		"nobody there":  {Web{URL: "http://" + nobody(t)}, Unreachable, "refused"},
+		"not listening": {Web{URL: "http://" + nobody(t)}, Unreachable, "refused"},
 		"silence":       {Web{URL: "http://" + silent(t), Timeout: 100 * time.Millisecond}, Timeout, ""},
 		"gRPC":          {Web{URL: "http://" + serve(t), Timeout: 5 * time.Second}, Failed, ""},
 		"no URL":        {Web{URL: "::"}, Failed, ""},
@@ -241,8 +241,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// Were they probed one after the other, the unreachable ones alone would take minutes.
-func TestTwoHundredEndpointsWaitForTheirTimeoutsTogether(t *testing.T) {
+// Sequential probes of the unreachable endpoints alone would take minutes.
+func TestTwoHundredEndpointsAreProbedInParallel(t *testing.T) {
 	t.Parallel()
 	target := serve(t)
 	var endpoints []Endpoint
@@ -253,7 +253,7 @@ func TestTwoHundredEndpointsWaitForTheirTimeoutsTogether(t *testing.T) {
 		}
 		endpoints = append(endpoints, e)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second) // together they need 2 s, in turn 200 s
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second) // 2 s in parallel, 200 s sequentially
 	defer cancel()
 	for i, r := range All(ctx, endpoints, len(endpoints), GRPC) {
 		if want := []Status{Unreachable, Serving}[i%2]; r.Status != want {
@@ -261,6 +261,6 @@ func TestTwoHundredEndpointsWaitForTheirTimeoutsTogether(t *testing.T) {
 		}
 	}
 	if ctx.Err() != nil {
-		t.Error("the probes waited in turn")
+		t.Error("the probes were sequential")
 	}
 }

@@ -17,16 +17,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-var errDiffers = errors.New("the tensor came back changed")
+var errDiffers = errors.New("the returned tensor differs")
 
-// bytesOf returns an endless reader, the same for the same seed.
+// bytesOf returns an endless reader of bytes that depend only on the seed.
 func bytesOf(seed uint64) io.Reader {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
 	return rand.NewChaCha8(key)
 }
 
-// comparer is a writer that knows what is to come.
+// comparer is a writer that compares the written bytes with the expected ones.
 type comparer struct {
 	want io.Reader
 	buf  []byte
@@ -44,7 +44,7 @@ func (c *comparer) Write(p []byte) (int, error) {
 	if !bytes.Equal(p, want) {
 		for i := range p {
 			if p[i] != want[i] {
-				return i, fmt.Errorf("%w: byte %d is 0x%02x, sent was 0x%02x", errDiffers, c.at+int64(i), p[i], want[i])
+				return i, fmt.Errorf("%w: byte %d is 0x%02x instead of 0x%02x", errDiffers, c.at+int64(i), p[i], want[i])
 			}
 		}
 	}
@@ -52,9 +52,9 @@ func (c *comparer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// roundTrip completes the result of a health check. What is sent is made and
-// compared as it goes: none of it is held here, but for KPU's answer, whose
-// layout only its end tells.
+// roundTrip adds the round trip to the result of a health check. Data is generated
+// and compared while it is transferred and not kept in memory, except for the
+// response of KPU, whose layout is known only at its end.
 func roundTrip(ctx context.Context, c *tensor.Client, e Endpoint, r Result) Result {
 	start := time.Now()
 	trip := skyTrip
@@ -71,8 +71,8 @@ func roundTrip(ctx context.Context, c *tensor.Client, e Endpoint, r Result) Resu
 	return r
 }
 
-// skyTrip sends, receives, compares and deletes. A server that refuses the
-// chunks may number their fields from 7, as SkyTorch 0.1.0 does.
+// skyTrip sends, receives, compares and deletes a tensor. If the server rejects the
+// chunks, skyTrip retries with fields numbered from 7, as in SkyTorch 0.1.0.
 func skyTrip(ctx context.Context, c *tensor.Client, e Endpoint) error {
 	err := skyTripOnce(ctx, c, e)
 	class := tensor.ClassOf(err)
@@ -88,16 +88,16 @@ func skyTrip(ctx context.Context, c *tensor.Client, e Endpoint) error {
 	}
 	defer other.Close()
 	if skyTripOnce(ctx, other, again) != nil {
-		return err // the first answer is the better one
+		return err // the first error is more helpful
 	}
 	return nil
 }
 
 func skyTripOnce(ctx context.Context, c *tensor.Client, e Endpoint) (err error) {
-	id := rand.Uint64() | 1<<63 //nolint:gosec // a name, no secret; clients count from below
+	id := rand.Uint64() | 1<<63 //nolint:gosec // an ID, not a secret; other clients use low numbers
 	l := layout.Of(layout.UInt8, e.RoundTrip)
 	defer func() {
-		// Also after a failure, when the time may be up: a probe leaves nothing on the server.
+		// Delete the tensor also after a failure or a timeout.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		if deleteErr := c.Delete(cleanup, id); err == nil {
@@ -113,19 +113,19 @@ func skyTripOnce(ctx context.Context, c *tensor.Client, e Endpoint) (err error) 
 
 func kpuTrip(ctx context.Context, c *tensor.Client, e Endpoint) error {
 	l := layout.Of(layout.UInt8, e.RoundTrip)
-	id := fmt.Sprintf("probe-%016x", rand.Uint64()) //nolint:gosec // a name, no secret
+	id := fmt.Sprintf("probe-%016x", rand.Uint64()) //nolint:gosec // an ID, not a secret
 	var file bytes.Buffer
 	sink := func(tensor.Arrival) (io.Writer, error) { return &file, nil }
 	if err := c.Echo(ctx, sink, tensor.Tensor{ID: id, Layout: l, Reader: bytesOf(e.Seed)}); err != nil {
 		return err
 	}
-	// A server may write a file of its own, so only the tensor in it counts.
+	// The server may encode the file differently, so only the tensor in it is compared.
 	f, err := torchfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
 	if err != nil {
 		return err
 	}
 	if !f.Layout.Same(l) || !f.Layout.Contiguous() || f.Layout.Offset != 0 {
-		return fmt.Errorf("%w: it is %s, sent was %s", errDiffers, f.Layout, l)
+		return fmt.Errorf("%w: it is %s instead of %s", errDiffers, f.Layout, l)
 	}
 	_, err = (&comparer{want: bytesOf(e.Seed)}).Write(file.Bytes()[f.Offset : f.Offset+e.RoundTrip])
 	return err

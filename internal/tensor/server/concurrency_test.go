@@ -12,7 +12,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 )
 
-func TestReadersSeeOneWriteOrTheOther(t *testing.T) {
+func TestReadersNeverSeeMixedWrites(t *testing.T) {
 	t.Parallel()
 	s, conn := start(t, Options{MemoryLimit: 64 << 20, ChunkSize: 100_000})
 	const size = 3<<20 + 7
@@ -41,7 +41,7 @@ func TestReadersSeeOneWriteOrTheOther(t *testing.T) {
 			for range 5 {
 				got, _, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: 1})
 				if err != nil || len(got) != size || bytes.Count(got, got[:1]) != size {
-					t.Errorf("%d bytes, of which %d are alike: %v", len(got), bytes.Count(got, got[:1]), err)
+					t.Errorf("%d bytes, of which %d are equal: %v", len(got), bytes.Count(got, got[:1]), err)
 				}
 			}
 		})
@@ -51,7 +51,7 @@ func TestReadersSeeOneWriteOrTheOther(t *testing.T) {
 	waitEmpty(t, s)
 }
 
-func TestStopCutsOffCallsAfterTheGracePeriod(t *testing.T) {
+func TestStopCancelsCallsAfterTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	s, conn := start(t, Options{})
 	st, err := skytorch.NewServiceClient(conn).UpdateTensor(t.Context())
@@ -61,7 +61,7 @@ func TestStopCutsOffCallsAfterTheGracePeriod(t *testing.T) {
 	if err := st.Send(&skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Dtype: "torch.int8", Shape: []int64{2}, Data: []byte{1}}); err != nil {
 		t.Fatal(err)
 	}
-	for s.store.budget.used.Load() == 0 { // until it has begun
+	for s.store.budget.used.Load() == 0 { // until the call has started
 		time.Sleep(time.Millisecond)
 	}
 	s.Stop(10 * time.Millisecond)

@@ -12,14 +12,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// blockSize is what tensors are kept in: a block is sent as it is, and no
-// memory is taken for what a peer only announces.
+// blockSize is the size of the blocks in which tensors are stored. A block is sent
+// without copying, and announced but unsent data allocates no memory.
 const blockSize = 1 << 20
 
-// overhead is what a tensor costs beside its data, so that empty ones are not free.
+// overhead is the accounted size of a tensor in addition to its data, so that empty tensors count, too.
 const overhead = 1 << 10
 
-// budget counts the bytes that all tensors take together.
+// budget counts the bytes of all tensors.
 type budget struct {
 	used  atomic.Int64
 	limit int64
@@ -30,16 +30,16 @@ func (b *budget) reserve(n int64) error {
 	if used := b.used.Add(n); used > b.limit {
 		b.used.Add(-n)
 		return status.Errorf(codes.ResourceExhausted,
-			"the server holds %d bytes of tensors of at most %d: delete some, or raise -memory-limit", used-n, b.limit)
+			"the server stores %d bytes of tensors, but may store at most %d: delete tensors, or increase -memory-limit", used-n, b.limit)
 	}
 	return nil
 }
 
-// content is the bytes of a storage. It is written once, by whoever made it,
-// and never changes after that, so that it can be sent without a lock.
+// content is the data of a storage. Its creator writes it once. After that it never
+// changes, so that it can be sent without a lock.
 type content struct {
-	blocks [][]byte     // all but the last one of blockSize
-	owned  []mem.Buffer // the same, counting who still sends them; then they are used again
+	blocks [][]byte     // all of size blockSize except the last
+	owned  []mem.Buffer // the same blocks with reference counts, for reuse after they are sent
 	size   int64
 	budget *budget
 	charge int64
@@ -55,7 +55,7 @@ func newContent(b *budget) (*content, error) {
 	return c, nil
 }
 
-// zeros returns content of n bytes of 0, which all are the same block.
+// zeros returns n zero bytes, for which all blocks are the same block.
 func zeros(b *budget, n int64) (*content, error) {
 	c, err := newContent(b)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *content) acquire() *content {
 	return c
 }
 
-// release gives the bytes back once nobody holds them.
+// release frees the data after the last reference is released.
 func (c *content) release() {
 	if c.refs.Add(-1) == 0 {
 		for _, block := range c.owned {
@@ -98,8 +98,8 @@ func (c *content) release() {
 	}
 }
 
-// grow appends the data, of which want bytes are due in all (-1: not known).
-// This is the one copy that is made of a tensor.
+// grow appends data. want is the expected total size (-1 if unknown). This is the
+// only copy of the data of a tensor.
 func (c *content) grow(data mem.BufferSlice, want int64) error {
 	for _, buf := range data {
 		if err := c.write(buf.ReadOnlyData(), want); err != nil {
@@ -127,8 +127,8 @@ func (c *content) write(p []byte, want int64) error {
 	return nil
 }
 
-// addBlock adds room: as much as is due, or where that is not known, by
-// doubling up to a full block.
+// addBlock adds a block: of the expected size or, if that is unknown, of twice the
+// size of the last one, up to a full block.
 func (c *content) addBlock(want int64, due int) error {
 	last := len(c.blocks) - 1
 	if last < 0 || cap(c.blocks[last]) == blockSize {
@@ -156,8 +156,8 @@ func (c *content) addBlock(want int64, due int) error {
 	return nil
 }
 
-// slice returns a part of the content to be sent, not copied. Whoever takes
-// it frees it.
+// slice returns a part of the content for sending without a copy. The caller must
+// free it.
 func (c *content) slice(off, n int64) mem.BufferSlice {
 	var out mem.BufferSlice
 	for n > 0 {
@@ -169,7 +169,7 @@ func (c *content) slice(off, n int64) mem.BufferSlice {
 	return out
 }
 
-// spans calls f with a part of the content, which f does not keep.
+// spans calls f with parts of the content, which f must not retain.
 func (c *content) spans(off, n int64, f func([]byte) error) error {
 	for n > 0 {
 		block := c.blocks[off/blockSize][off%blockSize:]
@@ -182,7 +182,7 @@ func (c *content) spans(off, n int64, f func([]byte) error) error {
 	return nil
 }
 
-// ReadAt makes the content an io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (c *content) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 || off > c.size {
 		return 0, fmt.Errorf("offset %d in content of %d bytes", off, c.size)
@@ -198,7 +198,7 @@ func (c *content) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// clone returns a copy whose bytes may still be overwritten.
+// clone returns a copy that may still be overwritten.
 func (c *content) clone() (*content, error) {
 	out, err := newContent(c.budget)
 	if err != nil {
@@ -211,7 +211,7 @@ func (c *content) clone() (*content, error) {
 	return out, nil
 }
 
-// overwrite copies n bytes of src to content that nobody else has yet.
+// overwrite copies n bytes of src to content that is not shared yet.
 func (c *content) overwrite(off int64, src *content, from, n int64) error {
 	return src.spans(from, n, func(p []byte) error {
 		for len(p) > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// replay is a stream whose messages are these bytes.
+// replay is a stream of the given messages.
 type replay struct {
 	grpc.ServerStream
 	messages [][]byte
@@ -34,7 +34,7 @@ func (r *replay) RecvMsg(m any) error {
 	return wire.Codec{}.Unmarshal(mem.BufferSlice{mem.SliceBuffer(next)}, m)
 }
 
-// messages cuts bytes into messages: a length, and that many bytes.
+// messages splits bytes into messages: a length, followed by that number of bytes.
 func messages(raw []byte) [][]byte {
 	var out [][]byte
 	for len(raw) > 0 {
@@ -59,7 +59,7 @@ func seed(f *testing.F, chunks ...any) {
 	f.Add(raw)
 }
 
-// allowed are the codes that say what is wrong with a client's input.
+// allowed reports whether the code of an error describes invalid input of a client.
 func allowed(err error) bool {
 	switch status.Code(err) {
 	case codes.OK, codes.InvalidArgument, codes.ResourceExhausted, codes.NotFound, codes.Aborted:
@@ -81,7 +81,7 @@ func FuzzUpdateTensor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s := New(Options{MemoryLimit: 1 << 20})
 		sky := &skyService{server: s}
-		// Each message twice: alone, and all as one stream, so that later ones meet tensors that are there.
+		// Send each message twice: alone, and in one stream, so that later messages refer to existing tensors.
 		all := messages(raw)
 		for _, m := range all {
 			if err := sky.update(&replay{messages: [][]byte{m}}); !allowed(err) {
@@ -104,7 +104,7 @@ func FuzzUpdateTensor(f *testing.F) {
 		}
 		s.store.delete(ids)
 		if used := s.store.budget.used.Load(); used != 0 {
-			t.Errorf("%d bytes are held in the end", used)
+			t.Errorf("%d bytes are stored at the end", used)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func FuzzReceiveTensors(f *testing.F) {
 		}
 		s.store.makeRoom(1 << 40)
 		if used := s.store.budget.used.Load(); used != 0 {
-			t.Errorf("%d bytes are held in the end", used)
+			t.Errorf("%d bytes are stored at the end", used)
 		}
 	})
 }

@@ -26,7 +26,7 @@ type kpuService struct {
 	server *Server
 }
 
-// arriving is a file of which not all chunks are there.
+// arriving is a file of which not all chunks are received.
 type arriving struct {
 	seq      *wire.Sequence
 	metadata map[string]string
@@ -34,10 +34,10 @@ type arriving struct {
 	content  *content
 }
 
-// maxArriving is how many tensors of one stream may be under way at a time.
+// maxArriving is the maximum number of incomplete tensors of one stream.
 const maxArriving = 64
 
-// receive takes any number of tensors, whose chunks may alternate.
+// receive receives any number of tensors, whose chunks may be interleaved.
 func (s *kpuService) receive(st grpc.ServerStream) error {
 	open := map[string]*arriving{}
 	defer func() {
@@ -80,7 +80,7 @@ func (s *kpuService) begin(open map[string]*arriving, chunk *wire.KPUChunk) (*ar
 		return a, nil
 	}
 	if len(open) >= maxArriving {
-		return nil, wire.Errorf(wire.Limit, "%d tensors begun on one stream and none ended", maxArriving)
+		return nil, wire.Errorf(wire.Limit, "more than %d incomplete tensors on one stream", maxArriving)
 	}
 	seq, size, err := s.sequence(chunk)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *kpuService) take(a *arriving, chunk *wire.KPUChunk) error {
 	return a.content.grow(chunk.Data, a.size)
 }
 
-// finish ends tensors whose sender never said how long they are.
+// finish completes tensors whose sender did not announce their size.
 func (s *kpuService) finish(open map[string]*arriving, response *kputorch.TensorResponse) error {
 	for id, a := range open {
 		if err := a.seq.End(); err != nil {
@@ -133,8 +133,8 @@ func (s *kpuService) finish(open map[string]*arriving, response *kputorch.Tensor
 	return nil
 }
 
-// keep checks a file that is complete, and stores it. A file of something
-// else than one tensor is kept as it came: PyTorch may read more than we do.
+// keep checks a complete file and stores it. A file that does not contain one tensor
+// is stored unchanged, because PyTorch supports more formats than this package.
 func (s *kpuService) keep(open map[string]*arriving, id string, response *kputorch.TensorResponse) error {
 	a := open[id]
 	f, err := torchfile.Read(a.content, a.content.size)
@@ -152,10 +152,10 @@ func (s *kpuService) keep(open map[string]*arriving, id string, response *kputor
 	return nil
 }
 
-// agrees checks what the first chunk said of the tensor.
+// agrees compares the tensor with its description in the first chunk.
 func agrees(l layout.Layout, metadata map[string]string) error {
 	if d := metadata["dtype"]; d != "" && d != string(l.DType) {
-		return fmt.Errorf("its chunk says %.40q, its file %s", d, l.DType)
+		return fmt.Errorf("the dtype is %.40q in the first chunk, but %s in the file", d, l.DType)
 	}
 	text := metadata["shape"]
 	if text == "" {
@@ -166,12 +166,12 @@ func agrees(l layout.Layout, metadata map[string]string) error {
 		return err
 	}
 	if said := (layout.Layout{DType: l.DType, Shape: shape}); !said.Same(l) {
-		return fmt.Errorf("its chunk says shape %v, its file %v", shape, l.Shape)
+		return fmt.Errorf("the shape is %v in the first chunk, but %v in the file", shape, l.Shape)
 	}
 	return nil
 }
 
-// parseShape reads "[2, 3]", "(2, 3)", "torch.Size([2, 3])" and "2,3".
+// parseShape parses "[2, 3]", "(2, 3)", "torch.Size([2, 3])" and "2,3".
 func parseShape(text string) ([]int64, error) {
 	inner := strings.Trim(strings.TrimPrefix(strings.TrimSpace(text), "torch.Size"), "[]() ")
 	var shape []int64
@@ -181,14 +181,14 @@ func parseShape(text string) ([]int64, error) {
 		}
 		n, err := strconv.ParseInt(part, 10, 64)
 		if err != nil || n < 0 || len(shape) >= layout.MaxDims {
-			return nil, fmt.Errorf("shape is %.80q", text)
+			return nil, fmt.Errorf("invalid shape %.80q", text)
 		}
 		shape = append(shape, n)
 	}
 	return shape, nil
 }
 
-// echo sends every chunk back as it came, once it is known to be in order.
+// echo returns each chunk unchanged after checking its sequence.
 func (s *kpuService) echo(st grpc.ServerStream) error {
 	open := map[string]*wire.Sequence{}
 	var chunk wire.KPUChunk
@@ -222,7 +222,7 @@ func (s *kpuService) pass(open map[string]*wire.Sequence, chunk *wire.KPUChunk) 
 	seq := open[chunk.ID]
 	if seq == nil {
 		if len(open) >= maxArriving {
-			return wire.Errorf(wire.Limit, "%d tensors begun on one stream and none ended", maxArriving)
+			return wire.Errorf(wire.Limit, "more than %d incomplete tensors on one stream", maxArriving)
 		}
 		var err error
 		if seq, _, err = s.sequence(chunk); err != nil {
@@ -239,8 +239,8 @@ func (s *kpuService) pass(open map[string]*wire.Sequence, chunk *wire.KPUChunk) 
 	return nil
 }
 
-// send gives tensors: the one that parameter tensor_id names, else random
-// ones of the shape that is asked for (10,10 where it is not), as KPU does.
+// send sends tensors: the one with the ID in the parameter tensor_id, or random
+// tensors of the requested shape (10,10 by default), like KPU.
 func (s *kpuService) send(st grpc.ServerStream) error {
 	var req kputorch.TensorRequest
 	if err := st.RecvMsg(&req); err != nil {
@@ -259,7 +259,7 @@ func (s *kpuService) send(st grpc.ServerStream) error {
 	if text := req.GetParameters()["shape"]; text != "" {
 		var err error
 		if shape, err = parseShape(text); err != nil {
-			return status.Errorf(codes.InvalidArgument, "parameters: %v; it is to be like \"20,20\"", err)
+			return status.Errorf(codes.InvalidArgument, "parameters: %v; use a shape such as \"20,20\"", err)
 		}
 	}
 	for range count {
@@ -270,15 +270,15 @@ func (s *kpuService) send(st grpc.ServerStream) error {
 	return nil
 }
 
-// sendRandom makes a tensor of numbers from 0 to 1 and sends it. It is held,
-// and counted, only as long as that takes.
+// sendRandom generates a tensor of numbers from 0 to 1 and sends it. The tensor
+// counts against the memory limit only while it is sent.
 func (s *kpuService) sendRandom(st grpc.ServerStream, l layout.Layout) error {
 	e, err := torchfile.NewEncoder(l)
 	if err != nil {
 		return status.Errorf(codes.InvalidArgument, "parameters: %v", err)
 	}
 	if e.Size() > s.server.options.TensorLimit {
-		return status.Errorf(codes.ResourceExhausted, "%s takes %d bytes; a tensor has at most %d", l, e.Size(), s.server.options.TensorLimit)
+		return status.Errorf(codes.ResourceExhausted, "%s requires %d bytes, but a tensor can have at most %d", l, e.Size(), s.server.options.TensorLimit)
 	}
 	s.server.store.makeRoom(e.Size() + overhead)
 	c, err := newContent(s.server.store.budget)
@@ -289,7 +289,7 @@ func (s *kpuService) sendRandom(st grpc.ServerStream, l layout.Layout) error {
 	if err := e.Write(growing{c, e.Size()}, newUniform()); err != nil {
 		return fail(err)
 	}
-	id := fmt.Sprintf("%016x", rand.Uint64()) //nolint:gosec // a name, no secret
+	id := fmt.Sprintf("%016x", rand.Uint64()) //nolint:gosec // an ID, not a secret
 	return s.sendFile(st, id, c, map[string]string{
 		"shape": strings.ReplaceAll(fmt.Sprint(l.Shape), " ", ", "), "dtype": string(l.DType), "device": "cpu",
 	})
@@ -297,7 +297,7 @@ func (s *kpuService) sendRandom(st grpc.ServerStream, l layout.Layout) error {
 
 func (s *kpuService) sendFile(st grpc.ServerStream, id string, c *content, metadata map[string]string) error {
 	size := int64(s.server.options.ChunkSize)
-	total := uint32(max((c.size+size-1)/size, 1)) //nolint:gosec // not above 2^43 chunks
+	total := uint32(max((c.size+size-1)/size, 1)) //nolint:gosec // at most 2^43 chunks
 	next := uint32(0)
 	return c.pieces(layout.Of(layout.UInt8, c.size), size, func(data mem.BufferSlice) error {
 		chunk := wire.KPUChunk{ID: id, Number: next, Total: total, Last: next+1 == total, Data: data}

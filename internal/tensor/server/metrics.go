@@ -20,7 +20,7 @@ import (
 // Source is the name under which the server reports its own metrics.
 const Source = "tensor-server"
 
-// metrics counts what the server does, and serves skytorch.metrics.v1.Metrics.
+// metrics collects the metrics of the server, and implements skytorch.metrics.v1.Metrics.
 type metrics struct {
 	skymetrics.UnimplementedMetricsServer
 	store          *store
@@ -57,7 +57,7 @@ func (m *metrics) stream(srv any, st grpc.ServerStream, info *grpc.StreamServerI
 	return err
 }
 
-// GetMetrics gives the one snapshot that there is.
+// GetMetrics returns the snapshot of the only source.
 func (m *metrics) GetMetrics(_ context.Context, req *skymetrics.GetMetricsRequest) (*skymetrics.GetMetricsResponse, error) {
 	out := &skymetrics.GetMetricsResponse{}
 	if wanted(req.GetSources(), Source) {
@@ -66,13 +66,13 @@ func (m *metrics) GetMetrics(_ context.Context, req *skymetrics.GetMetricsReques
 	return out, nil
 }
 
-// StreamMetrics gives it again and again.
+// StreamMetrics sends the snapshot repeatedly.
 func (m *metrics) StreamMetrics(
 	req *skymetrics.StreamMetricsRequest, st grpc.ServerStreamingServer[skymetrics.MetricsSnapshot],
 ) error {
 	interval := time.Second
 	if s := req.GetIntervalSeconds(); s > 0 {
-		// Also bounded where the number is, and not busy where it is tiny.
+		// Limit the interval in both directions.
 		interval = max(time.Duration(min(s, 3600)*float64(time.Second)), 10*time.Millisecond)
 	}
 	tick := time.NewTicker(interval)
@@ -108,7 +108,7 @@ func (m *metrics) snapshot(names []string, labels map[string]string) *skymetrics
 	return &skymetrics.MetricsSnapshot{Source: Source, Timestamp: now, Metrics: all}
 }
 
-// wanted says whether a filter lets a name through; an empty one does.
+// wanted reports whether a filter includes a name. An empty filter includes all names.
 func wanted(filter []string, name string) bool {
 	return len(filter) == 0 || slices.Contains(filter, name)
 }
@@ -119,11 +119,11 @@ func (m *metrics) all() []*skymetrics.Metric {
 	const gauge, counter = skymetrics.MetricType_GAUGE, skymetrics.MetricType_COUNTER
 	out := []*skymetrics.Metric{
 		{Name: "process.uptime", Type: counter, Unit: "seconds", Value: time.Since(m.started).Seconds(), Help: "Time since the server started"},
-		{Name: "process.memory", Type: gauge, Unit: "bytes", Value: float64(heap.Sys - heap.HeapReleased), Help: "Memory taken from the system"},
-		{Name: "process.goroutines", Type: gauge, Value: float64(runtime.NumGoroutine()), Help: "Goroutines"},
-		{Name: "tensors.held", Type: gauge, Value: float64(m.store.held()), Help: "Tensors in memory"},
-		{Name: "tensors.bytes", Type: gauge, Unit: "bytes", Value: float64(m.store.budget.used.Load()), Help: "What the tensors take"},
-		{Name: "tensors.limit", Type: gauge, Unit: "bytes", Value: float64(m.store.budget.limit), Help: "What they may take"},
+		{Name: "process.memory", Type: gauge, Unit: "bytes", Value: float64(heap.Sys - heap.HeapReleased), Help: "Memory obtained from the system"},
+		{Name: "process.goroutines", Type: gauge, Value: float64(runtime.NumGoroutine()), Help: "Number of goroutines"},
+		{Name: "tensors.held", Type: gauge, Value: float64(m.store.held()), Help: "Number of tensors in memory"},
+		{Name: "tensors.bytes", Type: gauge, Unit: "bytes", Value: float64(m.store.budget.used.Load()), Help: "Memory that the tensors use"},
+		{Name: "tensors.limit", Type: gauge, Unit: "bytes", Value: float64(m.store.budget.limit), Help: "Memory limit of the tensors"},
 		{Name: "tensors.received", Type: counter, Unit: "bytes", Value: float64(m.received.Load()), Help: "Data received since the start"},
 		{Name: "tensors.sent", Type: counter, Unit: "bytes", Value: float64(m.sent.Load()), Help: "Data sent since the start"},
 	}
@@ -132,7 +132,7 @@ func (m *metrics) all() []*skymetrics.Metric {
 	calls := len(out)
 	for c, n := range m.calls {
 		out = append(out, &skymetrics.Metric{
-			Name: "requests", Type: counter, Value: float64(n), Help: "Calls that ended",
+			Name: "requests", Type: counter, Value: float64(n), Help: "Number of completed calls",
 			Labels: map[string]string{"method": strings.TrimPrefix(c.method, "/"), "code": c.code.String()},
 		})
 	}

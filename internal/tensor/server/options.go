@@ -1,25 +1,25 @@
-// Package server is the reference tensor server: it speaks the protocols of
-// KPU and SkyTorch, keeps tensors in memory, and reports its health and its
-// own metrics, all over one port.
+// Package server implements the reference tensor server. It serves the protocols of
+// KPU and SkyTorch, health, and its own metrics on one port, and stores tensors in
+// memory.
 package server
 
 import (
 	"time"
 )
 
-// Options say what the server takes from its clients.
+// Options configure the limits of the server.
 type Options struct {
-	// MemoryLimit is how many bytes of tensors are held at most. Default 1 GiB.
+	// MemoryLimit is the maximum total size of all tensors, in bytes. Defaults to 1 GiB.
 	MemoryLimit int64
-	// TensorLimit is how many bytes one tensor has at most. Default: MemoryLimit.
+	// TensorLimit is the maximum size of one tensor, in bytes. Defaults to MemoryLimit.
 	TensorLimit int64
-	// MessageLimit is the largest message, in bytes. Default 16 MiB.
+	// MessageLimit is the maximum size of a message, in bytes. Defaults to 16 MiB.
 	MessageLimit int
-	// ChunkSize is how many bytes of data a chunk has that is sent. Default 1 MiB.
+	// ChunkSize is the number of data bytes in each sent chunk. Defaults to 1 MiB.
 	ChunkSize int
-	// StallTimeout ends a transfer that makes no progress for so long. Default 30 s.
+	// StallTimeout is the time without progress after which a transfer is cancelled. Defaults to 30 s.
 	StallTimeout time.Duration
-	// Streams is how many calls one connection may have under way. Default 128.
+	// Streams is the maximum number of concurrent calls of one connection. Defaults to 128.
 	Streams uint32
 }
 
@@ -37,7 +37,7 @@ func (o Options) withDefaults() Options {
 	if o.ChunkSize <= 0 {
 		o.ChunkSize = 1 << 20
 	}
-	// A chunk has small fields beside its data.
+	// A chunk has small fields in addition to its data.
 	o.ChunkSize = max(min(o.ChunkSize, o.MessageLimit-(64<<10)), 1)
 	if o.StallTimeout <= 0 {
 		o.StallTimeout = 30 * time.Second

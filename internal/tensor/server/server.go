@@ -20,7 +20,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// Server is a tensor server. New makes one.
+// Server is a tensor server. Use New to create one.
 type Server struct {
 	options Options
 	store   *store
@@ -39,8 +39,8 @@ func New(o Options) *Server {
 		grpc.MaxRecvMsgSize(o.MessageLimit),
 		grpc.MaxSendMsgSize(o.MessageLimit),
 		grpc.MaxConcurrentStreams(o.Streams),
-		// What a client may have under way before it is read: enough for a chunk and the next, and no more than a
-		// few chunks a connection.
+		// The amount of unread data that a client may send: at least two chunks per call, and at most a few chunks
+		// per connection.
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(2*window),
 		grpc.WriteBufferSize(buffer), grpc.ReadBufferSize(buffer),
 		grpc.MaxHeaderListSize(16<<10),
@@ -78,8 +78,8 @@ const (
 	buffer = 256 << 10
 )
 
-// streaming returns a generated service whose streams are handled by us, in
-// chunks whose data is not copied.
+// streaming returns a generated service with other stream handlers, whose chunks
+// are not copied.
 func streaming(desc grpc.ServiceDesc, handlers map[string]grpc.StreamHandler) *grpc.ServiceDesc {
 	streams := make([]grpc.StreamDesc, len(desc.Streams))
 	for i, s := range desc.Streams {
@@ -90,8 +90,8 @@ func streaming(desc grpc.ServiceDesc, handlers map[string]grpc.StreamHandler) *g
 	return &desc
 }
 
-// Serve answers on the listener until Stop, or until ctx ends: then within
-// the grace period, as Stop. It closes the listener.
+// Serve serves on the listener until Stop is called or ctx is cancelled, in which
+// case it stops within the grace period, like Stop. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	served := make(chan error, 1)
 	go func() { served <- s.grpc.Serve(l) }()
@@ -107,8 +107,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	}
 }
 
-// Stop says NOT_SERVING to whoever asks, lets the calls that are under way
-// end, and cuts off those that take longer than the grace period.
+// Stop sets the health status to NOT_SERVING, waits for running calls, and cancels
+// calls that take longer than the grace period.
 func (s *Server) Stop(grace time.Duration) {
 	s.health.Shutdown()
 	late := time.AfterFunc(grace, s.grpc.Stop)
@@ -116,7 +116,7 @@ func (s *Server) Stop(grace time.Duration) {
 	s.grpc.GracefulStop()
 }
 
-// fail turns any error of a transfer into a status.
+// fail converts any error of a transfer to a status.
 func fail(err error) error {
 	fault, ok := errors.AsType[*wire.Error](err)
 	if !ok {

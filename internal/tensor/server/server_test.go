@@ -26,8 +26,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 )
 
-// start serves on a free port, and returns a connection with gRPC's own
-// codec and generated messages: a client that knows nothing of ours.
+// start serves on a free port, and returns a connection that uses the default codec
+// and generated messages, independently of this module's client.
 func start(t *testing.T, o Options) (*Server, *grpc.ClientConn) {
 	t.Helper()
 	var config net.ListenConfig
@@ -59,7 +59,7 @@ func update(t *testing.T, conn *grpc.ClientConn, chunks ...*skytorch.TensorChunk
 	}
 	for _, c := range chunks {
 		if err := st.Send(c); err != nil {
-			break // CloseAndRecv says why
+			break // CloseAndRecv returns the reason
 		}
 	}
 	_, err = st.CloseAndRecv()
@@ -97,7 +97,7 @@ func numbers(n int) []byte {
 	return out
 }
 
-// whole is a tensor of int16 numbers 0, 1, 2, …, in one chunk.
+// whole returns a tensor of the int16 numbers 0, 1, 2, … in one chunk.
 func whole(id uint64, shape ...int64) *skytorch.TensorChunk {
 	n, _ := layout.Of(layout.Int16, shape...).Elements()
 	return &skytorch.TensorChunk{
@@ -105,7 +105,7 @@ func whole(id uint64, shape ...int64) *skytorch.TensorChunk {
 	}
 }
 
-func TestTensorComesBackAsItWasSent(t *testing.T) {
+func TestTensorIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 1000, 1 << 20, 1<<20 + 1, 3<<20 + 12345} {
 		s, conn := start(t, Options{ChunkSize: 300_000})
@@ -114,13 +114,13 @@ func TestTensorComesBackAsItWasSent(t *testing.T) {
 		for at := 0; at == 0 || at < size; at += 500_000 {
 			chunks = append(chunks, &skytorch.TensorChunk{TensorId: 3, ChunkNumber: uint32(len(chunks)), Data: data[at:min(at+500_000, size)]})
 		}
-		chunks[0].Shape, chunks[0].Dtype = []int64{int64(size)}, "torch.uint8" // and nothing that may be left out
+		chunks[0].Shape, chunks[0].Dtype = []int64{int64(size)}, "torch.uint8" // without optional fields
 		if err := update(t, conn, chunks...); err != nil {
 			t.Fatal(err)
 		}
 		got, first, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: 3})
 		if err != nil || !bytes.Equal(got, data) {
-			t.Errorf("%d bytes: %d came back, %v", size, len(got), err)
+			t.Errorf("%d bytes: %d were returned, %v", size, len(got), err)
 		}
 		if first.TotalBytes != uint64(size) || first.Dtype != "torch.uint8" || first.Shape[0] != int64(size) || first.Stride[0] != 1 ||
 			first.TotalChunks != uint32(max((size+299_999)/300_000, 1)) {
@@ -130,12 +130,12 @@ func TestTensorComesBackAsItWasSent(t *testing.T) {
 			t.Error(err)
 		}
 		if used := s.store.budget.used.Load(); used != 0 {
-			t.Errorf("%d bytes are held after the tensor was deleted", used)
+			t.Errorf("%d bytes are stored after the deletion of the tensor", used)
 		}
 	}
 }
 
-func TestBadUploadsGetAClearStatusAndLeaveNothing(t *testing.T) {
+func TestInvalidUploadsGetAClearStatusAndLeaveNothing(t *testing.T) {
 	t.Parallel()
 	chunk := func(change func(c *skytorch.TensorChunk)) *skytorch.TensorChunk {
 		c := whole(1, 2, 3)
@@ -159,13 +159,13 @@ func TestBadUploadsGetAClearStatusAndLeaveNothing(t *testing.T) {
 		"truncated":           {[]*skytorch.TensorChunk{part(0, half)}, codes.InvalidArgument, "after chunk 1 of 2"},
 		"truncated data":      {[]*skytorch.TensorChunk{part(0, half), part(1, half[:4])}, codes.InvalidArgument, "10 bytes of 12"},
 		"reordered":           {[]*skytorch.TensorChunk{part(1, half), part(0, half)}, codes.InvalidArgument, ""},
-		"duplicated":          {[]*skytorch.TensorChunk{part(0, half), part(0, half)}, codes.InvalidArgument, "chunk 0 came again"},
+		"duplicated":          {[]*skytorch.TensorChunk{part(0, half), part(0, half)}, codes.InvalidArgument, "chunk 0 again"},
 		"oversized":           {[]*skytorch.TensorChunk{part(0, half), part(1, numbers(4))}, codes.InvalidArgument, "14 bytes"},
 		"after the last":      {[]*skytorch.TensorChunk{whole(1, 2, 3), part(1, half)}, codes.InvalidArgument, "after the last one"},
 		"no dtype":            {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "" })}, codes.InvalidArgument, "no dtype"},
 		"unknown dtype":       {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "torch.float31" })}, codes.InvalidArgument, "float31"},
-		"other dtype":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "torch.int32" })}, codes.InvalidArgument, "takes 24"},
-		"other shape":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape[0] = 3 })}, codes.InvalidArgument, "takes 18"},
+		"other dtype":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "torch.int32" })}, codes.InvalidArgument, "requires 24"},
+		"other shape":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape[0] = 3 })}, codes.InvalidArgument, "requires 18"},
 		"negative shape":      {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape[0] = -2 })}, codes.InvalidArgument, "negative"},
 		"endless shape":       {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape = []int64{1 << 40, 1 << 40} })}, codes.InvalidArgument, "too many elements"},
 		"wild stride":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Stride = []int64{1 << 62, 1 << 62} })}, codes.InvalidArgument, ""},
@@ -180,7 +180,7 @@ func TestBadUploadsGetAClearStatusAndLeaveNothing(t *testing.T) {
 		})}, codes.InvalidArgument, "tensor 9"},
 		"metadata of another dtype": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) {
 			c.Metadata = &skytorch.TensorMetadata{TensorId: 1, Dtype: "torch.int8", Shape: []int64{2, 3}}
-		})}, codes.InvalidArgument, "was due"},
+		})}, codes.InvalidArgument, "instead of"},
 		"a view of nothing": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) {
 			c.Metadata = &skytorch.TensorMetadata{TensorId: 1, Dtype: "torch.int16", Shape: []int64{2, 3}, TensorRef: proto.Uint64(5)}
 		})}, codes.NotFound, "no tensor 5"},
@@ -196,13 +196,13 @@ func TestBadUploadsGetAClearStatusAndLeaveNothing(t *testing.T) {
 				t.Errorf("%v, want %s with %q", err, c.code, c.text)
 			}
 			if used, held := s.store.budget.used.Load(), s.store.held(); used != 0 || held != 0 {
-				t.Errorf("%d tensors of %d bytes are held", held, used)
+				t.Errorf("%d tensors of %d bytes are stored", held, used)
 			}
 		})
 	}
 }
 
-func TestMemoryLimitHoldsForAllTensors(t *testing.T) {
+func TestMemoryLimitAppliesToAllTensors(t *testing.T) {
 	t.Parallel()
 	s, conn := start(t, Options{MemoryLimit: 100 << 10})
 	for id := range uint64(200) {
@@ -214,7 +214,7 @@ func TestMemoryLimitHoldsForAllTensors(t *testing.T) {
 			t.Error(err)
 		}
 		if used := s.store.budget.used.Load(); used > 100<<10 || used < 90<<10 {
-			t.Errorf("refused with %d bytes held", used)
+			t.Errorf("rejected with %d bytes stored", used)
 		}
 		return
 	}
@@ -234,15 +234,15 @@ func TestViewsShareTheirStorage(t *testing.T) {
 	}
 	got, _, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: 2, Metadata: view})
 	if want := []byte{1, 0, 5, 0, 9, 0}; err != nil || !bytes.Equal(got, want) {
-		t.Fatalf("the view reads %v: %v", got, err)
+		t.Fatalf("the view contains %v: %v", got, err)
 	}
 	if err := update(t, conn, &skytorch.TensorChunk{TensorId: 2, Dtype: "torch.int16", Shape: []int64{3}, Data: []byte{101, 0, 105, 0, 109, 0}}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _, err = read(t, conn, &skytorch.GetTensorRequest{TensorId: 1}); err != nil || got[2] != 101 || got[10] != 105 || got[4] != 2 {
-		t.Errorf("after the view was written, the tensor reads %v: %v", got, err)
+		t.Errorf("after a write to the view, the tensor contains %v: %v", got, err)
 	}
-	// A copy is like to like; the bytes of a storage may be copied as they are.
+	// Tensors can be copied only to the same type and shape, but bytes of a storage can be copied to any storage.
 	if err := update(t, conn, whole(3, 3)); err != nil {
 		t.Fatal(err)
 	}
@@ -250,13 +250,13 @@ func TestViewsShareTheirStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, _, _ = read(t, conn, &skytorch.GetTensorRequest{TensorId: 1}); got[2] != 0 || got[10] != 1 || got[18] != 2 {
-		t.Errorf("after the copy, the tensor reads %v", got)
+		t.Errorf("after the copy, the tensor contains %v", got)
 	}
 	if _, err := client.CopyTensor(t.Context(), &skytorch.CopyTensorRequest{SrcTensorId: 3, DstTensorId: 1, SrcOffset: 2, DstOffset: 20, NumBytes: 4}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _, _ = read(t, conn, &skytorch.GetTensorRequest{TensorId: 1}); got[20] != 1 || got[22] != 2 {
-		t.Errorf("after the copy of bytes, the tensor reads %v", got)
+		t.Errorf("after the copy of bytes, the tensor contains %v", got)
 	}
 	for want, req := range map[codes.Code]*skytorch.CopyTensorRequest{
 		codes.OutOfRange:      {SrcTensorId: 3, DstTensorId: 1, DstOffset: 23, NumBytes: 4},
@@ -271,12 +271,12 @@ func TestViewsShareTheirStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if used := s.store.budget.used.Load(); used != 0 {
-		t.Errorf("%d bytes are held in the end", used)
+		t.Errorf("%d bytes are stored at the end", used)
 	}
 }
 
-// SkyTorch uploads bfloat16 slices as their whole storage, and others with the offset that they had.
-func TestSlicesAreTakenAsSkyTorchSendsThem(t *testing.T) {
+// SkyTorch uploads bfloat16 slices as their complete storage, and others with their original offset.
+func TestSlicesOfSkyTorchAreAccepted(t *testing.T) {
 	t.Parallel()
 	_, conn := start(t, Options{})
 	slice := whole(1, 3)
@@ -292,12 +292,12 @@ func TestSlicesAreTakenAsSkyTorchSendsThem(t *testing.T) {
 	}
 	for id, want := range map[uint64][]byte{1: {0, 0, 1, 0, 2, 0}, 2: {3, 0, 4, 0}} {
 		if got, _, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: id}); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("tensor %d reads %v: %v", id, got, err)
+			t.Errorf("tensor %d contains %v: %v", id, got, err)
 		}
 	}
 	_, _, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: 1, Dtype: "torch.int16", Shape: []int64{4}})
 	if status.Code(err) != codes.FailedPrecondition {
-		t.Errorf("asked for another shape: %v", err)
+		t.Errorf("request for another shape: %v", err)
 	}
 }
 
@@ -328,7 +328,7 @@ func give(t *testing.T, conn *grpc.ClientConn, chunks ...*kputorch.TensorChunk) 
 	return st.CloseAndRecv()
 }
 
-func TestKPUTensorsAreTakenAndGiven(t *testing.T) {
+func TestKPUTensorsAreReceivedAndSent(t *testing.T) {
 	t.Parallel()
 	_, conn := start(t, Options{})
 	file := saved(t, layout.Of(layout.Float32, 20, 20))
@@ -340,7 +340,7 @@ func TestKPUTensorsAreTakenAndGiven(t *testing.T) {
 	second := func(id string) *kputorch.TensorChunk {
 		return &kputorch.TensorChunk{TensorId: id, ChunkNumber: 1, TotalChunks: 2, IsLast: true, Data: file[500:]}
 	}
-	// Their chunks may alternate.
+	// Their chunks may be interleaved.
 	resp, err := give(t, conn, first("a", false), first("b", false), second("b"), second("a"))
 	if err != nil || strings.Join(resp.ReceivedTensorIds, ",") != "b,a" {
 		t.Fatalf("%v, %v", resp, err)
@@ -374,7 +374,7 @@ func TestKPUTensorsAreTakenAndGiven(t *testing.T) {
 	}
 }
 
-func TestBadKPUTensorsGetAClearStatusAndLeaveNothing(t *testing.T) {
+func TestInvalidKPUTensorsGetAClearStatusAndLeaveNothing(t *testing.T) {
 	t.Parallel()
 	file := saved(t, layout.Of(layout.Float32, 2, 3))
 	one := func(data []byte, metadata ...string) *kputorch.TensorChunk {
@@ -390,7 +390,7 @@ func TestBadKPUTensorsGetAClearStatusAndLeaveNothing(t *testing.T) {
 		text   string
 	}{
 		"no file":         {[]*kputorch.TensorChunk{one([]byte("hello, this is no archive"))}, codes.InvalidArgument, "no zip directory"},
-		"a cut file":      {[]*kputorch.TensorChunk{one(file[:len(file)-1])}, codes.InvalidArgument, "no zip directory"},
+		"truncated file":  {[]*kputorch.TensorChunk{one(file[:len(file)-1])}, codes.InvalidArgument, "no zip directory"},
 		"another dtype":   {[]*kputorch.TensorChunk{one(file, "dtype", "torch.int8")}, codes.InvalidArgument, "torch.int8"},
 		"another shape":   {[]*kputorch.TensorChunk{one(file, "shape", "[3, 2]")}, codes.InvalidArgument, "[3 2]"},
 		"no shape":        {[]*kputorch.TensorChunk{one(file, "shape", "[x]")}, codes.InvalidArgument, "[x]"},
@@ -399,7 +399,7 @@ func TestBadKPUTensorsGetAClearStatusAndLeaveNothing(t *testing.T) {
 		"too large":       {[]*kputorch.TensorChunk{one(file, "size_bytes", "99999999999999")}, codes.ResourceExhausted, "at most"},
 		"never ended":     {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: file}}, codes.InvalidArgument, "after chunk 1 of 2"},
 		"ended twice":     {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, IsLast: true, Data: file}}, codes.InvalidArgument, "the last"},
-		"a name of bytes": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: file}, {TensorId: "a", ChunkNumber: 3, Data: file}}, codes.InvalidArgument, "chunk 1 was due"},
+		"a missing chunk": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: file}, {TensorId: "a", ChunkNumber: 3, Data: file}}, codes.InvalidArgument, "instead of chunk 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -409,13 +409,13 @@ func TestBadKPUTensorsGetAClearStatusAndLeaveNothing(t *testing.T) {
 				t.Errorf("%v, want %s with %q", err, c.code, c.text)
 			}
 			if used := s.store.budget.used.Load(); used != 0 {
-				t.Errorf("%d bytes are held", used)
+				t.Errorf("%d bytes are stored", used)
 			}
 		})
 	}
 }
 
-func TestOldKPUTensorsGiveWayToNewOnes(t *testing.T) {
+func TestNewKPUTensorsEvictOldOnes(t *testing.T) {
 	t.Parallel()
 	s, conn := start(t, Options{MemoryLimit: 5 << 20})
 	file := saved(t, layout.Of(layout.UInt8, 1<<20))
@@ -425,7 +425,7 @@ func TestOldKPUTensorsGiveWayToNewOnes(t *testing.T) {
 		}
 	}
 	if _, err := s.store.file("a"); status.Code(err) != codes.NotFound {
-		t.Errorf("the oldest is still there: %v", err)
+		t.Errorf("the oldest still exists: %v", err)
 	}
 	if c, err := s.store.file("f"); err != nil {
 		t.Error(err)
@@ -434,7 +434,7 @@ func TestOldKPUTensorsGiveWayToNewOnes(t *testing.T) {
 	}
 }
 
-func TestStalledClientsAreLetGo(t *testing.T) {
+func TestStalledClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	s, conn := start(t, Options{StallTimeout: 50 * time.Millisecond})
 	st, err := skytorch.NewServiceClient(conn).UpdateTensor(t.Context())
@@ -450,7 +450,7 @@ func TestStalledClientsAreLetGo(t *testing.T) {
 	if status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "no chunk") {
 		t.Errorf("a client that sends nothing: %v", err)
 	}
-	// One that does not read what it asked for.
+	// A client that does not read the response.
 	c, err := zeros(s.store.budget, 64<<20)
 	if err != nil {
 		t.Fatal(err)
@@ -471,7 +471,7 @@ func TestStalledClientsAreLetGo(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("a client that reads nothing is kept")
+			t.Fatal("a client that reads nothing is not disconnected")
 		}
 	}
 	for err == nil {
@@ -486,7 +486,7 @@ func TestStalledClientsAreLetGo(t *testing.T) {
 	waitEmpty(t, s)
 }
 
-// waitEmpty waits for handlers that still have to notice that their call has ended.
+// waitEmpty waits for handlers that have not noticed the end of their call yet.
 func waitEmpty(t *testing.T, s *Server) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); s.store.budget.used.Load() != 0; time.Sleep(time.Millisecond) {
@@ -496,7 +496,7 @@ func waitEmpty(t *testing.T, s *Server) {
 	}
 }
 
-func TestClientsThatGoAwayLeaveNothing(t *testing.T) {
+func TestDisconnectedClientsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	s, conn := start(t, Options{})
 	for range 20 {
@@ -562,6 +562,6 @@ func TestHealthMetricsAndReflection(t *testing.T) {
 	s.health.Shutdown()
 	health, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{})
 	if err != nil || health.Status != healthpb.HealthCheckResponse_NOT_SERVING {
-		t.Errorf("health while it stops: %v, %v", health, err)
+		t.Errorf("health while stopping: %v, %v", health, err)
 	}
 }

@@ -21,7 +21,7 @@ type skyService struct {
 	server *Server
 }
 
-// update takes one tensor. Nothing of it is seen before all of it is there.
+// update receives one tensor. Readers see it only after it is complete.
 func (s *skyService) update(st grpc.ServerStream) error {
 	id, v, c, err := s.takeTensor(st)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *skyService) update(st grpc.ServerStream) error {
 	return st.SendMsg(&skytorch.TensorResponse{Success: true})
 }
 
-// takeTensor receives a tensor into content of its own, packed.
+// takeTensor receives a packed tensor into new content.
 func (s *skyService) takeTensor(st grpc.ServerStream) (id uint64, v view, c *content, err error) {
 	var chunk wire.SkyChunk
 	if err := wire.Receive(st, &chunk); err != nil {
@@ -83,8 +83,8 @@ func (s *skyService) takeTensor(st grpc.ServerStream) (id uint64, v view, c *con
 	return id, v, packed, err
 }
 
-// expected is the layout that the data has to have: that of the tensor that
-// is there, or of the metadata.
+// expected returns the required layout of the data: the layout of the existing
+// tensor, or of the metadata.
 func (s *skyService) expected(id uint64, m *skytorch.TensorMetadata) (layout.Layout, error) {
 	if v, ok := s.server.store.peek(id); ok {
 		return v.layout.Packed(), nil
@@ -124,7 +124,7 @@ func (s *skyService) fill(
 	}
 }
 
-// get sends one tensor, packed.
+// get sends one packed tensor.
 func (s *skyService) get(st grpc.ServerStream) error {
 	var req skytorch.GetTensorRequest
 	if err := st.RecvMsg(&req); err != nil {
@@ -146,7 +146,7 @@ func (s *skyService) get(st grpc.ServerStream) error {
 		want.DType = d
 	}
 	if want.DType != "" && !want.Same(v.layout) {
-		return status.Errorf(codes.FailedPrecondition, "tensor %d is %s; the request is for %s", req.GetTensorId(), v.layout, want)
+		return status.Errorf(codes.FailedPrecondition, "tensor %d is %s, but the request is for %s", req.GetTensorId(), v.layout, want)
 	}
 	return s.sendTensor(st, req.GetTensorId(), v, c)
 }
@@ -160,7 +160,7 @@ func (s *skyService) sendTensor(st grpc.ServerStream, id uint64, v view, c *cont
 	total := max((bytes+size-1)/size, 1)
 	next := uint32(0)
 	return c.pieces(v.layout, size, func(data mem.BufferSlice) error {
-		chunk := wire.SkyChunk{Numbering: v.numbering, ID: id, Number: next, Total: uint32(total), Data: data} //nolint:gosec // not above 2^43 chunks
+		chunk := wire.SkyChunk{Numbering: v.numbering, ID: id, Number: next, Total: uint32(total), Data: data} //nolint:gosec // at most 2^43 chunks
 		if next == 0 {
 			chunk.Layout = v.layout.Packed()
 			chunk.Layout.Stride = chunk.Layout.Strides()
@@ -175,7 +175,7 @@ func (s *skyService) sendTensor(st grpc.ServerStream, id uint64, v view, c *cont
 	})
 }
 
-// CopyTensor copies a tensor over another one, or bytes of its storage.
+// CopyTensor copies a tensor, or bytes of its storage, to another tensor.
 func (s *skyService) CopyTensor(ctx context.Context, req *skytorch.CopyTensorRequest) (*skytorch.TensorResponse, error) {
 	for id, m := range map[uint64]*skytorch.TensorMetadata{
 		req.GetSrcTensorId(): req.GetSrcMetadata(), req.GetDstTensorId(): req.GetDstMetadata(),
@@ -193,7 +193,7 @@ func (s *skyService) CopyTensor(ctx context.Context, req *skytorch.CopyTensorReq
 	return &skytorch.TensorResponse{Success: true}, nil
 }
 
-// DeleteTensors forgets tensors.
+// DeleteTensors deletes tensors.
 func (s *skyService) DeleteTensors(_ context.Context, req *skytorch.DeleteTensorsRequest) (*skytorch.TensorResponse, error) {
 	return &skytorch.TensorResponse{Success: true, Message: deleted(s.server.store.delete(req.GetTensorIds()))}, nil
 }

@@ -12,55 +12,55 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// storage is content that one or more tensors are views of. Writing replaces
-// the content: whoever is reading keeps what was there.
+// storage is the content of one or more views. A write replaces the content, so
+// that concurrent readers continue to read the previous content.
 type storage struct {
-	write   sync.Mutex // held while new content is made from the old
-	tensors int        // guarded by store.mu, as is content
+	write   sync.Mutex // locked while new content is derived from the current one
+	tensors int        // guarded by store.mu, like content
 	content *content
 }
 
-// view is a tensor: a storage and how it lies in it.
+// view is a tensor: a storage and the layout in it.
 type view struct {
 	layout    layout.Layout
 	storage   *storage
-	numbering wire.Numbering // in which it came, and is sent
+	numbering wire.Numbering // numbering in which it was received and is sent
 }
 
-// store holds all tensors: SkyTorch's by number, KPU's files by name. KPU
-// cannot delete, so its oldest files give way to new ones.
+// store contains all tensors: those of SkyTorch by number, and files of KPU by name.
+// KPU cannot delete, so new files evict the oldest ones.
 type store struct {
 	budget  *budget
 	mu      sync.Mutex
 	views   map[uint64]view
 	files   map[string]*content
 	ordered []string       // names of files, oldest first
-	spoken  wire.Numbering // in which the last tensor came
+	spoken  wire.Numbering // numbering of the last received tensor
 }
 
 func newStore(limit int64) *store {
 	return &store{budget: &budget{limit: limit, pool: wire.NewPool(blockSize)}, views: map[uint64]view{}, files: map[string]*content{}}
 }
 
-// held is the number of tensors.
+// held returns the number of tensors.
 func (s *store) held() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.views) + len(s.files)
 }
 
-// get returns a tensor with its current content, which the caller releases.
+// get returns a tensor with its current content, which the caller must release.
 func (s *store) get(id uint64) (view, *content, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.views[id]
 	if !ok {
-		return view{}, nil, status.Errorf(codes.NotFound, "there is no tensor %d: send it first, with UpdateTensor", id)
+		return view{}, nil, status.Errorf(codes.NotFound, "no tensor %d: send it first with UpdateTensor", id)
 	}
 	return v, v.storage.content.acquire(), nil
 }
 
-// peek returns a tensor, if it is there.
+// peek returns a tensor if it exists.
 func (s *store) peek(id uint64) (view, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,8 +68,8 @@ func (s *store) peek(id uint64) (view, bool) {
 	return v, ok
 }
 
-// ensure makes the tensor that metadata describes, if it is not there: a view
-// of another tensor's storage, or one with a storage of its own, all 0.
+// ensure creates the tensor that metadata describes, unless it exists: a view of the
+// storage of another tensor, or a tensor of zeros with a separate storage.
 func (s *store) ensure(m *skytorch.TensorMetadata, largest int64) error {
 	if m == nil {
 		return nil
@@ -93,11 +93,11 @@ func (s *store) ensure(m *skytorch.TensorMetadata, largest int64) error {
 		size = span
 	}
 	if size < span {
-		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %s takes %d bytes; its storage has %d",
+		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %s requires %d bytes, but its storage has %d",
 			m.GetTensorId(), l, span, size)
 	}
 	if size > largest {
-		return status.Errorf(codes.ResourceExhausted, "metadata of tensor %d: %d bytes; a tensor has at most %d",
+		return status.Errorf(codes.ResourceExhausted, "metadata of tensor %d: %d bytes, but a tensor can have at most %d",
 			m.GetTensorId(), size, largest)
 	}
 	c, err := zeros(s.budget, size)
@@ -116,16 +116,16 @@ func (s *store) addView(id, base uint64, l layout.Layout, span int64) error {
 	defer s.mu.Unlock()
 	b, ok := s.views[base]
 	if !ok {
-		return status.Errorf(codes.NotFound, "metadata of tensor %d: there is no tensor %d to be a view of", id, base)
+		return status.Errorf(codes.NotFound, "metadata of tensor %d: no tensor %d to create a view of", id, base)
 	}
 	if size := b.storage.content.size; span > size {
-		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %s reaches to byte %d; the storage of tensor %d has %d",
+		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %s ends at byte %d, but the storage of tensor %d has %d",
 			id, l, span, base, size)
 	}
 	if err := s.budget.reserve(overhead); err != nil {
 		return err
 	}
-	if _, ok := s.views[id]; ok { // somebody else was faster
+	if _, ok := s.views[id]; ok { // created concurrently
 		s.budget.used.Add(-overhead)
 		return nil
 	}
@@ -134,8 +134,8 @@ func (s *store) addView(id, base uint64, l layout.Layout, span int64) error {
 	return nil
 }
 
-// ensureView is ensure for a tensor that is about to be written: one with a
-// storage of its own needs no zeros first, unless the storage is larger.
+// ensureView is like ensure, for a tensor that will be written: a separate storage
+// is not filled with zeros, unless it is larger than the tensor.
 func (s *store) ensureView(m *skytorch.TensorMetadata, largest int64) error {
 	if m == nil || m.GetDtype() == "" {
 		return nil
@@ -151,8 +151,8 @@ func (s *store) ensureView(m *skytorch.TensorMetadata, largest int64) error {
 	return s.ensure(m, largest)
 }
 
-// speaks notes in which numbering a tensor was last written. One that is made
-// of metadata alone, which has but one form, is sent in that of the last.
+// speaks records the numbering in which a tensor was last written. Tensors that are
+// created only from metadata use the numbering of the last written tensor.
 func (s *store) speaks(id uint64, n wire.Numbering) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,20 +163,20 @@ func (s *store) speaks(id uint64, n wire.Numbering) {
 	}
 }
 
-// add keeps a tensor with content of its own, in place of what was there
-// under its number.
+// add stores a tensor with separate content, and replaces a tensor of the same
+// number.
 func (s *store) add(id uint64, v view, c *content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old, ok := s.views[id]; ok {
 		s.drop(old)
 	}
-	// Each tensor is charged the overhead; the content brought it for the first.
+	// Each tensor counts with the overhead. The content includes it for the first one.
 	v.storage = &storage{tensors: 1, content: c}
 	s.views[id] = v
 }
 
-// drop forgets a view, and its storage with the last one.
+// drop deletes a view, and its storage together with its last view.
 func (s *store) drop(v view) {
 	v.storage.tensors--
 	if v.storage.tensors == 0 {
@@ -186,7 +186,7 @@ func (s *store) drop(v view) {
 	s.budget.used.Add(-overhead)
 }
 
-// delete forgets tensors, and says how many were there.
+// delete deletes tensors, and returns how many of them existed.
 func (s *store) delete(ids []uint64) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,11 +201,11 @@ func (s *store) delete(ids []uint64) int {
 	return n
 }
 
-// swap puts new content into a storage. The caller holds st.write.
+// swap replaces the content of a storage. The caller must have locked st.write.
 func (s *store) swap(st *storage, c *content) {
 	s.mu.Lock()
 	old := st.content
-	gone := st.tensors == 0 // deleted meanwhile
+	gone := st.tensors == 0 // deleted in the meantime
 	if !gone {
 		st.content = c
 	}
@@ -216,8 +216,8 @@ func (s *store) swap(st *storage, c *content) {
 	old.release()
 }
 
-// current returns the content of a storage, which the caller releases; nil
-// when its last tensor was deleted.
+// current returns the content of a storage, which the caller must release, or nil
+// if its last tensor was deleted.
 func (s *store) current(st *storage) *content {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +227,7 @@ func (s *store) current(st *storage) *content {
 	return st.content.acquire()
 }
 
-// addFile keeps a torch.save file.
+// addFile stores a torch.save file.
 func (s *store) addFile(name string, c *content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,18 +239,18 @@ func (s *store) addFile(name string, c *content) {
 	s.ordered = append(s.ordered, name)
 }
 
-// file returns a file, which the caller releases.
+// file returns a file, which the caller must release.
 func (s *store) file(name string) (*content, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := s.files[name]
 	if !ok {
-		return nil, status.Errorf(codes.NotFound, "there is no tensor %.80q: send it first, with ReceiveTensors", name)
+		return nil, status.Errorf(codes.NotFound, "no tensor %.80q: send it first with ReceiveTensors", name)
 	}
 	return c.acquire(), nil
 }
 
-// makeRoom forgets the oldest files until so many bytes are free, or no file is left.
+// makeRoom deletes the oldest files until the given number of bytes is free, or no file is left.
 func (s *store) makeRoom(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// growing makes content an io.Writer.
+// growing is an io.Writer that appends to content.
 type growing struct {
 	content *content
 	want    int64
@@ -21,12 +21,12 @@ func (g growing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// uniform is an endless reader of float32 numbers from 0 to 1. It is read in
-// multiples of 4 bytes but for the end.
+// uniform is an endless reader of float32 numbers from 0 to 1. All reads except the
+// last one must be multiples of 4 bytes.
 type uniform struct{ random *rand.Rand }
 
 func newUniform() uniform {
-	return uniform{rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))} //nolint:gosec // test data, no secret
+	return uniform{rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))} //nolint:gosec // test data, not a secret
 }
 
 func (u uniform) Read(p []byte) (int, error) {

@@ -10,13 +10,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// watchdog ends transfers of tensors in which neither a message comes nor one
-// goes for so long: a peer that stalls would hold its memory for ever. gRPC
-// lets go of a handler's messages once the call has ended.
+// watchdog cancels transfers of tensors without any sent or received message during
+// the limit, because a stalled peer would occupy memory forever. gRPC releases the
+// messages of a handler after the call has ended.
 func watchdog(limit time.Duration) grpc.StreamServerInterceptor {
 	return func(srv any, st grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		if !strings.Contains(info.FullMethod, ".torch.Service/") {
-			return handler(srv, st) // watches of health and metrics rest as long as they like
+			return handler(srv, st) // watches of health and metrics may be idle
 		}
 		stalled := make(chan struct{})
 		once := sync.OnceFunc(func() { close(stalled) })
@@ -28,7 +28,7 @@ func watchdog(limit time.Duration) grpc.StreamServerInterceptor {
 		case err := <-done:
 			return err
 		case <-stalled:
-			return status.Errorf(codes.DeadlineExceeded, "no chunk could be taken or given for %s", limit)
+			return status.Errorf(codes.DeadlineExceeded, "no chunk was received or sent for %s", limit)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 func deleted(n int) string { return fmt.Sprintf("deleted %d tensors", n) }
 
-// put makes packed content the new content of a tensor, which is made where
-// it is not there. It takes the content over.
+// put sets the content of a tensor to packed content, which it takes ownership of.
+// It creates the tensor if it does not exist.
 func (s *Server) put(id uint64, v view, c *content) error {
 	old, ok := s.store.peek(id)
 	if !ok {
@@ -23,23 +23,23 @@ func (s *Server) put(id uint64, v view, c *content) error {
 		s.store.speaks(id, v.numbering)
 		return nil
 	}
-	if !old.layout.Same(v.layout) { // it came while the data was on its way
+	if !old.layout.Same(v.layout) { // created while the data was being received
 		c.release()
-		return status.Errorf(codes.Aborted, "tensor %d became %s while %s was sent", id, old.layout, v.layout)
+		return status.Errorf(codes.Aborted, "tensor %d was changed to %s while %s was being sent", id, old.layout, v.layout)
 	}
 	s.store.speaks(id, v.numbering)
 	defer c.release()
 	return s.replace(old, c)
 }
 
-// replace writes packed content to a tensor, and with it to all that share
+// replace writes packed content to a tensor, and thereby to all tensors that share
 // its storage.
 func (s *Server) replace(v view, c *content) error {
 	v.storage.write.Lock()
 	defer v.storage.write.Unlock()
 	now := s.store.current(v.storage)
 	if now == nil {
-		return nil // deleted meanwhile
+		return nil // deleted in the meantime
 	}
 	defer now.release()
 	if v.layout.Fills(now.size) && c.size == now.size {
@@ -81,11 +81,11 @@ func (s *Server) copy(ctx context.Context, req *skytorch.CopyTensorRequest) erro
 		return s.copyBytes(req, from, dst.storage)
 	}
 	if !src.layout.Same(dst.layout) {
-		return status.Errorf(codes.InvalidArgument, "tensor %d is %s, tensor %d is %s: only like is copied to like",
+		return status.Errorf(codes.InvalidArgument, "tensor %d is %s, but tensor %d is %s: type and shape must be equal",
 			req.GetSrcTensorId(), src.layout, req.GetDstTensorId(), dst.layout)
 	}
 	if src.layout.Fills(from.size) {
-		return s.replace(dst, from) // shared until one of them is written
+		return s.replace(dst, from) // shared until one of the tensors is written
 	}
 	packed, err := from.pack(src.layout)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *Server) copy(ctx context.Context, req *skytorch.CopyTensorRequest) erro
 	return s.replace(dst, packed)
 }
 
-// copyBytes copies a range between storages; all up to the end of the source
-// where the request names no number.
+// copyBytes copies a range between storages, or everything up to the end of the
+// source if the request has no size.
 func (s *Server) copyBytes(req *skytorch.CopyTensorRequest, from *content, dst *storage) error {
 	n := req.GetNumBytes()
 	if n <= 0 {
@@ -126,7 +126,7 @@ func (s *Server) copyBytes(req *skytorch.CopyTensorRequest, from *content, dst *
 	return nil
 }
 
-// pack returns the elements of a layout as content of their own.
+// pack returns the elements of a layout as separate content.
 func (c *content) pack(l layout.Layout) (*content, error) {
 	size, err := l.Bytes()
 	if err != nil {
@@ -146,9 +146,9 @@ func (c *content) pack(l layout.Layout) (*content, error) {
 	return out, nil
 }
 
-// pieces calls f with the elements of a layout, packed, size bytes at a time;
-// once with none for an empty tensor. Nothing is copied where the elements
-// lie packed. f does not keep the data.
+// pieces calls f with the packed elements of a layout, in pieces of size bytes. For
+// an empty tensor, it calls f once without data. Contiguous elements are not copied.
+// f must not retain the data.
 func (c *content) pieces(l layout.Layout, size int64, f func(mem.BufferSlice) error) error {
 	total, err := l.Bytes()
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *content) pieces(l layout.Layout, size int64, f func(mem.BufferSlice) er
 	flush := func() error {
 		err := f(mem.BufferSlice{mem.SliceBuffer(piece)})
 		total -= int64(len(piece))
-		piece = make([]byte, 0, min(size, total)) // the old one may still be on its way
+		piece = make([]byte, 0, min(size, total)) // the previous piece may still be in use by gRPC
 		return err
 	}
 	err = l.Runs(func(off, n int64) error {

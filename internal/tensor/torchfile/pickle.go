@@ -36,7 +36,7 @@ const (
 	opNone       = 'N'
 )
 
-// pickler writes as Python's own pickler does, each value memoized in turn.
+// pickler writes the same bytes as Python's pickler, and memoizes each value in order.
 type pickler struct {
 	out  []byte
 	memo byte
@@ -95,7 +95,7 @@ func (p *pickler) text(s string) {
 	p.put()
 }
 
-// int writes a number that is not negative, in as few bytes as it needs.
+// int writes a non-negative number in as few bytes as possible.
 func (p *pickler) int(n int64) {
 	switch {
 	case n < 1<<8:
@@ -104,7 +104,7 @@ func (p *pickler) int(n int64) {
 		p.out = binary.LittleEndian.AppendUint16(append(p.out, opBinInt2), uint16(n))
 	case n < 1<<31:
 		p.out = binary.LittleEndian.AppendUint32(append(p.out, opBinInt), uint32(n))
-	default: // the shortest two's complement, so with a 0 bit in front
+	default: // the shortest two's complement, with a leading 0 bit
 		raw := binary.LittleEndian.AppendUint64(nil, uint64(n))
 		size := 8
 		for size > 1 && raw[size-1] == 0 && raw[size-2] < 0x80 {

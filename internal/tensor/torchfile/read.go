@@ -17,15 +17,15 @@ const (
 	rebuildParameter global = "torch._utils._rebuild_parameter"
 )
 
-// File is a tensor in a torch.save file, and where its storage is.
+// File describes a tensor in a torch.save file and the position of its storage.
 type File struct {
 	Layout layout.Layout // within the storage
 	Offset int64         // of the storage, in the file
 	Bytes  int64         // of the storage
 }
 
-// Read finds the tensor in a file of that size. It reads what describes the
-// tensor, not its bytes. Errors wrap ErrFormat, or are those of r.
+// Read finds the tensor in a file of the given size. It reads the description of
+// the tensor, but not its data. Errors wrap ErrFormat, or are errors of r.
 func Read(r io.ReaderAt, size int64) (File, error) {
 	if err := checkDirectory(r, size); err != nil {
 		return File{}, fmt.Errorf("%w: %w", ErrArchive, err)
@@ -43,7 +43,7 @@ func Read(r io.ReaderAt, size int64) (File, error) {
 		}
 	}
 	if prefix == "" {
-		return File{}, fmt.Errorf("%w: it has no record data.pkl", ErrFormat)
+		return File{}, fmt.Errorf("%w: the record data.pkl is missing", ErrFormat)
 	}
 	if order := records[prefix+"byteorder"]; order != nil {
 		text, err := content(order)
@@ -51,7 +51,7 @@ func Read(r io.ReaderAt, size int64) (File, error) {
 			return File{}, err
 		}
 		if string(text) != "little" {
-			return File{}, fmt.Errorf("%w: its byte order is %.20q; only little is read", ErrFormat, text)
+			return File{}, fmt.Errorf("%w: the byte order is %.20q, but only little is supported", ErrFormat, text)
 		}
 	}
 	raw, err := content(records[prefix+"data.pkl"])
@@ -68,10 +68,10 @@ func Read(r io.ReaderAt, size int64) (File, error) {
 	}
 	data := records[prefix+"data/"+key]
 	if data == nil {
-		return File{}, fmt.Errorf("%w: it has no storage %.20q", ErrFormat, key)
+		return File{}, fmt.Errorf("%w: the storage %.20q is missing", ErrFormat, key)
 	}
 	if data.Method != zip.Store || data.UncompressedSize64 != uint64(bytes) { //nolint:gosec // never negative
-		return File{}, fmt.Errorf("%w: storage %.20q has %d bytes of the %d that its tensor names",
+		return File{}, fmt.Errorf("%w: storage %.20q has %d bytes, but its tensor requires %d",
 			ErrFormat, key, data.UncompressedSize64, bytes)
 	}
 	offset, err := data.DataOffset()
@@ -79,51 +79,51 @@ func Read(r io.ReaderAt, size int64) (File, error) {
 		return File{}, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if offset < 0 || offset > size-bytes {
-		return File{}, fmt.Errorf("%w: storage %.20q ends after the file", ErrFormat, key)
+		return File{}, fmt.Errorf("%w: storage %.20q exceeds the file", ErrFormat, key)
 	}
 	return File{Layout: l, Offset: offset, Bytes: bytes}, nil
 }
 
-// checkDirectory bounds the archive's directory before the zip package, which
-// doesn't, reads it: a file of a tensor has few records.
+// checkDirectory limits the size of the archive's directory before the zip package
+// reads it, which has no limit. The file of one tensor has few records.
 func checkDirectory(r io.ReaderAt, size int64) error {
 	const end, locators, most = 22, 76, 64 << 10
 	var raw [end]byte
 	if size < end {
-		return fmt.Errorf("%w: %d bytes are no zip archive", ErrFormat, size)
+		return fmt.Errorf("%w: %d bytes are not a zip archive", ErrFormat, size)
 	}
 	if _, err := r.ReadAt(raw[:], size-end); err != nil && err != io.EOF {
 		return err
 	}
 	if string(raw[:4]) != "PK\x05\x06" {
-		return fmt.Errorf("%w: it has no zip directory at its end; torch.save's format before PyTorch 1.6 is not read", ErrFormat)
+		return fmt.Errorf("%w: no zip directory at the end of the file; the format of torch.save before PyTorch 1.6 is not supported", ErrFormat)
 	}
 	bytes := int64(binary.LittleEndian.Uint32(raw[12:]))
 	start := int64(binary.LittleEndian.Uint32(raw[16:]))
-	if start == 1<<32-1 { // a file of 4 GiB: the true numbers stand before
+	if start == 1<<32-1 { // a file of 4 GiB or more: the real numbers are in the zip64 record
 		return checkLargeDirectory(r, size-end)
 	}
 	if bytes > most || start < size-end-bytes-locators || start > size-end-bytes {
-		return fmt.Errorf("%w: its zip directory has %d bytes at %d", ErrFormat, bytes, start)
+		return fmt.Errorf("%w: the zip directory has %d bytes at %d", ErrFormat, bytes, start)
 	}
 	return nil
 }
 
-// checkLargeDirectory does so for an archive of 4 GiB and more, whose zip64
-// record and locator stand right before its end (APPNOTE.TXT, 4.3.14).
+// checkLargeDirectory does the same for an archive of 4 GiB or more, whose zip64
+// record and locator are immediately before its end (APPNOTE.TXT, 4.3.14).
 func checkLargeDirectory(r io.ReaderAt, end int64) error {
 	const record, locator, most = 56, 20, 64 << 10
 	var raw [record]byte
 	at := end - record - locator
 	if at < 0 {
-		return fmt.Errorf("%w: its zip directory is missing", ErrFormat)
+		return fmt.Errorf("%w: the zip directory is missing", ErrFormat)
 	}
 	if _, err := r.ReadAt(raw[:], at); err != nil {
 		return err
 	}
 	bytes, start := binary.LittleEndian.Uint64(raw[40:]), binary.LittleEndian.Uint64(raw[48:])
 	if string(raw[:4]) != "PK\x06\x06" || bytes > most || start != uint64(at)-bytes {
-		return fmt.Errorf("%w: its zip64 directory has %d bytes at %d", ErrFormat, bytes, start)
+		return fmt.Errorf("%w: the zip64 directory has %d bytes at %d", ErrFormat, bytes, start)
 	}
 	return nil
 }
@@ -145,15 +145,15 @@ func content(f *zip.File) ([]byte, error) {
 	return out, nil
 }
 
-// tensorOf reads the call that rebuilds a tensor: how it lies in its storage,
-// the storage's name and its bytes.
+// tensorOf decodes the call that rebuilds a tensor, and returns its layout in the
+// storage, and the name and size of the storage.
 func tensorOf(v any) (l layout.Layout, key string, bytes int64, err error) {
 	c, ok := v.(call)
 	if ok && c.function == rebuildParameter && len(c.args) > 0 {
 		c, ok = c.args[0].(call)
 	}
 	if !ok || c.function == rebuildParameter || len(c.args) < 6 {
-		return l, "", 0, fmt.Errorf("%w: its pickle leaves something else", ErrFormat)
+		return l, "", 0, fmt.Errorf("%w: the result of the pickle is not a tensor", ErrFormat)
 	}
 	ref, ok := c.args[0].(reference)
 	if !ok {
@@ -167,7 +167,7 @@ func tensorOf(v any) (l layout.Layout, key string, bytes int64, err error) {
 		l.Stride, ok = ints(c.args[3])
 	}
 	if !ok {
-		return l, "", 0, fmt.Errorf("%w: offset, shape or stride are no numbers", ErrFormat)
+		return l, "", 0, fmt.Errorf("%w: offset, shape or stride is not a number", ErrFormat)
 	}
 	key, elements, d, err := storageOf(ref)
 	if err != nil {
@@ -189,15 +189,15 @@ func tensorOf(v any) (l layout.Layout, key string, bytes int64, err error) {
 		return l, "", 0, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if elements < 0 || elements > (1<<63-1)/size || elements*size < span {
-		return l, "", 0, fmt.Errorf("%w: %s reaches to byte %d of a storage of %d elements", ErrFormat, l, span, elements)
+		return l, "", 0, fmt.Errorf("%w: %s ends at byte %d of a storage of %d elements", ErrFormat, l, span, elements)
 	}
 	return l, key, elements * size, nil
 }
 
-// storageOf reads ("storage", type, name, device, elements). The type is ""
-// for an untyped storage.
+// storageOf decodes ("storage", type, name, device, elements). The type is "" for
+// an untyped storage.
 func storageOf(ref reference) (key string, elements int64, d layout.DType, err error) {
-	bad := fmt.Errorf("%w: a persistent id that is no storage", ErrFormat)
+	bad := fmt.Errorf("%w: a persistent ID that is not a storage", ErrFormat)
 	if len(ref.id) != 5 || ref.id[0] != "storage" {
 		return "", 0, "", bad
 	}
@@ -222,14 +222,14 @@ func storageOf(ref reference) (key string, elements int64, d layout.DType, err e
 	return "", 0, "", fmt.Errorf("%w: a storage of type %.80q", ErrFormat, string(class))
 }
 
-// typeOf reads the element type, which the third form of the call names last.
+// typeOf returns the element type, which is the last argument in the third form of the call.
 func typeOf(c call) (layout.DType, error) {
 	if c.function == rebuildV3 && len(c.args) > 6 {
 		if name, ok := c.args[6].(global); ok {
 			return layout.ParseDType(string(name))
 		}
 	}
-	return "", fmt.Errorf("%w: an untyped storage, and no type", ErrFormat)
+	return "", fmt.Errorf("%w: an untyped storage without a type", ErrFormat)
 }
 
 func ints(v any) ([]int64, bool) {

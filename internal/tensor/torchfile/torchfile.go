@@ -1,11 +1,11 @@
-// Package torchfile writes and reads what torch.save makes of one tensor, and
-// torch.load takes: the payload of KPU's protocol.
+// Package torchfile writes and reads files of torch.save and torch.load with one
+// tensor, which are the payload of KPU's protocol.
 //
-// The file is a zip archive whose records are stored, not compressed, and
-// begin at multiples of 64 bytes (padding stands in an extra field "FB").
-// All are in one folder:
+// The file is a zip archive whose records are not compressed and start at multiples
+// of 64 bytes (the extra field "FB" contains the padding). All records are in one
+// folder:
 //
-//	archive/data.pkl   a pickle: how the tensor lies in storage "0"
+//	archive/data.pkl   a pickle with the layout of the tensor in storage "0"
 //	archive/byteorder  "little"
 //	archive/data/0     the storage's bytes
 //	archive/version    "3\n"
@@ -14,9 +14,9 @@
 //
 //	torch._utils._rebuild_tensor_v2(storage, offset, shape, stride, False, collections.OrderedDict())
 //
-// in which storage is the persistent id ("storage", torch.FloatStorage, "0",
-// "cpu", elements). Nothing is executed when it is read: the interpreter
-// knows the few opcodes and names that a tensor needs, and refuses others.
+// in which storage is the persistent ID ("storage", torch.FloatStorage, "0",
+// "cpu", elements). Reading a file executes nothing: the interpreter supports only
+// the opcodes and names that a tensor requires, and rejects all others.
 //
 // Facts: https://docs.pytorch.org/docs/stable/notes/serialization.html, and in
 // the source of PyTorch torch/serialization.py (_save, persistent_id),
@@ -33,18 +33,18 @@ const (
 	folder     = "archive"
 	dataRecord = folder + "/data/0"
 	alignment  = 64
-	// maxPickle bounds the pickle of one tensor, which takes some 300 bytes.
+	// maxPickle limits the size of the pickle of one tensor, which is about 300 bytes.
 	maxPickle = 64 << 10
 )
 
-// ErrFormat is met where a file is no torch.save file of one tensor.
+// ErrFormat is returned for files that are not a torch.save file of one tensor.
 var ErrFormat = errors.New("not a torch.save file of one tensor")
 
-// ErrArchive is met, with ErrFormat, where a file is not even whole: it has
-// no zip directory, or none that fits a file of torch.save.
-var ErrArchive = errors.New("not a whole file")
+// ErrArchive is returned, together with ErrFormat, for incomplete files: the zip
+// directory is missing, or does not match a file of torch.save.
+var ErrArchive = errors.New("incomplete file")
 
-// storages pairs element types with the names of PyTorch's typed storages
+// storages maps element types to the names of PyTorch's typed storages
 // (torch/storage.py, _dtype_to_storage_type_map). Newer types have none.
 func storages() map[layout.DType]string {
 	return map[layout.DType]string{

@@ -30,7 +30,7 @@ func tensors() map[string]layout.Layout {
 }
 
 // The fixtures were written by Python's own pickler; see testdata/fixtures.py.
-func TestPickleIsByteForByteWhatPythonWrites(t *testing.T) {
+func TestPickleEqualsThePickleOfPython(t *testing.T) {
 	t.Parallel()
 	for name, l := range tensors() {
 		t.Run(name, func(t *testing.T) {
@@ -57,12 +57,12 @@ func encode(t testing.TB, l layout.Layout, data []byte) []byte {
 		t.Fatal(err)
 	}
 	if int64(out.Len()) != e.Size() {
-		t.Fatalf("the file has %d bytes, announced were %d", out.Len(), e.Size())
+		t.Fatalf("the file has %d bytes instead of the announced %d", out.Len(), e.Size())
 	}
 	return out.Bytes()
 }
 
-func TestFileHasRecordsStoredAndAligned(t *testing.T) {
+func TestRecordsOfAFileAreUncompressedAndAligned(t *testing.T) {
 	t.Parallel()
 	data := []byte("0123456789abcdef01234567")
 	file := encode(t, layout.Of(layout.Float32, 2, 3), data)
@@ -98,7 +98,7 @@ func TestFileHasRecordsStoredAndAligned(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestWrittenFilesCanBeRead(t *testing.T) {
 	t.Parallel()
 	for _, l := range []layout.Layout{
 		layout.Of(layout.Float32), layout.Of(layout.Bool, 0), layout.Of(layout.Complex128, 3, 1, 4, 1, 5),
@@ -121,7 +121,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// sparse is a file whose middle is all zeros, and is nowhere.
+// sparse is a file whose middle consists of zeros and is not stored.
 type sparse struct {
 	head, tail []byte
 	size       int64
@@ -147,7 +147,7 @@ func (s sparse) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-func TestTensorsAbove4GiBAreWrittenAndRead(t *testing.T) {
+func TestTensorsAbove4GiBCanBeWrittenAndRead(t *testing.T) {
 	t.Parallel()
 	l := layout.Of(layout.Int8, 5<<30)
 	e, err := NewEncoder(l)
@@ -164,7 +164,7 @@ func TestTensorsAbove4GiBAreWrittenAndRead(t *testing.T) {
 	}
 }
 
-func TestFilesLaidOutByPyTorchAreRead(t *testing.T) {
+func TestFilesInTheLayoutOfPyTorchCanBeRead(t *testing.T) {
 	t.Parallel()
 	whole := layout.Layout{DType: layout.Float32, Shape: []int64{2, 3}, Stride: []int64{3, 1}}
 	for name, want := range map[string]layout.Layout{
@@ -190,7 +190,7 @@ func TestFilesLaidOutByPyTorchAreRead(t *testing.T) {
 	}
 }
 
-func TestOtherFilesAreRefused(t *testing.T) {
+func TestInvalidFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	list, err := os.ReadFile("testdata/list.pt")
 	if err != nil {
@@ -207,7 +207,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	for name, file := range map[string][]byte{
 		"empty":               nil,
 		"a list":              list,
-		"cut off":             good[:len(good)-1],
+		"truncated":           good[:len(good)-1],
 		"without its head":    good[100:],
 		"a function of os":    replaced("torch._utils\n_rebuild_tensor_v2\n", "posixxxxxxxx\nsystemxxxxxxxxxxxx\n"),
 		"an unknown storage":  replaced("FloatStorage", "FlootStorage"),

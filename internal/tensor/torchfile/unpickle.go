@@ -15,9 +15,9 @@ type (
 	mark   struct{}
 	dict   struct{} // always empty
 	global string   // "module.name"
-	// reference is a persistent id, not yet looked at.
+	// reference is an undecoded persistent ID.
 	reference struct{ id tuple }
-	// call is a tensor, as the call that rebuilds it.
+	// call is the call that rebuilds a tensor.
 	call struct {
 		function global
 		args     tuple
@@ -30,8 +30,8 @@ type unpickler struct {
 	memo  map[uint32]any
 }
 
-// unpickle interprets a pickle and returns the value that it leaves. It
-// resolves no names and calls nothing: calls are left as they are.
+// unpickle interprets a pickle and returns its result. It resolves no names and
+// calls nothing: calls are returned as values.
 func unpickle(in []byte) (any, error) {
 	u := &unpickler{in: in, memo: map[uint32]any{}}
 	for {
@@ -46,14 +46,14 @@ func unpickle(in []byte) (any, error) {
 			return nil, err
 		}
 		if len(u.stack) > maxStack || len(u.memo) > maxStack {
-			return nil, fmt.Errorf("%w: its pickle is too deep", ErrFormat)
+			return nil, fmt.Errorf("%w: the pickle is nested too deeply", ErrFormat)
 		}
 	}
 }
 
 func (u *unpickler) next(n int) ([]byte, error) {
 	if n > len(u.in) {
-		return nil, fmt.Errorf("%w: its pickle is cut off", ErrFormat)
+		return nil, fmt.Errorf("%w: the pickle is truncated", ErrFormat)
 	}
 	out := u.in[:n]
 	u.in = u.in[n:]
@@ -73,7 +73,7 @@ func (u *unpickler) number(n int) (uint64, error) {
 
 func (u *unpickler) pop() (any, error) {
 	if len(u.stack) == 0 {
-		return nil, fmt.Errorf("%w: its pickle takes from an empty stack", ErrFormat)
+		return nil, fmt.Errorf("%w: the pickle pops from an empty stack", ErrFormat)
 	}
 	v := u.stack[len(u.stack)-1]
 	u.stack = u.stack[:len(u.stack)-1]
@@ -115,7 +115,7 @@ func (u *unpickler) step(code byte) error {
 	case opReduce:
 		return u.reduce()
 	default:
-		return fmt.Errorf("%w: its pickle has opcode 0x%02x, which no tensor needs", ErrFormat, code)
+		return fmt.Errorf("%w: the pickle has the unsupported opcode 0x%02x", ErrFormat, code)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (u *unpickler) text() error {
 func (u *unpickler) global() error {
 	parts := strings.SplitN(string(u.in), "\n", 3)
 	if len(parts) < 3 {
-		return fmt.Errorf("%w: its pickle is cut off", ErrFormat)
+		return fmt.Errorf("%w: the pickle is truncated", ErrFormat)
 	}
 	u.in = u.in[len(parts[0])+len(parts[1])+2:]
 	u.push(global(parts[0] + "." + parts[1]))
@@ -188,7 +188,7 @@ func (u *unpickler) remember(code byte) error {
 	}
 	v, ok := u.memo[uint32(key)] //nolint:gosec // at most 4 bytes
 	if !ok {
-		return fmt.Errorf("%w: its pickle recalls what it never kept", ErrFormat)
+		return fmt.Errorf("%w: the pickle reads a missing memo entry", ErrFormat)
 	}
 	u.push(v)
 	return nil
@@ -203,14 +203,14 @@ func (u *unpickler) tuple(code byte) error {
 			}
 		}
 		if start < 0 {
-			return fmt.Errorf("%w: a tuple without a beginning", ErrFormat)
+			return fmt.Errorf("%w: a tuple without a mark", ErrFormat)
 		}
 		items := append(tuple{}, u.stack[start+1:]...)
 		u.stack = append(u.stack[:start], items)
 		return nil
 	}
 	if start -= int(code-opTuple1) + 1; start < 0 {
-		return fmt.Errorf("%w: its pickle takes from an empty stack", ErrFormat)
+		return fmt.Errorf("%w: the pickle pops from an empty stack", ErrFormat)
 	}
 	items := append(tuple{}, u.stack[start:]...)
 	u.stack = append(u.stack[:start], items)
@@ -224,7 +224,7 @@ func (u *unpickler) reference() error {
 	}
 	id, ok := v.(tuple)
 	if !ok {
-		return fmt.Errorf("%w: a persistent id that is no tuple", ErrFormat)
+		return fmt.Errorf("%w: a persistent ID that is not a tuple", ErrFormat)
 	}
 	u.push(reference{id})
 	return nil
@@ -242,18 +242,18 @@ func (u *unpickler) reduce() error {
 	list, isTuple := args.(tuple)
 	name, isGlobal := function.(global)
 	if !isTuple || !isGlobal {
-		return fmt.Errorf("%w: its pickle calls what is no name", ErrFormat)
+		return fmt.Errorf("%w: the pickle calls a value that is not a name", ErrFormat)
 	}
 	switch name {
 	case "collections.OrderedDict":
 		if len(list) != 0 {
-			return fmt.Errorf("%w: it has backward hooks", ErrFormat)
+			return fmt.Errorf("%w: the tensor has backward hooks", ErrFormat)
 		}
 		u.push(dict{})
 	case rebuildV2, rebuildV3, rebuildParameter:
 		u.push(call{name, list})
 	default:
-		return fmt.Errorf("%w: its pickle calls %.80q", ErrFormat, string(name))
+		return fmt.Errorf("%w: the pickle calls %.80q", ErrFormat, string(name))
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 )
 
-// Encoder makes the file of one contiguous tensor: Head, then the tensor's
-// bytes, then Tail. So the bytes themselves need not pass through it.
+// Encoder encodes the file of one contiguous tensor: Head, the data of the tensor,
+// and Tail. The data itself does not pass through the encoder.
 type Encoder struct {
 	layout layout.Layout
 	data   int64
@@ -21,9 +21,8 @@ type Encoder struct {
 	tail   []byte // with a checksum of 0
 }
 
-// NewEncoder returns an encoder for a tensor of this type and shape; stride
-// and offset are ignored. Types that PyTorch has no typed storage for are an
-// error.
+// NewEncoder returns an encoder for a tensor of this type and shape. Stride and
+// offset are ignored. Types for which PyTorch has no typed storage are an error.
 func NewEncoder(l layout.Layout) (*Encoder, error) {
 	l = l.Packed()
 	if err := l.Validate(); err != nil {
@@ -40,27 +39,27 @@ func NewEncoder(l layout.Layout) (*Encoder, error) {
 	return e, e.frame()
 }
 
-// Size is the number of bytes of the whole file.
+// Size returns the size of the file in bytes.
 func (e *Encoder) Size() int64 { return int64(len(e.head)) + e.data + int64(len(e.tail)) }
 
-// Data is the number of bytes of the tensor.
+// Data returns the size of the tensor in bytes.
 func (e *Encoder) Data() int64 { return e.data }
 
-// Head is what stands before the tensor's bytes.
+// Head returns the part of the file before the data of the tensor.
 func (e *Encoder) Head() []byte { return e.head }
 
-// Tail is what stands after them. crc is their checksum: CRC-32, IEEE.
+// Tail returns the part of the file after the data. crc is the CRC-32 (IEEE) of the data.
 func (e *Encoder) Tail(crc uint32) []byte {
 	tail := slices.Clone(e.tail)
-	// In the data descriptor, which begins the tail, and in the directory, where it stands 16 bytes into the entry,
-	// of which the name is at 46.
+	// The checksum is in the data descriptor, at the start of the tail, and in the directory, at byte 16 of the
+	// entry, whose name is at byte 46.
 	entry := bytes.LastIndex(tail, []byte(dataRecord)) - 46
 	binary.LittleEndian.PutUint32(tail[4:], crc)
 	binary.LittleEndian.PutUint32(tail[entry+16:], crc)
 	return tail
 }
 
-// Write writes the whole file, with exactly the tensor's bytes from data.
+// Write writes the complete file, with the data of the tensor from data.
 func (e *Encoder) Write(w io.Writer, data io.Reader) error {
 	if _, err := w.Write(e.head); err != nil {
 		return err
@@ -73,8 +72,8 @@ func (e *Encoder) Write(w io.Writer, data io.Reader) error {
 	return err
 }
 
-// frame makes what stands before and after the tensor's bytes. The archive
-// is written as usual, but for these: they are counted and thrown away.
+// frame creates the parts before and after the data of the tensor. It writes the
+// archive with placeholder data, which is counted and discarded.
 func (e *Encoder) frame() error {
 	out := &gap{}
 	z := zip.NewWriter(out)
@@ -86,7 +85,7 @@ func (e *Encoder) frame() error {
 			return err
 		}
 	}
-	// The checksum of the data is known only after it, so it stands in a data descriptor, as in PyTorch's files.
+	// The checksum is known only after the data, so it is in a data descriptor, as in the files of PyTorch.
 	record := &zip.FileHeader{
 		Name: dataRecord, Method: zip.Store, Flags: 8,
 		CompressedSize64: uint64(e.data), UncompressedSize64: uint64(e.data), //nolint:gosec // never negative
@@ -119,7 +118,7 @@ func (e *Encoder) frame() error {
 	return nil
 }
 
-// gap keeps what is written, but for a stretch that is only counted.
+// gap stores written bytes, except for a range that it only counts.
 type gap struct {
 	kept    bytes.Buffer
 	discard bool
@@ -134,15 +133,15 @@ func (g *gap) Write(p []byte) (int, error) {
 	return g.kept.Write(p)
 }
 
-// addRecord adds a record, after one whose data descriptor is still to come
-// where that is given.
+// addRecord adds a record. before is the preceding record if its data descriptor is
+// not written yet.
 func addRecord(z *zip.Writer, out *gap, name string, data []byte, before *zip.FileHeader) error {
 	record := &zip.FileHeader{
 		Name: folder + "/" + name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(data),
 		CompressedSize64: uint64(len(data)), UncompressedSize64: uint64(len(data)),
 	}
 	if before != nil {
-		// 4 each for signature and checksum, and two sizes of 4 or, in large files, 8.
+		// 4 bytes each for signature and checksum, and two sizes of 4 bytes or, in large files, 8 bytes.
 		out.at += 16
 		if before.UncompressedSize64 >= 1<<32-1 {
 			out.at += 8

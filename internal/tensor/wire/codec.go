@@ -6,8 +6,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Codec is gRPC's own codec, but for chunks: their data is neither copied
-// into a message when it is sent, nor out of one when it is received.
+// Codec is the default codec of gRPC, except for chunks, whose data is not copied
+// when a message is sent or received.
 type Codec struct{}
 
 var _ encoding.CodecV2 = Codec{}
@@ -22,9 +22,9 @@ type message interface {
 // stream is either end of a gRPC stream.
 type stream interface{ RecvMsg(m any) error }
 
-// Receive receives a chunk, whose data the receiver has to free. A message
-// that is no chunk is an *Error, and the end of the stream io.EOF; all other
-// errors are gRPC's.
+// Receive receives a chunk, whose data the caller must free. It returns an *Error
+// for a message that is not a chunk, and io.EOF at the end of the stream. All other
+// errors are errors of gRPC.
 func Receive(s stream, chunk message) error {
 	if err := s.RecvMsg(chunk); err != nil {
 		return err
@@ -32,23 +32,23 @@ func Receive(s stream, chunk message) error {
 	return chunk.fault()
 }
 
-// Name is the content subtype, the same as that of the codec it stands for.
+// Name returns the content subtype, which is the one of the default codec.
 func (Codec) Name() string { return proto.Name }
 
-// Marshal puts the small fields of a chunk before its data. The order of
-// fields is free (https://protobuf.dev/programming-guides/encoding/#order).
+// Marshal encodes the small fields of a chunk before its data. Fields may have any
+// order (https://protobuf.dev/programming-guides/encoding/#order).
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 	m, ok := v.(message)
 	if !ok {
 		return encoding.GetCodecV2(proto.Name).Marshal(v)
 	}
 	head, data := m.marshal()
-	data.Ref() // gRPC frees what it sent; the sender still frees its own
+	data.Ref() // gRPC frees its reference after sending; the sender frees its own
 	return append(mem.BufferSlice{mem.SliceBuffer(head)}, data...), nil
 }
 
-// Unmarshal fills a chunk. What is wrong with it, Receive says: gRPC would
-// make a text of an error.
+// Unmarshal decodes a chunk. Receive returns errors of the decoding, because gRPC
+// would convert an error to text.
 func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(message)
 	if !ok {

@@ -9,19 +9,19 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // registers gzip
 )
 
-// Deflate is the name of the compression that gRPC's C core, and so its Python library, has beside gzip: the zlib format
-// of RFC 1950 (src/core/lib/compression/message_compress.cc in github.com/grpc/grpc).
+// Deflate is the name of the compression that the C core of gRPC, and therefore its Python library, supports in addition
+// to gzip: the zlib format of RFC 1950 (src/core/lib/compression/message_compress.cc in github.com/grpc/grpc).
 //
-// SkyTorch 0.1.0 compresses every message, and later ones those that SKYTORCH_GRPC_COMPRESSION tells them to; its values
-// are none, deflate and gzip. Clients and servers of ours that import this package read both, and answer in the
-// compression that they were asked in.
+// SkyTorch 0.1.0 compresses every message. In later versions, SKYTORCH_GRPC_COMPRESSION (none, deflate or gzip) controls
+// the compression. Clients and servers that import this package support both, and servers respond with the compression
+// of the request.
 const Deflate = "deflate"
 
-func init() { //nolint:gochecknoinits // gRPC takes compressors at initialization alone
+func init() { //nolint:gochecknoinits // gRPC requires the registration of compressors at initialization
 	encoding.RegisterCompressor(&deflate{})
 }
 
-// deflate keeps writers and readers for the next message: each has tables of some 100 KiB.
+// deflate reuses writers and readers, each of which has tables of about 100 KiB.
 type deflate struct{ writers, readers sync.Pool }
 
 func (d *deflate) Name() string { return Deflate }

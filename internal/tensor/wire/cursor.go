@@ -5,10 +5,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// maxSmall bounds what of a message is not data: ids, shapes, metadata.
+// maxSmall limits the total size of the fields other than data: IDs, shapes, metadata.
 const maxSmall = 64 << 10
 
-// cursor reads a message that lies in several buffers, without joining them.
+// cursor reads a message in several buffers without joining them.
 type cursor struct {
 	bufs  mem.BufferSlice
 	at    int // in bufs[0]
@@ -18,7 +18,7 @@ type cursor struct {
 
 func newCursor(bufs mem.BufferSlice) *cursor { return &cursor{bufs: bufs, left: bufs.Len()} }
 
-// head returns what is left of the first buffer that has anything left.
+// head returns the unread part of the first buffer that is not read completely.
 func (c *cursor) head() []byte {
 	for len(c.bufs) > 0 {
 		if rest := c.bufs[0].ReadOnlyData()[c.at:]; len(rest) > 0 {
@@ -30,7 +30,7 @@ func (c *cursor) head() []byte {
 }
 
 func (c *cursor) uvarint() (uint64, error) {
-	if v, n := protowire.ConsumeVarint(c.head()); n > 0 { // nearly always in one buffer
+	if v, n := protowire.ConsumeVarint(c.head()); n > 0 { // almost always in one buffer
 		c.advance(n)
 		return v, nil
 	}
@@ -49,7 +49,7 @@ func (c *cursor) uvarint() (uint64, error) {
 	}
 	v, n := protowire.ConsumeVarint(raw[:n])
 	if n < 0 {
-		return 0, Errorf(Malformed, "a number is cut off or too long")
+		return 0, Errorf(Malformed, "a number is truncated or too long")
 	}
 	return v, nil
 }
@@ -66,26 +66,26 @@ func (c *cursor) tag() (protowire.Number, protowire.Type, error) {
 	return num, typ, nil
 }
 
-// length reads the length of a field that has one.
+// length reads the length of a length-delimited field.
 func (c *cursor) length() (int, error) {
 	n, err := c.uvarint()
 	if err != nil {
 		return 0, err
 	}
 	if n > uint64(c.left) { //nolint:gosec // never negative
-		return 0, Errorf(Malformed, "a field of %d bytes in a message that has %d left", n, c.left)
+		return 0, Errorf(Malformed, "a field of %d bytes in a message with %d remaining bytes", n, c.left)
 	}
 	return int(n), nil //nolint:gosec // not above left
 }
 
-// smallField reads a field with a length into memory of its own.
+// smallField reads a length-delimited field into new memory.
 func (c *cursor) smallField() ([]byte, error) {
 	n, err := c.length()
 	if err != nil {
 		return nil, err
 	}
 	if c.small += n; c.small > maxSmall {
-		return nil, Errorf(Limit, "more than %d bytes beside the data", maxSmall)
+		return nil, Errorf(Limit, "more than %d bytes of fields other than data", maxSmall)
 	}
 	out := make([]byte, 0, n)
 	for len(out) < n {
@@ -97,8 +97,8 @@ func (c *cursor) smallField() ([]byte, error) {
 	return out, nil
 }
 
-// dataField returns the buffers of a field with a length. They hold
-// references of their own: whoever takes them frees them.
+// dataField returns the buffers of a length-delimited field, with separate
+// references that the caller must free.
 func (c *cursor) dataField() (mem.BufferSlice, error) {
 	n, err := c.length()
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *cursor) dataField() (mem.BufferSlice, error) {
 	return out, nil
 }
 
-// skip passes over the value of a field that is not known.
+// skip skips the value of an unknown field.
 func (c *cursor) skip(typ protowire.Type) error {
 	n := 0
 	var err error
@@ -134,7 +134,7 @@ func (c *cursor) skip(typ protowire.Type) error {
 		return err
 	}
 	if n > c.left {
-		return Errorf(Malformed, "a field is cut off")
+		return Errorf(Malformed, "a field is truncated")
 	}
 	for n > 0 {
 		part := min(len(c.head()), n)

@@ -7,7 +7,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 )
 
-// MetadataLayout is the layout that metadata describes. It is not validated.
+// MetadataLayout returns the layout that metadata describes, without validating it.
 func MetadataLayout(m *skytorch.TensorMetadata) layout.Layout {
 	return layout.Layout{
 		DType: dtype(m.GetDtype()), Shape: m.GetShape(), Stride: m.GetStride(), Offset: m.GetStorageOffset(),
@@ -18,17 +18,16 @@ func dtype(name string) layout.DType {
 	if d, err := layout.ParseDType(name); err == nil {
 		return d
 	}
-	return layout.DType(name) // Validate refuses it
+	return layout.DType(name) // Validate rejects it
 }
 
-// Describe returns how the data that begins with this first chunk lies, and
-// how many bytes it has. What the chunk leaves out is taken from its
-// metadata, then from want.
+// Describe returns the layout and the size of the data that starts with this first
+// chunk. Fields that the chunk omits are taken from its metadata, then from want.
 //
-// SkyTorch sends the packed elements, but still names the offset that they
-// had in their storage; for bfloat16 it sends the whole storage. So data of
-// the elements' size is packed whatever the offset, and other data is a
-// storage that the layout reaches into.
+// SkyTorch sends the packed elements, but with their offset in the original
+// storage. For bfloat16, it sends the complete storage. Therefore, data with the
+// size of the elements is packed regardless of the offset. Data of any other size
+// is a storage that contains the elements.
 func (c *SkyChunk) Describe(want layout.Layout) (layout.Layout, int64, error) {
 	l := c.Layout
 	l.DType = dtype(string(l.DType))
@@ -39,13 +38,13 @@ func (c *SkyChunk) Describe(want layout.Layout) (layout.Layout, int64, error) {
 		l = l.Packed()
 	}
 	if l.DType == "" {
-		return l, 0, Errorf(Mismatch, "the first chunk names no dtype")
+		return l, 0, Errorf(Mismatch, "the first chunk has no dtype")
 	}
 	if err := l.Validate(); err != nil {
 		return l, 0, Errorf(Mismatch, "%v", err)
 	}
 	if want.DType != "" && !l.Same(want) {
-		return l, 0, Errorf(Mismatch, "the chunks are of %s; %s was due", l, want)
+		return l, 0, Errorf(Mismatch, "the chunks have %s instead of %s", l, want)
 	}
 	packed, err := l.Bytes()
 	if err != nil {
@@ -55,7 +54,7 @@ func (c *SkyChunk) Describe(want layout.Layout) (layout.Layout, int64, error) {
 	if err != nil {
 		return l, 0, Errorf(Mismatch, "%v", err)
 	}
-	// The size of an empty tensor is 0, and 0 is left out on the wire.
+	// The size of an empty tensor is 0, which is omitted on the wire.
 	total := int64(min(c.TotalBytes, 1<<63-1))
 	switch {
 	case l.Contiguous() && (total == packed || total == 0):
@@ -63,23 +62,22 @@ func (c *SkyChunk) Describe(want layout.Layout) (layout.Layout, int64, error) {
 	case total == 0:
 		return l, span, nil
 	case packed == 0 || span > total:
-		return l, 0, Errorf(Mismatch, "%d bytes for %s, which takes %d", total, l, max(packed, span))
+		return l, 0, Errorf(Mismatch, "%d bytes for %s, which requires %d", total, l, max(packed, span))
 	default:
 		return l, total, nil
 	}
 }
 
-// Repeats checks that what a later chunk says of the tensor is what the
-// first one said.
+// Repeats checks that a later chunk describes the same tensor as the first one.
 func (c *SkyChunk) Repeats(id uint64, first layout.Layout) error {
 	if c.ID != id && c.ID != 0 {
-		return Errorf(Mismatch, "chunk %d is of tensor %d, the ones before are of %d", c.Number, c.ID, id)
+		return Errorf(Mismatch, "chunk %d belongs to tensor %d, but earlier chunks belong to tensor %d", c.Number, c.ID, id)
 	}
 	if d := c.Layout.DType; d != "" && dtype(string(d)) != first.DType {
-		return Errorf(Mismatch, "chunk %d has %s, the first one had %s", c.Number, d, first.DType)
+		return Errorf(Mismatch, "chunk %d has %s, but the first one had %s", c.Number, d, first.DType)
 	}
 	if s := c.Layout.Shape; len(s) > 0 && !slices.Equal(s, first.Shape) {
-		return Errorf(Mismatch, "chunk %d has shape %v, the first one had %v", c.Number, s, first.Shape)
+		return Errorf(Mismatch, "chunk %d has shape %v, but the first one had %v", c.Number, s, first.Shape)
 	}
 	return nil
 }

@@ -1,27 +1,27 @@
-// Package wire is what travels between a tensor client and server: the chunks
-// of both protocols, a codec that does not copy their data, and the rules
-// that a sequence of chunks has to keep.
+// Package wire implements the messages between a tensor client and server: the
+// chunks of both protocols, a codec that does not copy their data, and the rules
+// for a sequence of chunks.
 package wire
 
 import "fmt"
 
-// Fault is what is wrong with a chunk or with a sequence of chunks.
+// Fault is the kind of problem of a chunk or of a sequence of chunks.
 type Fault int
 
 const (
-	// Malformed: not a message of the protocol.
+	// Malformed: not a valid message of the protocol.
 	Malformed Fault = iota + 1
-	// Reordered: a chunk came before the ones that precede it.
+	// Reordered: a chunk was received before an earlier one.
 	Reordered
-	// Duplicate: a chunk came again, or after the last one.
+	// Duplicate: a chunk was received twice, or after the last one.
 	Duplicate
-	// Truncated: the stream ended, or claims to, before all data was there.
+	// Truncated: the stream ended, or reported its end, before all data was received.
 	Truncated
-	// Oversized: more data than the sender itself announced.
+	// Oversized: more data than the sender announced.
 	Oversized
-	// Mismatch: what the sender says about the tensor contradicts itself or what was asked for.
+	// Mismatch: the description of the tensor contradicts itself or the request.
 	Mismatch
-	// Limit: more than the receiver is willing to take.
+	// Limit: a limit of the receiver is exceeded.
 	Limit
 )
 
@@ -46,7 +46,7 @@ func (f Fault) String() string {
 	}
 }
 
-// Error says which rule a peer broke, and how.
+// Error describes a violation of the protocol.
 type Error struct {
 	Fault  Fault
 	Detail string

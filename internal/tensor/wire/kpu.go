@@ -19,13 +19,13 @@ type KPUChunk struct {
 	bad error
 }
 
-// Free gives the data back. The chunk may be received into again.
+// Free frees the data, so that the chunk can be reused.
 func (c *KPUChunk) Free() {
 	c.Data.Free()
 	*c = KPUChunk{}
 }
 
-// Piece is the chunk's place in its sequence.
+// Piece returns the position of the chunk in its sequence.
 func (c *KPUChunk) Piece() Piece {
 	return Piece{Number: c.Number, Total: c.Total, Last: c.Last, Bytes: c.Data.Len()}
 }
@@ -102,11 +102,11 @@ func (c *KPUChunk) addMetadata(r *cursor) error {
 	for len(raw) > 0 {
 		num, typ, n := protowire.ConsumeTag(raw)
 		if n < 0 {
-			return Errorf(Malformed, "metadata is cut off")
+			return Errorf(Malformed, "metadata is truncated")
 		}
 		value := raw[n:]
 		if n = protowire.ConsumeFieldValue(num, typ, value); n < 0 {
-			return Errorf(Malformed, "metadata is cut off")
+			return Errorf(Malformed, "metadata is truncated")
 		}
 		if (num == 1 || num == 2) && typ == protowire.BytesType {
 			text, _ := protowire.ConsumeBytes(value)
@@ -141,12 +141,12 @@ func (c *cursor) uint32() (uint32, error) {
 		return 0, err
 	}
 	if v > 1<<32-1 {
-		return 0, Errorf(Malformed, "%d where a number of 32 bits is due", v)
+		return 0, Errorf(Malformed, "%d instead of a 32-bit number", v)
 	}
 	return uint32(v), nil
 }
 
-// appendUint appends a number, which is left out where it is 0.
+// appendUint appends a number, and nothing if it is 0.
 func appendUint(b []byte, num protowire.Number, v uint64) []byte {
 	if v == 0 {
 		return b

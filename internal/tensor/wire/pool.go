@@ -6,9 +6,9 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Pool keeps buffers of one size for their next use, until the garbage
-// collector comes. Unlike gRPC's own it does not clear them: whoever takes one
-// overwrites it. Other sizes are made anew.
+// Pool reuses buffers of one size until the garbage collector frees them. Unlike
+// the pool of gRPC, it does not clear them: the caller must overwrite them. Buffers
+// of other sizes are not reused.
 type Pool struct {
 	size int
 	pool sync.Pool
@@ -16,10 +16,10 @@ type Pool struct {
 
 var _ mem.BufferPool = (*Pool)(nil)
 
-// NewPool returns a pool of buffers of that many bytes.
+// NewPool returns a pool of buffers of the given size in bytes.
 func NewPool(size int) *Pool { return &Pool{size: size} }
 
-// Get returns a buffer of that length, with whatever it had in it.
+// Get returns a buffer of the given length with undefined content.
 func (p *Pool) Get(length int) *[]byte {
 	if length == p.size {
 		if buf, ok := p.pool.Get().(*[]byte); ok {
@@ -30,7 +30,7 @@ func (p *Pool) Get(length int) *[]byte {
 	return &buf
 }
 
-// Put takes a buffer back.
+// Put returns a buffer to the pool.
 func (p *Pool) Put(buf *[]byte) {
 	if *buf = (*buf)[:cap(*buf)]; len(*buf) == p.size {
 		p.pool.Put(buf)

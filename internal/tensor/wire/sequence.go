@@ -1,17 +1,16 @@
 package wire
 
-// Piece is what a sequence needs to know of a chunk.
+// Piece contains the properties of a chunk that a sequence checks.
 type Piece struct {
 	Number uint32
-	Total  uint32 // 0 where the sender leaves it out
+	Total  uint32 // 0 if the sender omits it
 	Last   bool   // KPU only
 	Bytes  int
 }
 
-// Sequence checks the chunks of one tensor: numbers from 0 without gaps, no
-// more data than announced, and all of it in the end. What a sender leaves
-// out is not held against it. The zero Sequence takes nothing; use
-// NewSequence.
+// Sequence checks the chunks of one tensor: numbers from 0 without gaps, and
+// exactly the announced amount of data. Properties that the sender omits are not
+// checked. The zero Sequence accepts no data; use NewSequence.
 type Sequence struct {
 	limit int64
 	want  int64 // bytes, -1 while unknown
@@ -21,31 +20,31 @@ type Sequence struct {
 	done  bool
 }
 
-// NewSequence returns a sequence that takes at most limit bytes.
+// NewSequence returns a sequence that accepts at most limit bytes.
 func NewSequence(limit int64) *Sequence { return &Sequence{limit: limit, want: -1} }
 
-// Expect says how many bytes the chunks have together.
+// Expect sets the total number of bytes of the chunks.
 func (s *Sequence) Expect(bytes int64) error {
 	if bytes > s.limit {
-		return Errorf(Limit, "a tensor of %d bytes; at most %d are taken", bytes, s.limit)
+		return Errorf(Limit, "a tensor of %d bytes; at most %d are accepted", bytes, s.limit)
 	}
 	s.want = bytes
 	return nil
 }
 
-// Bytes is how much data came so far.
+// Bytes returns the number of bytes received so far.
 func (s *Sequence) Bytes() int64 { return s.bytes }
 
-// Chunks is how many chunks came so far.
+// Chunks returns the number of chunks received so far.
 func (s *Sequence) Chunks() uint32 { return s.next }
 
-// Done says whether all chunks are there.
+// Done reports whether all chunks were received.
 func (s *Sequence) Done() bool { return s.done }
 
 // Add checks the next chunk.
 func (s *Sequence) Add(p Piece) error {
 	if s.done {
-		return Errorf(Duplicate, "chunk %d came after the last one, which was %d", p.Number, s.next-1)
+		return Errorf(Duplicate, "chunk %d after the last one, which was %d", p.Number, s.next-1)
 	}
 	if err := s.order(p); err != nil {
 		return err
@@ -64,26 +63,26 @@ func (s *Sequence) Add(p Piece) error {
 		s.done = s.want >= 0 && s.bytes == s.want
 	}
 	if s.done && s.want >= 0 && s.bytes < s.want {
-		return Errorf(Truncated, "%d chunks hold %d bytes of %d", s.next, s.bytes, s.want)
+		return Errorf(Truncated, "%d chunks contain %d bytes of %d", s.next, s.bytes, s.want)
 	}
 	return nil
 }
 
 func (s *Sequence) order(p Piece) error {
 	if p.Number < s.next {
-		return Errorf(Duplicate, "chunk %d came again; chunk %d was due", p.Number, s.next)
+		return Errorf(Duplicate, "chunk %d again instead of chunk %d", p.Number, s.next)
 	}
 	if p.Number > s.next {
-		return Errorf(Reordered, "chunk %d came where chunk %d was due", p.Number, s.next)
+		return Errorf(Reordered, "chunk %d instead of chunk %d", p.Number, s.next)
 	}
 	if p.Total != 0 && s.total == 0 && s.next > 0 || p.Total != 0 && s.total != 0 && p.Total != s.total {
-		return Errorf(Mismatch, "chunk %d says that there are %d chunks, the first one said %d", p.Number, p.Total, s.total)
+		return Errorf(Mismatch, "chunk %d announces %d chunks, but the first one announced %d", p.Number, p.Total, s.total)
 	}
 	if s.next == 0 {
 		s.total = p.Total
 	}
 	if s.total > 0 && p.Last && p.Number+1 != s.total {
-		return Errorf(Truncated, "chunk %d of %d says that it is the last", p.Number, s.total)
+		return Errorf(Truncated, "chunk %d of %d is marked as the last", p.Number, s.total)
 	}
 	return nil
 }
@@ -91,15 +90,15 @@ func (s *Sequence) order(p Piece) error {
 func (s *Sequence) size(p Piece) error {
 	bytes := s.bytes + int64(p.Bytes)
 	if s.want >= 0 && bytes > s.want {
-		return Errorf(Oversized, "%d bytes by chunk %d; %d were announced", bytes, p.Number, s.want)
+		return Errorf(Oversized, "%d bytes up to chunk %d; %d were announced", bytes, p.Number, s.want)
 	}
 	if bytes > s.limit {
-		return Errorf(Limit, "%d bytes by chunk %d; at most %d are taken", bytes, p.Number, s.limit)
+		return Errorf(Limit, "%d bytes up to chunk %d; at most %d are accepted", bytes, p.Number, s.limit)
 	}
 	if s.want >= 0 && s.next == 0 && int64(s.total) > max(s.want, 1) {
 		return Errorf(Mismatch, "%d chunks for %d bytes", s.total, s.want)
 	}
-	// Without this, a peer could keep a stream busy for ever.
+	// Otherwise, a peer could keep a stream busy forever.
 	if p.Bytes == 0 && !p.Last && s.want != 0 && s.total != 1 {
 		return Errorf(Malformed, "chunk %d has no data", p.Number)
 	}

@@ -14,34 +14,34 @@ func TestSequence(t *testing.T) {
 	for name, c := range map[string]struct {
 		want   int64 // -1: not announced
 		pieces []Piece
-		fault  Fault // 0: whole
+		fault  Fault // 0: complete
 	}{
-		"in order":                       {10, []Piece{p(0, 2, 5), p(1, 2, 5)}, 0},
-		"total on the first chunk only":  {10, []Piece{p(0, 2, 5), p(1, 0, 5)}, 0},
-		"no total":                       {10, []Piece{p(0, 0, 5), p(1, 0, 5)}, 0},
-		"no total and no size":           {-1, []Piece{p(0, 0, 5), p(1, 0, 5)}, 0},
-		"no size":                        {-1, []Piece{p(0, 2, 5), p(1, 2, 5)}, 0},
-		"empty":                          {0, []Piece{p(0, 1, 0)}, 0},
-		"empty without a total":          {0, []Piece{p(0, 0, 0)}, 0},
-		"last":                           {-1, []Piece{p(0, 0, 5), last(1, 0, 5)}, 0},
-		"last without data":              {5, []Piece{p(0, 2, 5), last(1, 2, 0)}, 0},
-		"nothing":                        {10, nil, Truncated},
-		"cut off":                        {10, []Piece{p(0, 2, 5)}, Truncated},
-		"cut off without a total":        {10, []Piece{p(0, 0, 5)}, Truncated},
-		"too little":                     {10, []Piece{p(0, 2, 5), p(1, 2, 4)}, Truncated},
-		"last too early":                 {10, []Piece{last(0, 2, 5)}, Truncated},
-		"too much":                       {10, []Piece{p(0, 2, 5), p(1, 2, 6)}, Oversized},
-		"one twice":                      {10, []Piece{p(0, 2, 5), p(0, 2, 5)}, Duplicate},
-		"one after the last":             {10, []Piece{p(0, 2, 5), p(1, 2, 5), p(2, 2, 5)}, Duplicate},
-		"one left out":                   {10, []Piece{p(0, 3, 5), p(2, 3, 5)}, Reordered},
-		"begun in the middle":            {10, []Piece{p(1, 2, 5)}, Reordered},
-		"another total":                  {10, []Piece{p(0, 2, 5), p(1, 3, 5)}, Mismatch},
-		"a total that comes later":       {10, []Piece{p(0, 0, 5), p(1, 2, 5)}, Mismatch},
-		"more chunks than bytes":         {10, []Piece{p(0, 11, 1)}, Mismatch},
-		"no data in the middle":          {-1, []Piece{p(0, 0, 0)}, Malformed},
-		"more than is taken":             {-1, []Piece{p(0, 2, 60), p(1, 2, 60)}, Limit},
-		"more announced than is taken":   {101, nil, Limit},
-		"a number at the end of numbers": {-1, []Piece{p(1<<32-1, 0, 1)}, Reordered},
+		"in order":                      {10, []Piece{p(0, 2, 5), p(1, 2, 5)}, 0},
+		"total on the first chunk only": {10, []Piece{p(0, 2, 5), p(1, 0, 5)}, 0},
+		"no total":                      {10, []Piece{p(0, 0, 5), p(1, 0, 5)}, 0},
+		"no total and no size":          {-1, []Piece{p(0, 0, 5), p(1, 0, 5)}, 0},
+		"no size":                       {-1, []Piece{p(0, 2, 5), p(1, 2, 5)}, 0},
+		"empty":                         {0, []Piece{p(0, 1, 0)}, 0},
+		"empty without a total":         {0, []Piece{p(0, 0, 0)}, 0},
+		"last":                          {-1, []Piece{p(0, 0, 5), last(1, 0, 5)}, 0},
+		"last without data":             {5, []Piece{p(0, 2, 5), last(1, 2, 0)}, 0},
+		"nothing":                       {10, nil, Truncated},
+		"truncated":                     {10, []Piece{p(0, 2, 5)}, Truncated},
+		"truncated without a total":     {10, []Piece{p(0, 0, 5)}, Truncated},
+		"too little":                    {10, []Piece{p(0, 2, 5), p(1, 2, 4)}, Truncated},
+		"last too early":                {10, []Piece{last(0, 2, 5)}, Truncated},
+		"too much":                      {10, []Piece{p(0, 2, 5), p(1, 2, 6)}, Oversized},
+		"one twice":                     {10, []Piece{p(0, 2, 5), p(0, 2, 5)}, Duplicate},
+		"one after the last":            {10, []Piece{p(0, 2, 5), p(1, 2, 5), p(2, 2, 5)}, Duplicate},
+		"one missing":                   {10, []Piece{p(0, 3, 5), p(2, 3, 5)}, Reordered},
+		"started in the middle":         {10, []Piece{p(1, 2, 5)}, Reordered},
+		"another total":                 {10, []Piece{p(0, 2, 5), p(1, 3, 5)}, Mismatch},
+		"a total that comes later":      {10, []Piece{p(0, 0, 5), p(1, 2, 5)}, Mismatch},
+		"more chunks than bytes":        {10, []Piece{p(0, 11, 1)}, Mismatch},
+		"no data in the middle":         {-1, []Piece{p(0, 0, 0)}, Malformed},
+		"more than the limit":           {-1, []Piece{p(0, 2, 60), p(1, 2, 60)}, Limit},
+		"more announced than the limit": {101, nil, Limit},
+		"the largest chunk number":      {-1, []Piece{p(1<<32-1, 0, 1)}, Reordered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,10 +84,10 @@ func FuzzSequence(f *testing.F) {
 			sum += int64(raw[2])
 		}
 		if s.Bytes() != sum || sum > 1000 || want >= 0 && sum > want {
-			t.Errorf("%d bytes were taken, counted %d, announced %d", sum, s.Bytes(), want)
+			t.Errorf("%d bytes were accepted, counted %d, announced %d", sum, s.Bytes(), want)
 		}
 		if s.End() == nil && want >= 0 && sum != want {
-			t.Errorf("whole with %d bytes of %d", sum, want)
+			t.Errorf("complete with %d bytes of %d", sum, want)
 		}
 	})
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 )
 
-// Numbering is which numbers a peer gives to the fields of
-// skytorch.torch.TensorChunk that describe the tensor.
+// Numbering is the numbering of those fields of skytorch.torch.TensorChunk that
+// describe the tensor.
 type Numbering int
 
 const (
-	// From5 is the default, and that of proto/skytorch/torch/service.proto: shape is 5, metadata 10. SkyTorch's main
-	// branch has it since 19 February 2026.
+	// From5 is the default, and the numbering of proto/skytorch/torch/service.proto: shape is 5, metadata is 10. The
+	// main branch of SkyTorch uses it since 19 February 2026.
 	From5 Numbering = iota
-	// From7 is that of SkyTorch 0.1.0, its only release: shape is 7, metadata 12 (skytorch/torch/server/service.proto at
-	// tag v0.1.0 of github.com/astefanutti/skytorch). All other messages are the same, and chunks after the first
-	// differ in nothing.
+	// From7 is the numbering of SkyTorch 0.1.0, its only release: shape is 7, metadata is 12
+	// (skytorch/torch/server/service.proto at tag v0.1.0 of github.com/astefanutti/skytorch). All other messages, and
+	// chunks after the first one, are the same.
 	From7
 )
 
@@ -34,7 +34,7 @@ func (n Numbering) String() string {
 	return "from 5"
 }
 
-// first is the number of the shape; stride, offset, dtype, size and metadata follow it.
+// first returns the field number of the shape; stride, offset, dtype, size and metadata follow.
 func (n Numbering) first() protowire.Number {
 	if n == From7 {
 		return 7
@@ -42,14 +42,14 @@ func (n Numbering) first() protowire.Number {
 	return 5
 }
 
-// SkyChunk is skytorch.torch.TensorChunk. It is received in either numbering,
-// and sent in its own.
+// SkyChunk is skytorch.torch.TensorChunk. It is received in either numbering, and
+// sent in the one of its field Numbering.
 type SkyChunk struct {
 	Numbering Numbering
 	ID        uint64
 	Number    uint32
 	Total     uint32
-	// These stand on the first chunk only.
+	// Only the first chunk has these fields.
 	Layout     layout.Layout
 	TotalBytes uint64
 	Metadata   *skytorch.TensorMetadata
@@ -58,18 +58,18 @@ type SkyChunk struct {
 	bad error
 }
 
-// Free gives the data back. The chunk may be received into again.
+// Free frees the data, so that the chunk can be reused.
 func (c *SkyChunk) Free() {
 	c.Data.Free()
 	*c = SkyChunk{}
 }
 
-// Piece is the chunk's place in its sequence.
+// Piece returns the position of the chunk in its sequence.
 func (c *SkyChunk) Piece() Piece {
 	return Piece{Number: c.Number, Total: c.Total, Bytes: c.Data.Len()}
 }
 
-// Describes says whether the chunk carries anything about the tensor.
+// Describes reports whether the chunk has fields that describe the tensor.
 func (c *SkyChunk) Describes() bool {
 	return c.Layout.DType != "" || len(c.Layout.Shape) > 0 || c.TotalBytes > 0
 }
@@ -85,14 +85,14 @@ func (c *SkyChunk) marshal() ([]byte, mem.BufferSlice) {
 	first := c.Numbering.first()
 	b = appendInts(b, first, c.Layout.Shape)
 	b = appendInts(b, first+1, c.Layout.Stride)
-	b = appendUint(b, first+2, uint64(c.Layout.Offset)) //nolint:gosec // two's complement is what int64 is on the wire
+	b = appendUint(b, first+2, uint64(c.Layout.Offset)) //nolint:gosec // int64 is two's complement on the wire
 	if c.Layout.DType != "" {
 		b = protowire.AppendString(protowire.AppendTag(b, first+3, protowire.BytesType), string(c.Layout.DType))
 	}
 	b = appendUint(b, first+4, c.TotalBytes)
 	if c.Metadata != nil {
 		raw, err := proto.Marshal(c.Metadata)
-		if err != nil { // only for text that is not UTF-8, which no dtype and no device is
+		if err != nil { // only for text that is not UTF-8; dtypes and devices are ASCII
 			panic(fmt.Sprintf("metadata of tensor %d: %v", c.ID, err))
 		}
 		b = protowire.AppendBytes(protowire.AppendTag(b, first+5, protowire.BytesType), raw)
@@ -100,8 +100,8 @@ func (c *SkyChunk) marshal() ([]byte, mem.BufferSlice) {
 	return appendDataHead(b, c.Data), c.Data
 }
 
-// described holds the fields 5 to 12, as often as each came, until it is
-// clear which numbering they are of.
+// described contains all values of the fields 5 to 12, until their numbering is
+// known.
 type described [13][]value
 
 type value struct {
@@ -159,8 +159,8 @@ func (d *described) add(r *cursor, num protowire.Number, typ protowire.Type) (er
 	return err
 }
 
-// number and text return the last value of a field that has one, as protobuf
-// does; a value of the other kind is no value of it.
+// number and text return the last value of a field, like protobuf does. They ignore
+// values of the other kind.
 func (d *described) number(num protowire.Number) uint64 {
 	for _, v := range slices.Backward(d[num]) {
 		if v.text == nil {
@@ -179,9 +179,9 @@ func (d *described) text(num protowire.Number) []byte {
 	return nil
 }
 
-// numbering tells the two apart by where the name of the dtype is, else by
-// fields that only one of them has. A list of strides is never taken for a
-// name, nor metadata, which begins with a tag.
+// numbering detects the numbering by the position of the dtype name, or by fields
+// that only one numbering has. A list of strides is never mistaken for a name, and
+// neither is metadata, which starts with a tag.
 func (d *described) numbering() Numbering {
 	switch {
 	case bytes.HasPrefix(d.text(10), []byte("torch.")), len(d[11]) > 0, len(d[12]) > 0:
@@ -214,7 +214,7 @@ func (c *SkyChunk) describe(d *described) (err error) {
 		if c.Metadata == nil {
 			c.Metadata = &skytorch.TensorMetadata{}
 		}
-		// One that comes again is merged into the one before.
+		// A repeated message is merged into the previous one.
 		if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(v.text, c.Metadata); err != nil {
 			return Errorf(Malformed, "metadata: %v", err)
 		}
@@ -232,7 +232,7 @@ func (d *described) ints(num protowire.Number) ([]int64, error) {
 		for raw := v.text; len(raw) > 0; {
 			item, n := protowire.ConsumeVarint(raw)
 			if n < 0 {
-				return nil, Errorf(Malformed, "field %d is no list of numbers", num)
+				return nil, Errorf(Malformed, "field %d is not a list of numbers", num)
 			}
 			out, raw = append(out, int64(item)), raw[n:] //nolint:gosec // int64 on the wire
 			if len(out) > layout.MaxDims {

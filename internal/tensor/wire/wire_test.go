@@ -19,7 +19,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 )
 
-// pieces cuts a message into buffers of n bytes, as frames would.
+// pieces splits a message into buffers of n bytes, like frames do.
 func pieces(raw []byte, n int) mem.BufferSlice {
 	var out mem.BufferSlice
 	for len(raw) > n {
@@ -45,7 +45,7 @@ func asMessage(c *SkyChunk) *skytorch.TensorChunk {
 	}
 }
 
-func TestChunksAreReadAsProtobufReadsThem(t *testing.T) {
+func TestChunksAreDecodedLikeInProtobuf(t *testing.T) {
 	t.Parallel()
 	sky := skyExample()
 	kpu := &kputorch.TensorChunk{
@@ -78,7 +78,7 @@ func TestChunksAreReadAsProtobufReadsThem(t *testing.T) {
 	}
 }
 
-func TestChunksAreWrittenAsProtobufReadsThem(t *testing.T) {
+func TestEncodedChunksCanBeDecodedByProtobuf(t *testing.T) {
 	t.Parallel()
 	var chunk SkyChunk
 	raw, err := proto.Marshal(skyExample())
@@ -115,12 +115,12 @@ func TestChunksAreWrittenAsProtobufReadsThem(t *testing.T) {
 	}
 }
 
-func TestBothNumberingsAreTold(t *testing.T) {
+func TestBothNumberingsAreDetected(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]layout.Layout{
 		"matrix": {DType: layout.Float32, Shape: []int64{2, 3}, Stride: []int64{3, 1}, Offset: 4},
 		"scalar": {DType: layout.Int64},
-		// Read as a text, this is "torch.": the name of a dtype begins so.
+		// As text, this is "torch.", which is the start of a dtype name.
 		"strides": {DType: layout.Int8, Shape: []int64{1, 1, 1, 1, 1, 1}, Stride: []int64{'t', 'o', 'r', 'c', 'h', '.'}},
 		"empty":   {DType: layout.Bool, Shape: []int64{0}, Stride: []int64{1}},
 	} {
@@ -138,22 +138,22 @@ func TestBothNumberingsAreTold(t *testing.T) {
 	}
 }
 
-func TestMalformedMessagesAreRefused(t *testing.T) {
+func TestMalformedMessagesAreRejected(t *testing.T) {
 	t.Parallel()
 	tag := func(n protowire.Number, typ protowire.Type) []byte { return protowire.AppendTag(nil, n, typ) }
 	for name, c := range map[string]struct {
 		raw  []byte
 		want Fault
 	}{
-		"cut in a tag":           {[]byte{0x80}, Malformed},
-		"cut in data":            {append(tag(3, protowire.BytesType), 5, 1), Malformed},
+		"truncated tag":          {[]byte{0x80}, Malformed},
+		"truncated data":         {append(tag(3, protowire.BytesType), 5, 1), Malformed},
 		"an endless number":      {append(tag(1, protowire.VarintType), bytes.Repeat([]byte{0xff}, 20)...), Malformed},
 		"field 0":                {[]byte{0}, Malformed},
 		"a group":                {tag(99, protowire.StartGroupType), Malformed},
-		"a cut fixed field":      {append(tag(99, protowire.Fixed64Type), 1), Malformed},
+		"a truncated field":      {append(tag(99, protowire.Fixed64Type), 1), Malformed},
 		"a number above 32 bits": {protowire.AppendVarint(tag(2, protowire.VarintType), 1<<32), Malformed},
 		"a name without end":     {protowire.AppendBytes(tag(6, protowire.BytesType), make([]byte, maxSmall+1)), Limit},
-		"a length beyond all":    {protowire.AppendVarint(tag(3, protowire.BytesType), 1<<63), Malformed},
+		"a huge length":          {protowire.AppendVarint(tag(3, protowire.BytesType), 1<<63), Malformed},
 	} {
 		for kind, chunk := range map[string]message{"SkyTorch": &SkyChunk{}, "KPU": &KPUChunk{}} {
 			err := chunk.unmarshal(pieces(c.raw, 1))
@@ -164,11 +164,11 @@ func TestMalformedMessagesAreRefused(t *testing.T) {
 	}
 	many := protowire.AppendBytes(tag(5, protowire.BytesType), make([]byte, layout.MaxDims+1))
 	if err := new(SkyChunk).unmarshal(pieces(many, 9)); err == nil {
-		t.Error("a shape of 65 dimensions is taken")
+		t.Error("a shape of 65 dimensions is accepted")
 	}
 }
 
-// counted is a buffer pool that knows what is out.
+// counted is a buffer pool that counts the buffers in use.
 type counted struct{ out int }
 
 func (c *counted) Get(n int) *[]byte { c.out++; b := make([]byte, n); return &b }
@@ -196,15 +196,15 @@ func TestDataIsNeitherCopiedNorLeaked(t *testing.T) {
 		t.Error("receiving copied the data")
 	}
 	if pool.out != 1 {
-		t.Errorf("%d buffers are out while the chunk is held", pool.out)
+		t.Errorf("%d buffers are in use before the chunk is freed", pool.out)
 	}
 	got.Free()
 	if pool.out != 0 {
-		t.Errorf("%d buffers are out in the end", pool.out)
+		t.Errorf("%d buffers are in use at the end", pool.out)
 	}
 }
 
-func TestOtherMessagesGoThroughTheUsualCodec(t *testing.T) {
+func TestOtherMessagesUseTheDefaultCodec(t *testing.T) {
 	t.Parallel()
 	out, err := Codec{}.Marshal(&skytorch.TensorResponse{Success: true, Message: "m"})
 	if err != nil {
@@ -234,7 +234,7 @@ func FuzzSkyChunk(f *testing.F) {
 		_, _, _ = got.Describe(layout.Layout{})
 		var want skytorch.TensorChunk
 		if err := proto.Unmarshal(raw, &want); err != nil || got.Numbering != From5 {
-			return // protobuf is stricter with text, and knows one numbering
+			return // protobuf is stricter with text, and supports only one numbering
 		}
 		want.ProtoReflect().SetUnknown(nil)
 		if diff := cmp.Diff(&want, asMessage(&got), protocmp.Transform(), protocmp.IgnoreMessages(&skytorch.TensorMetadata{}), cmpopts.EquateEmpty()); diff != "" {
