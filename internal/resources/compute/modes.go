@@ -135,25 +135,14 @@ func (p *planner) keepImported() {
 	if p.notes.Configured || !p.rendersWhatWasImported() {
 		return
 	}
-	kept := *p.plan
-	for planned, values := range map[*types.String][2]types.String{
-		&kept.OnNotReady:     {p.state.OnNotReady, p.config.OnNotReady},
-		&kept.QueueScheduler: {p.state.QueueScheduler, p.config.QueueScheduler},
-		&kept.GPUType:        {p.state.GPUType, p.config.GPUType},
-	} {
-		if before, given := values[0], values[1]; !before.IsNull() && !given.IsNull() {
-			*planned = before
-		}
-	}
-	if !p.state.AdoptExisting.IsNull() && !p.config.AdoptExisting.IsNull() {
-		kept.AdoptExisting = p.state.AdoptExisting
-	}
-	if !p.state.Replicas.IsNull() && !p.config.Replicas.IsNull() {
-		kept.Replicas = p.state.Replicas // of a suspended compute, no object has it
-	}
-	if owned.Unchanged(&kept, p.state) {
-		*p.plan = kept
-	}
+	state, config := p.state, p.config
+	owned.PreserveImported(p.plan, state, func(plan *model) {
+		owned.PreserveSetting(&plan.OnNotReady, state.OnNotReady, config.OnNotReady)
+		owned.PreserveSetting(&plan.QueueScheduler, state.QueueScheduler, config.QueueScheduler)
+		owned.PreserveSetting(&plan.GPUType, state.GPUType, config.GPUType)
+		owned.PreserveSetting(&plan.AdoptExisting, state.AdoptExisting, config.AdoptExisting)
+		owned.PreserveSetting(&plan.Replicas, state.Replicas, config.Replicas) // of a suspended compute, no object has it
+	})
 }
 
 // asConfigured is the plan without what defaults filled in, as the renderer

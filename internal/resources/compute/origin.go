@@ -3,8 +3,10 @@ package compute
 import (
 	"time"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // origin is what the environment, or a default of this release, has decided
@@ -69,25 +71,14 @@ func (o *origin) keep(defaults tf.Defaults) tf.Defaults {
 	return defaults
 }
 
-// keepCreator keeps the name of whoever made the objects, or that they name
-// nobody, unless the provider block gives one.
-func (o objects) keepCreator(defaults tf.Defaults) tf.Defaults {
-	if len(o) > 0 && !defaults.UsernameChosen {
-		defaults.Username = o.label(kind.UsernameLabel)
-	}
-	return defaults
-}
-
 // label is the value that the objects have of a label, "" for none.
-func (o objects) label(name string) string {
+func (o objects) label(name string) string { return owned.Label(o.decoded(), name) }
+
+// decoded returns the objects, none of them if one cannot be read.
+func (o objects) decoded() []*unstructured.Unstructured {
 	decoded, err := o.decode()
 	if err != nil {
-		return ""
+		return nil
 	}
-	for _, obj := range decoded {
-		if value := obj.GetLabels()[name]; value != "" {
-			return value
-		}
-	}
-	return ""
+	return decoded
 }

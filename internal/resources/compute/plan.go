@@ -206,7 +206,7 @@ func (p *planner) render(ctx context.Context) {
 // circumstances are those of a compute that has objects already, or none yet.
 func (r *computeResource) circumstances(ctx context.Context, prior objects, n notes, designedFor int64) circumstances {
 	return circumstances{
-		defaults:    n.Origin.keep(prior.keepCreator(r.data.Defaults)),
+		defaults:    n.Origin.keep(owned.PreserveCreator(r.data.Defaults, prior.decoded())),
 		designedFor: designedFor,
 		registered:  r.registers(ctx, prior, n),
 		held:        len(prior) == 0,

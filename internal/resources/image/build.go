@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
@@ -94,15 +93,6 @@ func union(all ...map[string]string) map[string]string {
 		maps.Copy(out, one)
 	}
 	return out
-}
-
-// preserveCreator preserves the username label of the ConfigMap, even if it is
-// absent, unless the provider block sets a username.
-func (m *model) preserveCreator(defaults tf.Defaults) tf.Defaults {
-	if _, text := m.applied(); text != "" && !defaults.UsernameChosen {
-		defaults.Username = m.creator(kind.UsernameLabel)
-	}
-	return defaults
 }
 
 // setComputed sets the computed attributes of the image and its setup.

@@ -123,7 +123,7 @@ func (w *writer) write(ctx context.Context) bool {
 		return false
 	}
 	w.plan.setComputed(w.config, pin, rendered)
-	obj, diags := w.plan.object(ctx, in, rendered, w.prior.preserveCreator(w.r.data.Defaults))
+	obj, diags := w.plan.object(ctx, in, rendered, owned.PreserveCreator(w.r.data.Defaults, owned.Manifests(w.prior.Manifests)))
 	w.diags.Append(diags...)
 	if w.diags.HasError() || !w.asPlanned(obj) {
 		return false

@@ -124,7 +124,7 @@ func (p *planner) build(ctx context.Context) {
 	if p.plan.ID.IsUnknown() || !isFullyKnown(ctx, p.config.Labels, p.config.Annotations) || !p.r.configured() {
 		return
 	}
-	obj, diags := p.plan.object(ctx, in, rendered, p.state.preserveCreator(p.r.data.Defaults))
+	obj, diags := p.plan.object(ctx, in, rendered, owned.PreserveCreator(p.r.data.Defaults, owned.Manifests(p.state.Manifests)))
 	p.diags.Append(diags...)
 	if diags.HasError() {
 		return
@@ -200,14 +200,12 @@ func (p *planner) creation() *owned.Creation {
 // the provider uses, if the plan then has no changes. Any update uses the
 // configured settings.
 func (p *planner) keepImported() {
-	if p.creating || !p.stored.Imported || p.config.AdoptExisting.IsNull() || p.state.AdoptExisting.IsNull() {
+	if p.creating || !p.stored.Imported {
 		return
 	}
-	unchanged := *p.plan
-	unchanged.AdoptExisting = p.state.AdoptExisting
-	if owned.Unchanged(&unchanged, p.state) {
-		*p.plan = unchanged
-	}
+	owned.PreserveImported(p.plan, p.state, func(plan *model) {
+		owned.PreserveSetting(&plan.AdoptExisting, p.state.AdoptExisting, p.config.AdoptExisting)
+	})
 }
 
 // decideUID marks the UID as unknown if the object will be created or replaced.

@@ -2,7 +2,6 @@ package image
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -118,20 +117,6 @@ func (m *model) applied() (key, text string) {
 		}
 	}
 	return "", ""
-}
-
-// creator returns the value of the label that names the creator of the ConfigMap, or "".
-func (m *model) creator(label string) string {
-	_, text := m.applied()
-	var obj struct {
-		Metadata struct {
-			Labels map[string]string `json:"labels"`
-		} `json:"metadata"`
-	}
-	if json.Unmarshal([]byte(text), &obj) != nil {
-		return ""
-	}
-	return obj.Metadata.Labels[label]
 }
 
 func decodeMap(ctx context.Context, m types.Map) (map[string]string, diag.Diagnostics) {

@@ -2,7 +2,6 @@ package secret
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -144,7 +143,7 @@ func (w *writer) write(ctx context.Context) bool {
 	w.diags.Append(diags...)
 	mode := defaultMode(&w.model, &w.state, mountPath(&w.model, source))
 	w.diags.Append(refuseUnusedMode(&w.model, mountPath(&w.model, source))...)
-	object, manifests, diags := render(&w.model, source, mode, keepCreator(w.r.data.Defaults, w.state.Manifests))
+	object, manifests, diags := render(&w.model, source, mode, owned.PreserveCreator(w.r.data.Defaults, owned.Manifests(w.state.Manifests)))
 	w.diags.Append(diags...)
 	if w.diags.HasError() {
 		return false
@@ -353,10 +352,7 @@ func (w *writer) remember(sent, live *unstructured.Unstructured) {
 	veiled := ledger.Veil(sent, kube.SecretData(sent))
 	rewritten, err := w.known.memory.Remember(manifest.Key(sent), veiled, ledger.Veil(live, kube.SecretData(live)))
 	w.fail(err)
-	for _, field := range rewritten {
-		w.diags.AddWarning("The cluster changed a field on admission",
-			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it.\n\nInvestigate with:\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", w.model.ref(), field))
-	}
+	w.diags.Append(owned.AdmissionWarnings(w.model.ref().String(), rewritten)...)
 	if w.appliedAs(live) {
 		w.known.notes.Matched = versionOf(live)
 	}

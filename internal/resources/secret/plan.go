@@ -15,7 +15,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
@@ -188,7 +187,7 @@ func (p *planner) describe() {
 	if !p.r.configured() || anyUnknown(p.plan.Namespace, p.plan.Labels, p.plan.Annotations, p.plan.ProviderName, p.plan.AdoptExisting) {
 		return
 	}
-	object, text, diags := render(&p.plan, p.content, mode, keepCreator(p.r.data.Defaults, p.state.Manifests))
+	object, text, diags := render(&p.plan, p.content, mode, owned.PreserveCreator(p.r.data.Defaults, owned.Manifests(p.state.Manifests)))
 	p.diags.Append(diags...)
 	p.object, p.plan.Manifests = object, text
 }
@@ -243,19 +242,6 @@ func render(m *model, c content, mode string, defaults tf.Defaults) (*unstructur
 	return nil, types.MapUnknown(types.StringType), diag.Diagnostics{diag.NewErrorDiagnostic("The secret cannot be rendered", err.Error())}
 }
 
-// keepCreator keeps the name of whoever made the Secret, or none, unless the
-// provider block gives one.
-func keepCreator(defaults tf.Defaults, manifests types.Map) tf.Defaults {
-	for _, text := range texts(manifests) {
-		obj := &unstructured.Unstructured{}
-		if err := obj.UnmarshalJSON([]byte(text)); err != nil || defaults.UsernameChosen {
-			continue
-		}
-		defaults.Username = obj.GetLabels()[kind.UsernameLabel]
-	}
-	return defaults
-}
-
 // ask looks at the Secret that is there, and has the server run the apply dry,
 // where something changes.
 func (p *planner) ask(ctx context.Context) {
@@ -272,7 +258,7 @@ func (p *planner) ask(ctx context.Context) {
 			return
 		}
 	case err != nil:
-		p.diags.Append(verdict(err, p.creating))
+		p.diags.Append(owned.PlanRefusal(err, p.creating))
 		return
 	case p.creating && p.replaced[secretKey(ref)].UID == live.GetUID():
 		return // it goes first
@@ -288,7 +274,7 @@ func (p *planner) ask(ctx context.Context) {
 	}
 	answer, err := cluster.ApplySecret(ctx, spec.WithData(p.object, p.revisions().toSend(p.content, live)), true)
 	if err != nil {
-		p.diags.Append(verdict(err, p.creating))
+		p.diags.Append(owned.PlanRefusal(err, p.creating))
 		return
 	}
 	if !p.creating {
@@ -308,7 +294,7 @@ func (p *planner) admitUnread(ctx context.Context, ref kube.Ref) bool {
 	case err == nil:
 		p.admit(ref, there)
 	case !kube.IsNotFound(err):
-		p.diags.Append(verdict(err, p.creating))
+		p.diags.Append(owned.PlanRefusal(err, p.creating))
 		return false
 	}
 	return true

@@ -3,11 +3,7 @@ package secret
 import (
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // opaque is the type of every Secret that the provider makes.
@@ -29,20 +25,4 @@ func rigid(live *unstructured.Unstructured) string {
 		return fmt.Sprintf("Its type is %s, which Kubernetes lets nobody change; a kt_secret is of type Opaque.", secretType(live))
 	}
 	return ""
-}
-
-// verdict decides whether an answer of the server stops the plan. What the same
-// run may still create is only a warning, and so is a cluster that cannot be
-// reached while something new is planned.
-func verdict(err error, creating bool) diag.Diagnostic {
-	switch class := kube.ClassOf(err); {
-	case class == kube.NamespaceMissing, class == kube.KindMissing:
-		return tf.Caution(err, "The plan stands if the same run creates what is missing.")
-	case class == kube.Denied:
-		return tf.Caution(err, "The plan stands from the renderer alone: the server was not asked whether it would take it.")
-	case creating && (class == kube.Unreachable || class == kube.Misconfigured):
-		return tf.Caution(err, "The plan stands from the renderer alone. Applying it needs the cluster.")
-	default:
-		return tf.Failure(err)
-	}
 }

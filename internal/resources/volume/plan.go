@@ -181,14 +181,12 @@ func (p *planner) render(ctx context.Context, known bool) {
 // provider alone, where the plan then changes nothing at all: an update takes
 // every setting from the configuration.
 func (p *planner) keepImported() {
-	if p.state == nil || !p.notes.Imported || p.config.AdoptExisting.IsNull() || p.state.AdoptExisting.IsNull() {
+	if p.state == nil || !p.notes.Imported {
 		return
 	}
-	kept := *p.plan
-	kept.AdoptExisting = p.state.AdoptExisting
-	if owned.Unchanged(&kept, p.state) {
-		*p.plan = kept
-	}
+	owned.PreserveImported(p.plan, p.state, func(plan *model) {
+		owned.PreserveSetting(&plan.AdoptExisting, p.state.AdoptExisting, p.config.AdoptExisting)
+	})
 }
 
 // dryRun asks the server about a claim that is new or changes.

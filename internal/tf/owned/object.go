@@ -52,10 +52,7 @@ func ApplyAs(ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sen
 		}
 	}
 	rewritten, err := memory.Remember(key, obj, live)
-	for _, field := range rewritten {
-		diags.AddWarning("The cluster changed a field on admission",
-			fmt.Sprintf("%s: %s holds another value than the one applied. A mutating webhook or policy of the cluster has set it.\n\nInvestigate with:\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", key, field))
-	}
+	diags.Append(AdmissionWarnings(key, rewritten)...)
 	return live, diags, err
 }
 

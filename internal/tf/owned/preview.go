@@ -79,23 +79,29 @@ func (o Outlook) Diagnostics(creating, known bool) diag.Diagnostics {
 	if o.err == nil {
 		return nil
 	}
-	warning := ""
-	switch class := kube.ClassOf(o.err); {
-	case class == kube.Immutable && known:
-		return nil
-	case class == kube.Immutable:
+	if o.Immutable {
+		if known {
+			return nil
+		}
 		return diag.Diagnostics{o.rigid()}
+	}
+	return diag.Diagnostics{PlanRefusal(o.err, creating)}
+}
+
+// PlanRefusal is an answer of the server to a plan. What the same run may still
+// create is only a warning, and so is a cluster that cannot be reached while
+// something new is planned.
+func PlanRefusal(err error, creating bool) diag.Diagnostic {
+	switch class := kube.ClassOf(err); {
 	case class == kube.NamespaceMissing, class == kube.KindMissing:
-		warning = "The plan stands if the same run creates what is missing."
+		return tf.Caution(err, "The plan stands if the same run creates what is missing.")
 	case class == kube.Denied:
-		warning = "The plan stands from the renderer alone: the server was not asked whether it would take it."
+		return tf.Caution(err, "The plan stands from the renderer alone: the server was not asked whether it would take it.")
 	case creating && (class == kube.Unreachable || class == kube.Misconfigured):
-		warning = "The plan stands from the renderer alone. Applying it needs the cluster."
+		return tf.Caution(err, "The plan stands from the renderer alone. Applying it needs the cluster.")
+	default:
+		return Failure(err)
 	}
-	if warning != "" {
-		return diag.Diagnostics{tf.Caution(o.err, warning)}
-	}
-	return diag.Diagnostics{Failure(o.err)}
 }
 
 // rigid says that an object of somebody else cannot be made what is needed.

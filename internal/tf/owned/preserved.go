@@ -1,0 +1,83 @@
+package owned
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// PreserveCreator returns the defaults with the username that the applied objects
+// have as their label, even if they have none, unless the provider block sets a
+// username or nothing was applied yet.
+func PreserveCreator(defaults tf.Defaults, applied []*unstructured.Unstructured) tf.Defaults {
+	if len(applied) == 0 || defaults.UsernameChosen {
+		return defaults
+	}
+	defaults.Username = Label(applied, kind.UsernameLabel)
+	return defaults
+}
+
+// Label returns the value of a label from the first object that has one, or "".
+func Label(objects []*unstructured.Unstructured, name string) string {
+	for _, obj := range objects {
+		if value := obj.GetLabels()[name]; value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// Manifests returns the objects in the attribute manifests, sorted by key, without
+// those that cannot be read.
+func Manifests(attribute types.Map) []*unstructured.Unstructured {
+	var objects []*unstructured.Unstructured
+	elements := attribute.Elements()
+	for _, key := range slices.Sorted(maps.Keys(elements)) {
+		text, ok := elements[key].(types.String)
+		obj := &unstructured.Unstructured{}
+		if ok && obj.UnmarshalJSON([]byte(text.ValueString())) == nil {
+			objects = append(objects, obj)
+		}
+	}
+	return objects
+}
+
+// PreserveImported applies preserve to the plan if the plan then has no changes. It
+// is for settings that only the provider uses, which an import has to assume: any
+// update uses the configured settings.
+func PreserveImported[M any](plan, state *M, preserve func(plan *M)) {
+	unchanged := *plan
+	preserve(&unchanged)
+	if Unchanged(&unchanged, state) {
+		*plan = unchanged
+	}
+}
+
+// PreserveSetting sets a planned attribute to its value in the state if that and
+// the configured value are both set.
+func PreserveSetting[T attr.Value](planned *T, state, config T) {
+	if !state.IsNull() && !config.IsNull() {
+		*planned = state
+	}
+}
+
+// AdmissionWarnings warns of fields that admission has set to another value than
+// the one that was applied.
+func AdmissionWarnings(object string, fields []string) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, field := range fields {
+		diags.AddWarning("The cluster changed a field on admission",
+			fmt.Sprintf("%s: %s holds another value than the one applied. "+
+				"A mutating webhook or policy of the cluster has set it.\n\n"+
+				"Investigate with:\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", object, field))
+	}
+	return diags
+}
