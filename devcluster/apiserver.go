@@ -16,7 +16,8 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
 
-// auditPolicy logs each request once, when it is answered, without bodies: enough to count requests.
+// auditPolicy logs each request once, when its response is complete, without bodies. This is sufficient for counting
+// requests.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -24,7 +25,7 @@ rules:
 - level: Metadata
 `
 
-// prepareAPIServer reads the flags of kube-apiserver and returns what runs it on the given listener.
+// prepareAPIServer parses the flags of kube-apiserver and returns the function that runs it on the given listener.
 func prepareAPIServer(ctx context.Context, listener *connections, files certFiles, etcdURL, dir, auditLog string) (func(context.Context) error, error) {
 	args := []string{
 		"--etcd-servers=" + etcdURL,
@@ -51,7 +52,7 @@ func prepareAPIServer(ctx context.Context, listener *connections, files certFile
 		"--kubelet-certificate-authority=" + files.ca,
 		"--kubelet-client-certificate=" + files.kubeletClientCert,
 		"--kubelet-client-key=" + files.kubeletClientKey,
-		// Room for a thousand objects handled at once by tests that run side by side.
+		// Sufficient for a thousand objects that parallel tests handle at the same time.
 		"--max-requests-inflight=3000",
 		"--max-mutating-requests-inflight=2000",
 		"--profiling=false",
@@ -70,7 +71,7 @@ func prepareAPIServer(ctx context.Context, listener *connections, files certFile
 	}
 	opts.SecureServing.Listener = listener
 	opts.SecureServing.BindPort = port(listener.TCPListener)
-	// Feature gates are global to the process; controller-manager and scheduler find them set.
+	// Feature gates are global to the process, and also apply to controller-manager and scheduler.
 	if err := opts.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
 		return nil, fmt.Errorf("feature gates: %w", err)
 	}
@@ -84,20 +85,20 @@ func prepareAPIServer(ctx context.Context, listener *connections, files certFile
 	return func(ctx context.Context) error { return app.Run(ctx, completed) }, nil
 }
 
-// listen takes a port of a loopback address; 0 is a free one.
+// listen listens on a port of a loopback address. 0 selects a free port.
 func listen(address string, port int) (*net.TCPListener, error) {
 	return net.ListenTCP("tcp", &net.TCPAddr{IP: net.ParseIP(address), Port: port})
 }
 
-// listenAgain takes the given port of the loopback address, else the one of an earlier start in the folder, so
-// that its kubeconfigs stay valid, else a free one.
+// listenAgain listens on the given port of the loopback address. Without a port, it uses the port of an earlier start
+// in the folder, so that its kubeconfigs remain valid, otherwise a free port.
 func listenAgain(dir string, wanted int) (*net.TCPListener, error) {
 	file := filepath.Join(dir, "port")
 	var listener *net.TCPListener
 	if wanted == 0 {
 		if text, err := os.ReadFile(file); err == nil {
 			if last, err := strconv.Atoi(string(text)); err == nil {
-				listener, _ = listen("127.0.0.1", last) // somebody else may have it by now
+				listener, _ = listen("127.0.0.1", last) // another process may use it now
 			}
 		}
 	}
@@ -110,12 +111,12 @@ func listenAgain(dir string, wanted int) (*net.TCPListener, error) {
 	return listener, os.WriteFile(file, []byte(strconv.Itoa(port(listener))), 0o600)
 }
 
-// port is the port that a listener has got.
+// port returns the port of a listener.
 func port(listener *net.TCPListener) int {
 	return int(netip.MustParseAddrPort(listener.Addr().String()).Port())
 }
 
-// parseFlags parses args as the component's own command line would.
+// parseFlags parses args like the command line of the component.
 func parseFlags(named cliflag.NamedFlagSets, args []string) error {
 	all := pflag.NewFlagSet("component", pflag.ContinueOnError)
 	for _, set := range named.FlagSets {

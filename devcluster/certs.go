@@ -12,21 +12,21 @@ import (
 	"github.com/ktdev/terraform-provider-kt/devcluster/internal/pki"
 )
 
-// certFiles are the paths of everything that the components read from disk.
+// certFiles contains the paths of the files that the components read.
 type certFiles struct {
-	issuer                              *pki.CA // the one in ca and caKey
+	issuer                              *pki.CA // the CA in ca and caKey
 	ca, caKey                           string
 	frontCA, frontCert, frontKey        string
 	serverCert, serverKey               string
-	kubeletClientCert, kubeletClientKey string // of the API server towards kubelets
-	kubeletCert, kubeletKey             string // of the fake kubelet
-	accountKey                          string // signs and checks service-account tokens
-	adminKubeconfig                     string // for our own components
+	kubeletClientCert, kubeletClientKey string // client certificate of the API server for kubelets
+	kubeletCert, kubeletKey             string // server certificate of the fake kubelet
+	accountKey                          string // signs and verifies service account tokens
+	adminKubeconfig                     string // for the components of the cluster
 }
 
-// writeCerts makes the keys of a cluster under dir and writes a cluster-admin kubeconfig for the user to
-// userKubeconfig. Authorities and the key of service accounts are kept from an earlier start, so that
-// kubeconfigs and tokens of then stay valid.
+// writeCerts creates the keys of a cluster in dir and writes a cluster-admin kubeconfig for the user to
+// userKubeconfig. It reuses the authorities and the service account key of an earlier start, so that its kubeconfigs
+// and tokens remain valid.
 func writeCerts(dir, server, userKubeconfig string) (certFiles, error) {
 	dir = filepath.Join(dir, "pki")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -90,7 +90,7 @@ func writeCerts(dir, server, userKubeconfig string) (certFiles, error) {
 	return files, nil
 }
 
-// authority is that of an earlier start, unless it expires within a day, else a new one.
+// authority returns the authority of an earlier start unless it expires within a day, otherwise a new one.
 func authority(dir, name string, now time.Time) (*pki.CA, error) {
 	ca, err := pki.LoadCA(dir, name)
 	switch {
@@ -102,7 +102,7 @@ func authority(dir, name string, now time.Time) (*pki.CA, error) {
 	return pki.NewCA("devcluster-"+name, now)
 }
 
-// accountKey is the file of the key that signs the tokens of service accounts, made unless it exists.
+// accountKey returns the file of the key that signs service account tokens, and creates it unless it exists.
 func accountKey(dir string) (string, error) {
 	file := filepath.Join(dir, "service-accounts.key")
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// startTimeout bounds each wait of the start; a loaded two-core machine needs a few seconds.
+	// startTimeout limits each wait during the start, which takes a few seconds on a loaded two-core machine.
 	startTimeout = 2 * time.Minute
-	// stopTimeout bounds the stop of each part.
+	// stopTimeout limits the stop of each part.
 	stopTimeout = 10 * time.Second
 	// stopGrace is what clients get to end their requests.
 	stopGrace = 3 * time.Second
@@ -31,31 +31,31 @@ type Cluster struct {
 	opts  options.Options
 	log   *os.File
 	certs certFiles
-	// base is what parts run under. It outlives the caller's context: an interrupt
-	// leads to Stop and its order, not to all parts ending at once.
+	// base is the context of all parts. It outlives the caller's context, so that an
+	// interrupt stops the parts in the order of Stop instead of all at once.
 	base   context.Context
 	parts  []part // in start order
 	config *rest.Config
 	client kubernetes.Interface
-	// running ends when a part fails, with the failure as its cause.
+	// running is cancelled when a part fails, with the failure as its cause.
 	running context.Context
 	fail    context.CancelCauseFunc
 }
 
-// part is something that runs until it is stopped.
+// part is a component that runs until it is stopped.
 type part struct {
 	name string
 	stop func() error
 }
 
-// Start brings up the control plane and returns once a workload can run.
-// On an error everything that was started is stopped again.
+// Start starts the control plane and returns when workloads can run. After an
+// error, it stops all started parts.
 func Start(ctx context.Context, opts options.Options) (*Cluster, error) {
 	base := context.WithoutCancel(ctx)
 	running, fail := context.WithCancelCause(base)
 	c := &Cluster{opts: opts, base: base, running: running, fail: fail}
 
-	// Waiting for the rest is in vain once a part has failed.
+	// Waiting for other parts is useless after a part has failed.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(running, cancel)()
@@ -65,7 +65,7 @@ func Start(ctx context.Context, opts options.Options) (*Cluster, error) {
 	} {
 		err := step(ctx)
 		if cause := context.Cause(running); cause != nil {
-			err = cause // and err, if any, only says what waited for the failed part
+			err = cause // err, if any, only states which wait depended on the failed part
 		}
 		if err != nil {
 			return nil, errors.Join(err, c.Stop())
@@ -74,7 +74,7 @@ func Start(ctx context.Context, opts options.Options) (*Cluster, error) {
 	return c, nil
 }
 
-// openLog sends what the components log to a file in the directory, or to stderr.
+// openLog sends the log of the components to a file in the directory, or to stderr.
 func (c *Cluster) openLog(context.Context) error {
 	file, err := os.OpenFile(c.opts.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Cluster) startAPI(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen for the API server: %w", err)
 	}
-	// kube-apiserver closes it too, once it has come that far.
+	// kube-apiserver also closes it, if its start gets that far.
 	c.add("listener", func() error { _ = listener.Close(); return nil })
 	if c.certs, err = writeCerts(c.opts.DataDir(), "https://"+listener.Addr().String(), c.opts.Kubeconfig); err != nil {
 		return err
@@ -117,16 +117,16 @@ func (c *Cluster) startAPI(ctx context.Context) error {
 	if c.config, err = clientcmd.BuildConfigFromFlags("", c.certs.adminKubeconfig); err != nil {
 		return err
 	}
-	c.config.QPS = -1 // no throttling on our side
+	c.config.QPS = -1 // no client-side throttling
 	c.config.WarningHandler = rest.NoWarnings{}
 	if c.client, err = kubernetes.NewForConfig(c.config); err != nil {
 		return err
 	}
-	// It dies loudly when it is stopped while it starts; so a stop lets it finish first.
+	// kube-apiserver exits with errors if it is stopped during its start, so Stop waits for the start first.
 	c.add("kube-apiserver's start", func() error {
 		err := waitReady(c.running, c.client)
 		if context.Cause(c.running) != nil {
-			err = nil // it, or another part, has failed by itself
+			err = nil // this or another part has failed
 		}
 		return err
 	})
@@ -158,7 +158,7 @@ func (c *Cluster) startControllers(ctx context.Context) error {
 	return nil
 }
 
-// startNodes starts what plays the nodes and their pods.
+// startNodes starts the simulation of the nodes and their pods.
 func (c *Cluster) startNodes(context.Context) error {
 	listener, err := listen(nodeIP, 0)
 	if err != nil {
@@ -175,12 +175,12 @@ func (c *Cluster) startNodes(context.Context) error {
 	return startKWOK(ctx, c.certs.adminKubeconfig, port(listener), c.log)
 }
 
-// seed creates what a fresh cluster holds and waits until a workload can run.
+// seed creates the initial objects of a cluster and waits until workloads can run.
 func (c *Cluster) seed(ctx context.Context) error {
 	return seed(ctx, c.config, c.client, c.opts)
 }
 
-// Wait blocks until the context ends (nil) or a part of the cluster fails (its error).
+// Wait blocks until the context is cancelled (nil) or a part of the cluster fails (its error).
 func (c *Cluster) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -190,7 +190,7 @@ func (c *Cluster) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop ends every part in reverse order of its start.
+// Stop stops all parts in reverse order of their start.
 func (c *Cluster) Stop() error {
 	var errs []error
 	for _, part := range slices.Backward(c.parts) {
@@ -206,7 +206,7 @@ func (c *Cluster) add(name string, stop func() error) {
 	c.parts = append(c.parts, part{name, stop})
 }
 
-// launch runs a part in the background; its early end is a failure of the cluster. A part that waits for its
+// launch runs a part in the background. If it returns early, the cluster has failed. A part that waits for its
 // clients when it is stopped gets cut, which takes these away from it after stopGrace.
 func (c *Cluster) launch(name string, run func(context.Context) error, cut func()) {
 	ctx, cancel := context.WithCancel(c.base)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 )
 
-// prepareControllerManager reads the flags of kube-controller-manager and returns what runs it.
+// prepareControllerManager parses the flags of kube-controller-manager and returns the function that runs it.
 func prepareControllerManager(ctx context.Context, files certFiles) (func(context.Context) error, error) {
 	opts, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
@@ -26,9 +26,9 @@ func prepareControllerManager(ctx context.Context, files certFiles) (func(contex
 		"--cluster-signing-cert-file=" + files.ca,
 		"--cluster-signing-key-file=" + files.caKey,
 		"--enable-hostpath-provisioner=true",
-		// A claim for an existing volume otherwise waits up to 15 s.
+		// Otherwise, a PersistentVolumeClaim for an existing volume waits up to 15 s.
 		"--pvclaimbinder-sync-period=1s",
-		// A starved machine must not make fake nodes look dead.
+		// Fake nodes must not become unhealthy on an overloaded machine.
 		"--node-monitor-grace-period=10m",
 		"--kube-api-qps=2000",
 		"--kube-api-burst=4000",

@@ -11,7 +11,7 @@ import (
 )
 
 // startEtcd starts a single-member etcd on free loopback ports and returns it with its client URL.
-// Nothing is synced to disk: the data survive the end of the process, however it ends, but not the machine's.
+// Nothing is synced to disk: the data survives any end of the process, but not a crash of the machine.
 func startEtcd(ctx context.Context, dir, logFile string) (*embed.Etcd, string, error) {
 	anyPort := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	cfg := embed.NewConfig()
@@ -24,7 +24,7 @@ func startEtcd(ctx context.Context, dir, logFile string) (*embed.Etcd, string, e
 	cfg.LogOutputs = []string{logFile}
 	cfg.QuotaBackendBytes = 4 << 30
 	cfg.EnableGRPCGateway = false
-	// One revision kept per object is enough for watches that fall behind a little.
+	// One revision per object is sufficient for watches that are slightly behind.
 	cfg.AutoCompactionMode = embed.CompactorModePeriodic
 	cfg.AutoCompactionRetention = "5m"
 
@@ -36,7 +36,7 @@ func startEtcd(ctx context.Context, dir, logFile string) (*embed.Etcd, string, e
 	case <-server.Server.ReadyNotify():
 		return server, "http://" + server.Clients[0].Addr().String(), nil
 	case err := <-server.Err():
-		return nil, "", fmt.Errorf("etcd ended while it started: %w", err)
+		return nil, "", fmt.Errorf("etcd exited during its start: %w", err)
 	case <-ctx.Done():
 	case <-time.After(startTimeout):
 	}

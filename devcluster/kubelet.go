@@ -19,18 +19,18 @@ import (
 	"github.com/ktdev/terraform-provider-kt/devcluster/internal/nodespec"
 )
 
-// nodeIP is the address of every fake node: logs are asked for there.
+// nodeIP is the address of all fake nodes, at which the API server requests logs.
 const nodeIP = "127.0.0.1"
 
-// startKubelet plays the pods that KWOK leaves alone and serves the logs of all pods on fake
-// nodes at the listener. It runs until stop is called.
+// startKubelet simulates the pods that KWOK does not handle, and serves the logs of all pods
+// on fake nodes at the listener. It runs until stop is called.
 func startKubelet(base context.Context, client kubernetes.Interface, files certFiles, listener net.Listener) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(base)
 	controller, err := kubelet.Run(ctx, kubelet.Config{
 		Client:   client,
 		Managed:  func(node *corev1.Node) bool { return node.Annotations[nodespec.ManagedAnnotation] == "fake" },
 		HostIP:   nodeIP,
-		FirstPod: netip.MustParseAddr("10.80.0.1"), // KWOK's range ends before it
+		FirstPod: netip.MustParseAddr("10.80.0.1"), // after the range of KWOK
 	})
 	if err != nil {
 		cancel()
@@ -59,7 +59,7 @@ func startKubelet(base context.Context, client kubernetes.Interface, files certF
 	}, nil
 }
 
-// kubeletTLS lets the API server in and nobody else.
+// kubeletTLS accepts only the API server as a client.
 func kubeletTLS(files certFiles) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(files.kubeletCert, files.kubeletKey)
 	if err != nil {
@@ -71,7 +71,7 @@ func kubeletTLS(files certFiles) (*tls.Config, error) {
 	}
 	clients := x509.NewCertPool()
 	if !clients.AppendCertsFromPEM(ca) {
-		return nil, fmt.Errorf("%s holds no certificate", files.ca)
+		return nil, fmt.Errorf("%s contains no certificate", files.ca)
 	}
 	return &tls.Config{
 		Certificates: []tls.Certificate{pair},

@@ -17,10 +17,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/devcluster/internal/stages"
 )
 
-// podCIDR is where KWOK takes the addresses of pods from; it does not overlap with the Services' range.
+// podCIDR is the range of pod addresses of KWOK. It does not overlap with the range of Services.
 const podCIDR = "10.64.0.0/12"
 
-// startKWOK starts KWOK for the nodes that carry its annotation. It runs until the context ends.
+// startKWOK starts KWOK for the nodes with its annotation. It runs until the context is cancelled.
 func startKWOK(ctx context.Context, kubeconfig string, kubeletPort int, logFile *os.File) error {
 	local, err := stages.Load()
 	if err != nil {

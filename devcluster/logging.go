@@ -7,7 +7,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// setLogOutput sends what the Kubernetes components log to one writer, instead of stderr.
+// setLogOutput sends the log of the Kubernetes components to one writer instead of stderr.
 func setLogOutput(out io.Writer) {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)

@@ -25,12 +25,12 @@ func main() {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "kubectl":
-			// kubectl reads its own command line, plugins included.
+			// kubectl parses the command line itself, including plugins.
 			os.Args = os.Args[1:]
 			kubectlutil.CheckErr(cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()))
 			return
 		case "kubelet":
-			// It sets up this process as its own, and ends it when it sees fit. So it has one.
+			// The kubelet modifies global state of the process and exits it, so it runs in a separate process.
 			os.Args = os.Args[1:]
 			os.Exit(cli.Run(kubelet.NewKubeletCommand(context.Background())))
 		case realnode.InitCommand:
@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// run starts a cluster as args say, reports it on stdout and keeps it up until the context ends.
+// run starts the cluster that args describe, reports it on stdout and runs it until the context is cancelled.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	opts, err := options.Parse(args, stderr)
 	if err != nil {
@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	cluster, err := Start(ctx, opts)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // told to stop while starting
+			return nil // stopped during the start
 		}
 		return err
 	}

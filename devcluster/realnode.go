@@ -19,7 +19,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/devcluster/internal/realnode"
 )
 
-// checkMachine refuses a real node where the machine has not what it needs, before anything is started.
+// checkMachine checks the requirements of a real node before anything is started.
 func (c *Cluster) checkMachine(context.Context) error {
 	if !c.opts.Kubelet {
 		return nil
@@ -27,7 +27,7 @@ func (c *Cluster) checkMachine(context.Context) error {
 	return realnode.Check()
 }
 
-// startRealNode starts the node whose pods really run, if it was asked for.
+// startRealNode starts the real node if it is enabled.
 func (c *Cluster) startRealNode(context.Context) error {
 	if !c.opts.Kubelet {
 		return nil
@@ -49,7 +49,7 @@ func (c *Cluster) startRealNode(context.Context) error {
 	return nil
 }
 
-// identify gives the node the keys of its kubelet, as a client of the API server and as its server.
+// identify sets the keys of the node's kubelet as a client of the API server and as a server.
 func (f certFiles) identify(config *realnode.Config, server string) error {
 	now := time.Now()
 	id := pki.Identity{CommonName: "system:node:" + realnode.Name, Organizations: []string{"system:nodes"}}
@@ -80,14 +80,14 @@ func (c *Cluster) awaitRealNode(ctx context.Context) error {
 	return runCheckPod(ctx, c.client)
 }
 
-// runCheckPod runs a pod on the real node, to its removal. Its error holds what the kubelet said.
+// runCheckPod runs a pod on the real node and deletes it. The error contains the events of the pod.
 func runCheckPod(ctx context.Context, client kubernetes.Interface) error {
 	pods := client.CoreV1().Pods(metav1.NamespaceSystem)
 	name := "devcluster-check"
 	err := poll(ctx, "a pod to be accepted", func(ctx context.Context) (bool, error) {
 		_, err := pods.Create(ctx, checkPod(name), metav1.CreateOptions{})
 		if apierrors.IsForbidden(err) {
-			return false, nil // the namespace's service account comes in a moment
+			return false, nil // the service account of the namespace may not exist yet
 		}
 		return err == nil, err
 	})
@@ -126,7 +126,7 @@ func checkPod(name string) *corev1.Pod {
 	}
 }
 
-// eventsOf is what was said about a pod, as an error.
+// eventsOf returns the events of a pod as an error.
 func eventsOf(ctx context.Context, client kubernetes.Interface, pod string) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
@@ -138,13 +138,13 @@ func eventsOf(ctx context.Context, client kubernetes.Interface, pod string) erro
 	for _, event := range events.Items {
 		lines = append(lines, event.Reason+": "+event.Message)
 	}
-	return errors.New("its events:\n" + strings.Join(lines, "\n"))
+	return errors.New("events of the pod:\n" + strings.Join(lines, "\n"))
 }
 
 // initNode is the first process of the real node.
 func initNode(args []string) error {
 	if len(args) != 1 {
-		return errors.New(realnode.InitCommand + " is no command to call by hand")
+		return errors.New(realnode.InitCommand + " is an internal command")
 	}
 	err := realnode.Init(args[0])
 	if err != nil {

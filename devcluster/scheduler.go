@@ -10,7 +10,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 )
 
-// schedulerConfig takes the kubeconfig. The short back-off lets a pod that did not fit be tried again at once.
+// schedulerConfig has a placeholder for the kubeconfig. The short back-off retries unschedulable pods quickly.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection: {leaderElect: false}
@@ -20,7 +20,7 @@ podMaxBackoffSeconds: 2
 enableProfiling: false
 `
 
-// prepareScheduler writes the configuration of kube-scheduler into dir and returns what runs it.
+// prepareScheduler writes the configuration of kube-scheduler to dir and returns the function that runs it.
 func prepareScheduler(ctx context.Context, files certFiles, dir string) (func(context.Context) error, error) {
 	file := filepath.Join(dir, "scheduler.yaml")
 	if err := os.WriteFile(file, fmt.Appendf(nil, schedulerConfig, files.adminKubeconfig), 0o600); err != nil {

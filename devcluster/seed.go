@@ -19,11 +19,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/devcluster/internal/options"
 )
 
-// pollInterval is how often the start looks whether the cluster has come to what it waits for.
+// pollInterval is the interval at which the start checks conditions.
 const pollInterval = 50 * time.Millisecond
 
-// seed creates what the user finds in a fresh cluster (CRDs, a default StorageClass, nodes), as far as an
-// earlier start in the same folder has not, and waits until a workload can run.
+// seed creates the initial objects of a cluster (CRDs, a default StorageClass, nodes) unless an earlier start in the
+// same folder has created them, and waits until workloads can run.
 func seed(ctx context.Context, config *rest.Config, client kubernetes.Interface, opts options.Options) error {
 	if err := createNodes(ctx, client, opts); err != nil {
 		return err
@@ -60,7 +60,8 @@ func createNodes(ctx context.Context, client kubernetes.Interface, opts options.
 	return nil
 }
 
-// defaultStorageClass provisions a folder of this machine, by controller-manager's own host-path provisioner.
+// defaultStorageClass returns a StorageClass of controller-manager's host-path provisioner, which provisions folders of
+// this machine.
 func defaultStorageClass() *storagev1.StorageClass {
 	reclaim, binding := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
 	return &storagev1.StorageClass{
@@ -74,7 +75,7 @@ func defaultStorageClass() *storagev1.StorageClass {
 	}
 }
 
-// waitReady waits for the API server to say that it is ready.
+// waitReady waits until the API server reports that it is ready.
 func waitReady(ctx context.Context, client kubernetes.Interface) error {
 	return poll(ctx, "the API server to be ready", func(ctx context.Context) (bool, error) {
 		body, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
@@ -82,13 +83,13 @@ func waitReady(ctx context.Context, client kubernetes.Interface) error {
 	})
 }
 
-// waitNode waits until a node is ready and open for pods: a fresh one carries the
-// not-ready taint until controller-manager has seen it ready.
+// waitNode waits until a node is ready and schedulable. A new node has the not-ready
+// taint until controller-manager has observed that it is ready.
 func waitNode(ctx context.Context, client kubernetes.Interface, name string) error {
 	return poll(ctx, "node "+name+" to be ready", func(ctx context.Context) (bool, error) {
 		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return false, nil // the kubelet of a real one registers it
+			return false, nil // the kubelet of a real node registers it
 		}
 		if err != nil {
 			return false, err
@@ -107,7 +108,7 @@ func waitNode(ctx context.Context, client kubernetes.Interface, name string) err
 	})
 }
 
-// waitDefaultAccount waits for the service account without which admission refuses every pod.
+// waitDefaultAccount waits for the default service account, without which admission rejects all pods.
 func waitDefaultAccount(ctx context.Context, client kubernetes.Interface) error {
 	return poll(ctx, "the default service account", func(ctx context.Context) (bool, error) {
 		_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
@@ -120,7 +121,7 @@ func waitDefaultAccount(ctx context.Context, client kubernetes.Interface) error 
 
 func poll(ctx context.Context, what string, done wait.ConditionWithContextFunc) error {
 	if err := wait.PollUntilContextTimeout(ctx, pollInterval, startTimeout, true, done); err != nil {
-		return fmt.Errorf("waited for %s: %w", what, err)
+		return fmt.Errorf("wait for %s: %w", what, err)
 	}
 	return nil
 }

@@ -25,14 +25,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster is what the tests of workloads share: one dev cluster, a namespace for each.
+// cluster is the dev cluster that the tests of workloads share. Each test has its own namespace.
 type cluster struct {
 	kubeconfig string
 	config     *rest.Config
 	client     kubernetes.Interface
 }
 
-func TestClusterRunsWorkloads(t *testing.T) { //nolint:tparallel // what follows the group must wait for it
+func TestClusterRunsWorkloads(t *testing.T) { //nolint:tparallel // the code after the group must wait for it
 	t.Parallel()
 	dir, audit := t.TempDir(), filepath.Join(t.TempDir(), "audit.log")
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -47,7 +47,7 @@ func TestClusterRunsWorkloads(t *testing.T) { //nolint:tparallel // what follows
 	c.config, c.client = connect(t, kubeconfig)
 
 	var volume string
-	// The group ends when all that run in parallel in it have.
+	// The group ends when all of its parallel tests have ended.
 	t.Run("workloads", func(t *testing.T) {
 		for name, test := range map[string]func(*testing.T, cluster, string){
 			"nodes-as-asked-for":     testNodes,
@@ -82,10 +82,10 @@ func TestClusterRunsWorkloads(t *testing.T) { //nolint:tparallel // what follows
 	p.stop(t, syscall.SIGTERM)
 	wantEntries(t, dir, "devcluster-data", "devcluster.log")
 	if _, err := os.Stat(volume); volume == "" || !os.IsNotExist(err) {
-		t.Errorf("the folder of the volume %q is still there: %v", volume, err)
+		t.Errorf("the folder of the volume %q still exists: %v", volume, err)
 	}
 	if log, err := os.ReadFile(audit); err != nil || !strings.Contains(string(log), `"username":"devcluster-admin"`) {
-		t.Errorf("the audit log (%d bytes, %v) does not name who asked", len(log), err)
+		t.Errorf("the audit log (%d bytes, %v) does not contain the user", len(log), err)
 	}
 }
 
@@ -113,7 +113,7 @@ func testDeployment(t *testing.T, c cluster, ns string) {
 	if err := c.client.AppsV1().Deployments(ns).Delete(t.Context(), "web", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the Deployment and its pods to be gone", func(ctx context.Context) (string, bool) {
+	eventually(t, "the deletion of the Deployment and its pods", func(ctx context.Context) (string, bool) {
 		_, err := c.client.AppsV1().Deployments(ns).Get(ctx, "web", metav1.GetOptions{})
 		pods, listErr := c.client.CoreV1().Pods(ns).List(ctx, metav1.ListOptions{})
 		return fmt.Sprintf("%v, %v", err, listErr), apierrors.IsNotFound(err) && listErr == nil && len(pods.Items) == 0
@@ -124,7 +124,7 @@ func testGPUs(t *testing.T, c cluster, ns string) {
 	c.pod(t, ns, gpuPod(8))
 	pod := c.until(t, ns, "the pod to be ready", ready)
 	if pod.Spec.NodeName != "gpu-0" {
-		t.Errorf("it runs on %s", pod.Spec.NodeName)
+		t.Errorf("the pod runs on %s", pod.Spec.NodeName)
 	}
 }
 
@@ -147,7 +147,7 @@ func testPull(t *testing.T, c cluster, ns string) {
 	c.event(t, ns, corev1.EventTypeWarning, "Failed", `Failed to pull image "broken.invalid/pull:1"`)
 	c.event(t, ns, corev1.EventTypeNormal, "BackOff", `Back-off pulling image "broken.invalid/pull:1"`)
 	if log, err := c.log(t, ns, corev1.PodLogOptions{}); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "trying and failing to pull image") {
-		t.Errorf("its log: %q, %v", log, err)
+		t.Errorf("log: %q, %v", log, err)
 	}
 }
 
@@ -163,7 +163,7 @@ func testCrash(t *testing.T, c cluster, ns string) {
 	for _, previous := range []bool{false, true} {
 		log, err := c.log(t, ns, corev1.PodLogOptions{Previous: previous})
 		if err != nil || !strings.HasSuffix(log, "ModuleNotFoundError: No module named 'kubetorch'\n") {
-			t.Errorf("its log (previous: %t): %q, %v", previous, log, err)
+			t.Errorf("log (previous: %t): %q, %v", previous, log, err)
 		}
 	}
 	restarts := status.RestartCount
@@ -181,7 +181,7 @@ func testOOM(t *testing.T, c cluster, ns string) {
 
 func testConfig(t *testing.T, c cluster, ns string) {
 	c.pod(t, ns, imagePod("broken.invalid/config/token:1"))
-	pod := c.until(t, ns, "the refusal", waitingFor("CreateContainerConfigError"))
+	pod := c.until(t, ns, "the configuration error", waitingFor("CreateContainerConfigError"))
 	if message := state(pod).Waiting.Message; message != `secret "token" not found` {
 		t.Errorf("message %q", message)
 	}
@@ -196,7 +196,7 @@ func testHeals(t *testing.T, c cluster, ns string) {
 
 func testSlow(t *testing.T, c cluster, ns string) {
 	c.pod(t, ns, imagePod("broken.invalid/slow:1"))
-	c.until(t, ns, "its creation", waitingFor("ContainerCreating"))
+	c.until(t, ns, "the creation of the container", waitingFor("ContainerCreating"))
 	c.until(t, ns, "the pod to be ready", ready)
 }
 
@@ -222,7 +222,7 @@ func testMissingVolume(t *testing.T, c cluster, ns string) {
 	spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "token"}}}}
 	c.pod(t, ns, spec)
 	c.event(t, ns, corev1.EventTypeWarning, "FailedMount", `MountVolume.SetUp failed for volume "v" : secret "token" not found`)
-	c.until(t, ns, "it to be waited for", waitingFor("ContainerCreating"))
+	c.until(t, ns, "the pod to wait for the Secret", waitingFor("ContainerCreating"))
 	c.secret(t, ns, nil)
 	c.until(t, ns, "the pod to be ready", ready)
 }
@@ -231,7 +231,7 @@ func testLog(t *testing.T, c cluster, ns string) {
 	c.pod(t, ns, imagePod("nginx"))
 	c.until(t, ns, "the pod to be ready", ready)
 	if log, err := c.log(t, ns, corev1.PodLogOptions{}); err != nil || !strings.Contains(log, "nothing runs on this node") {
-		t.Errorf("its log: %q, %v", log, err)
+		t.Errorf("log: %q, %v", log, err)
 	}
 }
 
@@ -248,7 +248,7 @@ func testJob(t *testing.T, c cluster, ns string) {
 	})
 }
 
-// testClaim returns the folder that was made for the volume.
+// testClaim returns the folder of the provisioned volume.
 func testClaim(t *testing.T, c cluster, ns string) string {
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
@@ -312,7 +312,7 @@ func testQuota(t *testing.T, c cluster, ns string) {
 	if _, err := c.client.CoreV1().ResourceQuotas(ns).Create(t.Context(), quota, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the quota to refuse 4 GPUs", func(ctx context.Context) (string, bool) {
+	eventually(t, "the quota to reject 4 GPUs", func(ctx context.Context) (string, bool) {
 		_, err := c.client.CoreV1().Pods(ns).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "p-"}, Spec: gpuPod(4)}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return fmt.Sprint(err), apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota: gpus")
 	})
@@ -352,7 +352,7 @@ func testKubectl(t *testing.T, c cluster, ns string) {
 	}
 }
 
-// namespace makes one and waits for what pods in it need.
+// namespace creates a namespace and waits for its service account.
 func (c cluster) namespace(t *testing.T, ns string) {
 	t.Helper()
 	if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{}); err != nil {
@@ -393,7 +393,7 @@ func (c cluster) pod(t *testing.T, ns string, spec corev1.PodSpec) {
 	}
 }
 
-// until waits for the one pod of the namespace to be as wanted.
+// until waits until the only pod of the namespace meets a condition.
 func (c cluster) until(t *testing.T, ns, what string, wanted func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
 	var pod *corev1.Pod

@@ -1,4 +1,4 @@
-// Package e2e starts the built dev cluster and holds it to what it promises.
+// Package e2e tests the built dev cluster.
 package e2e
 
 import (
@@ -21,19 +21,19 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// patience bounds every wait. It is no claim about speed: a starved machine may need much of it.
+// patience limits all waits. It is far above the usual duration, for overloaded machines.
 const patience = 3 * time.Minute
 
-// process is a dev cluster in a process of its own.
+// process is a dev cluster in a separate process.
 type process struct {
 	command *exec.Cmd
-	lines   chan string // of stdout; closed at its end
+	lines   chan string // lines of stdout; closed at the end
 	stderr  bytes.Buffer
-	// kubeconfig is what it said when it was ready.
+	// kubeconfig is the path in the READY line.
 	kubeconfig string
 }
 
-// binary is the dev cluster as `make devcluster` builds it.
+// binary returns the path of the dev cluster that `make devcluster` builds.
 func binary(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("KT_DEVCLUSTER")
@@ -45,16 +45,16 @@ func binary(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%v; build it with `make devcluster`, or name one in KT_DEVCLUSTER", err)
+		t.Fatalf("%v; build it with `make devcluster`, or set KT_DEVCLUSTER", err)
 	}
 	return path
 }
 
-// launch starts the dev cluster and makes sure that it does not outlive the test.
+// launch starts the dev cluster and ensures that it does not outlive the test.
 func launch(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{command: exec.Command(binary(t), args...), lines: make(chan string, 16)}
-	// A kubeconfig of the user must not matter.
+	// The kubeconfig of the user must not have an effect.
 	p.command.Env = append(append(os.Environ(), "KUBECONFIG="+filepath.Join(t.TempDir(), "nowhere")), env...)
 	p.command.Stderr = &p.stderr
 	stdout, err := p.command.StdoutPipe()
@@ -74,24 +74,24 @@ func launch(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-// ready waits for the line that says so and returns the kubeconfig in it.
+// ready waits for the READY line and returns its kubeconfig.
 func (p *process) ready(t *testing.T) string {
 	t.Helper()
 	select {
 	case line, open := <-p.lines:
 		kubeconfig, found := strings.CutPrefix(line, "READY ")
 		if !open || !found {
-			t.Fatalf("stdout began with %q (open: %t); stderr: %s", line, open, p.end())
+			t.Fatalf("stdout starts with %q (open: %t); stderr: %s", line, open, p.end())
 		}
 		p.kubeconfig = kubeconfig
 		return kubeconfig
 	case <-time.After(patience):
-		t.Fatal("the cluster did not get ready")
+		t.Fatal("the cluster did not become ready")
 	}
 	return ""
 }
 
-// stop sends a signal and checks that the process ends well, having said nothing else.
+// stop sends a signal and checks that the process exits successfully without further output.
 func (p *process) stop(t *testing.T, signal os.Signal) {
 	t.Helper()
 	if err := p.command.Process.Signal(signal); err != nil {
@@ -105,7 +105,7 @@ func (p *process) stop(t *testing.T, signal os.Signal) {
 	}
 }
 
-// end kills the process and returns what it wrote to stderr.
+// end kills the process and returns its stderr.
 func (p *process) end() string {
 	_ = p.command.Process.Kill()
 	for range p.lines {
@@ -128,7 +128,7 @@ func connect(t *testing.T, kubeconfig string) (*rest.Config, kubernetes.Interfac
 	return config, client
 }
 
-// eventually waits until a look at the cluster finds what it wants; the look says what it saw instead.
+// eventually waits until a condition of the cluster holds. The function also returns a description of the last state.
 func eventually(t *testing.T, what string, look func(context.Context) (saw string, ok bool)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -140,7 +140,7 @@ func eventually(t *testing.T, what string, look func(context.Context) (saw strin
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited for %s; saw last: %s", what, saw)
+			t.Fatalf("timed out waiting for %s; last state: %s", what, saw)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -187,7 +187,7 @@ func TestClusterStopsWhileClientsHoldConnections(t *testing.T) {
 	wantEntries(t, temp)
 }
 
-func TestClusterStopsWhileItStarts(t *testing.T) {
+func TestClusterCanBeStoppedDuringItsStart(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
 	p := launch(t, []string{"TMPDIR=" + temp})
@@ -199,17 +199,17 @@ func TestClusterStopsWhileItStarts(t *testing.T) {
 	wantEntries(t, temp)
 }
 
-func TestClusterSaysWhyItCannotStart(t *testing.T) {
+func TestClusterReportsWhyItCannotStart(t *testing.T) {
 	t.Parallel()
 	noContainers := "apt-get install containerd"
 	if os.Geteuid() != 0 {
-		noContainers = "--kubelet needs root"
+		noContainers = "--kubelet requires root"
 	}
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
-		"wrong node":    {[]string{"--node", "name=a,gpus=many"}, `"many" is not a whole number`},
+		"wrong node":    {[]string{"--node", "name=a,gpus=many"}, `"many" is not an integer number`},
 		"no such CRD":   {[]string{"--crds", filepath.Join(t.TempDir(), "nowhere")}, "no such file or directory"},
 		"no containers": {[]string{"--kubelet"}, noContainers},
 	} {
@@ -228,7 +228,7 @@ func TestClusterSaysWhyItCannotStart(t *testing.T) {
 	}
 }
 
-// wantEntries checks what is in a folder.
+// wantEntries checks the content of a folder.
 func wantEntries(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -240,6 +240,6 @@ func wantEntries(t *testing.T, dir string, want ...string) {
 		got = append(got, entry.Name())
 	}
 	if strings.Join(got, " ") != strings.Join(want, " ") {
-		t.Errorf("%s holds %q; want %q", dir, got, want)
+		t.Errorf("%s contains %q; want %q", dir, got, want)
 	}
 }

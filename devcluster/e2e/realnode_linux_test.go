@@ -17,15 +17,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// needsContainers skips a test that starts a real node, unless `make e2e` runs it: that needs root and containerd.
+// needsContainers skips a test of a real node, which requires root and containerd, unless `make e2e` runs it.
 func needsContainers(t *testing.T) {
 	t.Helper()
 	if os.Getenv("KT_E2E") == "" {
-		t.Skip("needs root and containerd: make e2e")
+		t.Skip("requires root and containerd: make e2e")
 	}
 }
 
-func TestRealNodeRunsOnlyPodsThatAskForIt(t *testing.T) { //nolint:paralleltest // compares what the machine has
+func TestRealNodeRunsOnlyPodsThatSelectIt(t *testing.T) { //nolint:paralleltest // compares the state of the machine
 	needsContainers(t)
 	before := machine(t)
 	mark := fmt.Sprintf("KT_TEST_MARK=%s-%d", t.Name(), os.Getpid())
@@ -40,26 +40,26 @@ func TestRealNodeRunsOnlyPodsThatAskForIt(t *testing.T) { //nolint:paralleltest 
 		t.Errorf("labels %v, taints %v, runs %s", node.Labels, node.Spec.Taints, node.Status.NodeInfo.ContainerRuntimeVersion)
 	}
 	if pod := runPod(t, client, pausePod("asks", true)); pod.Spec.NodeName != "real-0" {
-		t.Errorf("the pod that asks for the real node is on %s", pod.Spec.NodeName)
+		t.Errorf("the pod that selects the real node is on %s", pod.Spec.NodeName)
 	} else {
 		wantShim(t, mark)
 		wantInNetwork(t, pod.Status.PodIP, node)
 	}
 	if pod := runPod(t, client, pausePod("does-not-ask", false)); pod.Spec.NodeName != "fake-0" {
-		t.Errorf("the pod that does not ask for the real node is on %s", pod.Spec.NodeName)
+		t.Errorf("the pod that does not select the real node is on %s", pod.Spec.NodeName)
 	}
 
 	during := machine(t)
 	for _, kind := range []string{"interface", "cgroup"} {
 		if !slices.ContainsFunc(during, func(line string) bool { return strings.HasPrefix(line, kind) && !slices.Contains(before, line) }) {
-			t.Errorf("a node that runs has no %s of its own: this test looks at the wrong ones", kind)
+			t.Errorf("a running node has no %s: this test checks the wrong names", kind)
 		}
 	}
 	p.stop(t, syscall.SIGTERM)
 	wantNothingLeft(t, mark, before)
 }
 
-func TestRealNodeGoesWithAClusterThatIsKilled(t *testing.T) { //nolint:paralleltest // compares what the machine has
+func TestRealNodeIsRemovedWhenTheClusterIsKilled(t *testing.T) { //nolint:paralleltest // compares the state of the machine
 	needsContainers(t)
 	before := machine(t)
 	mark := fmt.Sprintf("KT_TEST_MARK=%s-%d", t.Name(), os.Getpid())
@@ -70,7 +70,7 @@ func TestRealNodeGoesWithAClusterThatIsKilled(t *testing.T) { //nolint:parallelt
 	wantNothingLeft(t, mark, before)
 }
 
-func TestRealNodesOfTwoClustersRunSideBySide(t *testing.T) { //nolint:paralleltest // so that none is there when others compare
+func TestTwoClustersCanHaveRealNodes(t *testing.T) { //nolint:paralleltest // must not run while other tests compare
 	needsContainers(t)
 	first, second := launch(t, nil, "--dir", t.TempDir(), "--kubelet"), launch(t, nil, "--dir", t.TempDir(), "--kubelet")
 	addresses := map[string]bool{}
@@ -87,7 +87,7 @@ func TestRealNodesOfTwoClustersRunSideBySide(t *testing.T) { //nolint:parallelte
 	second.stop(t, syscall.SIGTERM)
 }
 
-func TestRealNodeSaysWhyItEnded(t *testing.T) { //nolint:paralleltest // so that none is there when others compare
+func TestRealNodeReportsWhyItExited(t *testing.T) { //nolint:paralleltest // must not run while other tests compare
 	needsContainers(t)
 	image := filepath.Join(t.TempDir(), "image.tar")
 	if err := os.WriteFile(image, []byte("no archive"), 0o600); err != nil {
@@ -99,12 +99,12 @@ func TestRealNodeSaysWhyItEnded(t *testing.T) { //nolint:paralleltest // so that
 		t.Errorf("stdout: %q", line)
 	}
 	if err := p.command.Wait(); err == nil || !strings.Contains(p.stderr.String(), "images import") {
-		t.Errorf("%v, stderr: %s; want the import of an image in it", err, p.stderr.String())
+		t.Errorf("%v, stderr: %s; want the failed import of the image", err, p.stderr.String())
 	}
 	wantEntries(t, temp)
 }
 
-// pausePod is a pod that asks for the real node, or does not.
+// pausePod returns a pod that optionally selects the real node.
 func pausePod(name string, asks bool) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
@@ -117,7 +117,7 @@ func pausePod(name string, asks bool) *corev1.Pod {
 	return pod
 }
 
-// runPod creates a pod and waits until it runs.
+// runPod creates a pod and waits until it is running.
 func runPod(t *testing.T, client kubernetes.Interface, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	pods := client.CoreV1().Pods(pod.Namespace)
@@ -146,8 +146,8 @@ func wantInNetwork(t *testing.T, podIP string, node *corev1.Node) {
 	}
 }
 
-// machine lists what a node has on the machine or might change there, a line each: network interfaces, cgroups,
-// mounts, iptables rules where iptables is installed, kernel parameters.
+// machine lists the objects of the machine that a node creates or might change, one per line: network interfaces,
+// cgroups, mounts, iptables rules if iptables is installed, kernel parameters.
 func machine(t *testing.T) []string {
 	t.Helper()
 	var lines []string
@@ -200,10 +200,10 @@ func machine(t *testing.T) []string {
 	return lines
 }
 
-// wantNothingLeft waits until no process that inherited the mark is there, and the machine has what it had.
+// wantNothingLeft waits until no process with the inherited mark is running, and the machine is in its previous state.
 func wantNothingLeft(t *testing.T, mark string, before []string) {
 	t.Helper()
-	eventually(t, "everything of the node to be gone", func(context.Context) (string, bool) {
+	eventually(t, "the removal of the node", func(context.Context) (string, bool) {
 		left := processes(t, mark)
 		for _, line := range machine(t) {
 			if !slices.Contains(before, line) {
@@ -214,16 +214,16 @@ func wantNothingLeft(t *testing.T, mark string, before []string) {
 	})
 }
 
-// wantShim looks for the process that stands between containerd and a container.
+// wantShim checks that a shim process between containerd and a container is running.
 func wantShim(t *testing.T, mark string) {
 	t.Helper()
 	found := processes(t, mark)
 	if !slices.ContainsFunc(found, func(line string) bool { return strings.Contains(line, "containerd-shim") }) {
-		t.Errorf("no shim of containerd runs; there are:\n%s", strings.Join(found, "\n"))
+		t.Errorf("no shim of containerd is running; running processes:\n%s", strings.Join(found, "\n"))
 	}
 }
 
-// processes are those whose environment has an entry, by their command lines.
+// processes returns the command lines of the processes whose environment contains an entry.
 func processes(t *testing.T, entry string) []string {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -234,7 +234,7 @@ func processes(t *testing.T, entry string) []string {
 	for _, dir := range dirs {
 		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
 		if err != nil || !slices.Contains(strings.Split(string(environ), "\x00"), entry) {
-			continue // gone meanwhile, or another's
+			continue // exited, or of another user
 		}
 		command, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		found = append(found, "process "+filepath.Base(dir)+" "+strings.ReplaceAll(string(command), "\x00", " "))

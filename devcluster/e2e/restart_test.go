@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestClusterStartsAgainWithItsData(t *testing.T) {
+func TestClusterRestartsWithItsData(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"after SIGTERM": syscall.SIGTERM, "after SIGKILL": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestClusterStartsAgainWithItsData(t *testing.T) {
 			}
 			again := launch(t, nil, args...)
 			again.ready(t)
-			// The kubeconfig of the first start reaches the second.
+			// The kubeconfig of the first start is valid for the second.
 			kept := filepath.Join(t.TempDir(), "kept")
 			if err := os.WriteFile(kept, first, 0o600); err != nil {
 				t.Fatal(err)
@@ -53,10 +53,10 @@ func TestClusterStartsAgainWithItsData(t *testing.T) {
 				t.Fatal(err)
 			}
 			if now.UID != deployment.UID {
-				t.Errorf("the Deployment has UID %s, before the restart it was %s", now.UID, deployment.UID)
+				t.Errorf("the UID of the Deployment is %s, but before the restart it was %s", now.UID, deployment.UID)
 			}
 			c.available(t, "before", "web", 1)
-			// It is a working cluster, not a picture of one.
+			// The restarted cluster runs new workloads.
 			c.deploy(t, "before", "another", 1, corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}})
 			eventually(t, "a Deployment of the second start to be available", func(ctx context.Context) (string, bool) {
 				d, err := c.client.AppsV1().Deployments("before").Get(ctx, "another", metav1.GetOptions{})

@@ -1,4 +1,4 @@
-// Package crds brings CustomResourceDefinitions from files into a cluster.
+// Package crds creates CustomResourceDefinitions from files.
 package crds
 
 import (
@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Apply creates every CustomResourceDefinition in the given files and folders unless it exists, and with await
-// (a poll that gives up by itself) waits until the API server serves each.
-// A folder counts by its *.yaml, *.yml and *.json, not descending; documents of other kinds are passed over.
+// Apply creates the CustomResourceDefinitions in the given files and folders unless they exist, and waits with await
+// (a poll with its own timeout) until the API server serves each of them. In a folder, it reads the files *.yaml, *.yml
+// and *.json, but not subfolders. It ignores documents of other kinds.
 func Apply(ctx context.Context, client apiextensions.Interface, paths []string, await func(what string, done func(context.Context) (bool, error)) error) error {
 	crds, err := read(paths)
 	if err != nil {
@@ -65,7 +65,7 @@ func read(paths []string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 			crds = append(crds, found...)
 		}
 		if len(crds) == before {
-			return nil, fmt.Errorf("--crds %s: there is no CustomResourceDefinition in it", path)
+			return nil, fmt.Errorf("--crds %s: no CustomResourceDefinition found", path)
 		}
 	}
 	return crds, nil

@@ -31,11 +31,11 @@ func TestRead(t *testing.T) {
 		"a file of any name":               {files: map[string]string{"a": widgets}, path: "a", want: "widgets.example.com"},
 		"several documents, other kinds":   {files: map[string]string{"a.yaml": other + "---\n" + widgets + "---\n"}, path: "a.yaml", want: "widgets.example.com"},
 		"a folder with YAML and JSON":      {files: map[string]string{"a.yml": widgets, "b.json": gadgets, "c.txt": "no YAML: ["}, path: ".", want: "widgets.example.com gadgets.example.com"},
-		"a folder is not descended into":   {files: map[string]string{"a.yaml": widgets, "sub/b.yaml": gadgets}, path: ".", want: "widgets.example.com"},
+		"subfolders are ignored":           {files: map[string]string{"a.yaml": widgets, "sub/b.yaml": gadgets}, path: ".", want: "widgets.example.com"},
 		"a path that does not exist":       {path: "nowhere", err: "no such file"},
-		"a file without any":               {files: map[string]string{"a.yaml": other}, path: "a.yaml", err: "there is no CustomResourceDefinition in it"},
-		"an empty folder":                  {path: ".", err: "there is no CustomResourceDefinition in it"},
-		"a file that is no YAML":           {files: map[string]string{"a.yaml": "a: ["}, path: "a.yaml", err: "a.yaml"},
+		"a file without any":               {files: map[string]string{"a.yaml": other}, path: "a.yaml", err: "no CustomResourceDefinition found"},
+		"an empty folder":                  {path: ".", err: "no CustomResourceDefinition found"},
+		"a file that is not YAML":          {files: map[string]string{"a.yaml": "a: ["}, path: "a.yaml", err: "a.yaml"},
 		"a definition with a wrong format": {files: map[string]string{"a.yaml": widgets + "spec: 3\n"}, path: "a.yaml", err: "a.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// newFake is an API server without definitions. NewClientset does not know their schema.
+// newFake returns an API server without definitions. NewClientset does not support their schema.
 func newFake() *fake.Clientset {
 	return fake.NewSimpleClientset()
 }

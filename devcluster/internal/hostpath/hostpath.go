@@ -12,33 +12,32 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Root is the folder under which controller-manager's host-path provisioner
-// makes one folder per volume; its name is fixed in Kubernetes and shared by all clusters of the machine.
+// Root is the folder in which controller-manager's host-path provisioner creates
+// one folder per volume. Kubernetes hard-codes its name, so all clusters of the machine share it.
 const Root = "/tmp/hostpath_pv"
 
-// Remove removes the folders of this cluster's volumes, and the root if that leaves it empty.
-// It is for the time after controller-manager has stopped and while the API server still answers.
+// Remove removes the folders of this cluster's volumes, and the root if it is empty afterwards.
+// It must be called after controller-manager has stopped and while the API server is running.
 func Remove(ctx context.Context, root string, client kubernetes.Interface) error {
 	return forEach(ctx, root, client, os.RemoveAll)
 }
 
-// RemoveEmpty is Remove for a cluster that may be started again: folders with data stay.
+// RemoveEmpty is like Remove, for a cluster that may be restarted: it keeps folders with data.
 func RemoveEmpty(ctx context.Context, root string, client kubernetes.Interface) error {
 	return forEach(ctx, root, client, func(folder string) error {
-		_ = os.Remove(folder) // fails, and is meant to, where there is data
+		_ = os.Remove(folder) // fails intentionally if the folder is not empty
 		return nil
 	})
 }
 
-// Restore makes the folders of this cluster's volumes that are not there, as after RemoveEmpty.
+// Restore creates missing folders of this cluster's volumes, for example after RemoveEmpty.
 func Restore(ctx context.Context, root string, client kubernetes.Interface) error {
 	return forEach(ctx, root, client, func(folder string) error {
-		return os.MkdirAll(folder, 0o777) // the provisioner's mode
+		return os.MkdirAll(folder, 0o777) // the mode that the provisioner uses
 	})
 }
 
-// forEach does something with the folder of each volume that the provisioner made, and removes the root if
-// that leaves it empty.
+// forEach calls do with the folder of each provisioned volume, and removes the root if it is empty afterwards.
 func forEach(ctx context.Context, root string, client kubernetes.Interface, do func(folder string) error) error {
 	volumes, err := client.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -46,12 +45,12 @@ func forEach(ctx context.Context, root string, client kubernetes.Interface, do f
 	}
 	var errs []error
 	for _, volume := range volumes.Items {
-		// Only what the provisioner made: a user's own volume may name any folder.
+		// Only folders of the provisioner, because other volumes may refer to any folder.
 		if source := volume.Spec.HostPath; source != nil && filepath.Dir(source.Path) == root {
 			errs = append(errs, do(source.Path))
 		}
 	}
-	// Fails, and is meant to, while another cluster's volumes are in it.
+	// Fails intentionally if the folder contains volumes of other clusters.
 	_ = os.Remove(root)
 	return errors.Join(errs...)
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-func TestRemoveTakesOnlyThisClustersFolders(t *testing.T) {
+func TestRemoveRemovesOnlyFoldersOfThisCluster(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	root := filepath.Join(base, "hostpath_pv")
@@ -28,7 +28,7 @@ func TestRemoveTakesOnlyThisClustersFolders(t *testing.T) {
 	wantThere(t, others, true)
 	wantThere(t, users, true)
 
-	// The last cluster of the machine takes the root with it.
+	// The last cluster of the machine also removes the root.
 	if err := Remove(t.Context(), root, fake.NewClientset(volume("others", others))); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func volume(name, path string) *corev1.PersistentVolume {
 func wantThere(t *testing.T, path string, want bool) {
 	t.Helper()
 	if _, err := os.Stat(path); (err == nil) != want {
-		t.Errorf("%s is there: %t; want %t", path, err == nil, want)
+		t.Errorf("%s exists: %t; want %t", path, err == nil, want)
 	}
 }
 

@@ -23,7 +23,7 @@ func setReady(status *corev1.PodStatus, now time.Time) {
 	}
 }
 
-// setCondition sets a condition; reason and message are for False only. The time changes with the status only.
+// setCondition sets a condition. reason and message are only used for False. The time changes only with the status.
 func setCondition(status *corev1.PodStatus, kind corev1.PodConditionType, holds bool, reason, message string, now time.Time) {
 	next := corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: stamp(now)}
 	if !holds {
@@ -55,5 +55,5 @@ func transition(status *corev1.PodStatus, kind corev1.PodConditionType) time.Tim
 	return time.Time{}
 }
 
-// stamp is the time as the API server keeps it, in whole seconds.
+// stamp truncates a time to seconds, like the API server does.
 func stamp(t time.Time) metav1.Time { return metav1.NewTime(t).Rfc3339Copy() }

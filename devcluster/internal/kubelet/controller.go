@@ -24,18 +24,18 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// workers is how many pods are looked at in parallel.
+// workers is the number of pods that are processed in parallel.
 const workers = 8
 
-// Config says which pods a Controller plays and how they look.
+// Config configures a Controller.
 type Config struct {
 	Client   kubernetes.Interface
-	Managed  func(*corev1.Node) bool // whether pods on the node are ours
-	HostIP   string                  // of every managed node
-	FirstPod netip.Addr              // pods get this address and those after it
+	Managed  func(*corev1.Node) bool // whether the controller handles pods on the node
+	HostIP   string                  // address of all managed nodes
+	FirstPod netip.Addr              // first address for pods
 }
 
-// Controller keeps the status of the pods that Handles names up to date.
+// Controller updates the status of the pods for which Handles returns true.
 type Controller struct {
 	config   Config
 	pods     listersv1.PodLister
@@ -45,7 +45,7 @@ type Controller struct {
 	podCount atomic.Int64
 }
 
-// Run starts a Controller, which works until the context ends. It returns once it has seen the cluster.
+// Run starts a Controller, which runs until the context is cancelled. It returns after the caches are synced.
 func Run(ctx context.Context, config Config) (*Controller, error) {
 	factory := informers.NewSharedInformerFactory(config.Client, 0)
 	core := factory.Core().V1()
@@ -59,7 +59,7 @@ func Run(ctx context.Context, config Config) (*Controller, error) {
 			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](20*time.Millisecond, 5*time.Second)),
 		recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"}),
 	}
-	// What a pod waits for may be any Secret or ConfigMap of its namespace.
+	// A pod may wait for any Secret or ConfigMap of its namespace.
 	for informer, handle := range map[cache.SharedIndexInformer]func(any){
 		core.Pods().Informer():       c.podChanged,
 		core.Secrets().Informer():    c.objectChanged,
@@ -102,7 +102,7 @@ func (c *Controller) podChanged(object any) {
 	}
 }
 
-// objectChanged looks again at the pods of the object's namespace that do not run yet.
+// objectChanged processes the pods of the object's namespace that are not running yet.
 func (c *Controller) objectChanged(object any) {
 	meta, ok := object.(metav1.Object)
 	if !ok {
@@ -110,7 +110,7 @@ func (c *Controller) objectChanged(object any) {
 	}
 	pods, err := c.pods.Pods(meta.GetNamespace()).List(labels.Everything())
 	if err != nil {
-		return // a lister over a cache does not fail
+		return // a lister of a cache does not fail
 	}
 	for _, pod := range pods {
 		if pod.Status.Phase == corev1.PodPending && c.ours(pod) {
@@ -171,7 +171,7 @@ func (c *Controller) sync(ctx context.Context, key cache.ObjectName) (time.Durat
 		if apierrors.IsNotFound(err) {
 			return 0, nil
 		}
-		// A conflict means that the cache is behind; the event that brings it up to date comes.
+		// After a conflict, the event that updates the cache triggers the next attempt.
 		if err != nil {
 			return 0, err
 		}
@@ -185,7 +185,7 @@ func (c *Controller) sync(ctx context.Context, key cache.ObjectName) (time.Durat
 	return result.Again, nil
 }
 
-// nextPodIP is an address for a pod that has none yet.
+// nextPodIP returns the address of a pod, or a new one if it has none.
 func (c *Controller) nextPodIP(pod *corev1.Pod) string {
 	if pod.Status.PodIP != "" {
 		return pod.Status.PodIP
@@ -197,8 +197,8 @@ func (c *Controller) nextPodIP(pod *corev1.Pod) string {
 	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}).String()
 }
 
-// liveObjects asks the API server each time: a cache could be behind, and a pod would
-// be said to miss what was created just before it.
+// liveObjects reads objects from the API server, because a cache may be behind, and objects that
+// were created just before the pod would be reported as missing.
 type liveObjects struct {
 	ctx    context.Context
 	client kubernetes.Interface
@@ -212,7 +212,7 @@ func (o liveObjects) ConfigMap(namespace, name string) (*corev1.ConfigMap, error
 	return found(o.client.CoreV1().ConfigMaps(namespace).Get(o.ctx, name, metav1.GetOptions{}))
 }
 
-// found turns "not found" into nil.
+// found converts "not found" to nil.
 func found[T any](object *T, err error) (*T, error) {
 	if err != nil {
 		var status apierrors.APIStatus

@@ -6,15 +6,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Event is what is to be recorded about a pod.
+// Event is an event to record for a pod.
 type Event struct {
-	Container string // path of the container in the pod's spec; empty for the pod itself
+	Container string // path of the container in the pod's spec, or empty for the pod
 	Type      string // corev1.EventTypeNormal or EventTypeWarning
 	Reason    string
 	Message   string
 }
 
-// changes returns the events that the kubelet records on the way from one status of a container to the next.
+// changes returns the events that the kubelet records between two consecutive statuses of a container.
 func changes(pod *corev1.Pod, container corev1.Container, old, next corev1.ContainerStatus) []Event {
 	normal := func(reason, format string, args ...any) Event {
 		return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: fmt.Sprintf(format, args...)}
@@ -24,7 +24,7 @@ func changes(pod *corev1.Pod, container corev1.Container, old, next corev1.Conta
 	}
 	if next.State.Running != nil && (old.State.Running == nil || old.RestartCount != next.RestartCount) {
 		if faultOf(container.Image) == faultNone {
-			return nil // as with KWOK: a start as usual is no news, and hundreds at once would crowd out the rest
+			return nil // like KWOK: ordinary starts have no events, of which hundreds would displace other events
 		}
 		pulled := normal("Pulled", "Container image %q already present on machine and can be accessed by the pod", container.Image)
 		if old.State.Waiting != nil && old.LastTerminationState.Terminated == nil {

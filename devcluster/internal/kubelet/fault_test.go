@@ -15,7 +15,7 @@ func TestFaultOf(t *testing.T) {
 		"broken.invalid/never":            faultNever,
 		"broken.invalid/crashes":          faultPull, // an unknown name
 		"broken.invalid/":                 faultPull,
-		"broken.invalid":                  faultNone, // Docker Hub's image of that name
+		"broken.invalid":                  faultNone, // image of this name on Docker Hub
 		"nginx":                           faultNone,
 		"":                                faultNone,
 		"registry/broken.invalid/crash:1": faultNone,
@@ -31,7 +31,7 @@ func FuzzFaultOf(f *testing.F) {
 		f.Add(image)
 	}
 	f.Fuzz(func(t *testing.T, image string) {
-		// Whatever the name, the pod can be played, and the kubelet and KWOK agree whose it is.
+		// Any name can be simulated, and the kubelet and KWOK agree on which of them handles the pod.
 		pod := podOf(image)
 		if (faultOf(image) != faultNone) != Handles(pod) {
 			t.Fatalf("%q: fault %q, handled %t", image, faultOf(image), Handles(pod))

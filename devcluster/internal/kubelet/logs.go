@@ -11,13 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// logLine is one line that a container wrote.
+// logLine is one line of a container's log.
 type logLine struct {
 	time time.Time
 	text string
 }
 
-// What containers that fail have written, up to their end.
+// Complete logs of failed containers.
 const (
 	crashLog = `INFO:     starting the server
 Traceback (most recent call last):
@@ -28,7 +28,7 @@ ModuleNotFoundError: No module named 'kubetorch'`
 INFO:     loading model weights into memory`
 )
 
-// logLines are the lines of one run of a container. The first is written at its start, the rest at its end.
+// logLines returns the lines of one run of a container. The first is written at its start, the others at its end.
 func logLines(container corev1.Container, started, finished time.Time) []logLine {
 	text := fmt.Sprintf("fake container %s started; nothing runs on this node", container.Name)
 	if f := faultOf(container.Image); f == faultCrash {
@@ -47,8 +47,8 @@ func logLines(container corev1.Container, started, finished time.Time) []logLine
 	return lines
 }
 
-// containerLog returns the lines that the kubelet would find for a container, of its current
-// run or the previous one, or the error it would answer.
+// containerLog returns the log of the current or previous run of a container, or the error that
+// a kubelet would return.
 func containerLog(pod *corev1.Pod, name string, previous bool) ([]logLine, error) {
 	container, status, found := find(pod, name)
 	if !found {
@@ -61,7 +61,7 @@ func containerLog(pod *corev1.Pod, name string, previous bool) ([]logLine, error
 	case previous:
 		return logLines(container, last.StartedAt.Time, last.FinishedAt.Time), nil
 	case running != nil && !status.Ready:
-		// Still on its way to its failure.
+		// The container has not failed yet.
 		return logLines(container, running.StartedAt.Time, time.Time{})[:1], nil
 	case running != nil:
 		return logLines(container, running.StartedAt.Time, time.Time{}), nil
@@ -94,7 +94,7 @@ func find(pod *corev1.Pod, name string) (corev1.Container, corev1.ContainerStatu
 	return corev1.Container{}, corev1.ContainerStatus{}, false
 }
 
-// logOptions are the parts of PodLogOptions that choose among a container's lines.
+// logOptions contains the fields of PodLogOptions that select lines.
 type logOptions struct {
 	previous   bool
 	follow     bool
@@ -104,7 +104,7 @@ type logOptions struct {
 	limit      int64     // bytes; -1 for all
 }
 
-// parseLogOptions reads the query that the API server passes on for a log request.
+// parseLogOptions parses the query that the API server forwards for a log request.
 func parseLogOptions(query url.Values, now time.Time) (logOptions, error) {
 	opts := logOptions{tail: -1, limit: -1}
 	for name, target := range map[string]*bool{"previous": &opts.previous, "follow": &opts.follow, "timestamps": &opts.timestamps} {
@@ -121,7 +121,7 @@ func parseLogOptions(query url.Values, now time.Time) (logOptions, error) {
 		if text := query.Get(name); text != "" {
 			value, err := strconv.ParseInt(text, 10, 64)
 			if err != nil || value < 0 {
-				return logOptions{}, fmt.Errorf("%s=%q is not a whole number from 0", name, text)
+				return logOptions{}, fmt.Errorf("%s=%q is not a non-negative integer", name, text)
 			}
 			*target = value
 		}
@@ -139,7 +139,7 @@ func parseLogOptions(query url.Values, now time.Time) (logOptions, error) {
 	return opts, nil
 }
 
-// render writes the chosen lines as the kubelet does.
+// render formats the selected lines like the kubelet does.
 func (o logOptions) render(lines []logLine) []byte {
 	var kept []logLine
 	for _, line := range lines {

@@ -20,7 +20,7 @@ Traceback (most recent call last):
 ModuleNotFoundError: No module named 'kubetorch'
 `
 
-// TestLogHandler asks for the logs of pods as they are some time after their start.
+// TestLogHandler requests the logs of pods at some time after their start.
 func TestLogHandler(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -30,10 +30,10 @@ func TestLogHandler(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"a sound container":       {"nginx", 0, "", 200, "fake container c0 started; nothing runs on this node\n"},
+		"a healthy container":     {"nginx", 0, "", 200, "fake container c0 started; nothing runs on this node\n"},
 		"a crash, backing off":    {"broken.invalid/crash", 6 * time.Second, "", 200, traceback},
 		"a crash, just exited":    {"broken.invalid/crash", time.Second, "", 200, traceback},
-		"a crash, on its way":     {"broken.invalid/crash", 0, "", 200, "INFO:     starting the server\n"},
+		"a crash, still running":  {"broken.invalid/crash", 0, "", 200, "INFO:     starting the server\n"},
 		"the run before":          {"broken.invalid/crash", 6 * time.Second, "previous=true", 200, traceback},
 		"no run before":           {"broken.invalid/crash", 0, "previous=true", 400, "previous terminated container \"c0\" in pod \"pod\" not found"},
 		"the last lines":          {"broken.invalid/crash", 6 * time.Second, "tailLines=1", 200, "ModuleNotFoundError: No module named 'kubetorch'\n"},
@@ -43,18 +43,18 @@ func TestLogHandler(t *testing.T) {
 		"since a time":            {"broken.invalid/crash", 6 * time.Second, "sinceTime=2026-01-02T03:04:08Z&tailLines=1", 200, "ModuleNotFoundError: No module named 'kubetorch'\n"},
 		"since a later time":      {"broken.invalid/crash", 6 * time.Second, "sinceTime=2026-01-02T04:00:00Z", 200, ""},
 		"of the last seconds":     {"broken.invalid/crash", 6 * time.Second, "sinceSeconds=1", 200, ""},
-		"killed for memory":       {"broken.invalid/oom", 6 * time.Second, "", 200, "INFO:     starting the server\nINFO:     loading model weights into memory\n"},
+		"an OOM kill":             {"broken.invalid/oom", 6 * time.Second, "", 200, "INFO:     starting the server\nINFO:     loading model weights into memory\n"},
 		"an image that fails":     {"broken.invalid/pull", 0, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: image can't be pulled"},
 		"an image in back-off":    {"broken.invalid/pull", 5 * time.Second, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: trying and failing to pull image"},
 		"a wrong configuration":   {"broken.invalid/config", 0, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: CreateContainerConfigError"},
-		"an option that is wrong": {"nginx", 0, "tailLines=x", 400, "tailLines=\"x\" is not a whole number from 0"},
-		"a container that is not": {"nginx", 0, "container=other", 400, "container \"other\" in pod \"pod\" is not available"},
-		"a pod that is not":       {"nginx", 0, "pod=other", 404, "pod does not exist"},
+		"an option that is wrong": {"nginx", 0, "tailLines=x", 400, "tailLines=\"x\" is not a non-negative integer"},
+		"a missing container":     {"nginx", 0, "container=other", 400, "container \"other\" in pod \"pod\" is not available"},
+		"a missing pod":           {"nginx", 0, "pod=other", 404, "pod does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pod := podOf(c.image)
-			// Looks at all that happens until then, as the controller does.
+			// Process all changes until then, like the controller does.
 			for elapsed := time.Duration(0); elapsed <= c.after; {
 				result := syncOnce(t, pod, none{}, epoch.Add(elapsed))
 				pod.Status = result.Status
@@ -94,12 +94,12 @@ func TestLogHandler(t *testing.T) {
 	}
 }
 
-func TestLogHandlerFollowsUntilTheClientLeaves(t *testing.T) {
+func TestLogHandlerFollowsUntilTheClientDisconnects(t *testing.T) {
 	t.Parallel()
 	pod := podOf("nginx")
 	pod.Status = syncOnce(t, pod, none{}, epoch).Status
 	server := httptest.NewServer(LogHandler(func(string, string) *corev1.Pod { return pod }))
-	t.Cleanup(server.Close) // waits for the handler, so it must have seen the client leave
+	t.Cleanup(server.Close) // waits for the handler, which returns only if it has noticed the disconnect
 	response, err := http.Get(server.URL + "/containerLogs/ns/pod/c0?follow=true")
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// player plays the containers of one pod.
+// player simulates the containers of one pod.
 type player struct {
 	pod     *corev1.Pod
 	objects Objects
@@ -27,8 +27,8 @@ func (p player) main(i int, container corev1.Container, path string, begin time.
 	return p.show(container, path, begin, old, now), err
 }
 
-// init plays an init container: each waits for those before it, and one that would
-// run is done at once unless it is a sidecar.
+// init simulates an init container: it waits for earlier init containers, and completes
+// immediately unless it fails or is a sidecar.
 func (p player) init(i int, container corev1.Container, path string, begin time.Time, mounted, before bool) (corev1.ContainerStatus, error) {
 	old := oldStatus(p.pod.Status.InitContainerStatuses, i, container)
 	if !mounted || !before {
@@ -40,7 +40,7 @@ func (p player) init(i int, container corev1.Container, path string, begin time.
 			Reason:      "Completed",
 			StartedAt:   now.state.Running.StartedAt,
 			FinishedAt:  now.state.Running.StartedAt,
-			ContainerID: scene{p.pod, container, begin}.containerID(0),
+			ContainerID: timeline{p.pod, container, begin}.containerID(0),
 		}}
 		if old.State.Terminated != nil {
 			now.state = old.State
@@ -49,13 +49,13 @@ func (p player) init(i int, container corev1.Container, path string, begin time.
 	return p.show(container, path, begin, old, now), err
 }
 
-// play returns what a container that may be created shows now.
+// play returns the current moment of a container that may be created.
 func (p player) play(container corev1.Container, begin time.Time, old corev1.ContainerStatus) (moment, error) {
-	// A container that ran before, or runs, has its environment already.
+	// The environment of a container that runs or has run is already resolved.
 	started := old.State.Running != nil || old.State.Terminated != nil || old.LastTerminationState.Terminated != nil
 	pulls := slices.Contains([]fault{faultPull, faultHeals, faultSlow, faultNever}, faultOf(container.Image))
-	now := scene{p.pod, container, begin}.at(p.now.Sub(begin))
-	// The image comes first: what cannot be pulled is not yet looked into.
+	now := timeline{p.pod, container, begin}.at(p.now.Sub(begin))
+	// The image is pulled first: before that, the environment is not checked.
 	if pulls && now.state.Waiting != nil {
 		p.again(begin, now)
 		return now, nil
@@ -72,7 +72,7 @@ func (p player) play(container corev1.Container, begin time.Time, old corev1.Con
 	if now.state.Running != nil && now.ready {
 		switch {
 		case old.State.Running != nil:
-			now.state = old.State // since when it runs does not change
+			now.state = old.State // the start time does not change
 		case faultOf(container.Image) == faultNone:
 			now.state.Running.StartedAt = stamp(p.now)
 		}
@@ -91,7 +91,7 @@ func (p player) again(begin time.Time, m moment) {
 	}
 }
 
-// show turns a moment into a container status and records what changed.
+// show converts a moment to a container status and records events for the changes.
 func (p player) show(container corev1.Container, path string, begin time.Time, old corev1.ContainerStatus, m moment) corev1.ContainerStatus {
 	next := corev1.ContainerStatus{
 		Name:                 container.Name,
@@ -104,7 +104,7 @@ func (p player) show(container corev1.Container, path string, begin time.Time, o
 	}
 	if m.state.Running != nil || m.state.Terminated != nil || m.last.Terminated != nil {
 		next.ImageID = "fake://" + container.Image
-		next.ContainerID = scene{p.pod, container, begin}.containerID(m.restarts)
+		next.ContainerID = timeline{p.pod, container, begin}.containerID(m.restarts)
 	}
 	for _, event := range changes(p.pod, container, old, next) {
 		event.Container = path

@@ -7,18 +7,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// tokenVolumePrefix starts the name of the volume that service-account admission adds to
-// every pod. Its ConfigMap is made by controller-manager in each namespace, so it is not checked.
+// tokenVolumePrefix is the prefix of the volume that service account admission adds to each pod.
+// controller-manager creates its ConfigMap in each namespace, so it is not checked.
 const tokenVolumePrefix = "kube-api-access-"
 
-// Objects looks up what pods refer to. A nil result means that there is no such object.
+// Objects reads objects that pods refer to. A nil result means that the object does not exist.
 type Objects interface {
 	Secret(namespace, name string) (*corev1.Secret, error)
 	ConfigMap(namespace, name string) (*corev1.ConfigMap, error)
 }
 
-// Handles says whether a pod is this package's to play: a container's image is broken, or the
-// pod refers to Secrets or ConfigMaps. KWOK plays all others (the selector of its pod-ready stage).
+// Handles reports whether this package simulates a pod: a container has a broken image, or the
+// pod refers to Secrets or ConfigMaps. KWOK simulates all others (the selector of its pod-ready stage).
 func Handles(pod *corev1.Pod) bool {
 	for _, container := range allContainers(pod) {
 		if strings.HasPrefix(container.Image, brokenPrefix) {
@@ -47,11 +47,11 @@ func allContainers(pod *corev1.Pod) []corev1.Container {
 	return append(append([]corev1.Container{}, pod.Spec.InitContainers...), pod.Spec.Containers...)
 }
 
-// missingForEnv returns the message with which a container cannot be created because of what
-// its environment refers to, or "" if all is there.
+// missingForEnv returns the message for a container that cannot be created because its environment
+// refers to a missing object, or "" if all objects exist.
 func missingForEnv(namespace string, container corev1.Container, objects Objects) (string, error) {
 	var refs []ref
-	// envFrom is read first, then env, in order; the first problem is the one reported.
+	// envFrom is evaluated before env, in order. Only the first problem is reported.
 	for _, from := range container.EnvFrom {
 		switch {
 		case from.ConfigMapRef != nil:
@@ -88,7 +88,7 @@ func missingForEnv(namespace string, container corev1.Container, objects Objects
 	return "", nil
 }
 
-// missingForVolumes returns the messages with which volumes of the pod cannot be mounted.
+// missingForVolumes returns the messages for volumes of the pod that cannot be mounted.
 func missingForVolumes(pod *corev1.Pod, objects Objects) ([]string, error) {
 	var messages []string
 	for _, volume := range pod.Spec.Volumes {
@@ -138,7 +138,7 @@ func volumeRefs(volume corev1.Volume) []ref {
 	return refs
 }
 
-// refKind is the kind of an object as the kubelet spells it in "not found".
+// refKind is the kind of an object in the spelling of the kubelet's "not found" messages.
 type refKind string
 
 const (
@@ -146,7 +146,7 @@ const (
 	configMapKind refKind = "configmap"
 )
 
-// ref is one reference of a pod to an object of its namespace and to keys in it.
+// ref is a reference of a pod to an object of its namespace and to keys in it.
 type ref struct {
 	kind     refKind
 	name     string
@@ -154,7 +154,7 @@ type ref struct {
 	optional bool
 }
 
-// check says whether the object is there and which key, if any, it lacks.
+// check reports whether the object exists, and returns the first missing key, if any.
 func (r ref) check(namespace string, objects Objects) (found bool, missing string, err error) {
 	var has func(key string) bool
 	if r.kind == secretKind {

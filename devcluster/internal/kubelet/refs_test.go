@@ -31,14 +31,14 @@ func TestMissingForEnv(t *testing.T) {
 	}{
 		"no references":                        {corev1.Container{Env: []corev1.EnvVar{{Name: "A", Value: "b"}}}, ""},
 		"a field of the pod":                   {env(&corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{}}), ""},
-		"all is there":                         {env(secretKey("token", "key", false), configKey("cm-conf", "key")), ""},
+		"all objects exist":                    {env(secretKey("token", "key", false), configKey("cm-conf", "key")), ""},
 		"no such Secret":                       {env(secretKey("gone", "key", false)), `secret "gone" not found`},
 		"no such ConfigMap":                    {env(configKey("cm-gone", "key")), `configmap "cm-gone" not found`},
 		"no such key in a Secret":              {env(secretKey("token", "k", false)), "couldn't find key k in Secret ns/token"},
 		"no such key in a ConfigMap":           {env(configKey("cm-conf", "k")), "couldn't find key k in ConfigMap ns/cm-conf"},
 		"an optional Secret":                   {env(secretKey("gone", "key", true)), ""},
 		"an optional key":                      {env(secretKey("token", "k", true)), ""},
-		"the first problem counts":             {env(secretKey("token", "key", false), configKey("cm-gone", "x"), secretKey("gone", "x", false)), `configmap "cm-gone" not found`},
+		"only the first problem is reported":   {env(secretKey("token", "key", false), configKey("cm-gone", "x"), secretKey("gone", "x", false)), `configmap "cm-gone" not found`},
 		"a whole Secret":                       {from(corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: local("gone")}}), `secret "gone" not found`},
 		"a whole ConfigMap":                    {from(corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: local("cm-gone")}}), `configmap "cm-gone" not found`},
 		"an optional whole Secret":             {from(corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: local("gone"), Optional: &optional}}), ""},
@@ -84,7 +84,7 @@ func TestMissingForVolumes(t *testing.T) {
 		want   []string
 	}{
 		"an empty directory":         {corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, nil},
-		"a Secret that is there":     {secret(corev1.SecretVolumeSource{SecretName: "token"}), nil},
+		"an existing Secret":         {secret(corev1.SecretVolumeSource{SecretName: "token"}), nil},
 		"no such Secret":             {secret(corev1.SecretVolumeSource{SecretName: "gone"}), []string{failed + `secret "gone" not found`}},
 		"no such key in a Secret":    {secret(corev1.SecretVolumeSource{SecretName: "token", Items: items}), []string{failed + "references non-existent secret key: k"}},
 		"an optional Secret":         {secret(corev1.SecretVolumeSource{SecretName: "gone", Optional: &optional}), nil},
@@ -93,7 +93,7 @@ func TestMissingForVolumes(t *testing.T) {
 		"an optional ConfigMap":      {configMap(corev1.ConfigMapVolumeSource{LocalObjectReference: local("cm-gone"), Optional: &optional}), nil},
 		"a projected ConfigMap":      {projected("v", goneConfig), []string{failed + `configmap "cm-gone" not found`}},
 		"a projected Secret":         {projected("v", corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: local("gone")}}), []string{failed + `secret "gone" not found`}},
-		"one message a volume":       {projected("v", goneConfig, goneConfig), []string{failed + `configmap "cm-gone" not found`}},
+		"one message per volume":     {projected("v", goneConfig, goneConfig), []string{failed + `configmap "cm-gone" not found`}},
 		"the token of the pod":       {projected("kube-api-access-x", goneConfig), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestMissingForVolumes(t *testing.T) {
 	}
 }
 
-// TestSyncDoesNotGuess: when it is not known whether an object is there, nothing is shown.
+// TestSyncDoesNotGuess checks that Sync returns an error if it cannot read an object.
 func TestSyncDoesNotGuess(t *testing.T) {
 	t.Parallel()
 	for name, pod := range map[string]*corev1.Pod{

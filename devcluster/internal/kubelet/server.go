@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// LogHandler serves what the API server asks a kubelet for when a user wants the log of a container.
-// The lookup returns nil for a pod that is not there.
+// LogHandler serves the requests that the API server sends to a kubelet for the log of a container.
+// The lookup must return nil for a missing pod.
 func LogHandler(pod func(namespace, name string) *corev1.Pod) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +32,7 @@ func LogHandler(pod func(namespace, name string) *corev1.Pod) http.Handler {
 		if _, err := w.Write(opts.render(lines)); err != nil {
 			return
 		}
-		// Nothing more will be written, but a client that follows expects to wait for it.
+		// The log is complete, but a client that follows it expects the connection to stay open.
 		if opts.follow {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
@@ -41,9 +41,9 @@ func LogHandler(pod func(namespace, name string) *corev1.Pod) http.Handler {
 	return mux
 }
 
-// refuse writes a message as it is; the API server passes it on to the user.
+// refuse writes an error message, which the API server forwards to the user.
 func refuse(w http.ResponseWriter, message string, code int) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.WriteHeader(code)
-	_, _ = io.WriteString(w, message) // a client that has left needs no answer
+	_, _ = io.WriteString(w, message) // the client may have disconnected
 }

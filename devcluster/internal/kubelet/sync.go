@@ -8,19 +8,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// retryMount is how soon a volume that could not be mounted is tried again without a hint that it can.
+// retryMount is the interval between attempts to mount a volume, unless an object changes.
 const retryMount = 10 * time.Second
 
-// Result is what one look at a pod leads to.
+// Result is the result of Sync.
 type Result struct {
 	Status corev1.PodStatus
 	Events []Event
-	Again  time.Duration // look again after this; 0 when nothing changes by itself
+	Again  time.Duration // time until the next call; 0 if nothing changes over time
 }
 
-// Sync returns the pod's status at the given time, what happened since the status that it has,
-// and when it changes next. All its memory is in the status: the times of two conditions tell
-// since when init containers and containers could have run.
+// Sync returns the status of the pod at the given time, the events since its current status, and
+// the time of the next change. It keeps no other state: the times of two conditions record since
+// when init containers and containers could have run.
 func Sync(pod *corev1.Pod, objects Objects, now time.Time, hostIP, podIP string) (Result, error) {
 	result := Result{Status: *pod.Status.DeepCopy()}
 	status := &result.Status
@@ -34,7 +34,7 @@ func Sync(pod *corev1.Pod, objects Objects, now time.Time, hostIP, podIP string)
 	if err != nil {
 		return Result{}, err
 	}
-	// Once mounted, a volume stays: its object may be deleted under a running pod.
+	// A mounted volume stays mounted, even if its object is deleted while the pod is running.
 	mounted := len(unmounted) == 0 || conditionTrue(status, corev1.PodReadyToStartContainers)
 	setCondition(status, corev1.PodReadyToStartContainers, mounted, "", "", now)
 	if !mounted {
@@ -79,7 +79,7 @@ func Sync(pod *corev1.Pod, objects Objects, now time.Time, hostIP, podIP string)
 	return result, nil
 }
 
-// phase sums the containers up as the kubelet does.
+// phase computes the phase from the containers like the kubelet does.
 func phase(pod *corev1.Pod, initialized bool, statuses []corev1.ContainerStatus) corev1.PodPhase {
 	var pending, running, stopped, succeeded int
 	for i, status := range statuses {

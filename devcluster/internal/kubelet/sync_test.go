@@ -19,10 +19,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// epoch is when the pods of these tests get to their node; it is not on a full second, as times are not.
+// epoch is the time at which the pods of these tests are scheduled. It is not a full second, like real times.
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
 
-// TestSyncOverTime plays pods for a minute and compares all that they show with a golden file.
+// TestSyncOverTime simulates pods for a minute and compares their statuses with golden files.
 func TestSyncOverTime(t *testing.T) {
 	t.Parallel()
 	for name, pod := range map[string]*corev1.Pod{
@@ -57,8 +57,8 @@ func TestSyncOverTime(t *testing.T) {
 	}
 }
 
-// TestSyncHealsWhenObjectsAppear covers what time alone does not change.
-func TestSyncHealsWhenObjectsAppear(t *testing.T) {
+// TestSyncRecoversWhenObjectsAreCreated checks changes that do not depend on time alone.
+func TestSyncRecoversWhenObjectsAreCreated(t *testing.T) {
 	t.Parallel()
 	for name, pod := range map[string]*corev1.Pod{
 		"env": with(podOf("nginx"), func(p *corev1.Pod) {
@@ -85,10 +85,10 @@ func TestSyncHealsWhenObjectsAppear(t *testing.T) {
 			}
 			started := after.Status.ContainerStatuses[0].State.Running.StartedAt.Time
 			if want := epoch.Add(5 * time.Second).Truncate(time.Second); !started.Equal(want) {
-				t.Errorf("started at %s; want %s, when the Secret was there", started, want)
+				t.Errorf("started at %s; want %s, when the Secret was created", started, want)
 			}
 			pod.Status = after.Status
-			// A Secret that goes away does not stop what runs.
+			// The deletion of the Secret does not stop running containers.
 			if gone := syncOnce(t, pod, none{}, epoch.Add(time.Minute)); !ready(gone.Status) || len(gone.Events) > 0 {
 				t.Errorf("after the Secret was deleted: %+v", gone)
 			}
@@ -103,7 +103,7 @@ func TestSyncRetriesMounts(t *testing.T) {
 		result := syncOnce(t, pod, none{}, epoch.Add(at))
 		want := []Event{{Type: "Warning", Reason: "FailedMount", Message: `MountVolume.SetUp failed for volume "v" : secret "token" not found`}}
 		if !reflect.DeepEqual(result.Events, want) || result.Again != retryMount {
-			t.Errorf("after %s: %+v, again in %s", at, result.Events, result.Again)
+			t.Errorf("after %s: %+v, next call in %s", at, result.Events, result.Again)
 		}
 		if result.Status.PodIP != "" {
 			t.Errorf("after %s the pod has the address %s, but no sandbox", at, result.Status.PodIP)
@@ -112,7 +112,7 @@ func TestSyncRetriesMounts(t *testing.T) {
 	}
 }
 
-// TestSyncIsStable looks at a pod at odd times too: looking more often than needed must show nothing new.
+// TestSyncIsStable also calls Sync at unrelated times: additional calls must not change the result.
 func TestSyncIsStable(t *testing.T) {
 	t.Parallel()
 	for _, image := range []string{"pull", "crash", "oom", "config", "heals", "slow", "never"} {
@@ -125,7 +125,7 @@ func TestSyncIsStable(t *testing.T) {
 				pod.Status = result.Status
 				again := syncOnce(t, pod, none{}, now)
 				if !apiequality.Semantic.DeepEqual(again.Status, result.Status) || len(again.Events) > 0 || again.Again != result.Again {
-					t.Fatalf("after %s a second look shows %+v", elapsed, again)
+					t.Fatalf("after %s, a second call returns %+v", elapsed, again)
 				}
 				if result.Again == 0 {
 					return
@@ -133,7 +133,7 @@ func TestSyncIsStable(t *testing.T) {
 				if result.Again > time.Millisecond {
 					early := syncOnce(t, pod, none{}, now.Add(result.Again-time.Millisecond))
 					if !apiequality.Semantic.DeepEqual(early.Status, result.Status) {
-						t.Fatalf("after %s it was to change in %s, but did before", elapsed, result.Again)
+						t.Fatalf("after %s, the status changed earlier than the announced %s", elapsed, result.Again)
 					}
 				}
 				elapsed += result.Again
@@ -142,7 +142,7 @@ func TestSyncIsStable(t *testing.T) {
 	}
 }
 
-func TestSyncKeepsWhatOthersWrote(t *testing.T) {
+func TestSyncPreservesFieldsOfOthers(t *testing.T) {
 	t.Parallel()
 	pod := podOf("broken.invalid/pull")
 	pod.Status.QOSClass = corev1.PodQOSBurstable
@@ -152,11 +152,11 @@ func TestSyncKeepsWhatOthersWrote(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if len(pod.Status.Conditions) != 1 {
-		t.Errorf("the pod that was given changed: %+v", pod.Status)
+		t.Errorf("the given pod was modified: %+v", pod.Status)
 	}
 }
 
-// play writes down all that a pod shows for some time: each status and the events that lead to it.
+// play records each status of a pod over time, with the events that precede it.
 func play(t *testing.T, pod *corev1.Pod, objects Objects, until time.Duration) string {
 	t.Helper()
 	pod = pod.DeepCopy()
@@ -228,7 +228,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s differs (run with -update if that is meant); got:\n%s", file, got)
+		t.Errorf("%s differs (run with -update to accept); got:\n%s", file, got)
 	}
 }
 
@@ -280,7 +280,7 @@ func secretVolume(volume, secret string) corev1.Volume {
 
 func ready(status corev1.PodStatus) bool { return conditionTrue(&status, corev1.PodReady) }
 
-// objects are Secrets and, for names that start with cm-, ConfigMaps, with their keys.
+// objects contains Secrets and, for names that start with cm-, ConfigMaps, with their keys.
 type objects map[string]map[string][]byte
 
 // none is a namespace without objects.

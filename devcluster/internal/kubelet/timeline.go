@@ -9,18 +9,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// How long things take on a fake node. Back-offs are the kubelet's: 10 s, doubled up to 5 min.
+// Durations on a fake node. Back-offs equal those of the kubelet: 10 s, doubled up to 5 min.
 const (
 	healsAfter   = 20 * time.Second
 	slowFor      = 15 * time.Second
-	runFor       = 1 * time.Second // each run of a container that fails
-	showExit     = 1 * time.Second // a failed run is shown as terminated before it is restarted or waits
-	showPullFail = 2 * time.Second // ErrImagePull is shown before ImagePullBackOff
+	runFor       = 1 * time.Second // each run of a failing container
+	showExit     = 1 * time.Second // time for which a failed run is shown as terminated before it restarts or waits
+	showPullFail = 2 * time.Second // time for which ErrImagePull is shown before ImagePullBackOff
 	firstBackOff = 10 * time.Second
 	maxBackOff   = 5 * time.Minute
 )
 
-// Waiting reasons of containers, as the kubelet writes them.
+// Waiting reasons of containers in the spelling of the kubelet.
 const (
 	reasonCreating     = "ContainerCreating"
 	reasonInitializing = "PodInitializing"
@@ -30,24 +30,24 @@ const (
 	reasonCrashLoop    = "CrashLoopBackOff"
 )
 
-// moment is what a container shows at some time.
+// moment is the state of a container at some time.
 type moment struct {
 	state    corev1.ContainerState
-	last     corev1.ContainerState // the termination before, if any
+	last     corev1.ContainerState // the previous termination, if any
 	restarts int32
 	ready    bool
-	ends     time.Duration // since the container's begin; 0 if it lasts
+	ends     time.Duration // since the start of the container; 0 if it is permanent
 }
 
-// scene is a container whose begin is fixed: when it could first have been created.
-type scene struct {
+// timeline is a container with a fixed start: the time at which it could first be created.
+type timeline struct {
 	pod       *corev1.Pod
 	container corev1.Container
 	begin     time.Time
 }
 
-// at returns what the container shows after some time since its begin.
-func (s scene) at(elapsed time.Duration) moment {
+// at returns the state of the container at some time after its start.
+func (s timeline) at(elapsed time.Duration) moment {
 	switch faultOf(s.container.Image) {
 	case faultPull:
 		return s.pulling(elapsed)
@@ -76,8 +76,8 @@ func (s scene) at(elapsed time.Duration) moment {
 	return s.running(0)
 }
 
-// configSecret is the Secret that a config fault misses: the rest of the image's path, if it has one.
-func (s scene) configSecret() string {
+// configSecret returns the missing Secret of a config fault: the rest of the image's path, if there is one.
+func (s timeline) configSecret() string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(s.container.Image, brokenPrefix+string(faultConfig)), ":")
 	if name = strings.Trim(name, "/"); name != "" {
 		return name
@@ -85,8 +85,8 @@ func (s scene) configSecret() string {
 	return "broken-config"
 }
 
-// pulling alternates between a failed pull and the back-off before the next.
-func (s scene) pulling(elapsed time.Duration) moment {
+// pulling alternates between a failed pull and the back-off before the next one.
+func (s timeline) pulling(elapsed time.Duration) moment {
 	var attempt time.Duration
 	for backOff := firstBackOff; ; backOff = min(2*backOff, maxBackOff) {
 		failed := attempt + showPullFail
@@ -102,9 +102,9 @@ func (s scene) pulling(elapsed time.Duration) moment {
 	}
 }
 
-// failing runs, exits and is restarted: the first time at once, then after growing back-offs.
-// It is never ready: its process is gone before a probe could pass.
-func (s scene) failing(elapsed time.Duration, reason string, code int32) moment {
+// failing runs, exits and restarts: the first time immediately, then after increasing back-offs.
+// It is never ready, because its process exits before a probe could succeed.
+func (s timeline) failing(elapsed time.Duration, reason string, code int32) moment {
 	never := s.pod.Spec.RestartPolicy == corev1.RestartPolicyNever
 	var start, backOff time.Duration
 	var last corev1.ContainerState
@@ -138,8 +138,8 @@ func (s scene) failing(elapsed time.Duration, reason string, code int32) moment 
 	}
 }
 
-// terminationMessage is the end of the log, for containers that ask for it.
-func (s scene) terminationMessage() string {
+// terminationMessage returns the end of the log for containers with the policy FallbackToLogsOnError.
+func (s timeline) terminationMessage() string {
 	if s.container.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
 		return ""
 	}
@@ -150,15 +150,15 @@ func (s scene) terminationMessage() string {
 	return text.String()
 }
 
-func (s scene) running(started time.Duration) moment {
+func (s timeline) running(started time.Duration) moment {
 	return moment{state: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: s.time(started)}}, ready: true}
 }
 
-func (s scene) time(elapsed time.Duration) metav1.Time {
+func (s timeline) time(elapsed time.Duration) metav1.Time {
 	return stamp(s.begin.Add(elapsed))
 }
 
-func (s scene) containerID(restarts int32) string {
+func (s timeline) containerID(restarts int32) string {
 	return fmt.Sprintf("fake://%s/%s/%d", s.pod.UID, s.container.Name, restarts)
 }
 
@@ -169,7 +169,7 @@ func waiting(reason, message string, ends time.Duration) moment {
 	}
 }
 
-// pullError is what containerd returns for a registry whose name does not resolve.
+// pullError returns the error of containerd for a registry whose name cannot be resolved.
 func pullError(image string) string {
 	repository, tag := strings.TrimPrefix(image, brokenPrefix), "latest"
 	if at := strings.LastIndexAny(repository, ":@"); at >= 0 {
@@ -180,7 +180,7 @@ func pullError(image string) string {
 		"Head \"https://%s/v2/%s/manifests/%s\": dial tcp: lookup %s: no such host", image, image, host, repository, tag, host)
 }
 
-// podID is how the kubelet names a pod in messages.
+// podID formats a pod like the kubelet does in messages.
 func podID(pod *corev1.Pod) string {
 	return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID)
 }

@@ -1,4 +1,4 @@
-// Package nodespec reads the --node flag of the dev cluster and renders the Node objects it asks for.
+// Package nodespec parses the --node flag of the dev cluster and renders its Node objects.
 package nodespec
 
 import (
@@ -20,23 +20,23 @@ const (
 	ProductLabel = "nvidia.com/gpu.product"
 	// CountLabel is the label that NVIDIA's GPU feature discovery sets to the number of cards.
 	CountLabel = "nvidia.com/gpu.count"
-	// ManagedAnnotation marks the nodes that KWOK plays; a node without it is left to its own kubelet.
+	// ManagedAnnotation marks the nodes that KWOK simulates. Other nodes have a kubelet.
 	ManagedAnnotation = "kwok.x-k8s.io/node"
 )
 
-// maxGPUs bounds the GPUs of one node: far above real machines, far below what overflows a quantity.
+// maxGPUs is the maximum number of GPUs of one node: far more than real machines have, and far below an overflow.
 const maxGPUs = 1024
 
-// Node is one fake node, as the --node flag describes it.
+// Node is one fake node of the --node flag.
 type Node struct {
 	Name    string
-	GPUs    int64  // whole cards; 0 makes a CPU node
-	Product string // value of ProductLabel; empty leaves the label out
+	GPUs    int64  // 0 for a CPU node
+	Product string // value of ProductLabel; no label if empty
 	Labels  map[string]string
 	Taints  []corev1.Taint
 }
 
-// Defaults are the nodes of a cluster that was started without any --node.
+// Defaults returns the nodes of a cluster without --node.
 func Defaults() []Node {
 	return []Node{
 		{Name: "h100-0", GPUs: 8, Product: "NVIDIA-H100-80GB-HBM3"},
@@ -46,9 +46,9 @@ func Defaults() []Node {
 	}
 }
 
-// Parse reads one value of --node: comma-separated key=value pairs of
-// name, gpus, product, label.KEY and taint.KEY=VALUE:EFFECT (VALUE may be empty).
-// Every error names the part of the value that it is about.
+// Parse parses one value of --node: comma-separated key=value pairs of name, gpus,
+// product, label.KEY and taint.KEY=VALUE:EFFECT (VALUE may be empty). Errors name
+// the invalid part of the value.
 func Parse(value string) (Node, error) {
 	var node Node
 	seen := map[string]bool{}
@@ -57,13 +57,13 @@ func Parse(value string) (Node, error) {
 		if !found || key == "" {
 			return Node{}, fmt.Errorf("%q is not key=value; the keys are name, gpus, product, label.KEY and taint.KEY", part)
 		}
-		// One taint key may come with several effects, so taints are told apart whole.
+		// One taint key may have several effects, so the complete taint must be unique.
 		id := key
 		if strings.HasPrefix(key, "taint.") {
 			id = part
 		}
 		if seen[id] {
-			return Node{}, fmt.Errorf("%q is given twice", id)
+			return Node{}, fmt.Errorf("%q occurs twice", id)
 		}
 		seen[id] = true
 		if err := node.set(key, val); err != nil {
@@ -71,13 +71,13 @@ func Parse(value string) (Node, error) {
 		}
 	}
 	if node.Name == "" {
-		return Node{}, fmt.Errorf("%q has no name; add name=NAME", value)
+		return Node{}, fmt.Errorf("%q has no name: add name=NAME", value)
 	}
 	return node, nil
 }
 
-// ParseAll reads every value of --node and refuses two nodes of one name.
-// Without values it returns Defaults.
+// ParseAll parses all values of --node and rejects duplicate names. Without values,
+// it returns Defaults.
 func ParseAll(values []string) ([]Node, error) {
 	if len(values) == 0 {
 		return Defaults(), nil
@@ -90,7 +90,7 @@ func ParseAll(values []string) ([]Node, error) {
 			return nil, fmt.Errorf("--node: %w", err)
 		}
 		if names[node.Name] {
-			return nil, fmt.Errorf("--node: two nodes are named %q; names are unique in a cluster", node.Name)
+			return nil, fmt.Errorf("--node: duplicate name %q: names must be unique", node.Name)
 		}
 		names[node.Name] = true
 		nodes = append(nodes, node)
@@ -106,7 +106,7 @@ func (n *Node) set(key, val string) error {
 	case key == "gpus":
 		count, err := strconv.ParseInt(val, 10, 64)
 		if err != nil || count < 0 || count > maxGPUs {
-			return fmt.Errorf("%q is not a whole number of GPUs from 0 to %d", val, maxGPUs)
+			return fmt.Errorf("%q is not an integer number of GPUs from 0 to %d", val, maxGPUs)
 		}
 		n.GPUs = count
 		return nil
@@ -138,12 +138,12 @@ func (n *Node) addTaint(key, val string) error {
 	}
 	value, effect, found := strings.Cut(val, ":")
 	if !found {
-		return fmt.Errorf("a taint is taint.KEY=VALUE:EFFECT; %q has no effect", val)
+		return fmt.Errorf("%q has no effect: use taint.KEY=VALUE:EFFECT", val)
 	}
 	switch corev1.TaintEffect(effect) {
 	case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute:
 	default:
-		return fmt.Errorf("%q is not a taint effect; use NoSchedule, PreferNoSchedule or NoExecute", effect)
+		return fmt.Errorf("%q is not a taint effect: use NoSchedule, PreferNoSchedule or NoExecute", effect)
 	}
 	n.Taints = append(n.Taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
 	return invalid("a taint value", validation.IsValidLabelValue(value))
@@ -156,9 +156,9 @@ func invalid(what string, problems []string) error {
 	return fmt.Errorf("not %s: %s", what, strings.Join(problems, "; "))
 }
 
-// Object renders the Node as Kubernetes wants it. The sizes are far above what tests ask for,
-// so that only GPUs, labels and taints decide where a pod fits, and a thousand pods fit one node.
-// The kubelet's version, like v1.36.3, is what the node reports.
+// Object renders the Node object. Its capacity far exceeds the requests of tests, so that only
+// GPUs, labels and taints determine where a pod fits, and a thousand pods fit one node.
+// kubeletVersion, such as v1.36.3, is the version that the node reports.
 func (n Node) Object(kubeletVersion string) *corev1.Node {
 	labels := map[string]string{
 		corev1.LabelHostname:   n.Name,

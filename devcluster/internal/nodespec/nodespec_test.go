@@ -15,7 +15,7 @@ func TestParse(t *testing.T) {
 		want  Node
 		err   string // a part of the error
 	}{
-		"a name is enough":              {value: "name=cpu-0", want: Node{Name: "cpu-0"}},
+		"only a name":                   {value: "name=cpu-0", want: Node{Name: "cpu-0"}},
 		"GPUs with a product":           {value: "name=g,gpus=8,product=NVIDIA-H100-80GB-HBM3", want: Node{Name: "g", GPUs: 8, Product: "NVIDIA-H100-80GB-HBM3"}},
 		"order does not matter":         {value: "gpus=1,name=g", want: Node{Name: "g", GPUs: 1}},
 		"zero GPUs are none":            {value: "name=g,gpus=0", want: Node{Name: "g"}},
@@ -26,24 +26,24 @@ func TestParse(t *testing.T) {
 		"nothing":                       {value: "", err: `"" is not key=value`},
 		"no name":                       {value: "gpus=1", err: "has no name"},
 		"an empty name":                 {value: "name=", err: "not a node name"},
-		"an upper-case name":            {value: "name=GPU", err: "not a node name"},
+		"an uppercase name":             {value: "name=GPU", err: "not a node name"},
 		"a trailing comma":              {value: "name=g,", err: `"" is not key=value`},
 		"a key without value":           {value: "name=g,gpus", err: `"gpus" is not key=value`},
 		"a value without key":           {value: "name=g,=8", err: `"=8" is not key=value`},
 		"an unknown key":                {value: "name=g,cpus=8", err: `unknown key "cpus"`},
-		"a key given twice":             {value: "name=g,gpus=1,gpus=2", err: `"gpus" is given twice`},
-		"a taint given twice":           {value: "name=g,taint.a=b:NoSchedule,taint.a=b:NoSchedule", err: "given twice"},
-		"GPUs that are no number":       {value: "name=g,gpus=all", err: `"all" is not a whole number`},
-		"a fraction of a GPU":           {value: "name=g,gpus=1.5", err: `"1.5" is not a whole number`},
-		"a negative number of GPUs":     {value: "name=g,gpus=-1", err: `"-1" is not a whole number`},
+		"a duplicate key":               {value: "name=g,gpus=1,gpus=2", err: `"gpus" occurs twice`},
+		"a duplicate taint":             {value: "name=g,taint.a=b:NoSchedule,taint.a=b:NoSchedule", err: "occurs twice"},
+		"GPUs that are not a number":    {value: "name=g,gpus=all", err: `"all" is not an integer number`},
+		"a fraction of a GPU":           {value: "name=g,gpus=1.5", err: `"1.5" is not an integer number`},
+		"a negative number of GPUs":     {value: "name=g,gpus=-1", err: `"-1" is not an integer number`},
 		"more GPUs than any node has":   {value: "name=g,gpus=1025", err: "from 0 to 1024"},
-		"a product that is no label":    {value: "name=g,product=NVIDIA H100", err: "not a label value"},
+		"a product that is not a label": {value: "name=g,product=NVIDIA H100", err: "not a label value"},
 		"a label without key":           {value: "name=g,label.=x", err: "not a label key"},
 		"a label key with a space":      {value: "name=g,label.a b=x", err: "not a label key"},
 		"a label value with a slash":    {value: "name=g,label.a=x/y", err: "not a label value"},
 		"a taint without effect":        {value: "name=g,taint.a=b", err: "has no effect"},
 		"an effect that does not exist": {value: "name=g,taint.a=b:NoWay", err: `"NoWay" is not a taint effect`},
-		"an effect in lower case":       {value: "name=g,taint.a=b:noschedule", err: "is not a taint effect"},
+		"a lowercase effect":            {value: "name=g,taint.a=b:noschedule", err: "is not a taint effect"},
 		"a taint value with a space":    {value: "name=g,taint.a=b c:NoSchedule", err: "not a taint value"},
 		"a taint without key":           {value: "name=g,taint.=b:NoSchedule", err: "not a taint key"},
 	}
@@ -74,8 +74,8 @@ func TestParseAll(t *testing.T) {
 	if want := []Node{{Name: "b"}, {Name: "a"}}; err != nil || !reflect.DeepEqual(nodes, want) {
 		t.Errorf("two nodes: %+v, %v; want %+v", nodes, err, want)
 	}
-	if _, err := ParseAll([]string{"name=a", "name=a"}); err == nil || !strings.Contains(err.Error(), `two nodes are named "a"`) {
-		t.Errorf("one name twice: %v", err)
+	if _, err := ParseAll([]string{"name=a", "name=a"}); err == nil || !strings.Contains(err.Error(), `duplicate name "a"`) {
+		t.Errorf("duplicate name: %v", err)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestObjectOfDefaults(t *testing.T) {
 			t.Errorf("%s: %s GPUs of product %q; want %d of %q", node.Name, gpus.String(), got.Labels[ProductLabel], node.GPUs, node.Product)
 		}
 		if pods := got.Status.Capacity[corev1.ResourcePods]; pods.Value() < 1000 {
-			t.Errorf("%s: room for %s pods; benchmarks put 1000 on one node", node.Name, pods.String())
+			t.Errorf("%s: capacity for %s pods, but benchmarks create 1000 on one node", node.Name, pods.String())
 		}
 		if got.Status.NodeInfo.KubeletVersion != "v1.2.3" {
 			t.Errorf("%s: kubelet %q", node.Name, got.Status.NodeInfo.KubeletVersion)

@@ -1,4 +1,4 @@
-// Package options reads the command line of the dev cluster and prepares the folder it works in.
+// Package options parses the command line of the dev cluster and prepares its folder.
 package options
 
 import (
@@ -20,50 +20,50 @@ const usage = `devcluster runs a Kubernetes control plane with fake nodes in one
 
 Usage:
   devcluster [flags]            run a cluster in the foreground; prints "READY <kubeconfig>"
-                                on stdout when a workload can run, stops on SIGINT or SIGTERM
-  devcluster kubectl ARGS...    kubectl of the same version
-  devcluster version            the version of Kubernetes
+                                on stdout when workloads can run, stops on SIGINT or SIGTERM
+  devcluster kubectl ARGS...    run kubectl of the same version
+  devcluster version            print the version of Kubernetes
 
 Flags:
 `
 
-// Options say what cluster to start.
+// Options configure the cluster.
 type Options struct {
-	Dir        string          // holds keys, data and log; empty for a temporary folder
+	Dir        string          // folder of keys, data and log; empty for a temporary folder
 	Kubeconfig string          // file to write for the user; empty for one in Dir
-	Port       int             // of the API server on 127.0.0.1; 0 picks a free one
+	Port       int             // of the API server on 127.0.0.1; 0 selects a free port
 	Nodes      []nodespec.Node // fake nodes
 	CRDs       []string        // files or folders of YAML to apply before the cluster is ready
-	Kubelet    bool            // also start a real node, by containerd
+	Kubelet    bool            // also start a real node with containerd
 	Images     []string        // archives of images for the real node
 	AuditLog   string          // file for the API server's audit log; empty for none
 	Verbose    bool            // log to stderr rather than to a file in Dir
 
-	temporary bool // Dir goes at the end, with all data
+	temporary bool // Dir is removed at the end, with all data
 }
 
-// LogFile is where the components log to, unless Verbose.
+// LogFile returns the log file of the components, which is used unless Verbose is set.
 func (o Options) LogFile() string { return filepath.Join(o.Dir, "devcluster.log") }
 
-// NodeLogFile is where containerd and the kubelet of the real node log to.
+// NodeLogFile returns the log file of containerd and the kubelet of the real node.
 func (o Options) NodeLogFile() string { return filepath.Join(o.Dir, "node.log") }
 
-// DataDir is the folder in Dir with keys and data, from which a cluster can be started again.
+// DataDir returns the folder in Dir with keys and data, from which a cluster can be restarted.
 func (o Options) DataDir() string { return filepath.Join(o.Dir, "devcluster-data") }
 
-// Parse reads the command line. Help and usage go to stderr; asked-for help is pflag.ErrHelp.
+// Parse parses the command line. It writes help and usage to stderr, and returns pflag.ErrHelp if help was requested.
 func Parse(args []string, stderr io.Writer) (Options, error) {
 	var opts Options
 	var nodes []string
 	flags := pflag.NewFlagSet("devcluster", pflag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.SortFlags = false
-	flags.StringVar(&opts.Dir, "dir", "", "folder for keys, data and logs; a cluster that is started again in it has the same objects (default: a temporary folder, removed at the end)")
-	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "file to write a cluster-admin kubeconfig to, removed at the end unless --dir is given (default: kubeconfig in the folder)")
-	flags.IntVar(&opts.Port, "port", 0, "port of the API server on 127.0.0.1 (default: that of the last start in the folder, else a free one)")
-	flags.StringArrayVar(&nodes, "node", nil, "a fake node, name=NAME[,gpus=N][,product=NAME][,label.KEY=VALUE]...[,taint.KEY=VALUE:EFFECT]...; repeatable\n(default: h100-0 and h100-1 with 8 NVIDIA-H100-80GB-HBM3 each, l4-0 with 4 NVIDIA-L4, cpu-0 without GPUs)")
+	flags.StringVar(&opts.Dir, "dir", "", "folder for keys, data and logs, from which a cluster can be restarted with the same objects (default: a temporary folder, removed at the end)")
+	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "file to write a cluster-admin kubeconfig to, removed at the end unless --dir is set (default: kubeconfig in the folder)")
+	flags.IntVar(&opts.Port, "port", 0, "port of the API server on 127.0.0.1 (default: the port of the last start in the folder, otherwise a free port)")
+	flags.StringArrayVar(&nodes, "node", nil, "fake node, name=NAME[,gpus=N][,product=NAME][,label.KEY=VALUE]...[,taint.KEY=VALUE:EFFECT]...; repeatable\n(default: h100-0 and h100-1 with 8 NVIDIA-H100-80GB-HBM3 each, l4-0 with 4 NVIDIA-L4, cpu-0 without GPUs)")
 	flags.StringArrayVar(&opts.CRDs, "crds", nil, "file or folder of CustomResourceDefinitions to create before the cluster is ready; repeatable")
-	flags.BoolVar(&opts.Kubelet, "kubelet", false, "also start a real node, real-0, where pods really run that select and tolerate kt.dev/real; needs root and containerd")
+	flags.BoolVar(&opts.Kubelet, "kubelet", false, "also start a real node, real-0, for pods that select and tolerate kt.dev/real; requires root and containerd")
 	flags.StringArrayVar(&opts.Images, "image", nil, "archive of a container image to import into the real node; repeatable")
 	flags.StringVar(&opts.AuditLog, "audit-log", "", "file for the API server's audit log: one JSON line per request, at level Metadata")
 	flags.BoolVar(&opts.Verbose, "verbose", false, "log to stderr instead of devcluster.log in the folder")
@@ -75,10 +75,10 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 		return Options{}, fmt.Errorf("unknown command %q; see devcluster --help", flags.Arg(0))
 	}
 	if opts.Port < 0 || opts.Port > 65535 {
-		return Options{}, fmt.Errorf("--port %d is not a port from 0 to 65535", opts.Port)
+		return Options{}, fmt.Errorf("--port %d is not a port: use a number from 0 to 65535", opts.Port)
 	}
 	if len(opts.Images) > 0 && !opts.Kubelet {
-		return Options{}, errors.New("--image is for the real node; add --kubelet")
+		return Options{}, errors.New("--image requires a real node: add --kubelet")
 	}
 	for _, image := range opts.Images {
 		if _, err := os.Stat(image); err != nil {
@@ -90,12 +90,11 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 	return opts, err
 }
 
-// Kept says whether the data outlive the cluster, so that it can be started again.
+// Kept reports whether the data is kept at the end, so that the cluster can be restarted.
 func (o Options) Kept() bool { return !o.temporary }
 
-// Prepare makes the folders and makes all paths absolute. The returned function removes what the cluster
-// leaves if the folder was temporary: the folder and the kubeconfig. A folder that was given stays, since a
-// cluster can be started in it again.
+// Prepare creates the folders and makes all paths absolute. If the folder is temporary, the returned function removes
+// the folder and the kubeconfig. Otherwise they are kept, because the cluster can be restarted from them.
 func (o Options) Prepare() (_ Options, clean func() error, err error) {
 	o.temporary = o.Dir == ""
 	if o.temporary {
@@ -133,7 +132,7 @@ func (o Options) Prepare() (_ Options, clean func() error, err error) {
 	return o, clean, nil
 }
 
-// replaceable refuses to overwrite a file that is neither empty nor the kubeconfig of a dev cluster.
+// replaceable returns an error for a file that is neither empty nor the kubeconfig of a dev cluster.
 func replaceable(file string) error {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -144,7 +143,7 @@ func replaceable(file string) error {
 	}
 	config, err := clientcmd.LoadFromFile(file)
 	if err != nil || len(config.Clusters) != 1 || config.Clusters[pki.ClusterName] == nil {
-		return fmt.Errorf("--kubeconfig: %s holds something else than the kubeconfig of a dev cluster; name another file", file)
+		return fmt.Errorf("--kubeconfig: %s exists and is not the kubeconfig of a dev cluster: use another file", file)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func TestParse(t *testing.T) {
 	if !got.Kubelet || len(got.Images) != 1 {
 		t.Errorf("kubelet %t, images %q", got.Kubelet, got.Images)
 	}
-	// A comma belongs to the path: paths are given one per flag.
+	// A comma is part of the path: each flag sets one path.
 	if len(got.CRDs) != 2 || got.CRDs[1] != "y,z" {
 		t.Errorf("crds %q", got.CRDs)
 	}
@@ -47,17 +47,17 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseRejectsInvalidFlags(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ args, err string }{
-		"an unknown flag":          {"--nodes=3", "unknown flag: --nodes"},
-		"an unknown command":       {"start", `unknown command "start"`},
-		"a port out of range":      {"--port=65536", "not a port"},
-		"a negative port":          {"--port=-1", "not a port"},
-		"a node without name":      {"--node=gpus=1", "--node: "},
-		"a port that is no number": {"--port=x", "invalid argument"},
-		"an image for no node":     {"--image=options_test.go", "add --kubelet"},
-		"an image that is nowhere": {"--kubelet --image=nowhere.tar", "no such file"},
+		"an unknown flag":            {"--nodes=3", "unknown flag: --nodes"},
+		"an unknown command":         {"start", `unknown command "start"`},
+		"a port out of range":        {"--port=65536", "not a port"},
+		"a negative port":            {"--port=-1", "not a port"},
+		"a node without name":        {"--node=gpus=1", "--node: "},
+		"a port that is no integer":  {"--port=x", "invalid argument"},
+		"an image without --kubelet": {"--image=options_test.go", "add --kubelet"},
+		"a missing image":            {"--kubelet --image=nowhere.tar", "no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,12 +76,12 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 	for _, want := range []string{"--dir", "--kubeconfig", "--port", "--node", "--crds", "--audit-log", "--verbose", "--kubelet", "--image", "devcluster kubectl", "devcluster version", "READY"} {
 		if !strings.Contains(help.String(), want) {
-			t.Errorf("the help does not name %s:\n%s", want, help.String())
+			t.Errorf("the help does not contain %s:\n%s", want, help.String())
 		}
 	}
 }
 
-func TestPrepareMakesAndRemovesTemporaryFolder(t *testing.T) {
+func TestPrepareCreatesAndRemovesTemporaryFolder(t *testing.T) {
 	t.Parallel()
 	opts, clean, err := Options{}.Prepare()
 	if err != nil {
@@ -98,7 +98,7 @@ func TestPrepareMakesAndRemovesTemporaryFolder(t *testing.T) {
 	wantGone(t, opts.Dir)
 }
 
-func TestPrepareLeavesAGivenFolderAsItIs(t *testing.T) {
+func TestPrepareKeepsAGivenFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	foreign, earlier := filepath.Join(dir, "pki"), filepath.Join(dir, "devcluster-data", "etcd")
@@ -109,7 +109,7 @@ func TestPrepareLeavesAGivenFolderAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !opts.Kept() {
-		t.Error("a folder that was given is not kept")
+		t.Error("the given folder is not kept")
 	}
 	touch(t, opts.LogFile(), "")
 	if err := clean(); err != nil {
@@ -117,7 +117,7 @@ func TestPrepareLeavesAGivenFolderAsItIs(t *testing.T) {
 	}
 	for _, path := range []string{foreign, earlier, opts.LogFile()} {
 		if _, err := os.Stat(path); err != nil {
-			t.Errorf("%s should have stayed: %v", path, err)
+			t.Errorf("%s was removed: %v", path, err)
 		}
 	}
 }
@@ -132,11 +132,11 @@ func TestPrepareReplacesOnlyKubeconfigsOfDevClusters(t *testing.T) {
 		content string
 		refused bool
 	}{
-		"an empty file":                 {"", false},
-		"one of an earlier dev cluster": {string(ours), false},
-		"one of another cluster":        {strings.ReplaceAll(string(ours), pki.ClusterName, "production"), true},
-		"some other YAML":               {"a: b\n", true},
-		"no YAML":                       {"\x00", true},
+		"an empty file":             {"", false},
+		"of an earlier dev cluster": {string(ours), false},
+		"of another cluster":        {strings.ReplaceAll(string(ours), pki.ClusterName, "production"), true},
+		"some other YAML":           {"a: b\n", true},
+		"not YAML":                  {"\x00", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -144,10 +144,10 @@ func TestPrepareReplacesOnlyKubeconfigsOfDevClusters(t *testing.T) {
 			touch(t, file, c.content)
 			_, _, err := Options{Dir: t.TempDir(), Kubeconfig: file}.Prepare()
 			if refused := err != nil; refused != c.refused {
-				t.Errorf("refused: %t (%v); want %t", refused, err, c.refused)
+				t.Errorf("rejected: %t (%v); want %t", refused, err, c.refused)
 			}
 			if got, err := os.ReadFile(file); err != nil || string(got) != c.content {
-				t.Errorf("the file changed to %q, %v", got, err)
+				t.Errorf("the file was changed to %q, %v", got, err)
 			}
 		})
 	}
@@ -166,6 +166,6 @@ func touch(t *testing.T, path, content string) {
 func wantGone(t *testing.T, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is still there: %v", path, err)
+		t.Errorf("%s still exists: %v", path, err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package pki makes the keys, certificates and kubeconfigs of one dev cluster, valid for that cluster only.
+// Package pki creates the keys, certificates and kubeconfigs of one dev cluster, which are valid only for that cluster.
 package pki
 
 import (
@@ -20,19 +20,19 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// lifetime bounds every certificate: longer than a dev cluster stays up, too short to be worth keeping.
+// lifetime is the validity of all certificates: longer than a dev cluster runs, but too short for other uses.
 const lifetime = 30 * 24 * time.Hour
 
-// ClusterName is what kubeconfigs call the cluster and the context.
+// ClusterName is the name of the cluster and the context in kubeconfigs.
 const ClusterName = "devcluster"
 
-// Identity is what a certificate says about its holder; Kubernetes reads the
-// common name as the user and the organizations as groups.
+// Identity is the subject of a certificate. Kubernetes uses the common name as the
+// user and the organizations as groups.
 type Identity struct {
 	CommonName    string
 	Organizations []string
-	IPs           []net.IP // set for servers only
-	DNSNames      []string // set for servers only
+	IPs           []net.IP // only for servers
+	DNSNames      []string // only for servers
 }
 
 // Pair is a certificate and its private key, both in PEM.
@@ -48,7 +48,7 @@ type CA struct {
 	key  *ecdsa.PrivateKey
 }
 
-// NewCA makes a self-signed ECDSA authority with a fresh key.
+// NewCA creates a self-signed ECDSA authority with a new key.
 func NewCA(commonName string, now time.Time) (*CA, error) {
 	template := baseTemplate(Identity{CommonName: commonName}, now)
 	template.IsCA = true
@@ -56,16 +56,16 @@ func NewCA(commonName string, now time.Time) (*CA, error) {
 	template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make the key of the authority %s: %w", commonName, err)
+		return nil, fmt.Errorf("create the key of the authority %s: %w", commonName, err)
 	}
 	pair, cert, err := sign(template, template, key, key)
 	if err != nil {
-		return nil, fmt.Errorf("make the authority %s: %w", commonName, err)
+		return nil, fmt.Errorf("create the authority %s: %w", commonName, err)
 	}
 	return &CA{Pair: pair, cert: cert, key: key}, nil
 }
 
-// LoadCA reads an authority that WriteTo has written. The error is fs.ErrNotExist where there is none.
+// LoadCA reads an authority that WriteTo has written. The error is fs.ErrNotExist if there is none.
 func LoadCA(dir, name string) (*CA, error) {
 	cert, err := os.ReadFile(filepath.Join(dir, name+".crt"))
 	if err != nil {
@@ -81,15 +81,15 @@ func LoadCA(dir, name string) (*CA, error) {
 	}
 	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("read the authority %s in %s: its key is no ECDSA key", name, dir)
+		return nil, fmt.Errorf("read the authority %s in %s: its key is not an ECDSA key", name, dir)
 	}
 	return &CA{Pair: Pair{Cert: cert, Key: key}, cert: pair.Leaf, key: private}, nil
 }
 
-// ValidUntil is when the authority expires.
+// ValidUntil returns the time at which the authority expires.
 func (ca *CA) ValidUntil() time.Time { return ca.cert.NotAfter }
 
-// Issue signs a certificate with a fresh key. One with IPs or DNS names is for a server, any other for a client.
+// Issue signs a certificate with a new key: for a server if it has IPs or DNS names, otherwise for a client.
 func (ca *CA) Issue(id Identity, now time.Time) (Pair, error) {
 	template := baseTemplate(id, now)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
@@ -99,7 +99,7 @@ func (ca *CA) Issue(id Identity, now time.Time) (Pair, error) {
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return Pair{}, fmt.Errorf("make the key of %s: %w", id.CommonName, err)
+		return Pair{}, fmt.Errorf("create the key of %s: %w", id.CommonName, err)
 	}
 	pair, _, err := sign(template, ca.cert, key, ca.key)
 	if err != nil {
@@ -108,16 +108,16 @@ func (ca *CA) Issue(id Identity, now time.Time) (Pair, error) {
 	return pair, nil
 }
 
-// NewKey makes a fresh ECDSA private key in PEM.
+// NewKey creates an ECDSA private key in PEM.
 func NewKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("create a key: %w", err)
 	}
 	return encodeKey(key)
 }
 
-// WriteTo writes NAME.crt and NAME.key into dir, readable by the owner only.
+// WriteTo writes NAME.crt and NAME.key to dir, readable only by the owner.
 func (p Pair) WriteTo(dir, name string) (certFile, keyFile string, err error) {
 	certFile, keyFile = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	if err := os.WriteFile(certFile, p.Cert, 0o600); err != nil {
@@ -145,7 +145,7 @@ func baseTemplate(id Identity, now time.Time) *x509.Certificate {
 		Subject:     pkix.Name{CommonName: id.CommonName, Organization: id.Organizations},
 		IPAddresses: id.IPs,
 		DNSNames:    id.DNSNames,
-		// A minute back, for clients whose clock is a little behind.
+		// One minute in the past, for clients whose clock is slightly behind.
 		NotBefore: now.Add(-time.Minute),
 		NotAfter:  now.Add(lifetime),
 	}
@@ -172,7 +172,7 @@ func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) 
 	return Pair{Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), Key: keyPEM}, cert, nil
 }
 
-// encodeKey uses the older of the two PEM forms: Kubernetes derives the public key from that one only.
+// encodeKey uses the older of the two PEM forms, from which alone Kubernetes derives the public key.
 func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// TestKubeconfigReachesServer uses the certificates for what they are for: a server that
-// asks for client certificates, and a client that has nothing but a kubeconfig.
+// TestKubeconfigReachesServer uses the certificates for a server that requires client
+// certificates, and for a client that has only a kubeconfig.
 func TestKubeconfigReachesServer(t *testing.T) {
 	t.Parallel()
 	ca := newCA(t)
@@ -39,14 +39,14 @@ func TestKubeconfigReachesServer(t *testing.T) {
 
 	client := issue(t, ca, Identity{CommonName: "admin", Organizations: []string{"system:masters"}})
 	if got := get(t, server.URL, ca, client); got != "admin of system:masters" {
-		t.Errorf("the server saw %q", got)
+		t.Errorf("the server received %q", got)
 	}
 	stranger := issue(t, newCA(t), Identity{CommonName: "admin"})
 	if got := get(t, server.URL, ca, stranger); got != "" {
-		t.Errorf("a client of another authority got %q", got)
+		t.Errorf("client of another authority: %q", got)
 	}
 	if got := get(t, server.URL, newCA(t), client); got != "" {
-		t.Errorf("a client that trusts another authority got %q", got)
+		t.Errorf("client that trusts another authority: %q", got)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestWriteToKeepsKeysPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := tls.LoadX509KeyPair(certFile, keyFile); err != nil {
-		t.Errorf("the files do not fit each other: %v", err)
+		t.Errorf("the files do not match: %v", err)
 	}
 	info, err := os.Stat(keyFile)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -93,7 +93,7 @@ func issue(t *testing.T, ca *CA, id Identity) Pair {
 	return pair
 }
 
-// get returns the server's answer to a client with the kubeconfig, or "" if there is no connection.
+// get returns the server's response to a client with the kubeconfig, or "" if the connection fails.
 func get(t *testing.T, url string, ca *CA, client Pair) string {
 	t.Helper()
 	text, err := Kubeconfig(url, "user", ca.Cert, client)
@@ -119,7 +119,7 @@ func get(t *testing.T, url string, ca *CA, client Pair) string {
 	return string(body[:n])
 }
 
-func TestLoadCASignsForThoseWhoTrustTheFirst(t *testing.T) {
+func TestCertificatesOfALoadedCAAreTrusted(t *testing.T) {
 	t.Parallel()
 	dir, first := t.TempDir(), newCA(t)
 	if _, err := LoadCA(dir, "ca"); !errors.Is(err, fs.ErrNotExist) {

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// children starts processes, and collects all that end: the first process of a PID namespace inherits every
-// process whose parent has ended, and those that nobody waits for stay as zombies. It takes the place of
-// os/exec's own waiting, which would compete for the same processes.
+// children starts processes, and reaps all that exit: the first process of a PID namespace inherits every process
+// whose parent has exited, and processes that are not reaped remain as zombies. It replaces the waiting of os/exec,
+// which would compete for the same processes.
 type children struct {
 	mu     sync.Mutex
 	wanted map[int]chan syscall.WaitStatus
@@ -31,7 +31,7 @@ func collect() *children {
 	return c
 }
 
-// reap takes every process that has ended; one signal may stand for several.
+// reap reaps all exited processes. One signal may represent several of them.
 func (c *children) reap() {
 	for {
 		var status syscall.WaitStatus
@@ -51,8 +51,8 @@ func (c *children) reap() {
 	}
 }
 
-// start runs a program with this process's stdout, stderr and environment. The result gives an error when it ends,
-// also for success.
+// start runs a program with the stdout, stderr and environment of this process. The channel receives an error when the
+// program exits, even if it succeeded.
 func (c *children) start(name string, args ...string) (<-chan error, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *children) start(name string, args ...string) (<-chan error, error) {
 	}
 	defer func() { _ = null.Close() }()
 	result, ended := make(chan syscall.WaitStatus, 1), make(chan error, 1)
-	c.mu.Lock() // so that its end is not collected before it is known here
+	c.mu.Lock() // prevents that the process is reaped before it is registered
 	pid, err := syscall.ForkExec(path, append([]string{name}, args...), &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{null.Fd(), os.Stdout.Fd(), os.Stderr.Fd()},
@@ -80,7 +80,7 @@ func (c *children) start(name string, args ...string) (<-chan error, error) {
 	return ended, nil
 }
 
-// run runs a program to its end.
+// run runs a program until it exits.
 func (c *children) run(name string, args ...string) error {
 	ended, err := c.start(name, args...)
 	if err != nil {
@@ -92,14 +92,14 @@ func (c *children) run(name string, args ...string) error {
 	return nil
 }
 
-var errSuccess = errors.New("ended with exit code 0")
+var errSuccess = errors.New("exited with code 0")
 
 func ending(status syscall.WaitStatus) error {
 	switch {
 	case status.Signaled():
-		return fmt.Errorf("ended by signal %s", status.Signal())
+		return fmt.Errorf("terminated by signal %s", status.Signal())
 	case status.ExitStatus() != 0:
-		return fmt.Errorf("ended with exit code %d", status.ExitStatus())
+		return fmt.Errorf("exited with code %d", status.ExitStatus())
 	default:
 		return errSuccess
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Where things are inside of the node. All under /var is in the folder "var" of the node's own folder.
+// Paths inside the node. /var is the folder "var" in the folder of the node.
 const (
 	home       = "/var/lib/devcluster"
 	planFile   = home + "/plan.json"
@@ -18,19 +18,19 @@ const (
 	containerd = "/run/containerd/containerd.sock"
 )
 
-// plan is what init reads. The rest of what it needs has fixed paths.
+// plan is the configuration that init reads. All other files have fixed paths.
 type plan struct {
 	Bridge string `json:"bridge"`
-	// Address of the bridge, with the length of the network's prefix.
+	// Address of the bridge with the prefix length of the network.
 	Address string `json:"address"`
 	Cgroup  string `json:"cgroup"`
 	Node    string `json:"node"`
 	NodeIP  string `json:"nodeIP"`
 }
 
-// containerdConfig is of version 2, which containerd reads from 1.3 on. The native snapshotter copies files, so it
-// works on every file system, and images are small here. restrict_oom_score_adj serves machines whose root may not
-// lower a process's score. No AppArmor profile is loaded, since that would stay in the kernel.
+// containerdConfig has version 2, which containerd supports since 1.3. The native snapshotter copies files, so it
+// works on every file system, and the images are small. restrict_oom_score_adj is for machines on which root must not
+// lower the score of a process. No AppArmor profile is loaded, because it would remain in the kernel.
 const containerdConfig = `version = 2
 disabled_plugins = ["io.containerd.nri.v1.nri"]
 [plugins."io.containerd.internal.v1.opt"]
@@ -46,8 +46,8 @@ disabled_plugins = ["io.containerd.nri.v1.nri"]
     snapshotter = "native"
 `
 
-// cniConfig attaches pods to a bridge that is there. It makes it no gateway, which would switch the machine's
-// ip_forward on, and masquerades nothing, which would need iptables: pods reach each other and the machine.
+// cniConfig attaches pods to the existing bridge. The bridge is not a gateway, which would enable ip_forward on the
+// machine, and nothing is masqueraded, which would require iptables. Pods can reach each other and the machine.
 const cniConfig = `{
   "cniVersion": "0.4.0",
   "name": "devcluster",
@@ -63,8 +63,9 @@ const cniConfig = `{
 }
 `
 
-// kubeletConfig changes what would touch the machine (iptables, flex volumes), what one machine with several
-// clusters cannot have (fixed ports), and what a full or small disk would lead to (evictions, image removal). No DNS answers at the node; without clusterDNS every pod would get a warning.
+// kubeletConfig disables changes to the machine (iptables, flex volumes), fixed ports, which would conflict between
+// clusters, and reactions to a full or small disk (evictions, image removal). The node has no DNS server, but without
+// clusterDNS every pod would get a warning.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 address: %[1]s
@@ -90,7 +91,7 @@ evictionHard: {memory.available: 0%%, nodefs.available: 0%%, nodefs.inodesFree: 
 registerWithTaints: [{key: %[5]s, value: "true", effect: NoSchedule}]
 `
 
-// writeFiles writes what the node reads, as it will see it at home.
+// writeFiles writes the files of the node, with the paths inside the node.
 func (c Config) writeFiles(cniBin string) error {
 	plan, err := json.Marshal(plan{
 		Bridge:  c.bridge(),
@@ -125,7 +126,7 @@ func (c Config) writeFiles(cniBin string) error {
 			return err
 		}
 	}
-	// The system's own places in /var; what uses /var/run means /run.
+	// Standard folders in /var. /var/run is /run.
 	for _, dir := range []string{"/var/log", "/var/tmp"} {
 		if err := os.MkdirAll(filepath.Join(c.Dir, dir), 0o755); err != nil {
 			return err

@@ -19,14 +19,14 @@ import (
 	remote "k8s.io/cri-client/pkg"
 )
 
-// runtimeTimeout bounds how long containerd may take to serve.
+// runtimeTimeout is the maximum time for the start of containerd.
 const runtimeTimeout = time.Minute
 
-// Init is the node's first process, alone in the namespaces that Run made. It starts the node from the files in
-// dir, and ends it when stdin ends or a part of it does.
+// Init is the first process of the node, in the namespaces that Run has created. It starts the node from the files in
+// dir, and stops it when stdin is closed or a part of the node exits.
 func Init(dir string) error {
 	if os.Getpid() != 1 {
-		return errors.New(InitCommand + " is no command to call by hand: devcluster --kubelet starts it")
+		return errors.New(InitCommand + " is an internal command of devcluster --kubelet")
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -40,7 +40,7 @@ func Init(dir string) error {
 	}
 	err := n.up(ctx)
 	if ctx.Err() != nil {
-		err = nil // told to stop, perhaps while starting
+		err = nil // stopped, possibly during the start
 	}
 	return errors.Join(err, n.down())
 }
@@ -51,8 +51,8 @@ type node struct {
 	cgroup   cgroups.Manager
 }
 
-// kernelParameters are those that a kubelet sets when it starts (its setupKernelTunables). They are the whole
-// machine's and would stay set, so the node has files in their place.
+// kernelParameters returns the kernel parameters that a kubelet sets when it starts (setupKernelTunables). They would
+// affect the machine and remain set, so the node has files in their place.
 func kernelParameters() []string {
 	return []string{
 		"vm/overcommit_memory", "vm/panic_on_oom",
@@ -60,13 +60,13 @@ func kernelParameters() []string {
 	}
 }
 
-// mount gives the namespace its own /var, /run, /proc and kernelParameters, and reads the plan.
+// mount mounts a separate /var, /run, /proc and kernelParameters in the namespace, and reads the plan.
 func (n *node) mount(dir string) error {
 	for _, m := range []struct {
 		source, target, kind string
 		flags                uintptr
 	}{
-		// Nothing that is mounted here shows on the machine, while pods may share what is (mountPropagation).
+		// Mounts are not visible on the machine, but pods may share them (mountPropagation).
 		{"", "/", "", syscall.MS_REC | syscall.MS_PRIVATE},
 		{"", "/", "", syscall.MS_REC | syscall.MS_SHARED},
 		{filepath.Join(dir, "var"), "/var", "", syscall.MS_BIND},
@@ -93,7 +93,7 @@ func (n *node) mount(dir string) error {
 	return json.Unmarshal(text, &n.plan)
 }
 
-// up starts everything, and returns when it is to end: with an error, unless the context has.
+// up starts the node, and returns when it must stop: with an error, unless the context is cancelled.
 func (n *node) up(ctx context.Context) error {
 	if err := n.makeCgroup(); err != nil {
 		return err
@@ -146,12 +146,12 @@ func (n *node) makeCgroup() (err error) {
 	}
 	const noProcess = -1
 	if err := n.cgroup.Apply(noProcess); err != nil {
-		return fmt.Errorf("make cgroup %s: %w", n.plan.Cgroup, err)
+		return fmt.Errorf("create cgroup %s: %w", n.plan.Cgroup, err)
 	}
 	return nil
 }
 
-// waitRuntime waits until containerd answers the kubelet's protocol.
+// waitRuntime waits until containerd serves the container runtime interface.
 func waitRuntime(ctx context.Context, ended <-chan error) error {
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, runtimeTimeout, true, func(ctx context.Context) (bool, error) {
 		select {
@@ -160,11 +160,11 @@ func waitRuntime(ctx context.Context, ended <-chan error) error {
 		default:
 		}
 		if _, err := os.Stat(containerd); err != nil {
-			return false, nil //nolint:nilerr // it does not listen yet
+			return false, nil //nolint:nilerr // containerd does not listen yet
 		}
 		service, err := remote.NewRemoteRuntimeService(ctx, "unix://"+containerd, time.Second, noop.NewTracerProvider(), false)
 		if err != nil {
-			return false, nil //nolint:nilerr // it starts its services after it listens
+			return false, nil //nolint:nilerr // containerd starts its services after it listens
 		}
 		return true, service.Close(ctx)
 	})
@@ -174,14 +174,14 @@ func waitRuntime(ctx context.Context, ended <-chan error) error {
 	return nil
 }
 
-// down ends all processes, with which the pods' network interfaces go, and removes what is not bound to them.
+// down stops all processes, which removes the network interfaces of pods, and removes the cgroup and the bridge.
 func (n *node) down() error {
 	if err := syscall.Kill(-1, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("end the node's processes: %w", err)
+		return fmt.Errorf("stop the processes of the node: %w", err)
 	}
 	var errs []error
 	if n.cgroup != nil {
-		// A cgroup is free when its last process is collected, which takes a moment.
+		// A cgroup can be removed after its last process is reaped, which takes some time.
 		err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, settle, true, func(context.Context) (bool, error) {
 			return n.cgroup.Destroy() == nil, nil
 		})

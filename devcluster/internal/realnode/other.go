@@ -11,12 +11,12 @@ import (
 // InitCommand is the subcommand of this binary that calls Init.
 const InitCommand = "node-init"
 
-var errLinux = errors.New("--kubelet needs Linux, since it runs containers")
+var errLinux = errors.New("--kubelet requires Linux to run containers")
 
-// Check says what this machine lacks for a real node.
+// Check returns an error if this machine does not meet the requirements of a real node.
 func Check() error { return errLinux }
 
-// FreeNetwork picks a network that this machine does not use.
+// FreeNetwork returns a network that this machine does not use.
 func FreeNetwork() (netip.Prefix, error) { return netip.Prefix{}, errLinux }
 
 // Run starts the node.

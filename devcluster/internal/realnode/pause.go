@@ -11,15 +11,15 @@ import (
 	"fmt"
 )
 
-// pauseBinary is a whole Linux program for amd64: one segment, which waits for signals for ever. Writing it here
-// saves a second binary, which would have to be built and found.
+// pauseBinary returns a complete Linux program for amd64: one segment, which waits for signals forever. Creating it
+// here avoids a second binary that must be built and distributed.
 func pauseBinary() ([]byte, error) {
 	code := []byte{
 		0xb8, 34, 0, 0, 0, // mov eax, 34: the system call pause
 		0x0f, 0x05, // syscall
-		0xeb, 0xf7, // jmp, back to the first instruction
+		0xeb, 0xf7, // jmp to the first instruction
 	}
-	const address = 0x400000 // where Linux programs are loaded by custom
+	const address = 0x400000 // the conventional load address of Linux programs
 	header := elf.Header64{
 		Ident:     [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
 		Type:      uint16(elf.ET_EXEC),
@@ -45,7 +45,7 @@ func pauseBinary() ([]byte, error) {
 	return program.Bytes(), nil
 }
 
-// pauseArchive is PauseImage as `docker save` would write it: a configuration, one layer and what names them
+// pauseArchive returns PauseImage in the format of `docker save`: a configuration, one layer and a manifest
 // (https://github.com/moby/docker-image-spec/blob/v1.3.1/v1.2.md#combined-image-json--filesystem-changeset-format).
 func pauseArchive() ([]byte, error) {
 	program, err := pauseBinary()

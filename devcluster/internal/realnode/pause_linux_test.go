@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestPauseSleepsUntilItIsKilled(t *testing.T) {
+func TestPauseSleepsUntilItIsTerminated(t *testing.T) {
 	t.Parallel()
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the program is for amd64")
@@ -22,7 +22,7 @@ func TestPauseSleepsUntilItIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "pause")
-	if err := os.WriteFile(file, program, 0o700); err != nil { //nolint:gosec // it is to run
+	if err := os.WriteFile(file, program, 0o700); err != nil { //nolint:gosec // must be executable
 		t.Fatal(err)
 	}
 	command := exec.CommandContext(t.Context(), file)
@@ -34,7 +34,7 @@ func TestPauseSleepsUntilItIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Asleep, and not spinning, is what the system says of a process that waits in a system call.
+	// The state of a process that waits in a system call is S (sleeping).
 	stat := filepath.Join("/proc", strconv.Itoa(command.Process.Pid), "status")
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		status, err := os.ReadFile(stat)
@@ -45,13 +45,13 @@ func TestPauseSleepsUntilItIsKilled(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("it does not sleep:\n%s", status)
+			t.Fatalf("the process is not sleeping:\n%s", status)
 		}
 	}
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := command.Wait(); err == nil || err.Error() != "signal: terminated" {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("the process exited with %v", err)
 	}
 }

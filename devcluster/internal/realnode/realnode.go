@@ -1,9 +1,9 @@
-// Package realnode runs one real node, containerd and a kubelet, so that pods on it really run.
+// Package realnode runs one real node with containerd and a kubelet, which really runs pods.
 //
-// Both are started by an init process (Init) in a PID and a mount namespace of their own, with a /run and a /var
-// of their own: the paths that containerd, CNI and the kubelet have built in never meet those of the machine, and
-// when init ends, the kernel ends every process and drops every mount. Beyond that a node has a bridge and a
-// cgroup, which init removes, also when the dev cluster was killed.
+// Both are started by an init process (Init) in a separate PID and mount namespace, with a separate /run and /var. The
+// built-in paths of containerd, CNI and the kubelet therefore never conflict with those of the machine. When init
+// exits, the kernel stops all processes and removes all mounts. In addition, a node has a bridge and a cgroup, which
+// init removes even if the dev cluster is killed.
 package realnode
 
 import (
@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// Name is the node's.
+	// Name is the name of the node.
 	Name = "real-0"
-	// Key is the node's label (value "true") and its taint, so that only pods that ask for it run there.
+	// Key is the key of the node's label (value "true") and taint, so that only pods that select it run there.
 	Key = "kt.dev/real"
-	// PauseImage holds a pod's namespaces open; it is made here.
+	// PauseImage is the image of the container that keeps the namespaces of a pod. This package creates it.
 	PauseImage = "localhost/devcluster/pause:1"
-	// Packages are Debian's that the node needs.
+	// Packages are the Debian packages that the node requires.
 	Packages = "containerd runc containernetworking-plugins iproute2"
 )
 
@@ -33,25 +33,26 @@ func Toleration() corev1.Toleration {
 	return corev1.Toleration{Key: Key, Operator: corev1.TolerationOpExists}
 }
 
-// Config says what node to start.
+// Config configures the node.
 type Config struct {
-	Dir        string       // a folder of its own on a disk; the caller removes it at the end
-	LogFile    string       // containerd's and the kubelet's log
-	Network    netip.Prefix // a /24 that pods get addresses from, see PickNetwork
-	Images     []string     // archives to import, as `docker save` or `make tensor-image` write them
-	Kubeconfig []byte       // by which the kubelet reaches the API server, as node Name
+	Dir        string       // a separate folder on a disk, which the caller must remove
+	LogFile    string       // log of containerd and the kubelet
+	Network    netip.Prefix // a /24 for the addresses of pods, see PickNetwork
+	Images     []string     // archives of `docker save` or `make tensor-image` to import
+	Kubeconfig []byte       // kubeconfig of the kubelet, as the node Name
 	ClientCA   []byte       // PEM; signs the API server's client certificate
 	ServerCert []byte       // PEM, for Address
 	ServerKey  []byte       // PEM
 }
 
-// Address is the node's on its bridge: it listens there, and pods have it as their gateway.
+// Address returns the address of the node on its bridge, at which it listens and which is the gateway of pods.
 func (c Config) Address() netip.Addr { return c.Network.Masked().Addr().Next() }
 
-// networks is where PickNetwork looks: beside the ranges of Services (10.96.0.0/16) and of pods on fake nodes.
+// networks returns the range of PickNetwork, which does not overlap with the ranges of Services (10.96.0.0/16) and of
+// pods on fake nodes.
 func networks() netip.Prefix { return netip.MustParsePrefix("10.88.0.0/13") }
 
-// PickNetwork returns a random /24 that no address of the machine is in, given as the prefixes of its interfaces.
+// PickNetwork returns a random /24 that does not overlap with the networks of the machine's interfaces.
 func PickNetwork(taken []netip.Prefix) (netip.Prefix, error) {
 	all := networks()
 	count := uint32(1) << (24 - all.Bits())
@@ -67,14 +68,14 @@ func PickNetwork(taken []netip.Prefix) (netip.Prefix, error) {
 	return netip.Prefix{}, fmt.Errorf("every /24 of %s is in use on this machine", all)
 }
 
-// unique is part of the names of what a node has on the machine; no two nodes have one network.
+// unique returns a part of the names of the node's objects on the machine, derived from its unique network.
 func (c Config) unique() string {
 	octets := strings.Split(c.Network.Masked().Addr().String(), ".")
 	return strings.Join(octets[:3], "-")
 }
 
-// bridge is the name of the network interface that pods are attached to; Linux allows 15 characters.
+// bridge returns the name of the bridge of the pods. Linux allows 15 characters.
 func (c Config) bridge() string { return "kt-" + c.unique() }
 
-// cgroup is the path of the cgroup that the pods' are under.
+// cgroup returns the path of the parent cgroup of the pods.
 func (c Config) cgroup() string { return "/devcluster-" + c.unique() }

@@ -10,9 +10,9 @@ func TestPickNetwork(t *testing.T) {
 	t.Parallel()
 	const most = "10.88.0.0/14"
 	for name, taken := range map[string][]string{
-		"on an idle machine":          {"127.0.0.1/8", "192.168.1.7/24", "fe80::1/64"},
-		"beside what is in use":       {"10.88.0.1/15", "10.90.0.1/15", "10.92.0.1/15", "10.94.3.1/16"},
-		"beside one address of a /24": {most, "10.92.0.1/15", "10.94.0.1/16", "10.95.128.1/17", "10.95.9.77/32"},
+		"on an idle machine":        {"127.0.0.1/8", "192.168.1.7/24", "fe80::1/64"},
+		"with networks in use":      {"10.88.0.1/15", "10.90.0.1/15", "10.92.0.1/15", "10.94.3.1/16"},
+		"with one address of a /24": {most, "10.92.0.1/15", "10.94.0.1/16", "10.95.128.1/17", "10.95.9.77/32"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -25,7 +25,7 @@ func TestPickNetwork(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.Bits() != 24 || got != got.Masked() || !networks().Contains(got.Addr()) {
-				t.Errorf("%s is no /24 of %s", got, networks())
+				t.Errorf("%s is not a /24 of %s", got, networks())
 			}
 			if slices.ContainsFunc(prefixes, got.Overlaps) {
 				t.Errorf("%s is in use: %s", got, prefixes)
@@ -34,14 +34,14 @@ func TestPickNetwork(t *testing.T) {
 	}
 }
 
-func TestPickNetworkSaysWhenThereIsNone(t *testing.T) {
+func TestPickNetworkReportsThatNoNetworkIsFree(t *testing.T) {
 	t.Parallel()
 	if got, err := PickNetwork([]netip.Prefix{netip.MustParsePrefix("10.0.0.1/8")}); err == nil {
 		t.Errorf("picked %s", got)
 	}
 }
 
-func TestNamesOnTheMachineAreTheNetworksOwn(t *testing.T) {
+func TestNamesOnTheMachineAreDerivedFromTheNetwork(t *testing.T) {
 	t.Parallel()
 	c := Config{Network: netip.MustParsePrefix("10.95.254.0/24")}
 	const longestInterface = 15

@@ -18,19 +18,19 @@ import (
 // InitCommand is the subcommand of this binary that calls Init.
 const InitCommand = "node-init"
 
-// namespaces are those that a node has of its own.
+// namespaces are the separate namespaces of a node.
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
 
-// logTail is how much of the log an error shows, in bytes: the log may go with the cluster's folder.
+// logTail is the number of bytes of the log in an error. The log may be removed with the cluster's folder.
 const logTail = 4 << 10
 
-// Check says what this machine lacks for a real node, nil for nothing.
+// Check returns an error if this machine does not meet the requirements of a real node.
 func Check() error {
 	if runtime.GOARCH != "amd64" {
-		return fmt.Errorf("--kubelet is made for amd64, and this is %s", runtime.GOARCH)
+		return fmt.Errorf("--kubelet requires amd64, but this machine is %s", runtime.GOARCH)
 	}
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("--kubelet needs root, since it runs containers; this is user %d. Run it with sudo", os.Geteuid())
+		return fmt.Errorf("--kubelet requires root to run containers, but this is user %d: run it with sudo", os.Geteuid())
 	}
 	var missing []string
 	for _, command := range []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "ip"} {
@@ -42,17 +42,17 @@ func Check() error {
 		missing = append(missing, err.Error())
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("--kubelet needs %s, not found here. Debian has them: apt-get install %s", strings.Join(missing, ", "), Packages)
+		return fmt.Errorf("--kubelet requires %s, which were not found: on Debian, run apt-get install %s", strings.Join(missing, ", "), Packages)
 	}
 	try := exec.Command("ip", "-V")
 	try.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces}
 	if err := try.Run(); err != nil {
-		return fmt.Errorf("--kubelet needs a mount and a PID namespace of its own, which this machine refuses (%w). In a container, make that a privileged one", err)
+		return fmt.Errorf("--kubelet requires new mount and PID namespaces, which this machine does not allow (%w): in a container, make the container privileged", err)
 	}
 	return nil
 }
 
-// cniPlugins is the folder with the CNI plugins: Debian's, or where their own releases are installed.
+// cniPlugins returns the folder of the CNI plugins: the one of Debian, or the one of upstream releases.
 func cniPlugins() (string, error) {
 	for _, dir := range []string{"/usr/lib/cni", "/opt/cni/bin"} {
 		complete := true
@@ -68,7 +68,7 @@ func cniPlugins() (string, error) {
 	return "", errors.New("the CNI plugins bridge, host-local and loopback")
 }
 
-// FreeNetwork picks a network that this machine does not use.
+// FreeNetwork returns a network that this machine does not use.
 func FreeNetwork() (netip.Prefix, error) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
@@ -83,8 +83,8 @@ func FreeNetwork() (netip.Prefix, error) {
 	return PickNetwork(taken)
 }
 
-// Run starts the node and keeps it up until the context ends; then everything of it is gone. An early end is an
-// error with the end of the log.
+// Run starts the node and runs it until the context is cancelled. Then it removes everything that belongs to the node.
+// If the node exits early, the error contains the end of the log.
 func Run(ctx context.Context, config Config) error {
 	plugins, err := cniPlugins()
 	if err != nil {
@@ -102,7 +102,7 @@ func Run(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
-	// Init stops the node when its stdin ends, which it does with this process, however that ends.
+	// Init stops the node when its stdin is closed, which happens whenever this process exits.
 	tether, hold, err := os.Pipe()
 	if err != nil {
 		return err
@@ -110,25 +110,25 @@ func Run(ctx context.Context, config Config) error {
 	defer func() { _ = hold.Close() }()
 	init := exec.CommandContext(context.WithoutCancel(ctx), self, InitCommand, config.Dir)
 	init.Stdin, init.Stdout, init.Stderr = tether, log, log
-	// In a session of its own, it is not told to stop by the terminal.
+	// In a separate session, it does not receive signals of the terminal.
 	init.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: namespaces}
 	err = init.Start()
 	_ = tether.Close()
 	if err != nil {
-		return fmt.Errorf("start the node in namespaces of its own: %w", err)
+		return fmt.Errorf("start the node in new namespaces: %w", err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- init.Wait() }()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("%w; its log %s ends:\n%s", errors.Join(errors.New("containerd or the kubelet failed"), err), config.LogFile, tail(config.LogFile))
+		return fmt.Errorf("%w; the end of its log %s:\n%s", errors.Join(errors.New("containerd or the kubelet failed"), err), config.LogFile, tail(config.LogFile))
 	case <-ctx.Done():
 		_ = hold.Close()
 		return <-ended
 	}
 }
 
-// tail is the end of a file, from the begin of a line on.
+// tail returns the end of a file, starting at the beginning of a line.
 func tail(file string) string {
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -142,5 +142,5 @@ func tail(file string) string {
 	return string(content)
 }
 
-// settle is how long what was killed may take to be gone.
+// settle is the maximum time for killed processes to exit.
 const settle = 5 * time.Second

@@ -1,4 +1,4 @@
-// Package stages holds what KWOK plays on the dev cluster's fake nodes and their ordinary pods.
+// Package stages contains the KWOK stages of the dev cluster's fake nodes and their ordinary pods.
 package stages
 
 import (
@@ -16,10 +16,10 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// ByResource maps a kind of object to the stages that KWOK plays on it.
+// ByResource maps a kind of object to its KWOK stages.
 type ByResource = map[internalversion.StageResourceRef][]*internalversion.Stage
 
-// Load reads KWOK's own stages for nodes and the ones beside this file for pods.
+// Load reads the stages of KWOK for nodes and the embedded stages for pods.
 func Load() (ByResource, error) {
 	texts := map[string]string{
 		"node-initialize": fast.DefaultNodeInit,

@@ -16,9 +16,9 @@ import (
 
 var podRef = internalversion.StageResourceRef{APIGroup: "v1", Kind: "Pod"}
 
-// TestEveryPodHasOnePlayer holds the selector of pod-ready and kubelet.Handles together:
-// a pod that both played would flap, one that neither did would hang.
-func TestEveryPodHasOnePlayer(t *testing.T) {
+// TestEveryPodIsSimulatedOnce checks that the selector of pod-ready and kubelet.Handles are
+// complementary: a pod handled by both would flap, and a pod handled by neither would hang.
+func TestEveryPodIsSimulatedOnce(t *testing.T) {
 	t.Parallel()
 	optional := true
 	container := func(change func(*corev1.Container)) func(*corev1.PodSpec) {
@@ -48,16 +48,16 @@ func TestEveryPodHasOnePlayer(t *testing.T) {
 		change func(*corev1.PodSpec)
 		kwok   bool
 	}{
-		"an ordinary pod":         {func(*corev1.PodSpec) {}, true},
-		"its token":               {volume("kube-api-access-abc", projected(token...)), true},
-		"a field of the pod":      {valueFrom(corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}), true},
-		"a claim":                 {volume("v", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}), true},
-		"a projected field":       {volume("v", projected(corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{}})), true},
-		"a driver with a Secret":  {volume("v", corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{NodePublishSecretRef: &corev1.LocalObjectReference{Name: "s"}}}), true},
-		"an image much like it":   {container(func(c *corev1.Container) { c.Image = "example.com/broken.invalid/pull" }), true},
-		"a sound init container":  {func(spec *corev1.PodSpec) { spec.InitContainers = []corev1.Container{{Name: "i", Image: "busybox"}} }, true},
-		"a broken image":          {container(func(c *corev1.Container) { c.Image = "broken.invalid/pull:1" }), false},
-		"an unknown broken image": {container(func(c *corev1.Container) { c.Image = "broken.invalid/" }), false},
+		"an ordinary pod":          {func(*corev1.PodSpec) {}, true},
+		"its token":                {volume("kube-api-access-abc", projected(token...)), true},
+		"a field of the pod":       {valueFrom(corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}), true},
+		"a claim":                  {volume("v", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}), true},
+		"a projected field":        {volume("v", projected(corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{}})), true},
+		"a driver with a Secret":   {volume("v", corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{NodePublishSecretRef: &corev1.LocalObjectReference{Name: "s"}}}), true},
+		"a similar image":          {container(func(c *corev1.Container) { c.Image = "example.com/broken.invalid/pull" }), true},
+		"a healthy init container": {func(spec *corev1.PodSpec) { spec.InitContainers = []corev1.Container{{Name: "i", Image: "busybox"}} }, true},
+		"a broken image":           {container(func(c *corev1.Container) { c.Image = "broken.invalid/pull:1" }), false},
+		"an unknown broken image":  {container(func(c *corev1.Container) { c.Image = "broken.invalid/" }), false},
 		"a broken second image": {func(spec *corev1.PodSpec) {
 			spec.Containers = append(spec.Containers, corev1.Container{Name: "b", Image: "broken.invalid/oom"})
 		}, false},
@@ -83,7 +83,7 @@ func TestEveryPodHasOnePlayer(t *testing.T) {
 			c.change(&pod.Spec)
 			kwok := slices.Equal(matching(t, pod), []string{"pod-ready"})
 			if kwok != c.kwok || kubelet.Handles(pod) == c.kwok {
-				t.Errorf("KWOK plays it: %t, the kubelet does: %t; want %t and %t", kwok, kubelet.Handles(pod), c.kwok, !c.kwok)
+				t.Errorf("handled by KWOK: %t, by the kubelet: %t; want %t and %t", kwok, kubelet.Handles(pod), c.kwok, !c.kwok)
 			}
 		})
 	}
@@ -137,7 +137,7 @@ func TestNodesHaveStages(t *testing.T) {
 	}
 }
 
-// matching are the names of the stages that KWOK would play on a pod.
+// matching returns the names of the stages that KWOK would play for a pod.
 func matching(t *testing.T, pod *corev1.Pod) []string {
 	t.Helper()
 	var names []string
@@ -147,7 +147,7 @@ func matching(t *testing.T, pod *corev1.Pod) []string {
 	return names
 }
 
-// play renders the stage that a pod is at with KWOK's own engine; its outcome becomes the pod's status.
+// play renders the next stage of a pod with the engine of KWOK, and sets the resulting status of the pod.
 func play(t *testing.T, pod *corev1.Pod, name string) {
 	t.Helper()
 	renderer := gotpl.NewRenderer(gotpl.FuncMap{
@@ -172,7 +172,7 @@ func play(t *testing.T, pod *corev1.Pod, name string) {
 	}
 }
 
-// possible are the stages that KWOK would choose from.
+// possible returns the stages from which KWOK would choose.
 func possible(t *testing.T, pod *corev1.Pod) []*lifecycle.Stage {
 	t.Helper()
 	all, err := Load()
