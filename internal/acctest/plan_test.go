@@ -14,6 +14,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
 // namespace is a namespace of the test's own in the shared cluster.
@@ -298,6 +300,7 @@ func liveObjects(t *testing.T, ns string) map[string]string {
 		}
 		if annotations, ok := metadata["annotations"].(map[string]any); ok {
 			delete(annotations, "deployment.kubernetes.io/revision")
+			delete(annotations, kube.CreationAnnotation) // differs by creation
 			if len(annotations) == 0 {
 				delete(metadata, "annotations")
 			}
