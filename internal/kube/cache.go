@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -68,6 +69,18 @@ func (c *cache) note(ref Ref, obj *unstructured.Unstructured) {
 	}
 }
 
+// has says whether a collection that runs already holds the object.
+func (c *cache) has(ref Ref) bool {
+	c.mu.Lock()
+	col, ok := c.collections[scopeKey(ref.Kind, ref.Namespace)]
+	c.mu.Unlock()
+	if !ok {
+		return false
+	}
+	_, there := col.get(ref.Name)
+	return there
+}
+
 // entry is one object as the cache keeps it: its metadata without the fields
 // that take space, and the whole as JSON, a small part of the size of decoded
 // maps.
@@ -113,8 +126,9 @@ type collection struct {
 
 	mu         sync.Mutex
 	entries    map[string]*entry
-	latest     string // the newest resource version that the server has told of
-	listed     string // that of the newest list
+	deleted    map[types.UID]bool // what the watch has told to be deleted
+	latest     string             // the newest resource version that the server has told of
+	listed     string             // that of the newest list
 	synced     bool
 	denied     bool          // the server does not let us list or watch: nothing is kept
 	err        error         // why the last list or watch failed, nil once one succeeded
@@ -125,7 +139,7 @@ type collection struct {
 }
 
 func newCollection(scope Ref) *collection {
-	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[string]*entry{}, signal: make(chan struct{})}
+	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[string]*entry{}, deleted: map[types.UID]bool{}, signal: make(chan struct{})}
 }
 
 // run lists and watches until ctx ends, or until the server says that we may not.
@@ -204,6 +218,15 @@ func (c *collection) get(name string) (*entry, bool) {
 	return e, ok
 }
 
+// tellsDeleted says whether the watch has told that the object with that UID was
+// deleted, which is the server's own word, and that there is no other of its name.
+func (c *collection) tellsDeleted(name string, uid types.UID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, there := c.entries[name]
+	return c.deleted[uid] && !there
+}
+
 // filter returns the entries that keep wants.
 func (c *collection) filter(keep func(*entry) bool) []*entry {
 	c.mu.Lock()
@@ -277,6 +300,7 @@ func (c *collection) Delete(obj any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.toldLocked(e.ResourceVersion)
+	c.deleted[e.UID] = true
 	if old, ok := c.entries[e.Name]; ok && newer(old, e.ResourceVersion) {
 		return nil
 	}

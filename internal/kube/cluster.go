@@ -38,6 +38,10 @@ type Cluster struct {
 	memo    sync.Map // answers that hold for the whole run: see recall
 	claims  runClaims
 
+	absences  absences
+	deletions deletions
+	previews  previews
+
 	completions *Completions // nil: objects keep UnfinishedAnnotation
 }
 
@@ -145,22 +149,7 @@ func (c *Cluster) DryRun(ctx context.Context, obj *unstructured.Unstructured) (*
 }
 
 func (c *Cluster) patch(ctx context.Context, op string, ref Ref, obj *unstructured.Unstructured, dryRun []string) (*unstructured.Unstructured, error) {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return nil, wrap(op, ref, err)
-	}
-	data, err := json.Marshal(obj.Object)
-	if err != nil {
-		return nil, wrap(op, ref, err)
-	}
-	force := true
-	apply := func() (*unstructured.Unstructured, error) {
-		writing, sent := withOutcome(ctx)
-		out, err := resource.Patch(writing, ref.Name, types.ApplyPatchType, data, metav1.PatchOptions{
-			FieldManager: Manager, Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
-		})
-		return out, c.denied(ctx, "patch", ref, wrapWrite(op, ref, err, sent))
-	}
+	apply := func() (*unstructured.Unstructured, error) { return c.applyOnce(ctx, op, ref, obj, true, dryRun) }
 	if len(dryRun) == 0 {
 		if err := c.separate(ctx, ref, obj); err != nil {
 			return nil, err
@@ -181,6 +170,26 @@ func (c *Cluster) patch(ctx context.Context, op string, ref Ref, obj *unstructur
 	default:
 		return apply()
 	}
+}
+
+// applyOnce sends one server-side apply. With force it takes over fields that
+// others hold.
+func (c *Cluster) applyOnce(
+	ctx context.Context, op string, ref Ref, obj *unstructured.Unstructured, force bool, dryRun []string,
+) (*unstructured.Unstructured, error) {
+	resource, err := c.resource(ref)
+	if err != nil {
+		return nil, wrap(op, ref, err)
+	}
+	data, err := json.Marshal(obj.Object)
+	if err != nil {
+		return nil, wrap(op, ref, err)
+	}
+	writing, sent := withOutcome(ctx)
+	out, err := resource.Patch(writing, ref.Name, types.ApplyPatchType, data, metav1.PatchOptions{
+		FieldManager: Manager, Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
+	})
+	return out, c.denied(ctx, "patch", ref, wrapWrite(op, ref, err, sent))
 }
 
 // Get returns one object, straight from the server.
@@ -232,9 +241,13 @@ func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 	if uid != "" {
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
-	return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
+	err = c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
 		return resource.Delete(ctx, ref.Name, options)
 	})
+	if err == nil {
+		c.deletions.note(ref, uid)
+	}
+	return err
 }
 
 // deleteUnlessReplaced deletes the object that has the uid. That it is gone, or

@@ -174,7 +174,9 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	data, err := conn.document(ctx, root+path)
 	switch {
 	case apierrors.IsNotFound(err):
-		return false, conn.confirmMissing(ctx, root+path)
+		// What was missing before in this run is believed to be so still.
+		_, err := recall(c, "missing "+root+path, func() (bool, error) { return true, conn.confirmMissing(ctx, root+path) })
+		return false, err
 	case err != nil:
 		return false, err
 	}

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -19,21 +21,22 @@ import (
 // WaitGone waits until an object whose deletion was started is gone, with all
 // that it owned, and with its pods. The error names what still blocks it.
 func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]string) error {
-	var (
-		away absence
-		uid  types.UID
-	)
+	var away absence
+	uid := c.deletions.of(ref)
 	kinds := []Kind{ref.Kind}
 	if leavesPods(ref.Kind) && len(podLabels) > 0 {
 		kinds = append(kinds, podsWith(podLabels))
 	}
 	for {
 		changed := c.signals(ref.Namespace, kinds...)
-		obj, err := c.Read(ctx, ref)
-		if err == nil {
+		obj, err := c.readUnlessDeleted(ctx, ref, uid)
+		if err == nil && obj != nil {
 			uid = obj.GetUID()
 		}
-		gone := IsNotFound(err)
+		gone := IsNotFound(err) || err == nil && obj == nil
+		if gone {
+			err = nil
+		}
 		var pods []*corev1.Pod
 		if gone && len(kinds) > 1 {
 			pods, err = c.podsLeft(ctx, ref, podLabels, uid)
@@ -57,6 +60,27 @@ func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]st
 		c.wait(ctx, changed, pause(0, c.watches(ref)))
 		c.refreshQuiet(ctx, ref.Namespace, kinds...)
 	}
+}
+
+// deletions are the objects whose deletion was started in this run.
+type deletions struct{ uids sync.Map } // types.UID by Ref.String
+
+func (d *deletions) note(ref Ref, uid types.UID) { d.uids.Store(ref.String(), uid) }
+
+// of returns the UID of the object whose deletion was started, "" for none.
+func (d *deletions) of(ref Ref) types.UID {
+	uid, _ := d.uids.Load(ref.String())
+	known, _ := uid.(types.UID)
+	return known
+}
+
+// readUnlessDeleted is Read; nil for an object with that UID of which the watch has
+// told that it was deleted.
+func (c *Cluster) readUnlessDeleted(ctx context.Context, ref Ref, uid types.UID) (*unstructured.Unstructured, error) {
+	if uid != "" && c.cache.collection(ref.Kind, ref.Namespace).tellsDeleted(ref.Name, uid) {
+		return nil, nil
+	}
+	return c.Read(ctx, ref)
 }
 
 // leavesPods says whether pods may outlive an object of this kind that was

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -135,4 +136,30 @@ func TestPodsThatCannotBeListedAreNotTakenForGone(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestADeletionThatTheWatchHasToldIsBelievedOfThatObjectOnly(t *testing.T) {
+	t.Parallel()
+	col := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
+	if err := col.Replace([]any{deployment("1", 0)}, "1"); err != nil {
+		t.Fatal(err)
+	}
+	expect := func(when string, uid types.UID, want bool) {
+		t.Helper()
+		if got := col.tellsDeleted("trainer", uid); got != want {
+			t.Errorf("%s: %s is deleted: %t, want %t", when, uid, got, want)
+		}
+	}
+	expect("while it is there", "u", false)
+	if err := col.Delete(deployment("2", 0)); err != nil {
+		t.Fatal(err)
+	}
+	expect("after its deletion", "u", true)
+	expect("after the deletion of another", "v", false)
+	next := deployment("3", 0)
+	next.SetUID("v")
+	if err := col.Add(next); err != nil {
+		t.Fatal(err)
+	}
+	expect("while there is another of its name", "u", false)
 }

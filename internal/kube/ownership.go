@@ -23,7 +23,7 @@ type Records func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry,
 func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Unstructured, records Records) error {
 	err := retry.RetryOnConflict(againstWriters(), func() (err error) {
 		if live == nil {
-			if live, err = c.readOne(ctx, ref); err != nil {
+			if live, err = c.Fetch(ctx, ref); err != nil {
 				return err
 			}
 		}
@@ -41,7 +41,8 @@ func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Un
 	return err
 }
 
-func (c *Cluster) readOne(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+// Fetch is Get, or GetSecret for a Secret.
+func (c *Cluster) Fetch(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	if ref.Kind.GroupKind() == kind.Secret().GroupKind() {
 		return c.GetSecret(ctx, ref)
 	}

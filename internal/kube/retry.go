@@ -84,6 +84,7 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 			if err == nil && verdict.again && answer.StatusCode < http.StatusMultipleChoices {
 				return nil, errCutShort // else it would be told as a mistake in JSON
 			}
+			outcome.answered(answer)
 			return answer.response(), err
 		}
 		interruptible := work
@@ -253,18 +254,33 @@ func (b *streamBody) Close() error {
 
 // outcome tells who sends a write whether it may have been carried out although
 // it failed.
-type outcome struct{ unknown atomic.Bool }
+type outcome struct {
+	unknown  atomic.Bool
+	doubtful atomic.Bool  // it was sent again, after an attempt that may have been carried out
+	status   atomic.Int32 // of the last answer
+}
 
 func (o *outcome) note(unknown bool) {
 	if o != nil {
 		o.unknown.Store(unknown)
+		o.doubtful.Store(o.doubtful.Load() || unknown)
+	}
+}
+
+func (o *outcome) answered(answer *reply) {
+	if o != nil && answer != nil {
+		o.status.Store(int32(answer.StatusCode)) //nolint:gosec // three digits
 	}
 }
 
 type outcomeKey struct{}
 
-// withOutcome returns a context whose write notes its outcome.
+// withOutcome returns a context whose write notes its outcome: where ctx is one
+// already, in the same place.
 func withOutcome(ctx context.Context) (context.Context, *outcome) {
+	if o := outcomeOf(ctx); o != nil {
+		return ctx, o
+	}
 	o := &outcome{}
 	return context.WithValue(ctx, outcomeKey{}, o), o
 }

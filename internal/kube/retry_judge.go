@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -167,6 +168,8 @@ func judgeAnswer(request *http.Request, answer *reply, known state, within time.
 		return judgement{again: true, within: within, after: answer.retryAfter()}
 	case code == http.StatusNotFound && answer.status() == nil && !answer.webPage() && builtIn(request.URL.Path):
 		return judgement{again: true, within: within, tries: few} // a gateway's
+	case code == http.StatusConflict && answer.heldByOthers():
+		return judgement{settled: true}
 	case code == http.StatusConflict && request.Header.Get("Content-Type") == string(types.ApplyPatchType):
 		return judgement{again: true, settled: true, within: within, tries: some} // it lost against another writer
 	case code == http.StatusInternalServerError && answer.refuses():
@@ -214,6 +217,14 @@ func (a *reply) byServer() bool {
 func (a *reply) refuses() bool {
 	status := a.status()
 	return status != nil && untyped.MatchString(status.Message)
+}
+
+// heldByOthers says whether a conflict is one of field managers, which lasts.
+func (a *reply) heldByOthers() bool {
+	status := a.status()
+	return status != nil && status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(cause metav1.StatusCause) bool {
+		return cause.Type == metav1.CauseTypeFieldManagerConflict
+	})
 }
 
 func (a *reply) webhookFails() bool {

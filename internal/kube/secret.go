@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,6 +67,20 @@ func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Un
 // ApplySecret is Apply for a Secret, or DryRun. Where it fails, the error quotes
 // no value, be it one of obj or one that the cluster has.
 func (c *Cluster) ApplySecret(ctx context.Context, obj *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
+	return c.applySecret(ctx, obj, true, dryRun)
+}
+
+// DryRunNewSecret is DryRunNew for a Secret.
+func (c *Cluster) DryRunNewSecret(ctx context.Context, obj *unstructured.Unstructured) (created bool, err error) {
+	ctx, sent := withOutcome(ctx)
+	if _, err := c.applySecret(ctx, obj, true, true); err != nil || !sent.created() {
+		return false, err
+	}
+	c.absences.note(SecretRef(obj.GetNamespace(), obj.GetName()), c.clock.Now())
+	return true, nil
+}
+
+func (c *Cluster) applySecret(ctx context.Context, obj *unstructured.Unstructured, force, dryRun bool) (*unstructured.Unstructured, error) {
 	ref, err := RefOf(obj)
 	if err != nil {
 		return nil, err
@@ -74,7 +89,7 @@ func (c *Cluster) ApplySecret(ctx context.Context, obj *unstructured.Unstructure
 	if err != nil {
 		return nil, wrap("apply", ref, err)
 	}
-	params := map[string]string{"fieldManager": Manager, "force": "true", "fieldValidation": metav1.FieldValidationStrict}
+	params := map[string]string{"fieldManager": Manager, "force": strconv.FormatBool(force), "fieldValidation": metav1.FieldValidationStrict}
 	if dryRun {
 		params["dryRun"] = metav1.DryRunAll
 	}

@@ -89,7 +89,7 @@ func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, erro
 			s.Class = class
 		}
 	}
-	if name := claim.Spec.VolumeName; name != "" && claim.Status.Phase != corev1.ClaimBound {
+	if name := claim.Spec.VolumeName; name != "" && claim.Status.Phase != corev1.ClaimBound && !bindCompleted(claim) {
 		obj, err := c.Get(ctx, Ref{Kind: kind.PersistentVolume(), Name: name})
 		volume := &corev1.PersistentVolume{}
 		if s.VolumeMissing = IsNotFound(err); err == nil && convert(obj, volume) == nil {
@@ -100,6 +100,13 @@ func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, erro
 		return ready.Verdict{}, err
 	}
 	return ready.AssessClaim(s), nil
+}
+
+// bindCompleted says whether Kubernetes has bound a claim and is about to note it
+// in the status: nothing is to be found out about its volume. A claim that has
+// lost its volume since is not meant.
+func bindCompleted(claim *corev1.PersistentVolumeClaim) bool {
+	return claim.Status.Phase != corev1.ClaimLost && claim.Annotations["pv.kubernetes.io/bind-completed"] == "yes"
 }
 
 // warningsAbout returns the warning events of a claim, and none of a former one

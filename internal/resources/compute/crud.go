@@ -32,6 +32,7 @@ func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	r.data.Cluster.BeginApply()
 	limit, diags := plan.Timeouts.Create(ctx, r.waitTimeout(&plan)+requestTime)
 	resp.Diagnostics.Append(diags...)
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.create")

@@ -260,26 +260,15 @@ func (p *planner) dryRun(ctx context.Context) {
 	cluster := p.r.data.Cluster
 	memory, diags := owned.LoadMemory(ctx, p.private)
 	p.diags.Append(diags...)
-	creation := p.creation()
-	for _, obj := range decoded {
-		key := manifest.Key(obj)
-		before, known := prior[key]
-		asNew := creation
-		if known {
-			asNew = nil
-		}
-		if sent, err := p.r.carry(ctx, memory, key, before, obj); err == nil {
-			obj = sent // else the dry run meets the same error
-		}
-		verdict := owned.Preview(ctx, cluster, obj, asNew, p.goes(ctx, key, obj))
-		p.replace = p.replace || (verdict.Immutable && known)
-		p.diags.Append(verdict.Diagnostics(p.creating, known)...)
-		if known {
-			p.diags.Append(memory.Staying(verdict.Ref, key, verdict.After)...)
-		}
-		if verdict.Unreachable || p.diags.HasError() {
-			return // the next object would only say the same again
-		}
+	goesOn := true
+	preview := func() { goesOn = p.preview(ctx, decoded, prior, memory) }
+	if p.creating {
+		cluster.PreviewCreation(ctx, preview)
+	} else {
+		preview()
+	}
+	if !goesOn {
+		return
 	}
 	p.kept(prior)
 	p.restarts(prior)
@@ -293,6 +282,33 @@ func (p *planner) dryRun(ctx context.Context) {
 		p.diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
 			fmt.Sprintf("Kubernetes refuses pods whose service account is missing. Create it before the compute:\n  kubectl create serviceaccount %s -n %s", account, p.plan.Namespace.ValueString()))
 	}
+}
+
+// preview runs the apply of objects dry. It is false where that says all there is
+// to say.
+func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructured, prior objects, memory owned.Memory) bool {
+	creation := p.creation()
+	for _, obj := range changed {
+		key := manifest.Key(obj)
+		before, known := prior[key]
+		asNew := creation
+		if known {
+			asNew = nil
+		}
+		if sent, err := p.r.carry(ctx, memory, key, before, obj); err == nil {
+			obj = sent // else the dry run meets the same error
+		}
+		verdict := owned.Preview(ctx, p.r.data.Cluster, obj, asNew, p.goes(ctx, key, obj))
+		p.replace = p.replace || (verdict.Immutable && known)
+		p.diags.Append(verdict.Diagnostics(p.creating, known)...)
+		if known {
+			p.diags.Append(memory.Staying(verdict.Ref, key, verdict.After)...)
+		}
+		if verdict.Unreachable || p.diags.HasError() {
+			return false // the next object would only say the same again
+		}
+	}
+	return true
 }
 
 func (p *planner) creation() *owned.Creation {

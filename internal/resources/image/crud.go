@@ -32,6 +32,7 @@ func (r *imageResource) Create(ctx context.Context, req resource.CreateRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	r.data.Cluster.BeginApply()
 	w := writer{r: r, plan: &plan, config: &config, prior: &model{}, memory: owned.Memory{}, state: &resp.State, private: resp.Private, diags: &resp.Diagnostics}
 	if w.write(ctx) {
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)

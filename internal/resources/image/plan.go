@@ -168,7 +168,9 @@ func (p *planner) dryRun(ctx context.Context) {
 		creation = p.creation()
 	}
 	if p.creating && p.object == nil && !p.plan.ID.IsUnknown() && p.r.configured() {
-		p.diags.Append(owned.PreviewOwner(ctx, p.r.data.Cluster, p.plan.ref(), creation).Diagnostics(true, false)...)
+		p.r.data.Cluster.PreviewCreation(ctx, func() {
+			p.diags.Append(owned.PreviewOwner(ctx, p.r.data.Cluster, p.plan.ref(), creation).Diagnostics(true, false)...)
+		})
 	}
 	if p.object == nil || p.plan.Manifests.Equal(p.state.Manifests) || p.changesIdentity() {
 		return
@@ -176,6 +178,12 @@ func (p *planner) dryRun(ctx context.Context) {
 	replacedUID := p.memory[manifest.Key(p.object)].UID
 	if !p.creating {
 		replacedUID = ""
+	}
+	if p.creating {
+		p.r.data.Cluster.PreviewCreation(ctx, func() {
+			p.diags.Append(owned.Preview(ctx, p.r.data.Cluster, p.object, creation, replacedUID).Diagnostics(true, false)...)
+		})
+		return
 	}
 	verdict := owned.Preview(ctx, p.r.data.Cluster, p.object, creation, replacedUID)
 	p.replace = verdict.Immutable && known

@@ -30,6 +30,7 @@ func (r *secretResource) Create(ctx context.Context, req resource.CreateRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	r.data.Cluster.BeginApply()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	written := w.write(ctx)
@@ -150,7 +151,7 @@ func (w *writer) write(ctx context.Context) bool {
 	}
 	ref := w.model.ref()
 	live, err := w.look(ctx, ref)
-	if unreadable := kube.ClassOf(err) == kube.Denied; w.creating && (err == nil || unreadable) {
+	if unreadable := kube.ClassOf(err) == kube.Denied; w.creating && (live != nil || unreadable) {
 		if live, err = w.prepareCreate(ctx, ref, live); err != nil {
 			w.fail(err)
 			return false
@@ -214,24 +215,18 @@ func (w *writer) toUpdate(ref kube.Ref, live, object *unstructured.Unstructured)
 	return w.known.memory.ToSend(secretKey(ref), ref, live, object)
 }
 
-// look reads the Secret that is there.
-func (w *writer) look(ctx context.Context, ref kube.Ref) (live *unstructured.Unstructured, err error) {
-	read := func() (err error) {
-		live, err = w.r.data.Cluster.GetSecret(ctx, ref)
-		return err
-	}
+// look reads the Secret that is there; nil for none that a creation can find.
+func (w *writer) look(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
 	if w.creating {
-		err = w.creation.Claim(w.r.data.Cluster, ref, read)
-	} else {
-		err = read()
+		return w.creation.Look(ctx, w.r.data.Cluster, ref)
 	}
-	return live, err
+	return w.r.data.Cluster.GetSecret(ctx, ref)
 }
 
 // fail reports an error, if there is one.
 func (w *writer) fail(err error) {
 	if err != nil {
-		w.diags.Append(tf.Failure(err))
+		w.diags.Append(owned.Failure(err))
 	}
 }
 
@@ -263,11 +258,7 @@ func (w *writer) send(ctx context.Context, ref kube.Ref, secret *unstructured.Un
 		}
 		return applied, err
 	}
-	applied, err := cluster.ApplySecret(ctx, w.creation.Mark(secret), false)
-	if err == nil {
-		w.creation.Created(ref, applied)
-	}
-	return applied, err
+	return owned.CreateSecret(ctx, cluster, w.creation, ref, secret)
 }
 
 // prepareCreate sees to it that a new Secret can be created where there is one,

@@ -59,8 +59,12 @@ func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		p.describe()
 	}
 	p.plan.UID = p.uid()
-	if !p.diags.HasError() && !p.moves() {
-		p.ask(ctx)
+	if !p.diags.HasError() && !p.moves() && p.asks() {
+		if p.creating {
+			r.data.Cluster.PreviewCreation(ctx, func() { p.ask(ctx) })
+		} else {
+			p.ask(ctx)
+		}
 	}
 	for _, reason := range p.replaceFor {
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root(reason))
@@ -242,14 +246,22 @@ func render(m *model, c content, mode string, defaults tf.Defaults) (*unstructur
 	return nil, types.MapUnknown(types.StringType), diag.Diagnostics{diag.NewErrorDiagnostic("The secret cannot be rendered", err.Error())}
 }
 
-// ask looks at the Secret that is there, and has the server run the apply dry,
-// where something changes.
+// asks says whether there is something to ask the server.
+func (p *planner) asks() bool {
+	known := p.object != nil && p.content.known()
+	return !p.same() && (known || p.creating) && len(p.replaceFor) == 0 && !p.plan.ID.IsUnknown() && p.r.configured()
+}
+
+// ask has the server run the apply dry, and looks at the Secret that is there.
 func (p *planner) ask(ctx context.Context) {
 	known := p.object != nil && p.content.known()
-	if p.same() || !known && !p.creating || len(p.replaceFor) > 0 || p.plan.ID.IsUnknown() || !p.r.configured() {
-		return
-	}
 	cluster, ref := p.r.data.Cluster, p.plan.ref()
+	if p.creating && known && p.replaced[secretKey(ref)].UID == "" {
+		created, err := cluster.DryRunNewSecret(ctx, spec.WithData(p.object, p.revisions().toSend(p.content, nil)))
+		if created && err == nil {
+			return
+		}
+	}
 	live, err := cluster.GetSecret(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):

@@ -32,6 +32,7 @@ func (r *volumeResource) Create(ctx context.Context, req resource.CreateRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	r.data.Cluster.BeginApply()
 	limit, diags := plan.Timeouts.Create(ctx, applyTime)
 	resp.Diagnostics.Append(diags...)
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.create")
@@ -114,7 +115,7 @@ func (w *writer) create(ctx context.Context) bool {
 	}
 	w.creation = w.model.creation()
 	err := owned.MakeWay(ctx, w.r.data.Cluster, w.creation, object, nil)
-	if err == nil {
+	if err == nil && !w.creation.IsNew(w.model.claimRef()) {
 		err = w.makeRoom(ctx, object)
 	}
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -104,7 +103,6 @@ type planner struct {
 
 	before  *model       // the claim as it is, of state or in the cluster; nil for a new one
 	goes    apitypes.UID // of a claim in the way that is deleted first
-	free    bool         // there is no claim of that name
 	resizes bool
 	// choosesLater says that the storage class is the provider's choice, at apply.
 	choosesLater bool
@@ -142,9 +140,8 @@ func (p *planner) look(ctx context.Context) {
 	if p.plan.ID.IsUnknown() || !p.r.configured() {
 		return
 	}
-	live, err := p.r.data.Cluster.Read(ctx, p.plan.claimRef())
-	if err != nil { // the dry run says why it cannot be read
-		p.free = kube.IsNotFound(err)
+	live, err := p.r.data.Cluster.Look(ctx, p.plan.claimRef())
+	if err != nil || live == nil { // the dry run says why it cannot be read
 		return
 	}
 	creation := p.creation()
@@ -200,20 +197,21 @@ func (p *planner) dryRun(ctx context.Context) {
 	if object == nil || (known && p.plan.Manifests.Equal(p.state.Manifests)) {
 		return
 	}
-	var creation *owned.Creation
-	if !known && !p.free {
-		creation = p.creation()
+	if !known {
+		p.r.data.Cluster.PreviewCreation(ctx, func() {
+			verdict := owned.Preview(ctx, p.r.data.Cluster, object, p.creation(), p.goes)
+			p.diags.Append(verdict.Diagnostics(true, false)...)
+		})
+		return
 	}
-	verdict := owned.Preview(ctx, p.r.data.Cluster, object, creation, p.goes)
-	if verdict.Immutable && known {
+	verdict := owned.Preview(ctx, p.r.data.Cluster, object, nil, p.goes)
+	if verdict.Immutable {
 		p.diags.AddError("Immutable PersistentVolumeClaim field changed", p.plan.claimRef().String()+
 			" would change in a field that Kubernetes never lets change.\n\nNext step: Check what the plan changes in `manifests`, and put that back.")
 		return
 	}
-	p.diags.Append(verdict.Diagnostics(!known, known)...)
-	if known {
-		p.diags.Append(p.memory.Staying(verdict.Ref, p.plan.key(), verdict.After)...)
-	}
+	p.diags.Append(verdict.Diagnostics(false, true)...)
+	p.diags.Append(p.memory.Staying(verdict.Ref, p.plan.key(), verdict.After)...)
 }
 
 // computed decides what the remaining computed attributes will be.

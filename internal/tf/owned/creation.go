@@ -42,6 +42,7 @@ type Creation struct {
 	marked    bool // the first object has been marked
 	created   []created
 	claimed   []kube.Ref
+	isNew     map[string]bool // by Ref.String: no object of that name was there at the last look
 }
 
 type created struct {
@@ -155,10 +156,17 @@ func (c *Creation) Complete(cluster *kube.Cluster) {
 type takenError struct {
 	ref      string
 	creation *Creation
+
+	overwritten bool // both runs have created it at the same time
 }
 
 func (e *takenError) Error() string {
-	return fmt.Sprintf("%s already exists. This provider created it for another resource, of this configuration or of another one: "+
+	overwritten := ""
+	if e.overwritten {
+		overwritten = "Another run created it at the same moment as this one, so it has the values of this configuration now. " +
+			"The next apply of the other one puts its own back. "
+	}
+	return overwritten + fmt.Sprintf("%s already exists. This provider created it for another resource, of this configuration or of another one: "+
 		"if both had it, destroying one of them would delete it for both.\n\n"+
 		"Choose one:\n"+
 		"  - Use another name or namespace.\n"+
@@ -196,11 +204,17 @@ func (e *sharedError) diagnostic() diag.Diagnostic {
 type foreignError struct {
 	ref      string
 	managers []string
+	added    error // why fields that were added to it could not be taken back, nil where none are there
 }
 
 func (e *foreignError) Error() string {
+	added := ""
+	if e.added != nil {
+		added = fmt.Sprintf("\n\nIt was created during this run, which has added fields to it and could not remove them again: %v\n"+
+			"Remove what this configuration has added.", e.added)
+	}
 	return fmt.Sprintf("%s already exists and was not created by this provider; its fields are managed by %s. "+
-		"Import it, choose another name, or set adopt_existing = true to take it over.", e.ref, strings.Join(e.managers, ", "))
+		"Import it, choose another name, or set adopt_existing = true to take it over.%s", e.ref, strings.Join(e.managers, ", "), added)
 }
 
 // Managers are those who hold fields of an object, for messages.

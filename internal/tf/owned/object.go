@@ -25,35 +25,28 @@ func Apply(ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstr
 // ApplyAs is Apply of an object that is sent with more than what is ours; see
 // [Memory.Carry].
 func ApplyAs(ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured) (*unstructured.Unstructured, diag.Diagnostics, error) {
-	var diags diag.Diagnostics
 	key := manifest.Key(obj)
 	if err := vacate(ctx, cluster, memory, sent); err != nil {
-		return nil, diags, err
+		return nil, nil, err
 	}
-	expected := memory.Expects(key)
-	if expected {
-		var err error
-		if sent, err = expectedToSend(ctx, cluster, memory, key, sent); err != nil {
-			return nil, diags, err
-		}
+	if !memory.Expects(key) {
+		return applyBy(ctx, cluster.Apply, cluster, memory, obj, sent)
 	}
-	live, err := cluster.Apply(ctx, sent)
+	sent, err := expectedToSend(ctx, cluster, memory, key, sent)
 	if err != nil {
-		return nil, diags, err
+		return nil, nil, err
 	}
-	if expected {
+	apply := func(ctx context.Context, sent *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		live, err := cluster.Apply(ctx, sent)
+		if err != nil {
+			return nil, err
+		}
 		if ref, err := cluster.RefOf(ctx, obj); err == nil {
 			cluster.Complete(ref, live)
 		}
+		return live, nil
 	}
-	if !memory.Applied(key) {
-		if ref, err := cluster.RefOf(ctx, obj); err == nil {
-			diags.Append(TakeOver(ctx, cluster, ref, live)...)
-		}
-	}
-	rewritten, err := memory.Remember(key, obj, live)
-	diags.Append(AdmissionWarnings(key, rewritten)...)
-	return live, diags, err
+	return applyBy(ctx, apply, cluster, memory, obj, sent)
 }
 
 // expectedToSend is what to send of an object in state of whose creation no
@@ -98,25 +91,6 @@ func (m Memory) ToSend(key string, ref kube.Ref, live, obj *unstructured.Unstruc
 	return out, nil
 }
 
-// Create is Apply of an object of a resource that is being created, with what
-// marks it as unfinished.
-func Create(
-	ctx context.Context, cluster *kube.Cluster, memory Memory, creation *Creation, obj *unstructured.Unstructured,
-) (*unstructured.Unstructured, diag.Diagnostics, error) {
-	ref, err := cluster.RefOf(ctx, obj)
-	if err != nil {
-		return nil, nil, err
-	}
-	live, diags, err := ApplyAs(ctx, cluster, memory, obj, creation.Mark(obj))
-	switch {
-	case err == nil:
-		creation.Created(ref, live)
-	case kube.OutcomeUnknown(err):
-		memory.Expect(manifest.Key(obj), creation)
-	}
-	return live, diags, err
-}
-
 // MakeWay sees to it that a new object can be created: one that creation does
 // not admit is an error, and one that is still being deleted is waited for,
 // with the pods that podLabels select.
@@ -127,18 +101,11 @@ func MakeWay(
 	if err != nil {
 		return err
 	}
-	var live *unstructured.Unstructured
-	err = creation.Claim(cluster, ref, func() (err error) {
-		live, err = cluster.Get(ctx, ref)
-		return err
-	})
-	switch {
-	case kube.IsNotFound(err):
-		return creation.Admit(ref, nil)
-	case err != nil:
+	live, err := creation.Look(ctx, cluster, ref)
+	if err != nil {
 		return err
 	}
-	if err := creation.Admit(ref, live); err != nil || live.GetDeletionTimestamp() == nil {
+	if err := creation.Admit(ref, live); err != nil || live == nil || live.GetDeletionTimestamp() == nil {
 		return err
 	}
 	return cluster.WaitGone(ctx, ref, podLabels)

@@ -49,16 +49,32 @@ func Preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstr
 			return Outlook{Ref: ref}
 		}
 	}
-	if err == nil && creation != nil && !creation.Adopt {
-		err = creation.check(ctx, cluster, ref)
-	}
 	var after *unstructured.Unstructured
-	if err == nil {
+	switch {
+	case err != nil:
+	case creation == nil || creation.Adopt:
 		after, err = cluster.DryRun(ctx, obj)
+	default:
+		after, err = previewNew(ctx, cluster, ref, obj, creation)
 	}
 	out := outlookOf(ref, err)
 	out.After = after
 	return out
+}
+
+// previewNew runs the apply of a new object dry. It looks at what is there only
+// where the server does not answer that it would create the object.
+func previewNew(
+	ctx context.Context, cluster *kube.Cluster, ref kube.Ref, obj *unstructured.Unstructured, creation *Creation,
+) (*unstructured.Unstructured, error) {
+	after, created, err := cluster.DryRunNew(ctx, obj)
+	if created {
+		return after, creation.Admit(ref, nil)
+	}
+	if refused := creation.check(ctx, cluster, ref); refused != nil {
+		return nil, refused
+	}
+	return after, err
 }
 
 func outlookOf(ref kube.Ref, err error) Outlook {

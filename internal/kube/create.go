@@ -1,0 +1,301 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// Server-side apply creates an object or changes the one that is there, and the
+// status of its response tells which: 201 or 200, in a dry run as well
+// (https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/endpoints/handlers/patch.go,
+// wasCreated). What is new therefore needs no request of its own that asks
+// whether the name is free.
+
+// absentTime is how long the absence of an object is relied upon before it is
+// created. One that appears in the meantime is noticed by [Cluster.ApplyNew].
+const absentTime = 15 * time.Second
+
+// absences are the objects of which the server has said in this run that they
+// do not exist.
+type absences struct {
+	mu   sync.Mutex
+	seen map[string]time.Time // by Ref.String
+}
+
+func (a *absences) note(ref Ref, at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.seen == nil {
+		a.seen = map[string]time.Time{}
+	}
+	a.seen[ref.String()] = at
+}
+
+// take returns when ref was last seen to be absent, and forgets it.
+func (a *absences) take(ref Ref) time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := a.seen[ref.String()]
+	delete(a.seen, ref.String())
+	return at
+}
+
+// DryRunNew is DryRun for an object that is to be created. created says that the
+// apply would create it; without an error, it would else change one that exists.
+func (c *Cluster) DryRunNew(
+	ctx context.Context, obj *unstructured.Unstructured,
+) (after *unstructured.Unstructured, created bool, err error) {
+	ref, err := c.RefOf(ctx, obj)
+	if err != nil {
+		return nil, false, err
+	}
+	ctx, sent := withOutcome(ctx)
+	after, err = c.patch(ctx, "apply", ref, obj, []string{metav1.DryRunAll})
+	created = err == nil && sent.created()
+	if created {
+		c.absences.note(ref, c.clock.Now())
+	}
+	return after, created, err
+}
+
+// Look returns the object that has the name of one which is about to be created,
+// nil for none. It asks for the single object only where neither a dry run nor a
+// list of the names has just told that there is none.
+func (c *Cluster) Look(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	if c.absent(ctx, ref) {
+		return nil, nil
+	}
+	live, err := c.Fetch(ctx, ref)
+	if IsNotFound(err) {
+		return nil, nil
+	}
+	return live, err
+}
+
+func (c *Cluster) absent(ctx context.Context, ref Ref) bool {
+	seen := c.absences.take(ref)
+	if c.cache.has(ref) {
+		return false
+	}
+	if c.clock.Since(seen) < absentTime {
+		return true
+	}
+	names := c.names(ctx, ref)
+	return names != nil && !names[ref.Name]
+}
+
+// names returns the names of all objects of the kind and in the namespace of
+// ref, whoever made them; nil where they are not known. One list serves all that
+// ask within absentTime.
+func (c *Cluster) names(ctx context.Context, ref Ref) map[string]bool {
+	holds := func(names map[string]bool, age time.Duration) bool { return names == nil || age < absentTime }
+	scope := Ref{Kind: ref.Kind, Namespace: ref.Namespace}
+	names, err := recallWhile(c, "names "+scope.String(), holds, func() (map[string]bool, error) {
+		names, err := c.listNames(ctx, scope)
+		if apierrors.IsForbidden(err) {
+			return nil, nil // asking again gives the same answer
+		}
+		return names, err
+	})
+	if err != nil {
+		return nil // the request for the single object meets the same error
+	}
+	return names
+}
+
+// namesOnly asks for rows to print, of which the first column is the name, and
+// not for the objects
+// (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
+const namesOnly = "application/json;as=Table;g=meta.k8s.io;v=v1, application/json"
+
+func (c *Cluster) listNames(ctx context.Context, scope Ref) (map[string]bool, error) {
+	conn, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	path := scope.path()
+	data, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath(path[:len(path)-1]...).
+		SetHeader("Accept", namesOnly).Param("includeObject", string(metav1.IncludeNone)).Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	return namesIn(data), nil
+}
+
+// namesIn returns the names in a table; nil where it is none, or has no names.
+func namesIn(data []byte) map[string]bool {
+	var table metav1.Table
+	if json.Unmarshal(data, &table) != nil || table.Kind != "Table" || table.Continue != "" {
+		return nil
+	}
+	names := map[string]bool{}
+	if len(table.Rows) == 0 {
+		return names
+	}
+	column := -1
+	for i, definition := range table.ColumnDefinitions {
+		if definition.Format == "name" { // the primary identifier
+			column = i
+		}
+	}
+	for _, row := range table.Rows {
+		if column < 0 || column >= len(row.Cells) {
+			return nil
+		}
+		name, ok := row.Cells[column].(string)
+		if !ok {
+			return nil
+		}
+		names[name] = true
+	}
+	return names
+}
+
+// ExistsError says that an apply which was to create an object met one that
+// somebody had created after the last look.
+type ExistsError struct {
+	Ref Ref
+	// Sent is what was applied, and Live is the object after that.
+	Sent, Live *unstructured.Unstructured
+}
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("%s was created by somebody else while it was about to be created", e.Ref)
+}
+
+// ApplyNew is Apply for an object that does not exist. It takes no field over:
+// where somebody has created the object since, and holds another value of a
+// field, it is an error of the class Conflict, and nothing was written. An
+// *ExistsError says that the fields which nobody held were written, and those of
+// this provider: they may be of another state.
+func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	ref, err := c.RefOf(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := c.applyNew(ctx, ref, obj, func(ctx context.Context, force bool) (*unstructured.Unstructured, error) {
+		return c.applyOnce(ctx, "apply", ref, obj, force, nil)
+	})
+	if err == nil {
+		c.cache.note(ref, applied)
+	}
+	return applied, err
+}
+
+// ApplyNewSecret is ApplyNew for a Secret. Its errors quote no value.
+func (c *Cluster) ApplyNewSecret(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	ref, err := RefOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	return c.applyNew(ctx, ref, obj, func(ctx context.Context, force bool) (*unstructured.Unstructured, error) {
+		return c.applySecret(ctx, obj, force, false)
+	})
+}
+
+func (c *Cluster) applyNew(
+	ctx context.Context, ref Ref, obj *unstructured.Unstructured,
+	apply func(ctx context.Context, force bool) (*unstructured.Unstructured, error),
+) (*unstructured.Unstructured, error) {
+	ctx, sent := withOutcome(ctx)
+	applied, err := apply(ctx, false)
+	switch {
+	case ClassOf(err) == Conflict && err != nil && sent.doubtful.Load():
+		return apply(ctx, true) // an earlier attempt has created it, and somebody has written to it since
+	case err == nil && !sent.created() && !sent.doubtful.Load():
+		return nil, &ExistsError{Ref: ref, Sent: obj, Live: applied}
+	}
+	return applied, err
+}
+
+// Withdraw takes back what the provider has written into the object of somebody
+// else, which becomes what it was. Where that would take away more, as fields that
+// nobody is recorded for, only the records of the provider go, and an error says so.
+func (c *Cluster) Withdraw(ctx context.Context, found *ExistsError) error {
+	empty := &unstructured.Unstructured{Object: map[string]any{}}
+	empty.SetGroupVersionKind(found.Ref.Kind.GroupVersionKind)
+	empty.SetNamespace(found.Ref.Namespace)
+	empty.SetName(found.Ref.Name)
+	empty.SetUID(found.Live.GetUID()) // not another one of the name
+	apply := func(dryRun bool) (*unstructured.Unstructured, error) {
+		if found.Ref.Kind.GroupKind() == kind.Secret().GroupKind() {
+			return c.ApplySecret(ctx, empty, dryRun)
+		}
+		var options []string
+		if dryRun {
+			options = []string{metav1.DryRunAll}
+		}
+		return c.applyOnce(ctx, "apply", found.Ref, empty, true, options)
+	}
+	after, err := apply(true)
+	if err == nil && !losesMore(content(found.Live), content(after), content(found.Sent)) {
+		_, err = apply(false)
+		return err
+	}
+	if err := c.SetRecords(ctx, found.Ref, found.Live, recordsOfOthers); err != nil {
+		return err
+	}
+	return errors.New("fields that nobody is recorded for would be removed with them")
+}
+
+// recordsOfOthers are [Records] without those of the provider.
+func recordsOfOthers(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
+	entries := live.GetManagedFields()
+	others := slices.DeleteFunc(slices.Clone(entries), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == Manager
+	})
+	return others, len(others) < len(entries), nil
+}
+
+// content is an object without what the server keeps of it.
+func content(obj *unstructured.Unstructured) map[string]any {
+	out := obj.DeepCopy()
+	for _, field := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"} {
+		unstructured.RemoveNestedField(out.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(out.Object, "status")
+	return out.Object
+}
+
+// losesMore says whether after lacks something of live that was not sent. An item
+// of a list counts as sent if it is there as it was sent.
+func losesMore(live, after, sent any) bool {
+	if items, isList := live.([]any); isList {
+		left, _ := after.([]any)
+		ours, _ := sent.([]any)
+		return slices.ContainsFunc(items, func(item any) bool { return !contains(left, item) && !contains(ours, item) })
+	}
+	fields, isMap := live.(map[string]any)
+	if !isMap {
+		return sent == nil && !equality.Semantic.DeepEqual(live, after)
+	}
+	left, _ := after.(map[string]any)
+	ours, _ := sent.(map[string]any)
+	for name, value := range fields {
+		if losesMore(value, left[name], ours[name]) {
+			return true
+		}
+	}
+	return false
+}
+
+func contains(items []any, item any) bool {
+	return slices.ContainsFunc(items, func(one any) bool { return equality.Semantic.DeepEqual(one, item) })
+}
+
+// created says whether the server has answered a write that it created an object.
+func (o *outcome) created() bool { return o.status.Load() == http.StatusCreated }

@@ -1,0 +1,192 @@
+package kube
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestAnApplyThatCreatesIsToldFromOneThatMeetsAnObject(t *testing.T) {
+	t.Parallel()
+	conflict := metav1.Status{Reason: metav1.StatusReasonConflict, Message: "conflict", Details: &metav1.StatusDetails{
+		Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.replicas", Message: `conflict with "kubectl"`}},
+	}}
+	for name, test := range map[string]struct {
+		codes  []int // of the responses, one after the other
+		forced []string
+		exists bool
+		class  Class // of another error, Other for none
+	}{
+		"created":                               {codes: []int{http.StatusCreated}, forced: []string{"false"}},
+		"met":                                   {codes: []int{http.StatusOK}, forced: []string{"false"}, exists: true},
+		"held by others":                        {codes: []int{http.StatusConflict}, forced: []string{"false"}, class: Conflict},
+		"created by an attempt that was lost":   {codes: []int{http.StatusGatewayTimeout, http.StatusOK}, forced: []string{"false", "false"}},
+		"created by a second attempt":           {codes: []int{http.StatusTooManyRequests, http.StatusCreated}, forced: []string{"false", "false"}},
+		"met by a second attempt":               {codes: []int{http.StatusTooManyRequests, http.StatusOK}, forced: []string{"false", "false"}, exists: true},
+		"created by a lost attempt, and edited": {codes: []int{http.StatusGatewayTimeout, http.StatusConflict, http.StatusOK}, forced: []string{"false", "false", "true"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var forced []string
+			cluster := clusterOf(t, fakeAPI{func(_, _ string, request *http.Request) (int, any) {
+				mu.Lock()
+				defer mu.Unlock()
+				forced = append(forced, request.URL.Query().Get("force"))
+				switch code := test.codes[min(len(forced), len(test.codes))-1]; code {
+				case http.StatusConflict:
+					return code, conflict
+				case http.StatusTooManyRequests:
+					return failing(code, metav1.StatusReasonTooManyRequests)
+				case http.StatusGatewayTimeout:
+					return failing(code, metav1.StatusReasonTimeout)
+				default:
+					return code, deployment("1", 0)
+				}
+			}})
+			live, err := cluster.ApplyNew(t.Context(), deployment("", 0))
+			_, exists := err.(*ExistsError) //nolint:errorlint // ApplyNew has just made it
+			if exists != test.exists || (test.class != Other) != (ClassOf(err) == Conflict) {
+				t.Errorf("%v, want it to exist: %t, class %d", err, test.exists, test.class)
+			}
+			if (err == nil) != (live != nil) || !slices.Equal(forced, test.forced) {
+				t.Errorf("object %v, error %v, forced %v; want forced %v", live, err, forced, test.forced)
+			}
+		})
+	}
+}
+
+// namesTable is what a server answers to who asks for rows to print.
+func namesTable(names ...string) metav1.Table {
+	table := metav1.Table{
+		TypeMeta:          metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"},
+		ColumnDefinitions: []metav1.TableColumnDefinition{{Name: "Age", Type: "string"}, {Name: "Name", Type: "string", Format: "name"}},
+	}
+	for _, name := range names {
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{"5d", name}})
+	}
+	return table
+}
+
+func TestWhatIsCreatedIsLookedForByOneListOrADryRun(t *testing.T) {
+	t.Parallel()
+	list := func(names ...string) func(*http.Request) (int, any) {
+		return func(request *http.Request) (int, any) {
+			if !strings.Contains(request.Header.Get("Accept"), "as=Table") || request.URL.Query().Get("labelSelector") != "" {
+				return failing(http.StatusBadRequest, metav1.StatusReasonBadRequest)
+			}
+			return http.StatusOK, namesTable(names...)
+		}
+	}
+	objects := func(*http.Request) (int, any) { // a server that cannot print
+		return http.StatusOK, &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "apps/v1", "kind": "DeploymentList", "items": []any{}}}
+	}
+	refuse := func(*http.Request) (int, any) { return failing(http.StatusForbidden, metav1.StatusReasonForbidden) }
+	for name, test := range map[string]struct {
+		list   func(*http.Request) (int, any)
+		dryRun int // status of the response to a dry run before, 0 for none
+		there  bool
+		want   []string // the requests of three looks
+	}{
+		"absent by the list":          {list: list("other"), want: []string{"list"}},
+		"absent by an empty list":     {list: list(), want: []string{"list"}},
+		"named in the list":           {list: list("other", "trainer"), there: true, want: []string{"list", "get", "get", "get"}},
+		"gone since the list":         {list: list("trainer"), want: []string{"list", "get", "get", "get"}},
+		"not listed as a table":       {list: objects, want: []string{"list", "get", "get", "get"}},
+		"not to be listed":            {list: refuse, want: []string{"list", "get", "get", "get"}},
+		"absent by a dry run":         {list: list("other"), dryRun: http.StatusCreated, want: []string{"patch", "list"}},
+		"there, as a dry run met one": {list: list("trainer"), dryRun: http.StatusOK, there: true, want: []string{"patch", "list", "get", "get", "get"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var asked []string
+			cluster := clusterOf(t, fakeAPI{func(verb, _ string, request *http.Request) (int, any) {
+				mu.Lock()
+				defer mu.Unlock()
+				asked = append(asked, verb)
+				switch {
+				case verb == "patch":
+					return test.dryRun, deployment("", 0)
+				case verb == "list":
+					return test.list(request)
+				case test.there:
+					return http.StatusOK, deployment("1", 0)
+				default:
+					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: "deployments", Name: "trainer"}}
+				}
+			}})
+			if test.dryRun != 0 {
+				_, created, err := cluster.DryRunNew(t.Context(), deployment("", 0))
+				if err != nil || created != (test.dryRun == http.StatusCreated) {
+					t.Fatalf("created %t, error %v", created, err)
+				}
+			}
+			for range 3 {
+				live, err := cluster.Look(t.Context(), trainer())
+				if err != nil || (live != nil) != test.there {
+					t.Errorf("%v, error %v, want it to be there: %t", live, err, test.there)
+				}
+			}
+			if strings.HasPrefix(name, "not to be") { // asked whether the right is missing
+				asked = slices.DeleteFunc(asked, func(verb string) bool { return verb == "create" })
+			}
+			if !slices.Equal(asked, test.want) {
+				t.Errorf("requests %v, want %v", asked, test.want)
+			}
+		})
+	}
+}
+
+func TestNamesAreListedAgainAfterAWhile(t *testing.T) {
+	t.Parallel()
+	lists := 0
+	cluster := clusterOf(t, fakeAPI{func(string, string, *http.Request) (int, any) {
+		lists++
+		return http.StatusOK, namesTable()
+	}})
+	for range 2 {
+		if live, err := cluster.Look(t.Context(), trainer()); err != nil || live != nil {
+			t.Fatalf("%v, error %v", live, err)
+		}
+		<-cluster.clock.After(absentTime)
+	}
+	if lists != 2 {
+		t.Errorf("%d lists, want 2", lists)
+	}
+}
+
+func TestATakingBackThatWouldLoseMoreIsNoticed(t *testing.T) {
+	t.Parallel()
+	data := func(keys ...string) map[string]any {
+		values := map[string]any{}
+		for _, key := range keys {
+			values[key] = "x"
+		}
+		return map[string]any{"data": values}
+	}
+	for name, test := range map[string]struct {
+		live, after, sent map[string]any
+		want              bool
+	}{
+		"what was sent goes":       {data("ours", "theirs"), data("theirs"), data("ours"), false},
+		"all that was sent goes":   {data("ours"), map[string]any{}, data("ours"), false},
+		"what was not sent goes":   {data("ours", "theirs"), map[string]any{}, data("ours"), true},
+		"what was not sent, alone": {data("theirs"), data(), data(), true},
+		"an item of a list goes": {
+			map[string]any{"list": []any{"a", "b"}}, map[string]any{"list": []any{"a"}}, map[string]any{"list": []any{"c"}}, true,
+		},
+		"an item of a list that was sent goes": {
+			map[string]any{"list": []any{"a", "b"}}, map[string]any{"list": []any{"a"}}, map[string]any{"list": []any{"b"}}, false,
+		},
+	} {
+		if got := losesMore(test.live, test.after, test.sent); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package kube
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// walk previews ten creations at the same time, as Terraform does by default. The
+// first preview that ends is followed by an apply if the walk applies.
+func walk(t *testing.T, applies bool) (previews int32) {
+	t.Helper()
+	var count atomic.Int32
+	synctest.Test(t, func(t *testing.T) {
+		c := &Cluster{clock: clock.RealClock{}}
+		var resources sync.WaitGroup
+		for range 10 {
+			resources.Go(func() {
+				c.PreviewCreation(t.Context(), func() {
+					count.Add(1)
+					time.Sleep(500 * time.Millisecond) // of latency
+				})
+				if applies {
+					time.Sleep(50 * time.Millisecond) // of Terraform
+					c.BeginApply()
+				}
+			})
+		}
+		resources.Wait()
+		before := time.Now()
+		c.PreviewCreation(t.Context(), func() { count.Add(1) })
+		if waited := time.Since(before); waited != 0 {
+			t.Errorf("a later preview waits for %v", waited)
+		}
+	})
+	return count.Load()
+}
+
+func TestAllCreationsOfAPlanArePreviewed(t *testing.T) {
+	t.Parallel()
+	if got := walk(t, false); got != 11 {
+		t.Errorf("%d previews, want 11", got)
+	}
+}
+
+func TestOneCreationOfAnApplyIsPreviewed(t *testing.T) {
+	t.Parallel()
+	if got := walk(t, true); got != 1 {
+		t.Errorf("%d previews, want 1", got)
+	}
+}
+
+func TestAPreviewIsOfOneRunOnly(t *testing.T) {
+	t.Parallel()
+	before := &Cluster{clock: clock.RealClock{}}
+	before.BeginApply()
+	before.BeginApply() // each apply does
+	previewed := false
+	before.PreviewCreation(t.Context(), func() { previewed = true })
+	if previewed {
+		t.Error("the run that applies previews")
+	}
+	(&Cluster{clock: clock.RealClock{}}).PreviewCreation(t.Context(), func() { previewed = true })
+	if !previewed {
+		t.Error("another run does not preview")
+	}
+}

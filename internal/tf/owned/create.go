@@ -1,0 +1,146 @@
+package owned
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// Create is Apply of an object of a resource that is being created, with what
+// marks it as unfinished. Where MakeWay has found none of that name, one that
+// somebody has created since is an error, and goes on being theirs.
+func Create(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, creation *Creation, obj *unstructured.Unstructured,
+) (*unstructured.Unstructured, diag.Diagnostics, error) {
+	ref, err := cluster.RefOf(ctx, obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	marked := creation.Mark(obj)
+	var live *unstructured.Unstructured
+	var diags diag.Diagnostics
+	if creation.IsNew(ref) {
+		live, diags, err = applyBy(ctx, cluster.ApplyNew, cluster, memory, obj, marked)
+	} else {
+		live, diags, err = ApplyAs(ctx, cluster, memory, obj, marked)
+	}
+	switch {
+	case err == nil:
+		creation.Created(ref, live)
+	case kube.OutcomeUnknown(err):
+		memory.Expect(manifest.Key(obj), creation)
+	default:
+		err = creation.notCreated(ctx, cluster, ref, err)
+	}
+	return live, diags, err
+}
+
+// CreateSecret is Create of a Secret, without what is remembered of it.
+func CreateSecret(
+	ctx context.Context, cluster *kube.Cluster, creation *Creation, ref kube.Ref, secret *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	marked := creation.Mark(secret)
+	var live *unstructured.Unstructured
+	var err error
+	if creation.IsNew(ref) {
+		live, err = cluster.ApplyNewSecret(ctx, marked)
+	} else {
+		live, err = cluster.ApplySecret(ctx, marked, false)
+	}
+	if err != nil {
+		return nil, creation.notCreated(ctx, cluster, ref, err)
+	}
+	creation.Created(ref, live)
+	return live, nil
+}
+
+// Look claims the object of a creation for this run and returns the one that has
+// its name, nil for none.
+func (c *Creation) Look(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) (*unstructured.Unstructured, error) {
+	var live *unstructured.Unstructured
+	err := c.Claim(cluster, ref, func() (err error) {
+		live, err = cluster.Look(ctx, ref)
+		return err
+	})
+	if err == nil && live == nil && !c.Adopt {
+		if c.isNew == nil {
+			c.isNew = map[string]bool{}
+		}
+		c.isNew[ref.String()] = true
+	}
+	return live, err
+}
+
+// IsNew says whether Look has found nothing of that name.
+func (c *Creation) IsNew(ref kube.Ref) bool { return c.isNew[ref.String()] }
+
+// notCreated turns the error of an apply that met an object of somebody else into
+// one that says whose it is, and takes back what was written into it.
+func (c *Creation) notCreated(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, err error) error {
+	if found, ok := errors.AsType[*kube.ExistsError](err); ok {
+		return c.withdraw(ctx, cluster, found)
+	}
+	if !c.IsNew(ref) || kube.ClassOf(err) != kube.Conflict {
+		return err
+	}
+	live, lookErr := cluster.Fetch(ctx, ref)
+	if lookErr != nil {
+		return err
+	}
+	fresh := Creation{Type: c.Type, ID: c.ID}
+	if refused := fresh.Admit(ref, live); refused != nil {
+		return refused
+	}
+	return err
+}
+
+// withdraw leaves an object to those who have created it. Where that is another
+// run of this provider, the two cannot be told apart any more: it keeps the fields
+// of both, and the next apply of the other state puts its own back.
+func (c *Creation) withdraw(ctx context.Context, cluster *kube.Cluster, found *kube.ExistsError) error {
+	others := otherManagers(found.Live)
+	if len(others) == 0 {
+		cluster.Complete(found.Ref, found.Live)
+		return &takenError{ref: found.Ref.String(), creation: c, overwritten: true}
+	}
+	err := cluster.Withdraw(ctx, found)
+	return &foreignError{ref: found.Ref.String(), managers: others, added: err}
+}
+
+// otherManagers are those besides the provider who hold fields of an object
+// itself, and not only of its status.
+func otherManagers(obj *unstructured.Unstructured) []string {
+	var out []string
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Subresource == "" && entry.Manager != kube.Manager {
+			out = append(out, entry.Manager)
+		}
+	}
+	return out
+}
+
+// applyBy is ApplyAs by a certain request.
+func applyBy(
+	ctx context.Context, apply func(context.Context, *unstructured.Unstructured) (*unstructured.Unstructured, error),
+	cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured,
+) (*unstructured.Unstructured, diag.Diagnostics, error) {
+	var diags diag.Diagnostics
+	key := manifest.Key(obj)
+	live, err := apply(ctx, sent)
+	if err != nil {
+		return nil, diags, err
+	}
+	if !memory.Applied(key) {
+		if ref, err := cluster.RefOf(ctx, obj); err == nil {
+			diags.Append(TakeOver(ctx, cluster, ref, live)...)
+		}
+	}
+	rewritten, err := memory.Remember(key, obj, live)
+	diags.Append(AdmissionWarnings(key, rewritten)...)
+	return live, diags, err
+}
