@@ -21,6 +21,7 @@ const (
 	knativeModule  = "knative.dev/serving"
 	kubeRayModule  = "github.com/ray-project/kuberay/ray-operator"
 	kueueModule    = "sigs.k8s.io/kueue"
+	lwsModule      = "sigs.k8s.io/lws"
 	trainingModule = "github.com/kubeflow/training-operator"
 )
 
@@ -32,6 +33,7 @@ func computeCRDs() []moduleFile {
 	return []moduleFile{
 		{jobSetModule, "config/components/crd/bases"},
 		{kubeRayModule, "config/crd/bases/ray.io_rayclusters.yaml"},
+		{lwsModule, "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"},
 		{trainingModule, "manifests/base/crds/kubeflow.org_pytorchjobs.yaml"},
 		{trainingModule, "manifests/base/crds/kubeflow.org_tfjobs.yaml"},
 		{trainingModule, "manifests/base/crds/kubeflow.org_xgboostjobs.yaml"},
@@ -58,8 +60,8 @@ func queueCRDs() []moduleFile {
 }
 
 // StartClusterWithCRDs is StartCluster with the kinds of Knative Serving,
-// KubeRay, JobSet, the training operator and Kueue, and KubetorchWorkload; no
-// controller acts on them. More arguments of the dev cluster may follow.
+// KubeRay, JobSet, LeaderWorkerSet, the training operator and Kueue, and
+// KubetorchWorkload; no controller acts on them. More arguments of the dev cluster may follow.
 func StartClusterWithCRDs(args ...string) (*Cluster, error) {
 	found, err := crdArgs(append(append(computeCRDs(), uncontrolledCRDs()...), queueCRDs()...))
 	if err != nil {

@@ -56,7 +56,7 @@ func TestControllersAreOfTheVersionsOfTheirCRDs(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{kubeRayModule, kueueModule, jobSetModule, trainingModule, knativeModule} {
+	for _, path := range []string{kubeRayModule, kueueModule, jobSetModule, lwsModule, trainingModule, knativeModule} {
 		if pinned[path] == "" {
 			t.Errorf("ecosystem/crds/go.mod does not require %s", path)
 		}

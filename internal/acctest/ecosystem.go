@@ -10,7 +10,7 @@ import (
 )
 
 // Ecosystem is a dev cluster on which the real controllers of KubeRay, JobSet,
-// the training operator and Kueue run.
+// LeaderWorkerSet, the training operator and Kueue run.
 type Ecosystem struct {
 	*Cluster
 
@@ -25,6 +25,7 @@ func controllers() []controller {
 		{name: "kuberay"},
 		{name: "training"},
 		{name: "jobset", webhooks: moduleFile{jobSetModule, webhooks}},
+		{name: "lws", webhooks: moduleFile{lwsModule, "config/webhook/manifests.yaml"}},
 		{name: "kueue", webhooks: moduleFile{kueueModule, webhooks}},
 	}
 }

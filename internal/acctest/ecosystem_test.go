@@ -76,6 +76,14 @@ spec:
         template: {spec: {containers: [{name: kubetorch, image: "mine:1", command: [python, train.py]}]}}`, more, parallelism))
 }
 
+// groups is a LeaderWorkerSet of the user's: groups of a leader and workers.
+func groups(spec string) string {
+	return byo(`
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+spec: ` + spec)
+}
+
 func TestEcoEveryKindLivesItsWholeLifeBesideItsController(t *testing.T) {
 	t.Parallel()
 	for _, w := range []way{
@@ -129,6 +137,22 @@ spec:
 			kubectl: []string{"label", "jobset/trainer", "--overwrite", "app=other"}, drifts: []string{"labels"},
 			replaces: true, // its templates never change
 			hidden:   []string{"launch_timeout"},
+		},
+		{
+			name: "groups of workers", mode: "leaderworkerset",
+			created: groups("{replicas: 2}") + "distribute = { workers = 4 }",
+			changed: groups("{replicas: 2}") + "distribute = { workers = 6 }\n gpus = 1",
+			kubectl: []string{
+				"patch", "leaderworkerset/trainer", "--type=merge", "-p", `{"spec": {"leaderWorkerTemplate": {"size": 4}}}`,
+			},
+			drifts: []string{"replicas"},
+			hidden: []string{"distribute"},
+		},
+		{
+			name: "groups with leaders of their own", mode: "leaderworkerset",
+			created: groups("{leaderWorkerTemplate: {size: 3, leaderTemplate: {metadata: {annotations: {role: leader}}}}}"),
+			changed: groups("{leaderWorkerTemplate: {size: 2, leaderTemplate: {metadata: {annotations: {role: leader}}}}}"),
+			kubectl: []string{"label", "leaderworkerset/trainer", "--overwrite", "app=other"}, drifts: []string{"labels"},
 		},
 	} {
 		t.Run(w.name, func(t *testing.T) {

@@ -63,6 +63,8 @@ func importCases() []importCase {
 		"Ray in a queue":               `distribute = { type = "ray", workers = 2 }` + queued,
 		"Job in a queue":               byo("apiVersion: batch/v1\nkind: Job\nspec: {backoffLimit: 0, template: {spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}") + queued,
 		"JobSet":                       byo("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec:\n  replicatedJobs:\n  - name: workers\n    replicas: 1\n    template: {spec: {parallelism: 2, completions: 2, template: {spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}}"),
+		"LeaderWorkerSet": byo("apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\n" +
+			"spec: {replicas: 2, leaderWorkerTemplate: {size: 3, leaderTemplate: {metadata: {labels: {role: leader}}}}}"),
 		"JobSet in a queue":            byo("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec:\n  replicatedJobs:\n  - name: workers\n    replicas: 1\n    template: {spec: {parallelism: 2, completions: 2, template: {spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}}") + queued,
 		"of a kind of one's own":       byo("apiVersion: example.com/v1\nkind: Fleet\nspec: {size: 0, on: false, name: \"\", pods: {template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}}") + `pod_template_path = "spec.pods.template"`,
 		"selected and elsewhere":       `selector = { app = "mine" }` + "\n endpoint = { url = \"http://gateway.example:8080\" }",

@@ -11,6 +11,7 @@ func TestAccClusterWithCRDsServesEveryKindOfCompute(t *testing.T) {
 	served := c.Kubectl(t, "api-resources", "--no-headers", "-o", "name")
 	for _, want := range []string{
 		"services.serving.knative.dev", "rayclusters.ray.io", "jobsets.jobset.x-k8s.io",
+		"leaderworkersets.leaderworkerset.x-k8s.io",
 		"pytorchjobs.kubeflow.org", "tfjobs.kubeflow.org", "xgboostjobs.kubeflow.org", "mxjobs.kubeflow.org",
 		"localqueues.kueue.x-k8s.io", "clusterqueues.kueue.x-k8s.io", "workloads.kueue.x-k8s.io", "resourceflavors.kueue.x-k8s.io",
 		"kubetorchworkloads.kubetorch.com",

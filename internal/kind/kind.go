@@ -156,6 +156,7 @@ const (
 	OfJob
 	OfCronJob
 	OfJobSet
+	OfLeaderWorkerSet
 	OfKnativeService
 	OfRayCluster
 	OfTrainingJob

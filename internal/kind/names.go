@@ -9,6 +9,7 @@ const (
 	JobSetGroup          = "jobset.x-k8s.io"
 	SkyTorchGroup        = "compute.skytorch.dev"
 	KPUGroup             = "compute.kpu.dev"
+	LeaderWorkerSetGroup = "leaderworkerset.x-k8s.io"
 	KueueGroup           = "kueue.x-k8s.io"
 	KAIGroup             = "scheduling.run.ai"
 	KarpenterGroup       = "karpenter.sh"

@@ -26,6 +26,7 @@ var table = []Kind{
 	job(),
 	cronJob(),
 	jobSet(),
+	leaderWorkerSet(),
 	pyTorchJob(),
 	tfJob(),
 	mxJob(),

@@ -116,7 +116,10 @@ func TestFieldsAndLabelsOfAllKindsAreListedOnce(t *testing.T) {
 	if fields := kind.SuspendFields(); !reflect.DeepEqual(fields, want) {
 		t.Errorf("fields to suspend by are %v, want %v", fields, want)
 	}
-	routes := []string{"ray.io/node-type", "training.kubeflow.org/replica-index", "training.kubeflow.org/replica-type"}
+	routes := []string{
+		"leaderworkerset.sigs.k8s.io/worker-index", "ray.io/node-type",
+		"training.kubeflow.org/replica-index", "training.kubeflow.org/replica-type",
+	}
 	if labels := kind.RouteLabels(); !slices.Equal(labels, routes) {
 		t.Errorf("labels of routes are %v", labels)
 	}

@@ -166,6 +166,7 @@ func TestMissingKindSaysWhatToInstall(t *testing.T) {
 		kind  Kind
 		words []string
 	}{
+		{row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), []string{"Install LeaderWorkerSet", "CRD leaderworkersets.leaderworkerset.x-k8s.io", "v1"}},
 		{row("serving.knative.dev", "Service"), []string{"The cluster does not know Knative Service", "Install Knative Serving", "CRD services.serving.knative.dev"}},
 		{row("ray.io", "RayCluster"), []string{"RayCluster", "KubeRay", "CRD rayclusters.ray.io"}},
 		{row("kubeflow.org", "MXJob"), []string{"training operator", "CRD mxjobs.kubeflow.org"}},
@@ -200,7 +201,12 @@ func TestWebhooksNameFieldsInTheirText(t *testing.T) {
 		class  Class
 		fields []string
 	}{
-		"JobSet's jobs":       {row("jobset.x-k8s.io", "JobSet"), denied(`spec.replicatedJobs: Invalid value: []v1alpha2.ReplicatedJob{v1alpha2.ReplicatedJob{Name:"a"}}: field is immutable`), Immutable, []string{"spec.replicatedJobs"}},
+		"JobSet's jobs": {row("jobset.x-k8s.io", "JobSet"), denied(`spec.replicatedJobs: Invalid value: []v1alpha2.ReplicatedJob{v1alpha2.ReplicatedJob{Name:"a"}}: field is immutable`), Immutable, []string{"spec.replicatedJobs"}},
+		"the size of subgroups": {
+			row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
+			denied(`spec.leaderWorkerTemplate.SubGroupPolicy.subGroupSize: Invalid value: 4: field is immutable`),
+			Immutable, []string{"spec.leaderWorkerTemplate.SubGroupPolicy.subGroupSize"},
+		},
 		"two fields":          {row("jobset.x-k8s.io", "JobSet"), denied(`[spec.suspend: Forbidden: no, spec.managedBy: Invalid value: "x": field is immutable]`), Immutable, []string{"spec.suspend", "spec.managedBy"}},
 		"Kueue's queue":       {kind.Deployment(), denied(`metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value: "b": field is immutable`), Immutable, []string{"metadata.labels[kueue.x-k8s.io/queue-name]"}},
 		"an item of the jobs": {row("jobset.x-k8s.io", "JobSet"), denied(`spec.replicatedJobs[0].name: Invalid value: "A": must be lower case`), Refused, []string{"spec.replicatedJobs[0].name"}},

@@ -175,14 +175,14 @@ func TestKindsSayWhatTheyAre(t *testing.T) {
 		}
 	}
 	want := []string{
-		"compute", "cronjob", "daemonset", "deployment", "job", "jobset", "knative", "mxjob", "pod", "pytorchjob", "raycluster", "replicaset", "statefulset", "tfjob", "xgboostjob",
+		"compute", "cronjob", "daemonset", "deployment", "job", "jobset", "knative", "leaderworkerset", "mxjob", "pod", "pytorchjob", "raycluster", "replicaset", "statefulset", "tfjob", "xgboostjob",
 	}
 	if got := slices.Sorted(maps.Keys(modes)); !slices.Equal(got, want) {
 		t.Errorf("modes are %v, want %v", got, want)
 	}
 	for mode, want := range map[string]struct{ replicas, manifest bool }{
 		"deployment": {true, false}, "raycluster": {true, false}, "knative": {false, false}, "selector": {false, false}, "compute": {false, false},
-		"statefulset": {true, true}, "job": {true, true}, "jobset": {true, true}, "tfjob": {true, true},
+		"statefulset": {true, true}, "job": {true, true}, "jobset": {true, true}, "leaderworkerset": {true, true}, "tfjob": {true, true},
 		"pod": {false, true}, "daemonset": {false, true}, "cronjob": {false, true}, "workflow": {false, true},
 	} {
 		if manifest.HasReplicas(mode) != want.replicas || manifest.NeedsManifest(mode) != want.manifest {

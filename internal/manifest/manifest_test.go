@@ -37,6 +37,10 @@ func manifestGoldens(tb testing.TB) map[string]manifest.Compute {
 		"job":         func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven, c.Suspend = 3, true, true },
 		"cronjob":     func(c *manifest.Compute) { c.Suspend = true },
 		"jobset":      func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven, c.QueueName = 5, true, "research" },
+		"leaderworkerset": func(c *manifest.Compute) {
+			c.Distribute, c.GPUs, c.Registered = &manifest.Distribute{Workers: 8}, 8, true
+		},
+		"leaderworkerset-suspended": func(c *manifest.Compute) { c.Suspend = true },
 		"knative": func(c *manifest.Compute) {
 			c.Autoscale = &manifest.Autoscale{MinScale: new(int64(1))}
 			c.Registered = true
@@ -137,6 +141,7 @@ func TestRenderRefusesManifests(t *testing.T) {
 		"a spec that is a list":        {deployment + ", spec: []}", nothing, "manifest", "something else than a map at spec"},
 		"containers that are text":     {deployment + ", spec: {template: {spec: {containers: x}}}}", nothing, "manifest", "no list at spec.template.spec.containers"},
 		"a job without pods":           {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob}", nothing, "manifest", "is a PyTorchJob without pods"},
+		"groups that are uneven":       {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 2}}", asked(3), "replicas", "2 at a time"},
 		"a JobSet without jobs":        {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet}", asked(2), "manifest", "is a JobSet without pods"},
 		"another number":               {deployment + ", spec: {replicas: 3}}", asked(2), "replicas", "asks for 2 pods, while manifest runs 3 (spec.replicas)"},
 		"another number of workers":    {deployment + ", spec: {replicas: 3}}", distributed("spmd", 2), "distribute", "asks for 2 pods, while manifest runs 3"},
@@ -201,6 +206,8 @@ func TestNumbersOfTheManifestStandUnlessAskedFor(t *testing.T) {
 		"a training job's":     {"{apiVersion: kubeflow.org/v1, kind: XGBoostJob, spec: {xgbReplicaSpecs: {Master: {}}}}", 3, map[string]any{"/spec/xgbReplicaSpecs/Worker/replicas": int64(2), "/spec/xgbReplicaSpecs/Master/replicas": nil}},
 		"elastic workers'":     {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Worker: {}}}}", 3, map[string]any{"/spec/pytorchReplicaSpecs/Worker/replicas": int64(3)}},
 		"a master's alone":     {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {}, Worker: {}}}}", 1, map[string]any{"/spec/pytorchReplicaSpecs/Worker/replicas": int64(0)}},
+		"of groups":            {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 2}}", 6, map[string]any{"/spec/leaderWorkerTemplate/size": int64(3), "/spec/replicas": int64(2)}},
+		"of groups of leaders": {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {leaderWorkerTemplate: {leaderTemplate: {}}}}", 4, map[string]any{"/spec/leaderWorkerTemplate/size": int64(4), "/spec/replicas": nil}},
 		"of a JobSet's others": {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: [{name: a}, {name: b, replicas: 2}]}}", 5, map[string]any{"/spec/replicatedJobs/0/template/spec/parallelism": int64(3)}},
 	} {
 		t.Run(name, func(t *testing.T) {

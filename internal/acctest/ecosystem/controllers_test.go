@@ -42,6 +42,16 @@ func TestEcoJobSetWebhookSetsDefaults(t *testing.T) {
 	expectFields(t, e, ns, "jobset/set", "{.spec.replicatedJobs[0].template.spec.completionMode}", "Indexed")
 }
 
+func TestEcoLeaderWorkerSetGetsAvailable(t *testing.T) {
+	t.Parallel()
+	e := ecosystem(t)
+	ns := e.Namespace(t)
+	e.Apply(t, leaderWorkerSet, "-n", ns)
+	e.Await(t, ns, "leaderworkerset/groups", "condition=Available")
+	expectFields(t, e, ns, "leaderworkerset/groups", "{.status.readyReplicas} {.spec.networkConfig.subdomainPolicy}", "2 Shared")
+	expectFields(t, e, ns, "pod/groups-1-2", `{.metadata.labels.leaderworkerset\.sigs\.k8s\.io/worker-index}`, "2")
+}
+
 func TestEcoPyTorchJobRuns(t *testing.T) {
 	t.Parallel()
 	e := ecosystem(t)

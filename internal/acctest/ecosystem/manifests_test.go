@@ -41,6 +41,20 @@ spec:
             containers: [{name: worker, image: busybox}]
 `
 
+const leaderWorkerSet = `
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata:
+  name: groups
+spec:
+  replicas: 2
+  leaderWorkerTemplate:
+    size: 3
+    workerTemplate:
+      spec:
+        containers: [{name: worker, image: busybox}]
+`
+
 const pyTorchJob = `
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob

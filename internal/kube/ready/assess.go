@@ -170,19 +170,20 @@ const (
 // by kstatus and by its pods.
 func judges() map[kind.Readiness]func(Snapshot) Verdict {
 	return map[kind.Readiness]func(Snapshot) Verdict{
-		kind.ByConventions:    anyKind,
-		kind.OfDeployment:     deployment,
-		kind.OfStatefulSet:    statefulSet,
-		kind.OfDaemonSet:      daemonSet,
-		kind.OfReplicaSet:     replicaSet,
-		kind.OfPod:            singlePod,
-		kind.OfJob:            job,
-		kind.OfCronJob:        cronJob,
-		kind.OfKnativeService: knativeService,
-		kind.OfRayCluster:     rayCluster,
-		kind.OfTrainingJob:    trainingJob,
-		kind.OfJobSet:         jobSet,
-		kind.OfTensorServer:   tensorServer,
+		kind.ByConventions:     anyKind,
+		kind.OfDeployment:      deployment,
+		kind.OfStatefulSet:     statefulSet,
+		kind.OfDaemonSet:       daemonSet,
+		kind.OfReplicaSet:      replicaSet,
+		kind.OfPod:             singlePod,
+		kind.OfJob:             job,
+		kind.OfCronJob:         cronJob,
+		kind.OfLeaderWorkerSet: leaderWorkerSet,
+		kind.OfKnativeService:  knativeService,
+		kind.OfRayCluster:      rayCluster,
+		kind.OfTrainingJob:     trainingJob,
+		kind.OfJobSet:          jobSet,
+		kind.OfTensorServer:    tensorServer,
 	}
 }
 

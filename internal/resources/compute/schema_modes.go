@@ -22,7 +22,7 @@ func modeAttributes() map[string]schema.Attribute {
 		"distribute": schema.SingleNestedAttribute{Optional: true, Attributes: distributeAttributes(), MarkdownDescription: "Spread the compute over workers: a RayCluster for `ray`, else a Deployment with a headless Service `<name>-headless`."},
 		"manifest": schema.StringAttribute{
 			Optional: true, CustomType: tf.DocumentType{}, PlanModifiers: []planmodifier.String{tf.KeepSameDocument()},
-			MarkdownDescription: "Your own workload, as YAML or JSON: a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob, Pod, Knative Service, RayCluster, PyTorchJob, TFJob, MXJob, XGBoostJob or JobSet, or another kind with `pod_template_path`. " +
+			MarkdownDescription: "Your own workload, as YAML or JSON: a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob, Pod, Knative Service, RayCluster, PyTorchJob, TFJob, MXJob, XGBoostJob, JobSet or LeaderWorkerSet, or another kind with `pod_template_path`. " +
 				"Kubetorch's defaults and the other attributes are merged beneath it: what it says wins. The main container is the one named `pytorch`, `tensorflow`, `mxnet` or `xgboost` in the training jobs of these names, else `kubetorch`.",
 		},
 		"pod_template_path": schema.StringAttribute{

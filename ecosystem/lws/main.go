@@ -1,0 +1,62 @@
+// Command lws runs the LeaderWorkerSet controllers and webhooks beside a test
+// cluster.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	leaderworkersetv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
+	"sigs.k8s.io/lws/pkg/controllers"
+	"sigs.k8s.io/lws/pkg/webhooks"
+
+	"github.com/ktdev/terraform-provider-kt/ecosystem/manager"
+)
+
+func main() {
+	scheme, err := newScheme()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lws:", err)
+		os.Exit(1)
+	}
+	// As in LWS's config/webhook/mutating-patch.yaml and validating-patch.yaml: no other pods.
+	itsPods := manager.Exists(leaderworkersetv1.SetNameLabelKey)
+	os.Exit(manager.Main(manager.Program{
+		Name:     "lws",
+		About:    "lws runs the LeaderWorkerSet controllers and webhooks against a test cluster that has their CRD.",
+		Kinds:    []schema.GroupKind{leaderworkersetv1.GroupVersion.WithKind("LeaderWorkerSet").GroupKind()},
+		Options:  ctrl.Options{Scheme: scheme},
+		Add:      add,
+		Webhooks: &manager.Webhooks{ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": itsPods, "vpod.kb.io": itsPods}},
+	}))
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	builder := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, leaderworkersetv1.AddToScheme)
+	return scheme, builder.AddToScheme(scheme)
+}
+
+// add leaves out gang scheduling, which needs a scheduler of its own.
+func add(_ context.Context, mgr ctrl.Manager) error {
+	if err := controllers.SetupIndexes(mgr.GetFieldIndexer()); err != nil {
+		return fmt.Errorf("indexes: %w", err)
+	}
+	sets := controllers.NewLeaderWorkerSetReconciler(mgr.GetClient(), mgr.GetScheme(), mgr.GetEventRecorder("leaderworkerset"))
+	if err := sets.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("LeaderWorkerSet controller: %w", err)
+	}
+	pods := controllers.NewPodReconciler(mgr.GetClient(), mgr.GetScheme(), mgr.GetEventRecorder("leaderworkerset"), nil)
+	if err := pods.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("pod controller: %w", err)
+	}
+	if err := webhooks.SetupLeaderWorkerSetWebhook(mgr); err != nil {
+		return fmt.Errorf("LeaderWorkerSet webhook: %w", err)
+	}
+	return webhooks.NewPodWebhook(nil).Setup(mgr)
+}

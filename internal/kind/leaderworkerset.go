@@ -1,0 +1,74 @@
+package kind
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// workerIndexLabel is 0 in the leader of each group
+// (api/leaderworkerset/v1/leaderworkerset_types.go in sigs.k8s.io/lws).
+const workerIndexLabel = "leaderworkerset.sigs.k8s.io/worker-index"
+
+// leaderWorkerSet is leaderworkerset.x-k8s.io/v1 LeaderWorkerSet: groups of a
+// leader, which takes the calls, and its workers. What changes is the size of the
+// groups; spec.replicas is the number of groups.
+//
+// By default its controller makes a headless Service of the name of the set for
+// all groups, which is the name of ours. With one for each group, named after the
+// leader, both can be there.
+func leaderWorkerSet() Kind {
+	gv := schema.GroupVersion{Group: LeaderWorkerSetGroup, Version: "v1"}
+	k := workload(gv, "LeaderWorkerSet", "leaderworkersets", &Workload{
+		Mode:       "leaderworkerset",
+		Template:   "leaderworkerset",
+		Container:  ContainerName,
+		Complete:   completeLeaderWorkerSet,
+		Groups:     leaderWorkerGroups,
+		Scales:     true,
+		Suspension: noReplicas(),
+		// They become those of StatefulSets, which never let them change.
+		Lasting:     [][]string{lwsTemplate("volumeClaimTemplates")},
+		Route:       func(map[string]any) map[string]string { return map[string]string{workerIndexLabel: "0"} },
+		RouteLabels: []string{workerIndexLabel},
+		// The leaders' StatefulSet has the name of the set, that of the workers of a
+		// group the name of their leader.
+		Children:   children(map[string]string{"StatefulSet": `^(-\d+)?$`}),
+		PodsDecide: true, // its status counts groups, by StatefulSets whose size may be about to change
+		Readiness:  OfLeaderWorkerSet,
+	}, "spec.leaderWorkerTemplate.SubGroupPolicy.subGroupSize") // as the webhook names it
+	k.Operator = "LeaderWorkerSet (https://lws.sigs.k8s.io/docs/installation/)"
+	return k
+}
+
+func lwsTemplate(field string) []string { return []string{"spec", "leaderWorkerTemplate", field} }
+
+// leaderWorkerGroups: leaders have a template of their own, or that of the workers.
+// Both are counted by size.
+func leaderWorkerGroups(workload map[string]any) []Group {
+	replicas := []string{"spec", "replicas"}
+	sets, said := NumberAt(workload, replicas)
+	if !said {
+		sets = 1
+	}
+	leader, _ := Find(workload, lwsTemplate("leaderTemplate"))
+	worker := Group{
+		Template: lwsTemplate("workerTemplate"), Number: lwsTemplate("size"), Absent: 1, Each: sets, Scaled: true,
+	}
+	if sets == 0 {
+		worker.Number, worker.Scaled = replicas, false // no group, whatever its size
+	}
+	if leader == nil {
+		return []Group{worker}
+	}
+	worker.Worker = true
+	if worker.Scaled {
+		worker.Others = 1
+	}
+	return []Group{{Template: lwsTemplate("leaderTemplate"), Number: replicas, Absent: 1}, worker}
+}
+
+// completeLeaderWorkerSet makes workers without a template like their leader.
+func completeLeaderWorkerSet(_ Compute, workload map[string]any) {
+	SetDefault(workload, "UniquePerReplica", "spec", "networkConfig", "subdomainPolicy")
+	leader, _ := Find(workload, lwsTemplate("leaderTemplate"))
+	if worker, _ := Find(workload, lwsTemplate("workerTemplate")); IsEmpty(worker) && leader != nil {
+		SetAt(workload, lwsTemplate("workerTemplate"), Copy(leader))
+	}
+}

@@ -1,0 +1,46 @@
+package ready
+
+import "fmt"
+
+// groupSet is the relevant part of a LeaderWorkerSet
+// (api/leaderworkerset/v1/leaderworkerset_types.go in sigs.k8s.io/lws).
+type groupSet struct {
+	Metadata struct {
+		Generation int64 `json:"generation"`
+	} `json:"metadata"`
+	Spec struct {
+		Replicas             *int32 `json:"replicas"`
+		LeaderWorkerTemplate struct {
+			Size *int32 `json:"size"`
+		} `json:"leaderWorkerTemplate"`
+	} `json:"spec"`
+	Status struct {
+		ObservedGeneration int64       `json:"observedGeneration"`
+		Replicas           int         `json:"replicas"`
+		ReadyReplicas      int         `json:"readyReplicas"`
+		Conditions         []condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// leaderWorkerSet requires the condition Available, which the controller sets if
+// all groups are ready and those above the partition are updated. The controller
+// compares StatefulSets whose size may be about to change, so the pods count too.
+func leaderWorkerSet(s Snapshot) Verdict {
+	set, ok := typed[groupSet](s)
+	if !ok {
+		return anyKind(s)
+	}
+	st, groups := set.Status, orOne(set.Spec.Replicas)
+	pods := groups * orOne(set.Spec.LeaderWorkerTemplate.Size)
+	available := conditionOf(st.Conditions, "Available").holds()
+	switch {
+	case st.ObservedGeneration < set.Metadata.Generation:
+		return s.blocked(run{desired: pods, pods: s.Pods, remark: s.unseen()})
+	case groups == 0:
+		return toZero(max(st.Replicas, len(living(s.Pods))))
+	case available && (s.Pods == nil || readyPods(s.Pods) >= pods):
+		return isReady("%d of %d groups ready", st.ReadyReplicas, groups)
+	}
+	remark := fmt.Sprintf("%d of %d groups ready", st.ReadyReplicas, groups)
+	return s.blocked(run{desired: pods, pods: s.Pods, remark: remark})
+}
