@@ -79,7 +79,7 @@ func (s *endpointSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 		"metadata":             computedMap("Request metadata that a gateway uses to route to the compute: `compute-id`. Empty if the compute has no gateway."),
 		"port_forward_command": computedString("Command that forwards the endpoint to `127.0.0.1`. Null if no pod can be forwarded to."),
 		"probe":                probeAttribute(),
-		"status":               computedString("Result of the probe: `SERVING`, `NOT_SERVING` (reported by the server), `UNKNOWN` (the server does not know the service), `UNIMPLEMENTED` (the server does not implement the protocol), `UNREACHABLE` (no connection), `TIMEOUT` (connected, but no response), `CORRUPT` (the returned tensor differs) or `FAILED` (any other response). Null without a probe."),
+		"status":               computedString("Result of the probe: `SERVING`, or one of the following. `NOT_SERVING`: the server reports that it is not serving. `UNKNOWN`: the server does not know the service. `UNIMPLEMENTED`: the server does not implement the protocol. `UNREACHABLE`: no connection. `TIMEOUT`: connected, but no response. `CORRUPT`: the returned tensor differs. `FAILED`: any other response. Null without a probe."),
 		"detail":               computedString("Human-readable reason why the status is not `SERVING`. Otherwise null."),
 		"latency_ms":           schema.Float64Attribute{Computed: true, MarkdownDescription: "Duration of the health check on an open connection, in milliseconds. Null if the health check got no response."},
 		"throughput_mib_s":     schema.Float64Attribute{Computed: true, MarkdownDescription: "Throughput of the round trip, both directions together, in MiB per second. Null without a round trip."},

@@ -107,7 +107,7 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				Validators: tf.Labels()},
 			"default_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Annotations of all resources and of the pods of computes. The annotations of a resource take precedence. Changing this restarts the pods.",
 				Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())}},
-			"check_gpus": flag("Whether the plan warns about computes that request more GPUs than any node can provide. The nodes are listed once per run. There is no warning without permission to list nodes, or if nodes are added on demand (`node_autoscaling`). Defaults to `true`."),
+			"check_gpus": flag("Whether the plan warns about computes that request GPUs that no node can ever provide. The nodes are listed once per run. There is no warning without permission to list nodes, or if nodes are added on demand (`node_autoscaling`). Defaults to `true`."),
 			"node_autoscaling": flag("Whether the cluster adds nodes on demand. If `true`, an apply waits for pods that fit no existing node. If `false`, such pods fail the apply earlier. " +
 				"By default, the provider detects this from the API of Karpenter, the status of the cluster autoscaler, and the events of both. " +
 				"Set it to `true` if the autoscaler cannot be detected, as with some managed autoscalers."),

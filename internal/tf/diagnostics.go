@@ -79,7 +79,7 @@ func explainNotReady(e *kube.NotReadyError) (summary, detail string) {
 		Command: fmt.Sprintf("kubectl -n %s describe %s %s", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
 	}
 	if limit, ok := errors.AsType[timeLimitError](e.Err); ok {
-		cause.Hint = fmt.Sprintf("If it only needs longer, raise `%s`.", limit.attribute)
+		cause.Hint = fmt.Sprintf("If it only needs more time, increase `%s`.", limit.attribute)
 	}
 	return fmt.Sprintf("%s is not ready", e.Ref), ready.Explain(&cause, nil)
 }

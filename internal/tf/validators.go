@@ -38,8 +38,8 @@ func ObjectName() validator.String {
 
 // LabelKey requires a label or annotation key: an optional prefix and a name.
 func LabelKey() validator.String {
-	return form("Invalid key", "the key of a label or annotation: at most 63 letters, digits, dashes, underscores and dots that start and end with a letter or digit, "+
-		"optionally after a domain and a slash, such as example.com/team or team", validation.IsQualifiedName)
+	return form("Invalid key", "the key of a label or annotation, optionally after a domain and a slash, such as example.com/team or team. "+
+		"A key has at most 63 letters, digits, dashes, underscores and dots, and starts and ends with a letter or digit", validation.IsQualifiedName)
 }
 
 // LabelValue requires a label value.

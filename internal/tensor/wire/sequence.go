@@ -44,7 +44,7 @@ func (s *Sequence) Done() bool { return s.done }
 // Add checks the next chunk.
 func (s *Sequence) Add(p Piece) error {
 	if s.done {
-		return Errorf(Duplicate, "chunk %d after the last one, which was %d", p.Number, s.next-1)
+		return Errorf(Duplicate, "received chunk %d after the last one, which was %d", p.Number, s.next-1)
 	}
 	if err := s.order(p); err != nil {
 		return err
@@ -70,10 +70,10 @@ func (s *Sequence) Add(p Piece) error {
 
 func (s *Sequence) order(p Piece) error {
 	if p.Number < s.next {
-		return Errorf(Duplicate, "chunk %d again instead of chunk %d", p.Number, s.next)
+		return Errorf(Duplicate, "received chunk %d again instead of chunk %d", p.Number, s.next)
 	}
 	if p.Number > s.next {
-		return Errorf(Reordered, "chunk %d instead of chunk %d", p.Number, s.next)
+		return Errorf(Reordered, "received chunk %d instead of chunk %d", p.Number, s.next)
 	}
 	if p.Total != 0 && s.total == 0 && s.next > 0 || p.Total != 0 && s.total != 0 && p.Total != s.total {
 		return Errorf(Mismatch, "chunk %d announces %d chunks, but the first one announced %d", p.Number, p.Total, s.total)
