@@ -42,7 +42,7 @@ start_cluster() { # start_cluster [ARGUMENT…]: if the cluster fails to start, 
 missing=
 if ! start_cluster --kubelet --image bin/tensor-server.tar; then
     # Without the prerequisites of containers, the dev cluster exits immediately and lists them.
-    missing=$(sed -n 's/^devcluster: --kubelet needs/it needs/p' "$work/cluster.err")
+    missing=$(sed -n 's/^devcluster: --kubelet requires/it requires/p' "$work/cluster.err")
     if [ -z "$missing" ] || ! start_cluster; then
         cat "$work/cluster.err" >&2
         exit 1

@@ -112,7 +112,7 @@ func TestAccImagePinFollowsTheTagAndOutlivesTheRegistry(t *testing.T) {
 				Config:           config,
 				ConfigPlanChecks: noChange,
 				Check: func(s *terraform.State) error {
-					if text := seen.text(); !strings.Contains(text, "The registry cannot be reached") || !strings.Contains(text, "The known digest stays: "+first) {
+					if text := seen.text(); !strings.Contains(text, "Cannot reach the registry") || !strings.Contains(text, "The last known digest remains in use: "+first) {
 						return fmt.Errorf("the warnings are: %s", text)
 					}
 					return pinned(&first)(s)
@@ -149,11 +149,11 @@ func TestAccImagePinIsFoundAtApplyWhereThePlanCouldNot(t *testing.T) {
 
 	served.down.Store(true)
 	out := cli.MustRun(t, "plan", "-out=plan")
-	if !strings.Contains(out, "Warning: The registry cannot be reached") || !regexp.MustCompile(`\+ digest +=\s\(known after apply\)`).MatchString(out) || !regexp.MustCompile(`\+ digest +=\s"sha256:`).MatchString(out) {
-		t.Errorf("the plan warns, hides the digest of the image and shows that of the set-up: %s", out)
+	if !strings.Contains(out, "Warning: Cannot reach the registry") || !regexp.MustCompile(`\+ digest +=\s\(known after apply\)`).MatchString(out) || !regexp.MustCompile(`\+ digest +=\s"sha256:`).MatchString(out) {
+		t.Errorf("the plan warns, hides the digest of the image and shows the digest of the setup: %s", out)
 	}
 	out, err := cli.Run(t, "apply", "plan")
-	if err == nil || !strings.Contains(out, "Error: The registry cannot be reached") || !strings.Contains(out, "pin_digest") {
+	if err == nil || !strings.Contains(out, "Error: Cannot reach the registry") || !strings.Contains(out, "pin_digest") {
 		t.Errorf("an apply without the registry: %v\n%s", err, out)
 	}
 	if left := cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o", "name"); left != "" {
@@ -192,7 +192,7 @@ func TestAccImagePinLogsInAsDockerDoes(t *testing.T) {
 	digest := served.push("private/torch:1")
 	cli := imageCLI(t, ns, fmt.Sprintf("image_id = \"%s/private/torch:1\"\n pin_digest = true", served.host))
 	out, err := cli.Run(t, "apply", "-auto-approve")
-	if err == nil || !strings.Contains(out, "Error: The registry refuses to name the digest") || !strings.Contains(out, "docker login") {
+	if err == nil || !strings.Contains(out, "Error: Registry access denied") || !strings.Contains(out, "docker login") {
 		t.Errorf("without credentials: %v\n%s", err, out)
 	}
 

@@ -316,7 +316,7 @@ func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
 					}
 				},
 				Config:      config,
-				ExpectError: regexp.MustCompile(`(?s)steps\[0\].copy: \S+\s+does\s+not\s+exist`),
+				ExpectError: regexp.MustCompile(`(?s)steps\[0\].copy:\s+\S+\s+does\s+not\s+exist`),
 			},
 			{PreConfig: func() { writeFile(t, filepath.Join(dir, "a.txt"), "back") }, Config: config},
 		},
