@@ -14,11 +14,11 @@ import (
 // internal/tofu of OpenTofu).
 type Configs struct{ byID sync.Map }
 
-// Note stores the configuration of the resource with the given id.
-func (c *Configs) Note(id string, config tftypes.Value) { c.byID.Store(id, config) }
+// Store stores the configuration of the resource with the given id.
+func (c *Configs) Store(id string, config tftypes.Value) { c.byID.Store(id, config) }
 
-// Take returns the last stored configuration, and removes it.
-func (c *Configs) Take(id string) (config tftypes.Value, ok bool) {
+// Pop returns the last stored configuration, and removes it.
+func (c *Configs) Pop(id string) (config tftypes.Value, ok bool) {
 	value, found := c.byID.LoadAndDelete(id)
 	config, ok = value.(tftypes.Value)
 	return config, found && ok

@@ -47,7 +47,7 @@ func (r *computeResource) writtenConfig(ctx context.Context, req resource.Modify
 	if !ok {
 		return nil
 	}
-	config, ok := r.data.Configs.Take(id)
+	config, ok := r.data.Configs.Pop(id)
 	if !ok || !config.IsFullyKnown() || config.Equal(req.Config.Raw) {
 		return nil
 	}

@@ -30,7 +30,7 @@ import (
 // they cannot be read. What is unknown yet is checked in the plan.
 func (r *computeResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	if id, ok := configID(ctx, req.Config); ok && r.data != nil {
-		r.data.Configs.Note(id, req.Config.Raw)
+		r.data.Configs.Store(id, req.Config.Raw)
 	}
 	readable := part(req.Config, func(name string, _ tftypes.Value) bool {
 		var value attr.Value
