@@ -22,7 +22,7 @@ const (
 	startTimeout = 2 * time.Minute
 	// stopTimeout limits the stop of each part.
 	stopTimeout = 10 * time.Second
-	// stopGrace is what clients get to end their requests.
+	// stopGrace is the time for clients to complete their requests.
 	stopGrace = 3 * time.Second
 )
 
@@ -206,8 +206,8 @@ func (c *Cluster) add(name string, stop func() error) {
 	c.parts = append(c.parts, part{name, stop})
 }
 
-// launch runs a part in the background. If it returns early, the cluster has failed. A part that waits for its
-// clients when it is stopped gets cut, which takes these away from it after stopGrace.
+// launch runs a part in the background. If it returns early, the cluster has failed. If cut is not nil, it is called
+// stopGrace after the stop of the part has started, to close the connections of clients that the part waits for.
 func (c *Cluster) launch(name string, run func(context.Context) error, cut func()) {
 	ctx, cancel := context.WithCancel(c.base)
 	done := make(chan struct{})

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// connections is a listener that can close what it has accepted. kube-apiserver waits for its clients for up to
-// its request timeout, a minute, when it is stopped, and has no flag to make that shorter.
+// connections is a listener that can close its accepted connections. When kube-apiserver is stopped, it waits for its
+// clients for up to its request timeout of one minute, which no flag can shorten.
 type connections struct {
 	*net.TCPListener
 
@@ -44,7 +44,7 @@ func (c *connection) Close() error {
 	return c.TCPConn.Close()
 }
 
-// closeAll closes all connections that are open.
+// closeAll closes all open connections.
 func (c *connections) closeAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,30 +18,30 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
 )
 
-// folder is where one configuration is run.
+// folder is the working directory of one configuration.
 type folder struct {
 	dir, cli, settings string
 }
 
 func (f folder) state() string { return filepath.Join(f.dir, "terraform.tfstate") }
 
-// run is one command of the command line tool that has ended.
+// run is a completed command of the CLI.
 type run struct {
 	args   string
 	code   int // -1 after a signal
 	output string
 	took   time.Duration
-	hung   bool     // it was ended by the hard limit
+	hung   bool     // the hard limit was exceeded
 	stayed []string // processes that outlived the command
 }
 
-// running is a command that has not ended yet.
+// running is a running command.
 type running struct {
 	command *exec.Cmd
 	state   string // path of the state file
 }
 
-// signal delivers what a fault asks for.
+// signal sends the signal of a fault.
 func (r *running) signal(kind proxy.Kind) {
 	pid := r.command.Process.Pid
 	switch kind {
@@ -59,14 +59,14 @@ func (r *running) signal(kind proxy.Kind) {
 	}
 }
 
-// killBetweenWrites ends the command line tool by SIGKILL, but not while it writes
-// its state: it truncates the file and writes it in place (statemgr.Filesystem in
-// OpenTofu 1.12 and Terraform), so a kill in between loses the whole state, whatever
-// a provider does. The file is empty before the first write, too.
+// killBetweenWrites sends SIGKILL to the CLI, but not while it writes its state. The
+// CLI truncates the file and writes it in place (statemgr.Filesystem in OpenTofu 1.12
+// and Terraform), so a kill in between loses the complete state, regardless of the
+// provider. The file is also empty before the first write.
 func killBetweenWrites(pid int, state string) {
 	const pause, checks = 3 * time.Millisecond, 7
 	for range checks {
-		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended already
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may already have exited
 		awaitStop(pid)
 		if data, err := os.ReadFile(state); err != nil || json.Valid(data) {
 			break
@@ -83,14 +83,14 @@ func awaitStop(pid int) {
 		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		_, rest, _ := strings.Cut(string(data), ") ")
 		if !strings.HasPrefix(rest, "R") && !strings.HasPrefix(rest, "S") && !strings.HasPrefix(rest, "D") {
-			return // stopped or ended
+			return // stopped or exited
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// execute runs a command to its end, or to the hard limit. prepare is called before it starts, with what
-// signals it.
+// execute runs a command until it exits, or until the hard limit. prepare is called with the started command,
+// which it can signal.
 func (f folder) execute(ctx context.Context, limit time.Duration, prepare func(*running), args ...string) (run, error) {
 	command := exec.Command(f.cli, append(args, "-no-color", "-input=false")...)
 	command.Dir = f.dir
@@ -108,7 +108,7 @@ func (f folder) execute(ctx context.Context, limit time.Duration, prepare func(*
 		}
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// A file rather than a pipe: a provider that outlives the command holds its end of a pipe.
+	// Use a file, because a provider that outlives the command would keep its end of a pipe open.
 	output, err := os.Create(filepath.Join(f.dir, "output"))
 	if err != nil {
 		return run{}, err
@@ -130,7 +130,7 @@ func (f folder) execute(ctx context.Context, limit time.Duration, prepare func(*
 	case err = <-done:
 	case <-time.After(limit):
 		out.hung = true
-		_ = syscall.Kill(-command.Process.Pid, syscall.SIGABRT) // the goroutines of the provider show in the output
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGABRT) // prints the goroutines of the provider
 		time.Sleep(200 * time.Millisecond)
 		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
 		err = <-done
@@ -150,10 +150,10 @@ func (f folder) execute(ctx context.Context, limit time.Duration, prepare func(*
 	return out, err
 }
 
-// goneWithin is how long a provider may outlive its command.
+// goneWithin is the time for which a provider may outlive its command.
 const goneWithin = 10 * time.Second
 
-// endGroup waits until a process group has ended; what stays is killed and returned.
+// endGroup waits until all processes of a group have exited. It kills and returns the remaining ones.
 func endGroup(pgid int) (stayed []string) {
 	deadline := time.Now().Add(goneWithin)
 	for {
@@ -173,12 +173,12 @@ func endGroup(pgid int) (stayed []string) {
 	}
 }
 
-// group lists the processes of a group, by proc(5); zombies are left out.
+// group lists the processes of a group except zombies, see proc(5).
 func group(pgid int) []int {
 	var out []int
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range files {
-		data, _ := os.ReadFile(file) // one that has just ended has none
+		data, _ := os.ReadFile(file) // missing if the process has just exited
 		_, rest, ok := strings.Cut(string(data), ") ")
 		fields := strings.Fields(rest) // state, parent, group
 		if !ok || len(fields) < 3 || fields[0] == "Z" || fields[2] != strconv.Itoa(pgid) {
@@ -191,7 +191,7 @@ func group(pgid int) []int {
 	return out
 }
 
-// state is what the bench reads of a state file.
+// state contains the parts of a state file that the bench checks.
 type state struct {
 	text      string
 	manifests map[string]bool // by Kind/namespace/name
@@ -199,7 +199,7 @@ type state struct {
 	tainted   []string // resource addresses
 }
 
-// readState reads the state file; an absent one is empty.
+// readState reads the state file. A missing file is an empty state.
 func (f folder) readState() (state, error) {
 	out := state{manifests: map[string]bool{}}
 	data, err := os.ReadFile(f.state())
@@ -223,7 +223,7 @@ func (f folder) readState() (state, error) {
 		}
 	}
 	if len(data) == 0 {
-		return out, nil // it was killed before its first write
+		return out, nil // killed before the first write
 	}
 	if err := json.Unmarshal(data, &decoded); err != nil {
 		return out, err
@@ -231,7 +231,7 @@ func (f folder) readState() (state, error) {
 	for _, resource := range decoded.Resources {
 		for _, instance := range resource.Instances {
 			for key, text := range instance.Attributes.Manifests {
-				if text != nil { // else it is one that the cluster has no use for
+				if text != nil { // null for objects that the cluster does not support
 					out.manifests[key] = true
 				}
 			}

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// NewServer serves a provider that [New] or [NewWith] made. It takes from the
-// protocol what the framework does not pass on: what state says of each resource
-// before it is planned, and that the run was interrupted.
+// NewServer returns the protocol server of a provider of [New] or [NewWith]. It
+// handles requests that the framework does not forward: the state of each resource
+// before its plan, and the interruption of the run.
 func NewServer(p provider.Provider) tfprotov6.ProviderServer {
 	framework := providerserver.NewProtocol6(p)()
 	own, ok := p.(*kt)
@@ -23,8 +23,8 @@ func NewServer(p provider.Provider) tfprotov6.ProviderServer {
 	return &server{frameworkServer: complete, kt: own}
 }
 
-// frameworkServer is all that the framework's server implements. Of an interface
-// with less, terraform-plugin-go would serve less.
+// frameworkServer contains all interfaces that the server of the framework
+// implements, because terraform-plugin-go serves only implemented interfaces.
 type frameworkServer interface {
 	tfprotov6.ProviderServer
 	tfprotov6.ListResourceServer
@@ -38,9 +38,9 @@ type server struct {
 	kt *kt
 }
 
-// UpgradeResourceState notes which object a resource in state has. Terraform asks
-// this of each resource before it plans it, also without a refresh, and tells
-// nothing else of one that is tainted.
+// UpgradeResourceState records the object of a resource in state. Terraform sends
+// this request for each resource before its plan, even without a refresh. For a
+// tainted resource, it is the only request with the state.
 func (s *server) UpgradeResourceState(
 	ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest,
 ) (*tfprotov6.UpgradeResourceStateResponse, error) {
@@ -49,15 +49,15 @@ func (s *server) UpgradeResourceState(
 			ID  string    `json:"id"`
 			UID types.UID `json:"uid"`
 		}
-		if err := json.Unmarshal(req.RawState.JSON, &state); err == nil { // else the framework says what is wrong
+		if err := json.Unmarshal(req.RawState.JSON, &state); err == nil { // otherwise the framework reports the error
 			cluster.Hold(state.UID, req.TypeName+" "+state.ID)
 		}
 	}
 	return s.frameworkServer.UpgradeResourceState(ctx, req)
 }
 
-// StopProvider comes when the run is interrupted. From then on Terraform may end
-// before it writes the state of what is created.
+// StopProvider is called when the run is interrupted. From then on, Terraform may
+// exit before it writes the state of created objects.
 func (s *server) StopProvider(
 	ctx context.Context, req *tfprotov6.StopProviderRequest,
 ) (*tfprotov6.StopProviderResponse, error) {

@@ -14,16 +14,16 @@ func served(t *testing.T) (*server, *kt) {
 	t.Helper()
 	own, ok := New(t.Context(), "test", config.Env{Getenv: func(string) string { return "" }}, nil)().(*kt)
 	if !ok {
-		t.Fatal("another provider")
+		t.Fatal("unexpected type of the provider")
 	}
 	s, ok := NewServer(own).(*server)
 	if !ok {
-		t.Fatal("the framework's server implements less than terraform-plugin-go can serve")
+		t.Fatal("the server of the framework does not implement all interfaces of terraform-plugin-go")
 	}
 	return s, own
 }
 
-func TestTheServerHoldsTheObjectsThatStateHas(t *testing.T) {
+func TestServerRecordsTheObjectsInState(t *testing.T) {
 	t.Parallel()
 	s, own := served(t)
 	cluster := kube.NewCluster(t.Context(), config.Config{})
@@ -39,7 +39,7 @@ func TestTheServerHoldsTheObjectsThatStateHas(t *testing.T) {
 	}
 }
 
-func TestTheServerIsStoppedWithoutACluster(t *testing.T) {
+func TestServerCanBeStoppedWithoutACluster(t *testing.T) {
 	t.Parallel()
 	s, _ := served(t)
 	request := &tfprotov6.UpgradeResourceStateRequest{TypeName: "kt_volume", RawState: &tfprotov6.RawState{JSON: []byte(`{"uid": "u"}`)}}
@@ -51,7 +51,7 @@ func TestTheServerIsStoppedWithoutACluster(t *testing.T) {
 	}
 }
 
-func TestTheServerImplementsWhatTheFrameworkDoes(t *testing.T) {
+func TestServerImplementsAllInterfacesOfTheFramework(t *testing.T) {
 	t.Parallel()
 	framework := providerserver.NewProtocol6(New(t.Context(), "test", config.Env{}, nil)())()
 	own := NewServer(New(t.Context(), "test", config.Env{}, nil)())

@@ -213,7 +213,7 @@ func (w *writer) send(
 		w.creation = w.plan.creation()
 		defer func() {
 			if err != nil && !kube.OutcomeUnknown(err) {
-				w.creation.End(cluster) // it does not go into state
+				w.creation.End(cluster) // the object is not stored in state
 			}
 		}()
 		if err := owned.MakeWay(ctx, cluster, w.creation, obj, nil); err != nil {
