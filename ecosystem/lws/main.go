@@ -27,12 +27,14 @@ func main() {
 	// As in LWS's config/webhook/mutating-patch.yaml and validating-patch.yaml: no other pods.
 	itsPods := manager.Exists(leaderworkersetv1.SetNameLabelKey)
 	os.Exit(manager.Main(manager.Program{
-		Name:     "lws",
-		About:    "lws runs the LeaderWorkerSet controllers and webhooks against a test cluster that has their CRD.",
-		Kinds:    []schema.GroupKind{leaderworkersetv1.GroupVersion.WithKind("LeaderWorkerSet").GroupKind()},
-		Options:  ctrl.Options{Scheme: scheme},
-		Add:      add,
-		Webhooks: &manager.Webhooks{ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": itsPods, "vpod.kb.io": itsPods}},
+		Name:    "lws",
+		About:   "lws runs the LeaderWorkerSet controllers and webhooks against a test cluster that has their CRD.",
+		Kinds:   []schema.GroupKind{leaderworkersetv1.GroupVersion.WithKind("LeaderWorkerSet").GroupKind()},
+		Options: ctrl.Options{Scheme: scheme},
+		Add:     add,
+		Webhooks: &manager.Webhooks{
+			ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": itsPods, "vpod.kb.io": itsPods},
+		},
 	}))
 }
 
@@ -47,11 +49,12 @@ func add(_ context.Context, mgr ctrl.Manager) error {
 	if err := controllers.SetupIndexes(mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("indexes: %w", err)
 	}
-	sets := controllers.NewLeaderWorkerSetReconciler(mgr.GetClient(), mgr.GetScheme(), mgr.GetEventRecorder("leaderworkerset"))
+	events := mgr.GetEventRecorder("leaderworkerset")
+	sets := controllers.NewLeaderWorkerSetReconciler(mgr.GetClient(), mgr.GetScheme(), events)
 	if err := sets.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("LeaderWorkerSet controller: %w", err)
 	}
-	pods := controllers.NewPodReconciler(mgr.GetClient(), mgr.GetScheme(), mgr.GetEventRecorder("leaderworkerset"), nil)
+	pods := controllers.NewPodReconciler(mgr.GetClient(), mgr.GetScheme(), events, nil)
 	if err := pods.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("pod controller: %w", err)
 	}

@@ -46,8 +46,8 @@ func TestEcoLeaderWorkerSetIsReachedAtItsLeaders(t *testing.T) {
 				func(*terraform.State) error {
 					e.Kubectl(t, "wait", "endpointslices", "-n", ns, "-l", "kubernetes.io/service-name=trainer",
 						"--for=jsonpath={.endpoints[1].conditions.ready}=true", "--timeout=100s")
-					leaders := strings.Fields(e.Kubectl(t, "get", "endpointslices", "-n", ns, "-l", "kubernetes.io/service-name=trainer",
-						"-o", "jsonpath={.items[*].endpoints[*].targetRef.name}"))
+					leaders := strings.Fields(e.Kubectl(t, "get", "endpointslices", "-n", ns,
+						"-l", "kubernetes.io/service-name=trainer", "-o", "jsonpath={.items[*].endpoints[*].targetRef.name}"))
 					slices.Sort(leaders)
 					if !slices.Equal(leaders, []string{"trainer-0", "trainer-1"}) {
 						return fmt.Errorf("the Service leads to %q", leaders)
@@ -62,9 +62,11 @@ func TestEcoLeaderWorkerSetIsReachedAtItsLeaders(t *testing.T) {
 func TestEcoLeaderWorkerSetNamesThePodThatCrashes(t *testing.T) {
 	t.Parallel()
 	e := withControllers(t)
-	const template = "{spec: {containers: [{name: kubetorch, image: %q}]}}"
-	spec := fmt.Sprintf("{leaderWorkerTemplate: {size: 2, restartPolicy: None, leaderTemplate: "+template+", workerTemplate: "+template+"}}",
-		"mine:1", "broken.invalid/crash:1")
+	runs := func(image string) string {
+		return fmt.Sprintf("{spec: {containers: [{name: kubetorch, image: %q}]}}", image)
+	}
+	spec := fmt.Sprintf("{leaderWorkerTemplate: {size: 2, restartPolicy: None, leaderTemplate: %s, workerTemplate: %s}}",
+		runs("mine:1"), runs("broken.invalid/crash:1"))
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{{
@@ -80,7 +82,8 @@ func TestEcoLeaderWorkerSetIsReplacedForAnotherSizeOfSubgroups(t *testing.T) {
 	e := withControllers(t)
 	ns := e.Namespace(t)
 	config := func(subgroup int) string {
-		return e.Config(ns, bare(groups(fmt.Sprintf("{leaderWorkerTemplate: {size: 4, subGroupPolicy: {subGroupSize: %d}}}", subgroup))))
+		spec := fmt.Sprintf("{leaderWorkerTemplate: {size: 4, subGroupPolicy: {subGroupSize: %d}}}", subgroup)
+		return e.Config(ns, bare(groups(spec)))
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
