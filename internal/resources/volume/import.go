@@ -6,7 +6,6 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -17,26 +16,21 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// ImportState takes `namespace/name`, or the identity.
-func (r *volumeResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	owned.ImportState(ctx, r.data, "datasets", req, resp)
-}
-
 // imported fills in a state of which only the name is known. Of a claim that is
 // ours it knows everything; of another one the labels and annotations become
 // ours with the next apply, which the plan shows.
-func (l *reader) imported(ctx context.Context) error {
-	ref := l.state.claimRef()
-	live, err := l.r.data.Cluster.Read(ctx, ref)
+func (l reader) imported(ctx context.Context) error {
+	ref := l.State.claimRef()
+	live, err := l.Data.Cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
-		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no %s.\n\nInvestigate with:\n  kubectl get persistentvolumeclaims -n %s", ref, ref.Namespace))
+		l.Diags.AddError("Nothing to import", fmt.Sprintf("There is no %s.\n\nInvestigate with:\n  kubectl get persistentvolumeclaims -n %s", ref, ref.Namespace))
 		return owned.ErrGone
 	}
 	if err != nil {
 		return err
 	}
 	if modes, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "accessModes"); len(modes) > 1 {
-		l.diags.AddError("The claim has several access modes", fmt.Sprintf("%s has %s, and a kt_volume has one. Mount it by its name in a compute's volumes instead.", ref, strings.Join(modes, ", ")))
+		l.Diags.AddError("The claim has several access modes", fmt.Sprintf("%s has %s, and a kt_volume has one. Mount it by its name in a compute's volumes instead.", ref, strings.Join(modes, ", ")))
 		return owned.ErrGone
 	}
 	set, ours, err := kube.OwnedFields(live)
@@ -47,19 +41,19 @@ func (l *reader) imported(ctx context.Context) error {
 		set = fieldpath.NewSet() // its name is all that we know of it
 	}
 	doc := &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
-	if _, err := l.memory.Note(l.state.key(), doc, live, set); err != nil {
+	if _, err := l.Memory.Note(l.State.key(), doc, live, set); err != nil {
 		return err
 	}
-	l.learned, l.notes.Imported = true, true
-	l.state.observe(live)
-	l.state.AdoptExisting, l.state.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
+	l.Learned, l.Notes.Imported = true, true
+	l.State.observe(live)
+	l.State.AdoptExisting, l.State.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
 	if ours {
-		defaults, seen := l.r.data.Defaults, claim.Observe(doc)
-		l.state.VolumeName = textOrNull(seen.VolumeName)
-		l.diags.Append(followMap(ctx, &l.state.Labels, nil, without(seen.Labels, defaults.Labels))...)
-		l.diags.Append(followMap(ctx, &l.state.Annotations, nil, without(seen.Annotations, defaults.Annotations))...)
+		defaults, seen := l.Data.Defaults, claim.Observe(doc)
+		l.State.VolumeName = textOrNull(seen.VolumeName)
+		l.Diags.Append(followMap(ctx, &l.State.Labels, nil, without(seen.Labels, defaults.Labels))...)
+		l.Diags.Append(followMap(ctx, &l.State.Annotations, nil, without(seen.Annotations, defaults.Annotations))...)
 	}
-	if l.state.Manifests, err = manifestsOf(doc); err != nil {
+	if l.State.Manifests, err = manifestsOf(doc); err != nil {
 		return err
 	}
 	l.condition(ref, live)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -17,14 +16,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 // model is one kt_volume. Collections are Terraform values rather than Go ones,
 // since any of them may be unknown in a plan.
 type model struct {
-	Name      types.String `tfsdk:"name"`
-	Namespace types.String `tfsdk:"namespace"`
+	lifecycle.Common
 
 	Size         tf.Quantity  `tfsdk:"size"`
 	MountPath    types.String `tfsdk:"mount_path"`
@@ -34,22 +32,12 @@ type model struct {
 	Labels       types.Map    `tfsdk:"labels"`
 	Annotations  types.Map    `tfsdk:"annotations"`
 
-	WaitForBound       types.Bool     `tfsdk:"wait_for_bound"`
-	AdoptExisting      types.Bool     `tfsdk:"adopt_existing"`
-	DeletionProtection types.Bool     `tfsdk:"deletion_protection"`
-	Timeouts           timeouts.Value `tfsdk:"timeouts"`
+	WaitForBound types.Bool `tfsdk:"wait_for_bound"`
 
-	ID        types.String `tfsdk:"id"`
-	UID       types.String `tfsdk:"uid"`
-	Phase     types.String `tfsdk:"phase"`
-	Capacity  types.String `tfsdk:"capacity"`
-	Volume    types.String `tfsdk:"volume"`
-	Ref       types.Object `tfsdk:"ref"`
-	Manifests types.Map    `tfsdk:"manifests"`
-}
-
-func (m *model) identity() owned.Identity {
-	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
+	Phase    types.String `tfsdk:"phase"`
+	Capacity types.String `tfsdk:"capacity"`
+	Volume   types.String `tfsdk:"volume"`
+	Ref      types.Object `tfsdk:"ref"`
 }
 
 // key is the claim's manifest.Key.
@@ -59,11 +47,6 @@ func (m *model) key() string {
 
 func (m *model) claimRef() kube.Ref {
 	return kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString()}
-}
-
-// creation is that of a planned volume.
-func (m *model) creation() *owned.Creation {
-	return &owned.Creation{Type: "kt_volume", ID: m.identity().ID().ValueString(), Adopt: m.AdoptExisting.ValueBool()}
 }
 
 // spec turns a wholly known model into what the renderer takes.

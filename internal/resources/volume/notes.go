@@ -8,11 +8,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// Where things are kept in the resource's private state.
-const (
-	notesKey = "notes"
-	askedKey = "asked"
-)
+// askedKey is where ask keeps its mark in private state.
+const askedKey = "asked"
 
 // notes are what the provider remembers of a volume.
 type notes struct {
@@ -26,14 +23,6 @@ type notes struct {
 	// Empty says that the plan replaces the claim because it is not bound and so
 	// holds no data. Nobody asked for the end of one that has been bound since.
 	Empty bool `json:"empty,omitempty"`
-}
-
-func loadNotes(ctx context.Context, private owned.PrivateReader) (notes, diag.Diagnostics) {
-	return owned.Load[notes](ctx, private, notesKey)
-}
-
-func (n notes) save(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
-	return owned.Save(ctx, private, notesKey, n)
 }
 
 // ask marks in a plan whether somebody asked for the end of the volume: by

@@ -2,134 +2,75 @@ package volume
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// ModifyPlan renders what will be applied, refuses what would lose data, and
-// asks the cluster whether it would take what changes.
-func (r *volumeResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	var plan, state, config model
-	creating := req.State.Raw.IsNull()
-	if !creating {
-		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	}
-	if req.Plan.Raw.IsNull() {
-		resp.Diagnostics.Append(refuseIfProtected(&state)...)
-		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, "kt_volume", state.ID)...)
-		resp.Diagnostics.Append(ask(ctx, resp.Private, true)...)
-		return
-	}
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	memory, diags := owned.LoadMemory(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	remembered, diags := loadNotes(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-
-	proposed := plan
-	p := planner{r: r, plan: &plan, config: &config, notes: remembered}
-	if creating {
-		p.replaced = memory // of the volume that is deleted before this one is created, if any
-		if len(memory) > 0 {
-			resp.Diagnostics.Append(owned.RefuseIfProtected(remembered.Protected, "volume", plan.Name.ValueString())...)
-			// Unless it was asked for, a claim that is bound by the time of the apply is kept.
-			resp.Diagnostics.Append(ask(ctx, resp.Private, !remembered.Empty)...)
-		}
-	} else {
-		p.state, p.before, p.memory = &state, &state, memory
-		p.diags.Append(owned.PlanKeep(ctx, r.data, req.Private, "kt_volume", state.ID)...)
-		if before, _ := asked(ctx, req.Private); before {
-			p.diags.Append(ask(ctx, resp.Private, false)...)
-		}
-	}
-	p.place()
-	if creating {
-		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced.Remembers(plan.key()))...)
-		p.look(ctx)
-	}
-	p.decide(ctx)
-	p.keep()
-	p.resize(ctx)
-	if replaces := len(p.replaces) > 0; !creating && replaces != remembered.Empty {
-		remembered.Empty = replaces // a replacement that failed may have left it
-		resp.Diagnostics.Append(remembered.save(ctx, resp.Private)...)
-	}
-	if len(p.replaces) > 0 {
-		resp.RequiresReplace = p.replaces
-		resp.Diagnostics.Append(p.diags...)
-		return // the plan of the replacement is asked for next, as a creation
-	}
-	if !p.diags.HasError() {
-		p.render(ctx, req.Config.Raw.IsFullyKnown())
-	}
-	if !p.diags.HasError() {
-		p.dryRun(ctx)
-	}
-	p.computed()
-	p.keepImported()
-	resp.Diagnostics.Append(p.diags...)
-	if !reflect.DeepEqual(plan, proposed) {
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
-	}
-}
-
-func refuseIfProtected(state *model) diag.Diagnostics {
-	return owned.RefuseIfProtected(state.DeletionProtection.ValueBool(), "volume", state.ID.ValueString())
-}
-
-// planner works out one plan. Its methods fill in plan, in the order in which
-// ModifyPlan calls them.
+// planner completes one plan. Its methods are called in the order in which they
+// stand here.
 type planner struct {
-	r        *volumeResource
-	plan     *model
-	config   *model
-	state    *model       // nil when creating
-	memory   owned.Memory // nil when creating
-	replaced owned.Memory // of the volume that goes first
-	notes    notes
-	diags    diag.Diagnostics
+	*planning
 
 	before  *model       // the claim as it is, of state or in the cluster; nil for a new one
 	goes    apitypes.UID // of a claim in the way that is deleted first
 	resizes bool
-	// choosesLater says that the storage class is the provider's choice, at apply.
+	// choosesLater reports that the provider chooses the storage class at apply.
 	choosesLater bool
-
-	replaces path.Paths // attributes that replace a claim which holds no data
 }
 
-// place finds the namespace. One that the configuration leaves out is found once
-// and then kept: another kubeconfig context must not move a volume.
-func (p *planner) place() {
-	prior := types.StringNull()
-	if p.state != nil {
-		prior = p.state.Namespace
-	}
-	var diags diag.Diagnostics
-	p.plan.Namespace, diags = owned.Namespace(p.r.data, p.config.Namespace, prior, "volume")
-	p.diags.Append(diags...)
-	p.plan.ID = owned.Identity{Namespace: p.plan.Namespace, Name: p.plan.Name}.ID()
+// PlanDestroy marks a plan in which somebody asked for the end of the volume.
+func (hooks) PlanDestroy(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
+	return ask(ctx, private, true)
 }
 
-func (p *planner) creation() *owned.Creation {
-	creation := p.plan.creation()
-	creation.Replaced = p.replaced
-	if p.r.configured() {
-		creation.HeldBy = p.r.data.Cluster.HeldBy
+// Plan renders what will be applied, refuses what would lose data, and asks the
+// cluster to validate the changes.
+func (hooks) Plan(ctx context.Context, planned *planning) {
+	p := &planner{planning: planned}
+	if p.Creating {
+		p.replacement(ctx)
+		p.look(ctx)
+	} else {
+		p.before = p.State
+		if before, _ := asked(ctx, p.Request.Private); before {
+			p.Diags.Append(ask(ctx, p.Private, false)...)
+		}
 	}
-	return creation
+	p.decide(ctx)
+	p.keep()
+	p.resize(ctx)
+	replaces := len(p.Replace) > 0
+	if !p.Creating && replaces != p.Notes.Empty {
+		p.Notes.Empty = replaces // a replacement that failed may have left it
+		p.SaveNotes(ctx)
+	}
+	if replaces {
+		return // Terraform plans the replacement next, as a creation
+	}
+	if !p.Diags.HasError() {
+		p.render(ctx, p.Request.Config.Raw.IsFullyKnown())
+	}
+	if !p.Diags.HasError() {
+		p.dryRun(ctx)
+	}
+	p.computed()
+	p.keepImported()
+}
+
+// replacement is for a volume that is deleted before this one is created.
+func (p *planner) replacement(ctx context.Context) {
+	if len(p.Replaced) == 0 {
+		return
+	}
+	p.Diags.Append(owned.RefuseIfProtected(p.ReplacedNotes.Protected, "volume", p.Plan.Name.ValueString())...)
+	// Unless it was asked for, a claim that is bound by the time of the apply is kept.
+	p.Diags.Append(ask(ctx, p.Private, !p.ReplacedNotes.Empty)...)
 }
 
 // look finds a claim that a new volume would take over: one that is adopted, or
@@ -137,102 +78,102 @@ func (p *planner) creation() *owned.Creation {
 // first has no say, nor has one of ours that is not bound and so holds nothing:
 // it is made anew if it has to be.
 func (p *planner) look(ctx context.Context) {
-	if p.plan.ID.IsUnknown() || !p.r.configured() {
+	if p.Plan.ID.IsUnknown() || !p.Configured() {
 		return
 	}
-	live, err := p.r.data.Cluster.Look(ctx, p.plan.claimRef())
+	live, err := p.Data.Cluster.Look(ctx, p.Plan.claimRef())
 	if err != nil || live == nil { // the dry run says why it cannot be read
 		return
 	}
-	creation := p.creation()
+	creation := p.Creation()
 	adopts := creation.Adopt
-	if err := creation.Admit(p.plan.claimRef(), live); err != nil {
-		p.diags.Append(owned.Failure(err))
+	if err := creation.Admit(p.Plan.claimRef(), live); err != nil {
+		p.Diags.Append(owned.Failure(err))
 		return
 	}
 	switch {
-	case live.GetDeletionTimestamp() != nil, p.replaced[p.plan.key()].UID == live.GetUID(), !adopts && !claim.Bound(live):
+	case live.GetDeletionTimestamp() != nil, p.Replaced[p.Plan.key()].UID == live.GetUID(), !adopts && !claim.Bound(live):
 		p.goes = live.GetUID()
 	default:
-		p.before = &model{Name: p.plan.Name, Namespace: p.plan.Namespace}
+		p.before = &model{Common: lifecycle.Common{Name: p.Plan.Name, Namespace: p.Plan.Namespace}}
 		p.before.observe(live)
 	}
 }
 
 // render fills in manifests.
 func (p *planner) render(ctx context.Context, known bool) {
-	if !known || !p.r.configured() || p.plan.ID.IsUnknown() || p.plan.StorageClass.IsUnknown() {
-		p.plan.Manifests = types.MapUnknown(types.StringType)
+	if !known || !p.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
+		p.Plan.Manifests = types.MapUnknown(types.StringType)
 		return
 	}
-	rendered := *p.plan
-	if p.config.StorageClass.IsNull() && p.state != nil && !p.state.appliesClass() {
+	rendered := *p.Plan
+	if p.Config.StorageClass.IsNull() && !p.Creating && !p.State.appliesClass() {
 		rendered.StorageClass = types.StringNull() // Kubernetes has chosen it, and goes on to own it
 	}
 	var diags diag.Diagnostics
-	p.plan.Manifests, diags = rendered.render(ctx, p.r.data.Defaults)
-	p.diags.Append(diags...)
+	p.Plan.Manifests, diags = rendered.render(ctx, p.Data.Defaults)
+	p.Diags.Append(diags...)
 }
 
 // keepImported keeps the default that an import gave to a setting of the
 // provider alone, where the plan then changes nothing at all: an update takes
 // every setting from the configuration.
 func (p *planner) keepImported() {
-	if p.state == nil || !p.notes.Imported {
+	if p.Creating || !p.Notes.Imported {
 		return
 	}
-	owned.PreserveImported(p.plan, p.state, func(plan *model) {
-		owned.PreserveSetting(&plan.AdoptExisting, p.state.AdoptExisting, p.config.AdoptExisting)
+	owned.PreserveImported(p.Plan, p.State, func(plan *model) {
+		owned.PreserveSetting(&plan.AdoptExisting, p.State.AdoptExisting, p.Config.AdoptExisting)
 	})
 }
 
 // dryRun asks the server about a claim that is new or changes.
 func (p *planner) dryRun(ctx context.Context) {
-	object, err := p.plan.object()
+	object, err := p.Plan.object()
 	if err != nil {
-		p.diags.AddError("The plan cannot be read", err.Error())
+		p.Diags.AddError("The plan cannot be read", err.Error())
 		return
 	}
-	known := p.state != nil
-	if object == nil || (known && p.plan.Manifests.Equal(p.state.Manifests)) {
+	known := !p.Creating
+	if object == nil || (known && p.Plan.Manifests.Equal(p.State.Manifests)) {
 		return
 	}
 	if !known {
-		p.r.data.Cluster.PreviewCreation(ctx, func() {
-			verdict := owned.Preview(ctx, p.r.data.Cluster, object, p.creation(), p.goes)
-			p.diags.Append(verdict.Diagnostics(true, false)...)
+		p.Data.Cluster.PreviewCreation(ctx, func() {
+			verdict := owned.Preview(ctx, p.Data.Cluster, object, p.Creation(), p.goes)
+			p.Diags.Append(verdict.Diagnostics(true, false)...)
 		})
 		return
 	}
-	verdict := owned.Preview(ctx, p.r.data.Cluster, object, nil, p.goes)
+	verdict := owned.Preview(ctx, p.Data.Cluster, object, nil, p.goes)
 	if verdict.Immutable {
-		p.diags.AddError("Immutable PersistentVolumeClaim field changed", p.plan.claimRef().String()+
+		p.Diags.AddError("Immutable PersistentVolumeClaim field changed", p.Plan.claimRef().String()+
 			" would change in a field that Kubernetes never lets change.\n\nNext step: Check what the plan changes in `manifests`, and put that back.")
 		return
 	}
-	p.diags.Append(verdict.Diagnostics(false, true)...)
-	p.diags.Append(p.memory.Staying(verdict.Ref, p.plan.key(), verdict.After)...)
+	p.Diags.Append(verdict.Diagnostics(false, true)...)
+	p.Diags.Append(p.Memory.Staying(verdict.Ref, p.Plan.key(), verdict.After)...)
 }
 
 // computed decides what the remaining computed attributes will be.
 func (p *planner) computed() {
-	p.plan.Ref = p.plan.ref()
+	p.Plan.Ref = p.Plan.ref()
 	p.leaveClass()
-	if p.state == nil {
-		if p.r.configured() && p.r.data.Defaults.CompactPlans {
-			p.plan.Manifests = types.MapUnknown(types.StringType)
+	if p.Creating {
+		if p.Configured() && p.Data.Defaults.CompactPlans {
+			p.Plan.Manifests = types.MapUnknown(types.StringType)
 		}
-		p.plan.UID = types.StringUnknown()
-		p.plan.Phase, p.plan.Capacity, p.plan.Volume = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
+		p.Plan.UID = types.StringUnknown()
+		p.Plan.Phase, p.Plan.Capacity, p.Plan.Volume = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
 		return
 	}
-	p.plan.UID = p.state.UID
-	p.plan.Phase, p.plan.Capacity, p.plan.Volume = p.state.Phase, p.state.Capacity, p.state.Volume
-	waits := p.resizes || p.notes.Waiting
-	if p.state.UID.IsNull() && (waits || !p.plan.Manifests.Equal(p.state.Manifests)) {
-		p.plan.UID = types.StringUnknown() // the answer to the creation was lost: the next one tells it
+	p.Plan.UID = p.State.UID
+	p.Plan.Phase, p.Plan.Capacity, p.Plan.Volume = p.State.Phase, p.State.Capacity, p.State.Volume
+	waits := p.resizes || p.Notes.Waiting
+	if p.State.UID.IsNull() && (waits || !p.Plan.Manifests.Equal(p.State.Manifests)) {
+		p.Plan.UID = types.StringUnknown() // the answer to the creation was lost: the next one tells it
 	}
 	if waits {
-		p.plan.Phase, p.plan.Capacity, p.plan.Volume = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
+		p.Plan.Phase, p.Plan.Capacity, p.Plan.Volume = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
 	}
 }

@@ -20,13 +20,13 @@ func (p *planner) decide(ctx context.Context) {
 	if p.before != nil {
 		before = *p.before
 	}
-	p.plan.AccessMode = either(p.config.AccessMode, before.AccessMode)
-	p.plan.VolumeName = either(p.config.VolumeName, before.VolumeName)
+	p.Plan.AccessMode = either(p.Config.AccessMode, before.AccessMode)
+	p.Plan.VolumeName = either(p.Config.VolumeName, before.VolumeName)
 	if p.before != nil {
-		p.plan.StorageClass = either(p.config.StorageClass, before.StorageClass)
+		p.Plan.StorageClass = either(p.Config.StorageClass, before.StorageClass)
 		return
 	}
-	p.plan.StorageClass = p.newClass(ctx)
+	p.Plan.StorageClass = p.newClass(ctx)
 }
 
 func either(configured, otherwise types.String) types.String {
@@ -41,24 +41,24 @@ func either(configured, otherwise types.String) types.String {
 // same run has installed a driver or marked another class as the default: it is
 // what the dry run is asked about, and open in the plan.
 func (p *planner) newClass(ctx context.Context) types.String {
-	given := p.config.StorageClass
+	given := p.Config.StorageClass
 	switch {
-	case given.IsUnknown(), p.plan.AccessMode.IsUnknown(), p.plan.VolumeName.IsUnknown():
+	case given.IsUnknown(), p.Plan.AccessMode.IsUnknown(), p.Plan.VolumeName.IsUnknown():
 		return either(given, types.StringUnknown())
-	case given.IsNull() && !p.plan.VolumeName.IsNull():
+	case given.IsNull() && !p.Plan.VolumeName.IsNull():
 		return types.StringValue("") // a PersistentVolume made by hand has none
-	case !p.r.configured():
+	case !p.Configured():
 		return either(given, types.StringUnknown())
 	case given.Equal(types.StringValue("")):
 		return given
 	}
-	classes, err := p.r.data.Cluster.StorageClasses(ctx)
+	classes, err := p.Data.Cluster.StorageClasses(ctx)
 	if err != nil {
 		p.classesUnknown(err)
 		return either(given, types.StringUnknown())
 	}
 	p.choosesLater = given.IsNull()
-	chosen := claim.Choose(p.plan.AccessMode.ValueString(), classes)
+	chosen := claim.Choose(p.Plan.AccessMode.ValueString(), classes)
 	if !given.IsNull() {
 		chosen = named(classes, given.ValueString())
 	}
@@ -67,36 +67,36 @@ func (p *planner) newClass(ctx context.Context) types.String {
 		p.caution(chosen)
 		return types.StringValue(chosen.Name)
 	case !given.IsNull():
-		p.diags.AddAttributeWarning(path.Root("storage_class"), "The storage class does not exist yet",
+		p.Diags.AddAttributeWarning(path.Root("storage_class"), "The storage class does not exist yet",
 			fmt.Sprintf("The cluster has no StorageClass %q. The plan stands if the same run creates it before the volume. There are: %s.", given.ValueString(), claim.List(classes)))
 		return given
 	}
-	p.diags.AddAttributeWarning(path.Root("storage_class"), "No storage class to choose",
-		noClass(p.plan.AccessMode, classes)+"\n\nThe plan stands if the same run creates a class before the volume.")
+	p.Diags.AddAttributeWarning(path.Root("storage_class"), "No storage class to choose",
+		noClass(p.Plan.AccessMode, classes)+"\n\nThe plan stands if the same run creates a class before the volume.")
 	return types.StringUnknown()
 }
 
 // leaveClass leaves open what the apply chooses.
 func (p *planner) leaveClass() {
 	if p.choosesLater {
-		p.plan.StorageClass, p.plan.Manifests = types.StringUnknown(), types.MapUnknown(types.StringType)
+		p.Plan.StorageClass, p.Plan.Manifests = types.StringUnknown(), types.MapUnknown(types.StringType)
 	}
 }
 
 // chooseClass chooses the storage class that the plan left open; null where the
 // classes may not be listed, so that Kubernetes chooses.
-func (w *writer) chooseClass(ctx context.Context) {
-	classes, err := w.r.data.Cluster.StorageClasses(ctx)
-	chosen := claim.Choose(w.model.AccessMode.ValueString(), classes)
+func (w writer) chooseClass(ctx context.Context) {
+	classes, err := w.Data.Cluster.StorageClasses(ctx)
+	chosen := claim.Choose(w.Plan.AccessMode.ValueString(), classes)
 	switch {
 	case kube.ClassOf(err) == kube.Denied:
-		w.model.StorageClass = types.StringNull()
+		w.Plan.StorageClass = types.StringNull()
 	case err != nil:
-		w.diags.Append(tf.Failure(err))
+		w.Diags.Append(tf.Failure(err))
 	case chosen == nil:
-		w.diags.AddAttributeError(path.Root("storage_class"), "No storage class to choose", noClass(w.model.AccessMode, classes))
+		w.Diags.AddAttributeError(path.Root("storage_class"), "No storage class to choose", noClass(w.Plan.AccessMode, classes))
 	default:
-		w.model.StorageClass = types.StringValue(chosen.Name)
+		w.Plan.StorageClass = types.StringValue(chosen.Name)
 	}
 }
 
@@ -125,28 +125,28 @@ func sharing(accessMode types.String) string {
 // classesUnknown says that the classes could not be asked for. The dry run
 // reports this too where a class is given.
 func (p *planner) classesUnknown(err error) {
-	if !p.config.StorageClass.IsNull() {
+	if !p.Config.StorageClass.IsNull() {
 		return
 	}
 	switch kube.ClassOf(err) {
 	case kube.Denied:
-		p.diags.Append(tf.Caution(err, "The plan stands, but Kubernetes chooses the storage class: the cluster's default one."))
+		p.Diags.Append(tf.Caution(err, "The plan stands, but Kubernetes chooses the storage class: the cluster's default one."))
 	case kube.Unreachable, kube.Misconfigured:
-		p.diags.Append(tf.Caution(err, "The plan stands, but the storage class is chosen at apply, which needs the cluster."))
+		p.Diags.Append(tf.Caution(err, "The plan stands, but the storage class is chosen at apply, which needs the cluster."))
 	default:
-		p.diags.Append(tf.Failure(err))
+		p.Diags.Append(tf.Failure(err))
 	}
 }
 
 // caution warns of a class that does not go with what is asked of it.
 func (p *planner) caution(class *storagev1.StorageClass) {
-	if p.plan.AccessMode.ValueString() == claim.DefaultAccessMode && claim.CannotShare(class.Provisioner) {
-		p.diags.AddAttributeWarning(path.Root("access_mode"), "The storage class cannot share volumes between nodes",
+	if p.Plan.AccessMode.ValueString() == claim.DefaultAccessMode && claim.CannotShare(class.Provisioner) {
+		p.Diags.AddAttributeWarning(path.Root("access_mode"), "The storage class cannot share volumes between nodes",
 			fmt.Sprintf("access_mode is ReadWriteMany, but volumes of StorageClass %q (provisioner %s) can be written from one node at a time: the claim may never be bound, or its pods may not start on several nodes. "+
 				"Set storage_class to one that shares volumes, such as of NFS or CephFS, or access_mode = \"ReadWriteOnce\".", class.Name, class.Provisioner))
 	}
-	if p.plan.WaitForBound.ValueBool() && claim.WaitsForConsumer(class) {
-		p.diags.AddAttributeWarning(path.Root("wait_for_bound"), "The wait needs a pod from elsewhere",
+	if p.Plan.WaitForBound.ValueBool() && claim.WaitsForConsumer(class) {
+		p.Diags.AddAttributeWarning(path.Root("wait_for_bound"), "The wait needs a pod from elsewhere",
 			fmt.Sprintf("StorageClass %q provides a volume once a pod needs it. A compute of this configuration that uses the volume starts only after the wait: leave wait_for_bound out, unless something else uses it.", class.Name))
 	}
 }

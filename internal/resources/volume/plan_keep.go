@@ -31,11 +31,11 @@ func (p *planner) keep() {
 		attribute, what string
 		before, after   types.String
 	}{
-		{"name", "name", p.before.Name, p.plan.Name},
-		{"namespace", "namespace", p.before.Namespace, p.plan.Namespace},
-		{"access_mode", "access mode", p.before.AccessMode, p.plan.AccessMode},
-		{"storage_class", "storage class", p.before.StorageClass, p.plan.StorageClass},
-		{"volume_name", "PersistentVolume", p.before.VolumeName, p.plan.VolumeName},
+		{"name", "name", p.before.Name, p.Plan.Name},
+		{"namespace", "namespace", p.before.Namespace, p.Plan.Namespace},
+		{"access_mode", "access mode", p.before.AccessMode, p.Plan.AccessMode},
+		{"storage_class", "storage class", p.before.StorageClass, p.Plan.StorageClass},
+		{"volume_name", "PersistentVolume", p.before.VolumeName, p.Plan.VolumeName},
 	} {
 		at := path.Root(fixed.attribute)
 		unchanged := fixed.after.Equal(fixed.before)
@@ -46,10 +46,10 @@ func (p *planner) keep() {
 			continue
 		}
 		if p.empty() {
-			p.replaces = append(p.replaces, at)
+			p.Replace = append(p.Replace, at)
 			continue
 		}
-		p.diags.AddAttributeError(at, "The data of the volume would be lost",
+		p.Diags.AddAttributeError(at, "The data of the volume would be lost",
 			fmt.Sprintf("%s has the %s %s, and Kubernetes never lets that change to %s. Another claim in its place would be empty, so this plan is refused.\n\n%s",
 				p.before.claimRef(), fixed.what, quoted(fixed.before), quoted(fixed.after), onPurpose))
 	}
@@ -59,7 +59,7 @@ func (p *planner) keep() {
 // data: another one in its place loses nothing. Delete makes sure that it still
 // is not bound.
 func (p *planner) empty() bool {
-	return p.state != nil && p.state.Phase.ValueString() == string(corev1.ClaimPending)
+	return !p.Creating && p.State.Phase.ValueString() == string(corev1.ClaimPending)
 }
 
 func quoted(text types.String) string {
@@ -75,11 +75,11 @@ func (p *planner) resize(ctx context.Context) {
 	if p.before == nil {
 		return
 	}
-	if p.plan.Size.IsUnknown() {
+	if p.Plan.Size.IsUnknown() {
 		p.resizes = true // perhaps: what is said to stay must stay
 		return
 	}
-	wanted, err := manifest.ParseQuantity(p.plan.Size.ValueString())
+	wanted, err := manifest.ParseQuantity(p.Plan.Size.ValueString())
 	asked, askedErr := manifest.ParseQuantity(p.before.Size.ValueString())
 	if err != nil || askedErr != nil {
 		return // reported where it is rendered
@@ -92,7 +92,7 @@ func (p *planner) resize(ctx context.Context) {
 	}
 	ref := p.before.claimRef()
 	refuse := func(summary, format string, args ...any) {
-		p.diags.AddAttributeError(path.Root("size"), summary, fmt.Sprintf(format, args...))
+		p.Diags.AddAttributeError(path.Root("size"), summary, fmt.Sprintf(format, args...))
 	}
 	switch claim.Compare(wanted, asked, given) {
 	case claim.Same:
@@ -101,7 +101,7 @@ func (p *planner) resize(ctx context.Context) {
 			ref, asked.String(), given.String(), wanted.String(), asked.String(), onPurpose)
 	case claim.Unbound:
 		if p.empty() {
-			p.replaces = append(p.replaces, path.Root("size"))
+			p.Replace = append(p.Replace, path.Root("size"))
 			return
 		}
 		refuse("The claim is not bound yet", "%s asks for %s, and Kubernetes changes the size of bound claims only. Start what uses the volume first, or put size back to %q.",
@@ -124,10 +124,10 @@ func (p *planner) cannotGrow(ctx context.Context) string {
 	if name == "" {
 		return "it has no storage class, and Kubernetes grows only volumes that a class has provided."
 	}
-	if !p.r.configured() {
+	if !p.Configured() {
 		return ""
 	}
-	class, err := p.r.data.Cluster.StorageClassNamed(ctx, name)
+	class, err := p.Data.Cluster.StorageClassNamed(ctx, name)
 	switch {
 	case kube.IsNotFound(err):
 		return fmt.Sprintf("its StorageClass %q does not exist any more, and the class is what allows it.", name)

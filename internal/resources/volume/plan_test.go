@@ -5,6 +5,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 // objects is the attribute manifests with one object.
@@ -34,13 +36,19 @@ func TestUIDIsUnknownWhereTheApplyLearnsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			state := &model{UID: c.uid, Manifests: objects("a"), StorageClass: types.StringValue("standard")}
+			state := &model{
+				Common:       lifecycle.Common{UID: c.uid, Manifests: objects("a")},
+				StorageClass: types.StringValue("standard"),
+			}
 			plan := *state
 			plan.Manifests = c.manifests
-			p := planner{r: &volumeResource{}, plan: &plan, config: &model{}, state: state, before: state, resizes: c.resizes, notes: notes{Waiting: c.waiting}}
+			p := planner{
+				planning: &planning{Plan: &plan, Config: &model{}, State: state, Notes: notes{Waiting: c.waiting}},
+				before:   state, resizes: c.resizes,
+			}
 			p.computed()
-			if !p.plan.UID.Equal(c.want) {
-				t.Errorf("uid is %s, want %s", p.plan.UID, c.want)
+			if !p.Plan.UID.Equal(c.want) {
+				t.Errorf("uid is %s, want %s", p.Plan.UID, c.want)
 			}
 		})
 	}
@@ -48,10 +56,13 @@ func TestUIDIsUnknownWhereTheApplyLearnsIt(t *testing.T) {
 
 func TestUIDThatNothingHasToldStaysNull(t *testing.T) {
 	t.Parallel()
-	prior := &model{UID: types.StringNull(), Phase: types.StringNull(), Capacity: types.StringValue("1Gi"), Volume: types.StringNull()}
-	w := writer{model: &model{UID: types.StringUnknown(), Phase: types.StringUnknown(), Capacity: types.StringUnknown(), Volume: types.StringUnknown()}}
+	prior := &model{Common: lifecycle.Common{UID: types.StringNull()}, Phase: types.StringNull(), Capacity: types.StringValue("1Gi"), Volume: types.StringNull()}
+	w := writer{&writing{Plan: &model{
+		Common: lifecycle.Common{UID: types.StringUnknown()},
+		Phase:  types.StringUnknown(), Capacity: types.StringUnknown(), Volume: types.StringUnknown(),
+	}}}
 	w.keepStatus(prior)
-	if !w.model.UID.IsNull() || !w.model.Phase.IsNull() || !w.model.Capacity.Equal(prior.Capacity) || !w.model.Volume.IsNull() {
-		t.Errorf("%+v", w.model)
+	if !w.Plan.UID.IsNull() || !w.Plan.Phase.IsNull() || !w.Plan.Capacity.Equal(prior.Capacity) || !w.Plan.Volume.IsNull() {
+		t.Errorf("%+v", w.Plan)
 	}
 }

@@ -2,20 +2,27 @@
 package volume
 
 import (
-	"context"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// New makes the resource.
-func New() resource.Resource { return &volumeResource{} }
-
-// volumeResource holds nothing but what the provider was configured with.
+// volumeResource adds the schema and the validation to the common life cycle.
 type volumeResource struct {
-	data *tf.ProviderData // nil until the provider is configured
+	lifecycle.Resource[model, *model, notes]
 }
+
+// hooks are what is special to volumes in the common life cycle.
+type hooks struct{}
+
+type (
+	reading  = lifecycle.Reading[model, notes]
+	planning = lifecycle.Planning[model, notes]
+	writing  = lifecycle.Writing[model, notes]
+	deleting = lifecycle.Deleting[model, notes]
+)
 
 var (
 	_ resource.ResourceWithConfigure      = (*volumeResource)(nil)
@@ -25,14 +32,14 @@ var (
 	_ resource.ResourceWithValidateConfig = (*volumeResource)(nil)
 )
 
-func (r *volumeResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_volume"
+// New makes the resource.
+func New() resource.Resource {
+	return &volumeResource{lifecycle.Resource[model, *model, notes]{
+		Kind: lifecycle.Kind{
+			Type: "kt_volume", Noun: "volume", Example: "datasets",
+			Create: 10 * time.Minute, Update: 10 * time.Minute, // file systems of clouds take minutes to be created
+			Delete: 5 * time.Minute,
+		},
+		Hooks: hooks{},
+	}}
 }
-
-func (r *volumeResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	data, diags := tf.DataOf(req.ProviderData)
-	r.data = data
-	resp.Diagnostics.Append(diags...)
-}
-
-func (r *volumeResource) configured() bool { return r.data != nil && !r.data.Unknown }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 const description = `Keeps data for computes: a PersistentVolumeClaim, as Kubetorch's ` + "`kt.Volume`" + ` makes it.
@@ -28,10 +27,6 @@ func (r *volumeResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 		MarkdownDescription: description,
 		Attributes:          attributes(),
 	}
-}
-
-func (r *volumeResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = owned.IdentitySchema("volume")
 }
 
 func attributes() map[string]schema.Attribute {

@@ -6,11 +6,20 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 )
 
-// Unchanged says whether all attributes of a planned model are those of the
-// state, so that Terraform has nothing to update.
+// Unchanged reports whether all attributes of a planned model, embedded ones
+// included, are those of the state, so that Terraform has nothing to update.
 func Unchanged[M any](plan, state *M) bool {
-	planned, before := reflect.ValueOf(plan).Elem(), reflect.ValueOf(state).Elem()
+	return unchanged(reflect.ValueOf(plan).Elem(), reflect.ValueOf(state).Elem())
+}
+
+func unchanged(planned, before reflect.Value) bool {
 	for i := range planned.NumField() {
+		if planned.Type().Field(i).Anonymous {
+			if !unchanged(planned.Field(i), before.Field(i)) {
+				return false
+			}
+			continue
+		}
 		value, ok := reflect.TypeAssert[attr.Value](planned.Field(i))
 		was, known := reflect.TypeAssert[attr.Value](before.Field(i))
 		if !ok || !known || !value.Equal(was) {

@@ -1,0 +1,151 @@
+// Package lifecycle is what all resources do in the same way: read, plan, create,
+// update, delete and import. A resource adds its schema, its model and [Hooks].
+package lifecycle
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// Common are the attributes of every resource. A model embeds it.
+type Common struct {
+	Name               types.String   `tfsdk:"name"`
+	Namespace          types.String   `tfsdk:"namespace"`
+	AdoptExisting      types.Bool     `tfsdk:"adopt_existing"`
+	DeletionProtection types.Bool     `tfsdk:"deletion_protection"`
+	Timeouts           timeouts.Value `tfsdk:"timeouts"`
+	ID                 types.String   `tfsdk:"id"`
+	UID                types.String   `tfsdk:"uid"`
+	Manifests          types.Map      `tfsdk:"manifests"`
+}
+
+func (c *Common) common() *Common { return c }
+
+// Identity is the namespace and the name.
+func (c *Common) Identity() owned.Identity {
+	return owned.Identity{Namespace: c.Namespace, Name: c.Name}
+}
+
+// Model is a pointer to the model of a resource, which embeds [Common].
+type Model[M any] interface {
+	*M
+	common() *Common
+}
+
+// Kind describes a resource type.
+type Kind struct {
+	Type    string // kt_volume
+	Noun    string // as in messages: volume
+	Example string // name in messages about imports
+
+	// Create, Update and Delete are the default time limits. Those of the attribute
+	// timeouts override them.
+	Create, Update, Delete time.Duration
+}
+
+// Hooks are the part of the life cycle that differs between resources. M is the
+// model and N what the resource remembers in private state, in addition to
+// [owned.Memory].
+type Hooks[M, N any] interface {
+	// Refresh updates the state to what the cluster has. The error [owned.ErrGone]
+	// removes the resource from state.
+	Refresh(context.Context, *Reading[M, N]) error
+	// Import fills in a state of which only the identity is known.
+	Import(context.Context, *Reading[M, N]) error
+	// Plan completes a planned creation or update.
+	Plan(context.Context, *Planning[M, N])
+	// Apply carries out a plan, saves the state with [Writing.Save], and waits.
+	Apply(context.Context, *Writing[M, N])
+	// Delete deletes the objects in state and waits until they are gone.
+	Delete(context.Context, *Deleting[M, N])
+}
+
+// Resource implements the methods of a resource except its schema. It is embedded
+// in the resource type.
+type Resource[M any, P Model[M], N any] struct {
+	Kind  Kind
+	Hooks Hooks[M, N]
+	Notes Notes[N]
+	// Same reports whether two models have the same computed attributes; nil compares
+	// all attributes.
+	Same func(a, b *M) bool
+
+	data *tf.ProviderData // nil until the provider is configured
+}
+
+// Metadata names the resource type.
+func (r *Resource[M, P, N]) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = r.Kind.Type
+}
+
+// Configure keeps the data of the provider.
+func (r *Resource[M, P, N]) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	data, diags := tf.DataOf(req.ProviderData)
+	r.data = data
+	resp.Diagnostics.Append(diags...)
+}
+
+// IdentitySchema is that of [owned.Identity].
+func (r *Resource[M, P, N]) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = owned.IdentitySchema(r.Kind.Noun)
+}
+
+// ImportState accepts `namespace/name`, or the identity.
+func (r *Resource[M, P, N]) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	owned.ImportState(ctx, r.data, r.Kind.Example, req, resp)
+}
+
+// Data is that of the provider; nil until the provider is configured.
+func (r *Resource[M, P, N]) Data() *tf.ProviderData { return r.data }
+
+// Configured reports whether the cluster is known.
+func (r *Resource[M, P, N]) Configured() bool { return configured(r.data) }
+
+func configured(data *tf.ProviderData) bool { return data != nil && !data.Unknown }
+
+func (r *Resource[M, P, N]) same(a, b *M) bool {
+	if r.Same != nil {
+		return r.Same(a, b)
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// creation is that of the planned resource.
+func (r *Resource[M, P, N]) creation(c *Common) *owned.Creation {
+	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool()}
+}
+
+func (r *Resource[M, P, N]) refuseIfProtected(c *Common) diag.Diagnostics {
+	return owned.RefuseIfProtected(c.DeletionProtection.ValueBool(), r.Kind.Noun, c.ID.ValueString())
+}
+
+// Notes load and save what a resource remembers. The zero value uses JSON.
+type Notes[N any] struct {
+	Load func(context.Context, owned.PrivateReader) (N, diag.Diagnostics)
+	Save func(context.Context, owned.PrivateWriter, N) diag.Diagnostics
+}
+
+const notesKey = "notes"
+
+func (n Notes[N]) load(ctx context.Context, private owned.PrivateReader) (N, diag.Diagnostics) {
+	if n.Load != nil {
+		return n.Load(ctx, private)
+	}
+	return owned.Load[N](ctx, private, notesKey)
+}
+
+func (n Notes[N]) save(ctx context.Context, private owned.PrivateWriter, notes N) diag.Diagnostics {
+	if n.Save != nil {
+		return n.Save(ctx, private, notes)
+	}
+	return owned.Save(ctx, private, notesKey, notes)
+}

@@ -1,0 +1,125 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// Planning is a planned creation or update.
+type Planning[M, N any] struct {
+	Data   *tf.ProviderData
+	Plan   *M // completed by the hook
+	Config *M
+	State  *M           // empty in a creation
+	Memory owned.Memory // nil in a creation
+	Notes  N            // zero in a creation
+	Diags  diag.Diagnostics
+	// Creating reports that no object is in state.
+	Creating bool
+	// Replaced and ReplacedNotes are of the resource that is deleted before this one
+	// is created, if any.
+	Replaced      owned.Memory
+	ReplacedNotes N
+	// Replace lists attributes that force a replacement.
+	Replace path.Paths
+	// Request is that of the framework.
+	Request resource.ModifyPlanRequest
+	// Private is saved with the plan.
+	Private owned.PrivateWriter
+
+	creation func() *owned.Creation
+	notes    Notes[N]
+}
+
+// Creation is that of the plan, also for objects that an update adds. Each call
+// returns a new one, which has admitted nothing yet.
+func (p *Planning[M, N]) Creation() *owned.Creation { return p.creation() }
+
+// Configured reports whether the cluster is known.
+func (p *Planning[M, N]) Configured() bool { return configured(p.Data) }
+
+// SaveNotes keeps changed notes with the plan.
+func (p *Planning[M, N]) SaveNotes(ctx context.Context) {
+	p.Diags.Append(p.notes.save(ctx, p.Private, p.Notes)...)
+}
+
+// Destroyer is a hook for planned destructions.
+type Destroyer interface {
+	PlanDestroy(context.Context, owned.PrivateWriter) diag.Diagnostics
+}
+
+// ModifyPlan completes a plan, and refuses one that is in conflict with another
+// resource of the run.
+func (r *Resource[M, P, N]) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	plan, state, config := P(new(M)), P(new(M)), P(new(M))
+	creating := req.State.Raw.IsNull()
+	if !creating {
+		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
+	}
+	if req.Plan.Raw.IsNull() {
+		resp.Diagnostics.Append(r.refuseIfProtected(state.common())...)
+		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
+		if hook, ok := r.Hooks.(Destroyer); ok {
+			resp.Diagnostics.Append(hook.PlanDestroy(ctx, resp.Private)...)
+		}
+		return
+	}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
+	memory, diags := owned.LoadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	notes, diags := r.Notes.load(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	proposed := *plan
+	p := &Planning[M, N]{
+		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), State: (*M)(state), Creating: creating,
+		Request: req, Private: resp.Private, notes: r.Notes,
+	}
+	if creating {
+		p.Replaced, p.ReplacedNotes = memory, notes
+	} else {
+		p.Memory, p.Notes = memory, notes
+	}
+	p.Diags.Append(r.place(plan.common(), config.common(), state.common())...)
+	p.creation = func() *owned.Creation {
+		creation := r.creation(plan.common())
+		creation.Replaced, creation.Apart = p.Replaced, !creating
+		if creating && r.Configured() {
+			creation.HeldBy = r.data.Cluster.HeldBy
+		}
+		return creation
+	}
+	if creating {
+		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Names(plan.common().Identity()))...)
+	} else {
+		p.Diags.Append(owned.PlanKeep(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
+	}
+	r.Hooks.Plan(ctx, p)
+	resp.RequiresReplace = append(resp.RequiresReplace, p.Replace...)
+	if len(p.Replace) > 0 {
+		p.Diags.Append(r.refuseIfProtected(state.common())...)
+	}
+	resp.Diagnostics.Append(p.Diags...)
+	if !r.same((*M)(plan), &proposed) {
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	}
+}
+
+// place determines the namespace and the ID. A namespace that the configuration
+// omits is determined once and then kept: another context of the kubeconfig must
+// not move an object.
+func (r *Resource[M, P, N]) place(plan, config, state *Common) diag.Diagnostics {
+	var diags diag.Diagnostics
+	plan.Namespace, diags = owned.Namespace(r.data, config.Namespace, state.Namespace, r.Kind.Noun)
+	plan.ID = plan.Identity().ID()
+	return diags
+}

@@ -1,0 +1,100 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"reflect"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// Reading is a refresh or an import.
+type Reading[M, N any] struct {
+	Data   *tf.ProviderData
+	Home   owned.Home
+	State  *M
+	Memory owned.Memory
+	Notes  N
+	Diags  diag.Diagnostics
+
+	// Learned reports that Memory has changed.
+	Learned bool
+}
+
+// keptError leaves the state unchanged, with a warning.
+type keptError struct {
+	err         error
+	consequence string
+}
+
+func (e *keptError) Error() string { return e.err.Error() }
+func (e *keptError) Unwrap() error { return e.err }
+
+// KeepState makes err a warning that states the consequence and leaves the state
+// unchanged.
+func KeepState(err error, consequence string) error {
+	return &keptError{err: err, consequence: consequence}
+}
+
+// Read updates the state to what the cluster has.
+func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	state := P(new(M))
+	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.common().Identity())...)
+	if resp.Diagnostics.HasError() || !r.Configured() {
+		return // the cluster is created in this run: the state stays
+	}
+	home, diags := owned.HomeOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
+	resp.Diagnostics.Append(diags...)
+	if diags.HasError() {
+		return
+	}
+	memory, diags := owned.LoadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	notes, diags := r.Notes.load(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	before := *state
+
+	reading := &Reading[M, N]{Data: r.data, Home: home, State: (*M)(state), Memory: memory, Notes: notes}
+	err := r.look(ctx, reading, state.common())
+	if reading.Learned {
+		resp.Diagnostics.Append(memory.Save(ctx, resp.Private)...)
+	}
+	if r.Notes.Save != nil || !reflect.DeepEqual(reading.Notes, notes) {
+		resp.Diagnostics.Append(r.Notes.save(ctx, resp.Private, reading.Notes)...)
+	}
+	resp.Diagnostics.Append(reading.Diags...)
+	switch {
+	case errors.Is(err, owned.ErrGone):
+		resp.State.RemoveResource(ctx)
+	case err != nil:
+		resp.Diagnostics.Append(readFailure(err))
+	default:
+		resp.Diagnostics.Append(home.Learn(ctx, resp.Private)...)
+		if !r.same((*M)(state), &before) {
+			resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
+		}
+	}
+}
+
+func (r *Resource[M, P, N]) look(ctx context.Context, reading *Reading[M, N], state *Common) error {
+	if state.Manifests.IsNull() {
+		return r.Hooks.Import(ctx, reading)
+	}
+	return r.Hooks.Refresh(ctx, reading)
+}
+
+func readFailure(err error) diag.Diagnostic {
+	if kept, ok := errors.AsType[*keptError](err); ok {
+		return tf.Caution(kept.err, kept.consequence)
+	}
+	if kube.ClassOf(err) == kube.Denied {
+		return tf.Caution(err, "The state is kept unchanged.")
+	}
+	return tf.Failure(err)
+}

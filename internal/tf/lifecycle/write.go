@@ -1,0 +1,164 @@
+package lifecycle
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// Writing is a creation or an update.
+type Writing[M, N any] struct {
+	Data     *tf.ProviderData
+	Plan     *M // becomes the new state
+	Config   *M
+	Prior    *M // empty in a creation
+	Memory   owned.Memory
+	Notes    N
+	Home     owned.Home // of an update
+	Creation *owned.Creation
+	Creating bool
+	Diags    *diag.Diagnostics
+
+	// Private is saved with the state.
+	Private owned.PrivateWriter
+
+	state *tfsdk.State
+	notes Notes[N]
+}
+
+// Save puts the plan, as completed so far, into state.
+func (w *Writing[M, N]) Save(ctx context.Context) { w.SaveAs(ctx, w.Plan) }
+
+// SaveAs puts another model into state, such as the prior one after a failed update.
+func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
+	w.Diags.Append(w.state.Set(ctx, model)...)
+	w.Diags.Append(w.Memory.Save(ctx, w.Private)...)
+	w.Diags.Append(w.notes.save(ctx, w.Private, w.Notes)...)
+}
+
+// Create applies a planned creation.
+func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	plan, config := P(new(M)), P(new(M))
+	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	r.data.Cluster.BeginApply()
+	ctx, cancel := r.limit(ctx, "timeouts.create", plan.common().Timeouts.Create, r.Kind.Create, &resp.Diagnostics)
+	defer cancel()
+	r.settlePlace(plan.common(), &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	w := &Writing[M, N]{
+		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: new(M), Memory: owned.Memory{},
+		Creation: r.creation(plan.common()), Creating: true, Diags: &resp.Diagnostics,
+		state: &resp.State, Private: resp.Private, notes: r.Notes,
+	}
+	defer w.Creation.End(r.data.Cluster)
+	r.Hooks.Apply(ctx, w)
+	if resp.State.Raw.IsNull() {
+		return // nothing was created
+	}
+	resp.Diagnostics.Append(owned.Settle(ctx, r.data, w.Creation, resp.Private)...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
+	w.Creation.Complete(r.data.Cluster)
+}
+
+// Update applies a planned update.
+func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	plan, config, state := P(new(M)), P(new(M)), P(new(M))
+	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
+	memory, diags := owned.LoadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	notes, diags := r.Notes.load(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	home, diags := owned.HomeOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
+	resp.Diagnostics.Append(diags...)
+	ctx, cancel := r.limit(ctx, "timeouts.update", plan.common().Timeouts.Update, r.Kind.Update, &resp.Diagnostics)
+	defer cancel()
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	w := &Writing[M, N]{
+		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: (*M)(state), Memory: memory, Notes: notes, Home: home,
+		Creation: r.creation(plan.common()), Diags: &resp.Diagnostics,
+		state: &resp.State, Private: resp.Private, notes: r.Notes,
+	}
+	w.Creation.Apart = true
+	r.Hooks.Apply(ctx, w)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
+	w.Creation.Complete(r.data.Cluster)
+}
+
+// settlePlace determines the namespace that a plan could not know.
+func (r *Resource[M, P, N]) settlePlace(plan *Common, diags *diag.Diagnostics) {
+	if plan.Namespace.IsUnknown() {
+		namespace, err := r.data.Cluster.Namespace()
+		if err != nil {
+			diags.Append(tf.Failure(err))
+			return
+		}
+		plan.Namespace = types.StringValue(namespace)
+	}
+	plan.ID = plan.Identity().ID()
+}
+
+// limit applies a time limit of the attribute timeouts, or its default.
+func (r *Resource[M, P, N]) limit(
+	ctx context.Context, attribute string, configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics),
+	preset time.Duration, diags *diag.Diagnostics,
+) (context.Context, context.CancelFunc) {
+	limit, found := configured(ctx, preset)
+	diags.Append(found...)
+	return tf.WithTimeLimit(ctx, limit, attribute)
+}
+
+// Deleting is a deletion.
+type Deleting[M, N any] struct {
+	Data   *tf.ProviderData
+	State  *M
+	Memory owned.Memory
+	Notes  N
+	Home   owned.Home
+	Diags  *diag.Diagnostics
+	// Private is that of the state, with what the plan added.
+	Private owned.PrivateReader
+}
+
+// Delete deletes what is in state, except in another cluster.
+func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	state := P(new(M))
+	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
+	resp.Diagnostics.Append(r.refuseIfProtected(state.common())...)
+	memory, diags := owned.LoadMemory(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	notes, diags := r.Notes.load(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	home, diags := owned.HomeOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
+	resp.Diagnostics.Append(diags...)
+	ctx, cancel := r.limit(ctx, "timeouts.delete", state.common().Timeouts.Delete, r.Kind.Delete, &resp.Diagnostics)
+	defer cancel()
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	r.Hooks.Delete(ctx, &Deleting[M, N]{
+		Data: r.data, State: (*M)(state), Memory: memory, Notes: notes, Home: home, Diags: &resp.Diagnostics, Private: req.Private,
+	})
+}
