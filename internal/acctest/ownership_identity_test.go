@@ -299,8 +299,8 @@ func TestAccOwnershipAFailedTakeoverKeepsWhatItWasToReplaceInState(t *testing.T)
 			dependencies, label, gate)
 	}
 	of := func(label string) string { // all but the volume, which no run adopts from another resource
-		all := ofEveryKind(label, "  adopt_existing = true\n")
-		return all[strings.Index(all, `resource "kt_secret"`):]
+		_, rest, _ := strings.Cut(ofEveryKind(label, "  adopt_existing = true\n"), `resource "kt_secret"`)
+		return `resource "kt_secret"` + rest
 	}
 	proxy.repaired.Store(true)
 	cli.Write(t, proxy.config(ns, of("first")+waiting("first", "kt_secret.first, kt_image.first, kt_compute.first")))

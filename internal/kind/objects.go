@@ -87,8 +87,8 @@ func StorageClass() Kind {
 	}
 }
 
-// LocalQueue, ClusterQueue and KueueWorkload are Kueue's, in the version that the
-// server prefers: v1beta1 and v1beta2 hold what counts here in the same fields.
+// LocalQueue is the kind of Kueue, in the version that the server prefers: the fields
+// that the provider reads are the same in v1beta1 and v1beta2.
 func LocalQueue(version string) Kind { return kueue(version, "LocalQueue", "localqueues") }
 
 // ClusterQueue is Kueue's; see [LocalQueue].

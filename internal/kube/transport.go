@@ -35,7 +35,7 @@ func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
 	if cause, ok := strings.CutPrefix(err.Error(), "getting credentials: "); ok && p.plugin != nil {
 		return nil, &config.Error{Attribute: "exec", Err: fmt.Errorf(
 			"the credential plugin %s did not return credentials: %s\n\n"+
-				"Next step: Run the plugin by hand. Its messages are in the log of the provider (TF_LOG=debug).", p.plugin.Command, cause)}
+				"Next step: Run the plugin by hand. Its messages are in the log of the provider (TF_LOG=debug)", p.plugin.Command, cause)}
 	}
 	// client-go retries these errors, and treats some of them as the normal end of a
 	// watch: it then returns an empty watch without an error, forever. The retries

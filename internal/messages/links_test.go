@@ -18,7 +18,7 @@ const root = "../.."
 var (
 	link  = regexp.MustCompile(`\[([^\]]+)\]\(([^)#\s]+)[^)]*\)`)
 	code  = regexp.MustCompile("`([^`\n]+)`")
-	fence = regexp.MustCompile("(?ms)^```.*?^```$")
+	fence = regexp.MustCompile("(?s)\n```.*?\n```")
 	test  = regexp.MustCompile(`^Test[A-Z]\w*$`)
 	file  = regexp.MustCompile(`^(internal|templates|examples|scripts|tools|devcluster|ecosystem)/[\w./-]+$`)
 )

@@ -62,15 +62,15 @@ func printFile(w io.Writer, path string) error {
 	if err != nil {
 		return err
 	}
-	headed := false
+	var page strings.Builder
 	for _, found := range messages(file) {
-		if !headed {
-			fmt.Fprintf(w, "\n## %s\n", path)
-			headed = true
+		if page.Len() == 0 {
+			fmt.Fprintf(&page, "\n## %s\n", path)
 		}
-		fmt.Fprintf(w, "\n<!-- %s:%d -->\n%s\n", path, files.Position(found.pos).Line, found.text)
+		fmt.Fprintf(&page, "\n<!-- %s:%d -->\n%s\n", path, files.Position(found.pos).Line, found.text)
 	}
-	return nil
+	_, err = io.WriteString(w, page.String())
+	return err
 }
 
 type message struct {

@@ -57,11 +57,17 @@ func TestServerImplementsAllInterfacesOfTheFramework(t *testing.T) {
 	own := NewServer(New(t.Context(), "test", config.Env{}, nil)())
 	for name, implements := range map[string]func(tfprotov6.ProviderServer) bool{
 		"lists": func(s tfprotov6.ProviderServer) bool {
-			_, ok := s.(tfprotov6.ProviderServerWithListResource)
+			_, ok := s.(tfprotov6.ProviderServerWithListResource) //nolint:staticcheck // the framework still looks for it
 			return ok
 		},
-		"actions": func(s tfprotov6.ProviderServer) bool { _, ok := s.(tfprotov6.ProviderServerWithActions); return ok },
-		"stores":  func(s tfprotov6.ProviderServer) bool { _, ok := s.(tfprotov6.ProviderServerWithStateStores); return ok },
+		"actions": func(s tfprotov6.ProviderServer) bool {
+			_, ok := s.(tfprotov6.ProviderServerWithActions) //nolint:staticcheck // as above
+			return ok
+		},
+		"stores": func(s tfprotov6.ProviderServer) bool {
+			_, ok := s.(tfprotov6.ProviderServerWithStateStores) //nolint:staticcheck // as above
+			return ok
+		},
 	} {
 		if implements(framework) && !implements(own) {
 			t.Errorf("%s are not served", name)

@@ -10,7 +10,7 @@ import (
 func TestDefaultModeIsDecidedWhereFilesAreFirstMounted(t *testing.T) {
 	t.Parallel()
 	const ssh, here, there = "ssh", "/root/.ssh", "/keys"
-	text := func(s string) types.String { return textOrNull(s) }
+	text := textOrNull
 	state := func(provider, mount, mode string) model {
 		return model{ProviderName: text(provider), Ref: reference(types.StringValue("x"), mount, mode, []string{"k"})}
 	}
