@@ -83,7 +83,7 @@ func configure(scheme *runtime.Scheme) (ctrl.Options, *configapi.Configuration, 
 	settings.InternalCertManagement.Enable = new(false)
 	settings.Integrations.Frameworks = []string{
 		"batch/job", "pod", "deployment", "statefulset",
-		"jobset.x-k8s.io/jobset", "ray.io/raycluster",
+		"jobset.x-k8s.io/jobset", "leaderworkerset.x-k8s.io/leaderworkerset", "ray.io/raycluster",
 		"kubeflow.org/pytorchjob", "kubeflow.org/tfjob", "kubeflow.org/xgboostjob",
 	}
 	features := map[string]bool{

@@ -182,6 +182,7 @@ func inQueues() []queued {
 		},
 		{name: "pytorch", attributes: roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 5) + "gpus = 1", object: "pytorchjob/trainer", suspension: "{.spec.runPolicy.suspend}"},
 		{name: "ray", attributes: "distribute = { type = \"ray\", workers = 6 }\n gpus = 1", object: "raycluster/trainer", suspension: "{.spec.suspend}"},
+		{name: "groups of workers", attributes: groups("{leaderWorkerTemplate: {size: 6}}") + "gpus = 1"},
 		{name: "job set", attributes: jobSet(6, "network: {enableDNSHostnames: true}") + "gpus = 1", object: "jobset/trainer", suspension: "{.spec.suspend}", ends: true},
 	}
 }
