@@ -22,33 +22,34 @@ import (
 
 // model is the provider block.
 type model struct {
-	Host                 types.String  `tfsdk:"host"`
-	Token                types.String  `tfsdk:"token"`
-	ConfigPath           types.String  `tfsdk:"config_path"`
-	ConfigPaths          types.List    `tfsdk:"config_paths"`
-	ConfigContext        types.String  `tfsdk:"config_context"`
-	ConfigContextCluster types.String  `tfsdk:"config_context_cluster"`
-	ConfigContextUser    types.String  `tfsdk:"config_context_user"`
-	ClusterCACertificate types.String  `tfsdk:"cluster_ca_certificate"`
-	ClientCertificate    types.String  `tfsdk:"client_certificate"`
-	ClientKey            types.String  `tfsdk:"client_key"`
-	Insecure             types.Bool    `tfsdk:"insecure"`
-	TLSServerName        types.String  `tfsdk:"tls_server_name"`
-	ProxyURL             types.String  `tfsdk:"proxy_url"`
-	Exec                 types.Object  `tfsdk:"exec"`
-	Namespace            types.String  `tfsdk:"namespace"`
-	Username             types.String  `tfsdk:"username"`
-	KubetorchVersion     types.String  `tfsdk:"kubetorch_version"`
-	InstallNamespace     types.String  `tfsdk:"install_namespace"`
-	LaunchTimeout        tf.Duration   `tfsdk:"launch_timeout"`
-	GPUAntiAffinity      types.Bool    `tfsdk:"gpu_anti_affinity"`
-	ClientQPS            types.Float64 `tfsdk:"client_qps"`
-	ClientBurst          types.Int64   `tfsdk:"client_burst"`
-	DefaultLabels        types.Map     `tfsdk:"default_labels"`
-	DefaultAnnotations   types.Map     `tfsdk:"default_annotations"`
-	CompactPlans         types.Bool    `tfsdk:"compact_plans"`
-	CheckGPUs            types.Bool    `tfsdk:"check_gpus"`
-	NodeAutoscaling      types.Bool    `tfsdk:"node_autoscaling"`
+	Host                  types.String  `tfsdk:"host"`
+	Token                 types.String  `tfsdk:"token"`
+	ConfigPath            types.String  `tfsdk:"config_path"`
+	ConfigPaths           types.List    `tfsdk:"config_paths"`
+	ConfigContext         types.String  `tfsdk:"config_context"`
+	ConfigContextCluster  types.String  `tfsdk:"config_context_cluster"`
+	ConfigContextUser     types.String  `tfsdk:"config_context_user"`
+	ConfigContextAuthInfo types.String  `tfsdk:"config_context_auth_info"`
+	ClusterCACertificate  types.String  `tfsdk:"cluster_ca_certificate"`
+	ClientCertificate     types.String  `tfsdk:"client_certificate"`
+	ClientKey             types.String  `tfsdk:"client_key"`
+	Insecure              types.Bool    `tfsdk:"insecure"`
+	TLSServerName         types.String  `tfsdk:"tls_server_name"`
+	ProxyURL              types.String  `tfsdk:"proxy_url"`
+	Exec                  types.Object  `tfsdk:"exec"`
+	Namespace             types.String  `tfsdk:"namespace"`
+	Username              types.String  `tfsdk:"username"`
+	KubetorchVersion      types.String  `tfsdk:"kubetorch_version"`
+	InstallNamespace      types.String  `tfsdk:"install_namespace"`
+	LaunchTimeout         tf.Duration   `tfsdk:"launch_timeout"`
+	GPUAntiAffinity       types.Bool    `tfsdk:"gpu_anti_affinity"`
+	ClientQPS             types.Float64 `tfsdk:"client_qps"`
+	ClientBurst           types.Int64   `tfsdk:"client_burst"`
+	DefaultLabels         types.Map     `tfsdk:"default_labels"`
+	DefaultAnnotations    types.Map     `tfsdk:"default_annotations"`
+	CompactPlans          types.Bool    `tfsdk:"compact_plans"`
+	CheckGPUs             types.Bool    `tfsdk:"check_gpus"`
+	NodeAutoscaling       types.Bool    `tfsdk:"node_autoscaling"`
 }
 
 type execModel struct {
@@ -94,7 +95,7 @@ func (m model) clusterConfig(ctx context.Context, env config.Env, version string
 		ConfigPaths:          paths,
 		ConfigContext:        or(m.ConfigContext, "KUBE_CTX", !byHost),
 		ConfigContextCluster: or(m.ConfigContextCluster, "KUBE_CTX_CLUSTER", !byHost),
-		ConfigContextUser:    or(m.ConfigContextUser, "KUBE_CTX_AUTH_INFO", !byHost),
+		ConfigContextUser:    or(cmp.Or(m.ConfigContextUser, m.ConfigContextAuthInfo), "KUBE_CTX_AUTH_INFO", !byHost),
 		ClusterCACertificate: or(m.ClusterCACertificate, "KUBE_CLUSTER_CA_CERT_DATA", !byFile && !m.Insecure.ValueBool()),
 		ClientCertificate:    or(m.ClientCertificate, "KUBE_CLIENT_CERT_DATA", !byFile && !byToken),
 		ClientKey:            or(m.ClientKey, "KUBE_CLIENT_KEY_DATA", !byToken && (byCertificate || !byFile)),
@@ -221,7 +222,8 @@ func (m model) username(env config.Env, diags *diag.Diagnostics) (name string, c
 	if text := m.Username.ValueString(); text != "" {
 		name := labelValue(text)
 		if name == "" {
-			diags.AddAttributeError(path.Root("username"), "Invalid username", fmt.Sprintf("%q has no character that is valid in a label value. Label values consist of letters, digits and dashes.", text))
+			diags.AddAttributeError(path.Root("username"), "Invalid username", fmt.Sprintf("%q has no character "+
+				"that is valid in a label value. Label values consist of letters, digits and dashes.", text))
 		}
 		return name, true
 	}

@@ -151,6 +151,10 @@ func TestAttributesTakePrecedenceOverVariablesInClusterConfig(t *testing.T) {
 			only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CONFIG_PATH", "KT_NAMESPACE"),
 			config.Config{Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"}, Namespace: "kt-namespace"},
 		},
+		"config_context_auth_info, as in the Kubernetes provider": {
+			block{"config_context_auth_info": str("user")}, only(all, "KUBE_CTX_AUTH_INFO"),
+			config.Config{ConfigContextUser: "user"},
+		},
 		"config_path before KUBE_CONFIG_PATHS": {block{"config_path": str("path")}, only(all, "KUBE_CONFIG_PATHS"), config.Config{ConfigPaths: []string{"path"}}},
 		"config_paths before KUBE_CONFIG_PATH": {block{"config_paths": list("a", "b")}, only(all, "KUBE_CONFIG_PATH"), config.Config{ConfigPaths: []string{"a", "b"}}},
 		"KUBE_CONFIG_PATHS":                    {nil, only(all, "KUBE_CONFIG_PATHS"), config.Config{ConfigPaths: []string{"kube-config-paths", "second"}}},
