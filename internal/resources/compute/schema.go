@@ -24,9 +24,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-const description = `Runs one ML compute: a service, a pool of workers or a training set-up on Kubernetes, as Kubetorch's ` + "`kt.Compute`" + ` does.
-
-The plan shows every field that will be applied in ` + "`manifests`" + `. Fields that somebody else changed since show in the next plan, with who changed them; fields that the provider did not apply are left alone.`
+const description = "Manages one ML compute on Kubernetes, like Kubetorch's `kt.Compute`: a service, a pool of " +
+	"workers or a training job.\n\n" +
+	"The plan shows every field that will be applied in `manifests`. If another client changes one of these fields, " +
+	"the next plan shows the change and the client. Fields that the provider did not apply are not changed."
 
 func (r *computeResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
@@ -35,7 +36,8 @@ func (r *computeResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 	}
 }
 
-func (r *computeResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+func (r *computeResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest,
+	resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = owned.IdentitySchema("compute")
 }
 
@@ -44,28 +46,30 @@ func attributes() map[string]schema.Attribute {
 		"timeouts": timeoutsAttribute(),
 	}
 	for _, group := range []map[string]schema.Attribute{
-		identityAttributes(), resourceAttributes(), podAttributes(), modeAttributes(), tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
+		identityAttributes(), resourceAttributes(), podAttributes(), modeAttributes(), tensorServerAttributes(),
+		behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
 	} {
 		maps.Copy(all, group)
 	}
 	return all
 }
 
-// timeoutsAttribute is what [timeouts.Attributes] makes, with validators that
-// name the attribute and refuse what is not more than zero.
+// timeoutsAttribute returns the attribute of [timeouts.Attributes], with
+// validators that name the attribute and require a positive duration.
 func timeoutsAttribute() schema.Attribute {
 	timeout := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Optional: true, Validators: []validator.String{tf.Timeout()}, MarkdownDescription: description}
+		return schema.StringAttribute{Optional: true, Validators: []validator.String{tf.Timeout()},
+			MarkdownDescription: description}
 	}
 	return schema.SingleNestedAttribute{
-		Optional: true, MarkdownDescription: "How long operations may take in all: texts such as `90s` or `1h30m`.",
+		Optional: true, MarkdownDescription: "Timeouts of complete operations, as durations such as `90s` or `1h30m`.",
 		CustomType: timeouts.Type{ObjectType: types.ObjectType{AttrTypes: map[string]attr.Type{
 			"create": types.StringType, "update": types.StringType, "delete": types.StringType,
 		}}},
 		Attributes: map[string]schema.Attribute{
-			"create": timeout("How long creation may take in all, such as `20m`. Default: `wait_timeout` and five minutes."),
-			"update": timeout("How long an update may take in all. Default: `wait_timeout` and five minutes."),
-			"delete": timeout("How long deletion may take, until the last pod is gone. Default: `10m`."),
+			"create": timeout("Timeout of the complete creation, such as `20m`. Defaults to `wait_timeout` plus five minutes."),
+			"update": timeout("Timeout of a complete update. Defaults to `wait_timeout` plus five minutes."),
+			"delete": timeout("Timeout of the deletion, including the termination of the last pod. Defaults to `10m`."),
 		},
 	}
 }
@@ -75,105 +79,148 @@ func identityAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required: true, PlanModifiers: replace, Validators: []validator.String{tf.ServiceName()},
-			MarkdownDescription: "Name of the compute, its workload and its Service: an RFC 1035 label of at most 63 characters. Changing it replaces the compute.",
+			MarkdownDescription: "Name of the compute, its workload and its Service. Must be an RFC 1035 label of at most 63 " +
+				"characters. Changing this replaces the compute.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown(), stringplanmodifier.RequiresReplace()},
-			MarkdownDescription: "Namespace. If left out, it is found once, at creation: the provider's `namespace`, `KT_NAMESPACE`, `~/.kt/config.yaml`, the kubeconfig context's namespace, the pod's own, `default`. Changing it replaces the compute.",
+			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
+				stringplanmodifier.RequiresReplace()},
+			MarkdownDescription: "Namespace of the compute. If not set, it is resolved once, at creation, from the first of: " +
+				"the provider's `namespace`, `KT_NAMESPACE`, `~/.kt/config.yaml`, the namespace of the kubeconfig context, the " +
+				"namespace of the pod that runs Terraform, `default`. Changing this replaces the compute.",
 		},
 	}
 }
 
 func resourceAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"cpus":      quantity("CPUs that each pod requests, such as `0.5` or `500m`."),
-		"memory":    quantity("Memory that each pod requests, such as `4Gi`."),
-		"disk_size": quantity("Ephemeral storage that each pod requests, such as `10Gi`."),
+		"cpus":      quantity("CPU request of each pod, such as `0.5` or `500m`."),
+		"memory":    quantity("Memory request of each pod, such as `4Gi`."),
+		"disk_size": quantity("Ephemeral storage request of each pod, such as `10Gi`."),
 		"gpus": schema.Int64Attribute{
 			Optional: true, CustomType: tf.WholeNumberType{}, Validators: []validator.Int64{int64validator.AtLeast(0)},
-			MarkdownDescription: "Whole GPUs of each pod (`nvidia.com/gpu`); 0 is none. Adds the tolerations that GPU nodes need.",
+			MarkdownDescription: "Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means none. Adds " +
+				"the tolerations that GPU nodes require.",
 		},
 		"gpu_type": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.GPUType()},
-			MarkdownDescription: "GPU product of the nodes to run on (label `nvidia.com/gpu.product`), or any node label as `key: value`.",
+			MarkdownDescription: "GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`), or any node " +
+				"label as `key: value`.",
 		},
 		"gpu_memory": schema.StringAttribute{
 			Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: keepQuantity(),
-			MarkdownDescription: "Share of one GPU's memory, such as `4Gi`, for the KAI scheduler's GPU sharing. Not together with `gpus`.",
+			MarkdownDescription: "Share of the memory of one GPU, such as `4Gi`, for GPU sharing with the KAI scheduler. " +
+				"Conflicts with `gpus`.",
 		},
-		"shared_memory_limit": quantity("Size limit of `/dev/shm`, such as `2Gi`. Default: the pod's memory limit, or half of the node's memory."),
+		"shared_memory_limit": quantity("Size limit of `/dev/shm`, such as `2Gi`. Defaults to the memory limit of the " +
+			"pod, or to half of the memory of the node."),
 		"replicas": schema.Int64Attribute{
 			Optional: true, Computed: true, CustomType: tf.WholeNumberType{},
-			Validators:          []validator.Int64{int64validator.Between(0, 1<<31-1)},
-			MarkdownDescription: "Number of pods. With more than one, an update of a Deployment stops all of them before it starts new ones. Default: 1, `distribute.workers`, or what `manifest` says; none with `autoscale`.",
+			Validators: []validator.Int64{int64validator.Between(0, 1<<31-1)},
+			MarkdownDescription: "Number of pods. With more than one, an update of a Deployment stops all of them before it " +
+				"starts new ones. Defaults to `distribute.workers`, the number in `manifest`, or `1`. Null with `autoscale`.",
 		},
 	}
 }
 
-// What items of secrets and volumes must have is optional here, and required by
-// checkRequired: for an item that is unknown as a whole, such as kt_volume.x.ref
-// before it exists, the framework reports each required attribute as missing.
+// The required attributes of items of secrets and volumes are optional in the
+// schema, and checkRequired requires them: for an unknown item, such as
+// kt_volume.x.ref before creation, the framework would report each required
+// attribute as missing.
 func podAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"labels": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
-			Validators:          tf.Labels(),
-			MarkdownDescription: "Labels of the workload and its pods, over the provider's `default_labels`.",
+			Validators: tf.Labels(),
+			MarkdownDescription: "Labels of the workload and its pods, merged with the provider's `default_labels`, which " +
+				"they override.",
 		},
 		"annotations": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the workload and its pods, over the provider's `default_annotations`.",
+			Optional: true, ElementType: types.StringType,
+			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
+			MarkdownDescription: "Annotations of the workload and its pods, merged with the provider's " +
+				"`default_annotations`, which they override.",
 		},
 		"node_selector": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators:          tf.Labels(),
-			MarkdownDescription: "Labels that a node must have.",
+			MarkdownDescription: "Labels that a node must have to run the pods.",
 		},
 		"tolerations": schema.ListNestedAttribute{
-			Optional: true, Validators: []validator.List{tf.NoNulls()}, MarkdownDescription: "Taints that the pods tolerate, besides those of GPU nodes when `gpus` is set.",
+			Optional: true, Validators: []validator.List{tf.NoNulls()},
+			MarkdownDescription: "Tolerations of the pods, in addition to those for GPU nodes if `gpus` is set.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"key":                schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelKey()}, MarkdownDescription: "Key of the taint; left out with `Exists`, every taint."},
-				"operator":           schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Exists", "Equal")}, MarkdownDescription: "`Equal` (Kubernetes' default) or `Exists`."},
-				"value":              schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()}, MarkdownDescription: "Value of the taint, with `Equal`."},
-				"effect":             schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("NoSchedule", "PreferNoSchedule", "NoExecute")}, MarkdownDescription: "Effect of the taint; left out, every effect."},
-				"toleration_seconds": schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{}, MarkdownDescription: "How long a `NoExecute` taint is tolerated, in seconds."},
+				"key": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelKey()},
+					MarkdownDescription: "Key of the taint. If not set, with `Exists`, all taints are tolerated."},
+				"operator": schema.StringAttribute{Optional: true,
+					Validators:          []validator.String{stringvalidator.OneOf("Exists", "Equal")},
+					MarkdownDescription: "Operator, `Equal` or `Exists`. Kubernetes defaults to `Equal`."},
+				"value": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
+					MarkdownDescription: "Value of the taint, for `Equal`."},
+				"effect": schema.StringAttribute{Optional: true,
+					Validators: []validator.String{stringvalidator.OneOf("NoSchedule", "PreferNoSchedule", "NoExecute")},
+					MarkdownDescription: "Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If not set, all " +
+						"effects are tolerated."},
+				"toleration_seconds": schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{},
+					MarkdownDescription: "Number of seconds for which a `NoExecute` taint is tolerated."},
 			}},
 		},
 		"service_account_name": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Service account of the pods. Default: what `manifest` says, else `kubetorch-service-account`; the namespace's own with `runtime = \"skytorch\"` or `\"kpu\"`.",
+			MarkdownDescription: "Service account of the pods. Defaults to the value in `manifest`, otherwise to " +
+				"`kubetorch-service-account`. With `runtime = \"skytorch\"` or `\"kpu\"`, defaults to the default service " +
+				"account of the namespace.",
 		},
-		"priority_class_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Priority class of the pods."},
-		"image_pull_policy":   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Always", "IfNotPresent", "Never")}, MarkdownDescription: "`Always`, `IfNotPresent` or `Never`. Default: Kubernetes decides by the image's tag."},
-		"working_dir":         schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()}, MarkdownDescription: "Working directory in the container, an absolute path."},
+		"priority_class_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
+			MarkdownDescription: "Priority class of the pods."},
+		"image_pull_policy": schema.StringAttribute{Optional: true,
+			Validators: []validator.String{stringvalidator.OneOf("Always", "IfNotPresent", "Never")},
+			MarkdownDescription: "Image pull policy, `Always`, `IfNotPresent` or `Never`. If not set, Kubernetes selects it " +
+				"by the tag of the image."},
+		"working_dir": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()},
+			MarkdownDescription: "Working directory of the container. Must be an absolute path."},
 		"image": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Container image. Default: what `manifest` says, else `ghcr.io/run-house/server:v3`; with `runtime = \"skytorch\"` or `\"kpu\"` the operator's, and then null.",
+			MarkdownDescription: "Container image. Defaults to the value in `manifest`, otherwise to " +
+				"`ghcr.io/run-house/server:v3`. With `runtime = \"skytorch\"` or `\"kpu\"`, the operator selects the default, " +
+				"and the attribute is null.",
 		},
 		"env_vars": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
-			MarkdownDescription: "Environment variables of the container; `$NAME` in a value is expanded by its shell, as in `$PATH:/custom/bin`. They show in the plan and in `manifests`: keep secret values in `secrets`.",
+			Optional: true, ElementType: types.StringType,
+			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
+			MarkdownDescription: "Environment variables of the container. `$NAME` in a value is expanded by the shell, as in " +
+				"`$PATH:/custom/bin`. The values appear in the plan and in `manifests`, so use `secrets` for secret values.",
 		},
 		"secrets": schema.ListNestedAttribute{
-			Optional: true, Validators: []validator.List{tf.NoNulls()}, MarkdownDescription: "Secrets of the same namespace, as environment variables, as files, or both.",
+			Optional: true, Validators: []validator.List{tf.NoNulls()},
+			MarkdownDescription: "Secrets of the same namespace to use as environment variables, as files, or both.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of the Secret; required."},
-				"env_vars": schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Keys of the Secret that become environment variables of the same name.",
-					Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls(), listvalidator.ValueStringsAre(tf.EnvVarName())}},
-				"mount_path": schema.StringAttribute{Optional: true, MarkdownDescription: "Folder that its keys are mounted into as files, read-only.",
-					Validators: []validator.String{tf.MountPath()}},
+				"name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
+					MarkdownDescription: "Name of the Secret. Required."},
+				"env_vars": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+					MarkdownDescription: "Keys of the Secret to set as environment variables of the same name.",
+					Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls(),
+						listvalidator.ValueStringsAre(tf.EnvVarName())}},
+				"mount_path": schema.StringAttribute{Optional: true,
+					MarkdownDescription: "Directory where the keys are mounted as read-only files.",
+					Validators:          []validator.String{tf.MountPath()}},
 				"default_mode": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.FileMode()},
-					MarkdownDescription: "Permission bits of the files in `mount_path`, four octal digits from `0000` to `0777`, such as `0400`. Default: Kubernetes' own, `0644`; " +
-						"`kt_secret`'s `ref` has `0400` for SSH keys. The files belong to root: [kt_secret](secret.md#permissions-of-files) says what pods of other users need. Changing this restarts the pods."},
+					MarkdownDescription: "Permission bits of the files in `mount_path`, as four octal digits from `0000` to " +
+						"`0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. " +
+						"`ref` of `kt_secret` sets `0400` for SSH keys. The files are owned by root. For pods that run as another " +
+						"user, see [kt_secret](secret.md#permissions-of-files). Changing this restarts the pods."},
 			}},
 		},
 		"volumes": schema.ListNestedAttribute{
-			Optional: true, Validators: []validator.List{tf.NoNulls()}, MarkdownDescription: "PersistentVolumeClaims of the same namespace to mount.",
+			Optional: true, Validators: []validator.List{tf.NoNulls()},
+			MarkdownDescription: "PersistentVolumeClaims of the same namespace to mount.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"claim_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of the claim; required."},
-				"mount_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.MountPath()}, MarkdownDescription: "Where it is mounted, an absolute path; required."},
-				"read_only":  schema.BoolAttribute{Optional: true, MarkdownDescription: "Mount it read-only."},
+				"claim_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
+					MarkdownDescription: "Name of the claim. Required."},
+				"mount_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.MountPath()},
+					MarkdownDescription: "Mount path of the volume. Must be an absolute path. Required."},
+				"read_only": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to mount the volume read-only."},
 			}},
 		},
 	}
@@ -181,45 +228,67 @@ func podAttributes() map[string]schema.Attribute {
 
 func behaviourAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"queue_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue(), stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Queue that admits the pods: Kueue's LocalQueue or KAI's queue."},
+		"queue_name": schema.StringAttribute{Optional: true,
+			Validators:          []validator.String{tf.LabelValue(), stringvalidator.LengthAtLeast(1)},
+			MarkdownDescription: "Name of the queue that admits the pods: a LocalQueue of Kueue or a queue of KAI."},
 		"queue_scheduler": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString("kueue"), Validators: []validator.String{stringvalidator.OneOf("kueue", "kai")},
-			MarkdownDescription: "Whose queue `queue_name` is: `kueue` (default) or `kai`.",
+			Optional: true, Computed: true, Default: stringdefault.StaticString("kueue"),
+			Validators:          []validator.String{stringvalidator.OneOf("kueue", "kai")},
+			MarkdownDescription: "Scheduler of the queue in `queue_name`, `kueue` or `kai`. Defaults to `kueue`.",
 		},
-		"freeze":         toggle("No live code sync: nothing is installed at start-up, and the container has no SYS_PTRACE capability. For images that hold all code. Default: false."),
-		"inactivity_ttl": duration("Kubetorch ends the compute after this long without calls, such as `2h`. Below one minute it may end too early."),
-		"launch_timeout": duration("How long the server in a container may take to start, such as `30m`: the budget of the startup probe, after which Kubernetes restarts the container. " +
-			"Default: the provider's, `15m`. Changing this restarts the pods; to only wait longer, set `wait_timeout`."),
+		"freeze": toggle("Whether to disable live code sync. Nothing is then installed at startup, and the " +
+			"container has no `SYS_PTRACE` capability. Use it with images that contain all code. Defaults to `false`."),
+		"inactivity_ttl": duration("Duration without calls after which Kubetorch deletes the compute, such as `2h`. With " +
+			"less than one minute, the compute may be deleted too early."),
+		"launch_timeout": duration("Maximum start time of the server in a container, such as `30m`. This is the limit of " +
+			"the startup probe, after which Kubernetes restarts the container. " +
+			"Defaults to the provider's `launch_timeout`, otherwise to `15m`. Changing this restarts the pods. To wait " +
+			"longer without a restart, set `wait_timeout`."),
 		"kubetorch_version": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.LabelValue(), stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Release of Kubetorch that the pods install, such as `0.5.0`. Default: the provider's; else the one that the compute was created with, which moves to the provider release's own when the pods change anyway. " +
+			MarkdownDescription: "Version of Kubetorch that the pods install, such as `0.5.0`. Defaults to the provider's " +
+				"`kubetorch_version`. Otherwise, the version at creation is kept, and updated to the default of the provider " +
+				"release by the next change that restarts the pods. " +
 				"Changing this restarts the pods.",
 		},
 		"renderer_revision": schema.Int64Attribute{
-			Optional: true, Computed: true, CustomType: tf.WholeNumberType{}, Validators: []validator.Int64{int64validator.AtLeast(1)},
-			MarkdownDescription: "Revision of the start-up script and the probes. Default: the one that the compute was created with, which moves to the newest one when the pods change anyway. Changing this restarts the pods.",
+			Optional: true, Computed: true, CustomType: tf.WholeNumberType{},
+			Validators: []validator.Int64{int64validator.AtLeast(1)},
+			MarkdownDescription: "Revision of the startup script and the probes. By default, the revision at creation is " +
+				"kept, and updated to the latest one by the next change that restarts the pods. Changing this restarts the pods.",
 		},
-		"gpu_anti_affinity": schema.BoolAttribute{Optional: true, MarkdownDescription: "Keep the pods off GPU nodes; only without GPUs. Default: the provider's, false."},
+		"gpu_anti_affinity": schema.BoolAttribute{Optional: true,
+			MarkdownDescription: "Whether to keep the pods off GPU nodes. Applies only to computes without GPUs. Defaults to " +
+				"the provider's `gpu_anti_affinity`, otherwise to `false`."},
 		"logging": schema.SingleNestedAttribute{
-			Optional: true, MarkdownDescription: "Logging of Kubetorch's server in the container. All but `level` is for the clients that read the log, and goes to the compute's KubetorchWorkload where its CRD is installed.",
+			Optional: true, MarkdownDescription: "Logging of the Kubetorch server in the container. All attributes except " +
+				"`level` configure the clients that read the log. They are stored in the KubetorchWorkload of the compute, if " +
+				"its CRD is installed.",
 			Attributes: loggingAttributes(),
 		},
 		"allowed_serialization": schema.ListAttribute{
-			Optional: true, ElementType: types.StringType, MarkdownDescription: "Serialization formats that calls may use, such as `json` and `pickle`. Default: Kubetorch's.",
-			Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(), listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1), tf.LabelValue())},
+			Optional: true, ElementType: types.StringType,
+			MarkdownDescription: "Serialization formats that calls may use, such as `json` and `pickle`. Defaults to the " +
+				"default of Kubetorch.",
+			Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
+				listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1), tf.LabelValue())},
 		},
 		"service_template": schema.StringAttribute{
 			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
-			MarkdownDescription: "JSON that is merged over the rendered workload, last: objects field by field, lists of named items by `name`, other lists as a whole; null removes a field.",
+			MarkdownDescription: "JSON to merge into the rendered workload, as the last step. Objects are merged field by " +
+				"field and lists of named items by `name`. Other lists are replaced. A null removes a field.",
 		},
-		"suspend": toggle("Scale to zero and keep everything else; false restores `replicas`. Default: false."),
+		"suspend": toggle("Whether to scale the compute to zero and keep all other objects. `false` restores `replicas`. " +
+			"Defaults to `false`."),
 		"endpoint": schema.SingleNestedAttribute{
-			Optional: true, MarkdownDescription: "Another way to reach the pods than the compute's own Service.",
+			Optional: true, MarkdownDescription: "Endpoint of the pods, instead of the Service of the compute.",
 			Attributes: map[string]schema.Attribute{
-				"url": schema.StringAttribute{Optional: true, MarkdownDescription: "URL of a Service or Ingress that exists; no Service is made.",
-					Validators: []validator.String{tf.EndpointURL()}},
-				"selector": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Labels of the pods that the Service selects instead of the compute's own.",
-					Validators: append(tf.Labels(), mapvalidator.SizeAtLeast(1))},
+				"url": schema.StringAttribute{Optional: true,
+					MarkdownDescription: "URL of an existing Service or Ingress. No Service is created.",
+					Validators:          []validator.String{tf.EndpointURL()}},
+				"selector": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+					MarkdownDescription: "Labels of the pods that the Service selects, instead of the labels of the compute.",
+					Validators:          append(tf.Labels(), mapvalidator.SizeAtLeast(1))},
 			},
 		},
 	}
@@ -230,14 +299,20 @@ func lifecycleAttributes() map[string]schema.Attribute {
 		"on_not_ready": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString(failOnNotReady),
 			Validators: []validator.String{stringvalidator.OneOf(failOnNotReady, warnOnNotReady, ignoreOnNotReady)},
-			MarkdownDescription: "What a run does about a compute that cannot become ready: `error` (default), `warn`, or `ignore`, which does not wait. " +
-				"This is about permanent failures. A wait that times out, is interrupted or loses the API server ends with a warning and `ready = false`, " +
-				"and the next plan waits again: after an error, Terraform would destroy the compute. A postcondition on `self.ready` fails the run in these cases too.",
+			MarkdownDescription: "Action if the compute cannot become ready: `error`, `warn`, or `ignore`, which does not " +
+				"wait. Defaults to `error`. " +
+				"Applies to permanent failures. A wait that times out, is interrupted or loses the connection to the API server " +
+				"ends with a warning and `ready = false`, " +
+				"and the next run waits again. After an error, Terraform would destroy the compute. To fail the run in these " +
+				"cases too, set a postcondition on `self.ready`.",
 		},
-		"wait_timeout": duration("How long an apply waits for the compute to become ready, such as `1h`. Default: `launch_timeout`. " +
-			"Changing this changes no object and restarts nothing."),
-		"adopt_existing":      toggle("Take over objects of the same name that exist already, whoever created them. Default: false, which makes them an error."),
-		"deletion_protection": toggle("Refuse to delete or replace the compute until this is set to false and applied. Default: false."),
+		"wait_timeout": duration("Maximum time that an apply waits for the compute to become ready, such as `1h`. " +
+			"Defaults to `launch_timeout`. " +
+			"Changing this does not restart the pods and does not change any object."),
+		"adopt_existing": toggle("Whether to take over existing objects of the same name, regardless of who created " +
+			"them. Defaults to `false`, in which case an existing object is an error."),
+		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the compute, until this is set " +
+			"to `false` and applied. Defaults to `false`."),
 	}
 }
 
@@ -246,30 +321,39 @@ func computedAttributes() map[string]schema.Attribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}
 	return map[string]schema.Attribute{
-		"id":           computed("`namespace/name`."),
-		"mode":         computed("What runs the pods: `deployment`, `knative`, `raycluster`, `compute` for a tensor server, the kind of `manifest` in lower case, or `selector` for pods that exist."),
-		"service_name": computed("Name of the Service; that of the compute."),
-		"url":          computed("Address inside of the cluster, `http://<name>.<namespace>.svc.cluster.local:80`, or `endpoint.url`; null with `runtime = \"skytorch\"` or `\"kpu\"`."),
-		"grpc_target":  computed("Where gRPC clients inside of the cluster reach a tensor server, `<name>.<namespace>.svc.cluster.local:50051`; null with `runtime = \"kubetorch\"`."),
-		"ready":        schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the workload is ready now. False while it is suspended."},
-		"uid":          computed("UID of the workload; none with `selector` alone."),
+		"id": computed("ID of the compute, as `namespace/name`."),
+		"mode": computed("Mode of the compute: `deployment`, `knative`, `raycluster`, `compute` for a tensor " +
+			"server, the kind of `manifest` in lower case, or `selector` for existing pods."),
+		"service_name": computed("Name of the Service, which is the name of the compute."),
+		"url": computed("URL of the compute inside the cluster, " +
+			"`http://<name>.<namespace>.svc.cluster.local:80`, or `endpoint.url`. Null with `runtime = \"skytorch\"` or " +
+			"`\"kpu\"`."),
+		"grpc_target": computed("gRPC target of a tensor server inside the cluster, " +
+			"`<name>.<namespace>.svc.cluster.local:50051`. Null with `runtime = \"kubetorch\"`."),
+		"ready": schema.BoolAttribute{Computed: true,
+			MarkdownDescription: "Whether the workload is ready. `false` while the compute is suspended."},
+		"uid": computed("UID of the workload. Null if `selector` is set without `manifest`."),
 		"manifests": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "The fields that the provider owns of each object, as JSON by `Kind/namespace/name`: what will be applied, and in a refresh, what they hold now.",
+			MarkdownDescription: "Fields of each object that the provider owns, as JSON by `Kind/namespace/name`. A plan " +
+				"shows the values to apply, a refresh the current values.",
 		},
 	}
 }
 
 func quantity(description string) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: keepQuantity(), MarkdownDescription: description}
+	return schema.StringAttribute{Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: keepQuantity(),
+		MarkdownDescription: description}
 }
 
 func keepQuantity() []planmodifier.String { return []planmodifier.String{tf.KeepSameQuantity()} }
 
 func duration(description string) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{}, PlanModifiers: []planmodifier.String{tf.KeepSameDuration()}, MarkdownDescription: description}
+	return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{},
+		PlanModifiers: []planmodifier.String{tf.KeepSameDuration()}, MarkdownDescription: description}
 }
 
 func toggle(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false), MarkdownDescription: description}
+	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+		MarkdownDescription: description}
 }

@@ -15,31 +15,50 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// modeAttributes decide what runs the pods.
+// modeAttributes returns the attributes that select the kind of the workload.
 func modeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"autoscale":  schema.SingleNestedAttribute{Optional: true, Attributes: autoscaleAttributes(), MarkdownDescription: "Run a Knative Service, which adds and removes pods by load. It reports the number of pods itself, so `replicas` is not set."},
-		"distribute": schema.SingleNestedAttribute{Optional: true, Attributes: distributeAttributes(), MarkdownDescription: "Spread the compute over workers: a RayCluster for `ray`, else a Deployment with a headless Service `<name>-headless`."},
+		"autoscale": schema.SingleNestedAttribute{Optional: true, Attributes: autoscaleAttributes(),
+			MarkdownDescription: "Autoscaling by a Knative Service, which adds and removes pods by load. Knative controls " +
+				"the number of pods. Conflicts with `replicas`."},
+		"distribute": schema.SingleNestedAttribute{Optional: true, Attributes: distributeAttributes(),
+			MarkdownDescription: "Distribution of the compute over several workers: a RayCluster for `ray`, otherwise a " +
+				"Deployment with the headless Service `<name>-headless`."},
 		"manifest": schema.StringAttribute{
 			Optional: true, CustomType: tf.DocumentType{}, PlanModifiers: []planmodifier.String{tf.KeepSameDocument()},
-			MarkdownDescription: "Your own workload, as YAML or JSON: a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob, Pod, Knative Service, RayCluster, PyTorchJob, TFJob, MXJob, XGBoostJob, JobSet or LeaderWorkerSet, or another kind with `pod_template_path`. " +
-				"Kubetorch's defaults and the other attributes are merged beneath it: what it says wins. The main container is the one named `pytorch`, `tensorflow`, `mxnet` or `xgboost` in the training jobs of these names, else `kubetorch`.",
+			MarkdownDescription: "Custom workload, as YAML or JSON: a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, " +
+				"CronJob, Pod, Knative Service, RayCluster, PyTorchJob, TFJob, MXJob, XGBoostJob, JobSet or LeaderWorkerSet, or " +
+				"another kind with `pod_template_path`. " +
+				"The defaults of Kubetorch and the other attributes are merged into it, but do not override its fields. The " +
+				"main container is `pytorch`, `tensorflow`, `mxnet` or `xgboost` in the respective training jobs, otherwise " +
+				"`kubetorch`.",
 		},
 		"pod_template_path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.FieldPath()},
-			MarkdownDescription: "Where the pod template is in a `manifest` of a kind that the provider does not know, such as `spec.template`.",
+			MarkdownDescription: "Path of the pod template in a `manifest` of a kind that the provider does not support by " +
+				"name, such as `spec.template`.",
 		},
 		"selector": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: append(tf.Labels(), mapvalidator.SizeAtLeast(1)),
-			MarkdownDescription: "Labels of pods that exist already. Alone, no workload is made: only a Service (and Kubetorch's registration) for these pods. With `manifest`, the pods of it that calls go to.",
+			MarkdownDescription: "Labels of existing pods. Without `manifest`, no workload is created, only a Service (and " +
+				"the registration with Kubetorch) for these pods. With `manifest`, selects the pods of the workload that " +
+				"receive the calls.",
 		},
 		"image_setup": schema.SingleNestedAttribute{
-			Optional: true, MarkdownDescription: "How the container is set up before the server starts: `kt_image.x.setup`.",
+			Optional: true, MarkdownDescription: "Setup of the container, which runs before the server starts: " +
+				"`kt_image.x.setup`.",
 			Attributes: map[string]schema.Attribute{
-				"config_map":  schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of the ConfigMap with `setup.sh`."},
-				"digest":      schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Digest of its content: the pods are replaced when it changes."},
-				"python_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()}, MarkdownDescription: "The python that runs the server. Default: `python3` or `python` in PATH."},
-				"install_cmd": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Command that installs Kubetorch. Default: uv, else pip."},
+				"config_map": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
+					MarkdownDescription: "Name of the ConfigMap with `setup.sh`."},
+				"digest": schema.StringAttribute{Optional: true,
+					Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+					MarkdownDescription: "Digest of the content of the ConfigMap. Changing this replaces the pods."},
+				"python_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()},
+					MarkdownDescription: "Absolute path of the Python interpreter that runs the server. Defaults to `python3`, " +
+						"otherwise `python`, in `PATH`."},
+				"install_cmd": schema.StringAttribute{Optional: true,
+					Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+					MarkdownDescription: "Command that installs Kubetorch. Defaults to uv if the image contains it, otherwise pip."},
 			},
 		},
 	}
@@ -47,52 +66,76 @@ func modeAttributes() map[string]schema.Attribute {
 
 func autoscaleAttributes() map[string]schema.Attribute {
 	scale := func(atLeast int64, description string) schema.Attribute {
-		return schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{}, Validators: []validator.Int64{int64validator.Between(atLeast, 1<<31-1)}, MarkdownDescription: description}
+		return schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{},
+			Validators: []validator.Int64{int64validator.Between(atLeast, 1<<31-1)}, MarkdownDescription: description}
 	}
 	return map[string]schema.Attribute{
-		"min_scale":                          scale(0, "Fewest pods; 0 lets it scale to zero. Default: Knative's."),
-		"max_scale":                          scale(0, "Most pods; 0 is no limit. Default: Knative's."),
-		"initial_scale":                      scale(0, "Pods right after a change, before the load is known. Default: Knative's, 1."),
-		"target":                             scale(1, "Load per pod that is aimed at, in the unit of `metric`."),
-		"target_utilization":                 schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{}, Validators: []validator.Int64{int64validator.Between(1, 100)}, MarkdownDescription: "Percentage of `target` at which pods are added, 1 to 100. Default: Knative's, 70."},
-		"metric":                             schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "`concurrency` (Knative's default), `rps`, `cpu`, `memory`, or a metric of yours. `cpu` and `memory` need `autoscaler_class = \"hpa.autoscaling.knative.dev\"`."},
-		"window":                             duration("Time over which the load is averaged, `6s` to `1h`. Default: Knative's, `60s`."),
-		"concurrency":                        scale(0, "Most requests at a time in one pod (`containerConcurrency`); 0 is no limit. Default: no limit."),
-		"scale_down_delay":                   duration("How long a lower load must last before pods are removed. Default: `1m`."),
-		"scale_to_zero_pod_retention_period": duration("How long the last pod is kept before scaling to zero. Default: `10m`."),
-		"autoscaler_class":                   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)}, MarkdownDescription: "`kpa.autoscaling.knative.dev` (Knative's default) or `hpa.autoscaling.knative.dev`."},
-		"progress_deadline":                  duration("How long a revision may take to become ready. Default: the longest of `10m`, `launch_timeout` and a minute, and 1.2 times `launch_timeout`."),
-		"extra_annotations":                  schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())}, MarkdownDescription: "Further annotations of the pod template, for Knative."},
+		"min_scale": scale(0,
+			"Minimum number of pods; `0` allows scaling to zero. Defaults to the default of Knative."),
+		"max_scale": scale(0,
+			"Maximum number of pods; `0` means no limit. Defaults to the default of Knative."),
+		"initial_scale": scale(0,
+			"Number of pods after a change, before the load is measured. Defaults to the default of Knative, `1`."),
+		"target": scale(1, "Target load of each pod, in the unit of `metric`."),
+		"target_utilization": schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{},
+			Validators: []validator.Int64{int64validator.Between(1, 100)},
+			MarkdownDescription: "Percentage of `target` at which pods are added, from 1 to 100. Defaults to the default of " +
+				"Knative, `70`."},
+		"metric": schema.StringAttribute{Optional: true,
+			Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
+			MarkdownDescription: "Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. Knative " +
+				"defaults to `concurrency`. `cpu` and `memory` require `autoscaler_class = \"hpa.autoscaling.knative.dev\"`."},
+		"window": duration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
+			"to the default of Knative, `60s`."),
+		"concurrency": scale(0,
+			"Maximum number of concurrent requests of one pod (`containerConcurrency`). Defaults to `0`, which means no limit."),
+		"scale_down_delay": duration("Duration of a lower load after which pods are removed. Defaults " +
+			"to `1m`."),
+		"scale_to_zero_pod_retention_period": duration("Duration for which the last pod is kept before scaling to zero. " +
+			"Defaults to `10m`."),
+		"autoscaler_class": schema.StringAttribute{Optional: true,
+			Validators: []validator.String{stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)},
+			MarkdownDescription: "Autoscaler, `kpa.autoscaling.knative.dev` or `hpa.autoscaling.knative.dev`. Knative " +
+				"defaults to `kpa.autoscaling.knative.dev`."},
+		"progress_deadline": duration("Maximum time for a revision to become ready. Defaults to the " +
+			"longest of `10m`, `launch_timeout` plus one minute, and 1.2 times `launch_timeout`."),
+		"extra_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+			Validators:          []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
+			MarkdownDescription: "Additional annotations of the pod template, for Knative."},
 	}
 }
 
-// distributeTypes are the values of distribute.type.
+// distributeTypes returns the values of distribute.type.
 func distributeTypes() []string {
 	return []string{"spmd", "pytorch", "jax", "tensorflow", "monarch", kind.DistributionRay}
 }
 
 func distributeAttributes() map[string]schema.Attribute {
 	workers := func(description string) schema.Attribute {
-		return schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{}, Validators: []validator.Int64{int64validator.Between(1, 1<<31-1)}, MarkdownDescription: description}
+		return schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{},
+			Validators: []validator.Int64{int64validator.Between(1, 1<<31-1)}, MarkdownDescription: description}
 	}
 	return map[string]schema.Attribute{
 		"type": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString("spmd"),
-			Validators:          []validator.String{stringvalidator.OneOf(distributeTypes()...)},
-			MarkdownDescription: "`spmd` (default), `pytorch`, `jax`, `tensorflow`, `monarch` or `ray`.",
+			Validators: []validator.String{stringvalidator.OneOf(distributeTypes()...)},
+			MarkdownDescription: "Type of the distribution: `spmd`, `pytorch`, `jax`, `tensorflow`, `monarch` or `ray`. " +
+				"Defaults to `spmd`.",
 		},
-		"workers":         workers("Number of pods, the first one (Ray's head) included. Default: 1."),
-		"quorum_workers":  workers("How many workers must be there before a call starts. Default: all."),
-		"quorum_timeout":  duration("How long a call waits for them. Default: `launch_timeout`."),
-		"monitor_members": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether a change of the members ends a running call. Default: Kubetorch's."},
+		"workers":        workers("Number of pods, including the first one (the head of Ray). Defaults to `1`."),
+		"quorum_workers": workers("Number of workers that must be available before a call starts. Defaults to all workers."),
+		"quorum_timeout": duration("Maximum time that a call waits for the quorum. Defaults to `launch_timeout`."),
+		"monitor_members": schema.BoolAttribute{Optional: true,
+			MarkdownDescription: "Whether a change of the members ends a running call. Defaults to the default of Kubetorch."},
 		"args": schema.StringAttribute{
 			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
-			MarkdownDescription: "Further settings of the type as JSON, such as `jsonencode({ num_proc = 8 })`; for Ray also `rayVersion`.",
+			MarkdownDescription: "Additional settings of the type as JSON, such as `jsonencode({ num_proc = 8 })`. Ray also " +
+				"supports `rayVersion`.",
 		},
 	}
 }
 
-// loggingAttributes are Kubetorch's LoggingConfig.
+// loggingAttributes returns the attributes of Kubetorch's LoggingConfig.
 func loggingAttributes() map[string]schema.Attribute {
 	option := func(description string) schema.Attribute {
 		return schema.BoolAttribute{Optional: true, MarkdownDescription: description}
@@ -101,14 +144,19 @@ func loggingAttributes() map[string]schema.Attribute {
 		"level": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString("info"),
 			Validators:          []validator.String{stringvalidator.OneOf("debug", "info", "warning", "error")},
-			MarkdownDescription: "`debug`, `info` (default), `warning` or `error`.",
+			MarkdownDescription: "Log level of the server: `debug`, `info`, `warning` or `error`. Defaults to `info`.",
 		},
-		"stream_logs":           option("Whether calls show the log. Default: Kubetorch's, true."),
-		"include_system_logs":   option("Whether they show the server's own lines too. Default: Kubetorch's, false."),
-		"include_events":        option("Whether they show Kubernetes events during start-up. Default: Kubetorch's, true."),
-		"include_name":          option("Whether each line begins with the compute's name. Default: Kubetorch's, true."),
-		"grace_period":          duration("How long a call waits for late lines. Default: Kubetorch's, `2s`."),
-		"poll_timeout":          duration("How long one look for lines waits. Default: Kubetorch's, `1s`."),
-		"shutdown_grace_period": duration("How long the end of the caller's program waits for lines. Default: Kubetorch's, none."),
+		"stream_logs": option("Whether calls show the log. Defaults to the default of Kubetorch, `true`."),
+		"include_system_logs": option("Whether calls also show the log lines of the server. Defaults to the default of " +
+			"Kubetorch, `false`."),
+		"include_events": option("Whether calls show Kubernetes events during startup. Defaults to the default of " +
+			"Kubetorch, `true`."),
+		"include_name": option("Whether each line starts with the name of the compute. Defaults to the default " +
+			"of Kubetorch, `true`."),
+		"grace_period": duration("Time that a call waits for late log lines. Defaults to the default of " +
+			"Kubetorch, `2s`."),
+		"poll_timeout": duration("Timeout of one poll for log lines. Defaults to the default of Kubetorch, `1s`."),
+		"shutdown_grace_period": duration("Time that the calling program waits for log lines before it exits. Defaults to " +
+			"the default of Kubetorch, which does not wait."),
 	}
 }

@@ -20,9 +20,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-const description = `Keeps credentials in a Kubernetes Secret for ` + "`kt_compute`" + `, as Kubetorch's ` + "`kt.Secret`" + ` does.
-
-The values come from one source: write-only values, a provider's usual files or variables, other files, other variables, or values that may be in state. Except for the last, no value is in state, plans, logs or errors. A value that changed, in its source or in the cluster, shows in the plan by its key.`
+const description = "Manages a Kubernetes Secret with credentials for `kt_compute`, like Kubetorch's `kt.Secret`.\n\n" +
+	"The values are read from one source: write-only values, the usual files or environment variables of a credential " +
+	"provider, other files, other environment variables, or values that may be in state. With all sources except the " +
+	"last, no value appears in state, plans, logs or errors. If a value changes in its source or in the cluster, the " +
+	"plan shows its key."
 
 func (r *secretResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
@@ -31,91 +33,121 @@ func (r *secretResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 	}
 }
 
-func (r *secretResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+func (r *secretResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest,
+	resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = owned.IdentitySchema("secret")
 }
 
-// Diagnostics at values and values_wo would make Terraform print the line of
-// the configuration that the value is on, so neither has validators of its own:
-// see ValidateConfig.
+// Diagnostics with the path values or values_wo would make Terraform print the
+// line of the configuration that contains the value. Neither attribute
+// therefore has validators. See ValidateConfig.
 func attributes() map[string]schema.Attribute {
 	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: replace, Validators: []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
-			MarkdownDescription: "Name of the Secret, at most 63 characters. Changing it replaces the Secret.",
+			Required: true, PlanModifiers: replace,
+			Validators:          []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
+			MarkdownDescription: "Name of the Secret, of at most 63 characters. Changing this replaces the Secret.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown(), stringplanmodifier.RequiresReplace()},
-			MarkdownDescription: "Namespace. If left out, it is found once, at creation, as that of a `kt_compute` is. Changing it replaces the Secret.",
+			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
+				stringplanmodifier.RequiresReplace()},
+			MarkdownDescription: "Namespace of the Secret. Defaults to a namespace that is resolved once, at creation, like " +
+				"the namespace of `kt_compute`. Changing this replaces the Secret.",
 		},
 		"values_wo": schema.MapAttribute{
 			Optional: true, WriteOnly: true, Sensitive: true, ElementType: types.StringType,
-			MarkdownDescription: "Source: values by key, which Terraform keeps nowhere. They may come from ephemeral resources and variables. Needs Terraform 1.11 or OpenTofu 1.11.",
+			MarkdownDescription: "Write-only values by key, as the source of the Secret. Terraform does not store them. " +
+				"Accepts ephemeral resources and ephemeral variables. Requires Terraform 1.11 or OpenTofu 1.11.",
 		},
 		"values_wo_version": schema.Int64Attribute{
 			Optional: true, CustomType: tf.WholeNumberType{},
-			MarkdownDescription: "Any number; a change of it makes the next apply write `values_wo`, and nothing else does. Set it where the values differ from run to run, as those of many ephemeral resources do. If left out, a value that differs from the one applied last shows in the plan by itself.",
+			MarkdownDescription: "Version of `values_wo`. If set, `values_wo` is written only when this number changes. Use " +
+				"it for values that differ in each run, as those of many ephemeral resources do. If not set, the plan detects " +
+				"values that differ from the last applied ones.",
 		},
 		"values": schema.MapAttribute{
 			Optional: true, Sensitive: true, ElementType: types.StringType,
-			MarkdownDescription: "Source: values by key. **They are in state and in saved plans**, where anybody who reads these can read them; `values_wo` is not.",
+			MarkdownDescription: "Values by key, as the source of the Secret. **They are stored in state and in saved " +
+				"plans**, and anyone who can read these can read the values. `values_wo` is not stored.",
 		},
 		"provider_name": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{stringvalidator.OneOf(spec.Providers()...)},
-			MarkdownDescription: "Source: where the tools of this provider keep their credentials on the machine that runs Terraform: `" + strings.Join(spec.Providers(), "`, `") + "`. Files are taken if at least one is there, else environment variables. `path` or `env_vars` beside it replace its usual place.",
+			MarkdownDescription: "Credential provider, as the source of the Secret. Its usual files or environment variables " +
+				"are read on the machine that runs Terraform. Must be one of `" + strings.Join(spec.Providers(), "`, `") +
+				"`. The files are read if at least one exists, otherwise the environment variables. If `path` or `env_vars` is " +
+				"also set, it replaces the usual location.",
 		},
 		"path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Source: a file, or a folder whose files become keys, on the machine that runs Terraform; `~` is the home folder. Subfolders are left out.",
+			MarkdownDescription: "Path of a file, or of a directory whose files become keys, as the source of the Secret. It " +
+				"is read on the machine that runs Terraform. `~` is the home directory. Subdirectories are ignored.",
 		},
 		"filenames": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
-			Validators:          []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-			MarkdownDescription: "Names of the files in the folder to take, all of which must be there. Default: for `path`, all; for a provider, those of its usual files that are there.",
+			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
+			MarkdownDescription: "Names of the files in the directory to read. All of them must exist. Defaults to all files " +
+				"for `path`, and to the existing usual files for a credential provider.",
 		},
 		"env_vars": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls(), mapvalidator.ValueStringsAre(tf.EnvVarName())},
-			MarkdownDescription: "Source: environment variables of the machine that runs Terraform, by the key that their value gets, which is also the variable's name in the container: `{ HF_TOKEN = \"TEAM_HF_TOKEN\" }`.",
+			Optional: true, ElementType: types.StringType,
+			Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls(),
+				mapvalidator.ValueStringsAre(tf.EnvVarName())},
+			MarkdownDescription: "Environment variables of the machine that runs Terraform, as the source of the Secret: `{ " +
+				"HF_TOKEN = \"TEAM_HF_TOKEN\" }`. Each key of the map is the key in the Secret, and the name of the environment " +
+				"variable in the container.",
 		},
 		"mount_path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.MountPath()},
-			MarkdownDescription: "Folder in the container that the keys are mounted into as files. Default: files are mounted where they are on the machine that runs Terraform, with `/root` for the home folder; all other values become environment variables.",
+			MarkdownDescription: "Directory in the container where the keys are mounted as files. By default, files are " +
+				"mounted at their path on the machine that runs Terraform, with `/root` as the home directory. All other values " +
+				"become environment variables.",
 		},
 		"default_mode": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.FileMode()},
-			MarkdownDescription: "Permission bits of the files in the container, four octal digits from `0000` to `0777`. Default: `0400` for `provider_name = \"ssh\"`, for all others Kubernetes' own, `0644`. See [Permissions of files](#permissions-of-files). Changing this restarts the pods that take `ref`.",
+			MarkdownDescription: "Permission bits of the files in the container, as four octal digits from `0000` to `0777`. " +
+				"Defaults to `0400` for `provider_name = \"ssh\"`, otherwise to the default of Kubernetes, `0644`. See " +
+				"[Permissions of files](#permissions-of-files). Changing this restarts the pods that use `ref`.",
 		},
 		"labels": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the Secret, over the provider's `default_labels`.",
+			MarkdownDescription: "Labels of the Secret, merged with the provider's `default_labels`, which they override.",
 		},
 		"annotations": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the Secret, over the provider's `default_annotations`.",
+			Optional: true, ElementType: types.StringType,
+			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
+			MarkdownDescription: "Annotations of the Secret, merged with the provider's `default_annotations`, which they " +
+				"override.",
 		},
-		"adopt_existing":      toggle("Take over a Secret of the same name that exists already, as Kubetorch's `override` does; keys that the source does not have are removed from it. Default: false, which makes it an error."),
-		"deletion_protection": toggle("Refuse to delete or replace the Secret until this is set to false and applied. Default: false."),
+		"adopt_existing": toggle("Whether to take over an existing Secret of the same name, like Kubetorch's " +
+			"`override`. Keys that are not in the source are removed. Defaults to `false`, in which case an existing Secret " +
+			"is an error."),
+		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the Secret, until this is set " +
+			"to `false` and applied. Defaults to `false`."),
 
-		"id":  computed("`namespace/name`."),
+		"id":  computed("ID of the Secret, as `namespace/name`."),
 		"uid": computed("UID of the Secret."),
 		"keys": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "The keys of the Secret, each with the revision of its value, counted from 1; or `changed in the cluster`, `missing in the cluster`, `added in the cluster`, which the next apply puts right.",
+			MarkdownDescription: "Revisions of the values by key, starting at 1. A key that differs in the cluster shows " +
+				"`changed in the cluster`, `missing in the cluster` or `added in the cluster` instead, and the next apply " +
+				"restores it.",
 		},
 		"ref": schema.SingleNestedAttribute{
-			Computed: true, MarkdownDescription: "What an item of `secrets` of a `kt_compute` takes.",
+			Computed: true, MarkdownDescription: "Reference to the Secret, as an item of `secrets` of `kt_compute`.",
 			Attributes: map[string]schema.Attribute{
-				"name":         computed("Name of the Secret."),
-				"env_vars":     schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Keys that become environment variables."},
-				"mount_path":   computed("Folder in the container that the keys are mounted into."),
-				"default_mode": computed("Permission bits of the mounted files; null for Kubernetes' own default."),
+				"name": computed("Name of the Secret."),
+				"env_vars": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+					MarkdownDescription: "Keys to set as environment variables."},
+				"mount_path":   computed("Directory in the container where the keys are mounted."),
+				"default_mode": computed("Permission bits of the mounted files. Null for the default of Kubernetes."),
 			},
 		},
 		"manifests": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "The fields that the provider owns of the Secret, but for its values, as JSON by `Secret/namespace/name`: what will be applied, and in a refresh, what they hold now.",
+			MarkdownDescription: "Fields of the Secret that the provider owns, without the values, as JSON by " +
+				"`Secret/namespace/name`. A plan shows the fields to apply, a refresh the current fields.",
 		},
 	}
 }
@@ -125,5 +157,6 @@ func computed(description string) schema.StringAttribute {
 }
 
 func toggle(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false), MarkdownDescription: description}
+	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+		MarkdownDescription: description}
 }

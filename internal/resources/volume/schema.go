@@ -18,9 +18,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-const description = `Keeps data for computes: a PersistentVolumeClaim, as Kubetorch's ` + "`kt.Volume`" + ` makes it.
-
-Nothing that would lose the data happens unless it is asked for: what Kubernetes never lets change of a claim is an error of the plan, never a replacement.`
+const description = "Manages a PersistentVolumeClaim for the data of computes, like Kubetorch's `kt.Volume`.\n\n" +
+	"The provider never replaces the claim, because the data would be lost. A change of a field that Kubernetes does " +
+	"not allow to change is an error in the plan."
 
 func (r *volumeResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
@@ -33,83 +33,99 @@ func attributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required: true, Validators: []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
-			MarkdownDescription: "Name of the claim: at most 63 lower-case letters, digits, dashes and dots. It cannot change: the data would be lost, so a plan that changes it is refused.",
+			MarkdownDescription: "Name of the claim, of at most 63 lower-case letters, digits, dashes and dots. Cannot be " +
+				"changed, because the data would be lost. A plan that changes it fails.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace. If left out, it is found once, at creation, as for `kt_compute`. It cannot change, as `name` cannot.",
+			MarkdownDescription: "Namespace of the claim. Defaults to a namespace that is resolved once, at creation, like " +
+				"the namespace of `kt_compute`. Cannot be changed, like `name`.",
 		},
 		"size": schema.StringAttribute{
 			Required: true, CustomType: tf.QuantityType{}, PlanModifiers: []planmodifier.String{tf.KeepSameQuantity()},
-			MarkdownDescription: "How much is asked for, such as `100Gi`; what was given is `capacity`. It can grow where the storage class has `allowVolumeExpansion`, and never shrink.",
+			MarkdownDescription: "Requested size, such as `100Gi`. `capacity` is the provided size. Can be increased if the " +
+				"storage class has `allowVolumeExpansion`, and never decreased.",
 		},
 		"mount_path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.MountPath()},
-			MarkdownDescription: "Where computes mount it, an absolute path; it is in `ref`.",
+			MarkdownDescription: "Mount path of the volume in computes, passed on by `ref`. Must be an absolute path.",
 		},
 		"access_mode": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{stringvalidator.OneOf(claim.AccessModes()...)},
-			MarkdownDescription: "`ReadWriteMany` (default at creation), `ReadWriteOnce`, `ReadOnlyMany` or `ReadWriteOncePod`. It cannot change.",
+			MarkdownDescription: "Access mode: `ReadWriteMany`, `ReadWriteOnce`, `ReadOnlyMany` or `ReadWriteOncePod`. " +
+				"Defaults to `ReadWriteMany` at creation. Cannot be changed.",
 		},
 		"storage_class": schema.StringAttribute{
 			Optional: true, Computed: true,
-			MarkdownDescription: "Storage class, `\"\"` for none. If left out, it is chosen when the volume is created, is unknown in the plan, and then kept: for `ReadWriteMany` a class of the NFS or CephFS CSI driver, else the cluster's default class; none with `volume_name`. It cannot change.",
+			MarkdownDescription: "Storage class, or `\"\"` for none. If not set, it is selected at creation, is unknown in " +
+				"the plan, and is then kept: a class of the NFS or CephFS CSI driver for `ReadWriteMany`, otherwise the default " +
+				"class of the cluster. With `volume_name`, none is selected. Cannot be changed.",
 		},
 		"volume_name": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "PersistentVolume to bind, for one that was made by hand. It cannot change.",
+			MarkdownDescription: "Name of the PersistentVolume to bind, for a volume that was created manually. Cannot be " +
+				"changed.",
 		},
 		"labels": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the claim, over the provider's `default_labels`.",
+			MarkdownDescription: "Labels of the claim, merged with the provider's `default_labels`, which they override.",
 		},
 		"annotations": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the claim, over the provider's `default_annotations`.",
+			Optional: true, ElementType: types.StringType,
+			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
+			MarkdownDescription: "Annotations of the claim, merged with the provider's `default_annotations`, which they " +
+				"override.",
 		},
 		"wait_for_bound": schema.BoolAttribute{
-			Optional:            true,
-			MarkdownDescription: "Wait until the claim is bound, and after a change of `size` until the volume has grown. Default: true, but for a class that provides volumes only once a pod needs them (`WaitForFirstConsumer`).",
+			Optional: true,
+			MarkdownDescription: "Whether to wait until the claim is bound, and after a change of `size` until the volume is " +
+				"expanded. Defaults to `true`, except for a class that provisions volumes only when a pod uses them " +
+				"(`WaitForFirstConsumer`).",
 		},
-		"adopt_existing":      toggle("Take over a claim of the same name that exists already, with its data, whoever created it. Default: false, which makes it an error."),
-		"deletion_protection": toggle("Refuse to delete or replace the volume until this is set to false and applied. Default: false."),
-		"timeouts":            timeoutsAttribute(),
+		"adopt_existing": toggle("Whether to take over an existing claim of the same name and its data, regardless " +
+			"of who created it. Defaults to `false`, in which case an existing claim is an error."),
+		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the volume, until this is set " +
+			"to `false` and applied. Defaults to `false`."),
+		"timeouts": timeoutsAttribute(),
 
-		"id":       computed("`namespace/name`."),
+		"id":       computed("ID of the volume, as `namespace/name`."),
 		"uid":      computed("UID of the claim."),
-		"phase":    computed("`Bound`, `Pending`, or `Lost` when the PersistentVolume is gone."),
-		"capacity": computed("How much the volume really holds; null until it is bound."),
-		"volume":   computed("Name of the PersistentVolume that the claim is bound to; null until it is."),
+		"phase":    computed("Phase of the claim: `Bound`, `Pending`, or `Lost` if the PersistentVolume was deleted."),
+		"capacity": computed("Provided capacity of the volume. Null until the claim is bound."),
+		"volume":   computed("Name of the PersistentVolume. Null until the claim is bound."),
 		"ref": schema.SingleNestedAttribute{
-			Computed: true, MarkdownDescription: "The volume as an item of a compute's `volumes`.",
+			Computed: true, MarkdownDescription: "Reference to the volume, as an item of `volumes` of `kt_compute`.",
 			Attributes: map[string]schema.Attribute{
 				"claim_name": computed("Name of the claim."),
-				"mount_path": computed("`mount_path`."),
-				"read_only":  schema.BoolAttribute{Computed: true, MarkdownDescription: "True with `ReadOnlyMany`, else null."},
+				"mount_path": computed("Value of `mount_path`."),
+				"read_only": schema.BoolAttribute{Computed: true,
+					MarkdownDescription: "`true` for `ReadOnlyMany`, otherwise null."},
 			},
 		},
 		"manifests": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "The fields that the provider owns of the claim, as JSON by `Kind/namespace/name`: what will be applied, and in a refresh, what they hold now.",
+			MarkdownDescription: "Fields of the claim that the provider owns, as JSON by `Kind/namespace/name`. A plan shows " +
+				"the values to apply, a refresh the current values.",
 		},
 	}
 }
 
-// timeoutsAttribute is what [timeouts.Attributes] makes, with validators that
-// name the attribute and refuse what is not more than zero.
+// timeoutsAttribute returns the attribute of [timeouts.Attributes], with
+// validators that name the attribute and require a positive duration.
 func timeoutsAttribute() schema.Attribute {
 	timeout := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Optional: true, Validators: []validator.String{tf.Timeout()}, MarkdownDescription: description}
+		return schema.StringAttribute{Optional: true, Validators: []validator.String{tf.Timeout()},
+			MarkdownDescription: description}
 	}
 	return schema.SingleNestedAttribute{
-		Optional: true, MarkdownDescription: "How long operations may take in all: texts such as `90s` or `1h30m`.",
+		Optional: true, MarkdownDescription: "Timeouts of complete operations, as durations such as `90s` or `1h30m`.",
 		CustomType: timeouts.Type{ObjectType: types.ObjectType{AttrTypes: map[string]attr.Type{
 			"create": types.StringType, "update": types.StringType, "delete": types.StringType,
 		}}},
 		Attributes: map[string]schema.Attribute{
-			"create": timeout("How long creation may take, until the claim is bound. Default: `10m`."),
-			"update": timeout("How long an update may take, until the volume has grown. Default: `10m`."),
-			"delete": timeout("How long deletion may take, with the wait for pods that are being deleted. Default: `5m`."),
+			"create": timeout("Timeout of the creation, until the claim is bound. Defaults to `10m`."),
+			"update": timeout("Timeout of an update, until the volume is expanded. Defaults to `10m`."),
+			"delete": timeout("Timeout of the deletion, including the wait for pods that are being deleted. Defaults to `5m`."),
 		},
 	}
 }
@@ -119,5 +135,6 @@ func computed(description string) schema.StringAttribute {
 }
 
 func toggle(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false), MarkdownDescription: description}
+	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+		MarkdownDescription: description}
 }
