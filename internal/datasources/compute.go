@@ -58,7 +58,8 @@ func conditionType() attr.Type {
 
 func (s *computeSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := withTarget(map[string]schema.Attribute{
-		"mode":         computedString("Mode of the compute, as in the `kt_compute` resource: `deployment`, `knative`, `raycluster`, …, or `selector` if its pods have no workload."),
+		"mode": computedString("Mode of the compute, as in the `kt_compute` resource: `deployment`, " +
+			"`knative`, `raycluster`, …, or `selector` if its pods have no workload."),
 		"ready":        computedBool("Whether the compute is ready."),
 		"message":      computedString("Status of the compute, in one line."),
 		"replicas":     computedInt("Desired number of pods. Null if something else controls the number."),
@@ -68,7 +69,8 @@ func (s *computeSource) Schema(_ context.Context, _ datasource.SchemaRequest, re
 		"grpc_target":  computedString("gRPC address in the cluster, as `host:port`. Null for HTTP."),
 		"uid":          computedString("UID of the workload. Null if the compute has none."),
 		"labels":       computedMap("Labels of the workload."),
-		"annotations":  computedMap("Annotations of the workload, except `kubectl.kubernetes.io/last-applied-configuration`."),
+		"annotations": computedMap("Annotations of the workload, except " +
+			"`kubectl.kubernetes.io/last-applied-configuration`."),
 		"conditions": schema.ListNestedAttribute{
 			Computed: true, MarkdownDescription: "Conditions that the workload's controller reports.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{

@@ -57,8 +57,10 @@ func (s *source) cluster(req datasource.ReadRequest, resp *datasource.ReadRespon
 		return nil
 	}
 	resp.Diagnostics.AddError("Cluster not known yet",
-		"The provider configuration depends on resources that this run creates, so the plan has no cluster to read from.\n\n"+
-			"Next step: Add `depends_on` with such a resource, or with a kt_compute, to the data source. Terraform then reads it after that resource is created.")
+		"The provider configuration depends on resources that this run creates, so the plan has no cluster to read "+
+			"from.\n\n"+
+			"Next step: Add `depends_on` with such a resource, or with a kt_compute, to the data source. Terraform "+
+			"then reads it after that resource is created.")
 	return nil
 }
 
@@ -74,8 +76,9 @@ func withTarget(attributes map[string]schema.Attribute) map[string]schema.Attrib
 	maps.Copy(attributes, map[string]schema.Attribute{
 		"id": schema.StringAttribute{
 			Optional: true, Computed: true,
-			Validators:          []validator.String{computeID(), stringvalidator.ConflictsWith(path.MatchRoot("namespace"))},
-			MarkdownDescription: "Compute as `namespace/name`, which is the `id` of a `kt_compute`. Exactly one of `id` and `name` must be set. Conflicts with `namespace`.",
+			Validators: []validator.String{computeID(), stringvalidator.ConflictsWith(path.MatchRoot("namespace"))},
+			MarkdownDescription: "Compute as `namespace/name`, which is the `id` of a `kt_compute`. Exactly one of " +
+				"`id` and `name` must be set. Conflicts with `namespace`.",
 		},
 		"name": schema.StringAttribute{
 			Optional: true, Computed: true,
@@ -84,8 +87,9 @@ func withTarget(attributes map[string]schema.Attribute) map[string]schema.Attrib
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true,
-			Validators:          []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the compute. Defaults to the namespace of the provider. Conflicts with `id`.",
+			Validators: []validator.String{tf.NamespaceName()},
+			MarkdownDescription: "Namespace of the compute. Defaults to the namespace of the provider. Conflicts " +
+				"with `id`.",
 		},
 	})
 	return attributes

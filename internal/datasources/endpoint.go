@@ -68,23 +68,38 @@ func podType() attr.Type {
 
 func (s *endpointSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := withTarget(map[string]schema.Attribute{
-		"service_name":         computedString("Name of the Service. Null if the compute is reached at another address (`endpoint.url`)."),
-		"host":                 computedString("DNS name in the cluster, such as `trainer.ml.svc.cluster.local`."),
-		"port":                 computedInt("Port of the Service."),
-		"protocol":             computedString("Protocol of the endpoint: `http` or `grpc`."),
-		"url":                  computedString("HTTP address, such as `http://trainer.ml.svc.cluster.local:80`. Null for gRPC."),
-		"grpc_target":          computedString("gRPC address, as `host:port`. Null for HTTP."),
-		"headless_host":        computedString("DNS name of the headless Service, which resolves to the addresses of all pods. Null if the compute is not distributed."),
-		"gateway_addresses":    schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Addresses of gateways that reach the compute from outside the cluster, as `host:port`. Requests must carry the metadata in `metadata`. Read from the status of a SkyTorch or KPU compute. Otherwise empty."},
-		"metadata":             computedMap("Request metadata that a gateway uses to route to the compute: `compute-id`. Empty if the compute has no gateway."),
-		"port_forward_command": computedString("Command that forwards the endpoint to `127.0.0.1`. Null if no pod can be forwarded to."),
-		"probe":                probeAttribute(),
-		"status":               computedString("Result of the probe: `SERVING`, or one of the following. `NOT_SERVING`: the server reports that it is not serving. `UNKNOWN`: the server does not know the service. `UNIMPLEMENTED`: the server does not implement the protocol. `UNREACHABLE`: no connection. `TIMEOUT`: connected, but no response. `CORRUPT`: the returned tensor differs. `FAILED`: any other response. Null without a probe."),
-		"detail":               computedString("Human-readable reason why the status is not `SERVING`. Otherwise null."),
-		"latency_ms":           schema.Float64Attribute{Computed: true, MarkdownDescription: "Duration of the health check on an open connection, in milliseconds. Null if the health check got no response."},
-		"throughput_mib_s":     schema.Float64Attribute{Computed: true, MarkdownDescription: "Throughput of the round trip, both directions together, in MiB per second. Null without a round trip."},
+		"service_name": computedString("Name of the Service. Null if the compute is reached at another " +
+			"address (`endpoint.url`)."),
+		"host":     computedString("DNS name in the cluster, such as `trainer.ml.svc.cluster.local`."),
+		"port":     computedInt("Port of the Service."),
+		"protocol": computedString("Protocol of the endpoint: `http` or `grpc`."),
+		"url": computedString("HTTP address, such as `http://trainer.ml.svc.cluster.local:80`. " +
+			"Null for gRPC."),
+		"grpc_target": computedString("gRPC address, as `host:port`. Null for HTTP."),
+		"headless_host": computedString("DNS name of the headless Service, which resolves to the addresses " +
+			"of all pods. Null if the compute is not distributed."),
+		"gateway_addresses": schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Addresses of gateways that reach the compute from outside the cluster, as `host:port`. Requests " +
+			"must carry the metadata in `metadata`. Read from the status of a SkyTorch or KPU compute. Otherwise " +
+			"empty."},
+		"metadata": computedMap("Request metadata that a gateway uses to route to the compute: " +
+			"`compute-id`. Empty if the compute has no gateway."),
+		"port_forward_command": computedString("Command that forwards the endpoint to `127.0.0.1`. Null if no pod " +
+			"can be forwarded to."),
+		"probe": probeAttribute(),
+		"status": computedString("Result of the probe: `SERVING`, or one of the following. " +
+			"`NOT_SERVING`: the server reports that it is not serving. `UNKNOWN`: the server does not know the " +
+			"service. `UNIMPLEMENTED`: the server does not implement the protocol. `UNREACHABLE`: no connection. " +
+			"`TIMEOUT`: connected, but no response. `CORRUPT`: the returned tensor differs. `FAILED`: any other " +
+			"response. Null without a probe."),
+		"detail": computedString("Human-readable reason why the status is not `SERVING`. Otherwise " +
+			"null."),
+		"latency_ms": schema.Float64Attribute{Computed: true, MarkdownDescription: "Duration of the health check on an open connection, in milliseconds. Null if the health check got " +
+			"no response."},
+		"throughput_mib_s": schema.Float64Attribute{Computed: true, MarkdownDescription: "Throughput of the round trip, both directions together, in MiB per second. Null without a round " +
+			"trip."},
 		"pods": schema.ListNestedAttribute{
-			Computed: true, MarkdownDescription: "Pods behind the Service, sorted by name. Null without permission to list pods.",
+			Computed: true, MarkdownDescription: "Pods behind the Service, sorted by name. Null without permission " +
+				"to list pods.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"name":  computedString("Name of the pod."),
 				"ip":    computedString("IP address of the pod. Null while it has none."),
@@ -188,7 +203,8 @@ func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *ku
 	}
 	if config.Required.ValueBool() && result.Status != probe.Serving {
 		diags.AddAttributeError(path.Root("probe").AtName("required"), fmt.Sprintf("Endpoint of %s is not serving: %s", e.ID(), result.Status),
-			fmt.Sprintf("%s\n\nThe probe was sent to: %s.\n\nNext step: Check why the endpoint is not serving. To read the result from `status` instead of failing, remove `required`.", result.Detail, q.route))
+			fmt.Sprintf("%s\n\nThe probe was sent to: %s.\n\nNext step: Check why the endpoint is not serving. To "+
+				"read the result from `status` instead of failing, remove `required`.", result.Detail, q.route))
 	}
 	return diags
 }

@@ -74,8 +74,9 @@ func (s *eventsSource) Schema(_ context.Context, _ datasource.SchemaRequest, res
 		},
 	})
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads the events of a compute, its pods and their PersistentVolumeClaims, and the objects in between, such as ReplicaSets. By default, an API server keeps events for one hour.",
-		Attributes:          attributes,
+		MarkdownDescription: "Reads the events of a compute, its pods and their PersistentVolumeClaims, and the " +
+			"objects in between, such as ReplicaSets. By default, an API server keeps events for one hour.",
+		Attributes: attributes,
 	}
 }
 

@@ -67,22 +67,27 @@ func (s *gpusSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 		free        = "Number of GPUs that no pod on the node requests."
 	)
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Counts the NVIDIA GPUs (`nvidia.com/gpu`) of the cluster by product. Free GPUs are computed from the requests of pods that are scheduled to a node and have not terminated. Pods that are not scheduled yet do not count. Requires permission to list nodes and pods in the whole cluster.",
+		MarkdownDescription: "Counts the NVIDIA GPUs (`nvidia.com/gpu`) of the cluster by product. Free GPUs are " +
+			"computed from the requests of pods that are scheduled to a node and have not terminated. Pods that " +
+			"are not scheduled yet do not count. Requires permission to list nodes and pods in the whole cluster.",
 		Attributes: map[string]schema.Attribute{
-			"product":          schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()}, MarkdownDescription: "GPU product to count, as in the node label `nvidia.com/gpu.product`. Defaults to all products."},
-			"node_selector":    schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: tf.Labels(), MarkdownDescription: "Labels that a node must have to be counted. Defaults to all nodes."},
-			"schedulable_only": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to exclude nodes that do not accept pods because they are cordoned or not ready. Defaults to `false`."},
-			"capacity":         computedInt(capacity),
-			"allocatable":      computedInt(allocatable),
-			"free":             computedInt(free),
+			"product":       schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()}, MarkdownDescription: "GPU product to count, as in the node label `nvidia.com/gpu.product`. Defaults to all products."},
+			"node_selector": schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: tf.Labels(), MarkdownDescription: "Labels that a node must have to be counted. Defaults to all nodes."},
+			"schedulable_only": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to exclude nodes that do not accept pods because they are cordoned or not ready. " +
+				"Defaults to `false`."},
+			"capacity":    computedInt(capacity),
+			"allocatable": computedInt(allocatable),
+			"free":        computedInt(free),
 			"products": schema.ListNestedAttribute{
 				Computed: true, MarkdownDescription: "GPU products, sorted by name.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"product":      computedString("Name of the product. Null for nodes without the label `nvidia.com/gpu.product`."),
-					"capacity":     computedInt(capacity),
-					"allocatable":  computedInt(allocatable),
-					"free":         computedInt(free),
-					"largest_free": computedInt("Largest number of free GPUs on one node, which is the maximum that a single pod can get."),
+					"product": computedString("Name of the product. Null for nodes without the label " +
+						"`nvidia.com/gpu.product`."),
+					"capacity":    computedInt(capacity),
+					"allocatable": computedInt(allocatable),
+					"free":        computedInt(free),
+					"largest_free": computedInt("Largest number of free GPUs on one node, which is the maximum " +
+						"that a single pod can get."),
 					"nodes": schema.ListNestedAttribute{
 						Computed: true, MarkdownDescription: "Nodes with this product, sorted by name.",
 						NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{

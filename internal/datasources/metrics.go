@@ -76,8 +76,10 @@ func (s *metricsSource) Schema(_ context.Context, _ datasource.SchemaRequest, re
 		},
 	})
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads a snapshot of the metrics of a tensor server through the gRPC service `skytorch.metrics.v1.Metrics` or, for KPU, `kpu.metrics.v1.Metrics`. " +
-			"A SkyTorch server has no metrics unless its environment variable `SKYTORCH_METRICS_SOURCES` lists sources, such as `nvidia-gpu`. Set it in `env_vars` of the `kt_compute`.",
+		MarkdownDescription: "Reads a snapshot of the metrics of a tensor server through the gRPC service " +
+			"`skytorch.metrics.v1.Metrics` or, for KPU, `kpu.metrics.v1.Metrics`. " +
+			"A SkyTorch server has no metrics unless its environment variable `SKYTORCH_METRICS_SOURCES` lists " +
+			"sources, such as `nvidia-gpu`. Set it in `env_vars` of the `kt_compute`.",
 		Attributes: attributes,
 	}
 }
@@ -100,7 +102,8 @@ func (s *metricsSource) Read(ctx context.Context, req datasource.ReadRequest, re
 		return
 	}
 	if !e.GRPC {
-		resp.Diagnostics.AddAttributeError(path.Root("name"), "Compute without metrics", e.ID()+" uses HTTP. Metrics are available only from tensor servers, which use gRPC.")
+		resp.Diagnostics.AddAttributeError(path.Root("name"), "Compute without metrics", e.ID()+" uses HTTP. "+
+			"Metrics are available only from tensor servers, which use gRPC.")
 		return
 	}
 	snapshots, err := readMetrics(ctx, routeTo(cluster, e, m.Via.ValueString()), filter, m.Timeout)
@@ -139,12 +142,15 @@ func readMetrics(ctx context.Context, r route, filter tensor.MetricsFilter, time
 
 // metricsSourcesHint explains how to enable metrics on a SkyTorch server, which has none by default (README.md in
 // github.com/astefanutti/skytorch, SKYTORCH_METRICS_SOURCES).
-const metricsSourcesHint = "Set `SKYTORCH_METRICS_SOURCES` in `env_vars` of the kt_compute to the sources that the server should read, such as `nvidia-gpu`."
+const metricsSourcesHint = "Set `SKYTORCH_METRICS_SOURCES` in `env_vars` of the kt_compute to the sources that the " +
+	"server should read, such as `nvidia-gpu`."
 
 func metricsFailure(id string, err error) diag.Diagnostic {
 	if tensor.ClassOf(err) == tensor.Unsupported {
 		return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Tensor server without metrics service",
-			fmt.Sprintf("The server of %s implements neither skytorch.metrics.v1.Metrics nor kpu.metrics.v1.Metrics. Either no metrics source is configured, or this version of the server does not support metrics.\n\nNext step: %s", id, metricsSourcesHint))
+			fmt.Sprintf("The server of %s implements neither skytorch.metrics.v1.Metrics nor "+
+				"kpu.metrics.v1.Metrics. Either no metrics source is configured, or this version of the server "+
+				"does not support metrics.\n\nNext step: %s", id, metricsSourcesHint))
 	}
 	return failureAt(path.Root("via"), err)
 }
@@ -159,7 +165,8 @@ func withoutSource(id string, snapshots []*skymetrics.MetricsSnapshot, filter te
 			fmt.Sprintf("The server of %s returned no metrics source, so `metrics` is empty.\n\nNext step: %s", id, metricsSourcesHint))
 	default:
 		diags.AddAttributeWarning(path.Root("sources"), "Metrics sources not found",
-			fmt.Sprintf("The server of %s has no source named %s, so `metrics` is empty.\n\nNext step: Correct `sources`. %s", id, strings.Join(filter.Sources, ", "), metricsSourcesHint))
+			fmt.Sprintf("The server of %s has no source named %s, so `metrics` is empty.\n\nNext step: Correct "+
+				"`sources`. %s", id, strings.Join(filter.Sources, ", "), metricsSourcesHint))
 	}
 	return diags
 }

@@ -56,22 +56,29 @@ type probeModel struct {
 
 func probeAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
-		Optional:            true,
-		MarkdownDescription: "Probe of the endpoint, sent each time the data source is read. The results are in `status`, `detail`, `latency_ms` and `throughput_mib_s`.",
+		Optional: true,
+		MarkdownDescription: "Probe of the endpoint, sent each time the data source is read. The results are in " +
+			"`status`, `detail`, `latency_ms` and `throughput_mib_s`.",
 		Attributes: map[string]schema.Attribute{
 			"method": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{stringvalidator.OneOf(methodHealth, methodHTTP, methodTensor)},
-				MarkdownDescription: "Method of the probe. `health` is the gRPC health check. `http` is `GET /health`. `tensor` is the gRPC health check, after which a tensor is sent, received, compared bit for bit and deleted. Defaults to `health` for gRPC and `http` for HTTP.",
+				MarkdownDescription: "Method of the probe. `health` is the gRPC health check. `http` is `GET " +
+					"/health`. `tensor` is the gRPC health check, after which a tensor is sent, received, " +
+					"compared bit for bit and deleted. Defaults to `health` for gRPC and `http` for HTTP.",
 			},
-			"via":     viaAttribute(),
-			"timeout": timeoutAttribute("Timeout of the whole probe, such as `30s`. Defaults to `10s`. Connecting times out after 5 seconds at the latest."),
+			"via": viaAttribute(),
+			"timeout": timeoutAttribute("Timeout of the whole probe, such as `30s`. Defaults to `10s`. Connecting " +
+				"times out after 5 seconds at the latest."),
 			"required": schema.BoolAttribute{
-				Optional:            true,
-				MarkdownDescription: "Whether a status other than `SERVING` is an error. Defaults to `false`, so that a `check` block or a postcondition can evaluate the status.",
+				Optional: true,
+				MarkdownDescription: "Whether a status other than `SERVING` is an error. Defaults to `false`, so " +
+					"that a `check` block or a postcondition can evaluate the status.",
 			},
 			"round_trip_bytes": schema.Int64Attribute{
 				Optional: true, Validators: []validator.Int64{int64validator.Between(1, 4<<30)},
-				MarkdownDescription: "Size of the tensor that the method `tensor` sends, in bytes. Must be at most 4 GiB. Defaults to `1048576`. The server keeps the tensor in memory during the probe. For KPU, the provider does too.",
+				MarkdownDescription: "Size of the tensor that the method `tensor` sends, in bytes. Must be at most " +
+					"4 GiB. Defaults to `1048576`. The server keeps the tensor in memory during the probe. For " +
+					"KPU, the provider does too.",
 			},
 		},
 	}
@@ -80,8 +87,11 @@ func probeAttribute() schema.Attribute {
 func viaAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		Optional: true, Validators: []validator.String{stringvalidator.OneOf(viaAuto, viaDirect, viaPortForward)},
-		MarkdownDescription: "Route to the endpoint. `direct` uses its address in the cluster or, if Terraform runs outside the cluster, the gateway if there is one. " +
-			"`port_forward` goes through the API server to a ready pod and requires permission to create `pods/portforward`. `auto` is `direct` in a pod of the same cluster, otherwise `port_forward`. Defaults to `auto`.",
+		MarkdownDescription: "Route to the endpoint. `direct` uses its address in the cluster or, if Terraform " +
+			"runs outside the cluster, the gateway if there is one. " +
+			"`port_forward` goes through the API server to a ready pod and requires permission to create " +
+			"`pods/portforward`. `auto` is `direct` in a pod of the same cluster, otherwise `port_forward`. " +
+			"Defaults to `auto`.",
 	}
 }
 

@@ -41,8 +41,10 @@ func main() {
 	flag.StringVar(&opts.modes, "mode", "exhaustive,random,rate5,rate20,kill,restart", "modes to run, separated by commas")
 	flag.Int64Var(&opts.seed, "seed", 1, "seed of the random numbers")
 	flag.IntVar(&opts.runs, "runs", 40, "number of cycles with random faults, for each mode")
-	flag.IntVar(&opts.parallel, "parallel", 3, "number of parallel cycles; four times as many for cycles that mostly wait")
-	flag.BoolVar(&opts.short, "short", false, "run a sample for CI, of about two minutes, with the seed and a random one")
+	flag.IntVar(&opts.parallel, "parallel", 3, "number of parallel cycles; four times as many for cycles that "+
+		"mostly wait")
+	flag.BoolVar(&opts.short, "short", false, "run a sample for CI, of about two minutes, with the seed and a "+
+		"random one")
 	flag.StringVar(&opts.only, "only", "", "run one cycle with these faults, STEP|REQUEST|KIND separated by semicolons")
 	flag.StringVar(&opts.cli, "cli", os.Getenv("KT_CLI"), "terraform or tofu (default: KT_CLI, otherwise terraform)")
 	flag.StringVar(&opts.out, "out", filepath.Join(os.TempDir(), "kt-faults"), "folder for reports of violations")

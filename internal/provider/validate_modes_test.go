@@ -147,7 +147,8 @@ func badManifests() []badInput {
 		`{"kind": "Pod"`:    "manifest is no YAML",
 		"a: 1\na: 2":        `key "a" already set in map`,
 		"kind:\tPod\n\t- x": "manifest is no YAML",
-		"apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: Pod": "manifest holds more than one YAML document, and a compute is one workload: give the others to resources of their own",
+		"apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: Pod": "manifest holds more than one YAML document, " +
+			"and a compute is one workload: give the others to resources of their own",
 		`{}`:                                           "manifest has no apiVersion and kind that name a kind of workload: give both.",
 		`{kind: Deployment}`:                           "has no apiVersion and kind",
 		`{apiVersion: apps/v1}`:                        "has no apiVersion and kind",
@@ -156,7 +157,8 @@ func badManifests() []badInput {
 		`{apiVersion: apps/v1beta1, kind: Deployment}`: "manifest is a Deployment of apps/v1beta1: give the one of apps/v1.",
 		`{apiVersion: v1, kind: Deployment}`:           "manifest is a Deployment of v1, which the provider does not know: give pod_template_path, where its pod template is.",
 		`{apiVersion: v1, kind: ConfigMap}`:            "manifest is a ConfigMap of v1, which the provider does not know",
-		workflow:                                       "manifest is a Workflow of argoproj.io/v1alpha1, which the provider does not know",
+		workflow: "manifest is a Workflow of argoproj.io/v1alpha1, which the " +
+			"provider does not know",
 		`{apiVersion: apps/v1, kind: Deployment, status: {replicas: 1}}`:                                                "manifest sets status, which belongs to the cluster: remove it.",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {uid: "1"}}`:                                                 "manifest sets metadata.uid, which belongs to the cluster",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {resourceVersion: "1"}}`:                                     "manifest sets metadata.resourceVersion",
@@ -219,7 +221,8 @@ func badSelectors() []badInput {
 	} {
 		cases = append(cases, badInput{
 			name: "selector alone beside " + attribute, config: fmt.Sprintf(`{"selector": {"app": "x"}, %q: %s}`, attribute, value), at: attribute,
-			says: attribute + " says how pods are run, but with selector alone the pods exist already and no workload is made: leave it out, or bring the workload in manifest.",
+			says: attribute + " says how pods are run, but with selector alone the pods exist already and no " +
+				"workload is made: leave it out, or bring the workload in manifest.",
 		})
 	}
 	return cases

@@ -296,8 +296,10 @@ func FuzzComputeValidation(f *testing.F) {
 			`{"spec": {"template": {"spec": {"containers": [{"name": "kubetorch", "resources": {"limits": {"cpu": "1e99999999"}}}]}}}}`,
 			`{"spec": {"template": {"spec": {"containers": {"name": 1}}}}}`, `{"spec": []}`, `{"metadata": {"labels": 7}}`, "\x00", "é", "/a/../b", "http://[::1", "a@b",
 			deployment, statefulSet, daemonSet, pod, job, cronJob, knative, rayCluster, pyTorchJob, jobSet, workflow,
-			"apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: kubetorch, command: [x], ports: [{containerPort: 1e9}]}]}}}",
-			"a: &a [*a]", "apiVersion: v1\nkind: Pod\nspec: null", "{apiVersion: batch/v1, kind: Job, spec: {parallelism: -1, completions: 1.5}}",
+			"apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: kubetorch, " +
+				"command: [x], ports: [{containerPort: 1e9}]}]}}}",
+			"a: &a [*a]", "apiVersion: v1\nkind: Pod\nspec: null", "{apiVersion: batch/v1, kind: Job, spec: " +
+				"{parallelism: -1, completions: 1.5}}",
 			"spec.template", "spec.templates.0.pod", "spec.templates.-1", `{"rayVersion": 1e999}`, `{"rayVersion": null, "quorum_workers": {}}`,
 		} {
 			f.Add(byte(i), seed)

@@ -46,7 +46,8 @@ func ended(attribute string, limit time.Duration) error { return timeLimitError{
 func TestDiagnosticsStateTheCauseAndTheNextStep(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
-		"crash":               &kube.NotReadyError{Ref: trainer(), Verdict: crash(), Logs: []string{"Traceback (most recent call last):", "ModuleNotFoundError: No module named 'kubetorch'"}},
+		"crash": &kube.NotReadyError{Ref: trainer(), Verdict: crash(), Logs: []string{"Traceback (most recent call last):",
+			"ModuleNotFoundError: No module named 'kubetorch'"}},
 		"queued-too-long":     &kube.NotReadyError{Ref: trainer(), Verdict: queued(), Err: ended("wait_timeout", 90*time.Second)},
 		"queued-interrupted":  &kube.NotReadyError{Ref: trainer(), Verdict: queued(), Err: context.Canceled},
 		"slow":                &kube.NotReadyError{Ref: trainer(), Verdict: ready.Verdict{Message: "0 of 1 pods ready: 1 pulling an image"}, Err: ended("timeouts.create", 10*time.Minute)},

@@ -58,7 +58,9 @@ func DataOf(raw any) (*ProviderData, diag.Diagnostics) {
 	}
 	data, ok := raw.(*ProviderData)
 	if !ok {
-		return nil, diag.Diagnostics{diag.NewErrorDiagnostic("Unexpected provider data", fmt.Sprintf("The provider data has the type %T. This is a bug in the provider.\n\nNext step: Report it to the developers of the provider.", raw))}
+		return nil, diag.Diagnostics{diag.NewErrorDiagnostic("Unexpected provider data", fmt.Sprintf(
+			"The provider data has the type %T. This is a bug in the provider.\n\nNext step: Report it to the "+
+				"developers of the provider.", raw))}
 	}
 	return data, nil
 }

@@ -23,28 +23,34 @@ import (
 // ServiceName requires a valid name of a Kubernetes Service: an RFC 1035 label of
 // at most 63 characters.
 func ServiceName() validator.String {
-	return name("an RFC 1035 label of at most 63 lowercase letters, digits and dashes that starts with a letter and does not end with a dash, such as llm-train", validation.IsDNS1035Label)
+	return name("an RFC 1035 label of at most 63 lowercase letters, digits and dashes that starts with a letter "+
+		"and does not end with a dash, such as llm-train", validation.IsDNS1035Label)
 }
 
 // NamespaceName requires the name of a namespace, an RFC 1123 label.
 func NamespaceName() validator.String {
-	return name("the name of a namespace: at most 63 lowercase letters, digits and dashes, without a dash at the start or end, such as ml-team", validation.IsDNS1123Label)
+	return name("the name of a namespace: at most 63 lowercase letters, digits and dashes, without a dash at the "+
+		"start or end, such as ml-team", validation.IsDNS1123Label)
 }
 
 // ObjectName requires an RFC 1123 subdomain, which is a valid name of most Kubernetes objects.
 func ObjectName() validator.String {
-	return name("the name of a Kubernetes object: at most 253 lowercase letters, digits, dashes and dots that start and end with a letter or digit", validation.IsDNS1123Subdomain)
+	return name("the name of a Kubernetes object: at most 253 lowercase letters, digits, dashes and dots that "+
+		"start and end with a letter or digit", validation.IsDNS1123Subdomain)
 }
 
 // LabelKey requires a label or annotation key: an optional prefix and a name.
 func LabelKey() validator.String {
-	return form("Invalid key", "the key of a label or annotation, optionally after a domain and a slash, such as example.com/team or team. "+
-		"A key has at most 63 letters, digits, dashes, underscores and dots, and starts and ends with a letter or digit", validation.IsQualifiedName)
+	return form("Invalid key", "the key of a label or annotation, optionally after a domain and a slash, such as "+
+		"example.com/team or team. "+
+		"A key has at most 63 letters, digits, dashes, underscores and dots, and starts and ends with a letter or "+
+		"digit", validation.IsQualifiedName)
 }
 
 // LabelValue requires a label value.
 func LabelValue() validator.String {
-	return form("Invalid label value", "the value of a label: at most 63 letters, digits, dashes, underscores and dots that start and end with a letter or digit", validation.IsValidLabelValue)
+	return form("Invalid label value", "the value of a label: at most 63 letters, digits, dashes, underscores and "+
+		"dots that start and end with a letter or digit", validation.IsValidLabelValue)
 }
 
 // Labels requires a map of labels.
@@ -54,7 +60,8 @@ func Labels() []validator.Map {
 
 // EnvVarName requires the name of an environment variable that Kubernetes accepts.
 func EnvVarName() validator.String {
-	return form("Invalid environment variable name", "the name of an environment variable: letters, digits, underscores, dashes and dots that do not start with a digit, such as HF_TOKEN", validation.IsEnvVarName)
+	return form("Invalid environment variable name", "the name of an environment variable: letters, digits, "+
+		"underscores, dashes and dots that do not start with a digit, such as HF_TOKEN", validation.IsEnvVarName)
 }
 
 // AbsolutePath requires a normalized absolute path in the container.
@@ -128,10 +135,12 @@ func GPUType() validator.String {
 func ImageReference() validator.String {
 	return check("a container image, such as nvcr.io/nvidia/pytorch:23.12-py3", "Invalid image", func(s string) error {
 		if strings.TrimSpace(s) == "" {
-			return errors.New("is empty: set an image, such as nvcr.io/nvidia/pytorch:23.12-py3, or remove the attribute")
+			return errors.New("is empty: set an image, such as nvcr.io/nvidia/pytorch:23.12-py3, or remove the " +
+				"attribute")
 		}
 		if _, err := reference.ParseNormalizedNamed(s); err != nil {
-			return fmt.Errorf("is %s, which is not a valid image reference (%w): use registry/repository:tag or …@sha256:digest, with a lowercase repository without spaces", quoted(s), err)
+			return fmt.Errorf("is %s, which is not a valid image reference (%w): use registry/repository:tag or "+
+				"…@sha256:digest, with a lowercase repository without spaces", quoted(s), err)
 		}
 		return nil
 	})
@@ -163,7 +172,8 @@ func EndpointURL() validator.String {
 func FieldPath() validator.String {
 	return check("the path of a field, such as spec.template", "Invalid field path", func(s string) error {
 		if s == "" || slices.Contains(strings.Split(s, "."), "") {
-			return fmt.Errorf("is %s, which is not a valid field path: separate the field names with dots, as in spec.jobTemplate.spec.template", quoted(s))
+			return fmt.Errorf("is %s, which is not a valid field path: separate the field names with dots, as in "+
+				"spec.jobTemplate.spec.template", quoted(s))
 		}
 		return nil
 	})
@@ -184,7 +194,8 @@ func JSONObject() validator.String {
 		case nil, map[string]any: // null merges nothing
 			return nil
 		}
-		return fmt.Errorf("is a JSON value of the type %s, but must be an object: set it as in jsonencode({ spec = { … } })", kindOf(content))
+		return fmt.Errorf("is a JSON value of the type %s, but must be an object: set it as in jsonencode({ spec = "+
+			"{ … } })", kindOf(content))
 	})
 }
 

@@ -81,8 +81,10 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 			resp.Deferred = &ephemeral.Deferred{Reason: ephemeral.DeferredReasonProviderConfigUnknown}
 			return
 		}
-		resp.Diagnostics.AddError("Cluster not known yet", "The provider configuration depends on resources that this run creates, so there is no cluster to open a tunnel to.\n\n"+
-			"Next step: Set `uid` to the uid of a kt_compute. Terraform then opens the tunnel after that compute is created.")
+		resp.Diagnostics.AddError("Cluster not known yet", "The provider configuration depends on resources that "+
+			"this run creates, so there is no cluster to open a tunnel to.\n\n"+
+			"Next step: Set `uid` to the uid of a kt_compute. Terraform then opens the tunnel after that compute "+
+			"is created.")
 		return
 	}
 	backend, diags := m.backend(ctx, p.data.Cluster)
@@ -99,7 +101,8 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	})
 	if err != nil {
 		resp.Diagnostics.AddAttributeError(path.Root("local_port"), "Cannot open the local port",
-			fmt.Sprintf("%v\n\nNext step: Remove `local_port` to use any free port, or stop the process that uses the port.", err))
+			fmt.Sprintf("%v\n\nNext step: Remove `local_port` to use any free port, or stop the process that uses "+
+				"the port.", err))
 		return
 	}
 	key := string(uuid.NewUUID())

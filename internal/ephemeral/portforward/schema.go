@@ -38,19 +38,25 @@ func (p *portForward) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 			"pod":     schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()}, MarkdownDescription: "Name of a pod. Exactly one of `name`, `service` and `pod` must be set."},
 			"namespace": schema.StringAttribute{
 				Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-				MarkdownDescription: "Namespace of the compute, Service or pod. Defaults to the namespace of the provider.",
+				MarkdownDescription: "Namespace of the compute, Service or pod. Defaults to the namespace of the " +
+					"provider.",
 			},
 			"uid": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "The `uid` of a `kt_compute` that the same configuration creates. The UID is known only after the compute is created, so Terraform opens the tunnel after that. The value itself is ignored.",
+				Optional: true,
+				MarkdownDescription: "The `uid` of a `kt_compute` that the same configuration creates. The UID is " +
+					"known only after the compute is created, so Terraform opens the tunnel after that. The " +
+					"value itself is ignored.",
 			},
 			"required": schema.BoolAttribute{
-				Optional:            true,
-				MarkdownDescription: "Whether it is an error if no pod is ready when the tunnel opens, including during plans. Defaults to `true`. If `false`, it is a warning, so that a suspended or failing compute can still be changed, and each connection waits for a pod.",
+				Optional: true,
+				MarkdownDescription: "Whether it is an error if no pod is ready when the tunnel opens, including " +
+					"during plans. Defaults to `true`. If `false`, it is a warning, so that a suspended or " +
+					"failing compute can still be changed, and each connection waits for a pod.",
 			},
 			"port": schema.Int32Attribute{
 				Optional: true, Validators: port,
-				MarkdownDescription: "Port of the Service or of the pod. Defaults to the port of the compute, the first port of the Service, or the first declared port of the pod.",
+				MarkdownDescription: "Port of the Service or of the pod. Defaults to the port of the compute, the " +
+					"first port of the Service, or the first declared port of the pod.",
 			},
 			"local_port": schema.Int32Attribute{Optional: true, Computed: true, Validators: port, MarkdownDescription: "Port of `127.0.0.1` to listen on. Defaults to any free port."},
 			"host":       schema.StringAttribute{Computed: true, MarkdownDescription: "Local address of the tunnel: `127.0.0.1`."},

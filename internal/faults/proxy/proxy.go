@@ -203,7 +203,8 @@ func (p *Proxy) reject(w http.ResponseWriter, kind Kind) {
 	var reason, message string
 	switch kind {
 	case Throttled, ThrottledRetry:
-		status, reason, message = http.StatusTooManyRequests, "TooManyRequests", "too many requests, please try again later"
+		status, reason, message = http.StatusTooManyRequests, "TooManyRequests",
+			"too many requests, please try again later"
 	case InternalError:
 		status, reason, message = http.StatusInternalServerError, "InternalError", "etcdserver: leader changed"
 	case Unavailable:
@@ -211,7 +212,8 @@ func (p *Proxy) reject(w http.ResponseWriter, kind Kind) {
 	case Unauthorized:
 		status, reason, message = http.StatusUnauthorized, "Unauthorized", "Unauthorized"
 	case Conflict:
-		status, reason, message = http.StatusConflict, "Conflict", "the object has been modified; please apply your changes to the latest version and try again"
+		status, reason, message = http.StatusConflict, "Conflict", "the object has been modified; please apply "+
+			"your changes to the latest version and try again"
 	default:
 		status, reason, message = http.StatusGone, "Expired", "too old resource version"
 	}

@@ -23,7 +23,8 @@ func main() {
 	sizes := flag.String("sizes", "1024,1048576,268435456,1073741824", "bytes of the tensors")
 	runs := flag.Int("runs", 5, "number of runs, of which the fastest and the median are reported")
 	serve := flag.String("serve", "", "run a server of this kind: ours, grpc or tcp (internal)")
-	client := flag.String("client", "", "transfer one tensor with the server at this address and report memory (internal)")
+	client := flag.String("client", "", "transfer one tensor with the server at this address and report memory "+
+		"(internal)")
 	kind := flag.String("kind", "", "kind of -client")
 	op := flag.String("op", "", "upload, download or echo, for -client")
 	size := flag.Int64("size", 0, "bytes for -client")
@@ -84,7 +85,8 @@ func run(ctx context.Context, list string, runs int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("Throughput on loopback in MiB/s, fastest of %d runs (median), chunks of 1 MiB; 1 KiB in calls per second\n\n", runs)
+	fmt.Printf("Throughput on loopback in MiB/s, fastest of %d runs (median), chunks of 1 MiB; 1 KiB in calls per "+
+		"second\n\n", runs)
 	fmt.Println("| tensor | | ours | plain gRPC | raw TCP | ours / gRPC |")
 	fmt.Println("|---|---|---|---|---|---|")
 	for _, size := range sizes {

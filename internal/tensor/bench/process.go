@@ -88,7 +88,8 @@ func memory(ctx context.Context, size int64) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stdout, "Peak memory (VmHWM) in MiB at %s, each in separate processes; the client keeps the tensor in memory\n\n", bytesText(size))
+	fmt.Fprintf(os.Stdout, "Peak memory (VmHWM) in MiB at %s, each in separate processes; the client keeps the "+
+		"tensor in memory\n\n", bytesText(size))
 	fmt.Fprintln(os.Stdout, "| | client | server |")
 	fmt.Fprintln(os.Stdout, "|---|---|---|")
 	for _, kind := range kinds()[:2] {

@@ -30,7 +30,8 @@ func (b *budget) reserve(n int64) error {
 	if used := b.used.Add(n); used > b.limit {
 		b.used.Add(-n)
 		return status.Errorf(codes.ResourceExhausted,
-			"the server stores %d bytes of tensors, but may store at most %d: delete tensors, or increase -memory-limit", used-n, b.limit)
+			"the server stores %d bytes of tensors, but may store at most %d: delete tensors, or increase "+
+				"-memory-limit", used-n, b.limit)
 	}
 	return nil
 }

@@ -93,11 +93,13 @@ func (s *store) ensure(m *skytorch.TensorMetadata, largest int64) error {
 		size = span
 	}
 	if size < span {
-		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %s requires %d bytes, but its storage has %d",
+		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %s requires %d bytes, but its storage "+
+			"has %d",
 			m.GetTensorId(), l, span, size)
 	}
 	if size > largest {
-		return status.Errorf(codes.ResourceExhausted, "metadata of tensor %d: %d bytes, but a tensor can have at most %d",
+		return status.Errorf(codes.ResourceExhausted, "metadata of tensor %d: %d bytes, but a tensor can have at "+
+			"most %d",
 			m.GetTensorId(), size, largest)
 	}
 	c, err := zeros(s.budget, size)
@@ -119,7 +121,8 @@ func (s *store) addView(id, base uint64, l layout.Layout, span int64) error {
 		return status.Errorf(codes.NotFound, "metadata of tensor %d: no tensor %d to create a view of", id, base)
 	}
 	if size := b.storage.content.size; span > size {
-		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %s ends at byte %d, but the storage of tensor %d has %d",
+		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %s ends at byte %d, but the storage of "+
+			"tensor %d has %d",
 			id, l, span, base, size)
 	}
 	if err := s.budget.reserve(overhead); err != nil {

@@ -81,7 +81,8 @@ func (s *Server) copy(ctx context.Context, req *skytorch.CopyTensorRequest) erro
 		return s.copyBytes(req, from, dst.storage)
 	}
 	if !src.layout.Same(dst.layout) {
-		return status.Errorf(codes.InvalidArgument, "tensor %d is %s, but tensor %d is %s: type and shape must be equal",
+		return status.Errorf(codes.InvalidArgument, "tensor %d is %s, but tensor %d is %s: type and shape must be "+
+			"equal",
 			req.GetSrcTensorId(), src.layout, req.GetDstTensorId(), dst.layout)
 	}
 	if src.layout.Fills(from.size) {

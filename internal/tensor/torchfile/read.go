@@ -96,7 +96,8 @@ func checkDirectory(r io.ReaderAt, size int64) error {
 		return err
 	}
 	if string(raw[:4]) != "PK\x05\x06" {
-		return fmt.Errorf("%w: no zip directory at the end of the file; the format of torch.save before PyTorch 1.6 is not supported", ErrFormat)
+		return fmt.Errorf("%w: no zip directory at the end of the file; the format of torch.save before PyTorch "+
+			"1.6 is not supported", ErrFormat)
 	}
 	bytes := int64(binary.LittleEndian.Uint32(raw[12:]))
 	start := int64(binary.LittleEndian.Uint32(raw[16:]))
