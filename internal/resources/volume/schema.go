@@ -3,10 +3,8 @@ package volume
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 const description = "Manages a PersistentVolumeClaim for the data of computes, like Kubetorch's `kt.Volume`.\n\n" +
@@ -86,7 +85,10 @@ func attributes() map[string]schema.Attribute {
 			"of who created it. Defaults to `false`, in which case an existing claim is an error."),
 		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the volume, until this is set " +
 			"to `false` and applied. Defaults to `false`."),
-		"timeouts": timeoutsAttribute(),
+		"timeouts": lifecycle.TimeoutsAttribute(
+			"Timeout of the creation, until the claim is bound. Defaults to `10m`.",
+			"Timeout of an update, until the volume is expanded. Defaults to `10m`.",
+			"Timeout of the deletion, including the wait for pods that are being deleted. Defaults to `5m`."),
 
 		"id":       computed("ID of the volume, as `namespace/name`."),
 		"uid":      computed("UID of the claim."),
@@ -106,26 +108,6 @@ func attributes() map[string]schema.Attribute {
 			Computed: true, ElementType: types.StringType,
 			MarkdownDescription: "Fields of the claim that the provider owns, as JSON by `Kind/namespace/name`. A plan shows " +
 				"the values to apply, a refresh the current values.",
-		},
-	}
-}
-
-// timeoutsAttribute returns the attribute of [timeouts.Attributes], with
-// validators that name the attribute and require a positive duration.
-func timeoutsAttribute() schema.Attribute {
-	timeout := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Optional: true, Validators: []validator.String{tf.Timeout()},
-			MarkdownDescription: description}
-	}
-	return schema.SingleNestedAttribute{
-		Optional: true, MarkdownDescription: "Timeouts of complete operations, as durations such as `90s` or `1h30m`.",
-		CustomType: timeouts.Type{ObjectType: types.ObjectType{AttrTypes: map[string]attr.Type{
-			"create": types.StringType, "update": types.StringType, "delete": types.StringType,
-		}}},
-		Attributes: map[string]schema.Attribute{
-			"create": timeout("Timeout of the creation, until the claim is bound. Defaults to `10m`."),
-			"update": timeout("Timeout of an update, until the volume is expanded. Defaults to `10m`."),
-			"delete": timeout("Timeout of the deletion, including the wait for pods that are being deleted. Defaults to `5m`."),
 		},
 	}
 }

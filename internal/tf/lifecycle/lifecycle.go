@@ -47,6 +47,10 @@ type Kind struct {
 	Noun    string // as in messages: volume
 	Example string // name in messages about imports
 
+	// ObjectName returns the name of the first object of a resource; nil if it is the
+	// name of the resource.
+	ObjectName func(name string) string
+
 	// Create, Update and Delete are the default time limits. Those of the attribute
 	// timeouts override them.
 	Create, Update, Delete time.Duration
@@ -119,6 +123,15 @@ func (r *Resource[M, P, N]) same(a, b *M) bool {
 	return reflect.DeepEqual(a, b)
 }
 
+// object returns the namespace and the name of the first object of a resource.
+func (k Kind) object(c *Common) owned.Identity {
+	identity := c.Identity()
+	if k.ObjectName != nil && !identity.Name.IsUnknown() {
+		identity.Name = types.StringValue(k.ObjectName(identity.Name.ValueString()))
+	}
+	return identity
+}
+
 // creation is that of the planned resource.
 func (r *Resource[M, P, N]) creation(c *Common) *owned.Creation {
 	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool()}
@@ -128,7 +141,8 @@ func (r *Resource[M, P, N]) refuseIfProtected(c *Common) diag.Diagnostics {
 	return owned.RefuseIfProtected(c.DeletionProtection.ValueBool(), r.Kind.Noun, c.ID.ValueString())
 }
 
-// Notes load and save what a resource remembers. The zero value uses JSON.
+// Notes load and save what a resource remembers. The zero value uses JSON. With
+// Save, the notes are saved after every refresh that succeeds, changed or not.
 type Notes[N any] struct {
 	Load func(context.Context, owned.PrivateReader) (N, diag.Diagnostics)
 	Save func(context.Context, owned.PrivateWriter, N) diag.Diagnostics

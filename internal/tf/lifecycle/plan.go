@@ -99,7 +99,7 @@ func (r *Resource[M, P, N]) ModifyPlan(ctx context.Context, req resource.ModifyP
 		return creation
 	}
 	if creating {
-		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Names(plan.common().Identity()))...)
+		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Names(r.Kind.object(plan.common())))...)
 	} else {
 		p.Diags.Append(owned.PlanKeep(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
 	}

@@ -65,7 +65,7 @@ func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, 
 	if reading.Learned {
 		resp.Diagnostics.Append(memory.Save(ctx, resp.Private)...)
 	}
-	if r.Notes.Save != nil || !reflect.DeepEqual(reading.Notes, notes) {
+	if r.Notes.Save != nil && err == nil || r.Notes.Save == nil && !reflect.DeepEqual(reading.Notes, notes) {
 		resp.Diagnostics.Append(r.Notes.save(ctx, resp.Private, reading.Notes)...)
 	}
 	resp.Diagnostics.Append(reading.Diags...)
