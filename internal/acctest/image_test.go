@@ -51,7 +51,8 @@ func imageCases(dir string) []imageCase {
 		  ]`, `image_id = "debian:12"
 		  steps = [{ run_bash = "echo changed" }]`},
 		{"labels", plainImage + "\n labels = { team = \"ml\", tier = \"\" }\n annotations = { owner = \"alice\" }", plainImage + "\n labels = { team = \"web\" }\n annotations = { owner = \"bob\", \"example.com/cost\" = \"\" }"},
-		{"life-cycle", plainImage + "\n adopt_existing = true\n deletion_protection = true", plainImage + "\n adopt_existing = false\n deletion_protection = false"},
+		{"life-cycle", plainImage + "\n adopt_existing = true\n deletion_protection = true\n timeouts = { create = \"2m\", delete = \"3m\" }",
+			plainImage + "\n adopt_existing = false\n deletion_protection = false\n timeouts = { update = \"2m\" }"},
 		{"pinned", `image_id = "127.0.0.1:1/a@sha256:` + strings.Repeat("a", 64) + "\"\n pin_digest = true", `image_id = "127.0.0.1:1/a@sha256:` + strings.Repeat("b", 64) + "\"\n pin_digest = false"},
 	}
 }
@@ -145,7 +146,7 @@ func TestAccImageAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 		imports[c.name] = imageChanges("no-op")
 		updates = append(updates, plancheck.ExpectResourceAction("kt_image."+c.name, plancheck.ResourceActionUpdate))
 	}
-	imports["life-cycle"] = imageChanges("update", "adopt_existing", "deletion_protection") // the cluster does not show them
+	imports["life-cycle"] = imageChanges("update", "adopt_existing", "deletion_protection", "timeouts") // not in the cluster
 	updates = append(updates, plancheck.ExpectResourceAction("kt_image.plain", plancheck.ResourceActionNoop))
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
@@ -444,6 +445,28 @@ func TestAccImageUnderProtectionIsNotDeletedOrMoved(t *testing.T) {
 				Config:           strings.Replace(imageNamed(ns, plainImage), `name = "torch"`, `name = "other"`, 1),
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionDestroyBeforeCreate)}},
 			},
+		},
+	})
+}
+
+func TestAccImageDeletionEndsAtItsTimeout(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	config := imageNamed(ns, plainImage+"\ntimeouts = { delete = \"3s\" }")
+	hold := func(finalizers string) {
+		cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns, "-p", `{"metadata": {"finalizers": `+finalizers+`}}`)
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noImageLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig: func() { hold(`["example.com/hold"]`) },
+				Config:    config, Destroy: true,
+				ExpectError: regexp.MustCompile(`(?s)example\.com/hold.*after\s+3s\s+\(.timeouts.delete.\)`),
+			},
+			{PreConfig: func() { hold("null") }, Config: config},
 		},
 	})
 }

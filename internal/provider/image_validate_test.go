@@ -56,6 +56,8 @@ func TestImageReportsInvalidInputAtItsAttribute(t *testing.T) {
 		{name: "own label", config: `{"labels": {"kubetorch.com/image": "x"}}`, at: `labels["kubetorch.com/image"]`, says: "is set by the provider."},
 		{name: "own annotation", config: `{"annotations": {"kubetorch.com/image-spec": "x"}}`, at: `annotations["kubetorch.com/image-spec"]`, says: "is set by the provider."},
 		{name: "label", config: `{"labels": {"team": "a b"}}`, at: `labels["team"]`, says: "the value of a label"},
+		{name: "timeout of nothing", config: `{"timeouts": {"create": "0s"}}`, at: "timeouts.create", says: "must be more than zero"},
+		{name: "timeout without a unit", config: `{"timeouts": {"delete": "5"}}`, at: "timeouts.delete", says: "is not a duration"},
 		{name: "namespace", config: `{"namespace": "ML"}`, at: "namespace", says: `Did you mean "ml"?`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -90,6 +92,7 @@ func TestImageAcceptsValidInput(t *testing.T) {
 		`{"dockerfile": "FROM debian:12\nENV A=1\n"}`, `{"base": "ray", "dockerfile": "RUN echo\n"}`,
 		`{"steps": [{"pip_install": ["torch"]}, {"run_bash": "a\nb"}, {"env": {"A": ""}}, {"copy": {"source": "a", "dest": "/b"}}, {"sync_package": "."}]}`,
 		`{"labels": {"team": ""}, "annotations": {"a": "b"}, "python_path": "/usr/bin/python3", "install_cmd": "uv pip install --system"}`,
+		`{"timeouts": {"create": "1m", "update": "90s", "delete": "1h30m"}}`,
 	} {
 		if found := o.validate(t, "kt_image", jsonConfig(t, o.types["kt_image"], withImage(config))); len(found) > 0 {
 			t.Errorf("%s gives %v", config, found)

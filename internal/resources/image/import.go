@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -20,25 +19,20 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// ImportState accepts `namespace/name`, or the identity. The name is the name
-// of the image.
-func (r *imageResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	owned.ImportState(ctx, r.data, "torch", req, resp)
-}
-
 // imported completes an imported state, in which only the name is known, from
 // the live ConfigMap. If the provider created the ConfigMap, all attributes are
 // read. Otherwise the next apply takes over its fields, which the plan shows.
-func (l *reader) imported(ctx context.Context) error {
-	ref := l.state.ref()
-	live, err := l.r.data.Cluster.Read(ctx, ref)
+func (l reader) imported(ctx context.Context) error {
+	ref := l.State.ref()
+	live, err := l.Data.Cluster.Read(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
 		hint := ""
-		if strings.HasPrefix(l.state.Name.ValueString(), image.ConfigMapName("")) {
+		if strings.HasPrefix(l.State.Name.ValueString(), image.ConfigMapName("")) {
 			hint = " Import the name of the image, without the prefix " + image.ConfigMapName("") + " of its ConfigMap."
 		}
-		l.diags.AddError("Cannot import: object not found", fmt.Sprintf("%s does not exist.%s\n\nInvestigate with:\n  kubectl get configmaps -n %s", ref, hint, ref.Namespace))
+		l.Diags.AddError("Cannot import: object not found", fmt.Sprintf(
+			"%s does not exist.%s\n\nInvestigate with:\n  kubectl get configmaps -n %s", ref, hint, ref.Namespace))
 		return owned.ErrGone
 	case err != nil:
 		return err
@@ -57,14 +51,14 @@ func (l *reader) imported(ctx context.Context) error {
 		return err
 	}
 	key := manifest.Key(doc)
-	if _, err := l.memory.Note(key, doc, short, set); err != nil {
+	if _, err := l.Memory.Note(key, doc, short, set); err != nil {
 		return err
 	}
-	l.learned, l.stored.Imported = true, true
-	l.state.Manifests = manifests(key, summary)
-	l.state.UID = types.StringValue(string(live.GetUID()))
-	l.state.AdoptExisting, l.state.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
-	l.state.PinDigest = types.BoolValue(false)
+	l.Learned, l.Notes.Imported = true, true
+	l.State.Manifests = manifests(key, summary)
+	l.State.UID = types.StringValue(string(live.GetUID()))
+	l.State.AdoptExisting, l.State.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
+	l.State.PinDigest = types.BoolValue(false)
 	if !ours {
 		return nil
 	}
@@ -72,20 +66,22 @@ func (l *reader) imported(ctx context.Context) error {
 }
 
 // adopt sets the attributes from a ConfigMap that the provider created.
-func (l *reader) adopt(ctx context.Context, live *unstructured.Unstructured, own map[string]any) error {
+func (l reader) adopt(ctx context.Context, live *unstructured.Unstructured, own map[string]any) error {
 	spec, err := image.SpecOf(live)
 	if err != nil {
-		l.diags.AddWarning("Cannot resolve the image", fmt.Sprintf("%s was created by this provider, but %v. The next apply updates it.", l.state.ref(), err))
+		l.Diags.AddWarning("Cannot resolve the image", fmt.Sprintf(
+			"%s was created by this provider, but %v. The next apply updates it.", l.State.ref(), err))
 		return nil
 	}
-	m := l.state
+	m := l.State
 	m.ImageID, m.Base, m.Dockerfile = text(spec.ImageID), text(spec.Base), text(spec.Dockerfile)
 	m.PythonPath, m.InstallCmd, m.PinDigest = text(spec.PythonPath), text(spec.InstallCmd), types.BoolValue(spec.PinDigest)
-	l.diags.Append(m.setSteps(ctx, spec.Steps)...)
+	l.Diags.Append(m.setSteps(ctx, spec.Steps)...)
 
-	defaults := l.r.data.Defaults
+	defaults := l.Data.Defaults
 	mine := &unstructured.Unstructured{Object: own}
-	m.Labels = l.given(ctx, mine.GetLabels(), defaults.Labels, kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, image.ImageLabel)
+	m.Labels = l.given(ctx, mine.GetLabels(), defaults.Labels,
+		kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, image.ImageLabel)
 	m.Annotations = l.given(ctx, mine.GetAnnotations(), defaults.Annotations, image.SpecAnnotation, image.DigestAnnotation)
 
 	whole, _, err := unstructured.NestedString(live.Object, "data", image.DockerfileKey)
@@ -98,7 +94,8 @@ func (l *reader) adopt(ctx context.Context, live *unstructured.Unstructured, own
 	}
 	_, digest, _ := strings.Cut(runs.From, "@")
 	pin := registry.Pin{Image: runs.From, Digest: digest}
-	m.setComputed(&model{ImageID: m.ImageID, Dockerfile: m.Dockerfile}, pin, image.Rendered{Dockerfile: whole, Digest: live.GetAnnotations()[image.DigestAnnotation]})
+	m.setComputed(&model{ImageID: m.ImageID, Dockerfile: m.Dockerfile}, pin,
+		image.Rendered{Dockerfile: whole, Digest: live.GetAnnotations()[image.DigestAnnotation]})
 	if !spec.PinDigest {
 		return nil
 	}
@@ -106,8 +103,8 @@ func (l *reader) adopt(ctx context.Context, live *unstructured.Unstructured, own
 	if spec.Dockerfile != "" && err != nil {
 		return err
 	}
-	l.stored.Pin = pin
-	l.stored.Reference, err = reference(spec, given)
+	l.Notes.Pin = pin
+	l.Notes.Reference, err = reference(spec, given)
 	return err
 }
 
@@ -131,7 +128,7 @@ func (m *model) setSteps(ctx context.Context, steps []image.Step) (diags diag.Di
 
 // given returns the labels or annotations that are neither set by the provider
 // nor equal to its defaults, or null if there are none.
-func (l *reader) given(ctx context.Context, all, defaults map[string]string, own ...string) types.Map {
+func (l reader) given(ctx context.Context, all, defaults map[string]string, own ...string) types.Map {
 	out := map[string]string{}
 	for key, value := range all {
 		if d, ok := defaults[key]; !ok || d != value {
@@ -145,6 +142,6 @@ func (l *reader) given(ctx context.Context, all, defaults map[string]string, own
 		return types.MapNull(types.StringType)
 	}
 	m, diags := types.MapValueFrom(ctx, types.StringType, out)
-	l.diags.Append(diags...)
+	l.Diags.Append(diags...)
 	return m
 }

@@ -4,14 +4,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 // model is one kt_image. Collections are Terraform values rather than Go
 // values, because any of them may be unknown in a plan.
 type model struct {
-	Name      types.String `tfsdk:"name"`
-	Namespace types.String `tfsdk:"namespace"`
+	lifecycle.Common
 
 	ImageID    types.String `tfsdk:"image_id"`
 	Base       types.String `tfsdk:"base"`
@@ -24,16 +23,10 @@ type model struct {
 	Labels      types.Map `tfsdk:"labels"`
 	Annotations types.Map `tfsdk:"annotations"`
 
-	AdoptExisting      types.Bool `tfsdk:"adopt_existing"`
-	DeletionProtection types.Bool `tfsdk:"deletion_protection"`
-
-	ID                 types.String `tfsdk:"id"`
-	UID                types.String `tfsdk:"uid"`
 	Image              types.String `tfsdk:"image"`
 	Digest             types.String `tfsdk:"digest"`
 	RenderedDockerfile types.String `tfsdk:"rendered_dockerfile"`
 	Setup              types.Object `tfsdk:"setup"`
-	Manifests          types.Map    `tfsdk:"manifests"`
 }
 
 type stepModel struct {
@@ -51,7 +44,8 @@ type copyModel struct {
 
 func setupTypes() map[string]attr.Type {
 	return map[string]attr.Type{
-		"config_map": types.StringType, "digest": types.StringType, "python_path": types.StringType, "install_cmd": types.StringType,
+		"config_map": types.StringType, "digest": types.StringType,
+		"python_path": types.StringType, "install_cmd": types.StringType,
 	}
 }
 
@@ -67,13 +61,4 @@ func stepTypes() map[string]attr.Type {
 		"copy":         types.ObjectType{AttrTypes: copyTypes()},
 		"sync_package": types.StringType,
 	}
-}
-
-func (m *model) identity() owned.Identity {
-	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
-}
-
-// creation returns the creation of a planned image.
-func (m *model) creation() *owned.Creation {
-	return &owned.Creation{Type: "kt_image", ID: m.identity().ID().ValueString(), Adopt: m.AdoptExisting.ValueBool()}
 }

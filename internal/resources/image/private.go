@@ -1,16 +1,6 @@
 package image
 
-import (
-	"context"
-
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-
-	"github.com/ktdev/terraform-provider-kt/internal/registry"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
-)
-
-// privateStateKey is the key in the private state of the resource.
-const privateStateKey = "notes"
+import "github.com/ktdev/terraform-provider-kt/internal/registry"
 
 // privateState is the private state of an image.
 //
@@ -25,12 +15,4 @@ type privateState struct {
 	Ending bool `json:"ending,omitempty"`
 	// Imported reports whether the ConfigMap was imported and not applied since.
 	Imported bool `json:"imported,omitempty"`
-}
-
-func loadPrivateState(ctx context.Context, private owned.PrivateReader) (privateState, diag.Diagnostics) {
-	return owned.Load[privateState](ctx, private, privateStateKey)
-}
-
-func (n privateState) save(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
-	return owned.Save(ctx, private, privateStateKey, n)
 }

@@ -2,27 +2,49 @@
 package image
 
 import (
-	"context"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+)
+
+// imageResource adds the schema and the validation to the common life cycle.
+type imageResource struct {
+	lifecycle.Resource[model, *model, privateState]
+}
+
+// hooks are the part of the life cycle that is specific to images.
+type hooks struct{ run *run }
+
+type (
+	reading  = lifecycle.Reading[model, privateState]
+	planning = lifecycle.Planning[model, privateState]
+	writing  = lifecycle.Writing[model, privateState]
+	deleting = lifecycle.Deleting[model, privateState]
 )
 
 // New returns a constructor of the resource. All instances share the responses
 // of registries, so that each reference is requested once per run.
 func New() func() resource.Resource {
 	shared := &run{}
-	return func() resource.Resource { return &imageResource{run: shared} }
+	return func() resource.Resource {
+		return &imageResource{lifecycle.Resource[model, *model, privateState]{
+			Kind: lifecycle.Kind{
+				Type: "kt_image", Noun: "image", Example: "torch", ObjectName: image.ConfigMapName,
+				Create: timeLimit, Update: timeLimit, Delete: timeLimit,
+			},
+			Hooks: hooks{run: shared},
+		}}
+	}
 }
 
-// imageResource contains only the data of the configured provider.
-type imageResource struct {
-	data *tf.ProviderData // nil until the provider is configured
-	run  *run
-}
+// timeLimit is the default timeout of an operation, which sends only a few requests.
+const timeLimit = 5 * time.Minute
 
 var (
 	_ resource.ResourceWithConfigure      = (*imageResource)(nil)
@@ -31,20 +53,6 @@ var (
 	_ resource.ResourceWithModifyPlan     = (*imageResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*imageResource)(nil)
 )
-
-func (r *imageResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_image"
-}
-
-func (r *imageResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	data, diags := tf.DataOf(req.ProviderData)
-	r.data = data
-	resp.Diagnostics.Append(diags...)
-}
-
-func (r *imageResource) configured() bool { return r.data != nil && !r.data.Unknown }
-
-func (r *imageResource) registries() *registry.Resolver { return r.run.resolver(r.data) }
 
 // run contains the responses of registries since the provider was configured.
 type run struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 const description = `Manages the image setup of a compute, like Kubetorch's ` + "`kt.Image`" + `: a container image, and the packages, files and environment variables to add when the container starts.
@@ -25,10 +25,6 @@ No image is built. The setup is stored in the ConfigMap ` + "`kt-image-<name>`" 
 
 func (r *imageResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: attributes()}
-}
-
-func (r *imageResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = owned.IdentitySchema("image")
 }
 
 func attributes() map[string]schema.Attribute {
@@ -126,6 +122,10 @@ func lifecycleAttributes() map[string]schema.Attribute {
 		},
 		"adopt_existing":      toggle("Whether to take over an existing ConfigMap of the same name. Defaults to `false`, in which case an existing ConfigMap is an error."),
 		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the ConfigMap, until this is set to `false` and applied. Defaults to `false`."),
+		"timeouts": lifecycle.TimeoutsAttribute(
+			"Timeout of the creation. Defaults to `5m`.",
+			"Timeout of an update. Defaults to `5m`.",
+			"Timeout of the deletion, including the wait for finalizers. Defaults to `5m`."),
 	}
 }
 
