@@ -181,6 +181,11 @@ func TestAccSecretWaitsForWhatHoldsIt(t *testing.T) {
 		t.Errorf("the apply did not make it again:\n%s", out)
 	}
 	v.same(t)
+	v.write(t, secretX("path = \"~/creds\"\n timeouts = { delete = \"3s\" }"))
+	said(t, v.apply(t), "+ timeouts", "0 to add, 1 to change, 0 to destroy")
+	v.patch(t, `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	v.refused(t, []string{"destroy", "-auto-approve"}, "example.com/hold", "after 3s (`timeouts.delete`)")
+	v.patch(t, `{"metadata":{"finalizers":null}}`)
 	v.must(t, "destroy", "-auto-approve")
 }
 

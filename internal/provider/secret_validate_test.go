@@ -66,6 +66,8 @@ func TestSecretReportsInvalidInput(t *testing.T) {
 		"a decimal mode":                  {`"path": "~/a", "default_mode": "256"`, "default_mode", `is "256", but must be four octal digits from 0000 to 0777`},
 		"a mode that is too large":        {`"path": "~/a", "default_mode": "1777"`, "default_mode", "four octal digits"},
 		"the annotation of the mode":      {`"path": "~/a", "annotations": {"kubetorch.com/secret-default-mode": "0400"}`, `annotations["kubetorch.com/secret-default-mode"]`, "is set by the provider"},
+		"a timeout of nothing":            {`"path": "~/a", "timeouts": {"create": "0s"}`, "timeouts.create", "must be more than zero"},
+		"a timeout without a unit":        {`"path": "~/a", "timeouts": {"delete": "5"}`, "timeouts.delete", "is not a duration"},
 		"a bad namespace":                 {`"path": "~/a", "namespace": "Bad"`, "namespace", "Did you mean"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,6 +107,7 @@ func TestSecretAcceptsEachSourceWithEveryCLIThatSupportsIt(t *testing.T) {
 	o := serveOffline(t)
 	for _, config := range []string{
 		`"values": {"A": "x", "b.c": "", "_": "y"}`, `"path": "~/a"`, `"path": "/etc/a", "filenames": ["a", "b c"]`,
+		`"path": "~/a", "timeouts": {"create": "1m", "update": "90s", "delete": "1h30m"}`,
 		`"path": "creds", "mount_path": "/creds"`, `"env_vars": {"A": "B"}`, `"provider_name": "aws"`,
 		`"provider_name": "aws", "path": "~/a"`, `"provider_name": "aws", "env_vars": {"A": "B"}`, `"provider_name": "aws", "filenames": ["config"]`,
 		`"values": {"1a": "x"}, "mount_path": "/a"`, `"values": {"a": "x"}, "mount_path": "/a", "default_mode": "0000"`,

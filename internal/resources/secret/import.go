@@ -1,9 +1,6 @@
 package secret
 
 import (
-	"context"
-
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -12,19 +9,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
-
-// ImportState takes `namespace/name`, or the identity.
-func (r *secretResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	owned.ImportState(ctx, r.data, "huggingface", req, resp)
-}
 
 // imported fills in a state of which only the name is known. Where the values
 // come from, no Secret says; but whether those of a source are the same, the
 // digests tell. Of a Secret that is not ours, the fields become ours with the
 // next apply, which the plan shows.
-func (l *reader) imported(live *unstructured.Unstructured) error {
+func (l reader) imported(live *unstructured.Unstructured) error {
 	set, ours, err := kube.OwnedFields(live)
 	if err != nil {
 		return err
@@ -34,7 +25,7 @@ func (l *reader) imported(live *unstructured.Unstructured) error {
 	}
 	keys := map[string]string{}
 	for key, value := range kube.SecretData(live) {
-		entry := l.known.ledger.First(key, value)
+		entry := l.Notes.ledger.First(key, value)
 		switch {
 		case !ours:
 			keys[key] = imported
@@ -44,39 +35,39 @@ func (l *reader) imported(live *unstructured.Unstructured) error {
 		default:
 			keys[key] = entry.Text
 		}
-		l.known.ledger.Values[key] = entry
+		l.Notes.ledger.Values[key] = entry
 	}
-	veiled := l.known.ledger.Veil(live, kube.SecretData(live))
+	veiled := l.Notes.ledger.Veil(live, kube.SecretData(live))
 	doc := &unstructured.Unstructured{Object: fields.Project(veiled.Object, set)}
-	if _, err := l.known.memory.Note(manifest.Key(doc), doc, veiled, set); err != nil {
+	if _, err := l.Memory.Note(manifest.Key(doc), doc, veiled, set); err != nil {
 		return err
 	}
 	text, err := manifest.JSON(spec.WithoutData(doc))
 	if err != nil {
 		return err
 	}
-	l.state.Manifests = textMap(map[string]string{manifest.Key(doc): text})
-	l.state.UID = types.StringValue(string(live.GetUID()))
-	l.state.Keys = textMap(keys)
-	l.state.Labels = l.given(doc.GetLabels(), l.defaults.Labels)
-	l.state.Annotations = l.given(doc.GetAnnotations(), l.defaults.Annotations)
-	l.state.AdoptExisting = types.BoolValue(doc.GetAnnotations()[spec.OverrideAnnotation] == "true")
-	l.state.DeletionProtection = types.BoolValue(false)
+	l.State.Manifests = textMap(map[string]string{manifest.Key(doc): text})
+	l.State.UID = types.StringValue(string(live.GetUID()))
+	l.State.Keys = textMap(keys)
+	l.State.Labels = l.given(doc.GetLabels(), l.Data.Defaults.Labels)
+	l.State.Annotations = l.given(doc.GetAnnotations(), l.Data.Defaults.Annotations)
+	l.State.AdoptExisting = types.BoolValue(doc.GetAnnotations()[spec.OverrideAnnotation] == "true")
+	l.State.DeletionProtection = types.BoolValue(false)
 	mount := ""
 	if doc.GetLabels()[spec.MountTypeLabel] == spec.VolumeMount {
 		mount = spec.MountPath(doc.GetAnnotations()[spec.PathAnnotation])
 	}
 	mode := doc.GetAnnotations()[spec.DefaultModeAnnotation]
 	if mode != presetMode(doc.GetLabels()[spec.ProviderLabel]) {
-		l.state.DefaultMode = textOrNull(mode)
+		l.State.DefaultMode = textOrNull(mode)
 	}
-	l.state.Ref = reference(l.state.Name, mount, mode, content{data: kube.SecretData(veiled)}.keys())
+	l.State.Ref = reference(l.State.Name, mount, mode, content{data: kube.SecretData(veiled)}.keys())
 	return nil
 }
 
 // given are the labels or annotations that a configuration has to name: neither
 // our own, nor the provider's defaults.
-func (l *reader) given(there, defaults map[string]string) types.Map {
+func (l reader) given(there, defaults map[string]string) types.Map {
 	out := map[string]string{}
 	for key, value := range there {
 		if preset, is := defaults[key]; !spec.Own(key) && (!is || preset != value) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -36,12 +37,12 @@ func versionOf(live *unstructured.Unstructured) string {
 	return string(live.GetUID()) + "/" + live.GetResourceVersion()
 }
 
-// sealer is the one of the run.
-func (r *secretResource) sealer() *spec.Sealer {
-	if !r.configured() {
+// sealerOf is the one of the run.
+func sealerOf(data *tf.ProviderData) *spec.Sealer {
+	if data == nil || data.Unknown {
 		return spec.NewSealer()
 	}
-	return kube.OfRun(r.data.Cluster, "sealer of kt_secret", spec.NewSealer)
+	return kube.OfRun(data.Cluster, "sealer of kt_secret", spec.NewSealer)
 }
 
 // revisions decides the entry of each key of a source.
@@ -138,7 +139,8 @@ func (r revisions) settle(c content, plan types.Map) (map[string]spec.Entry, dia
 
 func changedSincePlan(c content, key string) diag.Diagnostic {
 	summary := "The source of the secret changed between plan and apply"
-	detail := fmt.Sprintf("The key %q does not have the value that the plan saw in %s, so nothing was applied. Run the plan again.", key, c.at)
+	detail := fmt.Sprintf("The key %q does not have the value that the plan saw in %s, so nothing was applied. "+
+		"Run the plan again.", key, c.at)
 	if c.at == "values_wo" { // at its path, Terraform would print the value's line
 		return diag.NewErrorDiagnostic(summary, detail+" If the value differs in every run, set values_wo_version.")
 	}
@@ -159,9 +161,8 @@ func (r revisions) toSend(c content, live *unstructured.Unstructured) map[string
 	return out
 }
 
-// remembered is all private state of one Secret.
+// remembered is what private state has of one Secret, in addition to [owned.Memory].
 type remembered struct {
-	memory owned.Memory
 	ledger spec.Ledger
 	notes  notes
 }
@@ -170,8 +171,6 @@ func recall(ctx context.Context, private owned.PrivateReader, sealer *spec.Seale
 	var out remembered
 	var all diag.Diagnostics
 	var diags diag.Diagnostics
-	out.memory, diags = owned.LoadMemory(ctx, private)
-	all.Append(diags...)
 	out.ledger, diags = owned.Load[spec.Ledger](ctx, private, valuesKey)
 	all.Append(diags...)
 	out.notes, diags = owned.Load[notes](ctx, private, notesKey)
@@ -183,6 +182,6 @@ func recall(ctx context.Context, private owned.PrivateReader, sealer *spec.Seale
 	return out, all
 }
 
-func (m remembered) save(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
-	return slices.Concat(m.memory.Save(ctx, private), owned.Save(ctx, private, valuesKey, m.ledger), owned.Save(ctx, private, notesKey, m.notes))
+func save(ctx context.Context, private owned.PrivateWriter, r remembered) diag.Diagnostics {
+	return slices.Concat(owned.Save(ctx, private, valuesKey, r.ledger), owned.Save(ctx, private, notesKey, r.notes))
 }

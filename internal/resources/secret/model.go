@@ -5,13 +5,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 // model is one kt_secret.
 type model struct {
-	Name      types.String `tfsdk:"name"`
-	Namespace types.String `tfsdk:"namespace"`
+	lifecycle.Common
 
 	ValuesWO        types.Map    `tfsdk:"values_wo"` // null but in a configuration
 	ValuesWOVersion types.Int64  `tfsdk:"values_wo_version"`
@@ -23,25 +22,11 @@ type model struct {
 	MountPath       types.String `tfsdk:"mount_path"`
 	DefaultMode     types.String `tfsdk:"default_mode"`
 
-	Labels             types.Map  `tfsdk:"labels"`
-	Annotations        types.Map  `tfsdk:"annotations"`
-	AdoptExisting      types.Bool `tfsdk:"adopt_existing"`
-	DeletionProtection types.Bool `tfsdk:"deletion_protection"`
+	Labels      types.Map `tfsdk:"labels"`
+	Annotations types.Map `tfsdk:"annotations"`
 
-	ID        types.String `tfsdk:"id"`
-	UID       types.String `tfsdk:"uid"`
-	Keys      types.Map    `tfsdk:"keys"`
-	Ref       types.Object `tfsdk:"ref"`
-	Manifests types.Map    `tfsdk:"manifests"`
-}
-
-func (m *model) identity() owned.Identity {
-	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
-}
-
-// creation is that of a planned Secret.
-func (m *model) creation() *owned.Creation {
-	return &owned.Creation{Type: "kt_secret", ID: m.identity().ID().ValueString(), Adopt: m.AdoptExisting.ValueBool()}
+	Keys types.Map    `tfsdk:"keys"`
+	Ref  types.Object `tfsdk:"ref"`
 }
 
 // ref names the Secret; only for a model whose name and namespace are known.
@@ -52,8 +37,8 @@ func (m *model) ref() kube.Ref {
 // refTypes are the attributes of an item of kt_compute's secrets.
 func refTypes() map[string]attr.Type {
 	return map[string]attr.Type{
-		"name": types.StringType, "env_vars": types.ListType{ElemType: types.StringType}, "mount_path": types.StringType,
-		"default_mode": types.StringType,
+		"name": types.StringType, "env_vars": types.ListType{ElemType: types.StringType},
+		"mount_path": types.StringType, "default_mode": types.StringType,
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -22,178 +21,137 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// ModifyPlan reads the source, shows by key what changes, and asks the cluster
-// whether it would take that.
-func (r *secretResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	p := planner{r: r, creating: req.State.Raw.IsNull()}
-	if !p.creating {
-		resp.Diagnostics.Append(req.State.Get(ctx, &p.state)...)
+// Plan reads the source, shows by key what changes, and asks the cluster whether it
+// would take that.
+func (hooks) Plan(ctx context.Context, planned *planning) {
+	p := planner{planning: planned}
+	if p.Creating {
+		p.Notes = remembered{ledger: spec.NewLedger(sealerOf(p.Data))}
 	}
-	if req.Plan.Raw.IsNull() {
-		resp.Diagnostics.Append(refuseIfProtected(&p.state)...)
-		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, "kt_secret", p.state.ID)...)
-		return
-	}
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &p.plan)...)
-	resp.Diagnostics.Append(req.Config.Get(ctx, &p.config)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	known, diags := recall(ctx, req.Private, r.sealer())
-	p.diags.Append(diags...)
-	if p.creating { // what is remembered is of the Secret that this one replaces, if any
-		p.replaced, known = known.memory, remembered{ledger: spec.NewLedger(r.sealer())}
-	}
-	p.known = known
-
-	p.place()
-	if p.creating {
-		p.diags.Append(owned.PlanCreate(r.data, p.creation(), p.replaced.Remembers(secretKey(p.plan.ref())))...)
-	} else {
-		p.diags.Append(owned.PlanKeep(ctx, r.data, req.Private, "kt_secret", p.state.ID)...)
-	}
+	p.replace()
 	p.gather()
 	if p.kept {
-		p.plan.Keys, p.plan.Ref, p.plan.Manifests = p.state.Keys, p.state.Ref, p.state.Manifests
+		p.Plan.Keys, p.Plan.Ref, p.Plan.Manifests = p.State.Keys, p.State.Ref, p.State.Manifests
 	} else {
 		p.describe()
 	}
-	p.plan.UID = p.uid()
-	if !p.diags.HasError() && !p.moves() && p.asks() {
-		if p.creating {
-			r.data.Cluster.PreviewCreation(ctx, func() { p.ask(ctx) })
+	p.Plan.UID = p.uid()
+	if !p.Diags.HasError() && p.asks() {
+		if p.Creating {
+			p.Data.Cluster.PreviewCreation(ctx, func() { p.ask(ctx) })
 		} else {
 			p.ask(ctx)
 		}
 	}
-	for _, reason := range p.replaceFor {
-		resp.RequiresReplace = append(resp.RequiresReplace, path.Root(reason))
+	if len(p.Replace) > 0 {
+		p.Plan.UID = types.StringUnknown()
 	}
-	if len(p.replaceFor) > 0 {
-		p.plan.UID = types.StringUnknown()
-	}
-	if p.moves() || len(p.replaceFor) > 0 {
-		p.diags.Append(refuseIfProtected(&p.state)...)
-	}
-	resp.Diagnostics.Append(p.diags...)
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, &p.plan)...)
 }
 
-func refuseIfProtected(state *model) diag.Diagnostics {
-	return owned.RefuseIfProtected(state.DeletionProtection.ValueBool(), "secret", state.ID.ValueString())
-}
-
-// planner works out one plan. Its methods fill in plan, in the order in which
-// ModifyPlan calls them.
+// planner works out one plan. Its methods fill in Plan, in the order in which
+// [hooks.Plan] calls them.
 type planner struct {
-	r                   *secretResource
-	plan, state, config model // state is empty when creating
-	known               remembered
-	replaced            owned.Memory // of the Secret that is deleted before this one is created
-	creating            bool
-	diags               diag.Diagnostics
+	*planning
 
-	content    content
-	object     *unstructured.Unstructured // without values; nil while something is unknown
-	replaceFor []string                   // attributes
-	kept       bool                       // the Secret stays as it is, since its source cannot be read
+	content content
+	object  *unstructured.Unstructured // without values; nil while something is unknown
+	kept    bool                       // the Secret stays as it is, since its source cannot be read
 }
 
-// place finds the namespace, which is found once and then kept, and the id.
-func (p *planner) place() {
-	var diags diag.Diagnostics
-	p.plan.Namespace, diags = owned.Namespace(p.r.data, p.config.Namespace, p.state.Namespace, "secret")
-	p.diags.Append(diags...)
-	if !p.creating && !p.plan.Namespace.Equal(p.state.Namespace) {
-		p.replaceFor = append(p.replaceFor, "namespace")
+// replace lists the attributes that make it another Secret.
+func (p *planner) replace() {
+	if !p.Creating && !p.Plan.Name.Equal(p.State.Name) {
+		p.Replace.Append(path.Root("name"))
 	}
-	if p.known.notes.Ending {
-		p.replaceFor = append(p.replaceFor, "uid")
+	if !p.Creating && !p.Plan.Namespace.Equal(p.State.Namespace) {
+		p.Replace.Append(path.Root("namespace"))
 	}
-	p.plan.ID = owned.Identity{Namespace: p.plan.Namespace, Name: p.plan.Name}.ID()
-}
-
-// moves says whether another name or namespace makes it another Secret.
-func (p *planner) moves() bool {
-	return !p.creating && (!p.plan.Name.Equal(p.state.Name) || !p.plan.Namespace.Equal(p.state.Namespace))
+	if p.Notes.notes.Ending {
+		p.Replace.Append(path.Root("uid"))
+	}
 }
 
 // gather reads the source and fills in keys. Where the source cannot be read
 // and nothing else changes, the Secret stays as it is: a machine without the
 // files must be able to plan other things, and to destroy.
 func (p *planner) gather() {
-	source, diags := gather(&p.config, p.r.machine())
+	source, diags := gather(p.Config, machineOf(p.Data))
 	if diags.HasError() && p.rests() {
 		for _, d := range diags {
-			warning := diag.NewWarningDiagnostic(d.Summary(), d.Detail()+"\n\nThe Secret in the cluster stays as it is: whether its values are still those of the source is not known, and nothing is put back. Any other change of it needs the source.")
+			warning := diag.NewWarningDiagnostic(d.Summary(), d.Detail()+"\n\n"+
+				"The Secret in the cluster stays as it is: whether its values are still those of the source is not known, "+
+				"and nothing is put back. Any other change of it needs the source.")
 			if at, ok := d.(diag.DiagnosticWithPath); ok {
-				p.diags.Append(diag.WithPath(at.Path(), warning))
+				p.Diags.Append(diag.WithPath(at.Path(), warning))
 			} else {
-				p.diags.Append(warning)
+				p.Diags.Append(warning)
 			}
 		}
 		p.kept = true
 		return
 	}
-	p.diags.Append(diags...)
+	p.Diags.Append(diags...)
 	p.content = source
-	p.plan.Keys = p.revisions().planned(source)
+	p.Plan.Keys = p.revisions().planned(source)
 }
 
 // same says whether nothing of the Secret changes.
 func (p *planner) same() bool {
-	return p.plan.Keys.Equal(p.state.Keys) && p.plan.Manifests.Equal(p.state.Manifests)
+	return p.Plan.Keys.Equal(p.State.Keys) && p.Plan.Manifests.Equal(p.State.Manifests)
 }
 
 // uid is that of the Secret in state. Where state has none, since the answer to
 // the creation was lost, the next apply tells it.
 func (p *planner) uid() types.String {
-	if p.creating || p.state.UID.IsNull() && !p.same() {
+	if p.Creating || p.State.UID.IsNull() && !p.same() {
 		return types.StringUnknown()
 	}
-	return p.state.UID
+	return p.State.UID
 }
 
 func (p *planner) revisions() revisions {
-	return revisionsOf(&p.plan, &p.state, p.known.ledger, &p.config, p.creating)
+	return revisionsOf(p.Plan, p.State, p.Notes.ledger, p.Config, p.Creating)
 }
 
 // rests says whether the configuration asks for nothing else than what is there.
 func (p *planner) rests() bool {
-	plan, state := p.plan, p.state
-	return !p.creating && !p.moves() && len(p.replaceFor) == 0 && !state.Ref.IsNull() &&
+	plan, state := p.Plan, p.State
+	return !p.Creating && len(p.Replace) == 0 && !state.Ref.IsNull() &&
 		plan.ProviderName.Equal(state.ProviderName) && plan.Path.Equal(state.Path) && plan.Filenames.Equal(state.Filenames) &&
 		plan.EnvVars.Equal(state.EnvVars) && plan.MountPath.Equal(state.MountPath) &&
 		plan.DefaultMode.Equal(state.DefaultMode) && plan.Labels.Equal(state.Labels) &&
 		plan.Annotations.Equal(state.Annotations) && plan.AdoptExisting.Equal(state.AdoptExisting)
 }
 
-// machine is nil while the provider's configuration is not known.
-func (r *secretResource) machine() *machine {
-	if !r.configured() {
+// machineOf is nil while the provider's configuration is not known.
+func machineOf(data *tf.ProviderData) *machine {
+	if data == nil || data.Unknown {
 		return nil
 	}
-	env := r.data.Cluster.Env()
+	env := data.Cluster.Env()
 	return &machine{home: env.Home, getenv: env.Get}
 }
 
 // describe fills in ref and manifests.
 func (p *planner) describe() {
-	p.plan.Ref = types.ObjectUnknown(refTypes())
-	p.plan.Manifests = types.MapUnknown(types.StringType)
-	if p.diags.HasError() || p.content.open || anyUnknown(p.plan.Name, p.plan.MountPath, p.plan.DefaultMode) {
+	p.Plan.Ref = types.ObjectUnknown(refTypes())
+	p.Plan.Manifests = types.MapUnknown(types.StringType)
+	if p.Diags.HasError() || p.content.open || anyUnknown(p.Plan.Name, p.Plan.MountPath, p.Plan.DefaultMode) {
 		return
 	}
-	mount := mountPath(&p.plan, p.content)
-	mode := defaultMode(&p.plan, &p.state, mount)
-	p.diags.Append(refuseUnusedMode(&p.plan, mount)...)
-	p.plan.Ref = reference(p.plan.Name, mount, mode, p.content.keys())
-	if !p.r.configured() || anyUnknown(p.plan.Namespace, p.plan.Labels, p.plan.Annotations, p.plan.ProviderName, p.plan.AdoptExisting) {
+	mount := mountPath(p.Plan, p.content)
+	mode := defaultMode(p.Plan, p.State, mount)
+	p.Diags.Append(refuseUnusedMode(p.Plan, mount)...)
+	p.Plan.Ref = reference(p.Plan.Name, mount, mode, p.content.keys())
+	plan := p.Plan
+	if !p.Configured() ||
+		anyUnknown(plan.Namespace, plan.Labels, plan.Annotations, plan.ProviderName, plan.AdoptExisting) {
 		return
 	}
-	object, text, diags := render(&p.plan, p.content, mode, owned.PreserveCreator(p.r.data.Defaults, owned.Manifests(p.state.Manifests)))
-	p.diags.Append(diags...)
-	p.object, p.plan.Manifests = object, text
+	defaults := owned.PreserveCreator(p.Data.Defaults, owned.Manifests(p.State.Manifests))
+	object, text, diags := render(plan, p.content, mode, defaults)
+	p.Diags.Append(diags...)
+	p.object, p.Plan.Manifests = object, text
 }
 
 // mountPath is where the keys are mounted in the container, "" for nowhere.
@@ -207,7 +165,8 @@ func mountPath(m *model, c content) string {
 // reference is the attribute ref.
 func reference(name types.String, mount, mode string, keys []string) types.Object {
 	ref := map[string]attr.Value{
-		"name": name, "env_vars": types.ListNull(types.StringType), "mount_path": types.StringNull(), "default_mode": types.StringNull(),
+		"name": name, "env_vars": types.ListNull(types.StringType),
+		"mount_path": types.StringNull(), "default_mode": types.StringNull(),
 	}
 	if mount != "" {
 		ref["mount_path"] = types.StringValue(mount)
@@ -225,7 +184,9 @@ func reference(name types.String, mount, mode string, keys []string) types.Objec
 }
 
 // render makes the object without its values, and the attribute manifests.
-func render(m *model, c content, mode string, defaults tf.Defaults) (*unstructured.Unstructured, types.Map, diag.Diagnostics) {
+func render(
+	m *model, c content, mode string, defaults tf.Defaults,
+) (*unstructured.Unstructured, types.Map, diag.Diagnostics) {
 	s := spec.Secret{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Username: defaults.Username,
 		Provider: m.ProviderName.ValueString(), Adopt: m.AdoptExisting.ValueBool(),
@@ -243,20 +204,21 @@ func render(m *model, c content, mode string, defaults tf.Defaults) (*unstructur
 			return object, textMap(map[string]string{manifest.Key(object): text}), nil
 		}
 	}
-	return nil, types.MapUnknown(types.StringType), diag.Diagnostics{diag.NewErrorDiagnostic("The secret cannot be rendered", err.Error())}
+	failure := diag.NewErrorDiagnostic("The secret cannot be rendered", err.Error())
+	return nil, types.MapUnknown(types.StringType), diag.Diagnostics{failure}
 }
 
 // asks says whether there is something to ask the server.
 func (p *planner) asks() bool {
 	known := p.object != nil && p.content.known()
-	return !p.same() && (known || p.creating) && len(p.replaceFor) == 0 && !p.plan.ID.IsUnknown() && p.r.configured()
+	return !p.same() && (known || p.Creating) && len(p.Replace) == 0 && !p.Plan.ID.IsUnknown() && p.Configured()
 }
 
 // ask has the server run the apply dry, and looks at the Secret that is there.
 func (p *planner) ask(ctx context.Context) {
 	known := p.object != nil && p.content.known()
-	cluster, ref := p.r.data.Cluster, p.plan.ref()
-	if p.creating && known && p.replaced[secretKey(ref)].UID == "" {
+	cluster, ref := p.Data.Cluster, p.Plan.ref()
+	if p.Creating && known && p.Replaced[secretKey(ref)].UID == "" {
 		created, err := cluster.DryRunNewSecret(ctx, spec.WithData(p.object, p.revisions().toSend(p.content, nil)))
 		if created && err == nil {
 			return
@@ -270,27 +232,28 @@ func (p *planner) ask(ctx context.Context) {
 			return
 		}
 	case err != nil:
-		p.diags.Append(owned.PlanRefusal(err, p.creating))
+		p.Diags.Append(owned.PlanRefusal(err, p.Creating))
 		return
-	case p.creating && p.replaced[secretKey(ref)].UID == live.GetUID():
+	case p.Creating && p.Replaced[secretKey(ref)].UID == live.GetUID():
 		return // it goes first
-	case p.creating:
+	case p.Creating:
 		p.takeOver(ref, live)
 	case rigid(live) != "" && p.changesWhatIsRigid(live):
-		p.diags.AddWarning(ref.String()+" has to be replaced", rigid(live)+" The plan deletes it and makes it again; pods that run keep what they have.")
-		p.replaceFor = append(p.replaceFor, "keys")
+		p.Diags.AddWarning(ref.String()+" has to be replaced",
+			rigid(live)+" The plan deletes it and makes it again; pods that run keep what they have.")
+		p.Replace.Append(path.Root("keys"))
 		return
 	}
-	if p.diags.HasError() || !known {
+	if p.Diags.HasError() || !known {
 		return
 	}
 	answer, err := cluster.ApplySecret(ctx, spec.WithData(p.object, p.revisions().toSend(p.content, live)), true)
 	if err != nil {
-		p.diags.Append(owned.PlanRefusal(err, p.creating))
+		p.Diags.Append(owned.PlanRefusal(err, p.Creating))
 		return
 	}
-	if !p.creating {
-		p.diags.Append(p.known.memory.Staying(ref, manifest.Key(p.object), answer)...)
+	if !p.Creating {
+		p.Diags.Append(p.Memory.Staying(ref, manifest.Key(p.object), answer)...)
 	}
 }
 
@@ -298,15 +261,15 @@ func (p *planner) ask(ctx context.Context) {
 // server can be asked about the apply. Only a Secret that is known not to exist
 // counts as none.
 func (p *planner) admitUnread(ctx context.Context, ref kube.Ref) bool {
-	if !p.creating {
+	if !p.Creating {
 		return true
 	}
-	there, err := p.r.data.Cluster.SecretMetadata(ctx, ref)
+	there, err := p.Data.Cluster.SecretMetadata(ctx, ref)
 	switch {
 	case err == nil:
 		p.admit(ref, there)
 	case !kube.IsNotFound(err):
-		p.diags.Append(owned.PlanRefusal(err, p.creating))
+		p.Diags.Append(owned.PlanRefusal(err, p.Creating))
 		return false
 	}
 	return true
@@ -314,18 +277,9 @@ func (p *planner) admitUnread(ctx context.Context, ref kube.Ref) bool {
 
 // admit refuses a Secret that cannot become this resource's.
 func (p *planner) admit(ref kube.Ref, live *unstructured.Unstructured) {
-	if err := p.creation().Admit(ref, live); err != nil {
-		p.diags.Append(owned.Failure(err))
+	if err := p.Creation().Admit(ref, live); err != nil {
+		p.Diags.Append(owned.Failure(err))
 	}
-}
-
-func (p *planner) creation() *owned.Creation {
-	creation := p.plan.creation()
-	creation.Replaced = p.replaced
-	if p.r.configured() {
-		creation.HeldBy = p.r.data.Cluster.HeldBy
-	}
-	return creation
 }
 
 // changesWhatIsRigid says whether the values differ from those of the cluster,
@@ -338,7 +292,7 @@ func (p *planner) changesWhatIsRigid(live *unstructured.Unstructured) bool {
 // takeOver says whether a Secret that is there can become ours, and what of it
 // will go.
 func (p *planner) takeOver(ref kube.Ref, live *unstructured.Unstructured) {
-	if !p.plan.AdoptExisting.ValueBool() {
+	if !p.Plan.AdoptExisting.ValueBool() {
 		p.admit(ref, live)
 		return
 	}
@@ -346,13 +300,15 @@ func (p *planner) takeOver(ref kube.Ref, live *unstructured.Unstructured) {
 		return
 	}
 	if rigid(live) != "" && p.changesWhatIsRigid(live) {
-		p.diags.AddError(ref.String()+" cannot be taken over",
-			fmt.Sprintf("%s Choose another name, or delete it and apply again:\n  kubectl delete secret %s -n %s", rigid(live), ref.Name, ref.Namespace))
+		p.Diags.AddError(ref.String()+" cannot be taken over",
+			fmt.Sprintf("%s Choose another name, or delete it and apply again:\n  kubectl delete secret %s -n %s",
+				rigid(live), ref.Name, ref.Namespace))
 		return
 	}
 	if extra := beyond(live, p.content.keys()); len(extra) > 0 {
-		p.diags.AddWarning(ref.String()+" loses keys",
-			fmt.Sprintf("It exists, and adopt_existing takes it over. Its keys %s are not among those of the source: the apply removes them.", strings.Join(extra, ", ")))
+		p.Diags.AddWarning(ref.String()+" loses keys",
+			fmt.Sprintf("It exists, and adopt_existing takes it over. "+
+				"Its keys %s are not among those of the source: the apply removes them.", strings.Join(extra, ", ")))
 	}
 }
 

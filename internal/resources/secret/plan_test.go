@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 // After a lost answer, state has no UID. An apply learns it, and may then not
@@ -12,7 +14,10 @@ func TestUIDIsUnknownWhereTheApplyLearnsIt(t *testing.T) {
 	t.Parallel()
 	none, some := types.StringNull(), types.StringValue("u")
 	as := func(uid types.String, key, label string) model {
-		return model{UID: uid, Keys: textMap(map[string]string{"KEY": key}), Manifests: textMap(map[string]string{"Secret/ml/token": label})}
+		return model{
+			Common: lifecycle.Common{UID: uid, Manifests: textMap(map[string]string{"Secret/ml/token": label})},
+			Keys:   textMap(map[string]string{"KEY": key}),
+		}
 	}
 	for name, c := range map[string]struct {
 		state, plan model
@@ -28,7 +33,7 @@ func TestUIDIsUnknownWhereTheApplyLearnsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := planner{creating: c.creating, state: c.state, plan: c.plan}
+			p := planner{planning: &planning{Creating: c.creating, State: &c.state, Plan: &c.plan}}
 			if got := p.uid(); !got.Equal(c.want) {
 				t.Errorf("uid is %s, want %s", got, c.want)
 			}

@@ -2,14 +2,11 @@ package secret
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -20,88 +17,70 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// Read looks at the one Secret. Its values are turned into digests at once, and
-// all that follows is about these.
-func (r *secretResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.identity())...)
-	if resp.Diagnostics.HasError() || !r.configured() {
-		return // the cluster is made in this run: what is in state stands
-	}
-	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_secret", state.ID)
-	resp.Diagnostics.Append(diags...)
-	if diags.HasError() {
-		return
-	}
-	known, diags := recall(ctx, req.Private, r.sealer())
-	resp.Diagnostics.Append(diags...)
-
-	live, err := r.data.Cluster.GetSecret(ctx, state.ref())
-	look := reader{state: &state, known: known, ref: state.ref(), defaults: r.data.Defaults}
+// Refresh compares the Secret with what was applied. Its values are turned into
+// digests at once, and all that follows is about these.
+func (hooks) Refresh(ctx context.Context, r *reading) error {
+	l := reader{reading: r, ref: r.State.ref()}
+	live, err := r.Data.Cluster.GetSecret(ctx, l.ref)
 	switch {
 	case kube.IsNotFound(err):
-		resp.Diagnostics.Append(look.gone())
-		resp.State.RemoveResource(ctx)
-		return
-	case kube.ClassOf(err) == kube.Denied && !state.Manifests.IsNull():
-		resp.Diagnostics.Append(tf.Caution(err, "The state is kept as it is, and what somebody may have changed is not seen. Applying works without this right."))
-		return
+		r.Diags.Append(r.Memory.Missing(secretKey(l.ref), l.ref))
+		return owned.ErrGone
+	case kube.ClassOf(err) == kube.Denied:
+		return lifecycle.KeepState(err, "The state is kept as it is, and what somebody may have changed is not seen. "+
+			"Applying works without this right.")
 	case err != nil:
-		resp.Diagnostics.Append(tf.Failure(err))
-		return
+		return err
 	}
-	importing := state.Manifests.IsNull()
-	if importing {
-		err = look.imported(live)
-	} else {
-		err = look.refresh(live)
+	if err := l.refresh(live); err != nil {
+		return err
 	}
-	resp.Diagnostics.Append(look.diags...)
-	switch {
-	case errors.Is(err, owned.ErrGone):
-		resp.State.RemoveResource(ctx)
-	case err != nil:
-		resp.Diagnostics.Append(tf.Failure(err))
-	default:
-		if !importing {
-			owned.Keep(r.data.Cluster, look.ref, live, look.resource())
-		}
-		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
-		resp.Diagnostics.Append(look.known.save(ctx, resp.Private)...)
-		resp.Diagnostics.Append(home.Learn(ctx, resp.Private)...)
-	}
+	owned.Keep(r.Data.Cluster, l.ref, live, l.resource())
+	r.Learned = true
+	return nil
 }
 
-// reader brings one state up to date.
+// Import reads a Secret into a new state.
+func (hooks) Import(ctx context.Context, r *reading) error {
+	l := reader{reading: r, ref: r.State.ref()}
+	live, err := r.Data.Cluster.GetSecret(ctx, l.ref)
+	switch {
+	case kube.IsNotFound(err):
+		r.Diags.AddError("Nothing to import", fmt.Sprintf(
+			"There is no %s.\n\nInvestigate with:\n  kubectl get secrets -n %s", l.ref, l.ref.Namespace))
+		return owned.ErrGone
+	case kube.ClassOf(err) == kube.Denied: // an error, since there is no state to keep
+		r.Diags.Append(tf.Failure(err))
+		return owned.ErrGone
+	case err != nil:
+		return err
+	}
+	if err := l.imported(live); err != nil {
+		return err
+	}
+	r.Learned = true
+	return nil
+}
+
+// reader updates one state.
 type reader struct {
-	state    *model
-	known    remembered
-	ref      kube.Ref
-	defaults tf.Defaults
-	diags    diag.Diagnostics
+	*reading
+	ref kube.Ref
 }
 
 // resource is the type and ID.
-func (l *reader) resource() string { return "kt_secret " + l.state.ID.ValueString() }
-
-// gone is what to say of a Secret that is not there.
-func (l *reader) gone() diag.Diagnostic {
-	if l.state.Manifests.IsNull() {
-		return diag.NewErrorDiagnostic("Nothing to import", fmt.Sprintf("There is no %s.\n\nInvestigate with:\n  kubectl get secrets -n %s", l.ref, l.ref.Namespace))
-	}
-	return l.known.memory.Missing(secretKey(l.ref), l.ref)
-}
+func (l reader) resource() string { return "kt_secret " + l.State.ID.ValueString() }
 
 // refresh compares the Secret with what was applied.
-func (l *reader) refresh(live *unstructured.Unstructured) error {
+func (l reader) refresh(live *unstructured.Unstructured) error {
 	key := secretKey(l.ref)
-	l.known.memory.Recover(key, apitypes.UID(l.state.UID.ValueString()), false)
-	_, diags, err := l.known.memory.Recognize(key, l.ref, live, l.resource())
-	l.diags.Append(diags...)
+	l.Memory.Recover(key, apitypes.UID(l.State.UID.ValueString()), false)
+	_, diags, err := l.Memory.Recognize(key, l.ref, live, l.resource())
+	l.Diags.Append(diags...)
 	if err != nil {
 		return err
 	}
@@ -110,12 +89,12 @@ func (l *reader) refresh(live *unstructured.Unstructured) error {
 		return err
 	}
 	data := kube.SecretData(live)
-	if l.known.notes.Matched == versionOf(live) {
-		l.known.ledger.Learn(data)
+	if l.Notes.notes.Matched == versionOf(live) {
+		l.Notes.ledger.Learn(data)
 	}
-	veiled := l.known.ledger.Veil(live, data)
-	extra := beyond(live, keysOf(l.known.ledger))
-	memory, err := watching(l.known.memory, key, extra)
+	veiled := l.Notes.ledger.Veil(live, data)
+	extra := beyond(live, keysOf(l.Notes.ledger))
+	memory, err := watching(l.Memory, key, extra)
 	if err != nil {
 		return err
 	}
@@ -123,18 +102,18 @@ func (l *reader) refresh(live *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	if entry, known := l.known.memory[key]; known {
+	if entry, known := l.Memory[key]; known {
 		entry.Sent = memory[key].Sent // the rest is for this comparison only
-		l.known.memory[key] = entry
+		l.Memory[key] = entry
 	}
 	l.keys(data, extra, fresh.Changes)
-	l.state.UID = types.StringValue(string(live.GetUID()))
-	l.known.notes.Ending = live.GetDeletionTimestamp() != nil
-	if l.known.notes.Ending {
-		l.diags.Append(owned.TerminatingWarning(l.ref, live))
+	l.State.UID = types.StringValue(string(live.GetUID()))
+	l.Notes.notes.Ending = live.GetDeletionTimestamp() != nil
+	if l.Notes.notes.Ending {
+		l.Diags.Append(owned.TerminatingWarning(l.ref, live))
 	}
 	l.renew(key, live, data, extra, fresh.Changes)
-	l.diags.Append(owned.DriftWarning(l.ref, fresh.Changes)...)
+	l.Diags.Append(owned.DriftWarning(l.ref, fresh.Changes)...)
 	if !fresh.Moved {
 		return nil
 	}
@@ -143,51 +122,54 @@ func (l *reader) refresh(live *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	l.state.Manifests = textMap(map[string]string{key: text})
-	l.state.Labels = follow(l.state.Labels, sent.GetLabels(), now.GetLabels())
-	l.state.Annotations = follow(l.state.Annotations, sent.GetAnnotations(), now.GetAnnotations())
+	l.State.Manifests = textMap(map[string]string{key: text})
+	l.State.Labels = follow(l.State.Labels, sent.GetLabels(), now.GetLabels())
+	l.State.Annotations = follow(l.State.Annotations, sent.GetAnnotations(), now.GetAnnotations())
 	return nil
 }
 
 // secretKey is the key of a Secret in manifests.
 func secretKey(ref kube.Ref) string { return "Secret/" + ref.Namespace + "/" + ref.Name }
 
-// renew notes that the values are those of the ledger, so that the next refresh need not digest them, and brings a ledger of
-// the first version to the present method. It needs the values for that, and does nothing where one is another.
-func (l *reader) renew(key string, live *unstructured.Unstructured, data map[string][]byte, extra []string, changes []fields.Change) {
-	l.known.notes.Matched = ""
-	if len(extra) > 0 || len(data) != len(l.known.ledger.Values) ||
+// renew notes that the values are those of the ledger, so that the next refresh
+// need not digest them, and brings a ledger of the first version to the present
+// method. It needs the values for that, and does nothing where one is another.
+func (l reader) renew(
+	key string, live *unstructured.Unstructured, data map[string][]byte, extra []string, changes []fields.Change,
+) {
+	l.Notes.notes.Matched = ""
+	if len(extra) > 0 || len(data) != len(l.Notes.ledger.Values) ||
 		slices.ContainsFunc(changes, func(c fields.Change) bool { return strings.HasPrefix(c.Path, "data") }) {
 		return
 	}
-	l.known.notes.Matched = versionOf(live)
-	entry := l.known.memory[key]
+	l.Notes.notes.Matched = versionOf(live)
+	entry := l.Memory[key]
 	_, rewritten := entry.Admitted["data"]
-	if l.known.ledger.Method == "" && !rewritten && entry.Sent == nil { // else it holds old digests as well
-		l.known.ledger = l.known.ledger.Renewed(data)
+	if l.Notes.ledger.Method == "" && !rewritten && entry.Sent == nil { // else it holds old digests as well
+		l.Notes.ledger = l.Notes.ledger.Renewed(data)
 	}
 }
 
 // sent is what was applied, with digests for values.
-func (l *reader) sent() (*unstructured.Unstructured, error) {
-	for _, text := range texts(l.state.Manifests) {
+func (l reader) sent() (*unstructured.Unstructured, error) {
+	for _, text := range texts(l.State.Manifests) {
 		obj := &unstructured.Unstructured{}
 		if err := obj.UnmarshalJSON([]byte(text)); err != nil {
 			return nil, fmt.Errorf("the attribute manifests cannot be read: %w", err)
 		}
-		return l.known.ledger.Recall(obj), nil
+		return l.Notes.ledger.Recall(obj), nil
 	}
 	return nil, fmt.Errorf("the attribute manifests is empty")
 }
 
 // keys brings the attribute up to date.
-func (l *reader) keys(data map[string][]byte, extra []string, changes []fields.Change) {
+func (l reader) keys(data map[string][]byte, extra []string, changes []fields.Change) {
 	changed := map[string]bool{}
 	for _, change := range changes {
 		changed[change.Path] = true
 	}
 	out := map[string]string{}
-	for key, entry := range l.known.ledger.Values {
+	for key, entry := range l.Notes.ledger.Values {
 		_, there := data[key]
 		switch {
 		case !there:
@@ -201,12 +183,12 @@ func (l *reader) keys(data map[string][]byte, extra []string, changes []fields.C
 	for _, key := range extra {
 		out[key] = addedThere
 	}
-	for key, text := range texts(l.state.Keys) { // until the first apply after an import
+	for key, text := range texts(l.State.Keys) { // until the first apply after an import
 		if _, there := out[key]; there && text == imported && out[key] != missingThere {
 			out[key] = imported
 		}
 	}
-	l.state.Keys = textMap(out)
+	l.State.Keys = textMap(out)
 }
 
 func dataPath(key string) fieldpath.Path { return fieldpath.MakePathOrDie("data", key) }

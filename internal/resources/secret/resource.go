@@ -5,19 +5,32 @@ package secret
 
 import (
 	"context"
+	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// New makes the resource.
-func New() resource.Resource { return &secretResource{} }
+// timeLimit is the default timeout of an operation. Only finalizers take time.
+const timeLimit = 5 * time.Minute
 
-// secretResource holds nothing but what the provider was configured with.
+// secretResource adds the schema and the validation to the common life cycle.
 type secretResource struct {
-	data *tf.ProviderData // nil until the provider is configured
+	lifecycle.Resource[model, *model, remembered]
 }
+
+// hooks are the part of the life cycle that is specific to secrets.
+type hooks struct{}
+
+type (
+	reading  = lifecycle.Reading[model, remembered]
+	planning = lifecycle.Planning[model, remembered]
+	writing  = lifecycle.Writing[model, remembered]
+	deleting = lifecycle.Deleting[model, remembered]
+)
 
 var (
 	_ resource.ResourceWithConfigure      = (*secretResource)(nil)
@@ -27,14 +40,20 @@ var (
 	_ resource.ResourceWithValidateConfig = (*secretResource)(nil)
 )
 
-func (r *secretResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_secret"
+// New makes the resource.
+func New() resource.Resource {
+	r := &secretResource{lifecycle.Resource[model, *model, remembered]{
+		Kind: lifecycle.Kind{
+			Type: "kt_secret", Noun: "secret", Example: "huggingface",
+			Create: timeLimit, Update: timeLimit, Delete: timeLimit,
+		},
+		Hooks: hooks{},
+	}}
+	r.Notes = lifecycle.Notes[remembered]{
+		Load: func(ctx context.Context, private owned.PrivateReader) (remembered, diag.Diagnostics) {
+			return recall(ctx, private, sealerOf(r.Data()))
+		},
+		Save: save,
+	}
+	return r
 }
-
-func (r *secretResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	data, diags := tf.DataOf(req.ProviderData)
-	r.data = data
-	resp.Diagnostics.Append(diags...)
-}
-
-func (r *secretResource) configured() bool { return r.data != nil && !r.data.Unknown }

@@ -17,7 +17,7 @@ import (
 
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 const description = "Manages a Kubernetes Secret with credentials for `kt_compute`, like Kubetorch's `kt.Secret`.\n\n" +
@@ -31,11 +31,6 @@ func (r *secretResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 		MarkdownDescription: description,
 		Attributes:          attributes(),
 	}
-}
-
-func (r *secretResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest,
-	resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = owned.IdentitySchema("secret")
 }
 
 // Diagnostics with the path values or values_wo would make Terraform print the
@@ -125,6 +120,10 @@ func attributes() map[string]schema.Attribute {
 			"is an error."),
 		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the Secret, until this is set " +
 			"to `false` and applied. Defaults to `false`."),
+		"timeouts": lifecycle.TimeoutsAttribute(
+			"Timeout of the creation. Defaults to `5m`.",
+			"Timeout of an update. Defaults to `5m`.",
+			"Timeout of the deletion, including the wait for finalizers. Defaults to `5m`."),
 
 		"id":  computed("ID of the Secret, as `namespace/name`."),
 		"uid": computed("UID of the Secret."),
