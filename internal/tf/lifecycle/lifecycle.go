@@ -52,7 +52,7 @@ type Kind struct {
 	ObjectName func(name string) string
 
 	// Create, Update and Delete are the default time limits. Those of the attribute
-	// timeouts override them.
+	// timeouts override them. See also [Waiter].
 	Create, Update, Delete time.Duration
 }
 
@@ -92,19 +92,25 @@ func (r *Resource[M, P, N]) Metadata(_ context.Context, _ resource.MetadataReque
 }
 
 // Configure keeps the data of the provider.
-func (r *Resource[M, P, N]) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+func (r *Resource[M, P, N]) Configure(
+	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
+) {
 	data, diags := tf.DataOf(req.ProviderData)
 	r.data = data
 	resp.Diagnostics.Append(diags...)
 }
 
 // IdentitySchema is that of [owned.Identity].
-func (r *Resource[M, P, N]) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+func (r *Resource[M, P, N]) IdentitySchema(
+	_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse,
+) {
 	resp.IdentitySchema = owned.IdentitySchema(r.Kind.Noun)
 }
 
 // ImportState accepts `namespace/name`, or the identity.
-func (r *Resource[M, P, N]) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+func (r *Resource[M, P, N]) ImportState(
+	ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse,
+) {
 	owned.ImportState(ctx, r.data, r.Kind.Example, req, resp)
 }
 

@@ -33,8 +33,9 @@ type Planning[M, N any] struct {
 	// Private is saved with the plan.
 	Private owned.PrivateWriter
 
-	creation func() *owned.Creation
-	notes    Notes[N]
+	creation    func() *owned.Creation
+	notes       Notes[N]
+	plan, state *Common
 }
 
 // Creation is that of the plan, also for objects that an update adds. Each call
@@ -43,6 +44,19 @@ func (p *Planning[M, N]) Creation() *owned.Creation { return p.creation() }
 
 // Configured reports whether the cluster is known.
 func (p *Planning[M, N]) Configured() bool { return configured(p.Data) }
+
+// ReplaceIfMoved plans a replacement if the name or the namespace changes.
+func (p *Planning[M, N]) ReplaceIfMoved() {
+	if p.Creating {
+		return
+	}
+	if !p.plan.Name.Equal(p.state.Name) {
+		p.Replace.Append(path.Root("name"))
+	}
+	if !p.plan.Namespace.Equal(p.state.Namespace) {
+		p.Replace.Append(path.Root("namespace"))
+	}
+}
 
 // SaveNotes keeps changed notes with the plan.
 func (p *Planning[M, N]) SaveNotes(ctx context.Context) {
@@ -56,7 +70,9 @@ type Destroyer interface {
 
 // ModifyPlan completes a plan, and refuses one that is in conflict with another
 // resource of the run.
-func (r *Resource[M, P, N]) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+func (r *Resource[M, P, N]) ModifyPlan(
+	ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse,
+) {
 	plan, state, config := P(new(M)), P(new(M)), P(new(M))
 	creating := req.State.Raw.IsNull()
 	if !creating {
@@ -82,7 +98,7 @@ func (r *Resource[M, P, N]) ModifyPlan(ctx context.Context, req resource.ModifyP
 	proposed := *plan
 	p := &Planning[M, N]{
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), State: (*M)(state), Creating: creating,
-		Request: req, Private: resp.Private, notes: r.Notes,
+		Request: req, Private: resp.Private, notes: r.Notes, plan: plan.common(), state: state.common(),
 	}
 	if creating {
 		p.Replaced, p.ReplacedNotes = memory, notes

@@ -31,6 +31,8 @@ type Writing[M, N any] struct {
 
 	state *tfsdk.State
 	notes Notes[N]
+	// settle records that a creation is in state. It is called once, by the first save.
+	settle func(context.Context)
 }
 
 // Save puts the plan, as completed so far, into state.
@@ -38,6 +40,10 @@ func (w *Writing[M, N]) Save(ctx context.Context) { w.SaveAs(ctx, w.Plan) }
 
 // SaveAs puts another model into state, such as the prior one after a failed update.
 func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
+	if w.settle != nil {
+		w.settle(ctx)
+		w.settle = nil
+	}
 	w.Diags.Append(w.state.Set(ctx, model)...)
 	w.Diags.Append(w.Memory.Save(ctx, w.Private)...)
 	w.Diags.Append(w.notes.save(ctx, w.Private, w.Notes)...)
@@ -52,7 +58,8 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 		return
 	}
 	r.data.Cluster.BeginApply()
-	ctx, cancel := r.limit(ctx, "timeouts.create", plan.common().Timeouts.Create, r.Kind.Create, &resp.Diagnostics)
+	preset := r.Kind.Create + r.waitTimeout((*M)(plan))
+	ctx, cancel := r.limit(ctx, "timeouts.create", plan.common().Timeouts.Create, preset, &resp.Diagnostics)
 	defer cancel()
 	r.settlePlace(plan.common(), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
@@ -63,13 +70,15 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 		Creation: r.creation(plan.common()), Creating: true, Diags: &resp.Diagnostics,
 		state: &resp.State, Private: resp.Private, notes: r.Notes,
 	}
+	w.settle = func(ctx context.Context) {
+		resp.Diagnostics.Append(owned.Settle(ctx, r.data, w.Creation, resp.Private)...)
+		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
+	}
 	defer w.Creation.End(r.data.Cluster)
 	r.Hooks.Apply(ctx, w)
 	if resp.State.Raw.IsNull() {
 		return // nothing was created
 	}
-	resp.Diagnostics.Append(owned.Settle(ctx, r.data, w.Creation, resp.Private)...)
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
 	w.Creation.Complete(r.data.Cluster)
 }
 
@@ -88,13 +97,15 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 	}
 	home, diags := owned.HomeOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
 	resp.Diagnostics.Append(diags...)
-	ctx, cancel := r.limit(ctx, "timeouts.update", plan.common().Timeouts.Update, r.Kind.Update, &resp.Diagnostics)
+	preset := r.Kind.Update + r.waitTimeout((*M)(plan))
+	ctx, cancel := r.limit(ctx, "timeouts.update", plan.common().Timeouts.Update, preset, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	w := &Writing[M, N]{
-		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: (*M)(state), Memory: memory, Notes: notes, Home: home,
+		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: (*M)(state),
+		Memory: memory, Notes: notes, Home: home,
 		Creation: r.creation(plan.common()), Diags: &resp.Diagnostics,
 		state: &resp.State, Private: resp.Private, notes: r.Notes,
 	}
@@ -117,9 +128,23 @@ func (r *Resource[M, P, N]) settlePlace(plan *Common, diags *diag.Diagnostics) {
 	plan.ID = plan.Identity().ID()
 }
 
+// Waiter is a hook for a wait that has a time limit of its own. The limit is added
+// to the default time limits of a creation and of an update.
+type Waiter[M any] interface {
+	WaitTimeout(*tf.ProviderData, *M) time.Duration
+}
+
+func (r *Resource[M, P, N]) waitTimeout(plan *M) time.Duration {
+	if hook, ok := r.Hooks.(Waiter[M]); ok {
+		return hook.WaitTimeout(r.data, plan)
+	}
+	return 0
+}
+
 // limit applies a time limit of the attribute timeouts, or its default.
 func (r *Resource[M, P, N]) limit(
-	ctx context.Context, attribute string, configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics),
+	ctx context.Context, attribute string,
+	configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics),
 	preset time.Duration, diags *diag.Diagnostics,
 ) (context.Context, context.CancelFunc) {
 	limit, found := configured(ctx, preset)
@@ -159,6 +184,7 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 		return
 	}
 	r.Hooks.Delete(ctx, &Deleting[M, N]{
-		Data: r.data, State: (*M)(state), Memory: memory, Notes: notes, Home: home, Diags: &resp.Diagnostics, Private: req.Private,
+		Data: r.data, State: (*M)(state), Memory: memory, Notes: notes, Home: home,
+		Diags: &resp.Diagnostics, Private: req.Private,
 	})
 }
