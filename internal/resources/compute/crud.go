@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -18,132 +16,94 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-const (
-	// requestTime is what an operation may take beyond the wait for readiness.
-	requestTime = 5 * time.Minute
-	deleteTime  = 10 * time.Minute
-)
+// writer carries out one plan, and keeps the state true to the cluster.
+type writer struct {
+	*writing
 
-// Create applies what was planned, puts it into state, and waits.
-func (r *computeResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var plan, config model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	r.data.Cluster.BeginApply()
-	limit, diags := plan.Timeouts.Create(ctx, r.waitTimeout(&plan)+requestTime)
-	resp.Diagnostics.Append(diags...)
-	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.create")
-	defer cancel()
+	done    objects  // what has been applied, all of it or up to an error, and what could not be removed
+	removed []string // keys of the objects that were removed
 
-	w := writer{
-		r: r, model: &plan, config: &config, creation: plan.creation(), memory: owned.Memory{},
-		state: &resp.State, private: resp.Private, diags: &resp.Diagnostics,
+	unfinished bool // the creation ended before all objects were applied, for no fault of theirs
+}
+
+// Apply applies the planned objects, puts the compute into state, and waits.
+func (hooks) Apply(ctx context.Context, w *writing) {
+	writer := &writer{writing: w}
+	if w.Creating {
+		writer.create(ctx)
+	} else {
+		writer.update(ctx)
 	}
-	defer w.creation.End(r.data.Cluster)
-	w.notes.Designed = notes{}.designedFor(&plan, &model{})
+}
+
+func (w *writer) create(ctx context.Context) {
+	w.Plan.fillAddresses(ctx)
+	w.Notes.Designed = notes{}.designedFor(w.Plan, w.Prior)
 	w.apply(ctx, objects{})
-	w.notes.Origin = originOf(&config, r.data.Defaults)
+	w.Notes.Origin = originOf(w.Config, w.Data.Defaults)
 	if len(w.done) == 0 { // nothing exists, so nothing goes into state
-		if !resp.Diagnostics.HasError() {
-			resp.Diagnostics.Append(nothingApplied())
+		if !w.Diags.HasError() {
+			w.Diags.Append(nothingApplied())
 		}
 		return
 	}
-	defer w.creation.Complete(r.data.Cluster)
-	resp.Diagnostics.Append(owned.Settle(ctx, r.data, w.creation, resp.Private)...)
 	w.save(ctx)
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
 	w.wait(ctx)
 }
 
-// Update applies the objects that change, removes those that are no more, and waits.
-func (r *computeResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var plan, state, config model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	memory, diags := owned.LoadMemory(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	before, diags := loadNotes(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_compute", state.ID)
-	resp.Diagnostics.Append(diags...)
-	prior, diags := objectsOf(ctx, state.Manifests)
-	resp.Diagnostics.Append(diags...)
-	limit, diags := plan.Timeouts.Update(ctx, r.waitTimeout(&plan)+requestTime)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
+// update applies the objects that change and removes those that are no longer wanted.
+func (w *writer) update(ctx context.Context) {
+	prior, diags := objectsOf(ctx, w.Prior.Manifests)
+	w.Diags.Append(diags...)
+	if w.Diags.HasError() {
 		return
 	}
-	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.update")
-	defer cancel()
-
-	w := writer{
-		r: r, model: &plan, config: &config, creation: plan.creation(), memory: memory, notes: before,
-		state: &resp.State, private: resp.Private, diags: &resp.Diagnostics,
+	w.Notes.Designed = w.Notes.designedFor(w.Plan, w.Prior)
+	if w.Notes.Origin == nil {
+		w.Notes.Origin = observedOrigin(w.Prior, prior)
 	}
-	w.creation.Apart, w.home = true, home
-	defer w.creation.Complete(r.data.Cluster)
-	w.notes.Designed = before.designedFor(&plan, &state)
-	if before.Origin == nil {
-		before.Origin = observedOrigin(&state, prior)
-	}
-	w.notes.Origin = originOf(&config, before.Origin.keep(r.data.Defaults))
-	mustWait := plan.Ready.IsUnknown()
-	plan.Ready = state.Ready
+	w.Notes.Origin = originOf(w.Config, w.Notes.Origin.keep(w.Data.Defaults))
+	mustWait := w.Plan.Ready.IsUnknown()
+	w.Plan.Ready = w.Prior.Ready
 	w.apply(ctx, prior)
-	if resp.Diagnostics.HasError() {
-		w.savePartly(ctx, &state)
+	if w.Diags.HasError() {
+		w.savePartly(ctx)
 		return
 	}
-	w.notes.Configured = true
+	w.Notes.Configured = true
 	w.save(ctx)
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.identity())...)
 	if mustWait {
 		w.wait(ctx)
 	}
 }
 
-// Delete removes the objects in the foreground and waits until the pods are
-// gone, so that their GPUs are free when it returns.
-func (r *computeResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	resp.Diagnostics.Append(refuseIfProtected(&state)...)
-	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_compute", state.ID)
-	resp.Diagnostics.Append(diags...)
-	memory, diags := owned.LoadMemory(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	limit, diags := state.Timeouts.Delete(ctx, deleteTime)
-	resp.Diagnostics.Append(diags...)
-	prior, diags := objectsOf(ctx, state.Manifests)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
+// Delete removes the objects in the foreground and waits until the pods are gone,
+// so that their GPUs are free when it returns.
+func (hooks) Delete(ctx context.Context, d *deleting) {
+	prior, diags := objectsOf(ctx, d.State.Manifests)
+	d.Diags.Append(diags...)
+	if diags.HasError() {
 		return
 	}
-	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.delete")
-	defer cancel()
-	state.recoverMemory(memory, prior)
-	_, diags = r.remove(ctx, home, prior, memory, state.podLabels(ctx))
-	resp.Diagnostics.Append(diags...)
+	d.State.recoverMemory(d.Memory, prior)
+	_, diags = remove(ctx, d.Data.Cluster, d.Home, prior, d.Memory, d.State.podLabels(ctx))
+	d.Diags.Append(diags...)
 }
 
-// waitTimeout is how long an apply waits for readiness: as long as the server
-// may take to start, unless wait_timeout says otherwise.
-func (r *computeResource) waitTimeout(m *model) time.Duration {
+// WaitTimeout is how long an apply waits for readiness.
+func (hooks) WaitTimeout(data *tf.ProviderData, plan *model) time.Duration {
+	return plan.waitTimeout(data.Defaults)
+}
+
+// waitTimeout is that of wait_timeout, otherwise as long as the server may take to
+// start.
+func (m *model) waitTimeout(defaults tf.Defaults) time.Duration {
 	for _, given := range []tf.Duration{m.WaitTimeout, m.LaunchTimeout} {
 		if timeout, ok := parsed(given); ok {
 			return timeout
 		}
 	}
-	return r.data.Defaults.LaunchTimeout
-}
-
-func (m *model) identity() owned.Identity {
-	return owned.Identity{Namespace: m.Namespace, Name: m.Name}
+	return defaults.LaunchTimeout
 }
 
 // recoverMemory adds what the attributes tell of objects in state, where the
@@ -165,52 +125,23 @@ func (m *model) recoverMemory(memory owned.Memory, applied objects) {
 	}
 }
 
-// creation is that of a planned compute, or of objects that it gets.
-func (m *model) creation() *owned.Creation {
-	return &owned.Creation{Type: "kt_compute", ID: m.identity().ID().ValueString(), Adopt: m.AdoptExisting.ValueBool()}
-}
-
-// writer carries out one plan, and keeps state true to the cluster on the way.
-type writer struct {
-	r       *computeResource
-	model   *model // the plan, becoming the new state
-	config  *model
-	memory  owned.Memory
-	notes   notes
-	state   *tfsdk.State
-	private owned.PrivateWriter
-	diags   *diag.Diagnostics
-
-	creation *owned.Creation // of the objects that are new
-	home     owned.Home
-
-	done    objects  // what has been applied, all of it or up to an error, and what could not be removed
-	removed []string // keys of the objects that were removed
-
-	unfinished bool // the creation ended before all objects were applied, for no fault of theirs
-}
-
 // apply sends the planned objects that differ from prior ones, exactly as the
 // plan showed them, and deletes the prior ones that are no longer wanted.
 func (w *writer) apply(ctx context.Context, prior objects) {
-	planned, diags := objectsOf(ctx, w.model.Manifests)
-	w.diags.Append(diags...)
-	if w.model.Manifests.IsUnknown() {
-		if _, err := w.r.data.Cluster.Namespace(); err != nil && w.model.Namespace.IsUnknown() {
-			w.diags.Append(tf.Failure(err)) // what left the namespace unknown in the plan
-			return
-		}
+	planned, diags := objectsOf(ctx, w.Plan.Manifests)
+	w.Diags.Append(diags...)
+	if w.Plan.Manifests.IsUnknown() {
 		planned = w.render(ctx, prior)
 	} else {
 		w.decideRegistration(ctx, prior, planned)
 	}
-	if w.diags.HasError() {
+	if w.Diags.HasError() {
 		return
 	}
 	w.done = objects{}
 	changed, gone := planned.changedFrom(prior)
 	for key := range gone {
-		if w.memory.Foreign(key) {
+		if w.Memory.Foreign(key) {
 			delete(gone, key) // it was imported, but is not wanted: it stays with those whose it is
 		}
 	}
@@ -221,11 +152,11 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	}
 	decoded, err := changed.decode()
 	if err != nil {
-		w.diags.AddError("The plan cannot be read", err.Error())
+		w.Diags.AddError("The plan cannot be read", err.Error())
 		return
 	}
 	if err := w.prepareCreate(ctx, decoded, prior); err != nil {
-		w.diags.Append(owned.Failure(err))
+		w.Diags.Append(owned.Failure(err))
 		return
 	}
 	for _, obj := range decoded {
@@ -247,16 +178,16 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 
 // render makes the objects that the plan could not show.
 func (w *writer) render(ctx context.Context, prior objects) objects {
-	ways, diags := w.r.renderings(w.config, w.model, prior)
-	w.diags.Append(diags...)
+	found, diags := renderingsOf(w.Data, w.Config, w.Plan, prior)
+	w.Diags.Append(diags...)
 	if diags.HasError() {
 		return nil
 	}
-	with := w.r.circumstances(ctx, prior, w.notes, w.notes.Designed)
-	with.rendering = ways.next
-	w.model.fillRendering(ways.next)
-	planned, diags := render(ctx, w.model.asConfigured(w.config), with)
-	w.diags.Append(diags...)
+	with := circumstancesOf(ctx, w.Data, prior, w.Notes, w.Notes.Designed)
+	with.rendering = found.next
+	w.Plan.fillRendering(found.next)
+	planned, diags := render(ctx, w.Plan.asConfigured(w.Config), with)
+	w.Diags.Append(diags...)
 	return planned
 }
 
@@ -268,7 +199,7 @@ func (w *writer) prepareCreate(ctx context.Context, decoded []*unstructured.Unst
 		if prior[manifest.Key(obj)] != "" {
 			continue
 		}
-		if err := owned.MakeWay(ctx, w.r.data.Cluster, w.creation, obj, w.model.podLabels(ctx)); err != nil {
+		if err := owned.MakeWay(ctx, w.Data.Cluster, w.Creation, obj, w.Plan.podLabels(ctx)); err != nil {
 			return err
 		}
 	}
@@ -280,14 +211,14 @@ func (w *writer) prepareCreate(ctx context.Context, decoded []*unstructured.Unst
 func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, before string) error {
 	obj = appliable(obj)
 	live, diags, err := w.send(ctx, key, obj, before)
-	w.diags.Append(diags...)
+	w.Diags.Append(diags...)
 	if err != nil {
 		return err
 	}
-	w.notes.Imported = slices.DeleteFunc(w.notes.Imported, func(imported string) bool { return imported == key })
+	w.Notes.Imported = slices.DeleteFunc(w.Notes.Imported, func(imported string) bool { return imported == key })
 	if roleOf(obj) == manifest.RoleWorkload {
-		w.model.UID = types.StringValue(string(live.GetUID()))
-		w.notes.EmptyText = true
+		w.Plan.UID = types.StringValue(string(live.GetUID()))
+		w.Notes.EmptyText = true
 	}
 	return nil
 }
@@ -295,19 +226,21 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 func (w *writer) send(
 	ctx context.Context, key string, obj *unstructured.Unstructured, before string,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
-	cluster := w.r.data.Cluster
+	cluster := w.Data.Cluster
 	if before == "" {
-		return owned.Create(ctx, cluster, w.memory, w.creation, obj)
+		return owned.Create(ctx, cluster, w.Memory, w.Creation, obj)
 	}
-	sent, err := w.r.carry(ctx, w.memory, key, before, obj)
+	sent, err := carry(ctx, cluster, w.Memory, key, before, obj)
 	if err != nil {
 		return nil, nil, err
 	}
-	return owned.ApplyAs(ctx, cluster, w.memory, obj, w.precisely(sent))
+	return owned.ApplyAs(ctx, cluster, w.Memory, obj, w.precisely(sent))
 }
 
 // carry returns what to send of a workload that others write into as well.
-func (r *computeResource) carry(ctx context.Context, memory owned.Memory, key, before string, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func carry(
+	ctx context.Context, cluster *kube.Cluster, memory owned.Memory, key, before string, obj *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	if before == "" || roleOf(obj) != manifest.RoleWorkload {
 		return obj, nil
 	}
@@ -315,11 +248,11 @@ func (r *computeResource) carry(ctx context.Context, memory owned.Memory, key, b
 	if err != nil {
 		return nil, err
 	}
-	ref, err := r.data.Cluster.RefOf(ctx, obj)
+	ref, err := cluster.RefOf(ctx, obj)
 	if err != nil {
 		return nil, err
 	}
-	live, err := r.data.Cluster.Read(ctx, ref)
+	live, err := cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
 		return obj, nil
 	}
@@ -332,7 +265,7 @@ func (r *computeResource) carry(ctx context.Context, memory owned.Memory, key, b
 // precisely adds the UID to an object that the plan knows to be there, so that
 // the server refuses to make another one if it has gone since.
 func (w *writer) precisely(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	if uid := w.model.UID.ValueString(); uid != "" && roleOf(obj) == manifest.RoleWorkload {
+	if uid := w.Plan.UID.ValueString(); uid != "" && roleOf(obj) == manifest.RoleWorkload {
 		obj = obj.DeepCopy()
 		obj.SetUID(apitypes.UID(uid))
 	}

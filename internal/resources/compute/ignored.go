@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // An attribute can stand in several fields: labels are those of the workload, of
@@ -39,15 +40,15 @@ type written struct{ plan, config model }
 
 // writtenConfig finds out what lifecycle.ignore_changes has changed; nil where it has
 // changed nothing, or where that cannot be known.
-func (r *computeResource) writtenConfig(ctx context.Context, req resource.ModifyPlanRequest) *written {
-	if r.data == nil || req.State.Raw.IsNull() {
+func writtenConfig(ctx context.Context, data *tf.ProviderData, req resource.ModifyPlanRequest) *written {
+	if data == nil || req.State.Raw.IsNull() {
 		return nil
 	}
 	id, ok := configID(ctx, req.Config)
 	if !ok {
 		return nil
 	}
-	config, ok := r.data.Configs.Pop(id)
+	config, ok := data.Configs.Pop(id)
 	if !ok || !config.IsFullyKnown() || config.Equal(req.Config.Raw) {
 		return nil
 	}
@@ -88,8 +89,9 @@ func (p *planner) leaveIgnored(ctx context.Context, rendered, prior objects, wit
 		return rendered
 	}
 	plan, config := p.written.plan, p.written.config
-	asWritten := planner{r: p.r, plan: &plan, state: p.state, config: &config, private: p.private, notes: p.notes}
-	asWritten.place(ctx)
+	plan.Namespace = p.Plan.Namespace // the same, see configID
+	asWritten := planner{planning: &planning{Data: p.Data, Plan: &plan, State: p.State, Config: &config, Notes: p.Notes}}
+	asWritten.addresses(ctx)
 	asWritten.defaults()
 	without, diags := render(ctx, plan.asConfigured(&config), with)
 	if diags.HasError() {

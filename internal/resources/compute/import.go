@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -18,12 +17,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
-
-// ImportState takes `namespace/name`, or the identity. What kind of workload
-// the compute is, Read finds out.
-func (r *computeResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	owned.ImportState(ctx, r.data, "trainer", req, resp)
-}
 
 // imported fills in a state of which only the name is known, from the live
 // objects. Of objects that are ours it knows everything; of others the fields
@@ -45,28 +38,32 @@ func (l *reader) imported(ctx context.Context) error {
 		}
 	}
 	if len(found) == 0 {
-		l.diags.AddError("Nothing to import", fmt.Sprintf("There is no workload %s of any kind that a compute can be, and no Service of ours.\n\nInvestigate with:\n  kubectl get deployments,services -n %s",
-			l.state.ID.ValueString(), l.state.Namespace.ValueString()))
+		l.Diags.AddError("Nothing to import", fmt.Sprintf(
+			"There is no workload %s of any kind that a compute can be, and no Service of ours.\n\n"+
+				"Investigate with:\n  kubectl get deployments,services -n %s",
+			l.State.ID.ValueString(), l.State.Namespace.ValueString()))
 		return owned.ErrGone
 	}
-	l.learned, l.notes.Imported = true, slices.Sorted(maps.Keys(found))
-	l.state.Manifests = found.value()
-	l.state.observeRendering(found)
-	l.notes.Origin = observedOrigin(l.state, found)
-	l.state.ServiceName = l.state.Name
-	l.state.URL, l.state.GRPCTarget = address(ctx, l.state), grpcTarget(l.state)
+	l.Learned, l.Notes.Imported = true, slices.Sorted(maps.Keys(found))
+	l.State.Manifests = found.value()
+	l.State.observeRendering(found)
+	l.Notes.Origin = observedOrigin(l.State, found)
+	l.State.ServiceName = l.State.Name
+	l.State.URL, l.State.GRPCTarget = address(ctx, l.State), grpcTarget(l.State)
 	return nil
 }
 
 // beside is what may stand beside the workload. The Service of a tensor server
 // is its operator's.
 func (l *reader) beside() []kube.Ref {
-	if l.state.Mode.ValueString() == kind.ModeCompute {
+	if l.State.Mode.ValueString() == kind.ModeCompute {
 		return nil
 	}
-	name := l.state.Name.ValueString()
+	name := l.State.Name.ValueString()
 	return []kube.Ref{
-		{Kind: kind.Service(), Name: name}, {Kind: kind.KubetorchWorkload(), Name: name}, {Kind: kind.Service(), Name: kind.HeadlessName(name)},
+		{Kind: kind.Service(), Name: name},
+		{Kind: kind.KubetorchWorkload(), Name: name},
+		{Kind: kind.Service(), Name: kind.HeadlessName(name)},
 	}
 }
 
@@ -78,8 +75,8 @@ func (l *reader) locate(ctx context.Context) (*unstructured.Unstructured, error)
 	for _, gvk := range manifest.Workloads() {
 		named := &unstructured.Unstructured{}
 		named.SetGroupVersionKind(gvk)
-		named.SetNamespace(l.state.Namespace.ValueString())
-		named.SetName(l.state.Name.ValueString())
+		named.SetNamespace(l.State.Namespace.ValueString())
+		named.SetName(l.State.Name.ValueString())
 		live, err := l.get(ctx, named)
 		switch class := kube.ClassOf(err); {
 		case class == kube.NotFound, class == kube.KindMissing:
@@ -109,11 +106,11 @@ func (l *reader) locate(ctx context.Context) (*unstructured.Unstructured, error)
 
 // get fetches singly: one import is no reason to watch every kind there is.
 func (l *reader) get(ctx context.Context, named *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	ref, err := l.r.data.Cluster.RefOf(ctx, named)
+	ref, err := l.Data.Cluster.RefOf(ctx, named)
 	if err != nil {
 		return nil, err
 	}
-	return l.r.data.Cluster.Get(ctx, ref)
+	return l.Data.Cluster.Get(ctx, ref)
 }
 
 func (l *reader) importWorkload(ctx context.Context, live *unstructured.Unstructured, found objects) error {
@@ -121,25 +118,25 @@ func (l *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	if err != nil {
 		return err
 	}
-	seen := manifest.Observe(doc, fieldPath(l.state.PodTemplatePath)...)
+	seen := manifest.Observe(doc, fieldPath(l.State.PodTemplatePath)...)
 	if !ours {
 		seen = common(manifest.Observe(live))
 	}
-	l.state.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
-	l.diags.Append(l.state.adopt(ctx, seen, l.r.data.Defaults)...)
-	if manifest.NeedsManifest(l.state.Mode.ValueString()) {
-		l.state.Manifest = tf.DocumentOf(found[manifest.Key(doc)])
+	l.State.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
+	l.Diags.Append(l.State.adopt(ctx, seen, l.Data.Defaults)...)
+	if manifest.NeedsManifest(l.State.Mode.ValueString()) {
+		l.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)])
 	}
-	l.state.UID = types.StringValue(string(live.GetUID()))
-	ref, err := l.r.data.Cluster.RefOf(ctx, live)
-	l.state.Ready = types.BoolValue(err == nil && l.judge(ctx, ref, live) && !l.state.Suspend.ValueBool())
+	l.State.UID = types.StringValue(string(live.GetUID()))
+	ref, err := l.Data.Cluster.RefOf(ctx, live)
+	l.State.Ready = types.BoolValue(err == nil && l.judge(ctx, ref, live) && !l.State.Suspend.ValueBool())
 	return nil
 }
 
 // importBeside takes over a Service or registration. Without a workload, only
 // one that is ours makes a compute: one for pods that exist already.
 func (l *reader) importBeside(ctx context.Context, of kube.Kind, name string, found objects) error {
-	live, err := l.r.data.Cluster.Get(ctx, kube.Ref{Kind: of, Namespace: l.state.Namespace.ValueString(), Name: name})
+	live, err := l.Data.Cluster.Get(ctx, kube.Ref{Kind: of, Namespace: l.State.Namespace.ValueString(), Name: name})
 	switch class := kube.ClassOf(err); {
 	case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied && of.Group != "":
 		return nil
@@ -148,26 +145,26 @@ func (l *reader) importBeside(ctx context.Context, of kube.Kind, name string, fo
 	}
 	_, ours, err := kube.OwnedFields(live)
 	podless := len(found) == 0
-	if err != nil || !ours && (podless || name != l.state.Name.ValueString()) {
+	if err != nil || !ours && (podless || name != l.State.Name.ValueString()) {
 		return err
 	}
 	doc, _, err := l.take(live, found)
 	if err == nil && roleOf(doc) == manifest.RoleRegistration {
 		return l.importRegistration(ctx, doc, found)
 	}
-	if err != nil || name != l.state.Name.ValueString() {
+	if err != nil || name != l.State.Name.ValueString() {
 		return err
 	}
 	if podless && l.missesWorkload(doc) {
 		return owned.ErrGone
 	}
 	if podless {
-		l.state.Mode, l.state.UID = types.StringValue(kind.ModeSelector), types.StringNull()
-		l.diags.Append(l.state.adopt(ctx, manifest.Compute{Labels: manifest.Observe(doc).Labels}, l.r.data.Defaults)...)
+		l.State.Mode, l.State.UID = types.StringValue(kind.ModeSelector), types.StringNull()
+		l.Diags.Append(l.State.adopt(ctx, manifest.Compute{Labels: manifest.Observe(doc).Labels}, l.Data.Defaults)...)
 	}
-	l.diags.Append(l.state.followService(ctx, nil, doc)...)
+	l.Diags.Append(l.State.followService(ctx, nil, doc)...)
 	if podless {
-		l.state.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
+		l.State.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
 	}
 	return nil
 }
@@ -179,21 +176,23 @@ func (l *reader) importRegistration(ctx context.Context, doc *unstructured.Unstr
 		return err
 	}
 	f := &follower{ctx: ctx}
-	if l.state.Mode.IsNull() { // pods that exist already, and a Service that does
-		l.state.Mode, l.state.UID = types.StringValue(kind.ModeSelector), types.StringNull()
-		l.diags.Append(l.state.adopt(ctx, manifest.Compute{Labels: manifest.Observe(doc).Labels}, l.r.data.Defaults)...)
+	if l.State.Mode.IsNull() { // pods that exist already, and a Service that does
+		l.State.Mode, l.State.UID = types.StringValue(kind.ModeSelector), types.StringNull()
+		l.Diags.Append(l.State.adopt(ctx, manifest.Compute{Labels: manifest.Observe(doc).Labels}, l.Data.Defaults)...)
 	}
-	l.state.adoptRegistration(f, workload, doc)
-	if l.state.Mode.ValueString() == kind.ModeSelector {
-		l.state.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
+	l.State.adoptRegistration(f, workload, doc)
+	if l.State.Mode.ValueString() == kind.ModeSelector {
+		l.State.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
 	}
-	l.diags.Append(f.diags...)
+	l.Diags.Append(f.diags...)
 	return nil
 }
 
 // take puts the fields of a live object that are ours among those that were
 // found, and remembers them.
-func (l *reader) take(live *unstructured.Unstructured, found objects) (doc *unstructured.Unstructured, ours bool, err error) {
+func (l *reader) take(
+	live *unstructured.Unstructured, found objects,
+) (doc *unstructured.Unstructured, ours bool, err error) {
 	set, ours, err := kube.OwnedFields(live)
 	if err != nil {
 		return nil, false, err
@@ -206,6 +205,6 @@ func (l *reader) take(live *unstructured.Unstructured, found objects) (doc *unst
 	if found[key], err = manifest.JSON(doc); err != nil {
 		return nil, false, err
 	}
-	_, err = l.memory.Note(key, doc, live, set)
+	_, err = l.Memory.Note(key, doc, live, set)
 	return doc, ours, err
 }

@@ -16,7 +16,7 @@ import (
 // and where its pod template is; nil where there is none. Somebody else's is not
 // looked for: nothing would tell a workload from any other object.
 func (l *reader) locateCustom(ctx context.Context) (*unstructured.Unstructured, error) {
-	kinds, err := l.r.data.Cluster.CustomKinds(ctx)
+	kinds, err := l.Data.Cluster.CustomKinds(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (l *reader) locateCustom(ctx context.Context) (*unstructured.Unstructured, 
 		if slices.Contains(known, kind.GroupVersionKind) || kind.GroupVersionKind == manifest.RegistrationKind() {
 			continue
 		}
-		live, err := l.r.data.Cluster.Get(ctx, kube.Ref{Kind: kind, Namespace: l.state.Namespace.ValueString(), Name: l.state.Name.ValueString()})
+		live, err := l.Data.Cluster.Get(ctx, kube.Ref{Kind: kind, Namespace: l.State.Namespace.ValueString(), Name: l.State.Name.ValueString()})
 		switch class := kube.ClassOf(err); {
 		case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied:
 			continue
@@ -36,7 +36,7 @@ func (l *reader) locateCustom(ctx context.Context) (*unstructured.Unstructured, 
 			continue
 		}
 		if path := manifest.PodTemplatePath(live.Object); path != "" {
-			l.state.PodTemplatePath = types.StringValue(path)
+			l.State.PodTemplatePath = types.StringValue(path)
 			return live, nil
 		}
 	}
@@ -49,9 +49,9 @@ func (l *reader) missesWorkload(service *unstructured.Unstructured) bool {
 	if manifest.ObserveEndpoint(service) != nil {
 		return false
 	}
-	l.diags.AddError("The workload of the compute was not found", fmt.Sprintf(
+	l.Diags.AddError("The workload of the compute was not found", fmt.Sprintf(
 		"Service %[1]s/%[2]s selects the pods of a workload of that name, but there is none that may be read.\n\n"+
 			"Next step: Import with the right to get the workload. If it was deleted, delete the Service, too:\n  kubectl delete service %[2]s -n %[1]s",
-		l.state.Namespace.ValueString(), l.state.Name.ValueString()))
+		l.State.Namespace.ValueString(), l.State.Name.ValueString()))
 	return true
 }

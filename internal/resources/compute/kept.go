@@ -12,14 +12,14 @@ import (
 // else scaled the workload to: that is how Terraform shows what
 // lifecycle.ignore_changes names.
 func (p *planner) keepsReplicas() bool {
-	return !p.creating && isGiven(p.config.Replicas) && p.config.Replicas.Equal(p.state.Replicas) &&
-		p.notes.Designed > 0 && p.notes.Designed != p.state.Replicas.ValueInt64()
+	return !p.Creating && isGiven(p.Config.Replicas) && p.Config.Replicas.Equal(p.State.Replicas) &&
+		p.Notes.Designed > 0 && p.Notes.Designed != p.State.Replicas.ValueInt64()
 }
 
 // kept warns where the template of pods changes, and those that run stay as they
 // are: the apply would seem to have changed them.
 func (p *planner) kept(prior objects) {
-	if p.creating || p.replaces() || p.moves() || p.plan.Suspend.ValueBool() || hasSuspension(prior) {
+	if p.Creating || p.replaces() || p.moves() || p.Plan.Suspend.ValueBool() || hasSuspension(prior) {
 		return // no pods of the old template will be there
 	}
 	was, err := prior.workload()
@@ -30,6 +30,8 @@ func (p *planner) kept(prior objects) {
 	if err != nil || will == nil || !manifest.KeepsPods(was, will) {
 		return
 	}
-	p.diags.AddAttributeWarning(path.Root("manifests"), "The pods that run stay as they are",
-		fmt.Sprintf("The template of the pods changes, but whoever runs a %s makes only new pods from it. To make all of them anew, replace the compute with\n  terraform apply -replace=ADDRESS\nor apply it with suspend = true and again without.", will.GetKind()))
+	p.Diags.AddAttributeWarning(path.Root("manifests"), "The pods that run stay as they are",
+		fmt.Sprintf("The template of the pods changes, but whoever runs a %s makes only new pods from it. "+
+			"To make all of them anew, replace the compute with\n  terraform apply -replace=ADDRESS\n"+
+			"or apply it with suspend = true and again without.", will.GetKind()))
 }

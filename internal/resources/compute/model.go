@@ -2,17 +2,16 @@ package compute
 
 import (
 	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 // model is one kt_compute. Collections are Terraform values rather than Go
 // ones, since any of them may be unknown in a plan.
 type model struct {
-	Name      types.String `tfsdk:"name"`
-	Namespace types.String `tfsdk:"namespace"`
+	lifecycle.Common
 
 	CPUs              tf.Quantity  `tfsdk:"cpus"`
 	Memory            tf.Quantity  `tfsdk:"memory"`
@@ -64,20 +63,14 @@ type model struct {
 	Endpoint             types.Object         `tfsdk:"endpoint"`
 	Runtime              types.String         `tfsdk:"runtime"`
 
-	OnNotReady         types.String   `tfsdk:"on_not_ready"`
-	WaitTimeout        tf.Duration    `tfsdk:"wait_timeout"`
-	AdoptExisting      types.Bool     `tfsdk:"adopt_existing"`
-	DeletionProtection types.Bool     `tfsdk:"deletion_protection"`
-	Timeouts           timeouts.Value `tfsdk:"timeouts"`
+	OnNotReady  types.String `tfsdk:"on_not_ready"`
+	WaitTimeout tf.Duration  `tfsdk:"wait_timeout"`
 
-	ID          types.String `tfsdk:"id"`
 	Mode        types.String `tfsdk:"mode"`
 	ServiceName types.String `tfsdk:"service_name"`
 	URL         types.String `tfsdk:"url"`
 	GRPCTarget  types.String `tfsdk:"grpc_target"`
 	Ready       types.Bool   `tfsdk:"ready"`
-	UID         types.String `tfsdk:"uid"`
-	Manifests   types.Map    `tfsdk:"manifests"`
 }
 
 type tolerationModel struct {

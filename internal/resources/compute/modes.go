@@ -40,13 +40,13 @@ func (m *model) mode(ctx context.Context) types.String {
 // changesMode says whether the pods will be run by another kind of workload.
 func (p *planner) changesMode() bool {
 	moves := func(planned, before types.String) bool { return !planned.IsUnknown() && !planned.Equal(before) }
-	return !p.creating && (moves(p.plan.Mode, p.state.Mode) || moves(p.plan.Runtime, p.state.Runtime))
+	return !p.Creating && (moves(p.Plan.Mode, p.State.Mode) || moves(p.Plan.Runtime, p.State.Runtime))
 }
 
 // defaults fills in what the configuration leaves out and depends on the mode.
 // What a manifest says is known when it is rendered: see observe.
 func (p *planner) defaults() {
-	plan, config := p.plan, p.config
+	plan, config := p.Plan, p.Config
 	plan.Replicas, plan.Image, plan.ServiceAccountName = config.Replicas, config.Image, config.ServiceAccountName
 	byo := plan.Mode.IsUnknown() || !config.Manifest.IsNull()
 	mode := plan.Mode.ValueString()
@@ -93,18 +93,18 @@ func (p *planner) observe() {
 	if err != nil || workload == nil {
 		return
 	}
-	seen := p.plan.observe(workload)
+	seen := p.Plan.observe(workload)
 	for attribute, text := range map[*types.String]string{
-		&p.plan.Image: seen.Image, &p.plan.ServiceAccountName: seen.ServiceAccountName,
+		&p.Plan.Image: seen.Image, &p.Plan.ServiceAccountName: seen.ServiceAccountName,
 	} {
 		if attribute.IsUnknown() {
 			*attribute = textOrNull(text)
 		}
 	}
-	if p.plan.Replicas.IsUnknown() {
-		p.plan.Replicas = types.Int64Null()
-		if manifest.HasReplicas(p.plan.Mode.ValueString()) {
-			p.plan.Replicas = types.Int64Value(seen.Replicas)
+	if p.Plan.Replicas.IsUnknown() {
+		p.Plan.Replicas = types.Int64Null()
+		if manifest.HasReplicas(p.Plan.Mode.ValueString()) {
+			p.Plan.Replicas = types.Int64Value(seen.Replicas)
 		}
 	}
 }
@@ -116,27 +116,27 @@ func (p *planner) keepWording() {
 	if !p.rendersWhatWasImported() {
 		return
 	}
-	if !p.state.Manifest.IsNull() && !p.config.Manifest.IsNull() {
-		p.plan.Manifest = p.state.Manifest
+	if !p.State.Manifest.IsNull() && !p.Config.Manifest.IsNull() {
+		p.Plan.Manifest = p.State.Manifest
 	}
-	if !p.state.ServiceTemplate.IsNull() && !p.config.ServiceTemplate.IsNull() {
-		p.plan.ServiceTemplate = p.state.ServiceTemplate
+	if !p.State.ServiceTemplate.IsNull() && !p.Config.ServiceTemplate.IsNull() {
+		p.Plan.ServiceTemplate = p.State.ServiceTemplate
 	}
 }
 
 func (p *planner) rendersWhatWasImported() bool {
-	return !p.creating && p.rendered != nil && len(p.notes.Imported) > 0 && p.plan.Manifests.Equal(p.state.Manifests)
+	return !p.Creating && p.rendered != nil && len(p.Notes.Imported) > 0 && p.Plan.Manifests.Equal(p.State.Manifests)
 }
 
 // keepImported keeps what an import gave to settings that no object has, where
 // the plan then changes nothing at all: an update takes every setting from the
 // configuration.
 func (p *planner) keepImported() {
-	if p.notes.Configured || !p.rendersWhatWasImported() {
+	if p.Notes.Configured || !p.rendersWhatWasImported() {
 		return
 	}
-	state, config := p.state, p.config
-	owned.PreserveImported(p.plan, state, func(plan *model) {
+	state, config := p.State, p.Config
+	owned.PreserveImported(p.Plan, state, func(plan *model) {
 		owned.PreserveSetting(&plan.OnNotReady, state.OnNotReady, config.OnNotReady)
 		owned.PreserveSetting(&plan.QueueScheduler, state.QueueScheduler, config.QueueScheduler)
 		owned.PreserveSetting(&plan.GPUType, state.GPUType, config.GPUType)

@@ -1,18 +1,5 @@
 package compute
 
-import (
-	"context"
-	"reflect"
-	"slices"
-
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
-)
-
-// notesKey is where the notes are kept in the resource's private state.
-const notesKey = "notes"
-
 // notes are what the provider remembers of a compute as a whole.
 type notes struct {
 	// Designed is the number of replicas that the workload was rendered for;
@@ -38,21 +25,6 @@ type notes struct {
 	// Registers says whether Kubetorch's CRD was installed at the last refresh; nil
 	// before the first one.
 	Registers *bool `json:"registers,omitempty"`
-}
-
-func loadNotes(ctx context.Context, private owned.PrivateReader) (notes, diag.Diagnostics) {
-	return owned.Load[notes](ctx, private, notesKey)
-}
-
-func (n notes) save(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
-	return owned.Save(ctx, private, notesKey, n)
-}
-
-func (n notes) equal(o notes) bool {
-	return n.Designed == o.Designed && n.Unready == o.Unready && n.Ending == o.Ending && n.EmptyText == o.EmptyText &&
-		n.Configured == o.Configured &&
-		slices.Equal(n.Imported, o.Imported) && reflect.DeepEqual(n.Origin, o.Origin) &&
-		reflect.DeepEqual(n.Registers, o.Registers)
 }
 
 // designedFor is the number of replicas to render for. A number that the plan

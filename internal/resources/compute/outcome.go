@@ -18,11 +18,12 @@ import (
 // is missing.
 func (w *writer) failed(err error, creating bool) {
 	if !creating || len(w.done) == 0 || !kube.AboutServer(err) {
-		w.diags.Append(owned.Failure(err))
+		w.Diags.Append(owned.Failure(err))
 		return
 	}
-	w.unfinished, w.notes.Unready = true, true
-	w.diags.Append(tf.Caution(err, "Other objects of the compute exist, and it is in state with `ready = false`. The next plan shows what is missing, and its apply creates that and replaces nothing."))
+	w.unfinished, w.Notes.Unready = true, true
+	w.Diags.Append(tf.Caution(err, "Other objects of the compute exist, and it is in state with `ready = false`. "+
+		"The next plan shows what is missing, and its apply creates that and replaces nothing."))
 }
 
 // expectRest puts the objects that the creation did not get to into state as
@@ -33,64 +34,56 @@ func (w *writer) expectRest(planned objects) {
 			continue
 		}
 		w.done[key] = text
-		if _, known := w.memory[key]; !known {
-			w.memory.Expect(key, w.creation)
+		if _, known := w.Memory[key]; !known {
+			w.Memory.Expect(key, w.Creation)
 		}
 	}
 }
 
 // save puts the model into state, not ready yet.
 func (w *writer) save(ctx context.Context) {
-	w.model.Manifests = withNulls(w.done.value(), w.model.Manifests)
-	if w.model.Ready.IsUnknown() || w.model.Ready.IsNull() {
-		w.model.Ready = types.BoolValue(false)
+	w.Plan.Manifests = withNulls(w.done.value(), w.Plan.Manifests)
+	if w.Plan.Ready.IsUnknown() || w.Plan.Ready.IsNull() {
+		w.Plan.Ready = types.BoolValue(false)
 	}
-	if w.model.UID.IsUnknown() {
-		w.model.UID = types.StringNull()
+	if w.Plan.UID.IsUnknown() {
+		w.Plan.UID = types.StringNull()
 	}
-	w.diags.Append(w.state.Set(ctx, w.model)...)
-	w.remember(ctx)
-}
-
-func (w *writer) remember(ctx context.Context) {
-	w.diags.Append(w.memory.Save(ctx, w.private)...)
-	w.diags.Append(w.notes.save(ctx, w.private)...)
+	w.Save(ctx)
 }
 
 // savePartly keeps the prior state after a failed update, but for the objects
 // that were applied or removed before it failed.
-func (w *writer) savePartly(ctx context.Context, prior *model) {
-	before, _ := objectsOf(ctx, prior.Manifests)
+func (w *writer) savePartly(ctx context.Context) {
+	before, _ := objectsOf(ctx, w.Prior.Manifests)
 	maps.Copy(before, w.done)
 	for _, key := range w.removed {
 		delete(before, key)
 	}
-	prior.Manifests = before.value()
-	w.diags.Append(w.state.Set(ctx, prior)...)
-	w.remember(ctx)
+	w.Prior.Manifests = before.value()
+	w.SaveAs(ctx, w.Prior)
 }
 
 // wait waits for readiness as on_not_ready says, and notes it in state.
 func (w *writer) wait(ctx context.Context) {
-	if w.diags.HasError() || w.unfinished {
+	if w.Diags.HasError() || w.unfinished {
 		return
 	}
 	var ready bool
-	pods, err := w.r.podsOf(ctx, w.model, w.done)
+	pods, err := podsOf(ctx, w.Data.Cluster, w.Plan, w.done)
 	switch {
 	case err != nil:
-	case w.model.OnNotReady.ValueString() == ignoreOnNotReady:
+	case w.Plan.OnNotReady.ValueString() == ignoreOnNotReady:
 		ready = pods.ready(ctx)
 	default:
-		waitCtx, cancel := tf.WithTimeLimit(ctx, w.r.waitTimeout(w.model), "wait_timeout")
+		waitCtx, cancel := tf.WithTimeLimit(ctx, w.Plan.waitTimeout(w.Data.Defaults), "wait_timeout")
 		defer cancel()
 		ready, err = pods.wait(waitCtx)
 	}
 	w.notReady(err)
-	w.model.Ready = types.BoolValue(ready && !w.model.Suspend.ValueBool())
-	w.notes.Unready = err != nil || w.model.OnNotReady.ValueString() == ignoreOnNotReady && !ready
-	w.diags.Append(w.state.Set(ctx, w.model)...)
-	w.remember(ctx)
+	w.Plan.Ready = types.BoolValue(ready && !w.Plan.Suspend.ValueBool())
+	w.Notes.Unready = err != nil || w.Plan.OnNotReady.ValueString() == ignoreOnNotReady && !ready
+	w.Save(ctx)
 }
 
 // notReady reports how a wait ended. An error after a creation makes Terraform
@@ -99,13 +92,15 @@ func (w *writer) wait(ctx context.Context) {
 func (w *writer) notReady(err error) {
 	switch permanent := kube.IsPermanent(err); {
 	case err == nil:
-	case permanent && w.model.OnNotReady.ValueString() == failOnNotReady:
-		w.diags.Append(w.model.atDropped(err, tf.Failure(err))...)
+	case permanent && w.Plan.OnNotReady.ValueString() == failOnNotReady:
+		w.Diags.Append(w.Plan.atDropped(err, tf.Failure(err))...)
 	case permanent:
-		w.diags.Append(tf.Caution(err, fmt.Sprintf("`on_not_ready = %q` makes this a warning. %s", w.model.OnNotReady.ValueString(), waitsAgain)))
+		w.Diags.Append(tf.Caution(err,
+			fmt.Sprintf("`on_not_ready = %q` makes this a warning. %s", w.Plan.OnNotReady.ValueString(), waitsAgain)))
 	default:
-		w.diags.Append(tf.Caution(err, waitsAgain))
+		w.Diags.Append(tf.Caution(err, waitsAgain))
 	}
 }
 
-const waitsAgain = "The compute is in state with `ready = false`. The next plan waits for it again, and does not replace it."
+const waitsAgain = "The compute is in state with `ready = false`. " +
+	"The next plan waits for it again, and does not replace it."

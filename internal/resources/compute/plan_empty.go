@@ -14,8 +14,9 @@ import (
 // and nothing at all where the CRD is not installed.
 const (
 	nothingSummary = "The compute has no objects"
-	nothingDetail  = "With selector and endpoint.url, a compute is a %s and nothing else, and its CRD is not installed in this cluster. "
-	nothingNext    = "Next step: Install Kubetorch's CRDs first, or leave out endpoint.url to have a Service made."
+	nothingDetail  = "With selector and endpoint.url, a compute is a %s and nothing else, " +
+		"and its CRD is not installed in this cluster. "
+	nothingNext = "Next step: Install Kubetorch's CRDs first, or leave out endpoint.url to have a Service made."
 )
 
 // refuseNothing refuses a plan without objects. A new compute may be planned: the
@@ -25,12 +26,12 @@ func (p *planner) refuseNothing() {
 		return
 	}
 	detail := fmt.Sprintf(nothingDetail, manifest.RegistrationKind().Kind)
-	if p.creating {
-		p.diags.AddAttributeWarning(path.Root("endpoint").AtName("url"), nothingSummary,
+	if p.Creating {
+		p.Diags.AddAttributeWarning(path.Root("endpoint").AtName("url"), nothingSummary,
 			detail+"The apply fails unless the same run installs it before.\n\n"+nothingNext)
 		return
 	}
-	p.diags.AddAttributeError(path.Root("endpoint").AtName("url"), nothingSummary, detail+"\n\n"+nothingNext)
+	p.Diags.AddAttributeError(path.Root("endpoint").AtName("url"), nothingSummary, detail+"\n\n"+nothingNext)
 }
 
 // nothingApplied is the error of a creation that had nothing to apply.

@@ -6,17 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // unchangedSinceImport says whether applying the planned text of an imported
 // object would leave the object as it is. Where the texts cannot tell, because
 // the server may have filled in a default, a dry run does.
 func (p *planner) unchangedSinceImport(ctx context.Context, key, planned, prior string) bool {
-	memory, diags := owned.LoadMemory(ctx, p.private)
-	if diags.HasError() {
-		return false
-	}
 	next, err := decode(key, planned)
 	if err != nil {
 		return false
@@ -25,7 +20,7 @@ func (p *planner) unchangedSinceImport(ctx context.Context, key, planned, prior 
 	if err != nil {
 		return false
 	}
-	switch memory.Compare(key, next, live) {
+	switch p.Memory.Compare(key, next, live) {
 	case fields.Equal:
 		return true
 	case fields.Undecided:
@@ -38,7 +33,7 @@ func (p *planner) unchangedSinceImport(ctx context.Context, key, planned, prior 
 // dryRunChangesNothing says whether the server would store the object as it is
 // now; false where it cannot be asked.
 func (p *planner) dryRunChangesNothing(ctx context.Context, obj *unstructured.Unstructured) bool {
-	cluster := p.r.data.Cluster
+	cluster := p.Data.Cluster
 	ref, err := cluster.RefOf(ctx, obj)
 	if err != nil {
 		return false

@@ -20,20 +20,20 @@ type running struct {
 }
 
 // podsOf finds the pods of a compute with these objects.
-func (r *computeResource) podsOf(ctx context.Context, m *model, made objects) (running, error) {
-	pods := running{cluster: r.data.Cluster, namespace: m.Namespace.ValueString(), labels: m.podLabels(ctx)}
+func podsOf(ctx context.Context, cluster *kube.Cluster, m *model, made objects) (running, error) {
+	pods := running{cluster: cluster, namespace: m.Namespace.ValueString(), labels: m.podLabels(ctx)}
 	workload, err := made.workload()
 	if err != nil || workload == nil {
 		return pods, err
 	}
-	ref, err := r.data.Cluster.RefOf(ctx, workload)
+	ref, err := cluster.RefOf(ctx, workload)
 	pods.workload = &ref
 	return pods, err
 }
 
 // selected are the pods of a compute that has no workload.
 func (l *reader) selected(ctx context.Context) running {
-	return running{cluster: l.r.data.Cluster, namespace: l.state.Namespace.ValueString(), labels: l.state.podLabels(ctx)}
+	return running{cluster: l.Data.Cluster, namespace: l.State.Namespace.ValueString(), labels: l.State.podLabels(ctx)}
 }
 
 // wait waits until the pods are ready, or none are wanted, and says whether they

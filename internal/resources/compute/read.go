@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -13,90 +12,38 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// Read brings state up to what the cluster has. It goes through the shared
-// collections, so refreshing a thousand computes costs two lists.
-func (r *computeResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.identity())...)
-	if resp.Diagnostics.HasError() || !r.configured() {
-		return // the cluster is made in this run: what is in state stands
-	}
-	home, diags := owned.HomeOf(ctx, r.data, req.Private, "kt_compute", state.ID)
-	resp.Diagnostics.Append(diags...)
-	if diags.HasError() {
-		return
-	}
-	memory, diags := owned.LoadMemory(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
+// reader brings one state up to date.
+type reader struct{ *reading }
 
-	noted, diags := loadNotes(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-
-	before := state
-	look := reader{r: r, state: &state, home: home, memory: memory, notes: noted}
-	var err error
-	if state.Manifests.IsNull() {
-		err = look.imported(ctx)
-	} else {
-		err = look.refresh(ctx)
-	}
-	if err == nil {
-		look.noteRegistration(ctx)
-	}
-	if look.learned {
-		resp.Diagnostics.Append(look.memory.Save(ctx, resp.Private)...)
-	}
-	if !look.notes.equal(noted) {
-		resp.Diagnostics.Append(look.notes.save(ctx, resp.Private)...)
-	}
-	resp.Diagnostics.Append(look.diags...)
-	switch {
-	case errors.Is(err, owned.ErrGone):
-		resp.State.RemoveResource(ctx)
-		return
-	case kube.ClassOf(err) == kube.Denied:
-		resp.Diagnostics.Append(tf.Caution(err, "The state is kept as it is."))
-		return
-	case err != nil:
-		resp.Diagnostics.Append(tf.Failure(err))
-		return
-	}
-	resp.Diagnostics.Append(home.Learn(ctx, resp.Private)...)
-	if !state.computesLike(&before) { // any drift shows in manifests too
-		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
-	}
+// Refresh updates the state from the shared collections, so that refreshing a
+// thousand computes costs two lists.
+func (hooks) Refresh(ctx context.Context, r *reading) error {
+	l := &reader{r}
+	return l.noteRegistration(ctx, l.refresh(ctx))
 }
 
-// reader brings one state up to date.
-type reader struct {
-	r      *computeResource
-	state  *model
-	home   owned.Home
-	memory owned.Memory
-	notes  notes
-	diags  diag.Diagnostics
-
-	learned bool // memory has changed
+// Import reads the objects of a compute into a new state.
+func (hooks) Import(ctx context.Context, r *reading) error {
+	l := &reader{r}
+	return l.noteRegistration(ctx, l.imported(ctx))
 }
 
 // refresh looks at every object that was applied.
 func (l *reader) refresh(ctx context.Context) error {
-	applied, diags := objectsOf(ctx, l.state.Manifests)
-	l.diags.Append(diags...)
+	applied, diags := objectsOf(ctx, l.State.Manifests)
+	l.Diags.Append(diags...)
 	sent, err := applied.decode()
 	if err != nil {
 		return err
 	}
-	if l.notes.Origin == nil {
-		l.notes.Origin = observedOrigin(l.state, applied)
+	if l.Notes.Origin == nil {
+		l.Notes.Origin = observedOrigin(l.State, applied)
 	}
-	l.state.recoverMemory(l.memory, applied)
-	l.state.observeRendering(applied)
+	l.State.recoverMemory(l.Memory, applied)
+	l.State.observeRendering(applied)
 	now := objects{}
 	for _, obj := range sent {
 		key := manifest.Key(obj)
@@ -118,12 +65,12 @@ func (l *reader) refresh(ctx context.Context) error {
 				return err
 			}
 		}
-		fresh, err := l.memory.Refresh(key, obj, live)
+		fresh, err := l.Memory.Refresh(key, obj, live)
 		if err != nil {
 			return err
 		}
-		l.learned = l.learned || fresh.Learned
-		l.diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
+		l.Learned = l.Learned || fresh.Learned
+		l.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
 		if !fresh.Moved {
 			continue
 		}
@@ -133,38 +80,38 @@ func (l *reader) refresh(ctx context.Context) error {
 		}
 		switch roleOf(obj) {
 		case manifest.RoleWorkload:
-			l.diags.Append(l.state.follow(ctx, l.state.observe(obj), l.state.observe(observed))...)
+			l.Diags.Append(l.State.follow(ctx, l.State.observe(obj), l.State.observe(observed))...)
 		case manifest.RoleService:
-			l.diags.Append(l.state.followService(ctx, obj, observed)...)
+			l.Diags.Append(l.State.followService(ctx, obj, observed)...)
 		case manifest.RoleRegistration: // no attribute follows it
 		}
 	}
-	if l.state.Mode.ValueString() == kind.ModeSelector {
-		l.state.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
+	if l.State.Mode.ValueString() == kind.ModeSelector {
+		l.State.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
 	}
 	if len(now) == 0 {
 		return owned.ErrGone
 	}
 	// A compute of which only the Service is left stays in state, so that a
 	// destroy finds it.
-	l.state.Manifests = now.value()
+	l.State.Manifests = now.value()
 	return nil
 }
 
 // find looks for an object that was applied. One whose kind was removed from the
 // cluster is gone.
 func (l *reader) find(ctx context.Context, key string, obj *unstructured.Unstructured) (kube.Ref, owned.Found, error) {
-	cluster := l.r.data.Cluster
+	cluster := l.Data.Cluster
 	var found owned.Found
 	ref, err := cluster.LiveRef(ctx, obj)
 	if err == nil {
 		var diags diag.Diagnostics
-		found, diags, err = owned.Find(ctx, cluster, l.memory, key, ref, "kt_compute "+l.state.ID.ValueString())
-		l.diags.Append(diags...)
-		l.learned = l.learned || found.Learned
+		found, diags, err = owned.Find(ctx, cluster, l.Memory, key, ref, "kt_compute "+l.State.ID.ValueString())
+		l.Diags.Append(diags...)
+		l.Learned = l.Learned || found.Learned
 	}
-	if l.home.Removed(ctx, cluster, ref, err) {
-		l.diags.Append(owned.RemovedWarning(ref))
+	if l.Home.Removed(ctx, cluster, ref, err) {
+		l.Diags.Append(owned.RemovedWarning(ref))
 		err = owned.ErrGone
 	}
 	return ref, found, err
@@ -173,14 +120,16 @@ func (l *reader) find(ctx context.Context, key string, obj *unstructured.Unstruc
 // release leaves to a queue what it has taken over: from then on it is neither
 // drift, nor applied again. A compute that the user has suspended is not in its
 // queue.
-func (l *reader) release(key string, sent, live *unstructured.Unstructured, now objects) (*unstructured.Unstructured, error) {
+func (l *reader) release(
+	key string, sent, live *unstructured.Unstructured, now objects,
+) (*unstructured.Unstructured, error) {
 	kept := appliable(sent) // a plan that was made without the cluster may hold more
-	if !l.state.Suspend.ValueBool() {
-		left, released, err := l.memory.Release(key, kept, live, manifest.LeftAfterCreation(sent.GroupVersionKind()))
+	if !l.State.Suspend.ValueBool() {
+		left, released, err := l.Memory.Release(key, kept, live, manifest.LeftAfterCreation(sent.GroupVersionKind()))
 		if err != nil {
 			return sent, err
 		}
-		kept, l.learned = left, l.learned || released
+		kept, l.Learned = left, l.Learned || released
 	}
 	if kept == sent {
 		return sent, nil
@@ -195,7 +144,7 @@ func (l *reader) release(key string, sent, live *unstructured.Unstructured, now 
 // says less than the wait saw.
 func (l *reader) judge(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) bool {
 	isReady := ready.Assess(ready.Snapshot{Workload: live}).Ready
-	if isReady && l.notes.Unready || !isReady && ready.NeedsPods(live) {
+	if isReady && l.Notes.Unready || !isReady && ready.NeedsPods(live) {
 		pods := l.selected(ctx)
 		pods.workload = &ref
 		return pods.ready(ctx)
@@ -205,18 +154,18 @@ func (l *reader) judge(ctx context.Context, ref kube.Ref, live *unstructured.Uns
 
 // workload takes over what the live workload says of the compute as a whole.
 func (l *reader) workload(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) {
-	l.state.UID = types.StringValue(string(live.GetUID()))
+	l.State.UID = types.StringValue(string(live.GetUID()))
 	isReady := l.judge(ctx, ref, live)
-	l.state.Ready = types.BoolValue(isReady && !l.state.Suspend.ValueBool()) // Knative says Ready of a suspended one too
-	l.notes.Unready = l.notes.Unready && !isReady
-	if l.notes.Ending = live.GetDeletionTimestamp() != nil; l.notes.Ending {
-		l.diags.Append(owned.TerminatingWarning(ref, live))
+	l.State.Ready = types.BoolValue(isReady && !l.State.Suspend.ValueBool()) // Knative says Ready of a suspended one too
+	l.Notes.Unready = l.Notes.Unready && !isReady
+	if l.Notes.Ending = live.GetDeletionTimestamp() != nil; l.Notes.Ending {
+		l.Diags.Append(owned.TerminatingWarning(ref, live))
 	}
 }
 
 // workloadGone notes that there is no workload, so that none is being deleted
 // either.
 func (l *reader) workloadGone() {
-	l.state.UID, l.state.Ready = types.StringNull(), types.BoolValue(false)
-	l.notes.Ending = false
+	l.State.UID, l.State.Ready = types.StringNull(), types.BoolValue(false)
+	l.Notes.Ending = false
 }

@@ -47,13 +47,13 @@ func TestDeletionOfAWorkloadIsRememberedUntilItIsGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := &reader{state: planned(t), notes: notes{Ending: c.was}}
+			l := &reader{&reading{State: planned(t), Notes: notes{Ending: c.was}}}
 			c.look(l)
-			if l.notes.Ending != c.want || !l.state.UID.Equal(c.uid) || l.state.Ready.ValueBool() {
-				t.Errorf("ending %t, uid %s, ready %s", l.notes.Ending, l.state.UID, l.state.Ready)
+			if l.Notes.Ending != c.want || !l.State.UID.Equal(c.uid) || l.State.Ready.ValueBool() {
+				t.Errorf("ending %t, uid %s, ready %s", l.Notes.Ending, l.State.UID, l.State.Ready)
 			}
-			if warned := len(l.diags) > 0; warned != c.want {
-				t.Errorf("warnings %v", l.diags)
+			if warned := len(l.Diags) > 0; warned != c.want {
+				t.Errorf("warnings %v", l.Diags)
 			}
 		})
 	}

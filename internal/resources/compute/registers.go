@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -15,10 +16,10 @@ import (
 // is as the last refresh found out, which an operator that arrives between a plan
 // and its apply does not change: the next plan shows it. A new one is where the
 // CRD is installed; where that is not known either, nothing can be said.
-func (r *computeResource) registers(ctx context.Context, prior objects, n notes) bool {
+func registers(ctx context.Context, cluster *kube.Cluster, prior objects, n notes) bool {
 	switch {
 	case len(prior) == 0:
-		installed, err := r.data.Cluster.Installed(ctx, kind.KubetorchWorkload())
+		installed, err := cluster.Installed(ctx, kind.KubetorchWorkload())
 		return installed && err == nil
 	case n.Registers != nil:
 		return *n.Registers
@@ -41,13 +42,17 @@ func (o objects) registered() bool {
 	return false
 }
 
-// noteRegistration remembers for the plan whether Kubetorch's CRD is installed.
-// What is not known stays as it was.
-func (l *reader) noteRegistration(ctx context.Context) {
-	installed, err := l.r.data.Cluster.Installed(ctx, kind.KubetorchWorkload())
-	if err == nil && !manifest.RunsTensorServer(l.state.Runtime.ValueString()) {
-		l.notes.Registers = &installed
+// noteRegistration remembers for the plan whether Kubetorch's CRD is installed,
+// unless the refresh failed. What is not known stays as it was.
+func (l *reader) noteRegistration(ctx context.Context, refreshed error) error {
+	if refreshed != nil {
+		return refreshed
 	}
+	installed, err := l.Data.Cluster.Installed(ctx, kind.KubetorchWorkload())
+	if err == nil && !manifest.RunsTensorServer(l.State.Runtime.ValueString()) {
+		l.Notes.Registers = &installed
+	}
+	return nil
 }
 
 // leaveRegistration leaves open in the plan of a new compute whether it is
@@ -55,11 +60,11 @@ func (l *reader) noteRegistration(ctx context.Context) {
 // apply then finds an object, or null. A refresh removes that.
 func (p *planner) leaveRegistration() {
 	switch {
-	case p.plan.Manifests.IsUnknown():
-	case !p.creating:
-		p.plan.Manifests = withNulls(p.plan.Manifests, p.state.Manifests)
-	case !p.rendered.registered() && !manifest.RunsTensorServer(p.plan.Runtime.ValueString()):
-		p.plan.Manifests = withElement(p.plan.Manifests, registrationKey(p.plan), types.StringUnknown())
+	case p.Plan.Manifests.IsUnknown():
+	case !p.Creating:
+		p.Plan.Manifests = withNulls(p.Plan.Manifests, p.State.Manifests)
+	case !p.rendered.registered() && !manifest.RunsTensorServer(p.Plan.Runtime.ValueString()):
+		p.Plan.Manifests = withElement(p.Plan.Manifests, registrationKey(p.Plan), types.StringUnknown())
 	}
 }
 
@@ -74,8 +79,9 @@ func registrationKey(m *model) string {
 // decideRegistration adds the registration that the plan left open, where the
 // CRD is installed by now.
 func (w *writer) decideRegistration(ctx context.Context, prior, planned objects) {
-	key := registrationKey(w.model)
-	if open, ok := w.model.Manifests.Elements()[key]; !ok || !open.IsUnknown() || !w.r.registers(ctx, objects{}, notes{}) {
+	key := registrationKey(w.Plan)
+	open, ok := w.Plan.Manifests.Elements()[key]
+	if !ok || !open.IsUnknown() || !registers(ctx, w.Data.Cluster, objects{}, notes{}) {
 		return
 	}
 	if text, ok := w.render(ctx, prior)[key]; ok {

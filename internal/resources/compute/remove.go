@@ -15,8 +15,9 @@ import (
 
 // remove deletes objects of ours and waits until they are gone. It returns those
 // of which that is not certain: their deletion failed, or has not ended.
-func (r *computeResource) remove(
-	ctx context.Context, home owned.Home, gone objects, memory owned.Memory, podLabels map[string]string,
+func remove(
+	ctx context.Context, cluster *kube.Cluster, home owned.Home, gone objects, memory owned.Memory,
+	podLabels map[string]string,
 ) (left objects, diags diag.Diagnostics) {
 	left = maps.Clone(gone)
 	decoded, err := gone.decode()
@@ -27,27 +28,27 @@ func (r *computeResource) remove(
 	going := map[string]kube.Ref{}
 	for _, obj := range decoded {
 		key := manifest.Key(obj)
-		ref, err := r.data.Cluster.LiveRef(ctx, obj)
+		ref, err := cluster.LiveRef(ctx, obj)
 		started := false
 		if err == nil {
 			var others diag.Diagnostics
-			started, others, err = owned.Delete(ctx, r.data.Cluster, memory, key, ref)
+			started, others, err = owned.Delete(ctx, cluster, memory, key, ref)
 			diags.Append(others...)
 		}
 		switch {
-		case home.Removed(ctx, r.data.Cluster, ref, err):
+		case home.Removed(ctx, cluster, ref, err):
 			delete(left, key)
 		case err != nil:
 			diags.Append(owned.Failure(err))
 		case started:
 			going[key] = ref
 		default: // there is none of ours: it is gone, or another resource has it now
-			diags.Append(owned.Kept(r.data.Cluster, ref)...)
+			diags.Append(owned.Kept(cluster, ref)...)
 			delete(left, key)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(going)) {
-		if err := r.data.Cluster.WaitGone(ctx, going[key], podLabels); err != nil {
+		if err := cluster.WaitGone(ctx, going[key], podLabels); err != nil {
 			diags.Append(tf.Failure(err))
 			continue
 		}
@@ -59,13 +60,13 @@ func (r *computeResource) remove(
 // removeOld deletes the objects that are no longer wanted. Those that are left
 // stay in state and in memory, so that the next apply deletes them.
 func (w *writer) removeOld(ctx context.Context, gone objects) {
-	left, diags := w.r.remove(ctx, w.home, gone, w.memory, nil)
-	w.diags.Append(diags...)
+	left, diags := remove(ctx, w.Data.Cluster, w.Home, gone, w.Memory, nil)
+	w.Diags.Append(diags...)
 	maps.Copy(w.done, left)
 	for key := range gone {
 		if _, stays := left[key]; !stays {
 			w.removed = append(w.removed, key)
-			delete(w.memory, key)
+			delete(w.Memory, key)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // rendering is how what runs in the pods is rendered, besides the attributes.
@@ -29,12 +30,12 @@ func (r renderings) differ() bool {
 	return r.kept.version != r.next.version || r.kept.revision.Number != r.next.revision.Number
 }
 
-// renderings chooses how to render. What the configuration says counts at once.
+// renderingsOf chooses how to render. What the configuration says counts at once.
 // Else the objects keep what they were made with, and new ones get the newest.
-func (r *computeResource) renderings(config, state *model, prior objects) (renderings, diag.Diagnostics) {
-	revisions := r.data.Revisions
+func renderingsOf(data *tf.ProviderData, config, state *model, prior objects) (renderings, diag.Diagnostics) {
+	revisions := data.Revisions
 	newest := rendering{version: manifest.KubetorchVersion, revision: revisions[len(revisions)-1]}
-	if version := cmp.Or(config.KubetorchVersion.ValueString(), r.data.Defaults.KubetorchVersion); version != "" {
+	if version := cmp.Or(config.KubetorchVersion.ValueString(), data.Defaults.KubetorchVersion); version != "" {
 		newest.version = version
 	}
 	asked := config.RendererRevision.ValueInt64()
@@ -43,8 +44,8 @@ func (r *computeResource) renderings(config, state *model, prior objects) (rende
 		if !ok {
 			var diags diag.Diagnostics
 			diags.AddAttributeError(path.Root("renderer_revision"), "Unknown renderer_revision",
-				fmt.Sprintf("renderer_revision is %d, but this release of the provider renders 1 to %d. Remove it, or use another release.",
-					asked, newest.revision.Number))
+				fmt.Sprintf("renderer_revision is %d, but this release of the provider renders 1 to %d. "+
+					"Remove it, or use another release.", asked, newest.revision.Number))
 			return renderings{}, diags
 		}
 		newest.revision = chosen
@@ -53,7 +54,7 @@ func (r *computeResource) renderings(config, state *model, prior objects) (rende
 		return renderings{kept: newest, next: newest}, nil
 	}
 	kept := newest
-	if config.KubetorchVersion.IsNull() && r.data.Defaults.KubetorchVersion == "" {
+	if config.KubetorchVersion.IsNull() && data.Defaults.KubetorchVersion == "" {
 		kept.version = cmp.Or(state.KubetorchVersion.ValueString(), prior.label(kind.VersionLabel), newest.version)
 	}
 	if asked == 0 { // states of the first release name no revision
@@ -75,15 +76,15 @@ func revisionNumbered(revisions []manifest.Revision, number int64) (manifest.Rev
 // renderPods renders with what the objects were made with, and if that changes
 // their pods, with the newest: they restart in any case.
 func (p *planner) renderPods(ctx context.Context, prior objects, with circumstances) objects {
-	ways, diags := p.r.renderings(p.config, p.state, prior)
-	p.diags.Append(diags...)
+	found, diags := renderingsOf(p.Data, p.Config, p.State, prior)
+	p.Diags.Append(diags...)
 	if diags.HasError() {
 		return nil
 	}
-	with.rendering = ways.kept
+	with.rendering = found.kept
 	rendered := p.renderWith(ctx, prior, with)
-	if ways.differ() && !p.diags.HasError() && !p.samePods(prior, rendered) {
-		with.rendering = ways.next
+	if found.differ() && !p.Diags.HasError() && !p.samePods(prior, rendered) {
+		with.rendering = found.next
 		rendered = p.renderWith(ctx, prior, with)
 	}
 	p.showRendering(with.rendering)
@@ -91,16 +92,16 @@ func (p *planner) renderPods(ctx context.Context, prior objects, with circumstan
 }
 
 func (p *planner) renderWith(ctx context.Context, prior objects, with circumstances) objects {
-	rendered, diags := render(ctx, p.plan.asConfigured(p.config), with)
-	p.diags.Append(diags...)
-	if p.diags.HasError() {
+	rendered, diags := render(ctx, p.Plan.asConfigured(p.Config), with)
+	p.Diags.Append(diags...)
+	if p.Diags.HasError() {
 		return nil
 	}
 	rendered = p.leaveIgnored(ctx, rendered, prior, with)
-	if !p.notes.EmptyText {
+	if !p.Notes.EmptyText {
 		rendered = rendered.keepWithoutEmptyText(prior)
 	}
-	return rendered.keepImported(prior, p.notes.Imported, func(key, planned, prior string) bool {
+	return rendered.keepImported(prior, p.Notes.Imported, func(key, planned, prior string) bool {
 		return p.unchangedSinceImport(ctx, key, planned, prior)
 	})
 }
@@ -118,62 +119,63 @@ func (p *planner) samePods(prior, rendered objects) bool {
 		return (was == nil) == (will == nil)
 	}
 	return was.GroupVersionKind() == will.GroupVersionKind() &&
-		manifest.SamePods(was, will, fieldPath(p.plan.PodTemplatePath)...)
+		manifest.SamePods(was, will, fieldPath(p.Plan.PodTemplatePath)...)
 }
 
 // showRendering fills in the attributes that say how the pods are rendered.
 func (p *planner) showRendering(r rendering) {
-	if manifest.RunsTensorServer(p.plan.Runtime.ValueString()) {
-		p.plan.KubetorchVersion, p.plan.RendererRevision = types.StringNull(), types.Int64Null()
+	if manifest.RunsTensorServer(p.Plan.Runtime.ValueString()) {
+		p.Plan.KubetorchVersion, p.Plan.RendererRevision = types.StringNull(), types.Int64Null()
 		return
 	}
-	p.plan.KubetorchVersion, p.plan.RendererRevision = types.StringValue(r.version), types.Int64Value(r.revision.Number)
+	p.Plan.KubetorchVersion, p.Plan.RendererRevision = types.StringValue(r.version), types.Int64Value(r.revision.Number)
 }
 
 // leaveRendering fills in the attributes where nothing is rendered yet: a later
 // plan knows whether the pods change, and how.
 func (p *planner) leaveRendering() {
-	p.plan.KubetorchVersion, p.plan.RendererRevision = p.config.KubetorchVersion, p.config.RendererRevision
-	if manifest.RunsTensorServer(p.plan.Runtime.ValueString()) {
+	p.Plan.KubetorchVersion, p.Plan.RendererRevision = p.Config.KubetorchVersion, p.Config.RendererRevision
+	if manifest.RunsTensorServer(p.Plan.Runtime.ValueString()) {
 		return
 	}
-	if p.plan.KubetorchVersion.IsNull() {
-		p.plan.KubetorchVersion = types.StringUnknown()
+	if p.Plan.KubetorchVersion.IsNull() {
+		p.Plan.KubetorchVersion = types.StringUnknown()
 	}
-	if p.plan.RendererRevision.IsNull() {
-		p.plan.RendererRevision = types.Int64Unknown()
+	if p.Plan.RendererRevision.IsNull() {
+		p.Plan.RendererRevision = types.Int64Unknown()
 	}
 }
 
 // keepUnsaid leaves the attributes null in a state of an earlier release, which
 // a refresh has not filled in, where nothing changes.
 func (p *planner) keepUnsaid() {
-	if p.creating || !p.plan.Manifests.Equal(p.state.Manifests) {
+	if p.Creating || !p.Plan.Manifests.Equal(p.State.Manifests) {
 		return
 	}
-	if p.state.KubetorchVersion.IsNull() && p.config.KubetorchVersion.IsNull() {
-		p.plan.KubetorchVersion = p.state.KubetorchVersion
+	if p.State.KubetorchVersion.IsNull() && p.Config.KubetorchVersion.IsNull() {
+		p.Plan.KubetorchVersion = p.State.KubetorchVersion
 	}
-	if p.state.RendererRevision.IsNull() && p.config.RendererRevision.IsNull() {
-		p.plan.RendererRevision = p.state.RendererRevision
+	if p.State.RendererRevision.IsNull() && p.Config.RendererRevision.IsNull() {
+		p.Plan.RendererRevision = p.State.RendererRevision
 	}
 }
 
 // restarts warns where the pods restart for no other reason than that somebody
 // asks for another version or revision.
 func (p *planner) restarts(prior objects) {
-	if p.creating || p.replaces() || p.moves() || p.plan.Suspend.ValueBool() || p.samePods(prior, p.rendered) {
+	if p.Creating || p.replaces() || p.moves() || p.Plan.Suspend.ValueBool() || p.samePods(prior, p.rendered) {
 		return
 	}
 	moved := func(name string, asked bool, before, after attr.Value) {
 		if asked && !before.IsNull() && !before.Equal(after) {
-			p.diags.AddAttributeWarning(path.Root(name), "The pods restart",
-				fmt.Sprintf("%s changes from %s to %s, and with it the pod template. Changing this restarts the pods.", name, before, after))
+			p.Diags.AddAttributeWarning(path.Root(name), "The pods restart",
+				fmt.Sprintf("%s changes from %s to %s, and with it the pod template. Changing this restarts the pods.",
+					name, before, after))
 		}
 	}
-	asksVersion := !p.config.KubetorchVersion.IsNull() || p.r.data.Defaults.KubetorchVersion != ""
-	moved("kubetorch_version", asksVersion, p.state.KubetorchVersion, p.plan.KubetorchVersion)
-	moved("renderer_revision", !p.config.RendererRevision.IsNull(), p.state.RendererRevision, p.plan.RendererRevision)
+	asksVersion := !p.Config.KubetorchVersion.IsNull() || p.Data.Defaults.KubetorchVersion != ""
+	moved("kubetorch_version", asksVersion, p.State.KubetorchVersion, p.Plan.KubetorchVersion)
+	moved("renderer_revision", !p.Config.RendererRevision.IsNull(), p.State.RendererRevision, p.Plan.RendererRevision)
 }
 
 // observeRendering fills in the attributes from objects that were applied, for

@@ -2,20 +2,27 @@
 package compute
 
 import (
-	"context"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// New makes the resource.
-func New() resource.Resource { return &computeResource{} }
-
-// computeResource holds nothing but what the provider was configured with.
+// computeResource adds the schema and the validation to the common life cycle.
 type computeResource struct {
-	data *tf.ProviderData // nil until the provider is configured
+	lifecycle.Resource[model, *model, notes]
 }
+
+// hooks are what is special to computes in the common life cycle.
+type hooks struct{}
+
+type (
+	reading  = lifecycle.Reading[model, notes]
+	planning = lifecycle.Planning[model, notes]
+	writing  = lifecycle.Writing[model, notes]
+	deleting = lifecycle.Deleting[model, notes]
+)
 
 var (
 	_ resource.ResourceWithConfigure      = (*computeResource)(nil)
@@ -23,14 +30,18 @@ var (
 	_ resource.ResourceWithIdentity       = (*computeResource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*computeResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*computeResource)(nil)
+	_ lifecycle.Waiter[model]             = hooks{}
 )
 
-func (r *computeResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_compute"
-}
-
-func (r *computeResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	data, diags := tf.DataOf(req.ProviderData)
-	r.data = data
-	resp.Diagnostics.Append(diags...)
+// New makes the resource.
+func New() resource.Resource {
+	return &computeResource{lifecycle.Resource[model, *model, notes]{
+		Kind: lifecycle.Kind{
+			Type: "kt_compute", Noun: "compute", Example: "trainer",
+			Create: 5 * time.Minute, Update: 5 * time.Minute, // in addition to the wait for readiness
+			Delete: 10 * time.Minute,
+		},
+		Hooks: hooks{},
+		Same:  (*model).computesLike,
+	}}
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 const description = "Manages one ML compute on Kubernetes, like Kubetorch's `kt.Compute`: a service, a pool of " +
@@ -34,11 +33,6 @@ func (r *computeResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 		MarkdownDescription: description,
 		Attributes:          attributes(),
 	}
-}
-
-func (r *computeResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest,
-	resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = owned.IdentitySchema("compute")
 }
 
 func attributes() map[string]schema.Attribute {

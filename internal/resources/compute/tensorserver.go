@@ -73,19 +73,19 @@ func (p *planner) last(ctx context.Context, prior objects) {
 // before: the object of that name of the compute that is replaced, or what an
 // operator made for it, such as the Service of a tensor server.
 func (p *planner) goes(ctx context.Context, key string, obj *unstructured.Unstructured) apitypes.UID {
-	if replaced := p.replaced[key].UID; replaced != "" || len(p.replaced) == 0 {
+	if replaced := p.Replaced[key].UID; replaced != "" || len(p.Replaced) == 0 {
 		return replaced
 	}
-	ref, err := p.r.data.Cluster.RefOf(ctx, obj)
+	ref, err := p.Data.Cluster.RefOf(ctx, obj)
 	if err != nil {
 		return ""
 	}
-	live, err := p.r.data.Cluster.Read(ctx, ref)
+	live, err := p.Data.Cluster.Read(ctx, ref)
 	if err != nil {
 		return ""
 	}
 	for _, owner := range live.GetOwnerReferences() {
-		for _, entry := range p.replaced {
+		for _, entry := range p.Replaced {
 			if entry.UID == owner.UID {
 				return live.GetUID()
 			}

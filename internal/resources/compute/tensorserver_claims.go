@@ -40,7 +40,7 @@ func withoutSizes(templates any) any {
 // of the template's name instead, whose size may grow.
 func (p *planner) templatesLast(ctx context.Context, workload *unstructured.Unstructured) bool {
 	ref := kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}
-	live, err := p.r.data.Cluster.Get(ctx, ref)
+	live, err := p.Data.Cluster.Get(ctx, ref)
 	if err != nil {
 		return false
 	}
@@ -53,8 +53,8 @@ func (p *planner) templatesLast(ctx context.Context, workload *unstructured.Unst
 func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 	var diags diag.Diagnostics
 	d := decoder{ctx: ctx}
-	made := d.claimTemplates(p.state.VolumeClaimTemplates)
-	for i, t := range d.claimTemplates(p.plan.VolumeClaimTemplates) {
+	made := d.claimTemplates(p.State.VolumeClaimTemplates)
+	for i, t := range d.claimTemplates(p.Plan.VolumeClaimTemplates) {
 		at := path.Root("volume_claim_templates").AtListIndex(i)
 		was := slices.IndexFunc(made, func(o manifest.VolumeClaimTemplate) bool { return o.Name == t.Name })
 		switch {
@@ -62,10 +62,10 @@ func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 			diags.Append(p.warnOfSharedClaim(ctx, at, t.Name)...)
 		case was >= 0 && t.Size != nil && made[was].Size != nil &&
 			(made[was].Size.Cmp(*t.Size) != 0 || made[was].StorageClass != t.StorageClass || made[was].AccessMode != t.AccessMode):
-			claim := fmt.Sprintf("%s-%s-0", t.Name, p.plan.Name.ValueString())
+			claim := fmt.Sprintf("%s-%s-0", t.Name, p.Plan.Name.ValueString())
 			diags.AddAttributeWarning(at, "The claim stays as it is",
 				fmt.Sprintf("The PersistentVolumeClaim of the template keeps its data, class and access mode, and its size unless its class lets it grow. It is %s, or with operators of SkyTorch since February 2026 %s. "+
-					"Give the template another name for an empty claim, or grow it:\n  kubectl edit pvc %s -n %s", claim, t.Name, claim, p.plan.Namespace.ValueString()))
+					"Give the template another name for an empty claim, or grow it:\n  kubectl edit pvc %s -n %s", claim, t.Name, claim, p.Plan.Namespace.ValueString()))
 		}
 	}
 	return diags
@@ -74,14 +74,14 @@ func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 // warnOfSharedClaim warns of a claim of a new template's name that is there, or that another compute of this run makes.
 func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name string) diag.Diagnostics {
 	var diags diag.Diagnostics
-	namespace := p.plan.Namespace.ValueString()
+	namespace := p.Plan.Namespace.ValueString()
 	ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: namespace, Name: name}
 	user := ""
-	first := kube.OfRun(p.r.data.Cluster, "first template of "+ref.String(), p.plan.ID.ValueString)
-	if first != p.plan.ID.ValueString() {
+	first := kube.OfRun(p.Data.Cluster, "first template of "+ref.String(), p.Plan.ID.ValueString)
+	if first != p.Plan.ID.ValueString() {
 		user = "compute " + first + " has a template of the same name"
 	}
-	if live, err := p.r.data.Cluster.Get(ctx, ref); err == nil {
+	if live, err := p.Data.Cluster.Get(ctx, ref); err == nil {
 		user = "the claim exists"
 		if manager := live.GetLabels()["app.kubernetes.io/managed-by"]; manager != "" {
 			user += ", managed by " + manager
@@ -91,7 +91,7 @@ func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name stri
 		diags.AddAttributeWarning(at.AtName("name"), "The claim is shared",
 			fmt.Sprintf("Operators of SkyTorch since February 2026 mount the PersistentVolumeClaim %s/%s itself for a template named %s, with the labels of the operator, and %s. "+
 				"Both then have the same data, and the size of the template may be ignored.\n\nNext step: Give the template a name that nothing else in the namespace has, such as %s-%s; for a kt_volume, use `volumes`.",
-				namespace, name, name, user, p.plan.Name.ValueString(), name))
+				namespace, name, name, user, p.Plan.Name.ValueString(), name))
 	}
 	return diags
 }

@@ -29,8 +29,8 @@ import (
 // schema checks each by itself, and reports those that are left out here because
 // they cannot be read. What is unknown yet is checked in the plan.
 func (r *computeResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
-	if id, ok := configID(ctx, req.Config); ok && r.data != nil {
-		r.data.Configs.Store(id, req.Config.Raw)
+	if id, ok := configID(ctx, req.Config); ok && r.Data() != nil {
+		r.Data().Configs.Store(id, req.Config.Raw)
 	}
 	readable := part(req.Config, func(name string, _ tftypes.Value) bool {
 		var value attr.Value
