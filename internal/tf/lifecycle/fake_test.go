@@ -1,0 +1,287 @@
+package lifecycle_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+)
+
+const (
+	createTime  = time.Hour
+	waitTimeout = 20 * time.Minute
+)
+
+type model struct {
+	lifecycle.Common
+
+	Size types.String `tfsdk:"size"`
+}
+
+type notes struct {
+	Visits int `json:"visits"`
+}
+
+type (
+	reading  = lifecycle.Reading[model, notes]
+	planning = lifecycle.Planning[model, notes]
+	writing  = lifecycle.Writing[model, notes]
+	deleting = lifecycle.Deleting[model, notes]
+)
+
+// hooks records which hooks were called. A hook that is not set does nothing.
+type hooks struct {
+	called []string
+
+	refresh, imported func(*reading) error
+	plan              func(*planning)
+	apply             func(context.Context, *writing)
+	remove            func(*deleting)
+}
+
+func (h *hooks) Refresh(_ context.Context, r *reading) error {
+	h.called = append(h.called, "refresh")
+	if h.refresh == nil {
+		return nil
+	}
+	return h.refresh(r)
+}
+
+func (h *hooks) Import(_ context.Context, r *reading) error {
+	h.called = append(h.called, "import")
+	if h.imported == nil {
+		return nil
+	}
+	return h.imported(r)
+}
+
+func (h *hooks) Plan(_ context.Context, p *planning) {
+	h.called = append(h.called, "plan")
+	if h.plan != nil {
+		h.plan(p)
+	}
+}
+
+func (h *hooks) Apply(ctx context.Context, w *writing) {
+	h.called = append(h.called, "apply")
+	if h.apply != nil {
+		h.apply(ctx, w)
+	}
+}
+
+func (h *hooks) Delete(_ context.Context, d *deleting) {
+	h.called = append(h.called, "delete")
+	if h.remove != nil {
+		h.remove(d)
+	}
+}
+
+func (h *hooks) WaitTimeout(*tf.ProviderData, *model) time.Duration { return waitTimeout }
+
+type thing struct {
+	lifecycle.Resource[model, *model, notes]
+}
+
+func (*thing) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	computed := schema.StringAttribute{Computed: true}
+	flag := schema.BoolAttribute{Optional: true}
+	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
+		"name":      schema.StringAttribute{Required: true},
+		"namespace": schema.StringAttribute{Optional: true, Computed: true},
+		"size":      schema.StringAttribute{Optional: true}, "adopt_existing": flag, "deletion_protection": flag,
+		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{Create: true, Update: true, Delete: true}),
+		"id":       computed, "uid": computed,
+		"manifests": schema.MapAttribute{Computed: true, ElementType: types.StringType},
+	}}
+}
+
+// fakeProvider has one resource type, kt_thing.
+type fakeProvider struct {
+	data  *tf.ProviderData
+	hooks *hooks
+}
+
+func (*fakeProvider) Metadata(context.Context, provider.MetadataRequest, *provider.MetadataResponse) {
+}
+
+func (*fakeProvider) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse) {}
+
+func (p *fakeProvider) Configure(_ context.Context, _ provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	resp.ResourceData = p.data
+}
+
+func (*fakeProvider) DataSources(context.Context) []func() datasource.DataSource { return nil }
+
+func (p *fakeProvider) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{func() resource.Resource {
+		return &thing{lifecycle.Resource[model, *model, notes]{
+			Kind: lifecycle.Kind{
+				Type: "kt_thing", Noun: "thing", Example: "x", Create: createTime, Update: createTime, Delete: createTime,
+			},
+			Hooks: p.hooks,
+		}}
+	}}
+}
+
+// server is a provider that Terraform calls.
+type server struct {
+	tfprotov6.ProviderServer
+
+	t     *testing.T
+	state tftypes.Type
+}
+
+// inCluster is a provider that is configured for the cluster with that UID.
+func inCluster(t *testing.T, uid string, h *hooks) *server {
+	t.Helper()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		const namespace = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":%q}}`
+		_, _ = fmt.Fprintf(w, namespace, uid)
+	}))
+	t.Cleanup(api.Close)
+	cluster := kube.NewCluster(t.Context(), config.Config{Host: api.URL, Token: "x", Namespace: "ml"})
+	return configured(t, &tf.ProviderData{Cluster: cluster}, h)
+}
+
+func configured(t *testing.T, data *tf.ProviderData, h *hooks) *server {
+	t.Helper()
+	protocol, err := providerserver.NewProtocol6WithError(&fakeProvider{data: data, hooks: h})()
+	if err != nil {
+		t.Fatal(err)
+	}
+	described, err := protocol.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{ProviderServer: protocol, t: t, state: described.ResourceSchemas["kt_thing"].ValueType()}
+	empty := tftypes.Object{}
+	nothing, err := tfprotov6.NewDynamicValue(empty, tftypes.NewValue(empty, map[string]tftypes.Value{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	configuration := &tfprotov6.ConfigureProviderRequest{Config: &nothing}
+	if resp, err := s.ConfigureProvider(t.Context(), configuration); err != nil || len(resp.Diagnostics) > 0 {
+		t.Fatal(err, resp)
+	}
+	return s
+}
+
+// thing is a state, plan or configuration. A nil value is null, and a string or a
+// boolean is known.
+func (s *server) thing(attributes map[string]any) *tfprotov6.DynamicValue {
+	s.t.Helper()
+	object, _ := s.state.(tftypes.Object)
+	values := map[string]tftypes.Value{}
+	for name, attributeType := range object.AttributeTypes {
+		values[name] = tftypes.NewValue(attributeType, attributes[name])
+	}
+	return s.dynamic(tftypes.NewValue(s.state, values))
+}
+
+func (s *server) nothing() *tfprotov6.DynamicValue { return s.dynamic(tftypes.NewValue(s.state, nil)) }
+
+func (s *server) dynamic(value tftypes.Value) *tfprotov6.DynamicValue {
+	s.t.Helper()
+	dynamic, err := tfprotov6.NewDynamicValue(s.state, value)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return &dynamic
+}
+
+// text is a string attribute of a response; "" for null or unknown, and for an
+// attribute of nothing.
+func (s *server) text(value *tfprotov6.DynamicValue, attribute string) string {
+	s.t.Helper()
+	decoded, err := value.Unmarshal(s.state)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var attributes map[string]tftypes.Value
+	var text string
+	if decoded.IsNull() || decoded.As(&attributes) != nil || !attributes[attribute].IsKnown() {
+		return ""
+	}
+	_ = attributes[attribute].As(&text) // null stays ""
+	return text
+}
+
+func (s *server) isNothing(value *tfprotov6.DynamicValue) bool {
+	s.t.Helper()
+	decoded, err := value.Unmarshal(s.state)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return decoded.IsNull()
+}
+
+// exists are the attributes of a resource in state, with changes.
+func exists(changes map[string]any) map[string]any {
+	attributes := map[string]any{
+		"name": "x", "namespace": "ml", "id": "ml/x", "uid": "u", "size": "1", "manifests": map[string]tftypes.Value{},
+	}
+	maps.Copy(attributes, changes)
+	return attributes
+}
+
+// private is the private state of a resource, as JSON by key.
+func private(t *testing.T, values map[string]string) []byte {
+	t.Helper()
+	raw := map[string][]byte{}
+	for key, value := range values {
+		raw[key] = []byte(value)
+	}
+	data, err := json.Marshal(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// remembered is one value of private state, "" for none.
+func remembered(t *testing.T, data []byte, key string) string {
+	t.Helper()
+	values := map[string][]byte{}
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return string(values[key])
+}
+
+// refused returns the summary of the only error, "" for none.
+func refused(t *testing.T, diagnostics []*tfprotov6.Diagnostic) string {
+	t.Helper()
+	summary := ""
+	for _, d := range diagnostics {
+		if d.Severity != tfprotov6.DiagnosticSeverityError {
+			continue
+		}
+		if summary != "" {
+			t.Errorf("a second error: %s: %s", d.Summary, d.Detail)
+		}
+		summary = d.Summary
+	}
+	return summary
+}

@@ -1,0 +1,261 @@
+package lifecycle_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+)
+
+// create applies a creation, with changes of the plan.
+func (s *server) create(changes map[string]any) *tfprotov6.ApplyResourceChangeResponse {
+	s.t.Helper()
+	plan := exists(changes)
+	plan["uid"], plan["manifests"] = tftypes.UnknownValue, tftypes.UnknownValue
+	config := exists(changes)
+	config["id"], config["uid"], config["manifests"] = nil, nil, nil
+	resp, err := s.ApplyResourceChange(s.t.Context(), &tfprotov6.ApplyResourceChangeRequest{
+		TypeName: "kt_thing", PriorState: s.nothing(), PlannedState: s.thing(plan), Config: s.thing(config),
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp
+}
+
+// complete makes known what is unknown of a plan, as the response to an apply does.
+func complete(w *writing) {
+	w.Plan.UID, w.Plan.Manifests = types.StringValue("u"), types.MapValueMust(types.StringType, nil)
+}
+
+func TestCreationThatFailsBeforeItSavesLeavesNoState(t *testing.T) {
+	t.Parallel()
+	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
+	var cluster *kube.Cluster
+	s := inCluster(t, "a", &hooks{apply: func(_ context.Context, w *writing) {
+		cluster = w.Data.Cluster
+		if err := w.Creation.Claim(cluster, ref, func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+		complete(w)
+		w.Diags.AddError("Rejected", "no quota")
+	}})
+	resp := s.create(nil)
+	if refused(t, resp.Diagnostics) != "Rejected" || !s.isNothing(resp.NewState) ||
+		remembered(t, resp.Private, "cluster") != "" {
+		t.Errorf("answer %+v, private state %s", resp, resp.Private)
+	}
+	_, err := cluster.DeleteUnlessClaimed(t.Context(), ref, func() error { return nil })
+	if err == nil {
+		t.Error("the object of the failed creation may be deleted")
+	}
+}
+
+func TestCreationThatFailsAfterItHasSavedIsInState(t *testing.T) {
+	t.Parallel()
+	s := inCluster(t, "a", &hooks{apply: func(ctx context.Context, w *writing) {
+		complete(w)
+		w.Notes.Visits = 1
+		w.Save(ctx)
+		w.Notes.Visits = 2
+		w.Save(ctx)
+		w.Diags.AddError("Not ready", "no image")
+	}})
+	resp := s.create(nil)
+	if refused(t, resp.Diagnostics) != "Not ready" || s.text(resp.NewState, "uid") != "u" {
+		t.Errorf("answer %+v", resp)
+	}
+	if got := remembered(t, resp.Private, "notes"); got != `{"visits":2}` {
+		t.Errorf("the notes are %s", got)
+	}
+	if got := remembered(t, resp.Private, "cluster"); !strings.Contains(got, `"uid":"a"`) {
+		t.Errorf("the cluster is %s", got)
+	}
+}
+
+// A deletion of the same run waits until it knows the outcome of the creation. It
+// must not wait for readiness, too.
+func TestFirstSaveEndsTheClaimOfACreation(t *testing.T) {
+	t.Parallel()
+	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
+	var claimed []bool
+	s := inCluster(t, "a", &hooks{apply: func(ctx context.Context, w *writing) {
+		if err := w.Creation.Claim(w.Data.Cluster, ref, func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+		complete(w)
+		claimed = append(claimed, w.Data.Cluster.Claimed(ref))
+		w.Save(ctx)
+		claimed = append(claimed, w.Data.Cluster.Claimed(ref))
+	}})
+	if resp := s.create(nil); len(resp.Diagnostics) > 0 || !slices.Equal(claimed, []bool{false, true}) {
+		t.Errorf("claimed %v, answer %+v", claimed, resp)
+	}
+}
+
+func TestTimeLimitOfACreation(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		timeouts any
+		want     time.Duration
+	}{
+		"default with the time to wait": {nil, createTime + waitTimeout},
+		"attribute": {map[string]tftypes.Value{
+			"create": tftypes.NewValue(tftypes.String, "3h"), "update": tftypes.NewValue(tftypes.String, nil),
+			"delete": tftypes.NewValue(tftypes.String, nil),
+		}, 3 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var deadline time.Time
+			s := inCluster(t, "a", &hooks{apply: func(ctx context.Context, w *writing) {
+				deadline, _ = ctx.Deadline()
+				complete(w)
+				w.Save(ctx)
+			}})
+			before := time.Now()
+			resp := s.create(map[string]any{"timeouts": c.timeouts})
+			if early, late := before.Add(c.want), time.Now().Add(c.want); deadline.Before(early) || deadline.After(late) {
+				t.Errorf("deadline %s, want %s to %s; %+v", deadline, early, late, resp)
+			}
+		})
+	}
+}
+
+func TestPlanOfAReplacementOrADestructionIsRefusedUnderProtection(t *testing.T) {
+	t.Parallel()
+	const protected = "The thing is protected from deletion"
+	for name, c := range map[string]struct {
+		protected bool
+		changes   map[string]any // of the plan; nil for a destruction
+		manifests bool           // the hook replaces the resource
+		want      string
+		replaces  int
+	}{
+		"destruction":               {protected: true, want: protected},
+		"destruction, unprotected":  {},
+		"another name":              {protected: true, changes: map[string]any{"name": "y"}, want: protected, replaces: 1},
+		"another name, unprotected": {changes: map[string]any{"name": "y"}, replaces: 1},
+		"another namespace": {
+			protected: true, changes: map[string]any{"namespace": "web"}, want: protected, replaces: 1,
+		},
+		"a replacement by the hook": {
+			protected: true, changes: map[string]any{}, manifests: true, want: protected, replaces: 1,
+		},
+		"an update that stays in place": {protected: true, changes: map[string]any{"size": "2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := inCluster(t, "a", &hooks{plan: func(p *planning) {
+				p.ReplaceIfMoved()
+				if c.manifests {
+					p.Replace.Append(path.Root("manifests"))
+				}
+			}})
+			state := exists(map[string]any{"deletion_protection": c.protected})
+			req := &tfprotov6.PlanResourceChangeRequest{
+				TypeName: "kt_thing", PriorState: s.thing(state), Config: s.nothing(), ProposedNewState: s.nothing(),
+			}
+			if c.changes != nil {
+				c.changes["deletion_protection"] = c.protected
+				config := exists(c.changes)
+				config["id"], config["uid"], config["manifests"] = nil, nil, nil
+				req.Config, req.ProposedNewState = s.thing(config), s.thing(exists(c.changes))
+			}
+			resp, err := s.PlanResourceChange(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := refused(t, resp.Diagnostics); got != c.want || len(resp.RequiresReplace) != c.replaces {
+				t.Errorf("refused %q, replaces %v", got, resp.RequiresReplace)
+			}
+		})
+	}
+}
+
+func TestProtectedResourceIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	for _, protected := range []bool{false, true} {
+		h := &hooks{}
+		s := inCluster(t, "a", h)
+		resp, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
+			TypeName: "kt_thing", PriorState: s.thing(exists(map[string]any{"deletion_protection": protected})),
+			PlannedState: s.nothing(), Config: s.nothing(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := refused(t, resp.Diagnostics) != ""; got != protected || s.isNothing(resp.NewState) == protected {
+			t.Errorf("protected %t: refused %t", protected, got)
+		}
+		if called := len(h.called) > 0; called == protected {
+			t.Errorf("protected %t: called %v", protected, h.called)
+		}
+	}
+}
+
+func TestAnotherClusterIsRefused(t *testing.T) {
+	t.Parallel()
+	home := private(t, map[string]string{"cluster": `{"uid":"a","server":"https://before:6443"}`})
+	type answer struct {
+		diagnostics []*tfprotov6.Diagnostic
+		err         error
+	}
+	for name, operation := range map[string]func(*server) answer{
+		"refresh": func(s *server) answer {
+			resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
+				TypeName: "kt_thing", CurrentState: s.thing(exists(nil)), Private: home,
+			})
+			return answer{resp.Diagnostics, err}
+		},
+		"plan of a destruction": func(s *server) answer {
+			resp, err := s.PlanResourceChange(t.Context(), &tfprotov6.PlanResourceChangeRequest{
+				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), Config: s.nothing(), ProposedNewState: s.nothing(),
+				PriorPrivate: home,
+			})
+			return answer{resp.Diagnostics, err}
+		},
+		"update": func(s *server) answer {
+			changed := exists(map[string]any{"size": "2"})
+			config := map[string]any{"name": "x", "size": "2"}
+			resp, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
+				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), PlannedState: s.thing(changed), Config: s.thing(config),
+				PlannedPrivate: home,
+			})
+			return answer{resp.Diagnostics, err}
+		},
+		"deletion": func(s *server) answer {
+			resp, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
+				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), PlannedState: s.nothing(), Config: s.nothing(),
+				PlannedPrivate: home,
+			})
+			return answer{resp.Diagnostics, err}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := &hooks{}
+			got := operation(inCluster(t, "b", h))
+			if got.err != nil {
+				t.Fatal(got.err)
+			}
+			if refused(t, got.diagnostics) != "The provider is configured for another cluster" || len(h.called) > 0 {
+				t.Errorf("called %v, diagnostics %v", h.called, got.diagnostics)
+			}
+			same := &hooks{}
+			got = operation(inCluster(t, "a", same))
+			if got.err == nil && strings.Contains(refused(t, got.diagnostics), "cluster") {
+				t.Errorf("refused in the same cluster: %v", got.diagnostics)
+			}
+		})
+	}
+}
