@@ -5,12 +5,10 @@ import (
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
@@ -21,6 +19,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 const description = "Manages one ML compute on Kubernetes, like Kubetorch's `kt.Compute`: a service, a pool of " +
@@ -37,7 +36,10 @@ func (r *computeResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 
 func attributes() map[string]schema.Attribute {
 	all := map[string]schema.Attribute{
-		"timeouts": timeoutsAttribute(),
+		"timeouts": lifecycle.TimeoutsAttribute(
+			"Timeout of the complete creation, such as `20m`. Defaults to `wait_timeout` plus five minutes.",
+			"Timeout of a complete update. Defaults to `wait_timeout` plus five minutes.",
+			"Timeout of the deletion, including the termination of the last pod. Defaults to `10m`."),
 	}
 	for _, group := range []map[string]schema.Attribute{
 		identityAttributes(), resourceAttributes(), podAttributes(), modeAttributes(), tensorServerAttributes(),
@@ -46,26 +48,6 @@ func attributes() map[string]schema.Attribute {
 		maps.Copy(all, group)
 	}
 	return all
-}
-
-// timeoutsAttribute returns the attribute of [timeouts.Attributes], with
-// validators that name the attribute and require a positive duration.
-func timeoutsAttribute() schema.Attribute {
-	timeout := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Optional: true, Validators: []validator.String{tf.Timeout()},
-			MarkdownDescription: description}
-	}
-	return schema.SingleNestedAttribute{
-		Optional: true, MarkdownDescription: "Timeouts of complete operations, as durations such as `90s` or `1h30m`.",
-		CustomType: timeouts.Type{ObjectType: types.ObjectType{AttrTypes: map[string]attr.Type{
-			"create": types.StringType, "update": types.StringType, "delete": types.StringType,
-		}}},
-		Attributes: map[string]schema.Attribute{
-			"create": timeout("Timeout of the complete creation, such as `20m`. Defaults to `wait_timeout` plus five minutes."),
-			"update": timeout("Timeout of a complete update. Defaults to `wait_timeout` plus five minutes."),
-			"delete": timeout("Timeout of the deletion, including the termination of the last pod. Defaults to `10m`."),
-		},
-	}
 }
 
 func identityAttributes() map[string]schema.Attribute {
