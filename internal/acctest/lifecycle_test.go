@@ -268,7 +268,7 @@ func TestAccComputeThatSomebodyElseMadeAnewIsTheirs(t *testing.T) {
 				Config: cluster.Config(ns, compute("adopt_existing = true")),
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 					plancheck.ExpectResourceAction(trainer, plancheck.ResourceActionCreate),
-					seen.expect(ns, "Deployment ID was deleted, and made again by somebody else"),
+					seen.expect(ns, "Deployment ID was replaced outside of Terraform"),
 				}},
 			},
 		},
