@@ -110,12 +110,6 @@ func (m Memory) Foreign(key string) bool {
 	return m[key].answered() && err == nil && set.Empty()
 }
 
-// Remembers says whether anything is remembered of an object, or expected.
-func (m Memory) Remembers(key string) bool {
-	_, ok := m[key]
-	return ok
-}
-
 // Names says whether an object of that namespace and name is remembered.
 func (m Memory) Names(identity Identity) bool {
 	for key := range m {
