@@ -78,7 +78,8 @@ func validateManifest(c Compute, errs *Errors) {
 	}
 	switch known, ok := kindOfObject(k.GroupVersionKind, nil); {
 	case !ok && len(c.PodTemplatePath) == 0:
-		errs.add("manifest", "is a %s of %s, which the provider does not know: give pod_template_path, where its pod template is.", k.Kind, k.GroupVersion())
+		errs.add("manifest", "is a %s of %s, which the provider does not know: give pod_template_path, where its pod template is.", k.Kind, k.GroupVersion()).
+			concerning(At("pod_template_path"))
 	case ok && gvkOf(workload) != known.GroupVersionKind:
 		errs.add("manifest", "is a %s of %s: give the one of %s.", k.Kind, gvkOf(workload).GroupVersion(), known.GroupVersionKind.GroupVersion())
 	case ok && len(c.PodTemplatePath) > 0 && !slices.ContainsFunc(k.Groups(workload), func(g kind.Group) bool { return slices.Equal(g.Template, c.PodTemplatePath) }):
@@ -130,7 +131,8 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 	var errs Errors
 	refuse := func(path []string, want, reason string) {
 		if value, _ := kind.Find(workload, path); value != nil && value != want {
-			errs.add("manifest", "sets %s to %v, but it must be %s here: %s. Remove it.", dotted(path), value, want, reason)
+			errs.add("manifest", "sets %s to %v, but it must be %s here: %s. Remove it.", dotted(path), value, want, reason).
+				concerning(decidedBy(path[len(path)-1], c)...)
 		}
 	}
 	refuse([]string{"metadata", "name"}, c.Name, "it is the compute's name")

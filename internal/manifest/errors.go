@@ -2,18 +2,62 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// AttributeError is what is wrong with one attribute of kt_compute.
-type AttributeError struct {
-	Attribute string // top-level name in the schema: "labels"
-	Detail    string // what was seen and what to do, a sentence
+// Step is one step of a [Path]: a [Name], an [Entry] or an [Index].
+type Step interface{ text() string }
+
+// The kinds of steps: an attribute of an object, an entry of a map, an item of a list.
+type (
+	Name  string
+	Entry string
+	Index int
+)
+
+func (s Name) text() string  { return "." + string(s) }
+func (s Entry) text() string { return fmt.Sprintf("[%q]", string(s)) }
+func (s Index) text() string { return fmt.Sprintf("[%d]", int(s)) }
+
+// Path is the place of an attribute of kt_compute.
+type Path []Step
+
+// At returns the path of a top-level attribute, or of what is inside of it.
+func At(attribute string, inside ...Step) Path { return append(Path{Name(attribute)}, inside...) }
+
+// At returns the path of what is inside of the attribute at p.
+func (p Path) At(inside ...Step) Path { return append(slices.Clone(p), inside...) }
+
+// Root returns the top-level attribute.
+func (p Path) Root() string {
+	if len(p) == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(p[0].text(), ".")
 }
 
-func (e *AttributeError) Error() string { return e.Attribute + ": " + e.Detail }
+// String returns the path as in a configuration: secrets[0].env_vars.
+func (p Path) String() string {
+	var text strings.Builder
+	for _, step := range p {
+		text.WriteString(step.text())
+	}
+	return strings.TrimPrefix(text.String(), ".")
+}
 
-// Errors is all that is wrong with a compute; it is never empty.
+// AttributeError is a problem with one attribute.
+type AttributeError struct {
+	Path    Path
+	Summary string // a noun phrase; may be empty
+	Detail  string // what was seen and what to do, a sentence
+	// Concerns lists the other attributes that decide whether this is a problem.
+	Concerns []Path
+}
+
+func (e *AttributeError) Error() string { return e.Detail }
+
+// Errors lists all problems of a compute; it is never empty.
 type Errors []*AttributeError
 
 func (e Errors) Error() string {
@@ -24,6 +68,29 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-func (e *Errors) add(attribute, format string, args ...any) {
-	*e = append(*e, &AttributeError{Attribute: attribute, Detail: fmt.Sprintf(format, args...)})
+// add reports a problem of a top-level attribute. The format is a sentence without its subject, the attribute.
+func (e *Errors) add(attribute, format string, args ...any) *AttributeError {
+	return e.at(At(attribute), format, args...)
+}
+
+// at reports a problem. The format is a sentence without its subject, the attribute at the path.
+func (e *Errors) at(path Path, format string, args ...any) *AttributeError {
+	return e.report(path, "Invalid "+path.Root(), "%s "+format, append([]any{path}, args...)...)
+}
+
+// report adds a problem with a summary and a whole sentence.
+func (e *Errors) report(path Path, summary, format string, args ...any) *AttributeError {
+	found := &AttributeError{Path: path, Summary: summary, Detail: fmt.Sprintf(format, args...)}
+	*e = append(*e, found)
+	return found
+}
+
+// concerning records other attributes that decide whether this is a problem.
+func (e *AttributeError) concerning(paths ...Path) { e.Concerns = append(e.Concerns, paths...) }
+
+// known returns the problems that do not depend on an attribute that is unknown.
+func (e Errors) known(unknown func(Path) bool) Errors {
+	return slices.DeleteFunc(slices.Clone(e), func(found *AttributeError) bool {
+		return unknown(found.Path) || slices.ContainsFunc(found.Concerns, unknown)
+	})
 }

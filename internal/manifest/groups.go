@@ -7,19 +7,19 @@ import (
 )
 
 // askedReplicas is how many pods the user asked for, and by which attribute;
-// empty where by none, so that his manifest says it, or the default.
-func askedReplicas(c Compute) (n int64, attribute string) {
+// nil where by none, so that his manifest says it, or the default.
+func askedReplicas(c Compute) (n int64, attribute Path) {
 	switch {
 	case c.ReplicasKept:
-		return c.Replicas, "replicas"
+		return c.Replicas, At("replicas")
 	case c.Distribute != nil && c.Distribute.Workers > 0:
-		return c.Distribute.Workers, "distribute"
+		return c.Distribute.Workers, At("distribute", Name("workers"))
 	case c.ReplicasGiven:
-		return c.Replicas, "replicas"
+		return c.Replicas, At("replicas")
 	case c.Manifest != nil:
-		return kind.PodCount(c.Manifest, kindOf(c).Groups(c.Manifest)), ""
+		return kind.PodCount(c.Manifest, kindOf(c).Groups(c.Manifest)), nil
 	default:
-		return c.Replicas, ""
+		return c.Replicas, nil
 	}
 }
 
@@ -33,7 +33,7 @@ func designedWorkers(c Compute) int64 {
 // scale gives a workload of the user's the number of pods that was asked for.
 func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 	asked, attribute := askedReplicas(c)
-	if attribute == "" {
+	if attribute == nil {
 		return nil
 	}
 	var errs Errors
@@ -41,23 +41,23 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 	i := slices.IndexFunc(groups, func(g kind.Group) bool { return g.Scaled })
 	if i < 0 {
 		if !k.Scales {
-			errs.add(attribute, "asks for %d pods, but the number of pods of a %s is not for the provider to set: say it in manifest.", asked, k.Kind)
+			errs.at(attribute, "asks for %d pods, but the number of pods of a %s is not for the provider to set: say it in manifest.", asked, k.Kind)
 		} else if one := kind.PodCount(workload, groups); one != asked {
-			errs.add(attribute, "asks for %d pods, but the %s of manifest has no workers beside its %d: make them the same.", asked, k.Kind, one)
+			errs.at(attribute, "asks for %d pods, but the %s of manifest has no workers beside its %d: make them the same.", asked, k.Kind, one)
 		}
 		return errs
 	}
 	g := groups[i]
 	if said := kind.PodCount(workload, groups); g.Says(workload) && !c.ReplicasKept {
 		if also, ok := kind.NumberAt(workload, g.Also); said != asked || ok && (also-g.Others)*max(g.Each, 1) != g.Count(workload) {
-			errs.add(attribute, "asks for %d pods, while manifest runs %d (%s): make them the same, or remove one of the two.", asked, said, dotted(g.Number))
+			errs.at(attribute, "asks for %d pods, while manifest runs %d (%s): make them the same, or remove one of the two.", asked, said, dotted(g.Number))
 			return errs
 		}
 	}
 	rest := kind.PodCount(workload, groups) - g.Count(workload)
 	each := max(g.Each, 1)
 	if asked < rest || (asked-rest)%each != 0 {
-		errs.add(attribute, "asks for %d pods, but the %s of manifest has %d beside those at %s, which come %d at a time: give a number that this allows.",
+		errs.at(attribute, "asks for %d pods, but the %s of manifest has %d beside those at %s, which come %d at a time: give a number that this allows.",
 			asked, k.Kind, rest, dotted(g.Number), each)
 		return errs
 	}

@@ -25,7 +25,7 @@ func asked(c Compute, k kind.Kind) kind.Compute {
 	replicas, attribute := askedReplicas(c)
 	view := kind.Compute{
 		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0, Distribution: distribution(c),
-		Replicas: replicas, ReplicasGiven: attribute != "", DesignedFor: c.DesignedFor,
+		Replicas: replicas, ReplicasGiven: attribute != nil, DesignedFor: c.DesignedFor,
 		PodLabels: ownPods(c), QueueLabels: queueLabels(c),
 		PodTemplate: func(worker bool) (map[string]any, error) { return toMap(podTemplate(c, k, worker)) },
 	}

@@ -238,19 +238,14 @@ func TestRenderRefusesCombinations(t *testing.T) {
 		attribute string
 		says      string
 	}{
-		"more at least than at most": {scaled(manifest.Autoscale{MinScale: new(int64(3)), MaxScale: new(int64(2))}), "autoscale", "min_scale is 3, which is more than max_scale, 2"},
-		"a negative scale":           {scaled(manifest.Autoscale{MinScale: new(int64(-1))}), "autoscale", "min_scale is -1"},
-		"a target of nothing":        {scaled(manifest.Autoscale{Target: new(int64(0))}), "autoscale", "target is 0"},
-		"more than all":              {scaled(manifest.Autoscale{TargetUtilization: new(int64(101))}), "autoscale", "target_utilization is 101: give a number from 1 to 100"},
-		"CPU without the HPA":        {scaled(manifest.Autoscale{Metric: "cpu"}), "autoscale", `needs autoscaler_class "hpa.autoscaling.knative.dev"`},
-		"an unknown class":           {scaled(manifest.Autoscale{AutoscalerClass: "kpa"}), "autoscale", `autoscaler_class is "kpa": give "kpa.autoscaling.knative.dev"`},
-		"a delay of the HPA":         {scaled(manifest.Autoscale{AutoscalerClass: "hpa.autoscaling.knative.dev", ScaleDownDelay: "1m"}), "autoscale", "scale_down_delay"},
-		"a short window":             {scaled(manifest.Autoscale{Window: "5s"}), "autoscale", `window is "5s", but Knative takes 6s to 1h`},
-		"a long window":              {scaled(manifest.Autoscale{Window: "61m"}), "autoscale", "6s to 1h"},
-		"a part of a second":         {scaled(manifest.Autoscale{Window: "6.5s"}), "autoscale", "whole seconds"},
-		"a word for a duration":      {scaled(manifest.Autoscale{ScaleDownDelay: "soon"}), "autoscale", `scale_down_delay is "soon"`},
-		"a deadline of nothing":      {scaled(manifest.Autoscale{ProgressDeadline: "0s"}), "autoscale", "no less than 1s"},
-		"an annotation twice":        {scaled(manifest.Autoscale{MinScale: new(int64(1)), ExtraAnnotations: map[string]string{"min-scale": "2"}}), "autoscale", "extra_annotations sets min-scale"},
+		"more at least than at most": {scaled(manifest.Autoscale{MinScale: new(int64(3)), MaxScale: new(int64(2))}), "autoscale.min_scale", "is 3, more than autoscale.max_scale, 2"},
+		"CPU without the HPA":        {scaled(manifest.Autoscale{Metric: "cpu"}), "autoscale.metric", `give autoscaler_class = "hpa.autoscaling.knative.dev"`},
+		"a delay of the HPA":         {scaled(manifest.Autoscale{AutoscalerClass: "hpa.autoscaling.knative.dev", ScaleDownDelay: "1m"}), "autoscale.scale_down_delay", "scale_down_delay"},
+		"a short window":             {scaled(manifest.Autoscale{Window: "5s"}), "autoscale.window", `window is "5s", but Knative takes 6s to 1h`},
+		"a long window":              {scaled(manifest.Autoscale{Window: "61m"}), "autoscale.window", "6s to 1h"},
+		"a part of a second":         {scaled(manifest.Autoscale{Window: "6.5s"}), "autoscale.window", "give 7s"},
+		"a deadline of nothing":      {scaled(manifest.Autoscale{ProgressDeadline: "0s"}), "autoscale.progress_deadline", "no less than 1s"},
+		"an annotation twice":        {scaled(manifest.Autoscale{MinScale: new(int64(1)), ExtraAnnotations: map[string]string{"min-scale": "2"}}), `autoscale.extra_annotations["min-scale"]`, `autoscale.min_scale sets this annotation to "1"`},
 		"an annotation beside": {func(c *manifest.Compute) {
 			c.Autoscale = &manifest.Autoscale{MinScale: new(int64(1))}
 			c.Annotations = map[string]string{"autoscaling.knative.dev/min-scale": "2"}
@@ -258,25 +253,22 @@ func TestRenderRefusesCombinations(t *testing.T) {
 		"replicas of Knative": {func(c *manifest.Compute) { c.Autoscale, c.ReplicasGiven = &manifest.Autoscale{}, true }, "replicas", "Knative decides"},
 		"pods of Knative by a selector": {func(c *manifest.Compute) {
 			c.Autoscale, c.Endpoint = &manifest.Autoscale{}, &manifest.Endpoint{Selector: map[string]string{"a": "b"}}
-		}, "endpoint", "Knative makes the Service"},
-		"scaled workers":         {func(c *manifest.Compute) { c.Autoscale, c.Distribute = &manifest.Autoscale{}, &manifest.Distribute{} }, "autoscale", "distribute needs it fixed"},
-		"an unknown type":        {spread(manifest.Distribute{Type: "mpi"}), "distribute", "give one of spmd, pytorch"},
-		"negative workers":       {spread(manifest.Distribute{Workers: -1}), "distribute", "workers is -1"},
-		"more than there are":    {spread(manifest.Distribute{Workers: 2, QuorumWorkers: new(int64(3))}), "distribute", "quorum_workers is 3: give a number from 1 to the number of workers, 2"},
-		"no time":                {spread(manifest.Distribute{QuorumTimeout: "-1s"}), "distribute", "quorum_timeout"},
-		"a number for a version": {spread(manifest.Distribute{Type: "ray", Args: map[string]any{"rayVersion": 2.8}}), "distribute", "rayVersion of args is 2.8"},
+		}, "endpoint.selector", "Knative makes the Service"},
+		"scaled workers":         {func(c *manifest.Compute) { c.Autoscale, c.Distribute = &manifest.Autoscale{}, &manifest.Distribute{} }, "distribute", "distribute stands beside autoscale"},
+		"more than there are":    {spread(manifest.Distribute{Workers: 2, QuorumWorkers: new(int64(3))}), "distribute.quorum_workers", "is 3, but there are 2 workers"},
+		"a number for a version": {spread(manifest.Distribute{Type: "ray", Args: map[string]any{"rayVersion": 2.8}}), "distribute.args", "has 2.8 as rayVersion"},
 		"workers and replicas": {func(c *manifest.Compute) {
 			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{Workers: 4}, 3, true
-		}, "replicas", "is 3, while workers of distribute is 4"},
-		"a name too long for a Service": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 55); c.Distribute = &manifest.Distribute{} }, "name", "has 55 characters, and with distribute no more than 54"},
-		"selected pods that scale":      {selected(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }), "autoscale", "selector finds pods that exist already"},
-		"selected pods that suspend":    {selected(func(c *manifest.Compute) { c.Suspend = true }), "suspend", "selector finds pods that exist already"},
-		"selected pods by number":       {selected(func(c *manifest.Compute) { c.ReplicasGiven = true }), "replicas", "selector finds pods that exist already"},
-		"a set-up of nothing":           {func(c *manifest.Compute) { c.ImageSetup = &manifest.ImageSetup{} }, "image_setup", "names no ConfigMap"},
+		}, "replicas", "their number is distribute.workers"},
+		"a name too long for a Service": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 55); c.Distribute = &manifest.Distribute{} }, "name", "give a name of at most 54"},
+		"selected pods that scale":      {selected(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }), "autoscale", "with selector alone the pods exist already"},
+		"selected pods that suspend":    {selected(func(c *manifest.Compute) { c.Suspend = true }), "suspend", "with selector alone the pods exist already"},
+		"selected pods by number":       {selected(func(c *manifest.Compute) { c.ReplicasGiven = true }), "replicas", "with selector alone the pods exist already"},
+		"a set-up of nothing":           {func(c *manifest.Compute) { c.ImageSetup = &manifest.ImageSetup{} }, "image_setup.config_map", "is required"},
 		"a volume over the set-up": {func(c *manifest.Compute) {
 			c.ImageSetup = &manifest.ImageSetup{ConfigMap: "x"}
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/etc/kubetorch/image"}}
-		}, "volumes", "the set-up of the image is mounted too"},
+		}, "volumes[0].mount_path", "where image_setup is mounted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,35 +28,41 @@ func autoscaleDefaults(c Compute) map[string]string {
 }
 
 // autoscaleAnnotations say what the user asked of the autoscaler. validate has
-// seen that they are well formed.
+// seen that they agree.
 func autoscaleAnnotations(c Compute) map[string]string {
-	a := c.Autoscale
-	if a == nil {
+	if c.Autoscale == nil {
 		return nil
 	}
 	annotations := map[string]string{}
-	for key, value := range a.ExtraAnnotations {
+	for key, value := range c.Autoscale.ExtraAnnotations {
 		annotations[autoscalingKey(key)] = value
 	}
-	for key, number := range map[string]*int64{
-		kind.MinScaleAnnotation: a.MinScale, kind.MaxScaleAnnotation: a.MaxScale, kind.InitialScaleAnnotation: a.InitialScale,
-		kind.TargetAnnotation: a.Target, kind.UtilizationAnnotation: a.TargetUtilization,
-	} {
-		if number != nil {
-			annotations[key] = strconv.FormatInt(*number, 10)
-		}
-	}
-	maps.Copy(annotations, autoscaleTexts(a))
-	for _, d := range autoscaleDurations(a) {
-		annotations[d.annotation] = knativeDuration(d.value)
+	for _, s := range autoscaleSettings(c.Autoscale) {
+		annotations[s.annotation] = s.value
 	}
 	return annotations
 }
 
-func autoscaleTexts(a *Autoscale) map[string]string {
-	texts := map[string]string{kind.ClassAnnotation: a.AutoscalerClass, kind.MetricAnnotation: a.Metric}
-	maps.DeleteFunc(texts, func(_, text string) bool { return text == "" })
-	return texts
+// autoscaleSetting is an attribute of autoscale that was given, as the annotation that it becomes.
+type autoscaleSetting struct{ field, annotation, value string }
+
+func autoscaleSettings(a *Autoscale) []autoscaleSetting {
+	text := func(number *int64) string {
+		if number == nil {
+			return ""
+		}
+		return strconv.FormatInt(*number, 10)
+	}
+	settings := []autoscaleSetting{
+		{"min_scale", kind.MinScaleAnnotation, text(a.MinScale)}, {"max_scale", kind.MaxScaleAnnotation, text(a.MaxScale)},
+		{"initial_scale", kind.InitialScaleAnnotation, text(a.InitialScale)},
+		{"target", kind.TargetAnnotation, text(a.Target)}, {"target_utilization", kind.UtilizationAnnotation, text(a.TargetUtilization)},
+		{"metric", kind.MetricAnnotation, a.Metric}, {"autoscaler_class", kind.ClassAnnotation, a.AutoscalerClass},
+	}
+	for _, d := range autoscaleDurations(a) {
+		settings = append(settings, autoscaleSetting{d.field, d.annotation, knativeDuration(d.value)})
+	}
+	return slices.DeleteFunc(settings, func(s autoscaleSetting) bool { return s.value == "" })
 }
 
 func autoscalingKey(key string) string {
@@ -114,38 +120,56 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
+// validateAutoscale finds what Knative's webhook would refuse
+// (knative.dev/serving/pkg/apis/autoscaling), and what its autoscaler passes
+// over.
 func validateAutoscale(c Compute, errs *Errors) {
 	a := c.Autoscale
 	if a == nil {
 		return
 	}
-	if c.Manifest != nil && !kindOf(c).Autoscales {
-		errs.add("autoscale", "needs a Knative Service, but manifest is a %s: remove one of the two.", kindOf(c).Kind)
+	at := func(field string) Path { return At("autoscale", Name(field)) }
+	// Knative takes a maximum of zero for none.
+	if a.MinScale != nil && a.MaxScale != nil && *a.MaxScale > 0 && *a.MinScale > *a.MaxScale {
+		errs.at(at("min_scale"), "is %d, more than autoscale.max_scale, %d: lower the one or raise the other.", *a.MinScale, *a.MaxScale)
 	}
-	if c.Distribute != nil {
-		errs.add("autoscale", "lets the number of pods change, while distribute needs it fixed: remove one of the two.")
+	class := cmp.Or(a.AutoscalerClass, kind.KPAClass)
+	if class == kind.KPAClass && !slices.Contains([]string{"", "concurrency", "rps"}, a.Metric) {
+		errs.at(at("metric"), "is %q, but %s knows concurrency and rps only: give autoscaler_class = %q for other metrics.", a.Metric, kind.KPAClass, kind.HPAClass).
+			concerning(at("autoscaler_class"))
 	}
-	if _, attribute := askedReplicas(c); attribute == "replicas" && c.Manifest == nil {
-		errs.add("replicas", "is %d, but with autoscale Knative decides how many pods run: remove it, or set min_scale and max_scale of autoscale.", c.Replicas)
+	if class == kind.HPAClass && a.ScaleDownDelay != "" {
+		errs.at(at("scale_down_delay"), "is %q, but only %s has such a delay: leave it out.", a.ScaleDownDelay, kind.KPAClass)
 	}
-	validateScale(a, errs)
-	validateClass(a, errs)
 	for _, d := range autoscaleDurations(a) {
 		switch value, err := ParseDuration(d.value); {
-		case err != nil:
-			errs.add("autoscale", "%s %v.", d.field, err)
+		case err != nil: // for the schema to report
 		case value%time.Second != 0:
-			errs.add("autoscale", "%s is %q, but Knative wants whole seconds.", d.field, d.value)
+			errs.at(at(d.field), "is %q, but Knative wants whole seconds: give %s.", d.value, max(d.least, value.Round(time.Second)))
 		case value < d.least || d.most > 0 && value > d.most:
-			errs.add("autoscale", "%s is %q, but Knative takes %s.", d.field, d.value, d.limits())
+			errs.at(at(d.field), "is %q, but Knative takes %s: give a duration within that.", d.value, d.limits())
 		}
 	}
-	typed := autoscaleAnnotations(Compute{Autoscale: a})
+	validateExtraAnnotations(a, errs)
+}
+
+// validateExtraAnnotations finds annotations that are set already, to something else.
+func validateExtraAnnotations(a *Autoscale, errs *Errors) {
+	type setting struct {
+		at    Path
+		value string
+	}
+	set := map[string]setting{}
+	for _, s := range autoscaleSettings(a) {
+		set[s.annotation] = setting{At("autoscale", Name(s.field)), s.value}
+	}
 	for _, key := range slices.Sorted(maps.Keys(a.ExtraAnnotations)) {
-		value := a.ExtraAnnotations[key]
-		if set := typed[autoscalingKey(key)]; set != value {
-			errs.add("autoscale", "extra_annotations sets %s to %q, but another field of autoscale sets it to %q: remove one of the two.", key, value, set)
+		at, value := At("autoscale", Name("extra_annotations"), Entry(key)), a.ExtraAnnotations[key]
+		if other, ok := set[autoscalingKey(key)]; ok && other.value != value {
+			errs.at(at, "is %q, but %s sets this annotation to %q: leave out one of the two.", value, other.at, other.value).concerning(other.at)
+			continue
 		}
+		set[autoscalingKey(key)] = setting{at, value}
 	}
 }
 
@@ -154,42 +178,6 @@ func (d autoscaleDuration) limits() string {
 		return "no less than " + shortDuration(d.least)
 	}
 	return shortDuration(d.least) + " to " + shortDuration(d.most)
-}
-
-func validateScale(a *Autoscale, errs *Errors) {
-	for _, n := range []struct {
-		field string
-		value *int64
-		least int64
-		most  int64
-	}{
-		{"min_scale", a.MinScale, 0, 1<<31 - 1},
-		{"max_scale", a.MaxScale, 0, 1<<31 - 1},
-		{"initial_scale", a.InitialScale, 0, 1<<31 - 1},
-		{"target", a.Target, 1, 1<<31 - 1},
-		{"target_utilization", a.TargetUtilization, 1, 100},
-		{"concurrency", a.Concurrency, 0, 1<<31 - 1},
-	} {
-		if n.value != nil && (*n.value < n.least || *n.value > n.most) {
-			errs.add("autoscale", "%s is %d: give a number from %d to %d.", n.field, *n.value, n.least, n.most)
-		}
-	}
-	// Knative takes a maximum of zero for none.
-	if a.MinScale != nil && a.MaxScale != nil && *a.MaxScale > 0 && *a.MinScale > *a.MaxScale {
-		errs.add("autoscale", "min_scale is %d, which is more than max_scale, %d: lower the one or raise the other.", *a.MinScale, *a.MaxScale)
-	}
-}
-
-func validateClass(a *Autoscale, errs *Errors) {
-	class := cmp.Or(a.AutoscalerClass, kind.KPAClass)
-	switch {
-	case class != kind.KPAClass && class != kind.HPAClass:
-		errs.add("autoscale", "autoscaler_class is %q: give %q or %q.", class, kind.KPAClass, kind.HPAClass)
-	case class == kind.KPAClass && a.Metric != "" && a.Metric != "concurrency" && a.Metric != "rps":
-		errs.add("autoscale", "metric is %q, which needs autoscaler_class %q: %q knows concurrency and rps only.", a.Metric, kind.HPAClass, kind.KPAClass)
-	case class == kind.HPAClass && a.ScaleDownDelay != "":
-		errs.add("autoscale", "scale_down_delay is %q, which only autoscaler_class %q has: remove it.", a.ScaleDownDelay, kind.KPAClass)
-	}
 }
 
 // observeAutoscale reads back what autoscaleAnnotations and the defaults give.

@@ -141,6 +141,10 @@ type Compute struct {
 	// compute's own pods.
 	Endpoint *Endpoint
 
+	// Given lists which of gpu_anti_affinity, logging and renderer_revision the
+	// user set: no field tells their value from a default.
+	Given []string
+
 	// Registered adds the KubetorchWorkload by which Python users find the
 	// compute. Its CRD must be installed.
 	Registered bool
@@ -248,6 +252,10 @@ func Render(c Compute) ([]*unstructured.Unstructured, error) {
 	if errs := validate(c); len(errs) > 0 {
 		return nil, errs
 	}
+	return renderObjects(c)
+}
+
+func renderObjects(c Compute) ([]*unstructured.Unstructured, error) {
 	k := kindOf(c)
 	var rendered []map[string]any
 	var workload map[string]any

@@ -1,7 +1,6 @@
 package manifest_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,7 +125,7 @@ func TestRenderRefusesManifests(t *testing.T) {
 		"an unknown kind":              {"{apiVersion: example.com/v1, kind: Workflow}", nothing, "manifest", "give pod_template_path"},
 		"another version":              {"{apiVersion: ray.io/v1alpha1, kind: RayCluster}", nothing, "manifest", "is a RayCluster of ray.io/v1alpha1: give the one of ray.io/v1"},
 		"a path that is known":         {deployment + "}", func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec", "pod"} }, "pod_template_path", "is spec.pod"},
-		"a path that leads nowhere":    {"{apiVersion: a/v1, kind: B, spec: {list: []}}", func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec", "list", "0"} }, "manifest", "something else than a map at spec.list.0"},
+		"a path that leads nowhere":    {"{apiVersion: a/v1, kind: B, spec: {list: []}}", func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec", "list", "0"} }, "pod_template_path", "manifest has no object at spec.list.0"},
 		"another name":                 {deployment + ", metadata: {name: other}}", nothing, "manifest", "sets metadata.name to other, but it must be svc here"},
 		"another namespace":            {deployment + ", metadata: {namespace: other}}", nothing, "manifest", "metadata.namespace"},
 		"another service":              {deployment + ", metadata: {labels: {kubetorch.com/service: x}}}", nothing, "manifest", "it names the compute"},
@@ -144,8 +143,8 @@ func TestRenderRefusesManifests(t *testing.T) {
 		"groups that are uneven":       {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 2}}", asked(3), "replicas", "2 at a time"},
 		"a JobSet without jobs":        {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet}", asked(2), "manifest", "is a JobSet without pods"},
 		"another number":               {deployment + ", spec: {replicas: 3}}", asked(2), "replicas", "asks for 2 pods, while manifest runs 3 (spec.replicas)"},
-		"another number of workers":    {deployment + ", spec: {replicas: 3}}", distributed("spmd", 2), "distribute", "asks for 2 pods, while manifest runs 3"},
-		"another number of Ray nodes":  {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{replicas: 3}]}}", distributed("ray", 3), "distribute", "asks for 3 pods, while manifest runs 4"},
+		"another number of workers":    {deployment + ", spec: {replicas: 3}}", distributed("spmd", 2), "distribute.workers", "asks for 2 pods, while manifest runs 3"},
+		"another number of Ray nodes":  {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{replicas: 3}]}}", distributed("ray", 3), "distribute.workers", "asks for 3 pods, while manifest runs 4"},
 		"another number of completion": {"{apiVersion: batch/v1, kind: Job, spec: {parallelism: 2, completions: 4}}", asked(2), "replicas", "asks for 2 pods, while manifest runs 2 (spec.parallelism)"},
 		"fewer than others there are":  {"{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {PS: {replicas: 3}, Worker: {}}}}", asked(2), "replicas", "has 3 beside those at spec.tfReplicaSpecs.Worker.replicas"},
 		"a part of a host group":       {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{numOfHosts: 4}]}}", asked(4), "replicas", "which come 4 at a time"},
@@ -155,9 +154,9 @@ func TestRenderRefusesManifests(t *testing.T) {
 		"a number of Knative's pods":   {"{apiVersion: serving.knative.dev/v1, kind: Service}", asked(2), "replicas", "of a Service"},
 		"no pods of a Ray cluster":     {"{apiVersion: ray.io/v1, kind: RayCluster}", asked(0), "replicas", "has no workers beside its 1"},
 		"a suspended Pod":              {"{apiVersion: v1, kind: Pod}", func(c *manifest.Compute) { c.Suspend = true }, "suspend", "no way to suspend a Pod"},
-		"a scaled Deployment":          {deployment + "}", func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }, "autoscale", "but manifest is a Deployment"},
-		"Ray in a Deployment":          {deployment + "}", distributed("ray", 2), "distribute", "but manifest is a Deployment"},
-		"workers of Knative":           {"{apiVersion: serving.knative.dev/v1, kind: Service}", distributed("spmd", 2), "distribute", "of a Knative Service changes"},
+		"a scaled Deployment":          {deployment + "}", func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }, "manifest", "manifest stands beside autoscale"},
+		"Ray in a Deployment":          {deployment + "}", distributed("ray", 2), "distribute.type", "but manifest is of mode deployment"},
+		"workers of Knative":           {"{apiVersion: serving.knative.dev/v1, kind: Service}", distributed("spmd", 2), "distribute", "distribute needs a fixed number of workers, but Knative"},
 		"a template that orphans workers": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {}, Worker: {}}}}", func(c *manifest.Compute) {
 			c.ServiceTemplate = fromJSON(t, `{"spec": {"pytorchReplicaSpecs": {"Worker": {"template": {"metadata": {"labels": {"kubetorch.com/service": "x"}}}}}}}`)
 		}, "service_template", "changes spec.pytorchReplicaSpecs.Worker.template.metadata.labels.kubetorch.com/service"},
@@ -174,17 +173,20 @@ func TestRenderRefusesManifests(t *testing.T) {
 	}
 }
 
+// refused checks that a compute has a problem at an attribute, and none there while it is unknown.
 func refused(t *testing.T, c manifest.Compute, attribute, says string) {
 	t.Helper()
-	objects, err := manifest.Render(c)
-	var errs manifest.Errors
-	if !errors.As(err, &errs) {
-		t.Fatalf("gives %d objects and error %v, want manifest.Errors", len(objects), err)
-	}
+	errs := manifest.Validate(c, func(manifest.Path) bool { return false })
 	if !slices.ContainsFunc(errs, func(e *manifest.AttributeError) bool {
-		return e.Attribute == attribute && strings.Contains(e.Detail, says)
+		return e.Path.String() == attribute && strings.Contains(e.Detail, says)
 	}) {
-		t.Errorf("says\n%v\nwant %s to say %q", err, attribute, says)
+		t.Errorf("says\n%v\nwant %s to say %q", errs, attribute, says)
+	}
+	unknown := func(at manifest.Path) bool { return at.String() == attribute }
+	for _, e := range manifest.Validate(c, unknown) {
+		if e.Path.String() == attribute {
+			t.Errorf("%s is unknown, but is said to be wrong: %v", attribute, e)
+		}
 	}
 }
 

@@ -304,12 +304,8 @@ func TestRenderRefuses(t *testing.T) {
 	}{
 		"no name":             {func(c *manifest.Compute) { c.Name = "" }, "name", "is empty"},
 		"no namespace":        {func(c *manifest.Compute) { c.Namespace = "" }, "namespace", "is empty"},
-		"negative replicas":   {func(c *manifest.Compute) { c.Replicas = -1 }, "replicas", "-1"},
-		"too many replicas":   {func(c *manifest.Compute) { c.Replicas = 1 << 31 }, "replicas", "2147483648"},
-		"negative GPUs":       {func(c *manifest.Compute) { c.GPUs = -1 }, "gpus", "-1"},
 		"a share beside GPUs": {func(c *manifest.Compute) { c.GPUs = 1; c.GPUMemory = quantity(t, "4Gi") }, "gpu_memory", "KAI refuses"},
 		"a share of nothing":  {func(c *manifest.Compute) { c.GPUMemory = quantity(t, "0") }, "gpu_memory", "more than nothing"},
-		"a GPU type in words": {func(c *manifest.Compute) { c.GPUType = "NVIDIA L4" }, "gpu_type", `"NVIDIA-L4"`},
 		"two GPU products": {func(c *manifest.Compute) {
 			c.GPUType = "L4"
 			c.NodeSelector = map[string]string{"nvidia.com/gpu.product": "T4"}
@@ -327,29 +323,28 @@ func TestRenderRefuses(t *testing.T) {
 			c.InactivityTTL = "1h"
 			c.Annotations = map[string]string{"kubetorch.com/inactivity-ttl": "2h"}
 		}, "annotations", "inactivity_ttl"},
-		"an unknown scheduler": {func(c *manifest.Compute) { c.QueueScheduler = "volcano" }, "queue_scheduler", "volcano"},
-		"an idle secret":       {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "hf"}} }, "secrets", "env_vars or mount_path"},
-		"a nameless secret":    {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{MountPath: "/x"}} }, "secrets", "no name"},
+		"an idle secret":    {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "hf"}} }, "secrets[0]", "give env_vars, mount_path or both"},
+		"a nameless secret": {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{MountPath: "/x"}} }, "secrets[0].name", "is required"},
 		"a variable twice": {func(c *manifest.Compute) {
 			c.EnvVars = map[string]string{"A": "1"}
 			c.Secrets = []manifest.SecretRef{{Name: "s", EnvVars: []string{"A"}}}
-		}, "secrets", "env_vars sets too"},
+		}, "secrets[0].env_vars[0]", "env_vars sets too"},
 		"a variable from two secrets": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "s", EnvVars: []string{"A"}}, {Name: "t", EnvVars: []string{"A"}}}
-		}, "secrets", `secret "s" sets too`},
-		"a claim without a path": {func(c *manifest.Compute) { c.Volumes = []manifest.VolumeRef{{ClaimName: "a"}} }, "volumes", "claim_name and a mount_path"},
+		}, "secrets[1].env_vars[0]", "secrets[0] sets too"},
+		"a claim without a path": {func(c *manifest.Compute) { c.Volumes = []manifest.VolumeRef{{ClaimName: "a"}} }, "volumes[0].mount_path", "is required"},
 		"a path twice": {func(c *manifest.Compute) {
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/x"}, {ClaimName: "b", MountPath: "/x/"}}
-		}, "volumes", `claim "a"`},
+		}, "volumes[1].mount_path", "volumes[0] is mounted"},
 		"a secret over a claim": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "s", MountPath: "/x"}}
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "b", MountPath: "/x"}}
-		}, "volumes", `secret "s"`},
-		"a claim over shared memory": {func(c *manifest.Compute) { c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/dev/shm"}} }, "volumes", "shared memory"},
-		"an empty endpoint":          {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{} }, "endpoint", "exactly one"},
+		}, "volumes[0].mount_path", "secrets[0] is mounted"},
+		"a claim over shared memory": {func(c *manifest.Compute) { c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/dev/shm"}} }, "volumes[0].mount_path", "shared memory"},
+		"an empty endpoint":          {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{} }, "endpoint", "endpoint says nothing"},
 		"two endpoints": {func(c *manifest.Compute) {
 			c.Endpoint = &manifest.Endpoint{URL: "u", Selector: map[string]string{"a": "b"}}
-		}, "endpoint", "exactly one"},
+		}, "endpoint.url", "give one of the two"},
 		"a template of another kind": {template(`{"kind": "StatefulSet"}`), "service_template", "changes kind"},
 		"a template that renames":    {template(`{"metadata": {"name": "x"}}`), "service_template", "changes metadata.name"},
 		"a template that moves":      {template(`{"metadata": {"namespace": "x"}}`), "service_template", "changes metadata.namespace"},
@@ -371,8 +366,8 @@ func TestRenderRefuses(t *testing.T) {
 
 func TestRenderReportsAllThatIsWrong(t *testing.T) {
 	t.Parallel()
-	_, err := manifest.Render(minimal(func(c *manifest.Compute) { c.Replicas = -1; c.GPUs = -1 }))
-	if want := "replicas: is -1: give a number from 0 to 2147483647.\ngpus: is -1: give a whole number, 0 for none."; err == nil || err.Error() != want {
+	_, err := manifest.Render(minimal(func(c *manifest.Compute) { c.Name = ""; c.Volumes = []manifest.VolumeRef{{ClaimName: "a"}} }))
+	if want := "name is empty: give the compute a name.\nvolumes[0].mount_path is required: give an absolute path, such as /data."; err == nil || err.Error() != want {
 		t.Errorf("says %q, want %q", err, want)
 	}
 }

@@ -2,22 +2,40 @@ package manifest
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"maps"
-	"math"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// validate finds what no object can be rendered from, or only one that
-// silently leaves out part of what was asked for. Whether single values are
-// well formed is the schema's to check, and the API server's.
+// Validate returns all problems of a configured compute of which some attributes are unknown yet, and zero in c. A rule says nothing
+// about an attribute that is unknown, nor while another one that it depends on is.
+func Validate(c Compute, unknown func(Path) bool) Errors {
+	errs := validate(c)
+	validateConfiguration(c, &errs)
+	if len(errs) > 0 {
+		return errs.known(unknown)
+	}
+	if slices.ContainsFunc(append(modeAttributes(), At("name")), unknown) {
+		return nil // there is no telling what is rendered
+	}
+	_, err := renderObjects(c)
+	found, _ := errors.AsType[Errors](err)
+	return found.known(unknown)
+}
+
+// modeAttributes decide what kind of workload runs the pods.
+func modeAttributes() []Path {
+	return []Path{
+		At("autoscale"), At("distribute"), At("distribute", Name("type")), At("manifest"), At("pod_template_path"), At("runtime"), At("selector"),
+	}
+}
+
+// validate finds what no object can be rendered from, or only one that silently leaves out part of what was asked for.
+// Whether single values are well formed is the schema's to check, and the API server's.
 func validate(c Compute) Errors {
 	var errs Errors
 	if c.Name == "" {
@@ -26,96 +44,63 @@ func validate(c Compute) Errors {
 	if c.Namespace == "" {
 		errs.add("namespace", "is empty: give the compute a namespace.")
 	}
-	if c.Replicas < 0 || c.Replicas > math.MaxInt32 {
-		errs.add("replicas", "is %d: give a number from 0 to %d.", c.Replicas, math.MaxInt32)
-	}
 	validateGPUs(c, &errs)
 	validateLabels(c, &errs)
 	validateAnnotations(c, &errs)
-	validateEnv(c, &errs)
+	validateSecrets(c, &errs)
 	validateMounts(c, &errs)
-	switch c.QueueScheduler {
-	case "", QueueSchedulerKueue, QueueSchedulerKAI:
-	default:
-		errs.add("queue_scheduler", "is %q: give %q or %q.", c.QueueScheduler, QueueSchedulerKueue, QueueSchedulerKAI)
-	}
-	validateEndpoint(c, &errs)
+	validateImageSetup(c, &errs)
 	validateAutoscale(c, &errs)
 	validateDistribute(c, &errs)
-	validateSelector(c, &errs)
-	validateManifest(c, &errs)
-	validateTensorServer(c, &errs)
-	if k := kindOf(c); c.Suspend && len(k.Suspension) == 0 && !k.Empty() {
-		errs.add("suspend", "is true, but the provider knows no way to suspend a %s: remove it.", k.Kind)
+	if conflicts := validateRuntime(c); len(conflicts) > 0 {
+		return append(errs, conflicts...)
 	}
-	if c.ImageSetup != nil && c.ImageSetup.ConfigMap == "" {
-		errs.add("image_setup", "names no ConfigMap: give the setup of a kt_image.")
-	}
+	validateModes(c, &errs)
 	return errs
 }
 
-func validateEndpoint(c Compute, errs *Errors) {
-	if c.Endpoint == nil {
+// validateConfiguration finds what is a mistake in a configuration, and can be rendered nevertheless: what was observed in
+// a cluster may be like this.
+func validateConfiguration(c Compute, errs *Errors) {
+	validateScheduling(c, errs)
+	if c.ImageSetup != nil {
+		required(errs, At("image_setup", Name("digest")), c.ImageSetup.Digest != "", "a digest of its content, as kt_image.x.setup does")
+	}
+	if c.Distribute != nil {
+		validateArgs(c.Distribute, errs)
+	}
+	if RunsTensorServer(c.Runtime) {
 		return
 	}
-	if (c.Endpoint.URL == "") == (len(c.Endpoint.Selector) == 0) {
-		errs.add("endpoint", "needs exactly one of url and selector.")
+	if c.Manifest != nil && c.Autoscale != nil {
+		errs.refuseBeside("manifest", "autoscale",
+			"autoscale makes a Knative Service, and manifest brings a workload of your own: give the annotations of autoscaling.knative.dev in manifest")
 	}
-	if kindOf(c).Autoscales && len(c.Endpoint.Selector) > 0 {
-		errs.add("endpoint", "selects pods, but Knative makes the Service %s itself: give url, or remove endpoint.", c.Name)
+	if d := c.Distribute; d != nil && d.Workers == 0 && c.ReplicasGiven && c.Replicas != 1 {
+		errs.refuseBeside("replicas", "distribute", "their number is distribute.workers")
+	}
+	validatePodless(c, errs)
+	validatePodTemplatePath(c, errs)
+}
+
+// setAttribute is an attribute, and whether it is set to more than its zero value.
+type setAttribute struct {
+	attribute string
+	set       bool
+}
+
+// refuseSet reports the attributes that are set. The format is a sentence without its subject, the attribute.
+func refuseSet(errs *Errors, attributes []setAttribute, concerns []Path, format string, args ...any) {
+	for _, a := range attributes {
+		if a.set {
+			errs.report(At(a.attribute), conflict, "%s "+format, append([]any{a.attribute}, args...)...).concerning(concerns...)
+		}
 	}
 }
 
-func validateDistribute(c Compute, errs *Errors) {
-	d := c.Distribute
-	if d == nil {
-		return
-	}
-	types := []string{"spmd", "pytorch", "jax", "tensorflow", "monarch", kind.DistributionRay}
-	if d.Type != "" && !slices.Contains(types, d.Type) {
-		errs.add("distribute", "type is %q: give one of %s.", d.Type, strings.Join(types, ", "))
-	}
-	workers := designedWorkers(c)
-	switch {
-	case d.Workers < 0 || d.Workers > math.MaxInt32:
-		errs.add("distribute", "workers is %d: give a number from 1 to %d.", d.Workers, math.MaxInt32)
-	case d.Workers > 0 && c.ReplicasGiven && !c.ReplicasKept && d.Workers != c.Replicas:
-		errs.add("replicas", "is %d, while workers of distribute is %d: make them the same, or remove one of the two.", c.Replicas, d.Workers)
-	}
-	if d.QuorumWorkers != nil && (*d.QuorumWorkers < 1 || *d.QuorumWorkers > workers) {
-		errs.add("distribute", "quorum_workers is %d: give a number from 1 to the number of workers, %d.", *d.QuorumWorkers, workers)
-	}
-	if d.QuorumTimeout != "" {
-		if _, err := ParseDuration(d.QuorumTimeout); err != nil {
-			errs.add("distribute", "quorum_timeout %v.", err)
-		}
-	}
-	if version, ok := d.Args[kind.RayVersionArg]; ok && d.Type == kind.DistributionRay && kind.RayVersion(d.Args) == "" {
-		errs.add("distribute", "%s of args is %v: give a text such as %q.", kind.RayVersionArg, version, kind.DefaultRayVersion)
-	}
-	validateDistributed(c, errs)
-}
-
-// validateDistributed checks the workload that the workers are pods of.
-func validateDistributed(c Compute, errs *Errors) {
-	if !isDistributed(c) {
-		if c.Manifest != nil && kindOf(c).Distribution != c.Distribute.Type {
-			errs.add("distribute", "has type %q, but manifest is a %s: give a RayCluster, or another type.", kind.DistributionRay, kindOf(c).Kind)
-		}
-		return
-	}
-	if most := validation.DNS1035LabelMaxLength - len(kind.HeadlessName("")); len(c.Name) > most {
-		errs.add("name", "has %d characters, and with distribute no more than %d are possible, since a Service has it with -headless behind.", len(c.Name), most)
-	}
-	if k := kindOf(c); k.OwnService {
-		errs.add("distribute", "needs a fixed number of workers, but the number of pods of a Knative Service changes: remove one of the two.")
-	}
-}
+const conflict = "Conflicting attributes"
 
 func validateGPUs(c Compute, errs *Errors) {
-	if c.GPUs < 0 {
-		errs.add("gpus", "is %d: give a whole number, 0 for none.", c.GPUs)
-	}
 	if c.GPUMemory != nil {
 		if c.GPUs > 0 {
 			errs.add("gpu_memory", "asks for a share of one GPU while gpus asks for %d whole ones, which KAI refuses: give one of the two.", c.GPUs)
@@ -124,16 +109,44 @@ func validateGPUs(c Compute, errs *Errors) {
 			errs.add("gpu_memory", "is %s: give more than nothing, such as \"4Gi\".", c.GPUMemory)
 		}
 	}
-	if c.GPUType == "" {
-		return
-	}
 	key, value, err := ParseGPUType(c.GPUType)
 	if err != nil {
-		errs.add("gpu_type", "%v", err)
-		return
+		return // not set, or for the schema to report
 	}
 	if selected, ok := c.NodeSelector[key]; ok && selected != value {
-		errs.add("gpu_type", "selects nodes with %s=%s while node_selector selects %s=%s: give one of the two.", key, value, key, selected)
+		errs.add("gpu_type", "selects nodes with %s=%s while node_selector selects %s=%s: give one of the two.", key, value, key, selected).
+			concerning(At("node_selector", Entry(key)))
+	}
+}
+
+// validateScheduling finds settings that contradict each other. The rules for tolerations are Kubernetes' own
+// (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
+func validateScheduling(c Compute, errs *Errors) {
+	if c.GPUAntiAffinity && c.isGiven("gpu_anti_affinity") && wantsGPU(c) {
+		errs.report(At("gpu_anti_affinity"), conflict,
+			"gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory asks for GPUs: leave out one of the two.")
+	}
+	if c.QueueScheduler == QueueSchedulerKAI && c.QueueName == "" { // the other is the default
+		errs.report(At("queue_scheduler"), "Missing queue_name",
+			"queue_scheduler says whose queue queue_name is: give queue_name too, or leave out queue_scheduler.").concerning(At("queue_name"))
+	}
+	for i, t := range c.Tolerations {
+		at := At("tolerations", Index(i))
+		refuse := func(attribute, format string) {
+			errs.report(at.At(Name(attribute)), "Invalid toleration", "%s "+format, at).
+				concerning(at.At(Name("key")), at.At(Name("operator")), at.At(Name("effect")))
+		}
+		exists := t.Operator == "Exists"
+		if exists && t.Value != "" {
+			refuse("value", "has a value, but its operator Exists tolerates every value of the taint: leave out value, or use Equal.")
+		}
+		if !exists && t.Key == "" {
+			refuse("key", "has no key, and only operator Exists goes without one, for every taint: give a key, or operator = \"Exists\".")
+		}
+		if t.TolerationSeconds != nil && t.Effect != "NoExecute" {
+			refuse("toleration_seconds", "has toleration_seconds, which needs the effect NoExecute, the only one that evicts pods: "+
+				"give effect = \"NoExecute\", or leave out toleration_seconds.")
+		}
 	}
 }
 
@@ -152,7 +165,7 @@ func validateLabels(c Compute, errs *Errors) {
 		kind.KAIQueueLabel:   "it follows queue_name; set that",
 	}
 	for _, given := range givenMaps(c.DefaultLabels, c.Labels, "labels") {
-		refuseOthers(given, union(ours, queueLabels(c)), instead, errs)
+		refuseOthers(c, given, union(ours, queueLabels(c)), instead, errs)
 	}
 }
 
@@ -164,7 +177,7 @@ func validateAnnotations(c Compute, errs *Errors) {
 		kind.GPUMemoryAnnotation:            "it follows gpu_memory",
 	}
 	for _, given := range givenMaps(c.DefaultAnnotations, c.Annotations, "annotations") {
-		refuseOthers(given, ours, instead, errs)
+		refuseOthers(c, given, ours, instead, errs)
 	}
 }
 
@@ -180,76 +193,40 @@ func givenMaps(ofProvider, own map[string]string, attribute string) []givenMap {
 	}
 }
 
-func refuseOthers(given givenMap, ours, instead map[string]string, errs *Errors) {
+func refuseOthers(c Compute, given givenMap, ours, instead map[string]string, errs *Errors) {
 	for _, key := range slices.Sorted(maps.Keys(given.entries)) {
 		if want, ok := ours[key]; ok && given.entries[key] != want {
 			reason := cmp.Or(instead[key], "the provider sets it")
-			errs.add(given.attribute, "%s sets %s to %q, but it must be %q here: %s. Remove it.",
-				given.where, key, given.entries[key], want, reason)
+			errs.report(At(given.attribute), "Invalid "+given.attribute, "%s sets %s to %q, but it must be %q here: %s. Remove it.",
+				given.where, key, given.entries[key], want, reason).
+				concerning(append(decidedBy(key, c), At(given.attribute, Entry(key)))...)
 		}
 	}
 }
 
-func validateEnv(c Compute, errs *Errors) {
-	from := map[string]string{}
-	for name := range c.EnvVars {
-		from[name] = "env_vars"
-	}
-	for i, secret := range c.Secrets {
-		if secret.Name == "" {
-			errs.add("secrets", "item %d has no name.", i)
+// decidedBy lists the attributes that decide the value of a label or annotation of ours.
+func decidedBy(key string, c Compute) []Path {
+	switch key {
+	case kind.ServiceLabel, kind.OperatorInstanceLabel:
+		return []Path{At("name"), At("runtime")}
+	case kind.TemplateLabel:
+		return modeAttributes()
+	case kind.VersionLabel:
+		return []Path{At("kubetorch_version"), At("runtime")}
+	case kind.KueueQueueLabel, kind.KAIQueueLabel:
+		return []Path{At("queue_name"), At("queue_scheduler")}
+	case kind.AllowedSerializationAnnotation:
+		var items []Path
+		for i := range c.AllowedSerialization {
+			items = append(items, At("allowed_serialization", Index(i)))
 		}
-		if len(secret.EnvVars) == 0 && secret.MountPath == "" {
-			errs.add("secrets", "secret %q is neither exposed nor mounted: give it env_vars or mount_path.", secret.Name)
-		}
-		switch mode := secret.DefaultMode; {
-		case mode == nil:
-		case secret.MountPath == "":
-			errs.add("secrets", "secret %q has a default_mode, but no files: give it mount_path, or remove default_mode.", secret.Name)
-		case *mode < 0 || *mode > 0o777:
-			errs.add("secrets", "secret %q has the default_mode %s: give one from 0000 to 0777.", secret.Name, FileModeText(*mode))
-		}
-		for _, key := range secret.EnvVars {
-			if other, ok := from[key]; ok {
-				errs.add("secrets", "secret %q sets the variable %s, which %s sets too: remove one of them.", secret.Name, key, other)
-			}
-			from[key] = fmt.Sprintf("secret %q", secret.Name)
-		}
+		return items
 	}
-}
-
-func validateMounts(c Compute, errs *Errors) {
-	at := map[string]string{}
-	if !RunsTensorServer(c.Runtime) {
-		at[sharedMemoryPath] = "shared memory"
+	if c.Autoscale == nil {
+		return nil
 	}
-	add := func(attribute, what, where string) {
-		clean := path.Clean(where)
-		if other, ok := at[clean]; ok {
-			errs.add(attribute, "%s is mounted at %s, where %s is mounted too: give it another mount_path.", what, where, other)
-		}
-		at[clean] = what
-	}
-	if c.ImageSetup != nil {
-		add("image_setup", "the set-up of the image", imagePath)
-	}
-	for _, s := range c.Secrets {
-		if s.MountPath != "" {
-			add("secrets", fmt.Sprintf("secret %q", s.Name), s.MountPath)
-		}
-	}
-	for i, v := range c.Volumes {
-		if v.ClaimName == "" || v.MountPath == "" {
-			errs.add("volumes", "item %d needs a claim_name and a mount_path.", i)
-			continue
-		}
-		add("volumes", fmt.Sprintf("claim %q", v.ClaimName), v.MountPath)
-	}
-	for _, t := range c.VolumeClaimTemplates {
-		if t.MountPath != "" {
-			add("volume_claim_templates", fmt.Sprintf("claim template %q", t.Name), t.MountPath)
-		}
-	}
+	extra := At("autoscale", Name("extra_annotations"))
+	return []Path{extra.At(Entry(key)), extra.At(Entry(strings.TrimPrefix(key, kind.AutoscalingDomain)))}
 }
 
 // checkTemplate refuses a service_template after which the workload would no

@@ -103,7 +103,7 @@ func conflicts(c Claim) manifest.Errors {
 	check := func(attribute, where string, given, ours map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(given)) {
 			if want, ok := ours[key]; ok && given[key] != want {
-				errs = append(errs, &manifest.AttributeError{Attribute: attribute, Detail: fmt.Sprintf("%s sets %s to %q, but it must be %q here: %s. Remove it.",
+				errs = append(errs, &manifest.AttributeError{Path: manifest.At(attribute), Detail: fmt.Sprintf("%s sets %s to %q, but it must be %q here: %s. Remove it.",
 					where, key, given[key], want, instead[key])})
 			}
 		}

@@ -122,7 +122,7 @@ func TestRenderRefusesWhatWouldHideAVolume(t *testing.T) {
 			case test.attribute == "" && err != nil:
 				t.Errorf("got %v, want nothing", err)
 			case test.attribute == "":
-			case !errors.As(err, &found) || len(found) != 1 || found[0].Attribute != test.attribute:
+			case !errors.As(err, &found) || len(found) != 1 || found[0].Path.String() != test.attribute:
 				t.Errorf("got %v, want one error of %s", err, test.attribute)
 			}
 		})

@@ -101,7 +101,7 @@ func resourceAttributes() map[string]schema.Attribute {
 }
 
 // The required attributes of items of secrets and volumes are optional in the
-// schema, and checkRequired requires them: for an unknown item, such as
+// schema, and [manifest.Validate] requires them: for an unknown item, such as
 // kt_volume.x.ref before creation, the framework would report each required
 // attribute as missing.
 func podAttributes() map[string]schema.Attribute {

@@ -13,7 +13,7 @@ import (
 )
 
 // tensorServerAttributes returns the runtime, and the attributes of tensor
-// servers. checkRequired requires the attributes of items of
+// servers. [manifest.Validate] requires the attributes of items of
 // volume_claim_templates; see podAttributes for the reason.
 func tensorServerAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -71,6 +71,13 @@ func (m *model) spec(ctx context.Context, defaults tf.Defaults) (manifest.Comput
 		c.GPUAntiAffinity = m.GPUAntiAffinity.ValueBool()
 	}
 	c.LogLevel, c.Logging = d.logging(m.Logging)
+	for name, value := range map[string]attr.Value{
+		"gpu_anti_affinity": m.GPUAntiAffinity, "logging": m.Logging, "renderer_revision": m.RendererRevision,
+	} {
+		if isGiven(value) {
+			c.Given = append(c.Given, name)
+		}
+	}
 	return c, d.diags
 }
 
@@ -177,17 +184,27 @@ func (d *decoder) endpoint(object types.Object) *manifest.Endpoint {
 // renderErrors puts each error of the renderer at its attribute.
 func renderErrors(err error) diag.Diagnostics {
 	var diags diag.Diagnostics
-	var attributes manifest.Errors
-	if !errors.As(err, &attributes) {
+	found, ok := errors.AsType[manifest.Errors](err)
+	if !ok {
 		diags.AddError("The objects of this compute cannot be rendered", err.Error())
-		return diags
 	}
-	for _, e := range attributes {
-		detail := e.Detail
-		if !strings.HasPrefix(detail, e.Attribute+" ") {
-			detail = e.Attribute + " " + detail
-		}
-		diags.AddAttributeError(path.Root(e.Attribute), "Invalid "+e.Attribute, detail)
+	for _, e := range found {
+		diags.AddAttributeError(pathOf(e.Path), e.Summary, e.Detail)
 	}
 	return diags
+}
+
+func pathOf(place manifest.Path) path.Path {
+	at := path.Empty()
+	for _, step := range place {
+		switch step := step.(type) {
+		case manifest.Name:
+			at = at.AtName(string(step))
+		case manifest.Entry:
+			at = at.AtMapKey(string(step))
+		case manifest.Index:
+			at = at.AtListIndex(int(step))
+		}
+	}
+	return at
 }

@@ -82,7 +82,10 @@ func warnOfDropped(ctx context.Context, state, m *model) diag.Diagnostics {
 			fmt.Sprintf("The versions of SkyTorch's operator that this provider knows leave out %s without an error: the pod would run without it. "+
 				"The apply compares the pod's template with what was asked for, and fails where the installed operator leaves it out.", at))
 	}
-	for _, a := range []given{
+	for _, a := range []struct {
+		at    string
+		value attr.Value
+	}{
 		{"node_selector", m.NodeSelector}, {"gpu_type", m.GPUType}, {"tolerations", m.Tolerations}, {"service_account_name", m.ServiceAccountName},
 	} {
 		if isFilled(a.value) && !a.value.Equal(before[a.at]) {
@@ -98,4 +101,17 @@ func warnOfDropped(ctx context.Context, state, m *model) diag.Diagnostics {
 		}
 	}
 	return diags
+}
+
+// isFilled tells whether a value is given and is more than an empty
+// collection.
+func isFilled(value attr.Value) bool {
+	switch value := value.(type) {
+	case interface{ Elements() map[string]attr.Value }:
+		return len(value.Elements()) > 0
+	case interface{ Elements() []attr.Value }:
+		return len(value.Elements()) > 0
+	default:
+		return isGiven(value)
+	}
 }

@@ -100,10 +100,10 @@ func renderErrors(err error) diag.Diagnostics {
 	}
 	for _, e := range found {
 		detail := e.Detail
-		if !strings.HasPrefix(detail, e.Attribute+" ") {
-			detail = e.Attribute + ": " + detail
+		if !strings.HasPrefix(detail, e.Path.String()+" ") {
+			detail = e.Path.String() + ": " + detail
 		}
-		diags.AddAttributeError(path.Root(e.Attribute), "Invalid "+e.Attribute, detail)
+		diags.AddAttributeError(path.Root(e.Path.Root()), "Invalid "+e.Path.Root(), detail)
 	}
 	return diags
 }

@@ -1,0 +1,134 @@
+package manifest
+
+import (
+	"path"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// required reports a missing attribute.
+func required(errs *Errors, at Path, given bool, what string) {
+	if !given {
+		errs.report(at, "Missing attribute", "%s is required: give %s.", at, what)
+	}
+}
+
+// validateSecrets finds secrets that say too little, and environment variables that are set twice.
+func validateSecrets(c Compute, errs *Errors) {
+	setBy := map[string]Path{}
+	for name := range c.EnvVars {
+		setBy[name] = At("env_vars")
+	}
+	for i, secret := range c.Secrets {
+		at := At("secrets", Index(i))
+		envVars, mountPath := at.At(Name("env_vars")), at.At(Name("mount_path"))
+		required(errs, at.At(Name("name")), secret.Name != "", "the name of a Secret of the same namespace")
+		if secret.EnvVars == nil && secret.MountPath == "" {
+			errs.report(at, "Unused secret", "%s is neither exposed nor mounted: give env_vars, mount_path or both.", at).
+				concerning(envVars, mountPath)
+		}
+		if secret.DefaultMode != nil && secret.MountPath == "" {
+			mode := at.At(Name("default_mode"))
+			errs.report(mode, "No files to set permissions of",
+				"%s is for files, but no keys are mounted as files: give mount_path, or remove default_mode.", mode).concerning(mountPath)
+		}
+		for j, name := range secret.EnvVars {
+			item := envVars.At(Index(j))
+			if other, taken := setBy[name]; taken {
+				errs.report(item, "Variable set twice", "%s is %s, a variable that %s sets too: remove one of them.", item, name, other)
+			}
+			setBy[name] = at
+		}
+	}
+}
+
+// validateMounts finds volumes that say too little, and paths where two things are mounted.
+func validateMounts(c Compute, errs *Errors) {
+	type mount struct {
+		what     string
+		concerns Path
+	}
+	mounted := map[string]mount{}
+	if !RunsTensorServer(c.Runtime) {
+		mounted[sharedMemoryPath] = mount{"the shared memory", At("runtime")}
+	}
+	if c.ImageSetup != nil {
+		mounted[imagePath] = mount{"image_setup", At("image_setup")}
+	}
+	add := func(item Path, where string) {
+		at, clean := item.At(Name("mount_path")), path.Clean(where)
+		if other, taken := mounted[clean]; taken && where != "" {
+			errs.report(at, "Path mounted twice", "%s is %s, where %s is mounted: give another path.", at, clean, other.what).concerning(other.concerns)
+			return
+		}
+		mounted[clean] = mount{item.String(), at}
+	}
+	const absolute = "an absolute path, such as /data"
+	for i, secret := range c.Secrets {
+		add(At("secrets", Index(i)), secret.MountPath)
+	}
+	for i, volume := range c.Volumes {
+		at := At("volumes", Index(i))
+		required(errs, at.At(Name("claim_name")), volume.ClaimName != "", "the name of a PersistentVolumeClaim of the same namespace")
+		required(errs, at.At(Name("mount_path")), volume.MountPath != "", absolute)
+		add(at, volume.MountPath)
+	}
+	named := map[string]Path{}
+	for i, t := range c.VolumeClaimTemplates {
+		at := At("volume_claim_templates", Index(i))
+		name := at.At(Name("name"))
+		required(errs, name, t.Name != "", "a name, such as scratch")
+		required(errs, at.At(Name("size")), t.Size != nil, "a quantity, such as 100Gi")
+		required(errs, at.At(Name("mount_path")), t.MountPath != "", absolute)
+		if other, taken := named[t.Name]; taken && t.Name != "" {
+			errs.report(name, "Name given twice", "%s is %s, which %s is named: give another name.", name, t.Name, other)
+		}
+		named[t.Name] = at
+		add(at, t.MountPath)
+	}
+}
+
+func validateImageSetup(c Compute, errs *Errors) {
+	if c.ImageSetup == nil {
+		return
+	}
+	required(errs, At("image_setup", Name("config_map")), c.ImageSetup.ConfigMap != "", "the name of a ConfigMap with setup.sh, as kt_image.x.setup does")
+}
+
+func validateEndpoint(c Compute, errs *Errors) {
+	e := c.Endpoint
+	if e == nil {
+		return
+	}
+	at := At("endpoint")
+	url, selector := at.At(Name("url")), at.At(Name("selector"))
+	switch {
+	case e.URL == "" && e.Selector == nil:
+		errs.report(at, "Empty endpoint", "endpoint says nothing: give url, for a Service or Ingress that exists, or selector, "+
+			"for the pods that the compute's Service selects; or leave endpoint out.").concerning(url, selector)
+	case e.URL != "" && e.Selector != nil:
+		errs.report(url, conflict, "endpoint has both url, with which no Service is made, and selector, for the Service that is made: give one of the two.")
+	case kindOf(c).Autoscales && len(e.Selector) > 0:
+		errs.report(selector, conflict, "endpoint.selector asks for a Service that selects pods, but Knative makes the Service of this compute itself: "+
+			"give endpoint.url, or leave out endpoint.").concerning(modeAttributes()...)
+	}
+}
+
+// validateSuspend finds a suspension that the kind of workload does not know.
+func validateSuspend(c Compute, errs *Errors) {
+	if k := kindOf(c); c.Suspend && len(k.Suspension) == 0 && !k.Empty() {
+		errs.add("suspend", "is true, but the provider knows no way to suspend a %s: remove it.", k.Kind)
+	}
+}
+
+// longestName is how many characters the name of a Service can have, and the value of a label.
+const longestName = 63
+
+// validateName checks the length of what is named after the compute.
+func validateName(c Compute, errs *Errors) {
+	longest := longestName - len(kind.HeadlessName(""))
+	if isDistributed(c) && len(c.Name) > longest {
+		errs.add("name", "has %d characters, but a distributed compute also has a Service %s, and no name of a Service is longer than %d: give a name of at most %d.",
+			len(c.Name), kind.HeadlessName("<name>"), longestName, longest).concerning(At("distribute", Name("type")))
+	}
+}

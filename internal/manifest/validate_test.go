@@ -1,0 +1,90 @@
+package manifest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// The rules that concern configurations alone.
+func TestValidateRefusesConfigurations(t *testing.T) {
+	t.Parallel()
+	tolerates := func(of manifest.Toleration) func(*manifest.Compute) {
+		return func(c *manifest.Compute) { c.Tolerations = []manifest.Toleration{of} }
+	}
+	seconds := int64(5)
+	for name, tc := range map[string]struct {
+		change    func(*manifest.Compute)
+		attribute string
+		says      string
+	}{
+		"a value of Exists":     {tolerates(manifest.Toleration{Key: "a", Operator: "Exists", Value: "b"}), "tolerations[0].value", "leave out value, or use Equal"},
+		"Equal without a key":   {tolerates(manifest.Toleration{Value: "b"}), "tolerations[0].key", "tolerations[0] has no key"},
+		"seconds of NoSchedule": {tolerates(manifest.Toleration{Key: "a", Effect: "NoSchedule", TolerationSeconds: &seconds}), "tolerations[0].toleration_seconds", "needs the effect NoExecute"},
+		"KAI without a queue":   {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_scheduler", "give queue_name too"},
+		"GPUs off GPU nodes": {func(c *manifest.Compute) {
+			c.GPUs, c.GPUAntiAffinity, c.Given = 1, true, []string{"gpu_anti_affinity"}
+		}, "gpu_anti_affinity", "leave out one of the two"},
+		"a set-up without a digest": {func(c *manifest.Compute) { c.ImageSetup = &manifest.ImageSetup{ConfigMap: "a"} }, "image_setup.digest", "is required"},
+		"args that are attributes": {func(c *manifest.Compute) {
+			c.Distribute = &manifest.Distribute{Args: map[string]any{"quorum_timeout": "1s"}}
+		}, "distribute.args", "which is distribute.quorum_timeout"},
+		"replicas of workers": {func(c *manifest.Compute) {
+			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{}, 2, true
+		}, "replicas", "their number is distribute.workers"},
+		"pods of a selector":            {func(c *manifest.Compute) { c.Selector, c.CPUs = map[string]string{"a": "b"}, quantity(t, "1") }, "cpus", "no workload is made"},
+		"a pod template of no manifest": {func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec"} }, "pod_template_path", "give manifest too"},
+		"logging of a tensor server":    {func(c *manifest.Compute) { c.Runtime, c.Given = "skytorch", []string{"logging"} }, "logging", "has no place"},
+		"permissions of files not there": {func(c *manifest.Compute) {
+			c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}, DefaultMode: new(int32(0o400))}}
+		}, "secrets[0].default_mode", "give mount_path"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused(t, minimal(tc.change), tc.attribute, tc.says)
+		})
+	}
+}
+
+// An attribute that is unknown is zero in the compute: rules that miss it say nothing.
+func TestValidateSaysNothingThatDependsOnAnUnknownAttribute(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change  func(*manifest.Compute)
+		unknown string
+	}{
+		"path of a secret": {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "a"}} }, "secrets[0].mount_path"},
+		"a whole secret":   {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{}} }, "secrets[0]"},
+		"effect of a toleration": {func(c *manifest.Compute) {
+			c.Tolerations = []manifest.Toleration{{Key: "a", TolerationSeconds: new(int64(1))}}
+		}, "tolerations[0].effect"},
+		"queue":                {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_name"},
+		"workers":              {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{QuorumWorkers: new(int64(3))} }, "distribute.workers"},
+		"class of autoscaling": {func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{Metric: "cpu"} }, "autoscale.autoscaler_class"},
+		"runtime":              {func(c *manifest.Compute) { c.Command = []string{"x"} }, "runtime"},
+		"manifest":             {func(c *manifest.Compute) { c.Selector, c.Suspend = map[string]string{"a": "b"}, true }, "manifest"},
+		"mode of a label":      {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/template": "ksvc"} }, "autoscale"},
+		"name in a template":   {func(c *manifest.Compute) { c.ServiceTemplate = fromJSON(t, `{"metadata": {"name": "x"}}`) }, "name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := minimal(tc.change)
+			if len(manifest.Validate(c, func(manifest.Path) bool { return false })) == 0 {
+				t.Fatal("nothing is wrong even if all is known")
+			}
+			hidden := func(at manifest.Path) bool { return strings.HasPrefix(at.String(), tc.unknown) }
+			if errs := manifest.Validate(c, hidden); len(errs) > 0 {
+				t.Errorf("says %v", errs)
+			}
+		})
+	}
+}
+
+func TestPathsAreWrittenAsInConfigurations(t *testing.T) {
+	t.Parallel()
+	at := manifest.At("secrets", manifest.Index(1), manifest.Name("env_vars"), manifest.Entry("a b"))
+	if got := at.String(); got != `secrets[1].env_vars["a b"]` || at.Root() != "secrets" {
+		t.Errorf("%s in %s", got, at.Root())
+	}
+}
