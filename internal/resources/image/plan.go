@@ -23,9 +23,7 @@ func (h hooks) Plan(ctx context.Context, planned *planning) {
 	}
 	p.decideUID()
 	p.keepImported()
-	if p.changesIdentity() {
-		p.Replace.Append(path.Root("namespace"))
-	}
+	p.ReplaceIfMoved()
 	if p.replace {
 		p.Replace.Append(path.Root("manifests"))
 	}

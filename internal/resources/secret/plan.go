@@ -28,7 +28,10 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	if p.Creating {
 		p.Notes = remembered{ledger: spec.NewLedger(sealerOf(p.Data))}
 	}
-	p.replace()
+	p.ReplaceIfMoved()
+	if p.Notes.notes.Ending {
+		p.Replace.Append(path.Root("uid"))
+	}
 	p.gather()
 	if p.kept {
 		p.Plan.Keys, p.Plan.Ref, p.Plan.Manifests = p.State.Keys, p.State.Ref, p.State.Manifests
@@ -56,19 +59,6 @@ type planner struct {
 	content content
 	object  *unstructured.Unstructured // without values; nil while something is unknown
 	kept    bool                       // the Secret stays as it is, since its source cannot be read
-}
-
-// replace lists the attributes that make it another Secret.
-func (p *planner) replace() {
-	if !p.Creating && !p.Plan.Name.Equal(p.State.Name) {
-		p.Replace.Append(path.Root("name"))
-	}
-	if !p.Creating && !p.Plan.Namespace.Equal(p.State.Namespace) {
-		p.Replace.Append(path.Root("namespace"))
-	}
-	if p.Notes.notes.Ending {
-		p.Replace.Append(path.Root("uid"))
-	}
 }
 
 // gather reads the source and fills in keys. Where the source cannot be read
