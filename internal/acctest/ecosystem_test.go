@@ -291,7 +291,7 @@ func TestEcoPlanWarnsOfTheQueue(t *testing.T) {
 	}
 }
 
-// The training operator counts a pod that crashes again and again as active.
+// The training operator counts a pod that crashes repeatedly as active.
 func TestEcoTrainingJobIsNotReadyWhileItsWorkersCrash(t *testing.T) {
 	t.Parallel()
 	e := withControllers(t)

@@ -64,7 +64,7 @@ func failures() []failure {
 		{
 			name:   "pull",
 			broken: `image = "broken.invalid/pull:1"`,
-			says:   []string{"broken.invalid/pull:1", "no such host", "Pod <ns>/pull-", "Check the registry's name in `image`", "kubectl -n <ns> describe pod pull-"},
+			says:   []string{"broken.invalid/pull:1", "no such host", "Pod <ns>/pull-", "Check the name of the registry in `image`", "kubectl -n <ns> describe pod pull-"},
 		},
 		{
 			name:   "crash",
@@ -161,7 +161,7 @@ metadata: {name: team}
 spec: {hard: {requests.nvidia.com/gpu: "2"}}
 `,
 			broken: `gpus = 4`,
-			says:   []string{"Quota team of namespace <ns>", "4 requests.nvidia.com/gpu asked for", "0 of 2 in use", "ReplicaSet <ns>/quota-of-gpus-", "kubectl -n <ns> describe resourcequota team"},
+			says:   []string{"Quota team of namespace <ns>", "4 requests.nvidia.com/gpu requested", "0 of 2 in use", "ReplicaSet <ns>/quota-of-gpus-", "kubectl -n <ns> describe resourcequota team"},
 			fixed:  `gpus = 2`,
 		},
 		{

@@ -331,7 +331,7 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 				ConfigPlanChecks:  growing(status(`{"conditions": [{"type": "FileSystemResizePending", "status": "True"}]}`)),
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "2Gi"), volumeHas("size", "3Gi")},
 				Check: func(*terraform.State) error {
-					if text := seen.text(); !strings.Contains(text, "grows when a pod next mounts it") {
+					if text := seen.text(); !strings.Contains(text, "is expanded by the next mount in a pod") {
 						return fmt.Errorf("no warning says that a pod has to mount it: %s", text)
 					}
 					return nil
@@ -345,7 +345,7 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 				Config:             sized("4Gi", `timeouts = { update = "3s" }`),
 				ExpectNonEmptyPlan: true,
 				Check: func(*terraform.State) error {
-					says := regexp.MustCompile(`(?s)has 2Gi, and not yet the 4Gi asked for.*after 3s \(.timeouts.update.\)`)
+					says := regexp.MustCompile(`(?s)has 2Gi, and not yet the requested 4Gi.*after 3s \(.timeouts.update.\)`)
 					if text := seen.text(); !says.MatchString(text) {
 						return fmt.Errorf("no warning says %s: %s", says, text)
 					}

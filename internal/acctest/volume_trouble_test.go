@@ -29,16 +29,16 @@ func TestAccVolumeThatIsNotBoundSaysWhy(t *testing.T) {
 		"no such class": {attributes: `storage_class = "CLASS"`, says: `cannot be bound:\s+StorageClass\s+"\S+"\s+does not exist`},
 		"a silent provisioner": {
 			class: "provisioner: silent.example.com", attributes: "storage_class = \"CLASS\"\n timeouts = { create = \"3s\" }",
-			warns: true, says: `provisioner\s+silent.example.com\s+has said nothing of it.*after\s+3s\s+\(.timeouts.create.\)`,
+			warns: true, says: `provisioner\s+silent.example.com\s+has\s+not\s+reported\s+any\s+event.*after\s+3s\s+\(.timeouts.create.\)`,
 		},
 		"a class without a provisioner": {
 			class: "provisioner: kubernetes.io/no-provisioner", attributes: `storage_class = "CLASS"`,
-			says: `provides no\s+volumes by itself.*no\s+PersistentVolume\s+fits`,
+			says: `does\s+not\s+provision\s+volumes.*no\s+PersistentVolume\s+matches`,
 		},
-		"a PersistentVolume that is too small": {pv: "\n", attributes: "volume_name = \"PV\"\n size = \"200Gi\"", says: `holds\s+100Gi,\s+less\s+than\s+the\s+200Gi\s+asked`},
-		"a PersistentVolume of another class":  {pv: "  storageClassName: slow", attributes: `volume_name = "PV"`, says: `is\s+of\s+the\s+class\s+"slow"`},
+		"a PersistentVolume that is too small": {pv: "\n", attributes: "volume_name = \"PV\"\n size = \"200Gi\"", says: `has\s+a\s+capacity\s+of\s+100Gi,\s+less\s+than\s+the\s+requested\s+200Gi`},
+		"a PersistentVolume of another class":  {pv: "  storageClassName: slow", attributes: `volume_name = "PV"`, says: `has\s+the\s+class\s+"slow"`},
 		"a PersistentVolume that is not shared": {
-			pv: "\n", attributes: "volume_name = \"PV\"\n access_mode = \"ReadWriteOnce\"", says: `does\s+not\s+offer\s+ReadWriteOnce,\s+but\s+ReadWriteMany`,
+			pv: "\n", attributes: "volume_name = \"PV\"\n access_mode = \"ReadWriteOnce\"", says: `does\s+not\s+support\s+ReadWriteOnce,\s+only\s+ReadWriteMany`,
 		},
 		"no such PersistentVolume": {attributes: `volume_name = "PV"`, says: `PersistentVolume\s+"\S+"\s+does not exist`},
 	} {

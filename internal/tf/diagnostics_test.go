@@ -26,7 +26,7 @@ func trainer() kube.Ref { return kube.Ref{Kind: kind.Deployment(), Namespace: "m
 
 func crash() ready.Verdict {
 	return ready.Verdict{Message: "0 of 1 pods ready: 1 crashing", Cause: &ready.Cause{
-		Reason: ready.ReasonCrashLoop, Object: "Pod ml/trainer-1-a", Summary: "Container kubetorch crashes again and again: exit code 1 (Error), 3 restarts.",
+		Reason: ready.ReasonCrashLoop, Object: "Pod ml/trainer-1-a", Summary: "Container kubetorch crashes repeatedly: exit code 1 (Error), 3 restarts.",
 		Hint: "Its log says why.", Command: "kubectl -n ml logs trainer-1-a -c kubetorch --previous", Terminal: true,
 		Logs:   &ready.LogRef{Namespace: "ml", Pod: "trainer-1-a", Container: "kubetorch", Previous: true},
 		Events: []string{"BackOff: Back-off restarting failed container kubetorch (x3)"},
@@ -36,7 +36,7 @@ func crash() ready.Verdict {
 func queued() ready.Verdict {
 	return ready.Verdict{Message: "0 of 1 pods ready: 1 queued", Cause: &ready.Cause{
 		Reason: ready.ReasonQueued, Object: "Pod ml/trainer-1-a", Summary: "Kueue has not admitted the pod yet in queue team-a.",
-		Hint: "Check the conditions of its Workload for what is short.", Command: "kubectl -n ml get workloads.kueue.x-k8s.io -o wide",
+		Hint: "Check the conditions of its Workload for missing quota.", Command: "kubectl -n ml get workloads.kueue.x-k8s.io -o wide",
 	}}
 }
 

@@ -1,7 +1,7 @@
-// Package ready says whether a workload is ready, and what blocks it when it is
-// not. It is pure: objects go in, a verdict comes out. It reads no cluster, no
-// clock and no Terraform; whoever waits takes snapshots, asks for a verdict on
-// each, and keeps the time.
+// Package ready determines whether a workload is ready, and otherwise what
+// blocks it. Its functions are pure: they map objects to a verdict, and access
+// neither the cluster, nor the clock, nor Terraform. The caller takes
+// snapshots, requests a verdict on each, and measures the time.
 package ready
 
 import (
@@ -15,159 +15,164 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Snapshot is what is known about one workload at one moment. Nothing in it is
-// written to. All but Workload may be missing: the verdict then says less.
+// Snapshot contains the known state of one workload at one moment. It is never
+// modified. All fields except Workload are optional; without them the verdict
+// is less specific.
 type Snapshot struct {
-	// Workload is the live object; nil while it has not been seen.
+	// Workload is the live object, or nil if it has not been observed.
 	Workload *unstructured.Unstructured
-	// ReplicaSets are those that the workload owns, old ones included. With
-	// them the pods of the current template are told from older ones exactly;
-	// nil is unknown, and the Deployment's conditions must do.
+	// ReplicaSets are the ReplicaSets of the workload, including old ones. They
+	// identify the pods of the current template exactly. If nil (unknown), the
+	// conditions of the Deployment are used instead.
 	ReplicaSets []*appsv1.ReplicaSet
 	// Pods are the workload's pods of any age and revision, in any order.
 	Pods []*corev1.Pod
-	// Events are about the workload, its ReplicaSets, pods and claims, in any
-	// order. Warnings matter most; the Normal ones that tell more are
-	// NotTriggerScaleUp and TriggeredScaleUp (pods), Pulling (pods, from
-	// kubelets before 1.29) and FailedBinding (claims).
+	// Events are the events of the workload, its ReplicaSets, pods and claims, in
+	// any order. Warnings matter most. The useful Normal events are
+	// NotTriggerScaleUp and TriggeredScaleUp (pods), Pulling (pods, from kubelets
+	// before 1.29) and FailedBinding (claims).
 	Events []*corev1.Event
-	// Nodes are all nodes of the cluster; nil is unknown (no right to list them).
+	// Nodes are all nodes of the cluster, or nil if unknown (no permission to list
+	// them).
 	Nodes []*corev1.Node
-	// Claims are the claims that the pods use, by name. A nil value was looked
-	// up and is missing; an absent key is unknown.
+	// Claims are the claims that the pods use, by name. A nil value means that the
+	// claim does not exist. An absent key means that it is unknown.
 	Claims map[string]*corev1.PersistentVolumeClaim
-	// Parts are objects between the workload and its pods that say more than it:
-	// the Revisions of a Knative Service, the StatefulSet of a tensor server.
+	// Parts are objects between the workload and its pods with more detailed
+	// status: the Revisions of a Knative Service, the StatefulSet of a tensor
+	// server.
 	Parts []*unstructured.Unstructured
-	// Queue is the queue that the workload is in; nil where it is in none, or
-	// where nothing is known of it.
+	// Queue is the queue of the workload, or nil if it has none or the queue is
+	// unknown.
 	Queue *Queue
-	// Autoscaler is whether something is known to add nodes on demand (a cluster
-	// autoscaler or Karpenter), so that what no node can hold today may still run.
+	// Autoscaler reports whether a known component adds nodes on demand (a cluster
+	// autoscaler or Karpenter). Pods that no current node can run may then still
+	// be scheduled.
 	Autoscaler bool
-	// FixedNodes is whether it is known that nothing does.
+	// FixedNodes reports whether it is known that no nodes are added.
 	FixedNodes bool
 }
 
-// Phase is the stage that a workload is in.
+// Phase is the stage of a workload on its way to readiness.
 type Phase string
 
-// The phases, from a workload's point of view.
+// Phases of a workload.
 const (
 	Ready         Phase = "Ready"
 	Progressing   Phase = "Progressing"   // the controllers have work to do
 	Queued        Phase = "Queued"        // held by a queue or a scheduling gate
-	Unschedulable Phase = "Unschedulable" // no node takes a pod, now or ever
-	Pulling       Phase = "Pulling"       // an image is on its way, or cannot be had
+	Unschedulable Phase = "Unschedulable" // no node accepts a pod, now or ever
+	Pulling       Phase = "Pulling"       // an image is being pulled, or cannot be pulled
 	Starting      Phase = "Starting"      // containers start, or are not healthy yet
-	Crashing      Phase = "Crashing"      // containers end when they should run
-	Refused       Phase = "Refused"       // the API server refuses the pods
+	Crashing      Phase = "Crashing"      // containers exit when they should run
+	Refused       Phase = "Refused"       // the API server rejects the pods
 	Terminating   Phase = "Terminating"   // the workload is being deleted
-	Suspended     Phase = "Suspended"     // no pods are wanted, and none are left
+	Suspended     Phase = "Suspended"     // no pods are requested, and none are left
 )
 
-// Verdict says whether the workload is ready, and what blocks it when not.
+// Verdict reports whether the workload is ready, and otherwise what blocks it.
 type Verdict struct {
 	Phase   Phase
 	Ready   bool
 	Message string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
-	Cause   *Cause // nil when ready and while simply progressing
+	Cause   *Cause // nil if ready, or progressing without a problem
 }
 
-// Settled says whether there is nothing to wait for: the workload is ready, or
-// suspended.
+// Settled reports whether the wait is over: the workload is ready or suspended.
 func (v Verdict) Settled() bool { return v.Ready || v.Phase == Suspended }
 
-// Cause is a thing that keeps a workload from becoming ready.
+// Cause is a problem that prevents a workload from becoming ready.
 type Cause struct {
-	Reason  string // machine word, one of the Reason constants
-	Object  string // the object that shows it: "Pod ml/svc-abc"
-	Subject string // what it is about, whichever pod shows it: an image, a Secret, a claim
-	Summary string // what was seen, in one or two sentences
-	Hint    string // what to do, as an imperative; "" where there is nothing to do
-	Command string // the one kubectl command to look further
+	Reason  string // machine-readable, one of the Reason constants
+	Object  string // object that shows the problem: "Pod ml/svc-abc"
+	Subject string // subject of the problem, independent of the pod that shows it: an image, a Secret, a claim
+	Summary string // observation, in one or two sentences
+	Hint    string // next step, as an imperative; "" if there is none
+	Command string // kubectl command to investigate with
 
-	// Terminal is whether waiting cannot heal it. Even so it only ends a wait
-	// when it was seen for Grace without a break; zero is at once.
+	// Terminal reports whether the problem is permanent. It ends a wait only after
+	// it was observed for Grace without interruption. A zero Grace ends the wait
+	// immediately.
 	Terminal bool
 	Grace    time.Duration
 
-	// Fields are those that the cause is about, by their paths in the object's spec.override: of [ReasonOperatorDrops].
+	// Fields are the affected fields, as paths in spec.override of the object. Set
+	// for [ReasonOperatorDrops].
 	Fields []string
 
-	// Missing is the object whose absence is the cause. A waiter that can read
-	// it may check that it is still missing before giving up.
+	// Missing is the object whose absence is the cause. A caller that can read it
+	// may check that it is still missing before the wait ends.
 	Missing *Ref
-	// Logs says whose log lines explain more; nil if logs say nothing.
+	// Logs references the container whose log lines help; nil if none do.
 	Logs *LogRef
 	// Events are the last relevant events, oldest first, at most five, without
 	// ages: "BackOff: Back-off pulling image … (x3)".
 	Events []string
 }
 
-// Key tells causes apart over time. It stays the same when another pod shows
-// the same trouble, so that a replaced pod does not restart a grace period. It
-// changes when a cause that may heal turns into one that cannot, so that the
-// grace period starts then.
+// Key identifies a cause over time. It is the same if another pod shows the
+// same problem, so that a replaced pod does not restart a grace period. It
+// changes when a temporary cause becomes permanent, so that the grace period
+// starts then.
 func (c *Cause) Key() string {
 	key := c.Reason + " " + cmp.Or(c.Subject, c.Object)
 	if !c.Terminal {
-		return key + " (may heal)"
+		return key + " (temporary)"
 	}
 	return key
 }
 
-// Ref names an object, and a key in it when the object is a Secret or ConfigMap
-// of which only the key is missing.
+// Ref references an object, and optionally a key, if only the key of a Secret
+// or ConfigMap is missing.
 type Ref struct {
 	Kind, Namespace, Name string
 	Key                   string
 }
 
-// LogRef names a container's log.
+// LogRef references the log of a container.
 type LogRef struct {
 	Namespace, Pod, Container string
-	Previous                  bool  // the log of the run before the last restart
-	Restarts                  int32 // how often the container had been restarted by then
+	Previous                  bool  // log of the run before the last restart
+	Restarts                  int32 // restarts of the container at that time
 }
 
-// The reasons of causes.
+// Reasons of causes.
 const (
 	ReasonInvalidImageName      = "InvalidImageName"
 	ReasonImagePullFailed       = "ImagePullFailed"
-	ReasonConfigError           = "ConfigError"          // a Secret, ConfigMap or key that a container needs
+	ReasonConfigError           = "ConfigError"          // missing Secret, ConfigMap or key of a container
 	ReasonContainerStartFailed  = "ContainerStartFailed" // the runtime cannot start the container
 	ReasonMountFailed           = "MountFailed"
 	ReasonSandboxFailed         = "SandboxFailed" // network or runtime class
 	ReasonCrashLoop             = "CrashLoop"
-	ReasonContainerExited       = "ContainerExited" // once; it may not happen again
+	ReasonContainerExited       = "ContainerExited" // once; it may not recur
 	ReasonOutOfMemory           = "OutOfMemory"
 	ReasonProbeFailing          = "ProbeFailing"
 	ReasonQuotaExceeded         = "QuotaExceeded"
 	ReasonServiceAccountMissing = "ServiceAccountMissing"
 	ReasonPodsRefused           = "PodsRefused"
-	ReasonUnschedulable         = "Unschedulable"      // no node can ever hold a pod
-	ReasonWaitingForCapacity    = "WaitingForCapacity" // none can now
+	ReasonUnschedulable         = "Unschedulable"      // no node can ever run a pod
+	ReasonWaitingForCapacity    = "WaitingForCapacity" // no node can run a pod now
 	ReasonVolumeMissing         = "VolumeMissing"
 	ReasonVolumeNotBound        = "VolumeNotBound"
 	ReasonQueued                = "Queued"
 	ReasonQueueMissing          = "QueueMissing"
 	ReasonQueueInactive         = "QueueInactive"
-	ReasonQueueShort            = "QueueShort"   // the queue's quota does not hold what is asked for
-	ReasonPodsMissing           = "PodsMissing"  // none match a selector
-	ReasonPodsStarting          = "PodsStarting" // those that match a selector are on their way
+	ReasonQueueShort            = "QueueShort"   // the request exceeds the quota of the queue
+	ReasonPodsMissing           = "PodsMissing"  // no pods match a selector
+	ReasonPodsStarting          = "PodsStarting" // pods that match a selector are starting
 	ReasonPaused                = "Paused"
-	ReasonPodFailed             = "PodFailed" // evicted, refused by its node
+	ReasonPodFailed             = "PodFailed" // evicted, or rejected by its node
 	ReasonNodeNotReady          = "NodeNotReady"
-	ReasonFailed                = "Failed" // the workload says so itself
+	ReasonFailed                = "Failed" // reported by the workload
 	ReasonOperatorSilent        = "OperatorSilent"
-	ReasonOldPodInTheWay        = "OldPodInTheWay"      // of a StatefulSet whose pods are managed in order
-	ReasonOperatorDrops         = "OperatorDropsFields" // it leaves out what its object says
+	ReasonOldPodInTheWay        = "OldPodInTheWay"      // in a StatefulSet with ordered pod management
+	ReasonOperatorDrops         = "OperatorDropsFields" // it does not apply fields of its object
 	ReasonGatewayNotReady       = "GatewayNotReady"
 )
 
-// judges are the functions that judge readiness; a kind that has none is judged
-// by kstatus and by its pods.
+// judges are the functions that assess readiness by kind. Other kinds are
+// assessed by kstatus and by their pods.
 func judges() map[kind.Readiness]func(Snapshot) Verdict {
 	return map[kind.Readiness]func(Snapshot) Verdict{
 		kind.ByConventions:     anyKind,
@@ -191,10 +196,10 @@ func readinessOf(workload *unstructured.Unstructured) kind.Readiness {
 	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Readiness
 }
 
-// Assess judges one snapshot.
+// Assess returns the verdict on one snapshot.
 func Assess(s Snapshot) Verdict {
 	if s.Workload == nil || s.Workload.Object == nil {
-		return Verdict{Phase: Progressing, Message: "the workload is not in the cluster yet"}
+		return Verdict{Phase: Progressing, Message: "the workload does not exist in the cluster yet"}
 	}
 	if s.Workload.GetDeletionTimestamp() != nil {
 		return Verdict{Phase: Terminating, Message: "the workload is being deleted"}

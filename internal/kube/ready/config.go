@@ -9,7 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Texts of the kubelet (pkg/kubelet/kubelet_pods.go, pkg/volume/{secret,configmap}).
+// Messages of the kubelet (pkg/kubelet/kubelet_pods.go,
+// pkg/volume/{secret,configmap}).
 var (
 	absentObject    = regexp.MustCompile(`(?i)\b(secret|configmap) "([^"]+)" not found`)
 	absentKey       = regexp.MustCompile(`couldn't find key (.+?) in (Secret|ConfigMap) ([^/\s]+)/(\S+)`)
@@ -17,8 +18,8 @@ var (
 	volumeInMessage = regexp.MustCompile(`for volume "([^"]+)"`)
 )
 
-// missingObject reads from a kubelet's message which Secret, ConfigMap or key is
-// not there; nil if it is about something else.
+// missingObject extracts the missing Secret, ConfigMap or key from a message of
+// the kubelet. It returns nil for other messages.
 func missingObject(p *corev1.Pod, message string) *Ref {
 	if m := absentKey.FindStringSubmatch(message); m != nil {
 		return &Ref{Kind: m[2], Namespace: m[3], Name: m[4], Key: m[1]}
@@ -43,8 +44,8 @@ func properKind(word string) string {
 	return "ConfigMap"
 }
 
-// mountedName is the Secret or ConfigMap that a volume mounts; "" for a
-// projected one, which may mount several.
+// mountedName returns the name of the Secret or ConfigMap that a volume mounts.
+// It returns "" for a projected volume, which may mount several.
 func mountedName(p *corev1.Pod, volume, kind string) string {
 	for _, v := range p.Spec.Volumes {
 		switch {
@@ -68,7 +69,7 @@ func (s *scene) configCause(p *corev1.Pod, name, message string) *Cause {
 	}
 	c := s.newPodCause(p, ReasonConfigError, "container "+name,
 		fmt.Sprintf("Container %s cannot start: %s", name, clip(message)),
-		"Check what the container takes from Secrets and ConfigMaps, and its security context.")
+		"Check the Secrets and ConfigMaps that the container references, and its security context.")
 	if strings.Contains(message, "timed out waiting for the condition") {
 		return c // the kubelet has not read the object yet
 	}
@@ -83,9 +84,9 @@ func (s *scene) mountCause(p *corev1.Pod) *Cause {
 		return nil
 	}
 	if pulling := log.latest("Pulling", "Pulled", "Created"); pulling != nil && LastSeen(pulling).After(LastSeen(e)) {
-		return nil // kubelets before 1.29 do not say otherwise that mounting went well
+		return nil // the only sign of a successful mount before kubelet 1.29
 	}
-	// A later event may say only that mounting timed out.
+	// A later event may only report that mounting timed out.
 	for _, earlier := range slices.Backward(log) {
 		ref := missingObject(p, earlier.Message)
 		if earlier.Reason != "FailedMount" || ref == nil {
@@ -95,15 +96,16 @@ func (s *scene) mountCause(p *corev1.Pod) *Cause {
 		c.missing(ref)
 		return c.terminal(shortGrace)
 	}
-	why, hint := "The kubelet tries again.", "Check the volume's driver and its server if this lasts."
+	why, hint := "The kubelet retries.", "Check the driver of the volume and its server if this persists."
 	if strings.Contains(e.Message, "Multi-Attach") {
-		why, hint = "Another node still uses the volume, which only one may (ReadWriteOnce).", "Wait until the pod there is gone, or delete it."
+		why, hint = "The volume is still attached to another node, and its access mode ReadWriteOnce allows one node only.",
+			"Wait until the pod on the other node is deleted, or delete it."
 	}
 	return s.newPodCause(p, ReasonMountFailed, "", andThen("A volume cannot be mounted: "+clip(e.Message), why), hint)
 }
 
-// missing notes what is not there, and looks at what is: the object's keys, of
-// which kubectl shows no values, or the other objects.
+// missing sets the missing object, and the command that lists what exists: the
+// keys of the object, without their values, or the other objects.
 func (c *Cause) missing(ref *Ref) {
 	c.Missing = ref
 	resource := strings.ToLower(ref.Kind)
@@ -117,11 +119,11 @@ func (c *Cause) missing(ref *Ref) {
 	}
 }
 
-// subject is the same for a whole object and for a key in it, so that the grace
-// period goes on while an object comes into being without the key.
+// subject is the same for an object and for a key in it, so that the grace
+// period continues if the object is created without the key.
 func (r *Ref) subject() string { return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name) }
 
-// absent says in a sentence that the object or key is not there.
+// absent returns a sentence that reports the missing object or key.
 func (r *Ref) absent() string {
 	switch {
 	case r.Key != "" && r.Name != "":
@@ -135,9 +137,10 @@ func (r *Ref) absent() string {
 func (r *Ref) hint() string {
 	switch {
 	case r.Key != "":
-		return fmt.Sprintf("Add the key to the %s, or correct the key that is asked for.", r.Kind)
+		return fmt.Sprintf("Add the key to the %s, or correct the requested key.", r.Kind)
 	case r.Kind == "Secret":
-		return "Create it before the compute (reference `kt_secret` so that Terraform orders them), or correct the name in `secrets`."
+		return "Create it before the compute (reference `kt_secret` so that Terraform orders them), or correct the name " +
+			"in `secrets`."
 	}
 	return "Create it before the compute, or correct its name."
 }

@@ -11,11 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// crashLoopBackOff is the waiting reason of a container that the kubelet will
-// start again later, since it ended before.
+// crashLoopBackOff is the waiting reason of a container that exited, and that
+// the kubelet restarts after a delay.
 const crashLoopBackOff = "CrashLoopBackOff"
 
-// containerCauses asks each container that does not run as it should.
+// containerCauses returns the causes of all containers that do not run
+// correctly.
 func (s *scene) containerCauses(p *corev1.Pod) []*Cause {
 	var causes []*Cause
 	for _, cs := range containerStatuses(p) {
@@ -41,12 +42,13 @@ func (s *scene) containerCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause 
 	switch {
 	case state.Waiting != nil && startFailure(state.Waiting.Reason) && !outOfMemory:
 		return s.startCause(p, cs.Name, *state.Waiting)
-	case state.Waiting != nil && state.Waiting.Reason != crashLoopBackOff && !outOfMemory, state == corev1.ContainerState{}:
+	case state.Waiting != nil && state.Waiting.Reason != crashLoopBackOff && !outOfMemory,
+		state == corev1.ContainerState{}:
 		return nil
 	case state.Running != nil && !outOfMemory && cs.RestartCount < crashLoopRestarts:
 		return s.probeCause(p, cs)
 	}
-	// A container that runs once more may be healed: not the end until it fails again.
+	// A restarted container may work now: not permanent until it fails again.
 	final := state.Running == nil && s.keepsFailing(p, cs, outOfMemory)
 	var c *Cause
 	switch {
@@ -63,20 +65,22 @@ func (s *scene) containerCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause 
 	return c
 }
 
-// oomKilled is the reason of a container that was killed for want of memory.
+// oomKilled is the reason of a container that was killed because memory ran
+// out.
 const oomKilled = "OOMKilled"
 
-// How many restarts must have failed as well before waiting is given up. A
-// kubelet restarts after about 0, 10, 20, 40 and 80 s, so an init container or a
-// sidecar, which often waits for something else by failing, gets over a minute.
+// Numbers of failed restarts after which the wait ends. A kubelet restarts
+// after about 0, 10, 20, 40 and 80 s. An init container or sidecar often waits
+// for a dependency by failing, and gets over a minute.
 const (
 	crashLoopRestarts = 2
 	oomRestarts       = 1
 	helperRestarts    = 4
 )
 
-// keepsFailing says whether a container has failed so often that one more start
-// will not help. Where the pod's controller counts failures itself, it decides.
+// keepsFailing reports whether a container has failed so often that another
+// restart will not help. If the controller of the pod counts failures, the
+// controller decides.
 func (s *scene) keepsFailing(p *corev1.Pod, cs corev1.ContainerStatus, outOfMemory bool) bool {
 	limit := int32(crashLoopRestarts)
 	switch {
@@ -85,7 +89,7 @@ func (s *scene) keepsFailing(p *corev1.Pod, cs corev1.ContainerStatus, outOfMemo
 	case cs.Name != mainContainer(p):
 		limit = helperRestarts
 	case outOfMemory && hasMemoryLimit(p, cs.Name):
-		limit = oomRestarts // without a limit its node ran out, which may not happen again
+		limit = oomRestarts // without a limit, its node ran out of memory, which may not recur
 	}
 	return cs.RestartCount >= limit
 }
@@ -95,9 +99,9 @@ func hasMemoryLimit(p *corev1.Pod, name string) bool {
 	return limited
 }
 
-// retriesAreCounted says whether the controller of a pod ends the workload
-// itself once its pods have failed too often: a Job, by its backoffLimit, and a
-// job of the training operator that has one.
+// retriesAreCounted reports whether the controller of a pod fails the workload
+// when its pods have failed too often. A Job does so by its backoffLimit, as
+// does a job of the training operator that sets one.
 func (s *scene) retriesAreCounted(p *corev1.Pod) bool {
 	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "Job" {
 		return true
@@ -106,10 +110,11 @@ func (s *scene) retriesAreCounted(p *corev1.Pod) bool {
 	return limited
 }
 
-// mainContainer is the name of the container that the pod is there for: the one
-// that its annotation names, as injectors of sidecars do
-// (https://kubernetes.io/docs/reference/labels-annotations-taints/), Kubetorch's
-// or a tensor server's, else the first.
+// mainContainer returns the name of the main container: the default container
+// by annotation, which injectors of sidecars set
+// (https://kubernetes.io/docs/reference/labels-annotations-taints/), the
+// container of Kubetorch or of a tensor server, or otherwise the first
+// container.
 func mainContainer(p *corev1.Pod) string {
 	if name := p.Annotations["kubectl.kubernetes.io/default-container"]; name != "" {
 		return name
@@ -125,8 +130,9 @@ func mainContainer(p *corev1.Pod) string {
 	return p.Spec.Containers[0].Name
 }
 
-// startFailure is whether a container waits because it cannot be run: the
-// reasons are the kubelet's (pkg/kubelet/kuberuntime, pkg/kubelet/container).
+// startFailure reports whether a container waits because it cannot be started.
+// The reasons are those of the kubelet (pkg/kubelet/kuberuntime,
+// pkg/kubelet/container).
 func startFailure(waiting string) bool {
 	switch waiting {
 	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
@@ -135,8 +141,8 @@ func startFailure(waiting string) bool {
 	return false
 }
 
-// lastEnd is how the container ended last, and whether that run is already
-// followed by another one (so that its log is the previous one).
+// lastEnd returns the last termination of the container, and whether the
+// container was restarted since (its log is then the previous one).
 func lastEnd(cs corev1.ContainerStatus) (end *corev1.ContainerStateTerminated, previous bool) {
 	if cs.State.Terminated != nil {
 		return cs.State.Terminated, false
@@ -145,13 +151,13 @@ func lastEnd(cs corev1.ContainerStatus) (end *corev1.ContainerStateTerminated, p
 }
 
 func (s *scene) crashCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
-	summary := fmt.Sprintf("Container %s crashes again and again (%s).", cs.Name, number(int(cs.RestartCount), "restart"))
+	summary := fmt.Sprintf("Container %s crashes repeatedly (%s).", cs.Name, number(int(cs.RestartCount), "restart"))
 	if end != nil {
-		summary = fmt.Sprintf("Container %s crashes again and again: %s, %s.%s",
+		summary = fmt.Sprintf("Container %s crashes repeatedly: %s, %s.%s",
 			cs.Name, exit(end), number(int(cs.RestartCount), "restart"), lastWords(end))
 	}
 	if e := s.containerEvents(p, cs.Name).latestWhere(killingProbe); e != nil {
-		summary += " Before that: " + clip(e.Message) + "."
+		summary += " Previous event: " + clip(e.Message) + "."
 	}
 	c := s.newPodCause(p, ReasonCrashLoop, "container "+cs.Name, summary, exitHint(end))
 	return c.withLogs(p, cs.Name, cs.State.Terminated == nil)
@@ -159,7 +165,7 @@ func (s *scene) crashCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1
 
 func (s *scene) exitCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
 	c := s.newPodCause(p, ReasonContainerExited, "container "+cs.Name,
-		fmt.Sprintf("Container %s ended: %s.%s It will be started again.", cs.Name, exit(end), lastWords(end)), exitHint(end))
+		fmt.Sprintf("Container %s ended: %s.%s The kubelet restarts it.", cs.Name, exit(end), lastWords(end)), exitHint(end))
 	return c.withLogs(p, cs.Name, cs.State.Terminated == nil)
 }
 
@@ -171,23 +177,26 @@ func (s *scene) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool
 	request, requested := resources.Requests[corev1.ResourceMemory]
 	switch {
 	case limited:
-		summary += fmt.Sprintf(": its memory limit is %s.", amount(corev1.ResourceMemory, limit))
-		hint = "Raise the limit in `service_template` or in the LimitRange of the namespace: `memory` sets the request only."
+		summary += fmt.Sprintf(": the memory limit is %s.", amount(corev1.ResourceMemory, limit))
+		hint = "Raise the limit in `service_template` or in the LimitRange of the namespace: `memory` sets only the request."
 	case requested:
-		summary += fmt.Sprintf(" on its node: it has no memory limit, and requests %s.", amount(corev1.ResourceMemory, request))
-		hint = "Raise `memory` to what the container really uses, so that it gets a node with that much free."
+		summary += fmt.Sprintf(" on its node: it has no memory limit and requests %s.",
+			amount(corev1.ResourceMemory, request))
+		hint = "Increase `memory` to the actual usage of the container, so that it is scheduled on a node with enough " +
+			"free memory."
 	default:
 		summary += " on its node: it has neither a memory limit nor a request."
-		hint = "Set `memory` to what the container really uses, so that it gets a node with that much free."
+		hint = "Set `memory` to the actual usage of the container, so that it is scheduled on a node with enough free memory."
 	}
-	summary += " Files in /dev/shm count too (`shared_memory_limit`)."
+	summary += " Files in /dev/shm also count (`shared_memory_limit`)."
 	c := s.newPodCause(p, ReasonOutOfMemory, "container "+cs.Name, summary, hint)
 	return c.withLogs(p, cs.Name, previous)
 }
 
-// unfinishedNode are errors of a runtime that pass once its node is set up: the
-// runtime is slow, or the GPU driver is still being installed (texts of
-// containerd, of the kubelet's pkg/kubelet/cm and of nvidia-container-cli).
+// unfinishedNode matches errors of a runtime that disappear when its node is
+// set up: the runtime is slow, or the GPU driver is still being installed
+// (messages of containerd, of the kubelet's pkg/kubelet/cm and of
+// nvidia-container-cli).
 var unfinishedNode = regexp.MustCompile(`(?i)deadline exceeded|is reserved for|nvidia-container-cli|\bnvml\b|no runtime for|` +
 	`connection refused|unavailable|device plugin`)
 
@@ -196,27 +205,29 @@ func (s *scene) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 		return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
 			andThen(fmt.Sprintf("Container %s cannot be started yet (%s): %s", name, w.Reason, clip(w.Message)),
 				"A new node may still be setting up its container runtime or its GPU driver."),
-			"Check the container runtime and the GPU driver of the node if this lasts.")
+			"Check the container runtime and the GPU driver of the node if this persists.")
 	}
 	return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
 		fmt.Sprintf("Container %s cannot be started (%s): %s", name, w.Reason, clip(w.Message)),
-		"Check that the image has the command, and `working_dir` and the mounts of the container.").terminal(pullGrace)
+		"Check that the image contains the command, and check `working_dir` and the mounts of the "+
+			"container.").terminal(pullGrace)
 }
 
-// probeCause says which probe a running container fails. It may well be that it
-// only needs longer to start.
+// probeCause reports the failing probe of a running container. The container
+// may only need longer to start.
 func (s *scene) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
 	e := s.containerEvents(p, cs.Name).latest("Unhealthy")
 	if e == nil || LastSeen(e).Before(cs.State.Running.StartedAt.Time) {
 		return nil
 	}
 	c := s.newPodCause(p, ReasonProbeFailing, "container "+cs.Name,
-		fmt.Sprintf("Container %s runs, but is not healthy: %s", cs.Name, clip(e.Message)),
-		"Read its log. If the server needs longer to start than `launch_timeout`, after which it is restarted, raise that; this restarts the pods. To only wait longer, raise `wait_timeout`.")
+		fmt.Sprintf("Container %s is running, but is not healthy: %s", cs.Name, clip(e.Message)),
+		"Read the log of the container. If the server needs longer to start than `launch_timeout`, increase it; this "+
+			"restarts the pods. To only wait longer, increase `wait_timeout`.")
 	return c.withLogs(p, cs.Name, false)
 }
 
-// withLogs points a cause to a container's log, and its command with it.
+// withLogs sets the log and the command of a cause to those of a container.
 func (c *Cause) withLogs(p *corev1.Pod, name string, previous bool) *Cause {
 	c.Logs = &LogRef{
 		Namespace: p.Namespace, Pod: p.Name, Container: name, Previous: previous, Restarts: Restarts(p, name),
@@ -228,8 +239,8 @@ func (c *Cause) withLogs(p *corev1.Pod, name string, previous bool) *Cause {
 	return c
 }
 
-// containerEvents are the pod's events that are about one container, or about
-// none in particular.
+// containerEvents returns the events of the pod about one container, or about
+// the pod as a whole.
 func (s *scene) containerEvents(p *corev1.Pod, name string) eventLog {
 	var out eventLog
 	for _, e := range s.events.about("Pod", p.Name) {
@@ -240,13 +251,14 @@ func (s *scene) containerEvents(p *corev1.Pod, name string) eventLog {
 	return out
 }
 
-// killingProbe is whether an event is of a probe that makes the kubelet kill.
+// killingProbe reports whether an event belongs to a probe that makes the
+// kubelet kill the container.
 func killingProbe(e *corev1.Event) bool {
 	return e.Reason == "Unhealthy" &&
 		(strings.HasPrefix(e.Message, "Liveness probe") || strings.HasPrefix(e.Message, "Startup probe"))
 }
 
-// exit is how a container ended: "exit code 1 (Error)".
+// exit formats a termination: "exit code 1 (Error)".
 func exit(t *corev1.ContainerStateTerminated) string {
 	text := fmt.Sprintf("exit code %d", t.ExitCode)
 	if t.Reason != "" {
@@ -255,7 +267,7 @@ func exit(t *corev1.ContainerStateTerminated) string {
 	return text
 }
 
-// lastWords quotes a termination message.
+// lastWords formats a termination message.
 func lastWords(t *corev1.ContainerStateTerminated) string {
 	if t.Message == "" {
 		return ""
@@ -263,31 +275,34 @@ func lastWords(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf(" Its last message: %s", clipEnd(t.Message))
 }
 
-// exitHint goes by the exit code, which for codes over 128 is 128 and a signal.
+// exitHint returns the next step by exit code. Codes over 128 are 128 plus a
+// signal.
 func exitHint(t *corev1.ContainerStateTerminated) string {
 	if t == nil {
 		return "Read the log of the container."
 	}
 	switch t.ExitCode {
 	case 0:
-		return "Check its command: it ended without an error, but should keep running."
+		return "Check the command: it exited without an error, but should keep running."
 	case 126:
-		return "Check permissions and architecture: its command is there, but cannot be executed."
+		return "Check permissions and architecture: the command exists, but cannot be executed."
 	case 127:
-		return "Check the image, its PATH and the start-up script: a command was not found."
+		return "Check the image, its PATH and the startup script: a command was not found."
 	case 128:
-		return "Check that the image has the command: the runtime could not start it."
+		return "Check that the image contains the command: the runtime could not start it."
 	case 137:
-		return "Read its log. Check its probes, its node, and memory that it shares with others: it was killed (SIGKILL)."
+		return "Read the log of the container. Check its probes, its node and shared memory: the container was killed " +
+			"(SIGKILL)."
 	case 139:
-		return "Check that its libraries fit the GPU driver: it crashed with a segmentation fault."
+		return "Check that the libraries are compatible with the GPU driver: the container crashed with a segmentation fault."
 	case 143:
-		return "Read its log. Check its probes: it was told to stop (SIGTERM), mostly by a failing one."
+		return "Read the log of the container. Check its probes: the container was terminated (SIGTERM), usually by a " +
+			"failing probe."
 	}
 	return "Read the log of the container."
 }
 
-// Restarts is how often a container of the pod has been restarted.
+// Restarts returns the number of restarts of a container of the pod.
 func Restarts(p *corev1.Pod, name string) int32 {
 	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if cs.Name == name {

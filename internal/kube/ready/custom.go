@@ -14,9 +14,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// anyKind judges a kind that the table does not have: by kstatus where the status
-// follows the conventions of conditions, by the counts of replicas, and where the
-// status says neither, by the pods.
+// anyKind assesses a kind that is not in the table: by kstatus if the status
+// follows the conventions of conditions, by the counts of replicas, and
+// otherwise by the pods.
 func anyKind(s Snapshot) Verdict {
 	c := customOf(s.Workload)
 	res, err := status.Compute(c.object)
@@ -27,7 +27,7 @@ func anyKind(s Snapshot) Verdict {
 		return isReady("complete")
 	case c.holds("Failed"):
 		return s.failedRun(conditionOf(c.conditions, "Failed"))
-	case err != nil: // conditions of another form
+	case err != nil: // conditions of another type
 		return s.byPods(c)
 	case res.Status == status.CurrentStatus && c.lags():
 		return s.blocked(run{pods: s.Pods, remark: s.unseen()})
@@ -44,8 +44,8 @@ func anyKind(s Snapshot) Verdict {
 	})
 }
 
-// NeedsPods says whether the status of a workload does not tell that it is ready,
-// so that only its pods do.
+// NeedsPods reports whether readiness can be determined only from the pods,
+// because the status of the workload does not include it.
 func NeedsPods(workload *unstructured.Unstructured) bool {
 	if readinessOf(workload) != kind.ByConventions {
 		return false
@@ -54,17 +54,18 @@ func NeedsPods(workload *unstructured.Unstructured) bool {
 	return !c.suspended && !c.counts && conditionOf(c.conditions, "Ready").Type == ""
 }
 
-// custom is what kinds of other projects have in common, as far as each has it.
+// custom contains the fields that kinds of other projects share. Each is
+// optional.
 type custom struct {
-	object     *unstructured.Unstructured // with a generation that kstatus can read
+	object     *unstructured.Unstructured // with a generation in the format of kstatus
 	conditions []condition
 	suspended  bool
-	replicas   int64 // that the spec asks for, -1 where it does not say
-	counts     bool  // whether the status counts the replicas that are ready
+	replicas   int64 // requested by the spec, -1 if not set
+	counts     bool  // whether the status includes the number of ready replicas
 	behind     string
 }
 
-// customOf reads a workload. Nothing in it is written to.
+// customOf reads a workload without modifying it.
 func customOf(workload *unstructured.Unstructured) custom {
 	c := custom{object: withNumericGeneration(workload), replicas: -1}
 	items, _, _ := unstructured.NestedFieldNoCopy(workload.Object, "status", "conditions")
@@ -92,8 +93,8 @@ func customOf(workload *unstructured.Unstructured) custom {
 	return c
 }
 
-// count compares the numbers of replicas that the status has, under the names
-// that Kubernetes' own kinds use, with those that the spec asks for.
+// count compares the numbers of replicas in the status, under the names that
+// the kinds of Kubernetes use, with the number in the spec.
 func (c *custom) count() {
 	for _, field := range []string{"updatedReplicas", "readyReplicas", "availableReplicas"} {
 		n, ok, _ := unstructured.NestedInt64(c.object.Object, "status", field)
@@ -108,17 +109,19 @@ func (c *custom) count() {
 }
 
 func (c *custom) holds(kinds ...string) bool {
-	return slices.ContainsFunc(c.conditions, func(has condition) bool { return slices.Contains(kinds, has.Type) && has.holds() })
+	return slices.ContainsFunc(c.conditions,
+		func(has condition) bool { return slices.Contains(kinds, has.Type) && has.holds() })
 }
 
-// lags says whether the condition Ready is of an earlier generation.
+// lags reports whether the condition Ready belongs to an earlier generation.
 func (c *custom) lags() bool {
 	observed := conditionOf(c.conditions, "Ready").ObservedGeneration
 	return observed > 0 && observed < c.object.GetGeneration()
 }
 
-// withNumericGeneration is an object whose status.observedGeneration kstatus can
-// read: Argo Rollouts writes the number as text, and once wrote a hash
+// withNumericGeneration returns an object with a numeric
+// status.observedGeneration, as kstatus requires. Argo Rollouts writes the
+// number as text, and wrote a hash in earlier versions
 // (pkg/apis/rollouts/v1alpha1/types.go in github.com/argoproj/argo-rollouts).
 func withNumericGeneration(u *unstructured.Unstructured) *unstructured.Unstructured {
 	text, ok, err := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
@@ -135,8 +138,8 @@ func withNumericGeneration(u *unstructured.Unstructured) *unstructured.Unstructu
 	return u
 }
 
-// byPods judges a workload whose status has no word on readiness: by its counts
-// of replicas, and where there are none, by its pods.
+// byPods assesses a workload whose status does not include readiness: by its
+// counts of replicas, or otherwise by its pods.
 func (s Snapshot) byPods(c custom) Verdict {
 	alive := living(s.Pods)
 	standing := readyPods(s.Pods)
@@ -153,24 +156,25 @@ func (s Snapshot) byPods(c custom) Verdict {
 	case c.counts:
 		return isReady("%d of %d replicas ready", c.replicas, c.replicas)
 	case len(alive) == 0 && s.haveRun():
-		return isReady("its pods have run to their end")
+		return isReady("all pods have completed")
 	case len(alive) == 0 || int64(len(alive)) < c.replicas:
 		return s.blocked(run{pods: s.Pods, remark: s.unsaid()})
 	}
 	return isReady("%d of %d pods ready", standing, len(alive))
 }
 
-// haveRun says whether there are pods, and all have succeeded.
+// haveRun reports whether there are pods, and all have succeeded.
 func (s Snapshot) haveRun() bool {
 	return len(s.Pods) > 0 && len(living(s.Pods)) == 0 && !slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool {
 		return p == nil || p.Status.Phase != corev1.PodSucceeded
 	})
 }
 
-// unsaid is the progress of a workload that has told nothing yet.
+// unsaid returns the progress of a workload without a useful status.
 func (s Snapshot) unsaid() string {
 	if s.Workload.Object["status"] == nil {
 		return fmt.Sprintf("%s has no status and no pods yet", object(s.Workload))
 	}
-	return fmt.Sprintf("the status of %s does not tell whether it is ready, and not all of its pods are there yet", object(s.Workload))
+	return fmt.Sprintf("the status of %s does not show whether it is ready, and not all of its pods exist yet",
+		object(s.Workload))
 }

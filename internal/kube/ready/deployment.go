@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// deployment judges a Deployment. Only causes end a wait: that its progress
-// deadline has passed says nothing, for an image of 20 GB may take that long.
+// deployment assesses a Deployment. Only causes end a wait. An exceeded
+// progress deadline does not, because pulling an image of 20 GB may take that
+// long.
 func deployment(s Snapshot) Verdict {
 	var d appsv1.Deployment
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, &d); err != nil {
@@ -22,9 +23,11 @@ func deployment(s Snapshot) Verdict {
 	case observed && desired == 0 && d.Status.Replicas == 0:
 		return toZero(0)
 	case observed && desired == 0:
-		return Verdict{Phase: Progressing, Message: fmt.Sprintf("scaling to zero: %s left", number(int(d.Status.Replicas), "pod"))}
+		return Verdict{Phase: Progressing, Message: fmt.Sprintf("scaling to zero: %s left",
+			number(int(d.Status.Replicas), "pod"))}
 	case observed && rolledOut(s, &d, desired):
-		return Verdict{Phase: Ready, Ready: true, Message: fmt.Sprintf("%d of %d pods ready", d.Status.ReadyReplicas, desired)}
+		return Verdict{Phase: Ready, Ready: true,
+			Message: fmt.Sprintf("%d of %d pods ready", d.Status.ReadyReplicas, desired)}
 	case desired == 0:
 		return Verdict{Phase: Progressing, Message: unobserved}
 	}
@@ -33,12 +36,12 @@ func deployment(s Snapshot) Verdict {
 	sc.desired, sc.together = desired, desired
 	sc.dropReplaced()
 	if s.Pods == nil {
-		sc.desired = 0 // the Deployment has counted them
+		sc.desired = 0 // the Deployment counts them
 	}
 	return sc.verdict(append(sc.deploymentCauses(&d, rev), sc.podCauses()...), sc.deploymentRemark(&d, rev))
 }
 
-// wanted is how many pods a Deployment asks for; 1 where it does not say.
+// wanted returns the number of pods that a Deployment requests, by default 1.
 func wanted(d *appsv1.Deployment) int {
 	if d.Spec.Replicas == nil {
 		return 1
@@ -46,11 +49,11 @@ func wanted(d *appsv1.Deployment) int {
 	return int(*d.Spec.Replicas)
 }
 
-const unobserved = "the Deployment controller has not seen the last change yet"
+const unobserved = "the Deployment controller has not observed the last change yet"
 
 func rolledOut(s Snapshot, d *appsv1.Deployment, desired int) bool {
 	if d.Spec.Paused {
-		// kstatus waits for a condition that a paused Deployment does not get.
+		// kstatus waits for a condition that is not set on a paused Deployment.
 		st := d.Status
 		return int(st.Replicas) == desired && st.UpdatedReplicas == st.Replicas && st.AvailableReplicas == st.Replicas
 	}
@@ -58,7 +61,7 @@ func rolledOut(s Snapshot, d *appsv1.Deployment, desired int) bool {
 	return err == nil && res.Status == status.CurrentStatus
 }
 
-// dropReplaced leaves out failed pods once others stand in for them.
+// dropReplaced removes failed pods that have been replaced.
 func (s *scene) dropReplaced() {
 	var good []*corev1.Pod
 	for _, p := range s.pods {
@@ -71,7 +74,7 @@ func (s *scene) dropReplaced() {
 	}
 }
 
-// deploymentRemark is the progress to tell when no pod is on its way.
+// deploymentRemark returns the progress to report if no pod is starting.
 func (s *scene) deploymentRemark(d *appsv1.Deployment, rev revision) string {
 	old := d.Status.Replicas - d.Status.UpdatedReplicas
 	switch {
@@ -84,16 +87,19 @@ func (s *scene) deploymentRemark(d *appsv1.Deployment, rev revision) string {
 	case len(rev.pods) == 0:
 		return "no pods yet"
 	}
-	return "waiting for the Deployment to be available"
+	return "waiting for the Deployment to become available"
 }
 
-// deploymentCauses are what the Deployment and its ReplicaSet say themselves.
+// deploymentCauses returns the causes in the status of the Deployment and its
+// ReplicaSet.
 func (s *scene) deploymentCauses(d *appsv1.Deployment, rev revision) []*Cause {
 	var causes []*Cause
 	if d.Spec.Paused {
-		c := s.workloadCause(ReasonPaused, fmt.Sprintf("Deployment %s is paused, by `kubectl rollout pause` or by `paused` in `service_template`: it does not roll out its last change.", d.Name))
+		c := s.workloadCause(ReasonPaused, fmt.Sprintf("Deployment %s is paused by `kubectl rollout pause` or by `paused` "+
+			"in `service_template`. It does not roll out the last change.", d.Name))
 		c.Terminal, c.Grace = false, 0
-		c.Hint = fmt.Sprintf("Resume it with `%s`, or remove `paused` from `service_template`.", kubectl(d.Namespace, "rollout resume deployment "+d.Name))
+		c.Hint = fmt.Sprintf("Resume it with `%s`, or remove `paused` from `service_template`.",
+			kubectl(d.Namespace, "rollout resume deployment "+d.Name))
 		causes = append(causes, c)
 	}
 	if c := s.refusedCause(d, rev); c != nil {

@@ -14,13 +14,17 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// dropped are the fields of override, by their paths in it, that the operator left out of the template of its
-// StatefulSet. Operators copy some of them only: that of SkyTorch the mounts, the plain variables, and volumes that are
-// claims or empty (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9). All others it
-// leaves out without a word; of a volume, it keeps the name, and the API server makes that an empty one.
+// dropped returns the paths of the fields of override that are missing in the
+// template of the StatefulSet of the operator. Operators copy only some fields.
+// The operator of SkyTorch copies the mounts, the literal environment
+// variables, and volumes that are claims or emptyDirs
+// (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit
+// 39cbfc9). It omits all others without an error. Of another volume, it keeps
+// the name, which the API server defaults to an emptyDir.
 //
-// What only follows from a request for GPUs, or for none, is no loss that needs an error: a pod without such a
-// toleration stays pending for a reason of its own, and one without such an affinity may run on a node with GPUs.
+// A missing toleration or affinity that only follows from the number of GPUs is
+// not reported. A pod without such a toleration stays pending with a separate
+// cause, and a pod without such an affinity may run on a node with GPUs.
 func (c *operated) dropped(set *appsv1.StatefulSet) []string {
 	want, have := c.Spec.Override, set.Spec.Template.Spec
 	var out []string
@@ -33,16 +37,20 @@ func (c *operated) dropped(set *appsv1.StatefulSet) []string {
 		out = append(out, "serviceAccountName")
 	}
 	for i, t := range want.Tolerations {
-		if !ofGPUNodes(t) && !slices.ContainsFunc(have.Tolerations, func(other corev1.Toleration) bool { return sameJSON(t, other) }) {
+		if !ofGPUNodes(t) && !slices.ContainsFunc(have.Tolerations,
+			func(other corev1.Toleration) bool { return sameJSON(t, other) }) {
 			out = append(out, fmt.Sprintf("tolerations[%d]", i))
 		}
 	}
 	if want.Affinity != nil && have.Affinity == nil && !keepsOff(want.Affinity) {
 		out = append(out, "affinity")
 	}
-	out = append(out, lost("volumes", want.Volumes, have.Volumes, func(v corev1.Volume) string { return v.Name }, sameSource)...)
-	out = append(out, lost("imagePullSecrets", want.ImagePullSecrets, have.ImagePullSecrets, func(s corev1.LocalObjectReference) string { return s.Name }, nil)...)
-	out = append(out, lost("schedulingGates", want.SchedulingGates, have.SchedulingGates, func(g corev1.PodSchedulingGate) string { return g.Name }, nil)...)
+	out = append(out, lost("volumes", want.Volumes, have.Volumes, func(v corev1.Volume) string { return v.Name },
+		sameSource)...)
+	out = append(out, lost("imagePullSecrets", want.ImagePullSecrets, have.ImagePullSecrets,
+		func(s corev1.LocalObjectReference) string { return s.Name }, nil)...)
+	out = append(out, lost("schedulingGates", want.SchedulingGates, have.SchedulingGates,
+		func(g corev1.PodSchedulingGate) string { return g.Name }, nil)...)
 	name := func(c corev1.Container) string { return c.Name }
 	out = append(out, lost("initContainers", want.InitContainers, have.InitContainers, name, nil)...)
 	out = append(out, lost("containers", want.Containers, have.Containers, name, nil)...)
@@ -59,25 +67,32 @@ func (c *operated) dropped(set *appsv1.StatefulSet) []string {
 func droppedOfContainer(want, have corev1.Container) []string {
 	var out []string
 	at := fmt.Sprintf("containers[%s].", want.Name)
-	out = append(out, lost(at+"env", want.Env, have.Env, func(e corev1.EnvVar) string { return e.Name }, func(a, b corev1.EnvVar) bool {
-		return a.Value == b.Value && (a.ValueFrom == nil) == (b.ValueFrom == nil)
-	})...)
-	return append(out, lost(at+"volumeMounts", want.VolumeMounts, have.VolumeMounts, func(m corev1.VolumeMount) string { return m.MountPath },
+	out = append(out, lost(at+"env", want.Env, have.Env, func(e corev1.EnvVar) string { return e.Name },
+		func(a, b corev1.EnvVar) bool {
+			return a.Value == b.Value && (a.ValueFrom == nil) == (b.ValueFrom == nil)
+		})...)
+	return append(out, lost(at+"volumeMounts", want.VolumeMounts, have.VolumeMounts,
+		func(m corev1.VolumeMount) string { return m.MountPath },
 		func(a, b corev1.VolumeMount) bool { return a.Name == b.Name })...)
 }
 
-// lost are the items of a list that another one has no equal of under the same name.
+// lost returns the items of a list without an equal item of the same name in
+// another list.
 func lost[T any](list string, want, have []T, name func(T) string, equal func(a, b T) bool) []string {
 	var out []string
 	for _, item := range want {
-		if !slices.ContainsFunc(have, func(other T) bool { return name(other) == name(item) && (equal == nil || equal(item, other)) }) {
+		if !slices.ContainsFunc(have, func(other T) bool {
+			return name(other) == name(item) &&
+				(equal == nil || equal(item, other))
+		}) {
 			out = append(out, fmt.Sprintf("%s[%s]", list, name(item)))
 		}
 	}
 	return out
 }
 
-// sameSource tells whether two volumes are of the same kind, whatever the API server filled in.
+// sameSource reports whether two volumes have the same type of source,
+// regardless of defaulted fields.
 func sameSource(a, b corev1.Volume) bool {
 	var fields [2]map[string]json.RawMessage
 	for i, volume := range []corev1.Volume{a, b} {
@@ -95,33 +110,37 @@ func sameJSON(a, b any) bool {
 	return err == nil && failed == nil && bytes.Equal(one, other)
 }
 
-// ofGPUNodes tells whether a toleration is one of those that every pod with GPUs gets.
+// ofGPUNodes reports whether a toleration is one that every pod with GPUs gets.
 func ofGPUNodes(t corev1.Toleration) bool {
 	return t.Key == kind.GPUResource || t.Key == "dedicated" && t.Value == "gpu"
 }
 
-// keepsOff tells whether an affinity does no more than to keep a pod off nodes that have certain labels.
+// keepsOff reports whether an affinity only excludes nodes with certain labels.
 func keepsOff(a *corev1.Affinity) bool {
 	if a.NodeAffinity == nil || a.PodAffinity != nil || a.PodAntiAffinity != nil ||
-		len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 ||
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return false
 	}
 	for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-		if len(term.MatchFields) > 0 || slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
-			return r.Operator != corev1.NodeSelectorOpDoesNotExist
-		}) {
+		if len(term.MatchFields) > 0 || slices.ContainsFunc(term.MatchExpressions,
+			func(r corev1.NodeSelectorRequirement) bool {
+				return r.Operator != corev1.NodeSelectorOpDoesNotExist
+			}) {
 			return false
 		}
 	}
 	return true
 }
 
-// droppedCause says which fields the operator left out. Its StatefulSet may be behind for moments.
+// droppedCause reports the fields that the operator left out. Its StatefulSet
+// may briefly be outdated.
 func (s *scene) droppedCause(fields []string) *Cause {
-	c := s.workloadCause(ReasonOperatorDrops, fmt.Sprintf("The operator left out of the pod of %s what spec.override gives: %s. It runs without.",
-		object(s.Workload), strings.Join(fields, ", ")))
+	c := s.workloadCause(ReasonOperatorDrops,
+		fmt.Sprintf("The operator left out fields of spec.override of %s: %s. The pod runs without them.",
+			object(s.Workload), strings.Join(fields, ", ")))
 	c.Fields = fields
-	c.Hint = "Remove what the installed operator does not support, or install a version that does."
+	c.Hint = "Remove the fields that the installed operator does not support, or install a version that supports them."
 	c.Command = kubectl(s.namespace, "get statefulset "+s.Workload.GetName()+" -o jsonpath='{.spec.template.spec}'")
 	return c
 }

@@ -13,7 +13,7 @@ import (
 // eventLog is a list of events, oldest first.
 type eventLog []*corev1.Event
 
-// maxEvents is how many events a cause carries.
+// maxEvents is the maximum number of events of a cause.
 const maxEvents = 5
 
 func newEventLog(events []*corev1.Event) eventLog {
@@ -27,8 +27,8 @@ func newEventLog(events []*corev1.Event) eventLog {
 	return log
 }
 
-// LastSeen is when an event happened last; where that is written depends on
-// which API recorded it.
+// LastSeen returns the time of the last occurrence of an event. The field
+// depends on the API that recorded it.
 func LastSeen(e *corev1.Event) time.Time {
 	last := e.CreationTimestamp.Time
 	if e.Series != nil {
@@ -54,7 +54,7 @@ func timesSeen(e *corev1.Event) int {
 	return n
 }
 
-// about keeps the events of one object.
+// about returns the events of one object.
 func (l eventLog) about(kind, name string) eventLog {
 	var out eventLog
 	for _, e := range l {
@@ -65,7 +65,7 @@ func (l eventLog) about(kind, name string) eventLog {
 	return out
 }
 
-// latest is the last event with one of the reasons; nil if there is none.
+// latest returns the last event with one of the reasons, or nil.
 func (l eventLog) latest(reasons ...string) *corev1.Event {
 	return l.latestWhere(func(e *corev1.Event) bool { return slices.Contains(reasons, e.Reason) })
 }
@@ -79,8 +79,9 @@ func (l eventLog) latestWhere(ok func(*corev1.Event) bool) *corev1.Event {
 	return nil
 }
 
-// render is the last few events as lines, oldest first. Events that differ in
-// the random name of a pod only are one line with the count of all.
+// render formats the last events as lines, oldest first. Events that differ
+// only in the random name of a pod are combined into one line with the total
+// count.
 func (l eventLog) render() []string {
 	type line struct {
 		text  string
@@ -108,8 +109,8 @@ func (l eventLog) render() []string {
 	return out
 }
 
-// shortened is an event's message without what its reason and its cause tell
-// already.
+// shortened returns the message of an event without what its reason and its
+// cause already contain.
 func shortened(e *corev1.Event) string {
 	message := strings.TrimPrefix(e.Message, "(combined from similar events): ")
 	switch {
@@ -123,5 +124,6 @@ func shortened(e *corev1.Event) string {
 	return inPod.ReplaceAllString(message, "")
 }
 
-// inPod is how the kubelet names the pod at the end of a message: with its UID.
+// inPod matches the name and UID of the pod that the kubelet appends to a
+// message.
 var inPod = regexp.MustCompile(` in pod \S+_\S+\([0-9a-f-]{36}\)$`)

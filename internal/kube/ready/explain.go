@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	maxText     = 300 // characters of a message that somebody else wrote
+	maxText     = 300 // characters of a message of another component
 	maxLogLines = 20
 )
 
-// Explain is the text of an error: the cause, the object that shows it, the next
-// step, the command to investigate with, and the last events and log lines. logs are the
-// last lines of the container that c.Logs names, oldest first; at most the last
-// 20 are shown.
+// Explain formats the detail of an error: the cause, the object that shows it,
+// the next step, the command to investigate with, and the last events and log
+// lines. logs are the last lines of the container in c.Logs, oldest first; at
+// most the last 20 are shown.
 func Explain(c *Cause, logs []string) string {
 	if c == nil {
 		return ""
 	}
 	var b strings.Builder
-	if c.Reason != "" { // else it is not known what causes it
+	if c.Reason != "" { // otherwise the cause is unknown
 		b.WriteString("Cause: ")
 	}
 	fmt.Fprintf(&b, "%s\n\n", c.Summary)
@@ -36,7 +36,7 @@ func Explain(c *Cause, logs []string) string {
 		fmt.Fprintf(&b, "Next step: %s\n", c.Hint)
 	}
 	if c.Command != "" {
-		fmt.Fprintf(&b, "Investigate with:\n  %s\n", c.Command) // Terraform breaks no line that is indented
+		fmt.Fprintf(&b, "Investigate with:\n  %s\n", c.Command) // Terraform does not wrap indented lines
 	}
 	section(&b, "Recent events:", c.Events)
 	section(&b, logTitle(c.Logs), logTail(logs))
@@ -63,8 +63,8 @@ func logTitle(l *LogRef) string {
 	return fmt.Sprintf("Last log lines of container %s:", l.Container)
 }
 
-// logTail is the last lines that say something, each cut and without what would
-// drive a terminal.
+// logTail returns the last non-empty lines, truncated and without terminal
+// escapes.
 func logTail(logs []string) []string {
 	var lines []string
 	for _, line := range logs {
@@ -76,10 +76,12 @@ func logTail(logs []string) []string {
 	return lines[max(0, len(lines)-maxLogLines):]
 }
 
-// escapes are the sequences that colour a terminal's text or move its cursor.
+// escapes matches the sequences that set colors of a terminal or move its
+// cursor.
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[\\x20-\\x2f]*[\\x40-\\x7e]|\x1b\\][^\x07]*\x07")
 
-// printable drops terminal escapes and control characters; a tab is a space.
+// printable removes terminal escapes and control characters, and replaces tabs
+// by spaces.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -92,13 +94,12 @@ func printable(s string) string {
 	}, escapes.ReplaceAllString(strings.ToValidUTF8(s, "�"), ""))
 }
 
-// clip makes one line of a message that somebody else wrote, cut to a length
-// that can be read.
+// clip converts a message of another component to one line of limited length.
 func clip(s string) string {
 	return cut(strings.Join(strings.Fields(printable(s)), " "), maxText)
 }
 
-// clipEnd is clip for text whose end says most, such as a log.
+// clipEnd is like clip, but keeps the end of the text, as for a log.
 func clipEnd(s string) string {
 	r := []rune(strings.Join(strings.Fields(printable(s)), " "))
 	if len(r) <= maxText {
@@ -115,7 +116,7 @@ func cut(s string, limit int) string {
 	return string(r[:limit-1]) + "…"
 }
 
-// andThen is a text with a further sentence; "" adds none.
+// andThen appends a sentence to a text, unless it is "".
 func andThen(text, sentence string) string {
 	switch {
 	case sentence == "":
@@ -126,13 +127,13 @@ func andThen(text, sentence string) string {
 	return text + ". " + sentence
 }
 
-// object is how errors name an object: "Deployment ml/svc".
+// object formats the name of an object for errors: "Deployment ml/svc".
 func object(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %s/%s", kind.Kind{GroupVersionKind: u.GroupVersionKind()}.Word(), u.GetNamespace(), u.GetName())
 }
 
-// resourceArg names an object to kubectl, with its group where the kind alone
-// could be another's: "deployment.apps svc".
+// resourceArg formats an object as arguments of kubectl, with its group if the
+// kind may be ambiguous: "deployment.apps svc".
 func resourceArg(u *unstructured.Unstructured) string {
 	kind := strings.ToLower(u.GetKind())
 	if group := u.GroupVersionKind().Group; group != "" {
@@ -148,7 +149,7 @@ func kubectl(namespace, rest string) string {
 	return fmt.Sprintf("kubectl -n %s %s", namespace, rest)
 }
 
-// number writes a count with its noun: "1 node", "3 nodes".
+// number formats a count with its noun: "1 node", "3 nodes".
 func number(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -156,7 +157,7 @@ func number(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// listed joins items for reading and leaves out what is too much.
+// listed joins at most the given number of items, and counts the others.
 func listed(items []string, most int) string {
 	if len(items) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(items[:most], ", "), len(items)-most)

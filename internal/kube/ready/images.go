@@ -8,8 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// imageTrouble is whether a container waits because its image cannot be had.
-// The names are the kubelet's (pkg/kubelet/images) and the CRI's (cri-api/pkg/errors).
+// imageTrouble reports whether a container waits because its image is not
+// available. The names are those of the kubelet (pkg/kubelet/images) and the
+// CRI's (cri-api/pkg/errors).
 func imageTrouble(waiting string) bool {
 	switch waiting {
 	case "InvalidImageName", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
@@ -25,16 +26,17 @@ func (s *scene) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 	switch w.Reason {
 	case "InvalidImageName":
 		return s.newPodCause(p, ReasonInvalidImageName, subject,
-			fmt.Sprintf("Image name %q is not valid: %s", image, clip(pullError(w.Message))),
+			fmt.Sprintf("Invalid image name %q: %s", image, clip(pullError(w.Message))),
 			"Correct `image`: [registry/]repository[:tag][@digest], repository in lower case.").terminal(0)
 	case "ErrImageNeverPull":
 		return s.newPodCause(p, ReasonImagePullFailed, subject,
 			fmt.Sprintf("Image %q is not on node %s, and its pull policy is Never.", image, p.Spec.NodeName),
-			"Set `image_pull_policy` to IfNotPresent, or put the image on the nodes.").terminal(pullGrace)
+			"Set `image_pull_policy` to IfNotPresent, or load the image onto the nodes.").terminal(pullGrace)
 	}
 	message := pullError(w.Message)
 	if message == "" {
-		// Kubelets before 1.31 say only that they back off; the event has the error.
+		// Kubelets before 1.31 report only the back-off. The event contains the
+		// error.
 		if e := s.containerEvents(p, name).latestWhere(failedPull); e != nil {
 			message = pullError(e.Message)
 		}
@@ -46,7 +48,7 @@ func (s *scene) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHint(message))
 	switch outlook := pullProspect(message, w.Reason); outlook {
 	case pullIsLater:
-		c.Summary = andThen(c.Summary, "The kubelet tries again by itself.")
+		c.Summary = andThen(c.Summary, "The kubelet retries automatically.")
 		return c
 	case pullMayRecover:
 		return c.terminal(recoverGrace)
@@ -59,13 +61,14 @@ func failedPull(e *corev1.Event) bool {
 	return e.Reason == "Failed" && strings.HasPrefix(e.Message, "Failed to pull image")
 }
 
-// pullWrapper is what kubelet and runtime put before the error that matters.
+// pullWrapper matches the prefixes that kubelet and runtime add to the actual
+// error.
 var pullWrapper = regexp.MustCompile(`^(?:Back-off pulling image "[^"]*"|Failed to pull image "[^"]*"|` +
 	`Failed to apply default image tag "[^"]*"|ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|` +
 	`failed to pull and unpack image "[^"]*"|failed to resolve (?:reference|image) "[^"]*"|failed to do request|` +
 	`rpc error: code = \w+ desc =)(?:: *| +|$)`)
 
-// pullError is the innermost error of a message about a pull.
+// pullError returns the innermost error of a message about a pull.
 func pullError(message string) string {
 	for {
 		rest := pullWrapper.ReplaceAllString(message, "")
@@ -76,39 +79,48 @@ func pullError(message string) string {
 	}
 }
 
-// prospect is what further attempts to pull an image may come to.
+// prospect is the expected result of further attempts to pull an image.
 type prospect int
 
 const (
-	pullIsRefused  prospect = iota // by the registry, or for what the image is: the same answer each time
-	pullMayRecover                 // the registry cannot be reached now; that passes, or is how the network is
-	pullIsLater                    // whoever refuses says by when: the kubelet goes on by itself
+	pullIsRefused  prospect = iota // by the registry, or because of the image: every attempt fails
+	pullMayRecover                 // the registry is unreachable, temporarily or because of the network
+	pullIsLater                    // temporary by its nature: the kubelet retries
 )
 
-// pullHints go by what registries, containerd, CRI-O and Docker write. The first
-// row that matches counts.
+// pullHints maps messages of registries, containerd, CRI-O and Docker. The
+// first matching row applies.
 func pullHints() []pullHintRow {
 	return []pullHintRow{
 		{[]string{"pull qps exceeded"}, "", pullIsLater},
-		{[]string{"no space left", "disk quota"}, "Use nodes with a larger disk, if the kubelet does not make room by removing unused images.", pullIsLater},
-		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"}, "Choose other nodes with `node_selector`, or build the image for the architecture of this one.", pullIsRefused},
-		{[]string{"toomanyrequests", "too many requests", "rate limit"}, "Pull with an account (imagePullSecrets of the service account), or from a mirror: the registry limits how often it is asked.", pullIsLater},
-		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth", "403 forbidden", "permission denied", "denied:"}, "Check the name, and give the service account an imagePullSecret for this registry.", pullIsRefused},
-		{[]string{"x509", "certificate"}, "Have the nodes trust the registry's certificate.", pullIsRefused},
+		{[]string{"no space left", "disk quota"},
+			"Use nodes with a larger disk if the kubelet cannot free space by removing unused images.", pullIsLater},
+		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"},
+			"Select other nodes with `node_selector`, or build the image for the architecture of this node.", pullIsRefused},
+		{[]string{"toomanyrequests", "too many requests", "rate limit"},
+			"Pull with an account (imagePullSecrets of the service account), or from a mirror: the registry limits the " +
+				"request rate.", pullIsLater},
+		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth",
+			"403 forbidden", "permission denied", "denied:"},
+			"Check the name, and add an imagePullSecret for this registry to the service account.", pullIsRefused},
+		{[]string{"x509", "certificate"}, "Configure the nodes to trust the certificate of the registry.", pullIsRefused},
 		{[]string{"no such host"}, noWayToRegistry, pullIsRefused},
 		{[]string{
-			"dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout", "deadline exceeded", "network is unreachable",
+			"dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout", "deadline exceeded",
+			"network is unreachable",
 			"no route to host", "name resolution", "server misbehaving", "unexpected eof", ": eof", "broken pipe",
 		}, noWayToRegistry, pullMayRecover},
 		{[]string{
-			"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway", "registry is unavailable", "code = unavailable",
-		}, "Look at the status of the registry: it does not work at the moment.", pullMayRecover},
-		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"}, "Check the name and tag in `image`: the registry does not have it.", pullIsRefused},
-		{[]string{"signature"}, "Sign the image as the policy of the nodes demands.", pullIsRefused},
+			"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway", "registry is unavailable",
+			"code = unavailable",
+		}, "Check the status of the registry: it is currently unavailable.", pullMayRecover},
+		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"},
+			"Check the name and tag in `image`: the registry does not contain the image.", pullIsRefused},
+		{[]string{"signature"}, "Sign the image as the policy of the nodes requires.", pullIsRefused},
 	}
 }
 
-const noWayToRegistry = "Check the registry's name in `image`, and that the nodes can reach it."
+const noWayToRegistry = "Check the name of the registry in `image`, and that the nodes can reach the registry."
 
 type pullHintRow struct {
 	words    []string
@@ -118,8 +130,8 @@ type pullHintRow struct {
 
 func pullHint(message string) string { return pullHintOf(message).hint }
 
-// pullProspect goes by the message, and where that says nothing by the reason
-// that the container waits for.
+// pullProspect returns the prospect by the message, or otherwise by the waiting
+// reason of the container.
 func pullProspect(message, waiting string) prospect {
 	if message == waiting && (waiting == "RegistryUnavailable" || waiting == "ImageInspectError") {
 		return pullMayRecover

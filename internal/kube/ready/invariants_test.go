@@ -56,13 +56,13 @@ func checkVerdict(t *testing.T, v Verdict) {
 	}
 }
 
-// isAction is whether a next step is an imperative. There may be none.
+// isAction reports whether a next step is empty or an imperative.
 func isAction(hint string) bool {
 	verb, _, _ := strings.Cut(hint, " ")
 	return hint == "" || slices.Contains([]string{
-		"Add", "Ask", "Bind", "Bring", "Change", "Check", "Choose", "Correct", "Create", "Delete", "Drop", "Free", "Give", "Have", "Install", "Look",
-		"Make", "Name", "Pull", "Raise", "Read", "Relax", "Remove", "Repair", "Replace", "Restore", "Resume", "Set", "Sign", "Start", "Turn",
-		"Uncordon", "Use", "Wait",
+		"Add", "Bind", "Change", "Check", "Configure", "Contact", "Correct", "Create", "Delete", "Free", "Increase",
+		"Install", "Match", "Pull", "Raise", "Read", "Reduce", "Relax", "Release", "Remove", "Repair", "Replace",
+		"Request", "Restore", "Resume", "Select", "Set", "Sign", "Start", "Uncordon", "Use", "Wait",
 	}, verb)
 }
 
@@ -265,7 +265,8 @@ func branch(node any) bool {
 func changed(random *rand.Rand, old any) any {
 	switch old.(type) {
 	case string:
-		choices := []string{"", "x", "True", "False", "CrashLoopBackOff", "ErrImagePull", "FailedMount", "Pending", "Failed", "kai-scheduler", "2026-11-21T08:00:00Z", "0", "-1"}
+		choices := []string{"", "x", "True", "False", "CrashLoopBackOff", "ErrImagePull", "FailedMount", "Pending", "Failed",
+			"kai-scheduler", "2026-11-21T08:00:00Z", "0", "-1"}
 		return choices[random.IntN(len(choices))]
 	case float64:
 		return []float64{0, -1, 1, 2, 1 << 30}[random.IntN(5)]

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// condition is the part that conditions of all kinds have in common.
+// condition contains the common fields of the conditions of all kinds.
 type condition struct {
 	Type    string                 `json:"type"`
 	Status  metav1.ConditionStatus `json:"status"`
@@ -33,8 +33,8 @@ func conditionOf(conditions []condition, kind string) condition {
 func (c condition) holds() bool { return c.Status == metav1.ConditionTrue }
 func (c condition) fails() bool { return c.Status == metav1.ConditionFalse }
 
-// says is what the condition adds to a sentence: " (Reason): message", or what
-// there is of it.
+// says formats the condition as a suffix of a sentence: " (Reason): message",
+// or the part that is set.
 func (c condition) says() string {
 	var text string
 	if c.Reason != "" {
@@ -46,8 +46,8 @@ func (c condition) says() string {
 	return text
 }
 
-// job judges a batch Job: it is ready once all pods that it may run now are, or
-// when it is complete. A Job has no observed generation.
+// job assesses a batch Job. It is ready if all pods that it may currently run
+// are ready, or if it is complete. A Job has no observed generation.
 func job(s Snapshot) Verdict {
 	j, ok := typed[batchv1.Job](s)
 	if !ok {
@@ -85,16 +85,16 @@ func job(s Snapshot) Verdict {
 	case wanted <= 0 || running >= wanted:
 		return isReady("%d of %d pods ready", running, max(wanted, running))
 	case j.Spec.Completions == nil && j.Status.Succeeded > 0:
-		return isReady("%s succeeded, the others end", number(int(j.Status.Succeeded), "pod"))
+		return isReady("%s succeeded, the others are terminating", number(int(j.Status.Succeeded), "pod"))
 	}
 	return s.blocked(run{desired: wanted, alike: true, pods: s.controlledPods(), remark: s.counted(running, wanted)})
 }
 
-// cronJob is ready once it is there, unless it is suspended: its Jobs run when
-// their time comes.
+// cronJob is ready once it exists, unless it is suspended. Its Jobs run on
+// schedule.
 func cronJob(s Snapshot) Verdict {
 	if suspend, _, _ := unstructured.NestedBool(s.Workload.Object, "spec", "suspend"); suspend {
-		return noPodsWanted("suspended, no Jobs wanted")
+		return noPodsWanted("suspended, no Jobs requested")
 	}
 	schedule, _, _ := unstructured.NestedString(s.Workload.Object, "spec", "schedule")
 	if schedule == "" {
@@ -103,8 +103,8 @@ func cronJob(s Snapshot) Verdict {
 	return isReady("scheduled: %s", clip(schedule))
 }
 
-// suspended is the verdict on a workload that has spec.suspend: by its queue,
-// where it is in one, else by somebody who wants it so.
+// suspended returns the verdict on a workload with spec.suspend, which its
+// queue has set if it has one, and otherwise a user.
 func (s Snapshot) suspended(left int) Verdict {
 	switch {
 	case queueOf(s.Workload) != "":
@@ -112,15 +112,15 @@ func (s Snapshot) suspended(left int) Verdict {
 	case left > 0:
 		return unready("suspending: %s left", number(left, "pod"))
 	}
-	return noPodsWanted("suspended, no pods wanted")
+	return noPodsWanted("suspended, no pods requested")
 }
 
-// failedRun is the verdict on a workload that says itself that it has failed:
-// with the pod that failed last, if one is left.
+// failedRun returns the verdict on a workload that reports that it has failed,
+// with the last failed pod, if it still exists.
 func (s Snapshot) failedRun(failed condition) Verdict {
 	sc := newScene(s, s.Pods)
 	c := sc.workloadCause(ReasonFailed, object(s.Workload)+" has failed"+failed.says()+".")
-	c.Hint = "Correct what failed, and replace the workload: it is not run again."
+	c.Hint = "Correct the problem, and replace the workload: it does not run again."
 	if pod := lastFailed(s.Pods); pod != nil {
 		shown := sc.failedPod(pod)
 		if cs := failedContainer(pod); cs != nil && cs.State.Terminated.Reason == oomKilled {
@@ -135,7 +135,7 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 	return v
 }
 
-// lastFailed is the youngest pod that failed, nil if none did.
+// lastFailed returns the youngest failed pod, or nil.
 func lastFailed(pods []*corev1.Pod) *corev1.Pod {
 	var failed []*corev1.Pod
 	for _, p := range pods {
@@ -151,7 +151,7 @@ func lastFailed(pods []*corev1.Pod) *corev1.Pod {
 	})
 }
 
-// failedContainer is the one that ended in an error, nil if none did.
+// failedContainer returns the container that exited with an error, or nil.
 func failedContainer(p *corev1.Pod) *corev1.ContainerStatus {
 	for _, cs := range containerStatuses(p) {
 		if failed(cs.State.Terminated) {

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// The parts of KAI's objects that count (pkg/apis/scheduling/{v2,v2alpha2} in
-// github.com/kai-scheduler/KAI-Scheduler). A Queue counts GPUs, thousandths of a
-// CPU, and megabytes of memory; -1 is without limit.
+// The relevant fields of the objects of KAI (pkg/apis/scheduling/{v2,v2alpha2}
+// in github.com/kai-scheduler/KAI-Scheduler). A Queue counts GPUs, thousandths
+// of a CPU, and megabytes of memory; -1 means no limit.
 type (
 	kaiQueueObject struct {
 		Spec struct {
@@ -43,16 +43,18 @@ type (
 	}
 )
 
-// PodGroupOf is the KAI PodGroup that a pod is in, "" where it is in none yet.
+// PodGroupOf returns the name of the KAI PodGroup of a pod, or "" if it has
+// none yet.
 func PodGroupOf(p *corev1.Pod) string { return p.Annotations["pod-group-name"] }
 
-// kai fills in why KAI does not schedule a workload, beyond what its pod shows.
+// kai sets the reasons why KAI does not schedule a workload, in addition to
+// those that the pod shows.
 func (q *Queue) kai(c *Cause, workload string) *Cause {
 	if q.trouble(c, workload) {
 		return c
 	}
 	for _, group := range q.groups() {
-		for _, condition := range slices.Backward(group.Status.SchedulingConditions) { // the latest is the last
+		for _, condition := range slices.Backward(group.Status.SchedulingConditions) { // latest first
 			if condition.Type != "UnschedulableOnNodePool" || !condition.holds() {
 				continue
 			}
@@ -63,7 +65,7 @@ func (q *Queue) kai(c *Cause, workload string) *Cause {
 			if len(says) == 0 {
 				says = []string{strings.TrimSuffix(clip(condition.Message), ".")}
 			}
-			c.Summary = fmt.Sprintf("KAI does not schedule %s now (queue %s): %s.", workload, q.Name, listed(says, 3))
+			c.Summary = fmt.Sprintf("KAI cannot schedule %s now (queue %s): %s.", workload, q.Name, listed(says, 3))
 			c.Command = kubectl(q.Namespace, "describe podgroup.scheduling.run.ai "+group.Metadata.Name)
 			return c
 		}
@@ -71,7 +73,7 @@ func (q *Queue) kai(c *Cause, workload string) *Cause {
 	return c
 }
 
-// groups are the PodGroups, by name.
+// groups returns the PodGroups, sorted by name.
 func (q *Queue) groups() []*kaiPodGroup {
 	var out []*kaiPodGroup
 	for _, u := range q.Holds {
@@ -83,7 +85,7 @@ func (q *Queue) groups() []*kaiPodGroup {
 	return out
 }
 
-// kaiOutlook finds what is asked for beyond the queue's own limits.
+// kaiOutlook reports requests above the limits of the queue.
 func (q *Queue) kaiOutlook(c *Cause, ask Ask) []*Cause {
 	queue := decoded[kaiQueueObject](q.object())
 	if queue == nil {
@@ -94,7 +96,7 @@ func (q *Queue) kaiOutlook(c *Cause, ask Ask) []*Cause {
 	for _, r := range []struct {
 		name  corev1.ResourceName
 		limit float64
-		unit  float64 // in the resource's own unit
+		unit  float64 // in the unit of the resource
 	}{
 		{gpuResource, limits.GPU.Limit, 1},
 		{corev1.ResourceCPU, limits.CPU.Limit, 1e-3},
@@ -103,15 +105,16 @@ func (q *Queue) kaiOutlook(c *Cause, ask Ask) []*Cause {
 		want, asked := ask.Requests[r.name]
 		limit := resource.NewMilliQuantity(int64(r.limit*r.unit*1000), resource.DecimalSI)
 		if asked && r.limit > 0 && want.Cmp(*limit) > 0 {
-			never = append(never, fmt.Sprintf("%s are asked for, and its limit is %s", amountOf(r.name, ask.Requests), amount(r.name, *limit)))
+			never = append(never, fmt.Sprintf("%s requested, and its limit is %s", amountOf(r.name, ask.Requests),
+				amount(r.name, *limit)))
 		}
 	}
 	if len(never) == 0 {
 		return nil
 	}
 	c.Reason = ReasonQueueShort
-	c.Summary = fmt.Sprintf("Queue %s cannot hold this compute: %s.", q.Name, listed(never, 3))
-	c.Hint = "Ask for less, choose another queue, or have its limit raised."
+	c.Summary = fmt.Sprintf("Queue %s cannot run this compute: %s.", q.Name, listed(never, 3))
+	c.Hint = "Request less, use another queue, or request a higher limit from the owner of the queue."
 	c.Command = "kubectl describe queue.scheduling.run.ai " + q.Name
 	return []*Cause{c}
 }

@@ -13,14 +13,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// unschedulable is the reason of a Revision whose pods get no node, which it has
-// from their condition PodScheduled (pkg/reconciler/revision/reconcile_resources.go).
+// unschedulable is the reason of a Revision whose pods cannot be scheduled. It
+// is copied from their condition PodScheduled
+// (pkg/reconciler/revision/reconcile_resources.go).
 const unschedulable = "Unschedulable"
 
-// noNode is how the scheduler's messages begin, which the Service quotes.
+// noNode matches the start of the scheduler's messages, which the Service
+// quotes.
 var noNode = regexp.MustCompile(`^\d+/\d+ nodes are available`)
 
-// conditional is the status that Knative's kinds have in common.
+// conditional contains the common fields of the kinds of Knative.
 type conditional struct {
 	Metadata struct {
 		Name       string `json:"name"`
@@ -34,8 +36,8 @@ type conditional struct {
 	} `json:"status"`
 }
 
-// knativeService judges by Knative's own Ready condition: it also holds when
-// the Service is scaled to zero, and waits for a first pod unless the initial
+// knativeService assesses the Ready condition of Knative. It is also true if
+// the Service is scaled to zero, and requires a first pod unless the initial
 // scale is zero.
 func knativeService(s Snapshot) Verdict {
 	k, ok := typed[conditional](s)
@@ -60,15 +62,16 @@ func knativeService(s Snapshot) Verdict {
 	return s.blocked(run{pods: pods, remark: remark}, func(sc *scene) *Cause { return sc.knativeCause(k, latest) })
 }
 
-// knativeCause is the condition that says most of why a Service is not ready:
-// its Revision's own, else that of its configuration, else that of its route.
+// knativeCause returns the most specific condition of a Service that is not
+// ready: of its Revision, otherwise of its configuration, otherwise of its
+// route.
 func (s *scene) knativeCause(k *conditional, latest string) *Cause {
 	if r := s.part("Revision", latest); r != nil {
 		for _, t := range []string{"ContainerHealthy", "ResourcesAvailable"} {
 			c := conditionOf(r.Status.Conditions, t)
 			switch {
 			case c.fails() && c.Reason == unschedulable:
-				return nil // Knative repeats what the scheduler says of a pod, which is judged by itself
+				return nil // Knative repeats the scheduler's message on the pod, which is assessed separately
 			case c.fails():
 				return s.revisionCause(latest, c)
 			}
@@ -82,7 +85,7 @@ func (s *scene) knativeCause(k *conditional, latest string) *Cause {
 		return s.revisionCause(latest, configuration)
 	case route.fails():
 		c := s.workloadCause(ReasonFailed, "Knative cannot route to the service"+route.says()+".")
-		c.Hint = "Check its Route and Knative's networking layer."
+		c.Hint = "Check its Route and the networking layer of Knative."
 		c.Command = kubectl(s.namespace, "describe route.serving.knative.dev "+k.Metadata.Name)
 		return c
 	case ready.fails():
@@ -91,8 +94,8 @@ func (s *scene) knativeCause(k *conditional, latest string) *Cause {
 	return nil
 }
 
-// revisionCause explains a condition of a Revision that is false. The reasons
-// are Knative's (pkg/apis/serving/v1/revision_lifecycle.go).
+// revisionCause explains a false condition of a Revision. The reasons are those
+// of Knative (pkg/apis/serving/v1/revision_lifecycle.go).
 func (s *scene) revisionCause(revision string, failed condition) *Cause {
 	about := cmp.Or(revision, s.Workload.GetName())
 	if _, message, ok := strings.Cut(failed.Message, "failed with message: "); ok {
@@ -100,7 +103,7 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 	}
 	c := s.workloadCause(ReasonFailed, fmt.Sprintf("Revision %s has failed%s.", about, failed.says()))
 	c.Subject = "revision " + about
-	c.Hint = "Correct what the message names: each change makes a new Revision."
+	c.Hint = "Correct the configuration that the message reports. Each change creates a new Revision."
 	if revision != "" {
 		c.Command = kubectl(s.namespace, "describe revision.serving.knative.dev "+revision)
 	}
@@ -108,7 +111,8 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 	switch {
 	case failed.Reason == "ContainerMissing", strings.Contains(message, "Unable to fetch image"):
 		c.Reason = ReasonImagePullFailed
-		c.Hint = "Check `image`, and that the service account has the pull secret of a private one: Knative looks an image up before any pod."
+		c.Hint = "Check `image`, and that the service account has the pull secret of a private image. Knative resolves an " +
+			"image before it creates pods."
 		c.Grace = pullGrace
 		switch pullProspect(message, "") {
 		case pullIsLater:
@@ -119,17 +123,18 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 		}
 	case failed.Reason == unschedulable, noNode.MatchString(message):
 		c.Reason, c.Terminal = ReasonWaitingForCapacity, false
-		c.Summary = fmt.Sprintf("No node takes the pods of revision %s now%s. It starts when a node has room.", about, failed.says())
+		c.Summary = fmt.Sprintf("No node can run the pods of revision %s now%s. The pods start when a node has enough "+
+			"capacity.", about, failed.says())
 		c.Hint = ""
 	case failed.Reason == failedCreate, refusedPod.MatchString(message):
 		explainRefusal(c, s.namespace, message)
 		c.Terminal = s.isFinal(c, message)
 	case strings.HasPrefix(failed.Reason, "ExitCode"), strings.Contains(message, "Container failed with"):
 		c.Reason = ReasonCrashLoop
-		c.Hint = "Read the log of its container, which ends when it should run."
-		c.Grace = pullGrace // the pod's own state says more, and comes soon
+		c.Hint = "Read the log of its container, which exits when it should run."
+		c.Grace = pullGrace // the state of the pod is more specific, and follows soon
 	case failed.Reason == "ProgressDeadlineExceeded":
-		c.Hint = "Check what its pods wait for, or raise `autoscale.progress_deadline`, in which it did not get ready."
+		c.Hint = "Check why its pods are not ready, or increase `autoscale.progress_deadline`."
 	}
 	if !c.Terminal {
 		c.Grace = 0
@@ -137,7 +142,8 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 	return c
 }
 
-// part is an object between the workload and its pods, nil if it is not known.
+// part returns an object between the workload and its pods, or nil if it is
+// unknown.
 func (s *scene) part(kind, name string) *conditional {
 	for _, u := range s.Parts {
 		if u != nil && u.GetKind() == kind && u.GetName() == name {
@@ -147,7 +153,8 @@ func (s *scene) part(kind, name string) *conditional {
 	return nil
 }
 
-// decoded is an object as T; nil where it is not what its kind says.
+// decoded converts an object to T. It returns nil if the object does not match
+// its kind.
 func decoded[T any](u *unstructured.Unstructured) *T {
 	out := new(T)
 	if u == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out) != nil {

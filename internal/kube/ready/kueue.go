@@ -11,8 +11,9 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// The parts of Kueue's objects that count, which v1beta1 and v1beta2 share but
-// for the name of the cohort (apis/kueue in sigs.k8s.io/kueue).
+// The relevant fields of the objects of Kueue, which are the same in v1beta1
+// and v1beta2 except for the name of the cohort (apis/kueue in
+// sigs.k8s.io/kueue).
 type (
 	kueueWorkload struct {
 		Metadata struct {
@@ -73,8 +74,8 @@ type (
 	}
 )
 
-// ClusterQueueOf is the ClusterQueue that a queue leads to, "" where that is not
-// known.
+// ClusterQueueOf returns the name of the ClusterQueue of a queue, or "" if it
+// is unknown.
 func (q *Queue) ClusterQueueOf() string {
 	if lq := decoded[localQueue](q.object()); lq != nil {
 		return lq.Spec.ClusterQueue
@@ -82,9 +83,9 @@ func (q *Queue) ClusterQueueOf() string {
 	return ""
 }
 
-// kueue fills in why Kueue does not let a workload start. What is short may come
-// free, and what is stopped may be resumed: only a queue that is not there ends
-// a wait.
+// kueue sets the reasons why Kueue does not admit a workload. Quota may become
+// available, and a stopped queue may be resumed: only a missing queue ends a
+// wait.
 func (q *Queue) kueue(c *Cause, workload string) *Cause {
 	if q.trouble(c, workload) || q.inactive(c) {
 		return c
@@ -106,18 +107,20 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 	short, never := q.shortage(waiting)
 	switch {
 	case never:
-		c.Summary += " " + short + " The queue never has room for all of it."
-		c.Hint = "Ask for less (`gpus`, `cpus`, `memory`, `replicas`), choose another queue, or have the quota raised."
+		c.Summary += " " + short + " The queue can never admit all of it."
+		c.Hint = "Request less (`gpus`, `cpus`, `memory`, `replicas`), use another queue, or request a higher quota."
 	case short != "":
 		c.Summary += " " + short
-		c.Hint = "Wait until others in the queue end, ask for less (`gpus`, `cpus`, `memory`, `replicas`), or have the quota raised."
+		c.Hint = "Wait until other workloads in the queue finish, request less (`gpus`, `cpus`, `memory`, `replicas`), or " +
+			"request a higher quota."
 	case len(waiting) == 0:
 		c.Summary += " " + onceThereIsRoom
 	}
 	return c
 }
 
-// inactive is whether the LocalQueue or its ClusterQueue admits nothing now.
+// inactive reports whether the LocalQueue or its ClusterQueue currently admits
+// no workloads.
 func (q *Queue) inactive(c *Cause) bool {
 	command := kubectl(q.Namespace, "describe localqueue.kueue.x-k8s.io "+q.Name)
 	object, why := "LocalQueue "+q.Name, condition{}
@@ -134,17 +137,19 @@ func (q *Queue) inactive(c *Cause) bool {
 		return false
 	}
 	c.Reason, c.Command = ReasonQueueInactive, command
-	c.Summary = fmt.Sprintf("%s admits nothing now%s. The compute starts when the queue is active again.", object, why.says())
-	c.Hint = "Ask who runs the queue, or choose another in `queue_name`."
+	c.Summary = fmt.Sprintf("%s currently admits no workloads%s. The compute starts when the queue is active again.",
+		object, why.says())
+	c.Hint = "Contact the administrator of the queue, or set another queue in `queue_name`."
 	return true
 }
 
-// waiting are the Workloads that are not admitted, by name.
+// waiting returns the Workloads that are not admitted, sorted by name.
 func (q *Queue) waiting() []*kueueWorkload {
 	var out []*kueueWorkload
 	for _, u := range q.Holds {
 		w := decoded[kueueWorkload](u)
-		if w == nil || conditionOf(w.Status.Conditions, "Finished").holds() || conditionOf(w.Status.Conditions, "Admitted").holds() {
+		if w == nil || conditionOf(w.Status.Conditions, "Finished").holds() ||
+			conditionOf(w.Status.Conditions, "Admitted").holds() {
 			continue
 		}
 		out = append(out, w)
@@ -153,38 +158,41 @@ func (q *Queue) waiting() []*kueueWorkload {
 	return out
 }
 
-// why is what Kueue says of a Workload that waits, and what to do where that is
-// particular.
+// why returns the reason that Kueue reports for a waiting Workload, and the
+// next step if the reason requires a specific one.
 func (w *kueueWorkload) why() (text, hint string) {
 	quota := conditionOf(w.Status.Conditions, "QuotaReserved")
 	evicted := conditionOf(w.Status.Conditions, "Evicted")
 	switch {
 	case w.Spec.Active != nil && !*w.Spec.Active:
-		return "its Workload is deactivated" + cmp.Or(evicted.says(), conditionOf(w.Status.Conditions, "DeactivationTarget").says()),
-			"Set the Workload's spec.active to true once the reason is gone."
+		return "its Workload is deactivated" + cmp.Or(evicted.says(),
+				conditionOf(w.Status.Conditions, "DeactivationTarget").says()),
+			"Set spec.active of the Workload to true when the reason no longer applies."
 	case quota.holds():
 		var checks []string
 		for _, check := range w.Status.AdmissionChecks {
 			if check.State != "Ready" {
-				checks = append(checks, strings.TrimSuffix(fmt.Sprintf("%s is %s: %s", check.Name, check.State, clip(check.Message)), ": "))
+				checks = append(checks, strings.TrimSuffix(fmt.Sprintf("%s is %s: %s", check.Name, check.State,
+					clip(check.Message)), ": "))
 			}
 		}
 		if len(checks) == 0 {
 			return "its quota is reserved", ""
 		}
-		return "its quota is reserved, but admission checks are not done: " + listed(checks, 3), "Ask who runs the controllers of the admission checks."
+		return "its quota is reserved, but admission checks are pending: " + listed(checks, 3),
+			"Contact the administrator of the controllers of the admission checks."
 	case evicted.holds():
 		text = "it was evicted" + evicted.says()
 		if quota.Message != "" {
 			text += "; since then: " + clip(quota.Message)
 		}
-		return text + "; it starts again once the queue has room", ""
+		return text + "; it restarts when the queue has enough quota", ""
 	}
 	return clip(quota.Message), ""
 }
 
-// shortage compares what Workloads need with what their ClusterQueue has, and
-// says whether that is more than it can ever have.
+// shortage compares the requests of Workloads with the quota of their
+// ClusterQueue, and reports whether they exceed what it can ever admit.
 func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 	cq := decoded[clusterQueue](q.ClusterQueue)
 	if cq == nil {
@@ -209,7 +217,8 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 		}
 		if covered && want.Cmp(free) > 0 {
 			inUse := used[name]
-			parts = append(parts, fmt.Sprintf("%s are needed, %s has %s, %s in use", amountOf(name, need), cq.Metadata.Name, amount(name, have), amount(name, inUse)))
+			parts = append(parts, fmt.Sprintf("%s requested, %s has %s, %s in use", amountOf(name, need), cq.Metadata.Name,
+				amount(name, have), amount(name, inUse)))
 		}
 	}
 	if len(parts) == 0 {
@@ -224,9 +233,8 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 
 func (cq *clusterQueue) cohort() string { return cmp.Or(cq.Spec.CohortName, cq.Spec.Cohort) }
 
-// quotas sum up all flavors: what the queue has of its own, the most that it can
-// ever use (without an entry where that has no bound of its own), and what is
-// in use.
+// quotas sums all flavors: the nominal quota, the maximum that the queue can
+// ever use (without an entry if it is unbounded), and the usage.
 func (cq *clusterQueue) quotas() (nominal, most, used corev1.ResourceList) {
 	nominal, most, used = corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	unbounded := map[corev1.ResourceName]bool{}
@@ -256,7 +264,7 @@ func (cq *clusterQueue) quotas() (nominal, most, used corev1.ResourceList) {
 	return nominal, most, used
 }
 
-// add adds n times what is in more to sum.
+// add adds n times the quantities in more to sum.
 func add(sum, more corev1.ResourceList, n int64) {
 	for name, q := range more {
 		q = q.DeepCopy()
@@ -267,9 +275,9 @@ func add(sum, more corev1.ResourceList, n int64) {
 	}
 }
 
-// kueueOutlook finds an inactive queue, and what is asked for beyond all that
-// the ClusterQueue can ever admit. A resource that it does not cover at all
-// keeps a workload out too.
+// kueueOutlook reports an inactive queue, and requests above what the
+// ClusterQueue can ever admit. A resource without any quota also prevents
+// admission.
 func (q *Queue) kueueOutlook(c *Cause, ask Ask) []*Cause {
 	if q.inactive(c) {
 		return []*Cause{c}
@@ -295,21 +303,25 @@ func (q *Queue) kueueOutlook(c *Cause, ask Ask) []*Cause {
 		case !covered:
 			never = append(never, fmt.Sprintf("it has no quota for %s", name))
 		case bounded && want.Cmp(ceiling) > 0:
-			never = append(never, fmt.Sprintf("%s are asked for, and it can never admit more than %s", amountOf(name, requests), amount(name, ceiling)))
+			never = append(never, fmt.Sprintf("%s requested, and it can never admit more than %s", amountOf(name, requests),
+				amount(name, ceiling)))
 		case want.Cmp(free) > 0:
 			inUse := used[name]
-			later = append(later, fmt.Sprintf("%s are asked for, it has %s, %s in use", amountOf(name, requests), amount(name, have), amount(name, inUse)))
+			later = append(later, fmt.Sprintf("%s requested, it has %s, %s in use", amountOf(name, requests), amount(name, have),
+				amount(name, inUse)))
 		}
 	}
 	c.Command = "kubectl describe clusterqueue.kueue.x-k8s.io " + cq.Metadata.Name
 	switch {
 	case len(never) > 0:
 		c.Reason = ReasonQueueShort
-		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit this compute: %s.", cq.Metadata.Name, q.Name, listed(never, 4))
-		c.Hint = "Ask for less, choose another queue, or have the quota raised."
+		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit this compute: %s.", cq.Metadata.Name, q.Name,
+			listed(never, 4))
+		c.Hint = "Request less, use another queue, or request a higher quota."
 	case len(later) > 0:
 		c.Reason = ReasonQueued
-		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s has no room for all of this compute now: %s. It waits in the queue until others end.", cq.Metadata.Name, q.Name, listed(later, 4))
+		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit all of this compute now: %s. It waits in the "+
+			"queue until other workloads finish.", cq.Metadata.Name, q.Name, listed(later, 4))
 	default:
 		return nil
 	}

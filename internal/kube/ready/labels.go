@@ -11,8 +11,8 @@ import (
 	scheduling "k8s.io/component-helpers/scheduling/corev1"
 )
 
-// labelMisfit explains a pod whose node selector or affinity matches no node:
-// by the first demand that none meets, and what nodes have instead.
+// labelMisfit explains a pod whose node selector or affinity matches no node,
+// by the first requirement that no node meets and the values that nodes have.
 func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	demands := labelDemands(p)
 	for _, d := range demands {
@@ -31,19 +31,21 @@ func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 		all = append(all, demandText(d))
 	}
 	return misfit{
-		summary: "No node has all that the pod demands of its labels together: " + listed(all, 5) + ".",
-		hint:    "Drop or correct one of them in `node_selector`, `gpu_type` or `service_template`.",
+		summary: "No node has all labels that the pod requires: " + listed(all, 5) + ".",
+		hint:    "Remove or correct one of them in `node_selector`, `gpu_type` or `service_template`.",
 	}
 }
 
-// labelDemands are what each node must meet: the node selector, and the
+// labelDemands returns the requirements on a node: the node selector, and the
 // required affinity if it has one term (several are alternatives).
 func labelDemands(p *corev1.Pod) []corev1.NodeSelectorRequirement {
 	var out []corev1.NodeSelectorRequirement
 	for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
-		out = append(out, corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{p.Spec.NodeSelector[key]}})
+		out = append(out, corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn,
+			Values: []string{p.Spec.NodeSelector[key]}})
 	}
-	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil &&
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		if terms := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms; len(terms) == 1 {
 			out = append(out, terms[0].MatchExpressions...)
 		}
@@ -67,28 +69,29 @@ func demandMisfit(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit
 	}
 	m := misfit{hint: "Correct `node_selector`, or add such a node."}
 	if strings.Contains(d.Key, "gpu") || strings.Contains(d.Key, "accelerator") {
-		m.hint = "Set `gpu_type` to one that the cluster has, or add such a node."
+		m.hint = "Set `gpu_type` to a GPU type of the cluster, or add such a node."
 	}
 	switch {
 	case d.Operator == corev1.NodeSelectorOpDoesNotExist:
 		return misfit{
-			summary: fmt.Sprintf("Every node (%d) has label %s, and this pod may only run on one without it.", len(nodes), d.Key),
-			hint:    "Turn `gpu_anti_affinity` off if it may run on GPU nodes, or add a node without the label.",
+			summary: fmt.Sprintf("All %d nodes have the label %s, and this pod may only run on a node without it.", len(nodes),
+				d.Key),
+			hint: "Set `gpu_anti_affinity` to false if the pod may run on GPU nodes, or add a node without the label.",
 		}
 	case len(values) == 0:
-		m.summary = fmt.Sprintf("No node has label %s, or that label with any other value.", demandText(d))
+		m.summary = fmt.Sprintf("No node has the label %s, with any value.", demandText(d))
 	default:
-		m.summary = fmt.Sprintf("No node has label %s; nodes have %s.", demandText(d), tally(values))
+		m.summary = fmt.Sprintf("No node has the label %s. Existing values: %s.", demandText(d), tally(values))
 	}
 	if unlabelledGPU(d.Key, nodes) {
 		m.mayHeal = true
-		m.summary += " A GPU node does not have the label yet: its driver may still be being installed."
+		m.summary += " A GPU node does not have the label yet. Its driver may still be installing."
 	}
 	return m
 }
 
-// unlabelledGPU is whether a GPU node lacks a label that the GPU operator sets
-// some minutes after a node joins.
+// unlabelledGPU reports whether a GPU node lacks a label that the GPU operator
+// sets some minutes after a node joins.
 func unlabelledGPU(key string, nodes []*corev1.Node) bool {
 	return strings.HasPrefix(key, "nvidia.com/") && slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
 		_, labelled := n.Labels[key]
@@ -108,7 +111,8 @@ func demandText(d corev1.NodeSelectorRequirement) string {
 	return fmt.Sprintf("%s %s (%s)", d.Key, strings.ToLower(string(d.Operator)), listed(d.Values, 5))
 }
 
-// tally writes how many nodes have each value, most frequent first: "a (2 nodes), b (1 node)".
+// tally formats the number of nodes by value, most frequent first: "a (2
+// nodes), b (1 node)".
 func tally(counts map[string]int) string {
 	keys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))

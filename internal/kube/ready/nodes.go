@@ -19,16 +19,17 @@ import (
 
 const gpuResource corev1.ResourceName = kind.GPUResource
 
-// misfit says why no node can hold a pod, whatever else runs there.
+// misfit describes why no node can run a pod, even if nothing else runs there.
 type misfit struct {
 	summary, hint string
 	mayHeal       bool // a node is still setting up its devices
 }
 
-// neverFits judges a pod by what nodes have in all, not by what is free: node
-// selector and affinity, taints that stay, and allocatable resources. replicas
-// is how many such pods must run side by side; 0 is unknown. Spread, pod
-// affinity, host ports and volumes are left to the scheduler's own message.
+// neverFits checks a pod against the total capacity of nodes, not the free
+// capacity: node selector and affinity, permanent taints, and allocatable
+// resources. replicas is the number of such pods that must run at the same
+// time, or 0 if unknown. For spread constraints, pod affinity, host ports and
+// volumes, see the message of the scheduler.
 func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool) {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *corev1.Node) bool { return n == nil })
 	slices.SortFunc(nodes, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
@@ -47,8 +48,9 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 		return tooManyReplicas(open, want, replicas)
 	case coming != nil:
 		return misfit{
-			summary: fmt.Sprintf("Node %s is labelled as a GPU node, but offers no %s yet: its device plugin has not registered. New nodes take some minutes to install the driver.", coming.Name, gpuResource),
-			hint:    "Check the GPU operator or the device plugin if this lasts.",
+			summary: fmt.Sprintf("Node %s is labeled as a GPU node, but does not offer %s yet, because its device plugin has "+
+				"not registered. Installing the driver on a new node takes some minutes.", coming.Name, gpuResource),
+			hint:    "Check the GPU operator or the device plugin if this persists.",
 			mayHeal: true,
 		}, true
 	case len(roomy) > 0:
@@ -70,7 +72,8 @@ func filter(nodes []*corev1.Node, keep func(*corev1.Node) bool) []*corev1.Node {
 	return out
 }
 
-// requests are the pod's resources that are more than zero.
+// requests returns the requested resources of the pod that are greater than
+// zero.
 func requests(p *corev1.Pod) corev1.ResourceList {
 	list := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
 	for name, q := range list {
@@ -81,7 +84,7 @@ func requests(p *corev1.Pod) corev1.ResourceList {
 	return list
 }
 
-// amounts writes requests for reading: "8 nvidia.com/gpu, 16 cpu".
+// amounts formats requests: "8 nvidia.com/gpu, 16 cpu".
 func amounts(want corev1.ResourceList) string {
 	var parts []string
 	for _, name := range resourceNames(want) {
@@ -93,7 +96,8 @@ func amounts(want corev1.ResourceList) string {
 	return listed(parts, 5)
 }
 
-// resourceNames orders devices before CPU, memory and disk: they decide most.
+// resourceNames returns the names, devices before CPU, memory and disk, because
+// devices limit scheduling most.
 func resourceNames(list corev1.ResourceList) []corev1.ResourceName {
 	names := make([]corev1.ResourceName, 0, len(list))
 	for name := range list {
@@ -106,8 +110,8 @@ func resourceNames(list corev1.ResourceList) []corev1.ResourceName {
 	return names
 }
 
-// ceiling is the most of a resource that a node can ever give. A device that is
-// unhealthy now still counts in the capacity.
+// ceiling returns the maximum of a resource that a node can ever provide. The
+// capacity includes devices that are currently unhealthy.
 func ceiling(n *corev1.Node, name corev1.ResourceName) resource.Quantity {
 	q := n.Status.Allocatable[name]
 	if c := n.Status.Capacity[name]; strings.Contains(string(name), "/") && c.Cmp(q) > 0 {
@@ -116,10 +120,11 @@ func ceiling(n *corev1.Node, name corev1.ResourceName) resource.Quantity {
 	return q
 }
 
-// plenty is more pods than any node runs; it keeps sums in range.
+// plenty exceeds the number of pods of any node, and keeps sums in range.
 const plenty = 1 << 20
 
-// holds is how many pods with these requests an empty node can run.
+// holds returns the number of pods with these requests that an empty node can
+// run.
 func holds(n *corev1.Node, want corev1.ResourceList) int {
 	most := plenty
 	for name, q := range want {
@@ -134,22 +139,24 @@ func holds(n *corev1.Node, want corev1.ResourceList) int {
 
 func matchesLabels(p *corev1.Pod, n *corev1.Node) bool {
 	ok, err := nodeaffinity.GetRequiredNodeAffinity(p).Match(n)
-	return ok || err != nil // what cannot be understood is not held against the node
+	return ok || err != nil // an invalid expression does not exclude the node
 }
 
-// barrier is a taint that keeps the pod off the node for good; nil if there is none.
+// barrier returns a taint that permanently excludes the pod from the node, or
+// nil.
 func barrier(p *corev1.Pod, n *corev1.Node) *corev1.Taint {
-	// Toleration operators that only newer clusters know are understood too: a
-	// pod is never given up where it might run.
-	taint, found := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), n.Spec.Taints, p.Spec.Tolerations, staysForGood, true)
+	// Toleration operators of newer clusters are supported too, so that a pod that
+	// may run is never reported as unschedulable.
+	taint, found := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), n.Spec.Taints, p.Spec.Tolerations,
+		staysForGood, true)
 	if !found {
 		return nil
 	}
 	return &taint
 }
 
-// staysForGood leaves out taints that say how a node is at the moment: cordoned,
-// not ready, under pressure, waiting for an agent.
+// staysForGood reports whether a taint is permanent. Temporary taints show the
+// state of a node: cordoned, not ready, under pressure, waiting for an agent.
 func staysForGood(t *corev1.Taint) bool {
 	if t.Effect == corev1.TaintEffectPreferNoSchedule {
 		return false
@@ -168,7 +175,8 @@ func gpuLabels() []string {
 	}
 }
 
-// registering finds a node that has GPUs by its labels, and offers none yet.
+// registering returns a node that has GPUs by its labels, but does not offer
+// any yet.
 func registering(nodes []*corev1.Node, want corev1.ResourceList) *corev1.Node {
 	if _, ok := want[gpuResource]; !ok {
 		return nil
@@ -200,9 +208,10 @@ func tooManyReplicas(open []*corev1.Node, want corev1.ResourceList, replicas int
 		return misfit{}, false
 	}
 	return misfit{
-		summary: fmt.Sprintf("%s cannot run side by side: each asks for %s, and the %s that can hold such a pod can hold %d in all.",
+		summary: fmt.Sprintf("%s cannot run at the same time: each requests %s, and the %s that can run such a pod can "+
+			"run %d in total.",
 			number(replicas, "pod"), amounts(want), number(len(open), "node"), room),
-		hint: "Ask for fewer `replicas`, or for less in each, or add nodes.",
+		hint: "Reduce `replicas` or the requests of each pod, or add nodes.",
 	}, true
 }
 
@@ -211,18 +220,18 @@ func taintMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	for _, n := range nodes {
 		count[barrier(p, n).ToString()]++
 	}
-	who := fmt.Sprintf("the %d nodes that could hold it have taints", len(nodes))
+	who := fmt.Sprintf("the %d nodes with enough capacity have taints", len(nodes))
 	if len(nodes) == 1 {
-		who = "the only node that could hold it has a taint"
+		who = "the only node with enough capacity has a taint"
 	}
 	return misfit{
-		summary: fmt.Sprintf("No node takes this pod: %s that it does not tolerate: %s.", who, tally(count)),
-		hint:    "Add `tolerations` for them, if this pod is meant to run there.",
+		summary: fmt.Sprintf("No node accepts this pod: %s that it does not tolerate: %s.", who, tally(count)),
+		hint:    "Add `tolerations` for them if this pod is intended to run there.",
 	}
 }
 
-// resourceMisfit explains a pod that is too large for each of the nodes, which
-// are what its labels and taints leave of all.
+// resourceMisfit explains a pod that is too large for all of the given nodes,
+// which match its node selector and tolerations.
 func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit {
 	for _, name := range resourceNames(want) {
 		having, largest := offers(nodes, name)
@@ -237,32 +246,37 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 			continue
 		case everywhere == 0:
 			return misfit{
-				summary: fmt.Sprintf("No node can hold this pod: it asks for %s, and no node has any.", amountOf(name, want)),
+				summary: fmt.Sprintf("No node can run this pod: it requests %s, and no node has any.", amountOf(name, want)),
 				hint:    "Add such nodes, or correct " + attribute(name) + ".",
 			}
 		case having == 0:
 			return misfit{
-				summary: fmt.Sprintf("No node can hold this pod: it asks for %s, and none of the %s%s has any.", amountOf(name, want), number(len(nodes), "node"), where),
-				hint:    "Add such nodes, or correct " + attribute(name) + ".",
+				summary: fmt.Sprintf("No node can run this pod: it requests %s, and none of the %s%s has any.",
+					amountOf(name, want), number(len(nodes), "node"), where),
+				hint: "Add such nodes, or correct " + attribute(name) + ".",
 			}
 		case having == 1:
 			return misfit{
-				summary: fmt.Sprintf("No node can hold this pod: it asks for %s, and the only %s%s has %s.", amountOf(name, want), nodeNoun(name), where, amount(name, largest)),
-				hint:    "Ask for no more than that in " + attribute(name) + ", or add larger nodes.",
+				summary: fmt.Sprintf("No node can run this pod: it requests %s, and the only %s%s has %s.", amountOf(name, want),
+					nodeNoun(name), where, amount(name, largest)),
+				hint: "Request at most that amount in " + attribute(name) + ", or add larger nodes.",
 			}
 		}
 		return misfit{
-			summary: fmt.Sprintf("No node can hold this pod: it asks for %s, and the largest of %s%s has %s.", amountOf(name, want), number(having, nodeNoun(name)), where, amount(name, largest)),
-			hint:    "Ask for no more than that in " + attribute(name) + ", or add larger nodes.",
+			summary: fmt.Sprintf("No node can run this pod: it requests %s, and the largest of %s%s has %s.",
+				amountOf(name, want), number(having, nodeNoun(name)), where, amount(name, largest)),
+			hint: "Request at most that amount in " + attribute(name) + ", or add larger nodes.",
 		}
 	}
 	return misfit{
-		summary: fmt.Sprintf("No node can hold this pod: each of its requests fits on one of the %s that it may run on, but no node has all of %s.", number(len(nodes), "node"), amounts(want)),
-		hint:    "Bring the requests into the proportion that nodes have, or add larger nodes.",
+		summary: fmt.Sprintf("No node can run this pod: each of its requests fits on one of the %s that it may run on, "+
+			"but no node has all of %s.", number(len(nodes), "node"), amounts(want)),
+		hint: "Match the proportions of the requests to those of the nodes, or add larger nodes.",
 	}
 }
 
-// offers is how many nodes have some of a resource, and the most that one has.
+// offers returns the number of nodes that have a resource, and the maximum of
+// one node.
 func offers(nodes []*corev1.Node, name corev1.ResourceName) (having int, largest resource.Quantity) {
 	for _, n := range nodes {
 		q := ceiling(n, name)
@@ -283,7 +297,7 @@ func nodeNoun(name corev1.ResourceName) string {
 	return "node"
 }
 
-// attribute is where a compute sets a resource.
+// attribute returns the attribute of a compute that sets a resource.
 func attribute(name corev1.ResourceName) string {
 	switch name {
 	case corev1.ResourceCPU:
@@ -302,10 +316,11 @@ func amountOf(name corev1.ResourceName, list corev1.ResourceList) string {
 	return amount(name, list[name]) + " " + string(name)
 }
 
-// amount writes a quantity for reading: bytes with at most one decimal, in the
-// largest fitting binary unit, since nodes report theirs in Ki.
+// amount formats a quantity. Bytes have at most one decimal and the largest
+// fitting binary unit, because nodes report them in Ki.
 func amount(name corev1.ResourceName, q resource.Quantity) string {
-	bytes := name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	bytes := name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage ||
+		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 	if !bytes {
 		return q.String()
 	}

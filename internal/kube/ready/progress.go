@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// stage is how far one pod has come.
+// stage is the progress of one pod.
 type stage int
 
 const (
@@ -21,7 +21,7 @@ const (
 	stageReady
 )
 
-// phase is that of a workload whose slowest pod is at this stage.
+// phase returns the phase of a workload whose slowest pod is at this stage.
 func (s stage) phase() Phase {
 	switch s {
 	case stageQueued:
@@ -39,7 +39,7 @@ func (s stage) phase() Phase {
 	return Progressing
 }
 
-// words go with a count of pods: "2 pulling an image".
+// words describes the stage after a count of pods: "2 pulling an image".
 func (s stage) words() string {
 	switch s {
 	case stageFailed:
@@ -61,9 +61,9 @@ func (s stage) words() string {
 	return "ready"
 }
 
-// progress is the phase of the pod that is furthest behind, and a count of pods
-// by stage. remark is added when no pod is on its way, and stands alone when
-// there is nothing to count.
+// progress returns the phase of the slowest pod, and the number of pods by
+// stage. remark is added if no pod is starting, and used alone if there are no
+// pods.
 func (s *scene) progress(remark string) (Phase, string) {
 	var counts [stageReady + 1]int
 	slowest := stageReady
@@ -72,7 +72,7 @@ func (s *scene) progress(remark string) (Phase, string) {
 		counts[at]++
 		slowest = min(slowest, at)
 	}
-	total := max(s.desired, len(s.pods)-counts[stageFailed]) // another takes a failed one's place
+	total := max(s.desired, len(s.pods)-counts[stageFailed]) // failed pods are replaced
 	if total == 0 {
 		return Progressing, remark
 	}
@@ -113,7 +113,7 @@ func stageOf(p *corev1.Pod) stage {
 		case w != nil && w.Reason == crashLoopBackOff, failed(cs.State.Terminated):
 			return stageCrashing
 		case w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing":
-			return stageStarting // it has its image, and cannot use something else
+			return stageStarting // the image is available, but another dependency is not
 		}
 		started = started || cs.State.Running != nil || cs.State.Terminated != nil
 	}
@@ -121,7 +121,7 @@ func stageOf(p *corev1.Pod) stage {
 	case started:
 		return stageStarting
 	case sandboxReady(p):
-		// The sandbox is up and volumes are mounted: what is left is the image.
+		// The sandbox is ready and volumes are mounted: only the image is missing.
 		return stagePulling
 	}
 	return stagePreparing

@@ -11,13 +11,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// The schedulers that have queues, as `queue_scheduler` names them.
+// Schedulers with queues, as values of `queue_scheduler`.
 const (
 	Kueue = "kueue"
 	KAI   = "kai"
 )
 
-// The names by which workloads and pods are in a queue.
+// Labels and names that assign workloads and pods to a queue.
 const (
 	kaiScheduler = "kai-scheduler"
 	kaiQueue     = kind.KAIQueueLabel
@@ -25,24 +25,24 @@ const (
 	kueueGates   = kind.KueueGroup + "/"
 )
 
-// Queue is what is known of the queue that a workload is in.
+// Queue contains the known state of the queue of a workload.
 type Queue struct {
 	Scheduler string // Kueue or KAI
 	Namespace string // of the workload
 	Name      string
-	// NotInstalled is whether the cluster serves no such queues.
+	// NotInstalled reports whether the cluster does not serve this kind of queue.
 	NotInstalled bool
-	// Queues are Kueue's LocalQueues of the namespace, or all of KAI's Queues;
-	// nil is unknown.
+	// Queues are the LocalQueues of the namespace for Kueue, or all Queues for
+	// KAI; nil means unknown.
 	Queues []*unstructured.Unstructured
-	// ClusterQueue is the one that the LocalQueue leads to; nil is unknown.
+	// ClusterQueue is the ClusterQueue of the LocalQueue; nil means unknown.
 	ClusterQueue *unstructured.Unstructured
-	// Holds are what the scheduler keeps of this workload: Kueue's Workloads, or
-	// KAI's PodGroups.
+	// Holds are the objects of the scheduler for this workload: Workloads of
+	// Kueue, or PodGroups of KAI.
 	Holds []*unstructured.Unstructured
 }
 
-// QueueOf says by its labels which queue a workload, or its pods, are in.
+// QueueOf returns the queue of a workload or of its pods, by their labels.
 func QueueOf(workload *unstructured.Unstructured, pods []*corev1.Pod) (scheduler, name string) {
 	all := []map[string]string{workload.GetLabels()}
 	for _, p := range pods {
@@ -61,20 +61,22 @@ func QueueOf(workload *unstructured.Unstructured, pods []*corev1.Pod) (scheduler
 	return "", ""
 }
 
-// queueOf is Kueue's queue of a workload.
+// queueOf returns the Kueue queue of a workload.
 func queueOf(workload *unstructured.Unstructured) string { return workload.GetLabels()[kueueQueue] }
 
-// isQueued is whether a pod without a node is held by a queue: by a scheduling
-// gate (Kueue's or another's) or in KAI, which schedules from queues only.
+// isQueued reports whether a queue holds a pod without a node: by a scheduling
+// gate (of Kueue or another controller), or in KAI, which schedules from queues
+// only.
 func isQueued(p *corev1.Pod) bool {
 	return len(p.Spec.SchedulingGates) > 0 || p.Spec.SchedulerName == kaiScheduler
 }
 
 func gatedByKueue(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return strings.HasPrefix(g.Name, kueueGates) })
+	return slices.ContainsFunc(p.Spec.SchedulingGates,
+		func(g corev1.PodSchedulingGate) bool { return strings.HasPrefix(g.Name, kueueGates) })
 }
 
-// queueCause explains pods that a queue holds, from what the queue itself says.
+// queueCause explains pods that a queue holds, by the status of the queue.
 func (s *scene) queueCause() *Cause {
 	for _, p := range s.pods {
 		switch {
@@ -89,14 +91,15 @@ func (s *scene) queueCause() *Cause {
 	return nil
 }
 
-// held is the verdict on a workload that Kueue has suspended, or not let start.
+// held returns the verdict on a workload that Kueue has suspended or not
+// admitted.
 func (s Snapshot) held() Verdict {
 	q := s.Queue
 	if q == nil {
 		q = &Queue{Scheduler: Kueue, Namespace: s.Workload.GetNamespace(), Name: queueOf(s.Workload)}
 	}
 	if len(q.Holds) > 0 && len(q.waiting()) == 0 {
-		return unready("Kueue has admitted it: it starts")
+		return unready("admitted by Kueue, starting")
 	}
 	sc := newScene(s, s.Pods)
 	c := q.kueue(sc.workloadCause(ReasonQueued, ""), object(s.Workload))
@@ -104,7 +107,7 @@ func (s Snapshot) held() Verdict {
 	return Verdict{Phase: phaseOf(c.Reason), Message: "held in queue " + q.Name, Cause: c}
 }
 
-// trouble fills in a cause that lies in the queue itself; false if there is none.
+// trouble sets a cause in the queue itself. It returns false if there is none.
 func (q *Queue) trouble(c *Cause, workload string) bool {
 	c.Terminal, c.Grace = false, 0
 	kind, where, list := "LocalQueue", "in namespace "+q.Namespace, kubectl(q.Namespace, "get localqueues.kueue.x-k8s.io")
@@ -114,7 +117,8 @@ func (q *Queue) trouble(c *Cause, workload string) bool {
 	switch {
 	case q.NotInstalled:
 		c.Reason = ReasonQueueMissing
-		c.Summary = fmt.Sprintf("%s is in queue %s, but %s is not installed: what it would have to release never starts, and anything else starts at once, past the queue.", workload, q.Name, q.product())
+		c.Summary = fmt.Sprintf("%s is in queue %s, but %s is not installed. Workloads that it must admit never start, "+
+			"and all others start immediately without the queue.", workload, q.Name, q.product())
 		c.Hint = fmt.Sprintf("Install %s, or remove `queue_name`.", q.product())
 		c.Command = "kubectl get customresourcedefinitions"
 		c.terminal(volumeGrace)
@@ -137,7 +141,7 @@ func (q *Queue) product() string {
 	return "Kueue"
 }
 
-// object is the queue itself, nil if it is missing or not known.
+// object returns the queue, or nil if it is missing or unknown.
 func (q *Queue) object() *unstructured.Unstructured {
 	for _, u := range q.Queues {
 		if u != nil && u.GetName() == q.Name {
@@ -147,7 +151,7 @@ func (q *Queue) object() *unstructured.Unstructured {
 	return nil
 }
 
-// others lists the queues that there are instead.
+// others lists the existing queues.
 func (q *Queue) others() string {
 	var names []string
 	for _, u := range q.Queues {
@@ -156,20 +160,21 @@ func (q *Queue) others() string {
 		}
 	}
 	if len(names) == 0 {
-		return "there is none"
+		return "no queues exist"
 	}
 	slices.Sort(names)
-	return "there are: " + listed(names, 8)
+	return "existing queues: " + listed(names, 8)
 }
 
-// Ask is what a compute that does not exist yet would ask of its queue.
+// Ask contains the requests of a compute that does not exist yet.
 type Ask struct {
 	Pods     int
 	Requests corev1.ResourceList // of all pods together
 }
 
-// Outlook says what will keep a compute waiting in its queue, as far as it can be
-// seen before the compute exists. workload names it in messages.
+// Outlook returns the cause that will keep a compute waiting in its queue, as
+// far as it can be determined before creation. workload is the name for
+// messages.
 func Outlook(q *Queue, ask Ask, workload string) []*Cause {
 	if q == nil {
 		return nil

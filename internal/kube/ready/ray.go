@@ -7,7 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ray is what counts of a RayCluster (ray-operator/apis/ray/v1/raycluster_types.go).
+// ray contains the relevant fields of a RayCluster
+// (ray-operator/apis/ray/v1/raycluster_types.go).
 type ray struct {
 	Spec struct {
 		Suspend                 *bool `json:"suspend"`
@@ -30,11 +31,11 @@ type ray struct {
 	} `json:"status"`
 }
 
-// rayCluster is ready once its head and the workers that it wants now are.
-// KubeRay never takes the state ready back, so the counts are looked at too. It
-// writes no status that differs in observedGeneration alone
-// (ray-operator/controllers/ray/utils/consistency.go), so that one says nothing:
-// whether KubeRay has seen a change shows in the number of workers.
+// rayCluster is ready if its head and the currently requested workers are
+// ready. KubeRay never resets the state ready, so the counts are checked too.
+// It does not write a status that differs only in observedGeneration
+// (ray-operator/controllers/ray/utils/consistency.go). That field is therefore
+// not used: the number of workers shows whether KubeRay has observed a change.
 func rayCluster(s Snapshot) Verdict {
 	r, ok := typed[ray](s)
 	if !ok {
@@ -43,7 +44,7 @@ func rayCluster(s Snapshot) Verdict {
 	st := r.Status
 	workers, seen := st.DesiredWorkerReplicas, st.DesiredWorkerReplicas == r.workers()
 	if r.Spec.EnableInTreeAutoscaling != nil && *r.Spec.EnableInTreeAutoscaling {
-		workers, seen = min(workers, st.MinWorkerReplicas), true // Ray's autoscaler asks for more as it likes
+		workers, seen = min(workers, st.MinWorkerReplicas), true // the autoscaler of Ray may request more
 	}
 	head := conditionOf(st.Conditions, "HeadPodReady")
 	switch {
@@ -74,7 +75,7 @@ func rayCluster(s Snapshot) Verdict {
 	})
 }
 
-// workers is how many workers the spec asks for, as KubeRay counts them.
+// workers returns the number of workers in the spec, as KubeRay counts them.
 func (r ray) workers() int {
 	sum := 0
 	for _, group := range r.Spec.WorkerGroupSpecs {
@@ -94,7 +95,7 @@ func valueOr(number *int, otherwise int) int {
 	return *number
 }
 
-// rayRefused explains a RayCluster that KubeRay does not take.
+// rayRefused explains a RayCluster that KubeRay rejects.
 func (s *scene) rayRefused() *Cause {
 	e := s.events.latestWhere(func(e *corev1.Event) bool {
 		return e.Reason == "InvalidRayClusterSpec" || e.Reason == "InvalidRayClusterMetadata"
@@ -102,7 +103,7 @@ func (s *scene) rayRefused() *Cause {
 	if e == nil || LastSeen(e).Before(lastApplied(s.Workload)) {
 		return nil
 	}
-	c := s.workloadCause(ReasonFailed, "KubeRay does not take the RayCluster: "+clip(e.Message))
-	c.Hint = "Correct what the message names in `distribute.args`, `manifest` or `service_template`."
+	c := s.workloadCause(ReasonFailed, "KubeRay rejected the RayCluster: "+clip(e.Message))
+	c.Hint = "Correct the reported field in `distribute.args`, `manifest` or `service_template`."
 	return c
 }

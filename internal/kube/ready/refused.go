@@ -13,14 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// refusedCause explains pods, or a ReplicaSet, that the API server refuses to
-// create: by quota, by admission, or for want of a service account.
+// refusedCause explains pods, or a ReplicaSet, whose creation the API server
+// rejects: by quota, by admission, or because of a missing service account.
 func (s *scene) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 	message := s.refusal(d, rev)
 	if message == "" {
 		return nil
 	}
-	c := &Cause{Object: fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name), Command: kubectl(d.Namespace, "describe deployment.apps "+d.Name)}
+	c := &Cause{Object: fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name),
+		Command: kubectl(d.Namespace, "describe deployment.apps "+d.Name)}
 	if rev.replicaSet != "" {
 		c.Object = fmt.Sprintf("ReplicaSet %s/%s", d.Namespace, rev.replicaSet)
 		c.Command = kubectl(d.Namespace, "describe replicaset.apps "+rev.replicaSet)
@@ -33,33 +34,34 @@ func (s *scene) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 	return c.terminal(shortGrace)
 }
 
-// isFinal says whether a refusal stands however often the pods are tried again.
-// It does not where the API server or a webhook could not answer, where a new
-// quota is not counted yet, and where pods that are on their way out still count
-// toward the quota.
+// isFinal reports whether a rejection is permanent. It is temporary if the API
+// server or a webhook did not respond, if the usage of a new quota is not
+// calculated yet, or if terminating pods still count toward the quota.
 func (s *scene) isFinal(c *Cause, message string) bool {
 	leaving := slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool { return p != nil && p.DeletionTimestamp != nil })
-	return saysNo.MatchString(message) && !uncountedQuota.MatchString(message) && !(c.Reason == ReasonQuotaExceeded && leaving)
+	return saysNo.MatchString(message) && !uncountedQuota.MatchString(message) &&
+		!(c.Reason == ReasonQuotaExceeded && leaving)
 }
 
-// failedCreate is the reason of the event and of the condition by which the
-// controllers of Kubernetes say that they could not create a pod.
+// failedCreate is the reason of events and conditions of the controllers of
+// Kubernetes that could not create a pod.
 const failedCreate = "FailedCreate"
 
-// couldNotCreate is whether an event says that a pod, or an object between the
-// workload and its pods, could not be created: the reasons are those of
-// Kubernetes' controllers, the training operator, KubeRay and JobSet.
+// couldNotCreate reports whether an event is about a failed creation of a pod,
+// or of an object between the workload and its pods. The reasons are those of
+// the controllers of Kubernetes, the training operator, KubeRay and JobSet.
 func couldNotCreate(e *corev1.Event) bool {
 	switch e.Reason {
-	case failedCreate, "FailedCreatePod", "FailedToCreateHeadPod", "FailedToCreateWorkerPod", "JobCreationFailed", "HeadlessServiceCreationFailed":
+	case failedCreate, "FailedCreatePod", "FailedToCreateHeadPod", "FailedToCreateWorkerPod", "JobCreationFailed",
+		"HeadlessServiceCreationFailed":
 		return true
 	}
 	return false
 }
 
-// creationRefused explains pods that are not there because the API server does
-// not let a controller make them. An event is past once a younger pod is there,
-// or once the workload was applied anew.
+// creationRefused explains pods that a controller cannot create because the API
+// server rejects them. An event is outdated if a younger pod exists, or if the
+// workload was applied again since.
 func (s *scene) creationRefused() *Cause {
 	if len(s.pods) > 0 && len(s.pods) >= s.desired {
 		return nil
@@ -76,7 +78,7 @@ func (s *scene) creationRefused() *Cause {
 	return s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message)
 }
 
-// refusedBy explains a refusal that an object of the namespace has met with.
+// refusedBy explains a rejection of an object in the namespace.
 func (s *scene) refusedBy(kind, name, message string) *Cause {
 	c := &Cause{
 		Object:  fmt.Sprintf("%s %s/%s", kind, s.namespace, name),
@@ -93,7 +95,8 @@ func (s *scene) refusedBy(kind, name, message string) *Cause {
 	return c.terminal(shortGrace)
 }
 
-// lastApplied is when somebody last applied the object; zero where unknown.
+// lastApplied returns the time of the last apply of the object, or zero if
+// unknown.
 func lastApplied(u *unstructured.Unstructured) time.Time {
 	var last time.Time
 	for _, entry := range u.GetManagedFields() {
@@ -104,7 +107,8 @@ func lastApplied(u *unstructured.Unstructured) time.Time {
 	return last
 }
 
-// refusedEvents are those of one ReplicaSet, or of all if it is not known.
+// refusedEvents returns the events of one ReplicaSet, or of all if it is
+// unknown.
 func (s *scene) refusedEvents(replicaSet string) eventLog {
 	if replicaSet != "" {
 		return s.events.about("ReplicaSet", replicaSet)
@@ -118,7 +122,7 @@ func (s *scene) refusedEvents(replicaSet string) eventLog {
 	return out
 }
 
-// refusal is the API server's own message; "" if nothing is refused.
+// refusal returns the message of the API server, or "" if nothing was rejected.
 func (s *scene) refusal(d *appsv1.Deployment, rev revision) string {
 	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c != nil && c.Reason == "ReplicaSetCreateError" {
 		return c.Message
@@ -149,15 +153,15 @@ func (s *scene) refusal(d *appsv1.Deployment, rev revision) string {
 	return ""
 }
 
-// ofOtherReplicaSet is whether a message names a pod of another revision: the
-// Deployment passes on the failures of old ReplicaSets too.
+// ofOtherReplicaSet reports whether a message is about a pod of another
+// revision. The Deployment also reports the failures of old ReplicaSets.
 func ofOtherReplicaSet(deployment, current, message string) bool {
 	return current != "" &&
 		strings.Contains(message, `pods "`+deployment+"-") &&
 		!strings.Contains(message, `pods "`+current+"-")
 }
 
-// Texts of the API server's admission plugins.
+// Messages of the admission plugins of the API server.
 var (
 	exceededQuota  = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (.+), used: (.+), limited: (\S+)`)
 	uncountedQuota = regexp.MustCompile(`status unknown for quota: ([^,]+)`)
@@ -169,26 +173,28 @@ var (
 	refusedPod     = regexp.MustCompile(`^[^"]*?(?:pods|Pod|replicasets\.apps|ReplicaSet\.apps) "[^"]*" is (?:forbidden|invalid): `)
 )
 
-// explainRefusal fills in what the message says.
+// explainRefusal sets the cause by the message.
 func explainRefusal(c *Cause, namespace, message string) {
 	reason := clip(refusedPod.ReplaceAllString(message, ""))
 	if m := exceededQuota.FindStringSubmatch(message); m != nil {
 		c.Reason, c.Subject = ReasonQuotaExceeded, "quota "+m[1]
-		c.Summary = fmt.Sprintf("Quota %s of namespace %s does not allow the pods: %s.", m[1], namespace, quotaShortage(m[2], m[3], m[4]))
-		c.Hint = "Ask for less, free what others of the namespace use, or have the quota raised."
+		c.Summary = fmt.Sprintf("Quota %s of namespace %s does not allow the pods: %s.", m[1], namespace,
+			quotaShortage(m[2], m[3], m[4]))
+		c.Hint = "Request less, free resources in the namespace, or request a higher quota."
 		c.Command = kubectl(namespace, "describe resourcequota "+m[1])
 		return
 	}
 	if m := failedQuota.FindStringSubmatch(message); m != nil {
 		c.Reason, c.Subject = ReasonQuotaExceeded, "quota "+m[1]
-		c.Summary = fmt.Sprintf("Quota %s of namespace %s demands that pods set %s.", m[1], namespace, clip(m[2]))
+		c.Summary = fmt.Sprintf("Quota %s of namespace %s requires that pods set %s.", m[1], namespace, clip(m[2]))
 		c.Hint = "Set `cpus`, `memory` or `disk_size` for requests, and limits in `service_template`."
 		return
 	}
 	if m := serviceAccount.FindStringSubmatch(message); m != nil && strings.Contains(m[3], "not found") {
 		c.Reason, c.Subject = ReasonServiceAccountMissing, "ServiceAccount "+m[1]+"/"+m[2]
 		c.Summary = fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2], m[1])
-		c.Hint = fmt.Sprintf("Create it (`%s`; Kubetorch's installation brings `kubetorch-service-account`), or name another in `service_account_name`.",
+		c.Hint = fmt.Sprintf("Create it (`%s`; the installation of Kubetorch creates `kubetorch-service-account`), or set "+
+			"another in `service_account_name`.",
 			kubectl(m[1], "create serviceaccount "+m[2]))
 		c.Command = kubectl(m[1], "get serviceaccounts")
 		c.Missing = &Ref{Kind: "ServiceAccount", Namespace: m[1], Name: m[2]}
@@ -196,39 +202,42 @@ func explainRefusal(c *Cause, namespace, message string) {
 	}
 	if m := uncountedQuota.FindStringSubmatch(message); m != nil {
 		c.Reason, c.Subject = ReasonPodsRefused, "quota "+m[1]
-		c.Summary = fmt.Sprintf("Quota %s of namespace %s is new, and its use is not counted yet. The pods are created once Kubernetes has counted it, which takes seconds.", m[1], namespace)
+		c.Summary = fmt.Sprintf("Quota %s of namespace %s is new, and its usage is not calculated yet. The pods are "+
+			"created when Kubernetes has calculated it, within seconds.", m[1], namespace)
 		c.Hint = ""
 		c.Command = kubectl(namespace, "describe resourcequota "+m[1])
 		return
 	}
 	c.Reason = ReasonPodsRefused
-	c.Summary = "The cluster refuses the pods: " + reason
+	c.Summary = "The API server rejects the pods: " + reason
 	switch {
 	case priorityClass.MatchString(message):
-		c.Hint = "Create the PriorityClass, or name another in `priority_class_name`."
+		c.Hint = "Create the PriorityClass, or set another in `priority_class_name`."
 	case limitRange.MatchString(message):
-		c.Summary = andThen(c.Summary, "A LimitRange of the namespace bounds what containers ask for, and sets limits where none are given.")
-		c.Hint = "Ask for what the LimitRange allows, or set limits in `service_template`."
+		c.Summary = andThen(c.Summary, "A LimitRange of the namespace restricts the requests of containers, and sets "+
+			"default limits.")
+		c.Hint = "Request resources within the LimitRange, or set limits in `service_template`."
 		c.Command = kubectl(namespace, "describe limitrange")
 	case strings.Contains(message, "violates PodSecurity"):
-		c.Hint = "Set `freeze = true` to do without SYS_PTRACE, and correct other fields in `service_template`: the namespace's Pod Security level forbids them."
+		c.Hint = "Set `freeze = true` to remove SYS_PTRACE, and correct other fields in `service_template`: the Pod " +
+			"Security level of the namespace forbids them."
 	case strings.Contains(message, "ValidatingAdmissionPolicy"), strings.Contains(message, "denied the request"):
-		c.Hint = "Change what the message of the policy names, or ask who runs it."
+		c.Hint = "Change the fields that the message of the policy reports, or contact its administrator."
 	case strings.Contains(message, "failed calling webhook"):
-		c.Hint = "Ask who runs the webhook: it does not answer."
+		c.Hint = "Contact the administrator of the webhook: it does not respond."
 	default:
-		c.Hint = "Change what the message names."
+		c.Hint = "Change the fields that the message reports."
 	}
 }
 
-// quotaShortage puts the three lists of a quota's message side by side, each of
-// the form "cpu=2,requests.nvidia.com/gpu=8".
+// quotaShortage combines the three lists of a quota message by resource. Each
+// list has the form "cpu=2,requests.nvidia.com/gpu=8".
 func quotaShortage(requested, used, limited string) string {
 	have, limit := assignments(used), assignments(limited)
 	var parts []string
 	for item := range strings.SplitSeq(requested, ",") {
 		name, want, _ := strings.Cut(item, "=")
-		parts = append(parts, fmt.Sprintf("%s %s asked for, %s of %s in use", want, name, have[name], limit[name]))
+		parts = append(parts, fmt.Sprintf("%s %s requested, %s of %s in use", want, name, have[name], limit[name]))
 	}
 	return strings.Join(parts, "; ")
 }

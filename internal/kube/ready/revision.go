@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// revision is the part of a Deployment that runs its current template. The pods
-// of older ones may still be there, and what ails them is no longer of interest.
+// revision is the part of a Deployment that runs the current template. Pods of
+// older revisions may still exist; their problems are not relevant.
 type revision struct {
-	replicaSet string             // "" if there is none yet, or it is not known
-	object     *appsv1.ReplicaSet // nil if ReplicaSets are not known
+	replicaSet string             // "" if it does not exist yet or is unknown
+	object     *appsv1.ReplicaSet // nil if ReplicaSets are unknown
 	pods       []*corev1.Pod
 }
 
@@ -32,9 +32,9 @@ func currentRevision(d *appsv1.Deployment, s Snapshot) revision {
 	return revision{replicaSet: rs.Name, object: rs, pods: podsOf(rs.Name, d.Name, s.Pods)}
 }
 
-// currentReplicaSet is the one with the Deployment's template, as the Deployment
-// controller itself finds it (pkg/controller/deployment/util, EqualIgnoreHash).
-// Of several the one of the highest revision counts.
+// currentReplicaSet returns the ReplicaSet with the template of the Deployment,
+// by the rule of the Deployment controller (pkg/controller/deployment/util,
+// EqualIgnoreHash). Of several, it returns the one with the highest revision.
 func currentReplicaSet(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *appsv1.ReplicaSet {
 	var same []*appsv1.ReplicaSet
 	for _, rs := range sets {
@@ -62,13 +62,15 @@ func revisionNumber(rs *appsv1.ReplicaSet) int {
 	return n
 }
 
-// namedReplicaSet finds the ReplicaSet in the messages of the Progressing
-// condition, all of which quote it (pkg/controller/deployment/{progress,sync}.go).
+// namedReplicaSet matches the ReplicaSet in the messages of the Progressing
+// condition, all of which quote it
+// (pkg/controller/deployment/{progress,sync}.go).
 var namedReplicaSet = regexp.MustCompile(`(?i)replica ?set "([^"]+)"`)
 
-// guessRevision does without ReplicaSets: it goes by the Deployment's condition,
-// else by age. The condition may lag behind (a rollback, a Recreate whose old
-// pods are not gone yet), so pods that plainly run something else do not count.
+// guessRevision determines the revision without ReplicaSets, by the condition
+// of the Deployment or otherwise by age. The condition may be outdated (a
+// rollback, a Recreate whose old pods still exist), so pods that clearly run
+// another template are ignored.
 func guessRevision(d *appsv1.Deployment, pods []*corev1.Pod) revision {
 	if d.Status.ObservedGeneration < d.Generation || d.Status.Replicas > 0 && d.Status.UpdatedReplicas == 0 {
 		return revision{}
@@ -87,8 +89,8 @@ func guessRevision(d *appsv1.Deployment, pods []*corev1.Pod) revision {
 	}
 }
 
-// youngestReplicaSet is the one whose first pod is the youngest: an older one
-// may have made a pod since, but its first pod is older.
+// youngestReplicaSet returns the ReplicaSet whose first pod is the youngest. An
+// older ReplicaSet may have created a pod since, but its first pod is older.
 func youngestReplicaSet(deployment string, pods []*corev1.Pod) string {
 	first := map[string]metav1.Time{}
 	for _, p := range pods {
@@ -120,7 +122,7 @@ func podsOf(replicaSet, deployment string, pods []*corev1.Pod) []*corev1.Pod {
 	return out
 }
 
-// replicaSetOf is the name of a pod's ReplicaSet; "" if it has none.
+// replicaSetOf returns the name of the ReplicaSet of a pod, or "".
 func replicaSetOf(deployment string, p *corev1.Pod) string {
 	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "ReplicaSet" {
 		return owner.Name
@@ -131,8 +133,8 @@ func replicaSetOf(deployment string, p *corev1.Pod) string {
 	return ""
 }
 
-// runsSomethingElse is whether a container of the template has another image or
-// command in the pod.
+// runsSomethingElse reports whether a container of the template has another
+// image or command in the pod.
 func runsSomethingElse(p *corev1.Pod, template *corev1.PodTemplateSpec) bool {
 	for _, want := range template.Spec.Containers {
 		have := container(p, want.Name)

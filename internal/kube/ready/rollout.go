@@ -14,13 +14,15 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// typed decodes the workload; false where it is not what its kind says.
+// typed decodes the workload. It returns false if the object does not match its
+// kind.
 func typed[T any](s Snapshot) (*T, bool) {
 	out := new(T)
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, out) == nil
 }
 
-// isReady, noPodsWanted, unready and unseen are the verdicts that need no look at pods.
+// isReady, noPodsWanted, unready and unseen return verdicts that do not depend
+// on pods.
 func isReady(message string, args ...any) Verdict {
 	return Verdict{Phase: Ready, Ready: true, Message: fmt.Sprintf(message, args...)}
 }
@@ -32,36 +34,37 @@ func unready(message string, args ...any) Verdict {
 }
 
 func (s Snapshot) unseen() string {
-	return fmt.Sprintf("the controller of %s has not seen the last change yet", object(s.Workload))
+	return fmt.Sprintf("the controller of %s has not observed the last change yet", object(s.Workload))
 }
 
-// counted is the progress by the workload's own count, for want of pods.
+// counted returns the progress by the counts of the workload, if pods are
+// unknown.
 func (s Snapshot) counted(ready, desired int) string {
 	if s.Pods != nil {
-		return fmt.Sprintf("waiting for the %s to say so", s.Workload.GetKind())
+		return fmt.Sprintf("waiting for the status of the %s", s.Workload.GetKind())
 	}
 	return fmt.Sprintf("%d of %d pods ready", ready, desired)
 }
 
-// toZero is the verdict on a workload of which no pod is wanted.
+// toZero returns the verdict on a workload that requests no pods.
 func toZero(left int) Verdict {
 	if left > 0 {
 		return unready("scaling to zero: %s left", number(left, "pod"))
 	}
-	return noPodsWanted("scaled to zero, no pods wanted")
+	return noPodsWanted("scaled to zero, no pods requested")
 }
 
-// run is what a workload wants to run, for a verdict on what keeps it.
+// run describes the requested pods of a workload, as input of a verdict.
 type run struct {
-	desired int           // pods wanted; 0 is unknown
-	alike   bool          // all pods are of one template and run side by side
-	pods    []*corev1.Pod // that count
-	remark  string        // to tell when there are no pods to count
+	desired int           // requested pods; 0 means unknown
+	alike   bool          // all pods have one template and run at the same time
+	pods    []*corev1.Pod // the relevant pods
+	remark  string        // progress if there are no pods to count
 }
 
-// blocked is the verdict on a workload that is not ready. own are what the
-// workload says itself; queue, refused pods and the pods themselves are asked
-// for all kinds.
+// blocked returns the verdict on a workload that is not ready. own returns the
+// causes in the status of the workload. Queue, rejected pods and pods are
+// checked for all kinds.
 func (s Snapshot) blocked(r run, own ...func(*scene) *Cause) Verdict {
 	sc := newScene(s, r.pods)
 	sc.desired = r.desired
@@ -70,7 +73,7 @@ func (s Snapshot) blocked(r run, own ...func(*scene) *Cause) Verdict {
 	}
 	sc.dropReplaced()
 	if s.Pods == nil {
-		sc.desired = 0 // the status has counted them
+		sc.desired = 0 // the status counts them
 	}
 	var causes []*Cause
 	for _, ask := range append(own, (*scene).queueCause, (*scene).creationRefused) {
@@ -81,8 +84,8 @@ func (s Snapshot) blocked(r run, own ...func(*scene) *Cause) Verdict {
 	return sc.verdict(append(causes, sc.podCauses()...), r.remark)
 }
 
-// statefulSet follows kubectl's rollout status
-// (k8s.io/kubectl/pkg/polymorphichelpers), and knows of OnDelete too.
+// statefulSet follows the rollout status of kubectl
+// (k8s.io/kubectl/pkg/polymorphichelpers), and also supports OnDelete.
 func statefulSet(s Snapshot) Verdict {
 	set, ok := typed[appsv1.StatefulSet](s)
 	if !ok {
@@ -109,12 +112,13 @@ func statefulSet(s Snapshot) Verdict {
 	if int(st.Replicas) == desired && available >= desired && int(st.UpdatedReplicas) >= updated {
 		return isReady("%d of %d pods ready", available, desired)
 	}
-	return s.blocked(run{desired: desired, alike: true, pods: s.updatedPods(st.UpdateRevision, first), remark: s.counted(available, desired)})
+	return s.blocked(run{desired: desired, alike: true, pods: s.updatedPods(st.UpdateRevision, first),
+		remark: s.counted(available, desired)})
 }
 
-// updatedPods are those of a StatefulSet that have its template, or that have
-// to wait for their turn (of a lower ordinal than first). Where none has it, it
-// is the older ones that keep the update from going on.
+// updatedPods returns the pods of a StatefulSet that have its template, or that
+// are not updated yet (with a lower ordinal than first). If no pod has the
+// template, the older pods block the update and are returned.
 func (s Snapshot) updatedPods(revision string, first int) []*corev1.Pod {
 	var out []*corev1.Pod
 	found := false
@@ -135,7 +139,7 @@ func (s Snapshot) updatedPods(revision string, first int) []*corev1.Pod {
 	return out
 }
 
-// daemonSet follows kubectl's rollout status, and knows of OnDelete too.
+// daemonSet follows the rollout status of kubectl, and also supports OnDelete.
 func daemonSet(s Snapshot) Verdict {
 	set, ok := typed[appsv1.DaemonSet](s)
 	if !ok {
@@ -149,9 +153,10 @@ func daemonSet(s Snapshot) Verdict {
 		if _, off := set.Spec.Template.Spec.NodeSelector[kind.SuspendedNodeLabel]; off {
 			return noPodsWanted("suspended, no pods wanted")
 		}
-		return isReady("no node is selected, no pods wanted")
+		return isReady("no node is selected, no pods requested")
 	}
-	updated := int(st.UpdatedNumberScheduled) >= desired || set.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType
+	updated := int(st.UpdatedNumberScheduled) >= desired ||
+		set.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType
 	if updated && int(st.NumberAvailable) >= desired && desired > 0 {
 		return isReady("%d of %d pods ready", st.NumberAvailable, desired)
 	}
@@ -159,7 +164,7 @@ func daemonSet(s Snapshot) Verdict {
 	pods := slices.DeleteFunc(slices.Clone(s.Pods), func(p *corev1.Pod) bool {
 		label := ""
 		if p != nil {
-			label = p.Labels["pod-template-generation"] // in which the DaemonSet controller counts templates
+			label = p.Labels["pod-template-generation"] // the template revision of the DaemonSet controller
 		}
 		return generation != "" && label != "" && label != generation
 	})
@@ -180,7 +185,8 @@ func replicaSet(s Snapshot) Verdict {
 	case int(st.Replicas) == desired && int(st.AvailableReplicas) >= desired:
 		return isReady("%d of %d pods ready", st.AvailableReplicas, desired)
 	}
-	return s.blocked(run{desired: desired, alike: true, pods: s.controlledPods(), remark: s.counted(int(st.ReadyReplicas), desired)}, func(sc *scene) *Cause {
+	return s.blocked(run{desired: desired, alike: true, pods: s.controlledPods(),
+		remark: s.counted(int(st.ReadyReplicas), desired)}, func(sc *scene) *Cause {
 		for _, c := range st.Conditions {
 			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
 				return sc.refusedBy(set.Kind, set.Name, c.Message)
@@ -190,15 +196,16 @@ func replicaSet(s Snapshot) Verdict {
 	})
 }
 
-// controlledPods are those that the workload controls itself; all where none
-// names its controller.
+// controlledPods returns the pods that the workload controls directly, or all
+// pods if no pod has a controller reference.
 func (s Snapshot) controlledPods() []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, p := range s.Pods {
 		if p == nil {
 			continue
 		}
-		if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == s.Workload.GetKind() && owner.Name == s.Workload.GetName() {
+		if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == s.Workload.GetKind() &&
+			owner.Name == s.Workload.GetName() {
 			out = append(out, p)
 		}
 	}
@@ -208,7 +215,8 @@ func (s Snapshot) controlledPods() []*corev1.Pod {
 	return out
 }
 
-// singlePod judges a Pod that nothing controls: nobody runs it again.
+// singlePod assesses a Pod without a controller. It is not restarted after a
+// failure.
 func singlePod(s Snapshot) Verdict {
 	p, ok := typed[corev1.Pod](s)
 	if !ok {
@@ -217,14 +225,14 @@ func singlePod(s Snapshot) Verdict {
 	s.Pods = []*corev1.Pod{p}
 	switch {
 	case p.Status.Phase == corev1.PodSucceeded:
-		return isReady("it has run to its end")
+		return isReady("the pod has completed")
 	case podReady(p):
 		return isReady("1 of 1 pods ready")
 	case p.Status.Phase == corev1.PodFailed:
 		return s.blocked(run{desired: 1, pods: s.Pods}, func(sc *scene) *Cause {
 			c := sc.failedPod(p).terminal(0)
 			c.Reason = ReasonFailed
-			c.Hint = "Replace the Pod: nothing runs one again that has failed. " + c.Hint
+			c.Hint = "Replace the Pod: a failed Pod without a controller does not run again. " + c.Hint
 			return c
 		})
 	}

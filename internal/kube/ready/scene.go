@@ -10,13 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// scene is a snapshot made ready for diagnosis: only the pods that count, and
-// events in order.
+// scene is a snapshot prepared for diagnosis, with only the relevant pods and
+// sorted events.
 type scene struct {
 	Snapshot
 	namespace string
-	desired   int           // pods wanted; 0 is unknown
-	together  int           // pods of one template that must run side by side; 0 is unknown
+	desired   int           // requested pods; 0 means unknown
+	together  int           // pods of one template that must run at the same time; 0 means unknown
 	pods      []*corev1.Pod // of the current template and not being deleted, oldest first
 	events    eventLog
 }
@@ -30,8 +30,8 @@ func newScene(s Snapshot, current []*corev1.Pod) *scene {
 	}
 }
 
-// living leaves out pods that are being deleted or that ended well, and orders
-// the rest by age, so that the same pod is chosen in every snapshot.
+// living excludes pods that are being deleted or that succeeded, and sorts the
+// others by age, so that every snapshot selects the same pod.
 func living(pods []*corev1.Pod) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, p := range pods {
@@ -45,8 +45,8 @@ func living(pods []*corev1.Pod) []*corev1.Pod {
 	return out
 }
 
-// verdict is the one of a workload that is not ready. fallback is the progress
-// to tell when there are no pods to count.
+// verdict returns the verdict on a workload that is not ready. fallback is the
+// progress to report if there are no pods.
 func (s *scene) verdict(causes []*Cause, fallback string) Verdict {
 	phase, message := s.progress(fallback)
 	cause := worst(causes)
@@ -56,8 +56,8 @@ func (s *scene) verdict(causes []*Cause, fallback string) Verdict {
 	return Verdict{Phase: phaseOf(cause.Reason), Message: message, Cause: cause}
 }
 
-// worst picks the most telling cause: one that ends the wait before one that
-// may heal, then the one that ends it sooner, then the one furthest from ready.
+// worst selects the most relevant cause: permanent before temporary causes,
+// then the shortest grace period, then the phase furthest from ready.
 func worst(causes []*Cause) *Cause {
 	if len(causes) == 0 {
 		return nil
@@ -78,10 +78,11 @@ func healable(c *Cause) int {
 	return 1
 }
 
-// severity orders causes that are equal otherwise: the phases that are furthest
-// from being ready come first.
+// severity orders otherwise equal causes. The phases furthest from ready are
+// first.
 func severity(c *Cause) int {
-	return slices.Index([]Phase{Refused, Crashing, Pulling, Unschedulable, Starting, Progressing, Queued}, phaseOf(c.Reason))
+	return slices.Index([]Phase{Refused, Crashing, Pulling, Unschedulable, Starting, Progressing, Queued},
+		phaseOf(c.Reason))
 }
 
 func phaseOf(reason string) Phase {
@@ -102,7 +103,7 @@ func phaseOf(reason string) Phase {
 	return Starting
 }
 
-// podCauses asks every pod that is not ready.
+// podCauses returns the causes of all pods that are not ready.
 func (s *scene) podCauses() []*Cause {
 	var causes []*Cause
 	for _, p := range s.pods {
@@ -113,7 +114,7 @@ func (s *scene) podCauses() []*Cause {
 	return causes
 }
 
-// podCause lists what blocks one pod, by how far it has come.
+// podCause returns the causes that block one pod, by its stage.
 func (s *scene) podCause(p *corev1.Pod) []*Cause {
 	switch {
 	case p.Status.Phase == corev1.PodFailed:
@@ -132,7 +133,7 @@ func (s *scene) podCause(p *corev1.Pod) []*Cause {
 	return s.nodeCauses(p)
 }
 
-// newPodCause fills in what all causes that a pod shows have in common.
+// newPodCause sets the common fields of all causes of a pod.
 func (s *scene) newPodCause(p *corev1.Pod, reason, subject, summary, hint string) *Cause {
 	return &Cause{
 		Reason:  reason,
@@ -145,7 +146,7 @@ func (s *scene) newPodCause(p *corev1.Pod, reason, subject, summary, hint string
 	}
 }
 
-// terminal marks a cause as one that waiting does not heal.
+// terminal marks a cause as permanent.
 func (c *Cause) terminal(grace time.Duration) *Cause {
 	c.Terminal, c.Grace = true, grace
 	return c
@@ -157,24 +158,25 @@ func (s *scene) workloadCause(reason, summary string) *Cause {
 		Reason:  reason,
 		Object:  object(s.Workload),
 		Summary: summary,
-		Hint:    "Check the workload's conditions and events.",
+		Hint:    "Check the conditions and events of the workload.",
 		Command: kubectl(s.namespace, "describe "+resourceArg(s.Workload)),
 		Events:  s.events.about(kind, name).render(),
 	}
 	return c.terminal(shortGrace)
 }
 
-// How long a cause must last before it ends a wait. The same run may still
-// create a missing object; a volume's provisioner retries within seconds; and a
-// kubelet retries a pull after about 0, 10 and 30 s.
+// Durations of a cause before it ends a wait. The same run may still create a
+// missing object, a volume provisioner retries within seconds, and a kubelet
+// retries a pull after about 0, 10 and 30 s.
 const (
 	shortGrace  = 10 * time.Second
 	volumeGrace = 30 * time.Second
 	pullGrace   = 40 * time.Second
-	// scaleGrace is for an autoscaler to speak up: the cluster autoscaler looks for
-	// pods without a node every 10 s, and not all of them show what else they are.
+	// scaleGrace is the time for an autoscaler to report an event. The cluster
+	// autoscaler checks for pods without a node every 10 s, and its presence is
+	// not always visible otherwise.
 	scaleGrace = 45 * time.Second
-	// recoverGrace is for what may pass on a node that is new, or while a registry
-	// is updated: by then a kubelet has tried five times or more.
+	// recoverGrace applies to temporary problems of a new node, or during the
+	// update of a registry. A kubelet has retried at least five times by then.
 	recoverGrace = 5 * time.Minute
 )

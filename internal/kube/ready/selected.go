@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// AssessPods judges pods that exist without a workload of ours: there must be
-// one at least, and all that live must be ready. selector is how messages and
-// kubectl write what selects them. Where they are not ready there is always a
-// cause. The snapshot's workload is not looked at.
+// AssessPods assesses existing pods without a workload of the provider. At
+// least one pod must exist, and all living pods must be ready. selector is the
+// label selector in the format of kubectl, for messages. If the pods are not
+// ready, there is always a cause. The workload of the snapshot is ignored.
 func AssessPods(s Snapshot, namespace, selector string) Verdict {
 	s.Workload = &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pods", "metadata": map[string]any{"namespace": namespace, "name": selector},
@@ -26,13 +26,14 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 	}
 	v.Cause = &Cause{
 		Reason: ReasonPodsMissing, Object: object(s.Workload), Subject: "selector",
-		Summary: fmt.Sprintf("No pod that runs in namespace %s has the labels %s.", namespace, selector),
+		Summary: fmt.Sprintf("No running pod in namespace %s has the labels %s.", namespace, selector),
 		Hint:    "Start the pods, or correct `selector`.",
 		Command: kubectl(namespace, "get pods --show-labels"),
 	}
 	if len(standing) > 0 {
 		v.Cause.Reason = ReasonPodsStarting
-		v.Cause.Summary = fmt.Sprintf("The pods with the labels %s are not all ready: %s. No permanent failure was detected.", selector, v.Message)
+		v.Cause.Summary = fmt.Sprintf("The pods with the labels %s are not all ready: %s. No permanent failure was detected.",
+			selector, v.Message)
 		v.Cause.Hint = ""
 		v.Cause.Command = kubectl(namespace, "get pods -l "+selector)
 	}

@@ -54,7 +54,8 @@ func volume(change func(*corev1.PersistentVolume)) *corev1.PersistentVolume {
 }
 
 func classOf(provisioner string, mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
-	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: provisioner, VolumeBindingMode: &mode}
+	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: provisioner,
+		VolumeBindingMode: &mode}
 }
 
 // again is what events are once the same has happened a second time.
@@ -78,7 +79,8 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 	const driver = "fast.example.com"
 	immediate := classOf(driver, storagev1.VolumeBindingImmediate)
 	consumer := classOf(driver, storagev1.VolumeBindingWaitForFirstConsumer)
-	change := func(claim *corev1.PersistentVolumeClaim, change func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
+	change := func(claim *corev1.PersistentVolumeClaim,
+		change func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
 		change(claim)
 		return claim
 	}
@@ -94,15 +96,23 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 		ends     bool   // the wait
 		grace    time.Duration
 	}{
-		"bound":                     {ClaimSnapshot{Claim: boundClaim("10Gi")}, "", "bound, 10Gi", false, 0},
-		"bound to a larger volume":  {ClaimSnapshot{Claim: boundClaim("100Gi")}, "", "bound, 100Gi", false, 0},
-		"lost":                      {ClaimSnapshot{Claim: change(boundClaim("10Gi"), func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost })}, ReasonVolumeLost, `has lost its PersistentVolume "pv"`, true, shortGrace},
-		"being deleted":             {ClaimSnapshot{Claim: change(pendingClaim(), func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{} })}, ReasonClaimDeleted, "is being deleted", true, 0},
-		"no such class":             {ClaimSnapshot{Claim: pendingClaim(), ClassMissing: true}, ReasonVolumeNotBound, `StorageClass "fast" does not exist`, true, volumeGrace},
-		"a class that is not known": {ClaimSnapshot{Claim: pendingClaim()}, ReasonVolumeNotBound, `StorageClass "fast" has not provided a volume.`, false, 0},
-		"a silent provisioner":      {ClaimSnapshot{Claim: pendingClaim(), Class: immediate}, ReasonVolumeNotBound, "its provisioner fast.example.com has said nothing of it", false, 0},
+		"bound":                    {ClaimSnapshot{Claim: boundClaim("10Gi")}, "", "bound, 10Gi", false, 0},
+		"bound to a larger volume": {ClaimSnapshot{Claim: boundClaim("100Gi")}, "", "bound, 100Gi", false, 0},
+		"lost": {ClaimSnapshot{Claim: change(boundClaim("10Gi"),
+			func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost })}, ReasonVolumeLost,
+			`has lost its PersistentVolume "pv"`, true, shortGrace},
+		"being deleted": {ClaimSnapshot{Claim: change(pendingClaim(),
+			func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{} })}, ReasonClaimDeleted,
+			"is being deleted", true, 0},
+		"no such class": {ClaimSnapshot{Claim: pendingClaim(), ClassMissing: true}, ReasonVolumeNotBound,
+			`StorageClass "fast" does not exist`, true, volumeGrace},
+		"a class that is not known": {ClaimSnapshot{Claim: pendingClaim()}, ReasonVolumeNotBound,
+			`StorageClass "fast" has not provisioned a volume.`, false, 0},
+		"a silent provisioner": {ClaimSnapshot{Claim: pendingClaim(), Class: immediate}, ReasonVolumeNotBound,
+			"its provisioner fast.example.com has not reported any event", false, 0},
 		"a provisioner that fails": {
-			ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: again(claimWarning("ProvisioningFailed", "no space left"))},
+			ClaimSnapshot{Claim: pendingClaim(), Class: immediate,
+				Events: again(claimWarning("ProvisioningFailed", "no space left"))},
 			ReasonVolumeNotBound, "cannot be bound: no space left.", true, volumeGrace,
 		},
 		"a provisioner that fails once": {
@@ -110,45 +120,68 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 			ReasonVolumeNotBound, "cannot be bound: no space left.", false, 0,
 		},
 		"a provisioner that is throttled": {
-			ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: again(claimWarning("ProvisioningFailed", "ThrottlingException: Rate exceeded"))},
+			ClaimSnapshot{Claim: pendingClaim(), Class: immediate,
+				Events: again(claimWarning("ProvisioningFailed", "ThrottlingException: Rate exceeded"))},
 			ReasonVolumeNotBound, "Rate exceeded", false, 0,
 		},
-		"a provisioner that is slow": {ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: claimWarning("ProvisioningFailed", "rpc error: code = DeadlineExceeded desc = …")}, ReasonVolumeNotBound, "DeadlineExceeded", false, 0},
-		"no consumer yet":            {ClaimSnapshot{Claim: pendingClaim(), Class: consumer}, ReasonWaitsForConsumer, "provides a volume once a pod needs it, and no pod does", false, 0},
+		"a provisioner that is slow": {ClaimSnapshot{Claim: pendingClaim(), Class: immediate,
+			Events: claimWarning("ProvisioningFailed", "rpc error: code = DeadlineExceeded desc = …")}, ReasonVolumeNotBound,
+			"DeadlineExceeded", false, 0},
+		"no consumer yet": {ClaimSnapshot{Claim: pendingClaim(), Class: consumer}, ReasonWaitsForConsumer,
+			"provisions a volume when a pod uses it, and no pod does", false, 0},
 		"a consumer": {ClaimSnapshot{Claim: change(pendingClaim(), func(c *corev1.PersistentVolumeClaim) {
 			c.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "n"}
-		}), Class: consumer}, ReasonVolumeNotBound, "has said nothing of it", false, 0},
-		"volumes made by hand":         {ClaimSnapshot{Claim: pendingClaim(), Class: classOf("kubernetes.io/no-provisioner", storagev1.VolumeBindingImmediate)}, ReasonVolumeNotBound, "provides no volumes by itself", true, volumeGrace},
-		"no class":                     {ClaimSnapshot{Claim: change(pendingClaim(), func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = nil })}, ReasonVolumeNotBound, "it has no StorageClass, and no PersistentVolume fits it", true, volumeGrace},
-		"no such PersistentVolume":     {ClaimSnapshot{Claim: staticClaim(), VolumeMissing: true}, ReasonVolumeNotBound, `PersistentVolume "pv" does not exist`, true, volumeGrace},
-		"a PersistentVolume not known": {ClaimSnapshot{Claim: staticClaim()}, ReasonVolumeNotBound, `is not bound to PersistentVolume "pv" yet`, false, 0},
-		"a PersistentVolume that fits": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(*corev1.PersistentVolume) {})}, ReasonVolumeNotBound, "yet, which is Available", false, 0},
-		"a PersistentVolume too small": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(pv *corev1.PersistentVolume) {
-			pv.Spec.Capacity[corev1.ResourceStorage] = resource.MustParse("5Gi")
-		})}, ReasonVolumeNotBound, "holds 5Gi, less than the 10Gi asked for", true, shortGrace},
-		"a PersistentVolume not shared": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.AccessModes[0] = corev1.ReadWriteOnce })}, ReasonVolumeNotBound, "does not offer ReadWriteMany, but ReadWriteOnce", true, shortGrace},
-		"a PersistentVolume of a class": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.StorageClassName = "slow" })}, ReasonVolumeNotBound, `is of the class "slow", and the claim of ""`, true, shortGrace},
-		"a PersistentVolume that is taken": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(pv *corev1.PersistentVolume) {
-			pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ml", Name: "other"}
-		})}, ReasonVolumeNotBound, "belongs to the claim ml/other", true, shortGrace},
-		"a PersistentVolume that was released": {ClaimSnapshot{Claim: staticClaim(), Volume: volume(func(pv *corev1.PersistentVolume) {
-			pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ml", Name: "data", UID: "0"}
-		})}, ReasonVolumeNotBound, "still belongs to a former claim", true, shortGrace},
-		"growing":               {ClaimSnapshot{Claim: boundClaim("5Gi")}, ReasonVolumeNotGrown, "has 5Gi, and not yet the 10Gi asked for", false, 0},
-		"grown but for a mount": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimNodeResizePending)}, "", "grows when a pod next mounts it", false, 0},
+		}), Class: consumer}, ReasonVolumeNotBound, "has not reported any event", false, 0},
+		"volumes made by hand": {ClaimSnapshot{Claim: pendingClaim(),
+			Class: classOf("kubernetes.io/no-provisioner", storagev1.VolumeBindingImmediate)}, ReasonVolumeNotBound,
+			"does not provision volumes", true, volumeGrace},
+		"no class": {ClaimSnapshot{Claim: change(pendingClaim(),
+			func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = nil })}, ReasonVolumeNotBound,
+			"it has no StorageClass, and no PersistentVolume matches it", true, volumeGrace},
+		"no such PersistentVolume": {ClaimSnapshot{Claim: staticClaim(), VolumeMissing: true}, ReasonVolumeNotBound,
+			`PersistentVolume "pv" does not exist`, true, volumeGrace},
+		"a PersistentVolume not known": {ClaimSnapshot{Claim: staticClaim()}, ReasonVolumeNotBound,
+			`is not bound to PersistentVolume "pv" yet`, false, 0},
+		"a PersistentVolume that fits": {ClaimSnapshot{Claim: staticClaim(),
+			Volume: volume(func(*corev1.PersistentVolume) {})}, ReasonVolumeNotBound, "yet, which is Available", false, 0},
+		"a PersistentVolume too small": {ClaimSnapshot{Claim: staticClaim(),
+			Volume: volume(func(pv *corev1.PersistentVolume) {
+				pv.Spec.Capacity[corev1.ResourceStorage] = resource.MustParse("5Gi")
+			})}, ReasonVolumeNotBound, "has a capacity of 5Gi, less than the requested 10Gi", true, shortGrace},
+		"a PersistentVolume not shared": {ClaimSnapshot{Claim: staticClaim(),
+			Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.AccessModes[0] = corev1.ReadWriteOnce })},
+			ReasonVolumeNotBound, "does not support ReadWriteMany, only ReadWriteOnce", true, shortGrace},
+		"a PersistentVolume of a class": {ClaimSnapshot{Claim: staticClaim(),
+			Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.StorageClassName = "slow" })}, ReasonVolumeNotBound,
+			`has the class "slow", and the claim has ""`, true, shortGrace},
+		"a PersistentVolume that is taken": {ClaimSnapshot{Claim: staticClaim(),
+			Volume: volume(func(pv *corev1.PersistentVolume) {
+				pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ml", Name: "other"}
+			})}, ReasonVolumeNotBound, "is bound to the claim ml/other", true, shortGrace},
+		"a PersistentVolume that was released": {ClaimSnapshot{Claim: staticClaim(),
+			Volume: volume(func(pv *corev1.PersistentVolume) {
+				pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ml", Name: "data", UID: "0"}
+			})}, ReasonVolumeNotBound, "is still bound to a deleted claim", true, shortGrace},
+		"growing": {ClaimSnapshot{Claim: boundClaim("5Gi")}, ReasonVolumeNotGrown,
+			"has 5Gi, and not yet the requested 10Gi", false, 0},
+		"grown but for a mount": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimNodeResizePending)}, "",
+			"is expanded by the next mount in a pod", false, 0},
 		"grown but for a mount, once": {ClaimSnapshot{Claim: change(boundClaim("5Gi"), func(c *corev1.PersistentVolumeClaim) {
 			c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
-		})}, "", "grows when a pod next mounts it", false, 0},
-		"a growth that cannot be": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)}, ReasonVolumeNotGrown, "the storage cannot do it", true, 0},
+		})}, "", "is expanded by the next mount in a pod", false, 0},
+		"a growth that cannot be": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)},
+			ReasonVolumeNotGrown, "the storage does not support it", true, 0},
 		"a growth that fails": {
 			ClaimSnapshot{Claim: boundClaim("5Gi"), Events: again(claimWarning("VolumeResizeFailed", "quota of the pool"))},
-			ReasonVolumeNotGrown, "does not grow from 5Gi to 10Gi: quota of the pool.", true, volumeGrace,
+			ReasonVolumeNotGrown, "cannot be expanded from 5Gi to 10Gi: quota of the pool.", true, volumeGrace,
 		},
 		"a growth that fails once": {
 			ClaimSnapshot{Claim: boundClaim("5Gi"), Events: claimWarning("VolumeResizeFailed", "quota of the pool")},
-			ReasonVolumeNotGrown, "does not grow from 5Gi to 10Gi: quota of the pool.", false, 0,
+			ReasonVolumeNotGrown, "cannot be expanded from 5Gi to 10Gi: quota of the pool.", false, 0,
 		},
-		"a growth that somebody else does": {ClaimSnapshot{Claim: boundClaim("5Gi"), Events: claimWarning("ExternalExpanding", "waiting for an external controller to expand this PVC")}, ReasonVolumeNotGrown, "has 5Gi, and not yet", false, 0},
+		"a growth that somebody else does": {ClaimSnapshot{Claim: boundClaim("5Gi"),
+			Events: claimWarning("ExternalExpanding", "waiting for an external controller to expand this PVC")},
+			ReasonVolumeNotGrown, "has 5Gi, and not yet", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +196,8 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 				return
 			}
 			if got.Cause.Reason != test.reason || got.Cause.Terminal != test.ends || got.Cause.Grace != test.grace {
-				t.Errorf("got %s, terminal %t after %s; want %s, %t after %s", got.Cause.Reason, got.Cause.Terminal, got.Cause.Grace, test.reason, test.ends, test.grace)
+				t.Errorf("got %s, terminal %t after %s; want %s, %t after %s", got.Cause.Reason, got.Cause.Terminal,
+					got.Cause.Grace, test.reason, test.ends, test.grace)
 			}
 			if !isAction(got.Cause.Hint) || got.Cause.Command == "" || got.Cause.Object != "PersistentVolumeClaim ml/data" {
 				t.Errorf("the cause does not say where and what to do: %+v", got.Cause)

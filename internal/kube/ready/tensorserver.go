@@ -12,8 +12,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// operated is what counts of a Compute of SkyTorch or KPU
-// (pkg/apis/compute/v1alpha1/compute_types.go of github.com/astefanutti/skytorch).
+// operated contains the relevant fields of a Compute of SkyTorch or KPU
+// (pkg/apis/compute/v1alpha1/compute_types.go of
+// github.com/astefanutti/skytorch).
 type operated struct {
 	Metadata struct {
 		Generation int64 `json:"generation"`
@@ -38,10 +39,10 @@ type operated struct {
 	} `json:"status"`
 }
 
-// tensorServer judges by the conditions Ready and Suspended. The operator gives
-// them no generation (pkg/controllers/compute_controller.go), and counts only
-// pods that are ready, of any template. So its StatefulSet, where it is known,
-// has the last word: whether it runs what the spec says, on all of its pods.
+// tensorServer assesses the conditions Ready and Suspended. The operator does
+// not set their generation (pkg/controllers/compute_controller.go), and counts
+// ready pods of any template. If its StatefulSet is known, it must therefore
+// run the current spec on all of its pods.
 func tensorServer(s Snapshot) Verdict {
 	c, ok := typed[operated](s)
 	if !ok {
@@ -67,13 +68,14 @@ func tensorServer(s Snapshot) Verdict {
 	remark := strings.TrimSuffix(clip(isUp.Message), ".")
 	if set != nil {
 		if fields := c.dropped(set); len(fields) > 0 {
-			remark = "the operator left out a part of the spec"
-			return s.blocked(run{desired: 1, alike: true, pods: pods, remark: remark}, func(sc *scene) *Cause { return sc.droppedCause(fields) })
+			remark = "the operator left out fields of the spec"
+			return s.blocked(run{desired: 1, alike: true, pods: pods, remark: remark},
+				func(sc *scene) *Cause { return sc.droppedCause(fields) })
 		}
 	}
 	if set != nil {
 		if old := s.inTheWay(set); old != nil {
-			remark = "a pod from before the change is in the way"
+			remark = "a pod from before the change blocks the rollout"
 			return s.blocked(run{desired: 1, alike: true, remark: remark}, func(sc *scene) *Cause { return sc.oldPodCause(old) })
 		}
 	}
@@ -85,7 +87,8 @@ func tensorServer(s Snapshot) Verdict {
 	case remark == "":
 		remark = "waiting for the operator"
 	}
-	return s.blocked(run{desired: 1, alike: true, pods: pods, remark: remark}, func(sc *scene) *Cause { return sc.operatorCause(isUp) })
+	return s.blocked(run{desired: 1, alike: true, pods: pods, remark: remark},
+		func(sc *scene) *Cause { return sc.operatorCause(isUp) })
 }
 
 func (c *operated) lags(observed int64) bool { return observed > 0 && observed < c.Metadata.Generation }
@@ -98,10 +101,10 @@ func (c *operated) reached() Verdict {
 	if len(at) == 0 {
 		return isReady("the tensor server is ready")
 	}
-	return isReady("the tensor server is ready, and reached by %s", listed(at, 3))
+	return isReady("the tensor server is ready at %s", listed(at, 3))
 }
 
-// running counts the pods that are there, those on their way out too.
+// running returns the number of existing pods, including terminating ones.
 func (s Snapshot) running() int {
 	n := 0
 	for _, p := range s.Pods {
@@ -112,7 +115,7 @@ func (s Snapshot) running() int {
 	return n
 }
 
-// statefulSet is that of the operator, nil if it is not known.
+// statefulSet returns the StatefulSet of the operator, or nil if it is unknown.
 func (s Snapshot) statefulSet() *unstructured.Unstructured {
 	for _, u := range s.Parts {
 		if u != nil && u.GetKind() == kind.StatefulSet().Kind && u.GetName() == s.Workload.GetName() {
@@ -122,8 +125,9 @@ func (s Snapshot) statefulSet() *unstructured.Unstructured {
 	return nil
 }
 
-// rolledOut are the pods of a StatefulSet's present template. Where it runs its
-// pods in parallel, as the operator wants, older ones never keep it from going on.
+// rolledOut returns the pods of the current template of a StatefulSet. With
+// parallel pod management, which the operator requests, older pods never block
+// the rollout.
 func (s Snapshot) rolledOut(set *appsv1.StatefulSet) []*corev1.Pod {
 	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
 		return s.updatedPods(set.Status.UpdateRevision, 0)
@@ -133,12 +137,13 @@ func (s Snapshot) rolledOut(set *appsv1.StatefulSet) []*corev1.Pod {
 	})
 }
 
-// runsIn tells whether the operator has put the spec into its StatefulSet, by
-// the fields that every release of it copies. What the spec leaves out is the
-// operator's to say.
+// runsIn reports whether the operator has applied the spec to its StatefulSet,
+// by the fields that every release copies. The operator sets the defaults of
+// fields that are not in the spec.
 func (c *operated) runsIn(set *appsv1.StatefulSet) bool {
 	template := set.Spec.Template
-	i := slices.IndexFunc(template.Spec.Containers, func(container corev1.Container) bool { return container.Name == "server" })
+	i := slices.IndexFunc(template.Spec.Containers,
+		func(container corev1.Container) bool { return container.Name == "server" })
 	if i < 0 {
 		return true
 	}
@@ -169,7 +174,8 @@ func needsAll(have, want corev1.ResourceList) bool {
 	return true
 }
 
-// setsAll looks at plain values only: the operator drops where others come from.
+// setsAll checks only literal values, because the operator drops value
+// references.
 func setsAll(have, want []corev1.EnvVar) bool {
 	return !slices.ContainsFunc(want, func(variable corev1.EnvVar) bool {
 		return variable.ValueFrom == nil && !slices.ContainsFunc(have, func(e corev1.EnvVar) bool {
@@ -178,31 +184,36 @@ func setsAll(have, want []corev1.EnvVar) bool {
 	})
 }
 
-// podsOf leaves out pods of another image than the spec's: without the
-// StatefulSet, nothing else tells those from before a change.
+// podsOf excludes pods with another image than the spec. Without the
+// StatefulSet, outdated pods cannot be identified otherwise.
 func (c *operated) podsOf(pods []*corev1.Pod) []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool {
 		return p == nil || c.Spec.Image != "" && container(p, "server").Image != c.Spec.Image
 	})
 }
 
-// operatorCause explains what is not the pods' fault: the reasons are those of
-// pkg/controllers/compute_controller.go. All of it may heal, but for a StatefulSet that the operator cannot make.
+// operatorCause explains problems outside of the pods. The reasons are those of
+// pkg/controllers/compute_controller.go. All of them may be temporary, except a
+// StatefulSet that the operator cannot create.
 func (s *scene) operatorCause(isUp condition) *Cause {
 	var c *Cause
 	switch name := object(s.Workload); {
 	case isUp.Type == "":
-		c = s.workloadCause(ReasonOperatorSilent, name+" has no condition Ready: its operator has not looked at it yet.")
-		c.Hint = "Check that the operator of its API group runs, and read its log."
+		c = s.workloadCause(ReasonOperatorSilent, name+" has no condition Ready: its operator has not processed it yet.")
+		c.Hint = "Check that the operator of its API group is running, and read its log."
 		c.Command = "kubectl get deployments -A"
 	case strings.HasPrefix(isUp.Reason, "Gateway"), strings.HasPrefix(isUp.Reason, "GRPCRoute"):
-		c = s.workloadCause(ReasonGatewayNotReady, fmt.Sprintf("The pods of %s run, but its way in from outside does not%s.", name, isUp.says()))
-		c.Hint = "Check the GRPCRoute and the Gateway in the namespace of the operator, which must be programmed and accept the route."
+		c = s.workloadCause(ReasonGatewayNotReady,
+			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, isUp.says()))
+		c.Hint = "Check the GRPCRoute and the Gateway in the namespace of the operator, which must be Programmed and " +
+			"accept the route."
 		c.Command = kubectl(s.namespace, "describe grpcroute.gateway.networking.k8s.io "+s.Workload.GetName())
 	case isUp.Reason == "StatefulSetNotAvailable":
-		c = s.workloadCause(ReasonOperatorSilent, fmt.Sprintf("The operator has made no StatefulSet for %s%s.", name, isUp.says()))
-		c.Hint = "Look up in the log of the operator why the API server refuses its StatefulSet, and correct that."
-		// It applies the StatefulSet before it looks for it, so only its cache can be behind, and that for moments.
+		c = s.workloadCause(ReasonOperatorSilent,
+			fmt.Sprintf("The operator has not created a StatefulSet for %s%s.", name, isUp.says()))
+		c.Hint = "Read in the log of the operator why the API server rejects its StatefulSet, and correct the problem."
+		// It applies the StatefulSet before it reads it, so only its cache can
+		// briefly be outdated.
 		return c.terminal(volumeGrace)
 	default:
 		return nil

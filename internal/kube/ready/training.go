@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// training is what counts of a job of the Kubeflow training operator
-// (pkg/apis/kubeflow.org/v1/common_types.go). Its status has no observed
-// generation. Which replicas it has is under a name of the kind's own.
+// training contains the relevant fields of a job of the Kubeflow training
+// operator (pkg/apis/kubeflow.org/v1/common_types.go). Its status has no
+// observed generation. The field of the replicas depends on the kind.
 type training struct {
 	Spec struct {
 		RunPolicy struct {
@@ -34,7 +34,7 @@ type replicaSpec struct {
 	Replicas *int32 `json:"replicas"`
 }
 
-// replicas are the wanted ones by type: Master, Worker, PS, …
+// replicas returns the requested replicas by type: Master, Worker, PS, …
 func (t *training) replicas() map[string]int {
 	out := map[string]int{}
 	for _, specs := range []map[string]replicaSpec{t.Spec.PyTorch, t.Spec.TF, t.Spec.MX, t.Spec.XGB} {
@@ -45,9 +45,10 @@ func (t *training) replicas() map[string]int {
 	return out
 }
 
-// trainingJob is ready once all its replicas are active and their pods ready, or
-// when it has succeeded. Active are to the operator all pods that run, those
-// that crash again and again too (pkg/core/status.go, UpdateJobReplicaStatuses).
+// trainingJob is ready if all its replicas are active and their pods ready, or
+// if it has succeeded. The operator counts all running pods as active,
+// including pods that crash repeatedly (pkg/core/status.go,
+// UpdateJobReplicaStatuses).
 func trainingJob(s Snapshot) Verdict {
 	t, ok := typed[training](s)
 	if !ok {
@@ -75,10 +76,11 @@ func trainingJob(s Snapshot) Verdict {
 		return s.suspended(active)
 	case wanted == 0 && len(conditions) > 0:
 		return toZero(active)
-	case conditionOf(conditions, "Running").holds() && whole && (s.Pods == nil || readyPods(s.Pods) >= min(active, wanted)):
+	case conditionOf(conditions, "Running").holds() && whole &&
+		(s.Pods == nil || readyPods(s.Pods) >= min(active, wanted)):
 		return isReady("running: %s", tally)
 	case len(conditions) == 0:
-		tally = "the training operator has not seen it yet"
+		tally = "the training operator has not processed it yet"
 	}
 	if c := conditionOf(conditions, "Restarting"); c.holds() {
 		tally = cmp.Or(clip(c.Message), "restarting")
@@ -86,7 +88,8 @@ func trainingJob(s Snapshot) Verdict {
 	return s.blocked(run{desired: wanted, pods: s.Pods, remark: tally})
 }
 
-// set is what counts of a JobSet (api/jobset/v1alpha2/jobset_types.go).
+// set contains the relevant fields of a JobSet
+// (api/jobset/v1alpha2/jobset_types.go).
 type set struct {
 	Spec struct {
 		Suspend        *bool `json:"suspend"`
@@ -111,8 +114,8 @@ type set struct {
 	} `json:"status"`
 }
 
-// jobSet is ready once all its Jobs are, or when it is complete. Its status has
-// no observed generation.
+// jobSet is ready if all its Jobs are ready, or if it is complete. Its status
+// has no observed generation.
 func jobSet(s Snapshot) Verdict {
 	j, ok := typed[set](s)
 	if !ok {
@@ -142,7 +145,7 @@ func jobSet(s Snapshot) Verdict {
 	case len(j.Status.ReplicatedJobsStatus) > 0 && readyJobs >= jobs:
 		return isReady("%s", tally)
 	case len(j.Status.ReplicatedJobsStatus) == 0:
-		tally = "the JobSet controller has not seen it yet"
+		tally = "the JobSet controller has not processed it yet"
 	}
 	return s.blocked(run{desired: pods, pods: s.Pods, remark: tally})
 }

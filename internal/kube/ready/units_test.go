@@ -27,7 +27,8 @@ func TestOnlyTaintsThatStayAreABarrier(t *testing.T) {
 			taint:      corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule},
 			toleration: corev1.Toleration{Key: "team", Operator: corev1.TolerationOpEqual, Value: "web"}, barrier: true,
 		},
-		{taint: corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}, barrier: true},
+		{taint: corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule},
+			barrier: true},
 		{taint: corev1.Taint{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule}},
 		{taint: corev1.Taint{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoExecute}},
 		{taint: corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}},
@@ -55,7 +56,8 @@ func TestCurrentReplicaSetHasTheTemplateAndTheHighestRevision(t *testing.T) {
 		}
 	}
 	set := func(name, image, revision string) *appsv1.ReplicaSet {
-		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"deployment.kubernetes.io/revision": revision}}}
+		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name,
+			Annotations: map[string]string{"deployment.kubernetes.io/revision": revision}}}
 		rs.Spec.Template = template(image, name)
 		return rs
 	}

@@ -9,8 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// claimCauses explains a pod that gets no node because a claim of it is missing
-// or not bound. Nothing is wrong with one that waits for its first consumer.
+// claimCauses explains a pod that cannot be scheduled because one of its claims
+// is missing or not bound. A claim that waits for its first consumer is not a
+// problem.
 func (s *scene) claimCauses(p *corev1.Pod) []*Cause {
 	var causes []*Cause
 	for _, name := range claimNames(p) {
@@ -21,8 +22,8 @@ func (s *scene) claimCauses(p *corev1.Pod) []*Cause {
 	return causes
 }
 
-// claimNames are the claims that the pod mounts. One for a generic ephemeral
-// volume is named after pod and volume.
+// claimNames returns the names of the claims that the pod mounts. The name of a
+// generic ephemeral volume consists of pod and volume.
 func claimNames(p *corev1.Pod) []string {
 	var names []string
 	for _, v := range p.Spec.Volumes {
@@ -36,7 +37,8 @@ func claimNames(p *corev1.Pod) []string {
 	return names
 }
 
-// Texts of the scheduler (plugins/volumebinding) and of the volume controller.
+// Messages of the scheduler (plugins/volumebinding) and of the volume
+// controller.
 var (
 	noClaim        = regexp.MustCompile(`persistentvolumeclaim "([^"]+)" not found`)
 	noStorageClass = regexp.MustCompile(`storageclass(?:\.storage\.k8s\.io)? "([^"]+)" not found`)
@@ -54,9 +56,11 @@ func (s *scene) claimCause(p *corev1.Pod, name string) *Cause {
 		}
 		return nil
 	case claim.DeletionTimestamp != nil:
-		return s.unbound(p, name, "is being deleted", "Wait until it is gone and created again, or keep it.").terminal(volumeGrace)
+		return s.unbound(p, name, "is being deleted",
+			"Wait until it is deleted and created again, or cancel the deletion.").terminal(volumeGrace)
 	case claim.Status.Phase == corev1.ClaimLost:
-		return s.unbound(p, name, "has lost its PersistentVolume", "Bind the volume again by hand, or recreate the claim, whose data may be gone.").terminal(shortGrace)
+		return s.unbound(p, name, "has lost its PersistentVolume",
+			"Bind the volume again manually, or recreate the claim, whose data may be lost.").terminal(shortGrace)
 	case claim.Status.Phase == corev1.ClaimPending:
 		return s.claimPending(p, claim)
 	}
@@ -66,7 +70,8 @@ func (s *scene) claimCause(p *corev1.Pod, name string) *Cause {
 func (s *scene) claimMissing(p *corev1.Pod, name string) *Cause {
 	c := s.newPodCause(p, ReasonVolumeMissing, "claim "+p.Namespace+"/"+name,
 		fmt.Sprintf("PersistentVolumeClaim %q does not exist in namespace %s.", name, p.Namespace),
-		"Create it before the compute (reference `kt_volume` so that Terraform orders them), or correct `claim_name` in `volumes`.")
+		"Create it before the compute (reference `kt_volume` so that Terraform orders them), or correct `claim_name` in "+
+			"`volumes`.")
 	c.Command = kubectl(p.Namespace, "get persistentvolumeclaims")
 	c.Missing = &Ref{Kind: "PersistentVolumeClaim", Namespace: p.Namespace, Name: name}
 	return c.terminal(shortGrace)
@@ -93,29 +98,31 @@ func (s *scene) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeClaim)
 	if e := log.latest("ProvisioningFailed", "VolumeMismatch"); e != nil {
 		if m := noStorageClass.FindStringSubmatch(e.Message); m != nil {
 			c := s.unbound(p, claim.Name, fmt.Sprintf("cannot be bound: StorageClass %q does not exist", m[1]),
-				"Create the class, or have the claim use another (`kubectl get storageclasses`).")
+				"Create the class, or set another class in the claim (`kubectl get storageclasses`).")
 			c.Missing = &Ref{Kind: "StorageClass", Name: m[1]}
 			return c.terminal(volumeGrace)
 		}
-		c := s.unbound(p, claim.Name, "cannot be bound: "+strings.TrimSuffix(clip(e.Message), "."), "Correct what the provisioner names in the claim or its StorageClass.")
+		c := s.unbound(p, claim.Name, "cannot be bound: "+strings.TrimSuffix(clip(e.Message), "."),
+			"Correct the problem that the provisioner reports in the claim or its StorageClass.")
 		return c.unlessRetried(log)
 	}
 	switch {
 	case class == "" && claim.Spec.VolumeName == "":
-		return s.unbound(p, claim.Name, "cannot be bound: it has no StorageClass, and no PersistentVolume fits it",
-			"Give the claim a StorageClass (`kubectl get storageclasses`), or create a PersistentVolume for it.").terminal(volumeGrace)
+		return s.unbound(p, claim.Name, "cannot be bound: it has no StorageClass, and no PersistentVolume matches it",
+			"Set a StorageClass in the claim (`kubectl get storageclasses`), or create a PersistentVolume for "+
+				"it.").terminal(volumeGrace)
 	case class == "":
 		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound to PersistentVolume %q yet", claim.Spec.VolumeName),
-			"Check that the PersistentVolume exists, is Available, and has the claim's size and access mode.")
+			"Check that the PersistentVolume exists, is Available, and has the size and access mode of the claim.")
 	case strings.Contains(schedulerMessage(p), "unbound immediate PersistentVolumeClaims"):
-		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound yet: StorageClass %q has not provided a volume", class),
-			"Check the provisioner of the class if this lasts.")
+		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound yet: StorageClass %q has not provisioned a volume", class),
+			"Check the provisioner of the class if this persists.")
 	}
 	return nil
 }
 
-// unlessRetried marks a cause as terminal once the last failure of a provisioner
-// or resizer is one that its next attempt has met with as well.
+// unlessRetried marks a cause as permanent if the last failure of a provisioner
+// or resizer has occurred in at least two attempts.
 func (c *Cause) unlessRetried(log eventLog) *Cause {
 	reasons := []string{"ProvisioningFailed", "VolumeMismatch", "VolumeResizeFailed", "FileSystemResizeFailed"}
 	failures := 0
@@ -128,23 +135,25 @@ func (c *Cause) unlessRetried(log eventLog) *Cause {
 	case last == nil:
 		return c
 	case stillWorking(last.Message):
-		c.Summary, c.Hint = andThen(c.Summary, "The provisioner needs longer, and goes on."), ""
+		c.Summary, c.Hint = andThen(c.Summary, "The provisioner is still working."), ""
 		return c
 	case failures < 2:
-		c.Summary = andThen(c.Summary, "It is tried again.")
+		c.Summary = andThen(c.Summary, "It is retried.")
 		return c
 	}
 	return c.terminal(volumeGrace)
 }
 
-// stillWorking is whether a provisioner only says that it needs longer, as CSI
-// drivers of slow file systems do (gRPC codes that are tried again), or that its
-// cloud takes no more requests now.
+// stillWorking reports whether a provisioner only needs longer, as CSI drivers
+// of slow file systems report (retried gRPC codes), or is throttled by its
+// cloud.
 func stillWorking(message string) bool {
 	low := strings.ToLower(message)
 	for _, word := range []string{
-		"deadlineexceeded", "code = aborted", "code = unavailable", "in progress", "already exists", "context deadline exceeded",
-		"throttl", "requestlimitexceeded", "rate exceeded", "ratelimitexceeded", "rate limit", "too many requests", "toomanyrequests",
+		"deadlineexceeded", "code = aborted", "code = unavailable", "in progress", "already exists",
+		"context deadline exceeded",
+		"throttl", "requestlimitexceeded", "rate exceeded", "ratelimitexceeded", "rate limit", "too many requests",
+		"toomanyrequests",
 	} {
 		if strings.Contains(low, word) {
 			return true
