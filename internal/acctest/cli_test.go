@@ -63,7 +63,7 @@ func TestAccCLIAppliesNothingToWhatWentSinceThePlan(t *testing.T) {
 	if err == nil {
 		t.Errorf("the apply of a plan that no longer holds succeeds:\n%s", out)
 	}
-	said(t, out, "Somebody else changed Deployment "+ns+"/trainer at the same time", "uid mismatch")
+	said(t, out, "Another client changed Deployment "+ns+"/trainer at the same time", "uid mismatch")
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.MustRun(t, "destroy", "-auto-approve")

@@ -151,7 +151,7 @@ func wrongToken(t *testing.T, ns string) refusal {
 	token := "c2VjcmV0LXRva2Vu"
 	return refusal{
 		attributes: byToken(t, ns, token), secret: token,
-		says: []string{"The cluster does not accept the credentials", "has expired", "kubectl auth whoami"},
+		says: []string{"The API server rejected the credentials", "has expired", "kubectl auth whoami"},
 	}
 }
 
@@ -163,7 +163,7 @@ func revokedToken(t *testing.T, ns string) refusal {
 	cluster.Kubectl(t, "delete", "serviceaccount", "deployer", "-n", ns)
 	return refusal{
 		attributes: byToken(t, ns, token), secret: token,
-		says: []string{"The cluster does not accept the credentials", "has expired", "kubectl auth whoami"},
+		says: []string{"The API server rejected the credentials", "has expired", "kubectl auth whoami"},
 	}
 }
 
@@ -268,7 +268,7 @@ func TestAccCredentialsThatEndKeepStateAndClusterTogether(t *testing.T) {
 		t.Helper()
 		output, err := cli.Run(t, args...)
 		output = unwrapped(output)
-		if err == nil || !strings.Contains(output, "The cluster does not accept the credentials") {
+		if err == nil || !strings.Contains(output, "The API server rejected the credentials") {
 			t.Errorf("%v: %v\n%s", args, err, output)
 		}
 		if strings.Contains(squeezed(output), token) {

@@ -49,7 +49,7 @@ func failuresOfUpdate() []failure {
 		exists: policy("refused", "apps", "v1", "deployments",
 			"(has(request.dryRun) && request.dryRun) || object.spec.template.spec.containers[0].image != 'registry.example.com/new:1'", "not today"),
 		broken: `image = "registry.example.com/new:1"`,
-		says:   []string{"The cluster refused Deployment <ns>/refused", "not today", "kubectl describe validatingadmissionpolicy refused.<ns>"},
+		says:   []string{"The API server rejected Deployment <ns>/refused", "not today", "kubectl describe validatingadmissionpolicy refused.<ns>"},
 	})
 }
 
@@ -203,7 +203,7 @@ spec: {limits: [{type: Container, max: {cpu: "4"}}]}
 			name: "half-made", // what the plan was told, and what apply meets, need not agree
 			exists: policy("half-made", "", "v1", "services",
 				"has(request.dryRun) && request.dryRun", "no Services today"),
-			says:  []string{"The cluster refused Service <ns>/half-made", "no Services today", "kubectl describe validatingadmissionpolicy half-made.<ns>"},
+			says:  []string{"The API server rejected Service <ns>/half-made", "no Services today", "kubectl describe validatingadmissionpolicy half-made.<ns>"},
 			fixed: `endpoint = { url = "http://elsewhere.example.com" }`,
 		},
 		{

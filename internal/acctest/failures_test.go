@@ -109,13 +109,13 @@ func TestAccFailuresOfPlan(t *testing.T) {
 			exists: policy("few-replicas", "apps", "v1", "deployments",
 				"object.spec.replicas <= 2", "at most 2 replicas in a team's namespace"),
 			broken: `replicas = 3`,
-			says:   []string{"The cluster refused Deployment <ns>/policy", "at most 2 replicas in a team's namespace", "kubectl describe validatingadmissionpolicy few-replicas.<ns>"},
+			says:   []string{"The API server rejected Deployment <ns>/policy", "at most 2 replicas in a team's namespace", "kubectl describe validatingadmissionpolicy few-replicas.<ns>"},
 			fixed:  `replicas = 2`,
 		},
 		{
 			name:   "quota",
 			exists: "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team}\nspec: {hard: {count/services: \"0\"}}\n",
-			says:   []string{"The cluster refused Service <ns>/quota", "exceeded quota: team", "kubectl -n <ns> describe resourcequota team"},
+			says:   []string{"The API server rejected Service <ns>/quota", "exceeded quota: team", "kubectl -n <ns> describe resourcequota team"},
 			fixed:  `endpoint = { url = "http://elsewhere.example.com" }`,
 		},
 	})

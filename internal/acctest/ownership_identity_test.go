@@ -314,7 +314,7 @@ func TestAccOwnershipAFailedTakeoverKeepsWhatItWasToReplaceInState(t *testing.T)
 		t.Fatalf("a creation that is refused succeeds:\n%s", out)
 	}
 	kept := cli.MustRun(t, "state", "list")
-	said(t, out, "is not deleted", "its creation failed", "Correct what made the creation fail")
+	said(t, out, "is not deleted", "its creation failed", "Correct the cause of the failed creation")
 	for _, kind := range kinds()[1:] {
 		said(t, kept, kind+".first")
 	}

@@ -43,7 +43,7 @@ kind: Secret
 metadata: {name: token}
 data: {THEIRS: dGhlaXJz}`, false,
 		},
-		"fields that nobody is recorded for": {
+		"fields without a manager": {
 			token, "/secrets/token", "secret/token", `
 apiVersion: v1
 kind: Secret
@@ -87,7 +87,7 @@ data: {theirs: theirs}`, false,
 			}
 			said(t, out, "belongs to somebody else", "managed by theirs")
 			if test.unrecorded {
-				said(t, out, "would be removed with them")
+				said(t, out, "would also be removed")
 				if !strings.Contains(look(), `"THEIRS":"dGhlaXJz"`) {
 					t.Errorf("it was\n%s\nand is\n%s", before, look())
 				}

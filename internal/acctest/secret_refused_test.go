@@ -72,11 +72,11 @@ func TestAccSecretRefusedWithItsValuesQuotedKeepsThemSecret(t *testing.T) {
 	end := v.quote(t, "Deny")
 	v.Setenv("TF_VAR_token", v.canary())
 	v.write(t, fromVariables("values_wo = { TOKEN = var.token }"))
-	v.refused(t, []string{"plan"}, "The cluster refused Secret "+v.ns+"/x", "the policy of this namespace says no to (hidden)")
+	v.refused(t, []string{"plan"}, "The API server rejected Secret "+v.ns+"/x", "the policy of this namespace says no to (hidden)")
 	end()
 	v.plan(t)
 	end = v.quote(t, "Deny")
-	v.refused(t, []string{"apply", v.saved}, "The cluster refused Secret "+v.ns+"/x", "says no to (hidden)")
+	v.refused(t, []string{"apply", v.saved}, "The API server rejected Secret "+v.ns+"/x", "says no to (hidden)")
 	end()
 	v.apply(t)
 

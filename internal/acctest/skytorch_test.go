@@ -296,7 +296,7 @@ func TestAccTensorServerWithoutItsCRDIsAWarningInThePlanAndAnErrorInTheApply(t *
 	if planned.failed || planned.planned[trainer] != "create" {
 		t.Fatalf("the plan does not stand:\n%s", planned)
 	}
-	texts := []string{"The cluster does not know Compute", "Install the SkyTorch operator (https://github.com/astefanutti/skytorch): it brings the CRD computes.compute.skytorch.dev", "kubectl api-resources --api-group=compute.skytorch.dev"}
+	texts := []string{"The cluster does not serve Compute", "Install the SkyTorch operator (https://github.com/astefanutti/skytorch), which provides the required CRD computes.compute.skytorch.dev", "kubectl api-resources --api-group=compute.skytorch.dev"}
 	says(t, planned.of("warning", trainer), false, texts...)
 	applied := ask(t, cli, "apply", "-auto-approve")
 	applied.says(t, trainer, false, texts...)

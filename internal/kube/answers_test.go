@@ -25,8 +25,8 @@ func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
 		says        string
 	}{
 		"the object is gone":               {404, "application/json", status, NotFound, "does not exist"},
-		"the path is not served":           {404, "text/plain", "404 page not found\n", Unreachable, "Check the provider's host"},
-		"JSON of another API":              {404, "application/json", `{"detail":"Not Found"}`, Unreachable, "Check the provider's host"},
+		"the path is not served":           {404, "text/plain", "404 page not found\n", Unreachable, "Check `host` or the kubeconfig"},
+		"JSON of another API":              {404, "application/json", `{"detail":"Not Found"}`, Unreachable, "Check `host` or the kubeconfig"},
 		"a web page that is not there":     {404, "text/html; charset=utf-8", "<html>", Unreachable, "the response is a web page (404 Not Found)"},
 		"a login page":                     {200, "text/html", "<html>", Unreachable, "the response is a web page (200 OK)"},
 		"a gateway without its server":     {502, "text/plain", "Bad Gateway", Unreachable, "Bad Gateway"},

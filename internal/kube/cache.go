@@ -18,11 +18,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// cache holds one collection a kind and namespace. A collection starts with
-// the first question to it: one list, then one watch, however many resources
-// ask.
+// cache contains one collection for each kind and namespace. The first read
+// starts a collection: one list followed by one watch, shared by all resources.
 type cache struct {
-	ctx     context.Context //nolint:containedctx // the life of the watches, which no single call has
+	ctx     context.Context //nolint:containedctx // lifetime of the watches, which outlive each call
 	cluster *Cluster
 
 	mu          sync.Mutex
@@ -49,27 +48,27 @@ func (c *cache) collection(kind Kind, namespace string) *collection {
 	return col
 }
 
-// scopeKey tells collections apart: those of one kind too, where they select by
-// other labels or fields.
+// scopeKey returns the key of a collection. Collections of one kind with
+// different label or field selectors have different keys.
 func scopeKey(kind Kind, namespace string) string {
 	return kind.String() + "\x00" + kind.LabelSelector + "\x00" + kind.FieldSelector + "\x00" + namespace
 }
 
-// note remembers an object that the server has just returned to a write, so
-// that no later read can be older than it.
+// note stores an object that the server returned for a write, so that no later
+// read returns an older version.
 func (c *cache) note(ref Ref, obj *unstructured.Unstructured) {
 	c.mu.Lock()
 	col, ok := c.collections[scopeKey(ref.Kind, ref.Namespace)]
 	c.mu.Unlock()
 	if !ok {
-		return // whoever asks first will list after this write
+		return // the first read lists after this write
 	}
 	if e, err := asEntry(obj); err == nil {
 		col.wrote(e)
 	}
 }
 
-// has says whether a collection that runs already holds the object.
+// has reports whether a running collection contains the object.
 func (c *cache) has(ref Ref) bool {
 	c.mu.Lock()
 	col, ok := c.collections[scopeKey(ref.Kind, ref.Namespace)]
@@ -81,9 +80,8 @@ func (c *cache) has(ref Ref) bool {
 	return there
 }
 
-// entry is one object as the cache keeps it: its metadata without the fields
-// that take space, and the whole as JSON, a small part of the size of decoded
-// maps.
+// entry is one object in the cache: its metadata without large fields, and the
+// complete object as JSON, which is much smaller than decoded maps.
 type entry struct {
 	metav1.ObjectMeta
 	json []byte
@@ -117,8 +115,8 @@ func compact(obj any) (any, error) {
 	}, nil
 }
 
-// collection is the objects of one kind in one namespace that can concern us,
-// kept current by client-go's Reflector, whose store it is.
+// collection contains the relevant objects of one kind in one namespace. It is
+// the store of a Reflector of client-go, which keeps it up to date.
 type collection struct {
 	scope Ref // without a name
 	clock clock.WithDelayedExecution
@@ -126,23 +124,24 @@ type collection struct {
 
 	mu         sync.Mutex
 	entries    map[string]*entry
-	deleted    map[types.UID]bool // what the watch has told to be deleted
-	latest     string             // the newest resource version that the server has told of
-	listed     string             // that of the newest list
+	deleted    map[types.UID]bool // UIDs that the watch reported as deleted
+	latest     string             // newest resource version received from the server
+	listed     string             // resource version of the newest list
 	synced     bool
-	denied     bool          // the server does not let us list or watch: nothing is kept
-	err        error         // why the last list or watch failed, nil once one succeeded
-	failedAt   time.Time     // when err was met
-	heard      time.Time     // when the server last told something
+	denied     bool          // no permission to list or watch: nothing is cached
+	err        error         // error of the last list or watch, nil after a success
+	failedAt   time.Time     // time of err
+	heard      time.Time     // time of the last message from the server
 	signal     chan struct{} // closed and replaced at each change of the fields above
-	refreshing chan struct{} // closed when the list ends that is under way, nil for none
+	refreshing chan struct{} // closed when the running list ends, nil if none is running
 }
 
 func newCollection(scope Ref) *collection {
-	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[string]*entry{}, deleted: map[types.UID]bool{}, signal: make(chan struct{})}
+	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[string]*entry{}, deleted: map[types.UID]bool{},
+		signal: make(chan struct{})}
 }
 
-// run lists and watches until ctx ends, or until the server says that we may not.
+// run lists and watches until ctx ends, or until the server denies permission.
 func (c *collection) run(ctx context.Context, cluster *Cluster) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -156,7 +155,7 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 		case err == nil, ctx.Err() != nil:
 			return
 		case apierrors.IsInvalid(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-			return // a server that cannot stream a list, or not from so long ago; the Reflector then lists
+			return // the server cannot stream a list, or the version is too old; the Reflector then lists
 		}
 		err = cluster.denied(ctx, verb, c.scope, wrap(verb, c.scope, err))
 		if ClassOf(err) == Denied {
@@ -183,9 +182,9 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 	}).RunWithContext(ctx)
 }
 
-// failed records why a list or watch failed. Without the right to list or watch,
-// no watch keeps the objects current any longer, so they are dropped in the same
-// step: nobody may see the collection empty without the reason.
+// failed records the error of a list or watch. Without permission to list or
+// watch, the objects are no longer updated. They are dropped in the same step,
+// so that no reader sees an empty collection without the error.
 func (c *collection) failed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,8 +217,8 @@ func (c *collection) get(name string) (*entry, bool) {
 	return e, ok
 }
 
-// tellsDeleted says whether the watch has told that the object with that UID was
-// deleted, which is the server's own word, and that there is no other of its name.
+// tellsDeleted reports whether the watch reported the deletion of the object
+// with that UID, and no other object of its name exists.
 func (c *collection) tellsDeleted(name string, uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,7 +226,7 @@ func (c *collection) tellsDeleted(name string, uid types.UID) bool {
 	return c.deleted[uid] && !there
 }
 
-// filter returns the entries that keep wants.
+// filter returns the entries for which keep returns true.
 func (c *collection) filter(keep func(*entry) bool) []*entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,12 +239,12 @@ func (c *collection) filter(keep func(*entry) bool) []*entry {
 	return out
 }
 
-// The methods below make a collection the Reflector's store.
+// The methods below implement the store of the Reflector.
 
-// Transformer makes the Reflector hand over entries instead of decoded objects.
+// Transformer makes the Reflector store entries instead of decoded objects.
 func (c *collection) Transformer() clientcache.TransformFunc { return compact }
 
-// Add takes an object in, unless a newer state of it is known.
+// Add stores an object, unless a newer version is known.
 func (c *collection) Add(obj any) error {
 	e, err := asEntry(obj)
 	if err != nil {
@@ -255,14 +254,14 @@ func (c *collection) Add(obj any) error {
 	defer c.mu.Unlock()
 	c.toldLocked(e.ResourceVersion)
 	if c.listed != "" && !newer(e, c.listed) {
-		return nil // a list told since how it is
+		return nil // a later list is newer
 	}
 	c.putLocked(e)
 	return nil
 }
 
-// wrote takes in what the server answered to a write of ours, unless it has
-// told since that the object was deleted again: it tells everything in order.
+// wrote stores the response to a write of the provider, unless the watch, which
+// reports changes in order, has reported the deletion of the object since.
 func (c *collection) wrote(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -288,10 +287,10 @@ func (c *collection) toldLocked(version string) {
 	}
 }
 
-// Update is Add.
+// Update is the same as Add.
 func (c *collection) Update(obj any) error { return c.Add(obj) }
 
-// Delete takes an object out, unless one of the same name was made since.
+// Delete removes an object, unless one of the same name was created since.
 func (c *collection) Delete(obj any) error {
 	e, err := asEntry(obj)
 	if err != nil {
@@ -310,9 +309,9 @@ func (c *collection) Delete(obj any) error {
 	return nil
 }
 
-// Replace takes a whole list in, and keeps what we wrote after it was made. A list
-// that is older than what the watch has told since adds nothing: of an object that
-// was deleted in between nothing is left here to compare it with.
+// Replace stores a complete list, and keeps objects that the provider wrote
+// after the list. A list that is older than the latest message of the watch
+// adds nothing, because a deletion in between leaves no entry to compare with.
 func (c *collection) Replace(list []any, version string) error {
 	entries := make(map[string]*entry, len(list))
 	for _, obj := range list {
@@ -325,7 +324,7 @@ func (c *collection) Replace(list []any, version string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.denied {
-		return nil // no watch keeps it current any more
+		return nil // no watch updates it any longer
 	}
 	c.heard = c.clock.Now()
 	if older(version, c.listed) || c.synced && older(version, c.latest) {
@@ -344,7 +343,7 @@ func (c *collection) Replace(list []any, version string) error {
 	return nil
 }
 
-// Resync has no meaning here.
+// Resync does nothing.
 func (c *collection) Resync() error { return nil }
 
 func asEntry(obj any) (*entry, error) {
@@ -359,14 +358,15 @@ func asEntry(obj any) (*entry, error) {
 	return e, nil
 }
 
-// older says whether one resource version is known to be older than another.
+// older reports whether one resource version is known to be older than another.
 func older(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order < 0
 }
 
-// newer says whether e is strictly newer than version. Resource versions are
-// comparable numbers (KEP-5504); one that is not is taken for older.
+// newer reports whether e is strictly newer than version. Resource versions are
+// comparable numbers (KEP-5504). A version that is not a number is treated as
+// older.
 func newer(e *entry, version string) bool {
 	order, err := resourceversion.CompareResourceVersion(e.ResourceVersion, version)
 	return err == nil && order > 0

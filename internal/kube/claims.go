@@ -8,25 +8,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// runClaims is what the resources of one run do to which object. Terraform takes
-// two resources for two things although they name one object: without a moved
-// block, with create_before_destroy, or because the configuration names it twice.
+// runClaims records the operations of the resources of one run by object. Two
+// resources of Terraform may refer to the same object: without a moved block,
+// with create_before_destroy, or because the configuration contains it twice.
 type runClaims struct {
 	objects   sync.Map // *claim by Ref.String
 	resources sync.Map // *plannedResource by type and ID
 	held      sync.Map // type and ID of a resource in state, by the UID of its object
-	planned   sync.Map // type and ID of the resource that is to have an object, by Kind/namespace/name
+	planned   sync.Map // type and ID of the planned resource of an object, by Kind/namespace/name
 }
 
-// claim orders what one run does to one object.
+// claim orders the operations of one run on one object.
 type claim struct {
 	sync.Mutex
 
 	outcome creationOutcome
-	ended   chan struct{} // closed when a creation that has begun ends; nil before it begins
+	ended   chan struct{} // closed when the creation ends; nil before it begins
 }
 
-// creationOutcome says what became of the creation of an object in this run.
+// creationOutcome is the result of the creation of an object in this run.
 type creationOutcome int
 
 const (
@@ -36,14 +36,15 @@ const (
 	creationFailed
 )
 
-// CreationFailedError says that an object is not deleted, since this run was to
-// take it over into another resource, and that creation failed.
+// CreationFailedError reports that an object was not deleted, because another
+// resource of this run should have taken it over, and its creation failed.
 type CreationFailedError struct{ Ref Ref }
 
 func (e *CreationFailedError) Error() string {
-	return fmt.Sprintf("%s was not deleted: another resource of this run was to take it over, and its creation failed, "+
+	return fmt.Sprintf("%s was not deleted: another resource of this run should have taken it over, and its creation "+
+		"failed, "+
 		"so that resource is not in the state. This one stays in the state. "+
-		"Correct what made the creation fail, and apply again.", e.Ref)
+		"Correct the cause of the failed creation, and apply again.", e.Ref)
 }
 
 func (r *runClaims) of(ref Ref) *claim {
@@ -52,9 +53,9 @@ func (r *runClaims) of(ref Ref) *claim {
 	return c
 }
 
-// Claim notes that ref is being created in this run, and calls look to see what
-// is there; no deletion begins meanwhile. One that comes afterwards waits for
-// EndClaim.
+// Claim records that ref is being created in this run, and calls look to read
+// the current object. No deletion starts in the meantime. A later deletion
+// waits for EndClaim.
 func (c *Cluster) Claim(ref Ref, look func() error) error {
 	claim := c.claims.of(ref)
 	claim.Lock()
@@ -65,8 +66,8 @@ func (c *Cluster) Claim(ref Ref, look func() error) error {
 	return look()
 }
 
-// EndClaim notes whether the resource whose creation claimed ref is in state.
-// Only the first call counts.
+// EndClaim records whether the resource whose creation claimed ref is in state.
+// Only the first call has an effect.
 func (c *Cluster) EndClaim(ref Ref, inState bool) {
 	claim := c.claims.of(ref)
 	claim.Lock()
@@ -81,7 +82,7 @@ func (c *Cluster) EndClaim(ref Ref, inState bool) {
 	close(claim.ended)
 }
 
-// Claimed says whether ref was created in this run.
+// Claimed reports whether ref was created in this run.
 func (c *Cluster) Claimed(ref Ref) bool {
 	claim := c.claims.of(ref)
 	claim.Lock()
@@ -89,9 +90,9 @@ func (c *Cluster) Claimed(ref Ref) bool {
 	return claim.outcome == created
 }
 
-// DeleteUnlessClaimed calls remove, unless ref was created in this run. While
-// that creation runs, it waits for its end; one that failed is a
-// CreationFailedError, since the object would otherwise be in no state.
+// DeleteUnlessClaimed calls remove, unless ref was created in this run. It
+// waits for the end of a running creation. If the creation failed, it returns a
+// CreationFailedError, because the object would otherwise be in no state.
 func (c *Cluster) DeleteUnlessClaimed(ctx context.Context, ref Ref, remove func() error) (deleted bool, err error) {
 	claim := c.claims.of(ref)
 	claim.Lock()
@@ -116,7 +117,8 @@ func (c *Cluster) DeleteUnlessClaimed(ctx context.Context, ref Ref, remove func(
 	return true, remove()
 }
 
-// Hold notes that a resource in state, by type and ID, has the object with that UID.
+// Hold records that a resource in state, by type and ID, has the object with
+// that UID.
 func (c *Cluster) Hold(uid types.UID, resource string) {
 	if uid != "" {
 		c.claims.held.Store(uid, resource)
@@ -124,16 +126,16 @@ func (c *Cluster) Hold(uid types.UID, resource string) {
 }
 
 // HeldBy returns the type and ID of the resource in state that has the object
-// with that UID, "" where this run has met none.
+// with that UID, or "" if none is known in this run.
 func (c *Cluster) HeldBy(uid types.UID) string {
 	found, _ := c.claims.held.Load(uid)
 	resource, _ := found.(string)
 	return resource
 }
 
-// PlanObject notes that a resource is to have the object with that key, which is
-// Kind/namespace/name. It returns the type and ID of another resource of the run
-// that is to have it, too, "" for none.
+// PlanObject records that a resource plans the object with the key
+// Kind/namespace/name. It returns the type and ID of another resource of the
+// run that plans the same object, or "".
 func (c *Cluster) PlanObject(key, resource string) (other string) {
 	found, _ := c.claims.planned.LoadOrStore(key, resource)
 	if other, _ = found.(string); other == resource {
@@ -142,9 +144,9 @@ func (c *Cluster) PlanObject(key, resource string) (other string) {
 	return other
 }
 
-// Planned is what a run plans for one resource, by its type and ID. Terraform
-// asks once per resource and run, and asks about a replacement twice: about the
-// resource that stays, and then about its creation.
+// Planned contains the plans of one run for one resource, by its type and ID.
+// Terraform plans each resource once per run, and a replacement twice: first
+// the existing resource, then its creation.
 type Planned struct {
 	claims   *runClaims
 	resource string
@@ -159,14 +161,14 @@ type plannedResource struct {
 	sync.Mutex
 
 	created, stays, destroyed bool
-	executed                  bool // its creation is done: the run is one that applies
-	mayDestroy                bool // its creation may meet a destruction
+	executed                  bool // its creation has completed: the run is an apply
+	mayDestroy                bool // the run may destroy a resource of the same name
 }
 
-// PlanConflict says which plans of one run exclude each other.
+// PlanConflict is a conflict between the plans of one run.
 type PlanConflict int
 
-// The conflicts between two resources of one run that name the same object.
+// Conflicts between two resources of one run that refer to the same object.
 const (
 	NoConflict PlanConflict = iota
 	// CreatedTwice: both create it.
@@ -188,9 +190,9 @@ func (p Planned) lock() (resource *plannedResource, unlock func()) {
 	return resource, resource.Unlock
 }
 
-// Create notes that the resource is created, as the replacement of one of the
-// same address or not. Where mayDestroy is set, the run may destroy another
-// resource of the same name.
+// Create records that the resource is created, optionally as a replacement at
+// the same address. If mayDestroy is set, the run may destroy another resource
+// of the same name.
 func (p Planned) Create(replacement, mayDestroy bool) PlanConflict {
 	resource, unlock := p.lock()
 	defer unlock()
@@ -206,7 +208,7 @@ func (p Planned) Create(replacement, mayDestroy bool) PlanConflict {
 	return NoConflict
 }
 
-// Keep notes that the resource is in state and is not destroyed, unless it is
+// Keep records that the resource is in state and is not destroyed, unless it is
 // replaced.
 func (p Planned) Keep() PlanConflict {
 	resource, unlock := p.lock()
@@ -223,15 +225,15 @@ func (p Planned) Keep() PlanConflict {
 	return NoConflict
 }
 
-// Executed notes that the creation is done. What is destroyed afterwards is what
-// it replaced, with create_before_destroy.
+// Executed records that the creation has completed. A resource destroyed
+// afterwards is the replaced one, with create_before_destroy.
 func (p Planned) Executed() {
 	resource, unlock := p.lock()
 	defer unlock()
 	resource.executed = true
 }
 
-// Destroy notes that the resource is destroyed.
+// Destroy records that the resource is destroyed.
 func (p Planned) Destroy() PlanConflict {
 	resource, unlock := p.lock()
 	defer unlock()

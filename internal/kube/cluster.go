@@ -1,5 +1,6 @@
-// Package kube is the client of one cluster: server-side apply, reads through one
-// shared list and watch of each kind, and waiting. It does not depend on Terraform.
+// Package kube is the client of one cluster: server-side apply, reads through
+// one shared list and watch of each kind, and waiting. It does not depend on
+// Terraform.
 package kube
 
 import (
@@ -24,18 +25,18 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
-// Manager is the field manager of everything that the provider applies.
+// Manager is the field manager of all objects that the provider applies.
 const Manager = "terraform-provider-kt"
 
-// Cluster is one cluster as one run of the provider sees it. It connects when
-// it is first used. All methods may be called at the same time.
+// Cluster is the client of one cluster in one run of the provider. It connects
+// on first use. All methods are safe for concurrent use.
 type Cluster struct {
 	config  config.Config
 	connect func() (*connection, error)
 	clock   clock.WithDelayedExecution
 	cache   *cache
 	outages outages
-	memo    sync.Map // answers that hold for the whole run: see recall
+	memo    sync.Map // results for the complete run: see recall
 	claims  runClaims
 
 	absences  absences
@@ -47,13 +48,13 @@ type Cluster struct {
 
 type connection struct {
 	dynamic   dynamic.Interface
-	rest      rest.Interface // for what is not an object: logs, API groups
+	rest      rest.Interface // for requests without objects: logs, API groups
 	namespace string
 	server    string // its address
 }
 
-// NewCluster makes a Cluster. It reads no file and asks no server. The shared
-// watches end when ctx does.
+// NewCluster returns a Cluster. It does not read files or send requests. The
+// shared watches end with ctx.
 func NewCluster(ctx context.Context, settings config.Config) *Cluster {
 	c := &Cluster{config: settings}
 	c.clock = clock.RealClock{}
@@ -62,7 +63,7 @@ func NewCluster(ctx context.Context, settings config.Config) *Cluster {
 	return c
 }
 
-// WithCompletions has c leave the removal of UnfinishedAnnotation to completions.
+// WithCompletions delegates the removal of UnfinishedAnnotation to completions.
 func (c *Cluster) WithCompletions(completions *Completions) *Cluster {
 	c.completions = completions
 	return c
@@ -75,7 +76,7 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	}
 	httpClient, err := rest.HTTPClientFor(resolved.REST)
 	if err != nil {
-		return nil, &config.Error{Err: fmt.Errorf("the credentials cannot be used: %w", err)}
+		return nil, &config.Error{Err: fmt.Errorf("unusable credentials: %w", err)}
 	}
 	httpClient.Transport = plainErrors{next: newRetrier(httpClient.Transport, clock), plugin: resolved.REST.ExecProvider}
 	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
@@ -92,16 +93,16 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	return &connection{dynamic: dyn, rest: raw, namespace: resolved.Namespace, server: resolved.REST.Host}, nil
 }
 
-// plainSerializer decodes nothing but the Status of a failed request: what the
-// raw client fetches are log lines and probes of API groups.
+// plainSerializer decodes only the Status of a failed request. The raw client
+// reads log lines and checks API groups.
 func plainSerializer() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	return serializer.NewCodecFactory(scheme).WithoutConversion()
 }
 
-// Namespace is where resources go that name no namespace. It reads
-// configuration files, and asks no server.
+// Namespace returns the default namespace of resources. It reads configuration
+// files, and does not send requests.
 func (c *Cluster) Namespace() (string, error) {
 	if c.config.Namespace != "" {
 		return c.config.Namespace, nil
@@ -124,8 +125,8 @@ func (c *Cluster) resource(ref Ref) (dynamic.ResourceInterface, error) {
 	return conn.dynamic.Resource(ref.gvr()).Namespace(ref.Namespace), nil
 }
 
-// Apply writes obj by server-side apply with strict field validation, taking
-// over fields that others hold. It returns the object as the server has it now.
+// Apply writes obj by server-side apply with strict field validation, and takes
+// over fields of other managers. It returns the object as stored by the server.
 func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ref, err := c.RefOf(ctx, obj)
 	if err != nil {
@@ -138,8 +139,8 @@ func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured) (*u
 	return applied, err
 }
 
-// DryRun asks the server what Apply would do, running admission and
-// validation, and changing nothing.
+// DryRun returns the result of Apply without changing the object. The server
+// runs admission and validation.
 func (c *Cluster) DryRun(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ref, err := c.RefOf(ctx, obj)
 	if err != nil {
@@ -148,7 +149,8 @@ func (c *Cluster) DryRun(ctx context.Context, obj *unstructured.Unstructured) (*
 	return c.patch(ctx, "apply", ref, obj, []string{metav1.DryRunAll})
 }
 
-func (c *Cluster) patch(ctx context.Context, op string, ref Ref, obj *unstructured.Unstructured, dryRun []string) (*unstructured.Unstructured, error) {
+func (c *Cluster) patch(ctx context.Context, op string, ref Ref, obj *unstructured.Unstructured,
+	dryRun []string) (*unstructured.Unstructured, error) {
 	apply := func() (*unstructured.Unstructured, error) { return c.applyOnce(ctx, op, ref, obj, true, dryRun) }
 	if len(dryRun) == 0 {
 		if err := c.separate(ctx, ref, obj); err != nil {
@@ -166,14 +168,14 @@ func (c *Cluster) patch(ctx context.Context, op string, ref Ref, obj *unstructur
 	case !repaired:
 		return nil, err
 	case len(dryRun) > 0:
-		return obj, nil // a dry run cannot go on from another one: this is as far as it can see
+		return obj, nil // a dry run cannot build on the result of another one
 	default:
 		return apply()
 	}
 }
 
-// applyOnce sends one server-side apply. With force it takes over fields that
-// others hold.
+// applyOnce sends one server-side apply. With force, it takes over fields of
+// other managers.
 func (c *Cluster) applyOnce(
 	ctx context.Context, op string, ref Ref, obj *unstructured.Unstructured, force bool, dryRun []string,
 ) (*unstructured.Unstructured, error) {
@@ -192,7 +194,7 @@ func (c *Cluster) applyOnce(
 	return out, c.denied(ctx, "patch", ref, wrapWrite(op, ref, err, sent))
 }
 
-// Get returns one object, straight from the server.
+// Get returns one object from the server, without the cache.
 func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	resource, err := c.resource(ref)
 	if err != nil {
@@ -202,8 +204,8 @@ func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 	return obj, c.denied(ctx, "get", ref, wrap("read", ref, err))
 }
 
-// list returns all objects of the kind and namespace of ref, straight from the
-// server; never nil without an error.
+// list returns all objects of the kind and namespace of ref from the server,
+// without the cache. The result is never nil without an error.
 func (c *Cluster) list(ctx context.Context, ref Ref) ([]*unstructured.Unstructured, error) {
 	resource, err := c.resource(ref)
 	if err != nil {
@@ -220,10 +222,9 @@ func (c *Cluster) list(ctx context.Context, ref Ref) ([]*unstructured.Unstructur
 	return out, nil
 }
 
-// Delete starts the deletion of an object in the foreground: the object stays
-// until what it owns is gone. The uid, where given, guards against deleting an
-// object of the same name that somebody made since. An object that is already
-// gone is no error.
+// Delete starts the foreground deletion of an object: the object exists until
+// its dependents are deleted. A non-empty uid prevents the deletion of a new
+// object of the same name. A missing object is not an error.
 func (c *Cluster) Delete(ctx context.Context, ref Ref, uid types.UID) error {
 	return c.atServedVersion(ctx, ref, func(ref Ref) error { return c.deleteAt(ctx, ref, uid) })
 }
@@ -250,10 +251,11 @@ func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 	return err
 }
 
-// deleteUnlessReplaced deletes the object that has the uid. That it is gone, or
-// that another has its name, is no error. A conflict alone proves neither, so the
-// object is read again.
-func (c *Cluster) deleteUnlessReplaced(ctx context.Context, ref Ref, uid types.UID, remove func(context.Context) error) error {
+// deleteUnlessReplaced deletes the object with the uid. A missing object, or
+// another object of that name, is not an error. A conflict does not prove
+// either, so the object is read again.
+func (c *Cluster) deleteUnlessReplaced(ctx context.Context, ref Ref, uid types.UID,
+	remove func(context.Context) error) error {
 	for interval := againstWriters(); ; {
 		err := c.deleteOnce(ctx, ref, uid, remove)
 		if ClassOf(err) != Conflict || interval.Steps <= 1 {
@@ -284,7 +286,7 @@ func (c *Cluster) deleteOnce(ctx context.Context, ref Ref, uid types.UID, remove
 	return c.denied(ctx, "delete", ref, err)
 }
 
-// uidOf returns the UID of the object that has the name now.
+// uidOf returns the UID of the current object of that name.
 func (c *Cluster) uidOf(ctx context.Context, ref Ref) (types.UID, error) {
 	get := c.Get
 	if ref.Kind.GroupKind() == kind.Secret().GroupKind() {
@@ -297,9 +299,10 @@ func (c *Cluster) uidOf(ctx context.Context, ref Ref) (types.UID, error) {
 	return live.GetUID(), nil
 }
 
-// denied tells a missing right from a refusal by admission: both are 403
-// Forbidden with the same details, so the server is asked whether the right is
-// there (https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access).
+// denied distinguishes missing permission from a rejection by admission. Both
+// are 403 Forbidden with the same details, so the permission is checked on the
+// server
+// (https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access).
 func (c *Cluster) denied(ctx context.Context, verb string, ref Ref, err error) error {
 	e, ok := err.(*Error) //nolint:errorlint // wrap has just made it
 	if ok {
@@ -308,7 +311,7 @@ func (c *Cluster) denied(ctx context.Context, verb string, ref Ref, err error) e
 	if !ok || e.Class != Refused || !apierrors.IsForbidden(e.Err) {
 		return err
 	}
-	if verb == "get" || verb == "list" || verb == "watch" { // admission has no say in reads
+	if verb == "get" || verb == "list" || verb == "watch" { // admission does not apply to reads
 		e.Class = Denied
 		return e
 	}
@@ -346,8 +349,8 @@ func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, k
 	return allowed, found && err == nil
 }
 
-// ServiceAccountExists says whether a service account is there; true where it
-// cannot be known. One answer serves the whole run.
+// ServiceAccountExists reports whether a service account exists. It returns
+// true if this cannot be determined. The result is kept for the complete run.
 func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name string) bool {
 	ref := Ref{Kind: kind.ServiceAccount(), Namespace: namespace, Name: name}
 	exists, _ := recall(c, ref.String(), func() (bool, error) {
@@ -357,10 +360,11 @@ func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name stri
 	return exists
 }
 
-// Autoscaled says whether something in the cluster adds nodes on demand, as far
-// as is known before it does: as configured, else where there is the cluster autoscaler, which keeps its status in a ConfigMap, or Karpenter,
-// which serves an API group. Where that may not be known it says yes, so that
-// no pod is given up that a new node could take. One answer serves the whole run.
+// Autoscaled reports whether nodes are added on demand: as configured, or
+// otherwise if the cluster autoscaler is installed, which keeps its status in a
+// ConfigMap, or Karpenter, which serves an API group. It returns true if this
+// cannot be determined, so that no pod is reported as unschedulable that a new
+// node could run. The result is kept for the complete run.
 func (c *Cluster) Autoscaled(ctx context.Context) bool {
 	if configured := c.config.NodeAutoscaling; configured != nil {
 		return *configured
@@ -376,9 +380,10 @@ func (c *Cluster) Autoscaled(ctx context.Context) bool {
 	return autoscaled
 }
 
-// Logs returns the last lines of a container's log; previous is the run before
-// the last restart.
-func (c *Cluster) Logs(ctx context.Context, namespace, pod, container string, previous bool, lines int) ([]string, error) {
+// Logs returns the last lines of the log of a container. previous selects the
+// run before the last restart.
+func (c *Cluster) Logs(ctx context.Context, namespace, pod, container string, previous bool, lines int) ([]string,
+	error) {
 	conn, err := c.connect()
 	if err != nil {
 		return nil, err

@@ -19,18 +19,17 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Server-side apply creates an object or changes the one that is there, and the
-// status of its response tells which: 201 or 200, in a dry run as well
+// Server-side apply creates or changes an object, and responds with status 201
+// or 200 respectively, also in a dry run
 // (https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/endpoints/handlers/patch.go,
-// wasCreated). What is new therefore needs no request of its own that asks
+// wasCreated). A creation therefore needs no separate request that checks
 // whether the name is free.
 
-// absentTime is how long the absence of an object is relied upon before it is
-// created. One that appears in the meantime is noticed by [Cluster.ApplyNew].
+// absentTime is the validity of the observed absence of an object before its
+// creation. [Cluster.ApplyNew] detects an object that appears in the meantime.
 const absentTime = 15 * time.Second
 
-// absences are the objects of which the server has said in this run that they
-// do not exist.
+// absences contains the objects that were observed to be missing in this run.
 type absences struct {
 	mu   sync.Mutex
 	seen map[string]time.Time // by Ref.String
@@ -45,7 +44,7 @@ func (a *absences) note(ref Ref, at time.Time) {
 	a.seen[ref.String()] = at
 }
 
-// take returns when ref was last seen to be absent, and forgets it.
+// take returns and removes the time of the last observed absence of ref.
 func (a *absences) take(ref Ref) time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,8 +53,9 @@ func (a *absences) take(ref Ref) time.Time {
 	return at
 }
 
-// DryRunNew is DryRun for an object that is to be created. created says that the
-// apply would create it; without an error, it would else change one that exists.
+// DryRunNew is DryRun for an object to be created. created reports that the
+// apply would create it. If it is false and there is no error, the apply would
+// change an existing object.
 func (c *Cluster) DryRunNew(
 	ctx context.Context, obj *unstructured.Unstructured,
 ) (after *unstructured.Unstructured, created bool, err error) {
@@ -72,9 +72,9 @@ func (c *Cluster) DryRunNew(
 	return after, created, err
 }
 
-// Look returns the object that has the name of one which is about to be created,
-// nil for none. It asks for the single object only where neither a dry run nor a
-// list of the names has just told that there is none.
+// Look returns the existing object with the name of an object to be created, or
+// nil. It reads the object only if neither a dry run nor a list of the names
+// has just shown its absence.
 func (c *Cluster) Look(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	if c.absent(ctx, ref) {
 		return nil, nil
@@ -99,26 +99,25 @@ func (c *Cluster) absent(ctx context.Context, ref Ref) bool {
 }
 
 // names returns the names of all objects of the kind and in the namespace of
-// ref, whoever made them; nil where they are not known. One list serves all that
-// ask within absentTime.
+// ref, or nil if unknown. All calls within absentTime share one list.
 func (c *Cluster) names(ctx context.Context, ref Ref) map[string]bool {
 	holds := func(names map[string]bool, age time.Duration) bool { return names == nil || age < absentTime }
 	scope := Ref{Kind: ref.Kind, Namespace: ref.Namespace}
 	names, err := recallWhile(c, "names "+scope.String(), holds, func() (map[string]bool, error) {
 		names, err := c.listNames(ctx, scope)
 		if apierrors.IsForbidden(err) {
-			return nil, nil // asking again gives the same answer
+			return nil, nil // another request would have the same result
 		}
 		return names, err
 	})
 	if err != nil {
-		return nil // the request for the single object meets the same error
+		return nil // reading the object returns the same error
 	}
 	return names
 }
 
-// namesOnly asks for rows to print, of which the first column is the name, and
-// not for the objects
+// namesOnly requests a table with the name as its first column, instead of the
+// objects
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 const namesOnly = "application/json;as=Table;g=meta.k8s.io;v=v1, application/json"
 
@@ -136,7 +135,8 @@ func (c *Cluster) listNames(ctx context.Context, scope Ref) (map[string]bool, er
 	return namesIn(data), nil
 }
 
-// namesIn returns the names in a table; nil where it is none, or has no names.
+// namesIn returns the names in a table, or nil if data is not a table or has no
+// names.
 func namesIn(data []byte) map[string]bool {
 	var table metav1.Table
 	if json.Unmarshal(data, &table) != nil || table.Kind != "Table" || table.Continue != "" {
@@ -165,23 +165,23 @@ func namesIn(data []byte) map[string]bool {
 	return names
 }
 
-// ExistsError says that an apply which was to create an object met one that
-// somebody had created after the last look.
+// ExistsError reports that an apply should have created an object, but another
+// client had created it since the last read.
 type ExistsError struct {
 	Ref Ref
-	// Sent is what was applied, and Live is the object after that.
+	// Sent is the applied object, and Live the object afterwards.
 	Sent, Live *unstructured.Unstructured
 }
 
 func (e *ExistsError) Error() string {
-	return fmt.Sprintf("%s was created by somebody else while it was about to be created", e.Ref)
+	return fmt.Sprintf("%s was created by another client at the same time", e.Ref)
 }
 
-// ApplyNew is Apply for an object that does not exist. It takes no field over:
-// where somebody has created the object since, and holds another value of a
-// field, it is an error of the class Conflict, and nothing was written. An
-// *ExistsError says that the fields which nobody held were written, and those of
-// this provider: they may be of another state.
+// ApplyNew is Apply for an object that does not exist. It does not take over
+// fields. If another client has created the object since with another value of
+// a field, it returns an error of the class Conflict, and nothing was written.
+// An *ExistsError means that fields without a manager and fields of this
+// provider, possibly from another state, were written.
 func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ref, err := c.RefOf(ctx, obj)
 	if err != nil {
@@ -196,8 +196,9 @@ func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) 
 	return applied, err
 }
 
-// ApplyNewSecret is ApplyNew for a Secret. Its errors quote no value.
-func (c *Cluster) ApplyNewSecret(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// ApplyNewSecret is ApplyNew for a Secret. Its errors do not contain values.
+func (c *Cluster) ApplyNewSecret(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured,
+	error) {
 	ref, err := RefOf(obj)
 	if err != nil {
 		return nil, err
@@ -215,22 +216,23 @@ func (c *Cluster) applyNew(
 	applied, err := apply(ctx, false)
 	switch {
 	case ClassOf(err) == Conflict && err != nil && sent.doubtful.Load():
-		return apply(ctx, true) // an earlier attempt has created it, and somebody has written to it since
+		return apply(ctx, true) // an earlier attempt created it, and another client has changed it since
 	case err == nil && !sent.created() && !sent.doubtful.Load():
 		return nil, &ExistsError{Ref: ref, Sent: obj, Live: applied}
 	}
 	return applied, err
 }
 
-// Withdraw takes back what the provider has written into the object of somebody
-// else, which becomes what it was. Where that would take away more, as fields that
-// nobody is recorded for, only the records of the provider go, and an error says so.
+// Withdraw removes the fields that the provider wrote into an object of another
+// client, which restores the object. If that would also remove other fields,
+// such as fields without a manager, it removes only the managed fields entries
+// of the provider, and returns an error.
 func (c *Cluster) Withdraw(ctx context.Context, found *ExistsError) error {
 	empty := &unstructured.Unstructured{Object: map[string]any{}}
 	empty.SetGroupVersionKind(found.Ref.Kind.GroupVersionKind)
 	empty.SetNamespace(found.Ref.Namespace)
 	empty.SetName(found.Ref.Name)
-	empty.SetUID(found.Live.GetUID()) // not another one of the name
+	empty.SetUID(found.Live.GetUID()) // only this object of the name
 	apply := func(dryRun bool) (*unstructured.Unstructured, error) {
 		if found.Ref.Kind.GroupKind() == kind.Secret().GroupKind() {
 			return c.ApplySecret(ctx, empty, dryRun)
@@ -249,10 +251,10 @@ func (c *Cluster) Withdraw(ctx context.Context, found *ExistsError) error {
 	if err := c.SetRecords(ctx, found.Ref, found.Live, recordsOfOthers); err != nil {
 		return err
 	}
-	return errors.New("fields that nobody is recorded for would be removed with them")
+	return errors.New("fields without a manager would also be removed")
 }
 
-// recordsOfOthers are [Records] without those of the provider.
+// recordsOfOthers returns the [Records] without those of the provider.
 func recordsOfOthers(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
 	entries := live.GetManagedFields()
 	others := slices.DeleteFunc(slices.Clone(entries), func(entry metav1.ManagedFieldsEntry) bool {
@@ -261,7 +263,7 @@ func recordsOfOthers(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEnt
 	return others, len(others) < len(entries), nil
 }
 
-// content is an object without what the server keeps of it.
+// content returns an object without the fields that the server maintains.
 func content(obj *unstructured.Unstructured) map[string]any {
 	out := obj.DeepCopy()
 	for _, field := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"} {
@@ -271,8 +273,8 @@ func content(obj *unstructured.Unstructured) map[string]any {
 	return out.Object
 }
 
-// losesMore says whether after lacks something of live that was not sent. An item
-// of a list counts as sent if it is there as it was sent.
+// losesMore reports whether after lacks a value of live that was not sent. An
+// item of a list counts as sent if it is equal to the sent item.
 func losesMore(live, after, sent any) bool {
 	if items, isList := live.([]any); isList {
 		left, _ := after.([]any)
@@ -297,5 +299,5 @@ func contains(items []any, item any) bool {
 	return slices.ContainsFunc(items, func(one any) bool { return equality.Semantic.DeepEqual(one, item) })
 }
 
-// created says whether the server has answered a write that it created an object.
+// created reports whether the response to a write has the status Created.
 func (o *outcome) created() bool { return o.status.Load() == http.StatusCreated }

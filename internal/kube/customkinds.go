@@ -12,12 +12,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// CustomKinds returns the namespaced kinds that are no part of Kubernetes and
-// whose objects can be read, each in the version that the server prefers. A group
-// that cannot be looked up is left out. The groups of Kubernetes have no dot, or
-// end with .k8s.io
-// (https://kubernetes.io/docs/reference/using-api/deprecation-policy/); those of
-// its subprojects end with .x-k8s.io.
+// CustomKinds returns the namespaced kinds that are not part of Kubernetes and
+// whose objects can be read, each in the preferred version of the server. A
+// group whose discovery fails is skipped. The groups of Kubernetes have no dot,
+// or end with .k8s.io
+// (https://kubernetes.io/docs/reference/using-api/deprecation-policy/); those
+// of its subprojects end with .x-k8s.io.
 func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
 	var groups metav1.APIGroupList
 	if _, err := c.discover(ctx, "", &groups); err != nil {
@@ -35,7 +35,8 @@ func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
 		}
 		for _, resource := range resources {
 			if resource.Namespaced && slices.Contains(resource.Verbs, "get") {
-				kinds = append(kinds, Kind{GroupVersionKind: gv.WithKind(resource.Kind), Resource: resource.Name, LabelSelector: kind.Ours})
+				kinds = append(kinds, Kind{GroupVersionKind: gv.WithKind(resource.Kind), Resource: resource.Name,
+					LabelSelector: kind.Ours})
 			}
 		}
 	}

@@ -17,15 +17,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// RefOf names obj. A kind that the provider has no table row for is looked up in
-// the server's discovery of that one group and version, once a run; one that the
-// server does not serve is an *Error of the class KindMissing.
+// RefOf returns the reference of obj. A kind without a row in the table is
+// resolved by discovery of its group and version, once per run. If the server
+// does not serve it, the error is an *Error of the class KindMissing.
 func (c *Cluster) RefOf(ctx context.Context, obj *unstructured.Unstructured) (Ref, error) {
 	if ref, err := RefOf(obj); err == nil {
 		return ref, nil
 	}
 	gvk := obj.GroupVersionKind()
-	ref := Ref{Kind: Kind{GroupVersionKind: gvk, LabelSelector: kind.Ours}, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	ref := Ref{Kind: Kind{GroupVersionKind: gvk, LabelSelector: kind.Ours}, Namespace: obj.GetNamespace(),
+		Name: obj.GetName()}
 	resources, err := c.served(ctx, gvk.GroupVersion(), gvk.Kind)
 	if err != nil {
 		return ref, wrap("look up", ref, err)
@@ -44,8 +45,8 @@ func (c *Cluster) RefOf(ctx context.Context, obj *unstructured.Unstructured) (Re
 	return ref, nil
 }
 
-// LiveRef is RefOf for an object that is read or deleted: at another version where
-// the server no longer serves the one of obj.
+// LiveRef is RefOf for an object to be read or deleted. It uses another version
+// if the server no longer serves the version of obj.
 func (c *Cluster) LiveRef(ctx context.Context, obj *unstructured.Unstructured) (Ref, error) {
 	ref, err := c.RefOf(ctx, obj)
 	if ClassOf(err) != KindMissing {
@@ -57,10 +58,10 @@ func (c *Cluster) LiveRef(ctx context.Context, obj *unstructured.Unstructured) (
 	return ref, err
 }
 
-// Installed says whether the server serves a kind: whether the CRD of an
-// operator's is there. One question serves the whole run, except where it is not
-// there: an earlier step of the same apply may install it. An error means that it
-// is not known.
+// Installed reports whether the server serves a kind, which requires the CRD of
+// its operator. The result is kept for the complete run, unless the kind is
+// missing: an earlier step of the same apply may install it. An error means
+// that the result is unknown.
 func (c *Cluster) Installed(ctx context.Context, kind Kind) (bool, error) {
 	resources, err := c.served(ctx, kind.GroupVersion(), kind.Kind)
 	if err != nil {
@@ -70,14 +71,15 @@ func (c *Cluster) Installed(ctx context.Context, kind Kind) (bool, error) {
 	return ok, nil
 }
 
-// missingTime is how long it is believed that a kind is not served. It saves a
-// plan of many resources from asking for each.
+// missingTime is the validity of the result that a kind is not served. It
+// avoids one request for each resource of a plan.
 const missingTime = 3 * time.Second
 
-// served returns the resources of one group and version by kind; none where the
-// server does not serve it. An answer without the kind that is looked for holds for
-// missingTime.
-func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion, kind string) (map[string]metav1.APIResource, error) {
+// served returns the resources of one group and version by kind. It returns
+// none if the server does not serve it. A result without the requested kind is
+// valid for missingTime.
+func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion, kind string) (map[string]metav1.APIResource,
+	error) {
 	holds := func(resources map[string]metav1.APIResource, age time.Duration) bool {
 		_, there := resources[kind]
 		return there || age < missingTime
@@ -98,9 +100,9 @@ func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion, kind strin
 	})
 }
 
-// preferred returns the version of a group that the server prefers; "" where it
-// does not serve the group, which is asked anew each time: an operator may be
-// installed during a wait.
+// preferred returns the preferred version of a group, or "" if the server does
+// not serve the group. A missing group is requested again each time, because an
+// operator may be installed during a wait.
 func (c *Cluster) preferred(ctx context.Context, group string) (string, error) {
 	version, err := recall(c, "preferred "+group, func() (string, error) {
 		var answer metav1.APIGroup
@@ -116,10 +118,9 @@ func (c *Cluster) preferred(ctx context.Context, group string) (string, error) {
 	return version, err
 }
 
-// atServedVersion calls do with ref, and once more, with a version that the
-// server does serve, where it no longer serves the one of ref: state outlives the
-// versions of a kind. Other errors of looking for one are not told: the first says
-// what is wrong.
+// atServedVersion calls do with ref. If the server no longer serves the version
+// of ref, it calls do again with a served version: state outlives the versions
+// of a kind. Other discovery errors are dropped in favor of the first error.
 func (c *Cluster) atServedVersion(ctx context.Context, ref Ref, do func(Ref) error) error {
 	err := do(ref)
 	if ClassOf(err) != KindMissing || alwaysServed(ref.Kind) {
@@ -131,7 +132,7 @@ func (c *Cluster) atServedVersion(ctx context.Context, ref Ref, do func(Ref) err
 	return err
 }
 
-// servedVersion names the object of ref at a version that the server serves, the
+// servedVersion returns ref with a version that the server serves, the
 // preferred one first.
 func (c *Cluster) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
 	group, err := recall(c, "versions "+ref.Kind.Group, func() (metav1.APIGroup, error) {
@@ -161,7 +162,8 @@ func (c *Cluster) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
 
 var errNotServed = errors.New("the group is not served")
 
-// discover reads a discovery document. What is not served is no error.
+// discover reads a discovery document. A document that is not served is not an
+// error.
 func (c *Cluster) discover(ctx context.Context, path string, into any) (found bool, err error) {
 	conn, err := c.connect()
 	if err != nil {
@@ -174,7 +176,7 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	data, err := conn.document(ctx, root+path)
 	switch {
 	case apierrors.IsNotFound(err):
-		// What was missing before in this run is believed to be so still.
+		// A document that was missing before in this run is still treated as missing.
 		_, err := recall(c, "missing "+root+path, func() (bool, error) { return true, conn.confirmMissing(ctx, root+path) })
 		return false, err
 	case err != nil:
@@ -184,17 +186,19 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 }
 
 func (c *connection) document(ctx context.Context, path string) ([]byte, error) {
-	return c.rest.Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw() // unlike DoRaw, it keeps the server's reason
+	return c.rest.Get().AbsPath(path).SetHeader("Accept",
+		"application/json").Do(ctx).Raw() // unlike DoRaw, it keeps the reason of the server
 }
 
-// confirmMissing returns an error unless the server's list of groups, which it
-// always serves, lacks what was answered with 404. The API server says so of an
-// unknown group in plain text, like any gateway that has no backend at the moment.
+// confirmMissing returns an error unless the path of a 404 response is also
+// missing in the list of groups, which the server always serves. The API server
+// responds to an unknown group in plain text, like a gateway without a backend.
 func (c *connection) confirmMissing(ctx context.Context, path string) error {
-	unconfirmed := apierrors.NewServiceUnavailable("GET " + path + " was answered with 404 Not Found, which the list of API groups at /apis/ does not confirm")
+	unconfirmed := apierrors.NewServiceUnavailable("GET " + path +
+		" returned 404 Not Found, which the list of API groups at /apis/ does not confirm")
 	name, isGroup := strings.CutPrefix(path, "/apis/")
 	if !isGroup || name == "" {
-		return unconfirmed // it is always served
+		return unconfirmed // always served
 	}
 	data, err := c.document(ctx, "/apis/")
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -214,7 +218,7 @@ func (c *connection) confirmMissing(ctx context.Context, path string) error {
 	return nil
 }
 
-// outage says whether the server could not answer a question.
+// outage reports whether the server could not respond to a request.
 func outage(err error) bool {
 	if err == nil {
 		return false
@@ -223,30 +227,31 @@ func outage(err error) bool {
 	return class == Unreachable
 }
 
-// retryAfter is how long a server that did not answer is not asked again.
+// retryAfter is the delay before a failed request is repeated.
 const retryAfter = 10 * time.Second
 
-// answer is what is kept of a question for the whole run.
+// answer is a result that is kept for the complete run.
 type answer[T any] struct {
 	mu    sync.Mutex
 	known bool
 	value T
 
-	failed error // of the last question
+	failed error // error of the last request
 	since  time.Time
-	at     time.Time // when it was answered, by the cluster's clock
+	at     time.Time // time of the result, by the clock of the cluster
 }
 
-// recall asks once, however many ask at the same time. A question that failed is
-// asked again after a while: a thousand computes must not wait a thousand times
-// for a server that does not answer.
+// recall makes one request for all concurrent callers. A failed request is
+// repeated only after retryAfter, so that a thousand computes do not each wait
+// for a server that does not respond.
 func recall[T any](c *Cluster, key string, ask func() (T, error)) (T, error) {
 	return recallWhile(c, key, func(T, time.Duration) bool { return true }, ask)
 }
 
-// recallWhile is recall for answers that hold only while holds says so of one and
-// its age.
-func recallWhile[T any](c *Cluster, key string, holds func(value T, age time.Duration) bool, ask func() (T, error)) (T, error) {
+// recallWhile is recall for results that are valid only while holds returns
+// true for the result and its age.
+func recallWhile[T any](c *Cluster, key string, holds func(value T, age time.Duration) bool, ask func() (T, error)) (T,
+	error) {
 	stored, _ := c.memo.LoadOrStore(key, &answer[T]{})
 	a := stored.(*answer[T]) //nolint:forcetypeassert,errcheck // each key has one type
 	a.mu.Lock()

@@ -167,12 +167,12 @@ func TestMissingKindSaysWhatToInstall(t *testing.T) {
 		words []string
 	}{
 		{row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), []string{"Install LeaderWorkerSet", "CRD leaderworkersets.leaderworkerset.x-k8s.io", "v1"}},
-		{row("serving.knative.dev", "Service"), []string{"The cluster does not know Knative Service", "Install Knative Serving", "CRD services.serving.knative.dev"}},
+		{row("serving.knative.dev", "Service"), []string{"The cluster does not serve Knative Service", "Install Knative Serving", "CRD services.serving.knative.dev"}},
 		{row("ray.io", "RayCluster"), []string{"RayCluster", "KubeRay", "CRD rayclusters.ray.io"}},
 		{row("kubeflow.org", "MXJob"), []string{"training operator", "CRD mxjobs.kubeflow.org"}},
 		{row("jobset.x-k8s.io", "JobSet"), []string{"Install JobSet", "CRD jobsets.jobset.x-k8s.io", "v1alpha2"}},
 		{kind.KubetorchWorkload(), []string{"Kubetorch's Helm chart", "CRD kubetorchworkloads.kubetorch.com"}},
-		{kind.Deployment(), []string{"does not lead to an API server"}},
+		{kind.Deployment(), []string{"not the address of an API server"}},
 	} {
 		err := wrap("apply", Ref{Kind: test.kind, Namespace: "ml", Name: "a"}, answered(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{}))
 		var failure *Error

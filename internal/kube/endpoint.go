@@ -19,41 +19,41 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// Endpoint is where a compute answers, whatever runs it.
+// Endpoint is the endpoint of a compute of any kind.
 type Endpoint struct {
 	Namespace, Name string
 	Runtime         string // one of kind.RuntimeKubetorch, RuntimeSkyTorch and RuntimeKPU
-	Service         string // its name, "" where there is none
-	GRPC            bool   // else HTTP
-	Host            string // its name in the cluster's DNS
+	Service         string // name, or ""
+	GRPC            bool   // otherwise HTTP
+	Host            string // name in the cluster DNS
 	Port            int32
 	URL             string // of HTTP, "" for gRPC
-	Elsewhere       bool   // it is an address of the user's own, which no pod need be behind
-	Headless        string // the DNS name of all pods' addresses, "" where there is none
-	// Gateways are host:port of what leads here from outside of the cluster. They
-	// know the compute by the request metadata compute-id.
+	Elsewhere       bool   // a custom address, possibly without pods
+	Headless        string // DNS name of the addresses of all pods, or ""
+	// Gateways are the host:port pairs of gateways for clients outside the
+	// cluster. They select the compute by the request metadata compute-id.
 	Gateways []string
-	// Pods are those behind the Service, as [Cluster.LookAtPods] saw them; nil
-	// where they may not be read.
+	// Pods are the pods of the Service, set by [Cluster.LookAtPods], or nil
+	// without permission to read them.
 	Pods []*corev1.Pod
-	// Backend is where a port-forward goes to.
+	// Backend is the target of a port-forward.
 	Backend Backend
 }
 
-// ID is "namespace/name", by which gateways know the compute.
+// ID returns "namespace/name", the ID of the compute in gateways.
 func (e *Endpoint) ID() string { return e.Namespace + "/" + e.Name }
 
-// Address is host:port.
+// Address returns host:port.
 func (e *Endpoint) Address() string {
 	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 }
 
-// PortForwardCommand is how kubectl reaches the endpoint: "" where nothing can
-// be forwarded to.
+// PortForwardCommand returns the kubectl command that forwards a port to the
+// endpoint, or "" if there is no target.
 func (e *Endpoint) PortForwardCommand() string {
 	local, port := e.Port, fmt.Sprint(e.Port)
 	if local < 1024 {
-		local += 8000 // low ports need root
+		local += 8000 // low ports require root
 	}
 	target := "service/" + e.Service
 	if e.Backend.Port.Type == intstr.Int && e.Backend.Port.IntVal == 0 || e.Service == "" {
@@ -70,35 +70,38 @@ func (e *Endpoint) PortForwardCommand() string {
 	return fmt.Sprintf("kubectl -n %s port-forward %s %d:%s", e.Namespace, target, local, port)
 }
 
-// PodReady says whether a pod takes calls.
+// PodReady reports whether a pod accepts calls.
 func PodReady(pod *corev1.Pod) bool { return isReady(pod) }
 
-// MissingComputeError says that there is nothing of a compute's name.
+// MissingComputeError reports that no object has the name of a compute.
 type MissingComputeError struct{ Namespace, Name string }
 
 func (e *MissingComputeError) Error() string {
 	return fmt.Sprintf("there is no compute %s in namespace %s", e.Name, e.Namespace)
 }
 
-// Explain is what [Error.Explain] is.
+// Explain implements the same method as [Error.Explain].
 func (e *MissingComputeError) Explain() (summary, detail string) {
 	return fmt.Sprintf("Compute %s/%s does not exist", e.Namespace, e.Name), ready.Explain(&ready.Cause{
-		Summary: fmt.Sprintf("Neither a Service nor a workload of any kind is called %s in namespace %s.", e.Name, e.Namespace),
-		Hint:    "Add `depends_on` with the kt_compute if the same run creates it, so that it is looked up afterwards. Else correct the name or the namespace.",
+		Summary: fmt.Sprintf("Namespace %[2]s contains neither a Service nor a workload with the name %[1]s.", e.Name,
+			e.Namespace),
+		Hint: "Correct the name or the namespace. If the same run creates the compute, add `depends_on` with the " +
+			"kt_compute.",
 		Command: fmt.Sprintf("kubectl -n %s get services,deployments", e.Namespace),
 	}, nil)
 }
 
-// services are all Services of a namespace: an operator makes those of its computes.
+// services is the kind of all Services of a namespace, including those that an
+// operator creates.
 func services() Kind {
 	k := kind.Service()
 	k.LabelSelector = ""
 	return k
 }
 
-// Endpoint finds where a compute answers. However many are asked for, their
-// Services and pods cost one list and watch each a namespace. An error is a
-// *MissingComputeError where there is nothing of that name.
+// Endpoint returns the endpoint of a compute. All calls for a namespace share
+// one list and watch of Services and of pods. It returns a *MissingComputeError
+// if no object has that name.
 func (c *Cluster) Endpoint(ctx context.Context, namespace, name string) (*Endpoint, error) {
 	service, err := c.serviceNamed(ctx, namespace, name)
 	if err != nil {
@@ -131,7 +134,8 @@ func (c *Cluster) Endpoint(ctx context.Context, namespace, name string) (*Endpoi
 	if !e.GRPC && e.URL == "" {
 		e.URL = "http://" + e.Address()
 	}
-	if e.Headless == "" && len(c.objects(ctx, services(), namespace, func(s *entry) bool { return s.Name == kind.HeadlessName(name) })) > 0 {
+	if e.Headless == "" && len(c.objects(ctx, services(), namespace,
+		func(s *entry) bool { return s.Name == kind.HeadlessName(name) })) > 0 {
 		e.Headless = dnsName(namespace, kind.HeadlessName(name))
 	}
 	e.Backend.Namespace = namespace
@@ -141,11 +145,11 @@ func (c *Cluster) Endpoint(ctx context.Context, namespace, name string) (*Endpoi
 	return e, nil
 }
 
-// LookAtPods fills in the pods of an endpoint, as far as they may be read.
+// LookAtPods sets the pods of an endpoint, if they can be read.
 func (c *Cluster) LookAtPods(ctx context.Context, e *Endpoint) error {
 	var err error
 	if e.Pods, err = c.podsBehind(ctx, e.Backend); ClassOf(err) == Denied {
-		return nil // what else is known is worth having
+		return nil // the other fields are still useful
 	}
 	return err
 }
@@ -154,11 +158,11 @@ func dnsName(namespace, service string) string {
 	return service + "." + namespace + ".svc.cluster.local"
 }
 
-// serviceNamed returns nil where there is none.
+// serviceNamed returns the Service of a name, or nil.
 func (c *Cluster) serviceNamed(ctx context.Context, namespace, name string) (*corev1.Service, error) {
 	obj, err := c.Read(ctx, Ref{Kind: services(), Namespace: namespace, Name: name})
 	if IsNotFound(err) {
-		return nil, nil //nolint:nilnil // the absence is the answer
+		return nil, nil //nolint:nilnil // nil means that it does not exist
 	}
 	if err != nil {
 		return nil, err
@@ -167,8 +171,9 @@ func (c *Cluster) serviceNamed(ctx context.Context, namespace, name string) (*co
 	return service, convert(obj, service)
 }
 
-// tensorCompute finds the operator's object of a compute; nil where there is none.
-func (c *Cluster) tensorCompute(ctx context.Context, namespace, name string) (runtime string, compute *unstructured.Unstructured, err error) {
+// tensorCompute returns the object of the operator for a compute, or nil.
+func (c *Cluster) tensorCompute(ctx context.Context, namespace, name string) (runtime string,
+	compute *unstructured.Unstructured, err error) {
 	for _, of := range kind.TensorServers() {
 		named := &unstructured.Unstructured{}
 		named.SetGroupVersionKind(of.GroupVersionKind)
@@ -195,7 +200,7 @@ func (c *Cluster) tensorCompute(ctx context.Context, namespace, name string) (ru
 	return kind.RuntimeKubetorch, nil, nil
 }
 
-// fromService takes over what the Service of a compute says.
+// fromService sets the fields of the endpoint from the Service of a compute.
 func (e *Endpoint) fromService(service *corev1.Service) {
 	e.Service = service.Name
 	if len(service.Spec.Selector) > 0 {
@@ -206,13 +211,13 @@ func (e *Endpoint) fromService(service *corev1.Service) {
 	}
 	ports := service.Spec.Ports
 	if len(ports) == 0 || service.Spec.Type == corev1.ServiceTypeExternalName {
-		return // Knative's leads to its gateway, and names no pods
+		return // the Service of Knative selects its gateway, not the pods
 	}
 	i := max(0, slices.IndexFunc(ports, speaksGRPC))
 	e.GRPC, e.Port, e.Backend.Port = speaksGRPC(ports[i]), ports[i].Port, TargetPort(ports[i])
 }
 
-// speaksGRPC goes by the port's name, by what it says it speaks
+// speaksGRPC reports whether a port uses gRPC, by its name, by its appProtocol
 // (https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol),
 // or by its number.
 func speaksGRPC(p corev1.ServicePort) bool {
@@ -220,10 +225,11 @@ func speaksGRPC(p corev1.ServicePort) bool {
 	if p.AppProtocol != nil {
 		protocol = *p.AppProtocol
 	}
-	return p.Name == "grpc" || strings.HasPrefix(p.Name, "grpc-") || protocol == "grpc" || protocol == "kubernetes.io/h2c" || p.Port == kind.TensorServerPort
+	return p.Name == "grpc" || strings.HasPrefix(p.Name, "grpc-") || protocol == "grpc" ||
+		protocol == "kubernetes.io/h2c" || p.Port == kind.TensorServerPort
 }
 
-// TargetPort is the port of the pods that a Service's port leads to.
+// TargetPort returns the port of the pods for a port of a Service.
 func TargetPort(p corev1.ServicePort) intstr.IntOrString {
 	if p.TargetPort == (intstr.IntOrString{}) {
 		return intstr.FromInt32(p.Port)
@@ -231,7 +237,7 @@ func TargetPort(p corev1.ServicePort) intstr.IntOrString {
 	return p.TargetPort
 }
 
-// fromCompute takes over what an operator's object says.
+// fromCompute sets the fields of the endpoint from the object of an operator.
 func (e *Endpoint) fromCompute(compute *unstructured.Unstructured) {
 	e.GRPC, e.URL = true, ""
 	if e.Backend.Port == (intstr.IntOrString{}) {
@@ -246,7 +252,7 @@ func (e *Endpoint) fromCompute(compute *unstructured.Unstructured) {
 	}
 }
 
-// withPort adds the port where an address has none.
+// withPort adds the default port to an address without one.
 func withPort(address string) string {
 	if _, _, err := net.SplitHostPort(address); err == nil {
 		return address
@@ -254,8 +260,8 @@ func withPort(address string) string {
 	return net.JoinHostPort(strings.Trim(address, "[]"), strconv.Itoa(kind.TensorServerPort))
 }
 
-// fromWorkload is for a compute without a Service: one with an endpoint of its
-// own, which only its registration names, or one that was just made.
+// fromWorkload is for a compute without a Service: a compute with a custom
+// endpoint, which only its registration contains, or a new one.
 func (c *Cluster) fromWorkload(ctx context.Context, e *Endpoint) error {
 	registration, err := c.Get(ctx, Ref{Kind: kind.KubetorchWorkload(), Namespace: e.Namespace, Name: e.Name})
 	if err != nil && !IsNotFound(err) && ClassOf(err) != KindMissing {
@@ -276,7 +282,7 @@ func (e *Endpoint) fromURL(address string) error {
 	}
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return fmt.Errorf("the registration of %s names an address that is none: %w", e.ID(), err)
+		return fmt.Errorf("the registration of %s contains an invalid address: %w", e.ID(), err)
 	}
 	e.URL, e.Host, e.Elsewhere = address, parsed.Hostname(), true
 	if port, err := strconv.ParseInt(parsed.Port(), 10, 32); err == nil {
@@ -287,8 +293,8 @@ func (e *Endpoint) fromURL(address string) error {
 	return nil
 }
 
-// Locate finds the workload of a compute, whatever its kind. One that a
-// controller made for another object is passed over while there is a better one.
+// Locate returns the workload of a compute, of any kind. It prefers workloads
+// that no controller created for another object.
 func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
 	if _, compute, err := c.tensorCompute(ctx, namespace, name); compute != nil || err != nil {
 		return compute, err
@@ -319,8 +325,8 @@ func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstruct
 	return made, nil
 }
 
-// rank puts Kubernetes' own kinds first, which need no look-up, and those last
-// that were looked for already.
+// rank orders the kinds of Kubernetes first, which need no discovery, and kinds
+// that were already checked last.
 func rank(of Kind) int {
 	switch {
 	case of.RunsTensorServer():
@@ -332,8 +338,8 @@ func rank(of Kind) int {
 	}
 }
 
-// InCluster says whether this process runs in a pod of the very cluster: there
-// alone do the names of Services mean something, and their addresses lead there.
+// InCluster reports whether this process runs in a pod of the same cluster.
+// Only there, the names and addresses of Services can be used.
 func (c *Cluster) InCluster() bool {
 	host := c.config.Env.Get("KUBERNETES_SERVICE_HOST")
 	config, err := c.restConfig()

@@ -19,60 +19,63 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
-// Class says what kind of failure a request met. It is decided from the
-// status's reason, details and causes, never from words in a message.
+// Class is the class of a failed request. It is determined by the reason,
+// details and causes of the status, never by the text of a message.
 type Class int
 
 const (
-	// Other is a failure that fits no other class.
+	// Other is a failure of no other class.
 	Other Class = iota
-	// NotFound: the server says that the object itself is not there.
+	// NotFound: the object does not exist.
 	NotFound
-	// NamespaceMissing: the object's namespace is not there.
+	// NamespaceMissing: the namespace of the object does not exist.
 	NamespaceMissing
-	// KindMissing: the server doesn't serve the kind; its CRD is not installed.
+	// KindMissing: the server does not serve the kind. Its CRD is not installed.
 	KindMissing
 	// Unauthorized: the credentials are missing, wrong or expired (401).
 	Unauthorized
-	// Denied: the credentials lack the right (RBAC, 403).
+	// Denied: the credentials lack permission (RBAC, 403).
 	Denied
-	// Refused: an admission step said no (quota, webhook, policy, 403 and others).
+	// Refused: an admission step rejected the request (quota, webhook, policy, 403
+	// and others).
 	Refused
 	// Invalid: the object has fields that the server does not accept (400, 422).
 	Invalid
-	// Immutable: a field that cannot change after creation would change.
+	// Immutable: the request changes an immutable field.
 	Immutable
-	// Conflict: somebody else changed or owns what would be written (409).
+	// Conflict: another client changed the object or owns its fields (409).
 	Conflict
-	// Unreachable: no answer from the API server, or no trustworthy one.
+	// Unreachable: no valid response from the API server.
 	Unreachable
-	// Canceled: the run was interrupted, or its time is up.
+	// Canceled: the run was interrupted or timed out.
 	Canceled
-	// Misconfigured: the provider's configuration names no usable cluster.
+	// Misconfigured: the configuration of the provider does not specify a usable
+	// cluster.
 	Misconfigured
 )
 
-// Error is a failed request: what was asked of which object, and how it failed.
+// Error is a failed request: the operation, the object and the failure.
 type Error struct {
 	Op     string // "apply", "read", "delete", …
 	Object string // as Ref.String
 	Kind   Kind   // of the object
 	Class  Class
-	// Fields are the field paths that the server's causes name, each with its message.
+	// Fields are the field paths of the causes in the status, each with its
+	// message.
 	Fields []FieldCause
-	// OutcomeUnknown says that a write failed which may have been carried out all
-	// the same: its answer was lost.
+	// OutcomeUnknown reports that a failed write may have been executed, because
+	// its response was lost.
 	OutcomeUnknown bool
 	Err            error
 
-	told *outages // of the run, nil where it is not known
+	told *outages // of the run, or nil if unknown
 }
 
-// outages are the reasons for which the server could not be reached that the run
-// has explained.
+// outages contains the reasons of connection failures that were already
+// explained in this run.
 type outages struct{ told sync.Map }
 
-// repeated says whether a reason has been explained before.
+// repeated reports whether a reason was explained before.
 func (o *outages) repeated(reason string) bool {
 	if o == nil {
 		return false
@@ -81,7 +84,7 @@ func (o *outages) repeated(reason string) bool {
 	return repeated
 }
 
-// FieldCause is one field that the server found fault with.
+// FieldCause is one invalid field.
 type FieldCause struct {
 	Type    metav1.CauseType
 	Field   string
@@ -94,14 +97,14 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// OutcomeUnknown says whether err is the failure of a write that may have been
-// carried out all the same.
+// OutcomeUnknown reports whether err is a failed write that may have been
+// executed.
 func OutcomeUnknown(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.OutcomeUnknown
 }
 
-// ClassOf returns the class of err, Other where it is no *Error.
+// ClassOf returns the class of err, or Other if err is not an *Error.
 func ClassOf(err error) Class {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class
@@ -109,16 +112,16 @@ func ClassOf(err error) Class {
 	return Other
 }
 
-// IsNotFound says whether the server itself said that the object is not there.
-// An outage, a missing right, or an API that is not served at the moment is
-// none of that.
+// IsNotFound reports whether the server responded that the object does not
+// exist. An outage, missing permission, or an API that is not served does not
+// count.
 func IsNotFound(err error) bool {
 	class := ClassOf(err)
 	return class == NotFound || class == NamespaceMissing
 }
 
-// wrap classifies err. The difference between Denied and Refused needs a
-// question to the server: see Cluster.denied.
+// wrap classifies err. Distinguishing Denied from Refused requires a request:
+// see Cluster.denied.
 func wrap(op string, ref Ref, err error) error {
 	if err == nil {
 		return nil
@@ -131,7 +134,7 @@ func wrap(op string, ref Ref, err error) error {
 	return e
 }
 
-// wrapWrite is wrap for a write that noted its outcome.
+// wrapWrite is wrap for a write with a recorded outcome.
 func wrapWrite(op string, ref Ref, err error, sent *outcome) error {
 	err = wrap(op, ref, err)
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -162,16 +165,17 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 	if len(fields) == 0 {
 		fields = webhookCauses(status.Message)
 	}
-	if status.Reason != metav1.StatusReasonNotFound && status.Reason != metav1.StatusReasonUnauthorized && !fromAPI(status) {
+	if status.Reason != metav1.StatusReasonNotFound && status.Reason != metav1.StatusReasonUnauthorized &&
+		!fromAPI(status) {
 		return Unreachable, nil
 	}
 	switch status.Reason {
 	case metav1.StatusReasonNotFound:
 		switch {
 		case !fromAPI(status) && alwaysServed(ref.Kind):
-			return Unreachable, nil // something on the way has answered
+			return Unreachable, nil // response of an intermediate server
 		case status.Details == nil || status.Details.Name == "" || !fromAPI(status):
-			return KindMissing, nil // nobody looked for the object: the path is not served, maybe by no API server at all
+			return KindMissing, nil // the path is not served, possibly because this is not an API server
 		case status.Details.Kind == "namespaces" && ref.Kind.Kind != "Namespace":
 			return NamespaceMissing, nil
 		default:
@@ -189,36 +193,37 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 			return Immutable, fields
 		}
 		if len(fields) == 0 {
-			return Refused, nil // a policy's verdict on the object as a whole
+			return Refused, nil // verdict of a policy on the complete object
 		}
 		return Invalid, fields
 	case metav1.StatusReasonBadRequest:
 		return Invalid, fields
 	case metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists:
 		return Conflict, fields
-	case metav1.StatusReasonServiceUnavailable, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonTooManyRequests:
+	case metav1.StatusReasonServiceUnavailable, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout,
+		metav1.StatusReasonTooManyRequests:
 		return Unreachable, nil
 	case metav1.StatusReasonUnknown:
 		if untyped.MatchString(status.Message) {
 			return Invalid, fields
 		}
-		return Refused, fields // the API server's own answers have reasons; a webhook's verdict may lack one
+		return Refused, fields // responses of the API server have reasons; the verdict of a webhook may lack one
 	default:
 		return Other, fields
 	}
 }
 
-// alwaysServed says whether every API server serves a kind: those of Kubernetes'
-// own groups that have no domain.
+// alwaysServed reports whether every API server serves a kind, which is true
+// for the groups of Kubernetes without a domain.
 func alwaysServed(kind Kind) bool { return kind.Resource != "" && !kind.Custom() }
 
-// untyped is how a server-side apply answers to a field that is not in the
-// kind's schema, or has another type there: with code 500 and no reason
+// untyped matches the response of a server-side apply to a field that is
+// missing in the schema or has another type. It has code 500 and no reason
 // (apimachinery/pkg/util/managedfields/internal/structuredmerge.go).
 var untyped = regexp.MustCompile(`^failed to create typed patch object`)
 
-// immutable says whether a field is at fault that never changes. A field that is
-// required or not supported is at fault for another reason.
+// immutable reports whether the causes contain an immutable field. Required or
+// unsupported fields have a different cause.
 func immutable(kind Kind, fields []FieldCause) bool {
 	return slices.ContainsFunc(fields, func(f FieldCause) bool {
 		changed := f.Type == metav1.CauseTypeFieldValueInvalid || f.Type == metav1.CauseTypeForbidden
@@ -226,13 +231,12 @@ func immutable(kind Kind, fields []FieldCause) bool {
 	})
 }
 
-// fieldErrors are what validation errors of k8s.io/apimachinery/pkg/util/validation/field
-// look like in a text: path, type, detail.
+// fieldErrors matches validation errors of
+// k8s.io/apimachinery/pkg/util/validation/field in a text: path, type, detail.
 var fieldErrors = regexp.MustCompile(`(?:^|[\s\[])((?:spec|metadata)\b[^\s:]*): (Invalid value|Forbidden|Required value|Duplicate value|Unsupported value)(?:: |$|,)`)
 
-// webhookCauses reads the fields that a webhook's validation found fault with:
-// controller-runtime, which most webhooks are built with, sends them in the
-// text of its denial only.
+// webhookCauses extracts the invalid fields from the denial of a webhook.
+// controller-runtime, which most webhooks use, sends them only in the text.
 func webhookCauses(message string) []FieldCause {
 	_, denial, denied := strings.Cut(message, "denied the request: ")
 	if !denied {
@@ -250,8 +254,8 @@ func webhookCauses(message string) []FieldCause {
 	return out
 }
 
-// fromAPI says whether the status is what the API server sent. client-go makes
-// one up for an answer that holds none, such as a gateway's.
+// fromAPI reports whether the API server sent the status. client-go creates one
+// for a response without a status, such as that of a gateway.
 func fromAPI(status metav1.Status) bool {
 	return !apierrors.HasStatusCause(&apierrors.StatusError{ErrStatus: status}, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -269,8 +273,8 @@ func causes(status metav1.Status) []FieldCause {
 	return out
 }
 
-// isNetwork says whether err came from the way to the server: dialing, TLS, a
-// broken connection, a proxy.
+// isNetwork reports whether err is a connection error: dialing, TLS, a broken
+// connection, a proxy.
 func isNetwork(err error) bool {
 	var (
 		netErr  net.Error

@@ -13,16 +13,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// EventFilter picks events; an empty field lets everything through.
+// EventFilter selects events. An empty field matches all events.
 type EventFilter struct {
 	Type    string // Normal or Warning
 	Reasons []string
-	Limit   int // how many of the newest; 0 is all
+	Limit   int // number of the newest events; 0 means all
 }
 
 // Events returns the events of a compute, of its pods and their claims, and of
-// what is between them, oldest first. The server keeps events for an hour,
-// unless it was told otherwise.
+// the objects between them, oldest first. By default, the server keeps events
+// for one hour.
 func (c *Cluster) Events(ctx context.Context, namespace, name string, filter EventFilter) ([]*corev1.Event, error) {
 	workload, err := c.Locate(ctx, namespace, name)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Cluster) Events(ctx context.Context, namespace, name string, filter Eve
 				continue
 			}
 			if concerns(known, event) || ofStatefulSet(workload, event) {
-				selected = append(selected, event.DeepCopy()) // lets the page go
+				selected = append(selected, event.DeepCopy()) // releases the page
 			}
 		}
 	})
@@ -59,8 +59,8 @@ func (c *Cluster) Events(ctx context.Context, namespace, name string, filter Eve
 	return selected, nil
 }
 
-// ofStatefulSet says whether an event is about what an operator made of its
-// Compute: an object of the same name.
+// ofStatefulSet reports whether an event is about the object of the same name
+// that an operator created for its Compute.
 func ofStatefulSet(workload *unstructured.Unstructured, event *corev1.Event) bool {
 	about := event.InvolvedObject
 	return runsTensorServer(workload) && about.Kind == kind.StatefulSet().Kind && about.Name == workload.GetName() &&
@@ -71,8 +71,8 @@ func runsTensorServer(workload *unstructured.Unstructured) bool {
 	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Server != nil
 }
 
-// podLabels are those by which the pods of a workload are found: its own
-// selector, that of its Service, or the label of a Kubetorch service.
+// podLabels returns the labels that select the pods of a workload: its
+// selector, the selector of its Service, or the label of a Kubetorch service.
 func (c *Cluster) podLabels(ctx context.Context, workload *unstructured.Unstructured) map[string]string {
 	if own := matchLabels(workload); len(own) > 0 {
 		return own
@@ -81,7 +81,8 @@ func (c *Cluster) podLabels(ctx context.Context, workload *unstructured.Unstruct
 		return workload.GetLabels()
 	}
 	if runsTensorServer(workload) {
-		if made, err := c.Get(ctx, Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}); err == nil {
+		if made, err := c.Get(ctx, Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(),
+			Name: workload.GetName()}); err == nil {
 			if own := matchLabels(made); len(own) > 0 {
 				return own
 			}

@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// pageSize bounds what of a large list is in memory at a time.
+// pageSize limits the part of a large list in memory.
 const pageSize = 500
 
-// eachPage lists the objects of the kind and namespace of ref straight from the
-// server, and hands over one page after the other. What take does not keep is
-// gone with the next page. T is a list such as corev1.PodList.
+// eachPage lists the objects of the kind and namespace of ref from the server,
+// and passes each page to take. Objects that take does not keep are released
+// with the next page. T is a list such as corev1.PodList.
 func eachPage[T any, L interface {
 	*T
 	metav1.ListInterface
@@ -33,7 +33,8 @@ func eachPage[T any, L interface {
 	for {
 		request := conn.rest.Get().AbsPath(path+ref.Kind.Resource).SetHeader("Accept", "application/json").
 			Param("limit", strconv.Itoa(pageSize))
-		for name, value := range map[string]string{"continue": token, "labelSelector": options.LabelSelector, "fieldSelector": options.FieldSelector} {
+		for name, value := range map[string]string{"continue": token, "labelSelector": options.LabelSelector,
+			"fieldSelector": options.FieldSelector} {
 			if value != "" {
 				request = request.Param(name, value)
 			}

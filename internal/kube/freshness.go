@@ -7,27 +7,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A collection is kept current by its watch. Where that fails, is silent, or is
-// cut without a word, whoever needs the collection has it listed again: the state
-// of the watch is never taken for the state of the cluster.
+// A watch updates each collection. If the watch fails, is silent, or is cut
+// without an error, a reader lists the collection again: the state of the watch
+// is never taken for the state of the cluster.
 
 const (
-	// recheckAfter is how long the failure of a list or watch is believed before
-	// the server is asked again.
+	// recheckAfter is the time after which a failed list or watch is repeated.
 	recheckAfter = 2 * time.Second
-	// quietTime is how long whoever waits for a change relies on a watch that tells
-	// nothing.
+	// quietTime is the maximum silence of a watch before a waiting reader lists
+	// again.
 	quietTime = 30 * time.Second
 )
 
-// ready waits until the collection is complete. Where the last list or watch
-// failed it has the server asked again, and returns why that fails; all who ask
-// within a moment share the answer.
+// ready waits until the collection is complete. If the last list or watch
+// failed, it lists again and returns the error. Concurrent callers share the
+// result.
 func (c *collection) ready(ctx context.Context) error {
 	for {
 		c.mu.Lock()
 		synced, denied, err, signal := c.synced, c.denied, c.err, c.signal
-		known := c.clock.Since(c.failedAt) < recheckAfter || denied || ClassOf(err) == KindMissing || ClassOf(err) == Misconfigured
+		known := c.clock.Since(c.failedAt) < recheckAfter || denied || ClassOf(err) == KindMissing ||
+			ClassOf(err) == Misconfigured
 		c.mu.Unlock()
 		switch {
 		case err == nil && synced:
@@ -37,7 +37,7 @@ func (c *collection) ready(ctx context.Context) error {
 		case err != nil:
 			c.refresh(ctx)
 		case !c.await(ctx, signal):
-			c.refresh(ctx) // a stream that was to list, and does not
+			c.refresh(ctx) // a stream that should list, and does not
 		}
 		if ctx.Err() != nil {
 			return wrap("list", c.scope, context.Cause(ctx))
@@ -45,7 +45,7 @@ func (c *collection) ready(ctx context.Context) error {
 	}
 }
 
-// await waits for a signal; it is false where there was none for watchTime.
+// await waits for a signal. It returns false if there was none for watchTime.
 func (c *collection) await(ctx context.Context, signal <-chan struct{}) bool {
 	timer := c.clock.NewTimer(watchTime)
 	defer timer.Stop()
@@ -58,7 +58,7 @@ func (c *collection) await(ctx context.Context, signal <-chan struct{}) bool {
 	return true
 }
 
-// refresh lists the collection. One list at a time serves all who ask for it.
+// refresh lists the collection. Concurrent callers share one list.
 func (c *collection) refresh(ctx context.Context) {
 	c.mu.Lock()
 	done := c.refreshing
@@ -88,7 +88,8 @@ func (c *collection) relist(done chan<- struct{}) {
 	close(done)
 }
 
-// refreshQuiet lists the collection again if nothing was heard of it for a while.
+// refreshQuiet lists the collection again if the watch was silent for
+// quietTime.
 func (c *collection) refreshQuiet(ctx context.Context) {
 	c.mu.Lock()
 	quiet := c.synced && !c.denied && c.clock.Since(c.heard) >= quietTime
@@ -98,7 +99,8 @@ func (c *collection) refreshQuiet(ctx context.Context) {
 	}
 }
 
-// listAll lists what a collection holds, and returns the version of the list.
+// listAll lists the objects of a collection, and returns the version of the
+// list.
 func (c *Cluster) listAll(ctx context.Context, scope Ref) ([]any, string, error) {
 	resource, err := c.resource(scope)
 	if err != nil {
@@ -115,9 +117,9 @@ func (c *Cluster) listAll(ctx context.Context, scope Ref) ([]any, string, error)
 	return objects, list.GetResourceVersion(), nil
 }
 
-// selected are the options of a list or watch of those objects of a kind that can
-// concern us. Resource version "0" may be answered from a stale cache, and a plan
-// needs what is there now.
+// selected returns the options of a list or watch of the relevant objects of a
+// kind. Resource version "0" allows a response from a stale cache, but a plan
+// needs the current state.
 func selected(k Kind, options metav1.ListOptions) metav1.ListOptions {
 	options.LabelSelector, options.FieldSelector = k.LabelSelector, k.FieldSelector
 	if options.ResourceVersion == "0" {

@@ -18,8 +18,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
-// WaitGone waits until an object whose deletion was started is gone, with all
-// that it owned, and with its pods. The error names what still blocks it.
+// WaitGone waits until an object, its dependents and its pods are deleted. The
+// error contains the remaining blockers.
 func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]string) error {
 	var away absence
 	uid := c.deletions.of(ref)
@@ -48,7 +48,7 @@ func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]st
 			return c.blocked(ref, podLabels, uid, context.Cause(ctx))
 		case gone && err == nil:
 			away = absence{}
-			c.wait(ctx, changed, quietTime) // for the pods, of which a watch tells
+			c.wait(ctx, changed, quietTime) // for the pods, which a watch reports
 			c.refreshQuiet(ctx, ref.Namespace, kinds...)
 			continue
 		case away.passes(err, c.clock.Now()):
@@ -62,20 +62,20 @@ func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]st
 	}
 }
 
-// deletions are the objects whose deletion was started in this run.
+// deletions contains the objects whose deletion was started in this run.
 type deletions struct{ uids sync.Map } // types.UID by Ref.String
 
 func (d *deletions) note(ref Ref, uid types.UID) { d.uids.Store(ref.String(), uid) }
 
-// of returns the UID of the object whose deletion was started, "" for none.
+// of returns the UID of the object whose deletion was started, or "".
 func (d *deletions) of(ref Ref) types.UID {
 	uid, _ := d.uids.Load(ref.String())
 	known, _ := uid.(types.UID)
 	return known
 }
 
-// readUnlessDeleted is Read; nil for an object with that UID of which the watch has
-// told that it was deleted.
+// readUnlessDeleted is Read, but returns nil for an object with that UID that
+// the watch reported as deleted.
 func (c *Cluster) readUnlessDeleted(ctx context.Context, ref Ref, uid types.UID) (*unstructured.Unstructured, error) {
 	if uid != "" && c.cache.collection(ref.Kind, ref.Namespace).tellsDeleted(ref.Name, uid) {
 		return nil, nil
@@ -83,18 +83,19 @@ func (c *Cluster) readUnlessDeleted(ctx context.Context, ref Ref, uid types.UID)
 	return c.Read(ctx, ref)
 }
 
-// leavesPods says whether pods may outlive an object of this kind that was
-// deleted in the foreground: operators need not mark them as what blocks it.
-// Kubernetes' own controllers do.
+// leavesPods reports whether pods may outlive an object of this kind after a
+// foreground deletion. Operators need not mark pods as blocking the owner
+// deletion, unlike the controllers of Kubernetes.
 func leavesPods(of Kind) bool {
 	return of.RunsPods() && of.Custom()
 }
 
-// podsLeft returns the pods of an object that is gone which are still there:
-// those that are being deleted, or that it owned, those of a tensor server
-// through its operator's StatefulSet. Pods that merely have the same labels are
-// none of them. Without the right to see pods there are none to wait for.
-func (c *Cluster) podsLeft(ctx context.Context, ref Ref, podLabels map[string]string, uid types.UID) ([]*corev1.Pod, error) {
+// podsLeft returns the remaining pods of a deleted object: pods that are being
+// deleted, or that it owned, for a tensor server through the StatefulSet of its
+// operator. Other pods with the same labels are not included. Without
+// permission to read pods, there are none to wait for.
+func (c *Cluster) podsLeft(ctx context.Context, ref Ref, podLabels map[string]string, uid types.UID) ([]*corev1.Pod,
+	error) {
 	pods, err := c.podsOf(ctx, ref.Namespace, podLabels)
 	if ClassOf(err) == Denied {
 		return nil, nil
@@ -104,23 +105,26 @@ func (c *Cluster) podsLeft(ctx context.Context, ref Ref, podLabels map[string]st
 	}
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		owned := slices.ContainsFunc(pod.OwnerReferences, func(owner metav1.OwnerReference) bool {
-			return owner.UID == uid || ref.Kind.RunsTensorServer() && owner.Kind == kind.StatefulSet().Kind && owner.Name == ref.Name
+			return owner.UID == uid || ref.Kind.RunsTensorServer() && owner.Kind == kind.StatefulSet().Kind &&
+				owner.Name == ref.Name
 		})
 		return pod.DeletionTimestamp == nil && !owned
 	}), nil
 }
 
-// stillThere says what holds an object for which there is no more time to wait.
+// stillThere returns an error with the blockers of an object whose wait has
+// ended.
 func (c *Cluster) stillThere(ref Ref, podLabels map[string]string, cause error) error {
 	return c.blocked(ref, podLabels, "", cause)
 }
 
-// blocked is stillThere for an object that may be gone while pods of it are not.
-// The look at it was cut short, so it gets another one with a moment of its own.
+// blocked is stillThere for an object that may be deleted while its pods
+// remain. The last read was interrupted, so it reads again with a short
+// separate timeout.
 func (c *Cluster) blocked(ref Ref, podLabels map[string]string, uid types.UID, cause error) error {
 	moment := config.DialTimeout
 	if errors.Is(cause, context.Canceled) {
-		moment = time.Second // who interrupts wants to see it end
+		moment = time.Second // end soon after an interrupt
 	}
 	ctx, cancel := context.WithTimeout(c.cache.ctx, moment)
 	defer cancel()
@@ -137,11 +141,11 @@ func (c *Cluster) blocked(ref Ref, podLabels map[string]string, uid types.UID, c
 			return nil
 		}
 	case withPods:
-		pods, _ = c.podsOf(ctx, ref.Namespace, podLabels) // without the right to see them they are not named
+		pods, _ = c.podsOf(ctx, ref.Namespace, podLabels) // without permission to read them, they are not listed
 	}
 	if err == nil {
 		e.Finalizers = slices.DeleteFunc(obj.GetFinalizers(), func(finalizer string) bool {
-			return finalizer == metav1.FinalizerDeleteDependents // our own way of deleting; it waits for the pods
+			return finalizer == metav1.FinalizerDeleteDependents // set by foreground deletion, which waits for the pods
 		})
 	}
 	for _, pod := range pods {
@@ -151,15 +155,15 @@ func (c *Cluster) blocked(ref Ref, podLabels map[string]string, uid types.UID, c
 	return e
 }
 
-// DeletionError says what keeps a deleted object from going away.
+// DeletionError reports the blockers of a deletion.
 type DeletionError struct {
 	Ref        Ref
-	Finalizers []string // of the object itself
+	Finalizers []string // of the object
 	Pods       []RemainingPod
-	Err        error // the time is up, or the run was interrupted
+	Err        error // timeout or interrupt
 }
 
-// RemainingPod is a pod that is still there, and what holds it, if anything does.
+// RemainingPod is a remaining pod with its finalizers.
 type RemainingPod struct {
 	Name       string
 	Finalizers []string
@@ -171,8 +175,8 @@ func (e *DeletionError) Error() string {
 
 func (e *DeletionError) Unwrap() error { return e.Err }
 
-// Blockers says what keeps the object: "it is held by finalizer a/b; its pods
-// remain: c, d (held by finalizer e/f)".
+// Blockers describes the blockers of the deletion: "it is held by finalizer
+// a/b; its pods remain: c, d (held by finalizer e/f)".
 func (e *DeletionError) Blockers() string {
 	var blockers []string
 	if len(e.Finalizers) > 0 {
@@ -189,7 +193,7 @@ func (e *DeletionError) Blockers() string {
 		blockers = append(blockers, "its pods remain: "+strings.Join(pods, ", "))
 	}
 	if len(blockers) == 0 {
-		return "Kubernetes' garbage collector has not finished"
+		return "the garbage collector of Kubernetes has not finished"
 	}
 	return strings.Join(blockers, "; ")
 }
@@ -205,14 +209,15 @@ func heldBy(finalizers []string) string {
 	return "held by finalizers " + strings.Join(named, ", ")
 }
 
-// remover says who removes a finalizer, and when; "" where that is not known.
+// remover describes which component removes a finalizer, and when. It returns
+// "" if unknown.
 func remover(finalizer string) string {
 	who := map[string]string{
-		kind.RayGroup + "/gcs-ft-redis-cleanup-finalizer": "KubeRay, once its Job has emptied Redis",
-		kind.KueueGroup + "/resource-in-use":              "Kueue, once nothing uses it",
-		kind.KueueGroup + "/managed":                      "Kueue, once the pod's group has ended",
-		"batch.kubernetes.io/job-tracking":                "the Job controller, once it has counted the pod",
-		"kubernetes.io/pvc-protection":                    "Kubernetes, once no pod uses the claim",
+		kind.RayGroup + "/gcs-ft-redis-cleanup-finalizer": "KubeRay, when its Job has emptied Redis",
+		kind.KueueGroup + "/resource-in-use":              "Kueue, when nothing uses it",
+		kind.KueueGroup + "/managed":                      "Kueue, when the group of the pod has finished",
+		"batch.kubernetes.io/job-tracking":                "the Job controller, when it has counted the pod",
+		"kubernetes.io/pvc-protection":                    "Kubernetes, when no pod uses the claim",
 	}[finalizer]
 	if who == "" {
 		return ""

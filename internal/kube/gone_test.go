@@ -32,10 +32,10 @@ func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 		"two finalizers":           {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d"},
 		"pods":                     {trainer(), []any{foreground}, []any{[]any{}, []any{"a.com/b"}}, "its pods remain: pod-0, pod-1 (held by finalizer a.com/b)"},
 		"a finalizer and a pod":    {trainer(), []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b; its pods remain: pod-0"},
-		"nothing that can be seen": {trainer(), []any{foreground}, nil, "Kubernetes' garbage collector has not finished"},
+		"nothing that can be seen": {trainer(), []any{foreground}, nil, "the garbage collector of Kubernetes has not finished"},
 		"a Service owns no pods":   {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b"},
-		"KubeRay's finalizer":      {ray, []any{"ray.io/gcs-ft-redis-cleanup-finalizer"}, nil, "it is held by finalizer ray.io/gcs-ft-redis-cleanup-finalizer (which is removed by KubeRay, once its Job has emptied Redis)"},
-		"gone, but its pods end":   {ray, nil, []any{[]any{"kueue.x-k8s.io/managed"}}, "its pods remain: pod-0 (held by finalizer kueue.x-k8s.io/managed (which is removed by Kueue, once the pod's group has ended))"},
+		"KubeRay's finalizer":      {ray, []any{"ray.io/gcs-ft-redis-cleanup-finalizer"}, nil, "it is held by finalizer ray.io/gcs-ft-redis-cleanup-finalizer (which is removed by KubeRay, when its Job has emptied Redis)"},
+		"gone, but its pods end":   {ray, nil, []any{[]any{"kueue.x-k8s.io/managed"}}, "its pods remain: pod-0 (held by finalizer kueue.x-k8s.io/managed (which is removed by Kueue, when the group of the pod has finished))"},
 		"gone, with all its pods":  {ref: ray},
 	} {
 		t.Run(name, func(t *testing.T) {

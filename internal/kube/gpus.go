@@ -16,37 +16,37 @@ import (
 )
 
 const (
-	// gpuName is the resource of whole NVIDIA GPUs.
+	// gpuName is the resource name of NVIDIA GPUs.
 	gpuName corev1.ResourceName = kind.GPUResource
 	// gpuProduct is the node label that NVIDIA's feature discovery sets to the
 	// product of the node's GPUs (https://github.com/NVIDIA/gpu-feature-discovery).
 	gpuProduct = kind.GPUProductLabel
 )
 
-// GPUFilter picks nodes; an empty field lets all through.
+// GPUFilter selects nodes. An empty field matches all nodes.
 type GPUFilter struct {
 	Product     string // value of the node label nvidia.com/gpu.product
 	Selector    map[string]string
-	Schedulable bool // leave out nodes that take no pods now: cordoned, not ready
+	Schedulable bool // exclude nodes that currently accept no pods: cordoned, not ready
 }
 
-// GPUNode is a node that has GPUs, counted in whole ones.
+// GPUNode is a node with GPUs, with integer numbers of GPUs.
 type GPUNode struct {
 	Name, Product string
-	// Capacity is what it has, Allocatable what pods may use of that, Free what is
-	// allocatable and not requested by a pod on it.
+	// Capacity is the total number, Allocatable the number available to pods, and
+	// Free the allocatable number without the requests of pods on the node.
 	Capacity, Allocatable, Free int64
 	Schedulable                 bool // it is ready and not cordoned
 }
 
-// GPUProduct is a product and the nodes that have it, by name.
+// GPUProduct is a product with its nodes, sorted by name.
 type GPUProduct struct {
-	Product string // "" where nodes don't say
+	Product string // "" for nodes without the label
 	Nodes   []GPUNode
 }
 
-// GPUs returns the products of GPUs in the cluster, by name. It costs one list
-// of nodes and one of pods, each page by page.
+// GPUs returns the GPU products of the cluster, sorted by name. It sends one
+// paginated list of nodes and one of pods.
 func (c *Cluster) GPUs(ctx context.Context, filter GPUFilter) ([]GPUProduct, error) {
 	nodes := map[string]*GPUNode{}
 	selector := labels.Set{}
@@ -76,20 +76,22 @@ func (c *Cluster) GPUs(ctx context.Context, filter GPUFilter) ([]GPUProduct, err
 	return byProduct(nodes), err
 }
 
-// gpuNode reads a node; false where it has no GPUs.
+// gpuNode converts a node. It returns false for a node without GPUs.
 func gpuNode(node *corev1.Node) (GPUNode, bool) {
 	capacity, allocatable := node.Status.Capacity[gpuName], node.Status.Allocatable[gpuName]
 	n := GPUNode{
 		Name: node.Name, Product: node.Labels[gpuProduct],
 		Capacity: capacity.Value(), Allocatable: allocatable.Value(), Free: allocatable.Value(),
-		Schedulable: !node.Spec.Unschedulable && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-		}),
+		Schedulable: !node.Spec.Unschedulable &&
+			slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+				return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+			}),
 	}
 	return n, n.Capacity > 0 || n.Allocatable > 0
 }
 
-// gpusOf counts as the scheduler does: with init containers.
+// gpusOf returns the requested GPUs of a pod like the scheduler, including init
+// containers.
 func gpusOf(pod *corev1.Pod) int64 {
 	requests := podresources.PodRequests(pod, podresources.PodResourcesOptions{})
 	gpus := requests[gpuName]

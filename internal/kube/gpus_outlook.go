@@ -15,25 +15,25 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// GPUAsk is what a compute asks of its nodes in GPUs.
+// GPUAsk contains the GPU requests of a compute.
 type GPUAsk struct {
 	NodeSelector map[string]string // of its pods
 	Each         int64             // GPUs of one pod
-	Pods         int64             // that run side by side; 0 is unknown
+	Pods         int64             // that run at the same time; 0 means unknown
 }
 
-// gpuPlace is what counts of a node that may hold GPU pods.
+// gpuPlace contains the relevant fields of a node with GPUs.
 type gpuPlace struct {
 	labels map[string]string
-	gpus   int64 // what it can ever give
+	gpus   int64 // maximum that it can ever provide
 }
 
-// GPUOutlook says what will keep the pods of a compute from ever finding GPUs,
-// as far as nodes show that before it exists: a product that no node has, more
-// in a pod than any node has, and more pods than all nodes hold. workload names
-// the compute in messages. It is silent where nodes may not be listed, and
-// where something adds nodes on demand. One list of nodes serves the whole run;
-// an error means that the cluster could not be asked.
+// GPUOutlook returns the cause that will prevent the pods of a compute from
+// ever getting GPUs, as far as nodes show it before creation: a product that no
+// node has, more GPUs per pod than any node has, or more pods than all nodes
+// can run. workload is the name for messages. It returns nothing without
+// permission to list nodes, or if nodes are added on demand. One list of nodes
+// is kept for the complete run. An error means that the request failed.
 func (c *Cluster) GPUOutlook(ctx context.Context, ask GPUAsk, workload string) ([]*ready.Cause, error) {
 	if ask.Each <= 0 || c.Autoscaled(ctx) {
 		return nil, nil
@@ -46,7 +46,7 @@ func (c *Cluster) GPUOutlook(ctx context.Context, ask GPUAsk, workload string) (
 			}
 		})
 		if class := ClassOf(err); class == Denied || class == Refused {
-			return nil, nil // nothing is known of nodes, and will not be in this run
+			return nil, nil // nodes are unknown for this run
 		}
 		return places, err
 	})
@@ -62,8 +62,8 @@ func (c *Cluster) GPUOutlook(ctx context.Context, ask GPUAsk, workload string) (
 	return nil, nil
 }
 
-// placeOf reads a node. One that is labelled with its GPUs, and offers none yet,
-// is still setting them up: it could have any number.
+// placeOf converts a node. A node with GPU labels that does not offer GPUs yet
+// is still being set up, and may have any number.
 func placeOf(node *corev1.Node) gpuPlace {
 	n, has := gpuNode(node)
 	place := gpuPlace{labels: node.Labels, gpus: max(n.Capacity, n.Allocatable)}
@@ -73,10 +73,10 @@ func placeOf(node *corev1.Node) gpuPlace {
 	return place
 }
 
-// plenty is more GPUs than a node has.
+// plenty exceeds the number of GPUs of any node.
 const plenty = 1 << 20
 
-// gpuOutlook judges what nodes have in all, not what is free.
+// gpuOutlook compares with the total GPUs of nodes, not the free ones.
 func gpuOutlook(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {
 	c := &ready.Cause{Reason: ready.ReasonUnschedulable, Object: workload, Subject: "gpus"}
 	chosen := labels.SelectorFromSet(ask.NodeSelector)
@@ -97,18 +97,21 @@ func gpuOutlook(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {
 	c.Command = "kubectl get nodes -L " + gpuProduct
 	switch {
 	case nodes == 0 && where == "":
-		c.Summary = fmt.Sprintf("%s asks for %s, and no node of the cluster has any.", workload, gpus(ask.Each))
-		c.Hint = "Add nodes with GPUs, or leave out `gpus`."
+		c.Summary = fmt.Sprintf("%s requests %s, and no node of the cluster has any.", workload, gpus(ask.Each))
+		c.Hint = "Add nodes with GPUs, or remove `gpus`."
 	case nodes == 0:
 		c.Subject = "gpu_type"
-		c.Summary = fmt.Sprintf("%s asks for %s, and no node%s has any; %s.", workload, gpus(ask.Each), where, offered(places))
+		c.Summary = fmt.Sprintf("%s requests %s, and no node%s has any; %s.", workload, gpus(ask.Each), where,
+			offered(places))
 		c.Hint = "Correct `gpu_type` or `node_selector`, or add such nodes."
 	case ask.Each > largest:
-		c.Summary = fmt.Sprintf("A pod of %s asks for %s, and the largest of %d nodes%s has %d.", workload, gpus(ask.Each), nodes, where, largest)
-		c.Hint = "Ask for no more than that in `gpus`, spread the work over more pods, or add larger nodes."
+		c.Summary = fmt.Sprintf("A pod of %s requests %s, and the largest of %d nodes%s has %d.", workload, gpus(ask.Each),
+			nodes, where, largest)
+		c.Hint = "Reduce `gpus` to at most that number, distribute the work over more pods, or add larger nodes."
 	case ask.Pods > room:
-		c.Summary = fmt.Sprintf("%d pods of %s ask for %s each, and the %d nodes%s hold %d such pods when nothing else runs there.", ask.Pods, workload, gpus(ask.Each), nodes, where, room)
-		c.Hint = "Ask for fewer pods, for less in each, or add nodes."
+		c.Summary = fmt.Sprintf("%d pods of %s request %s each, and the %d nodes%s can run %d such pods when nothing else "+
+			"runs there.", ask.Pods, workload, gpus(ask.Each), nodes, where, room)
+		c.Hint = "Reduce the number of pods or the GPUs of each pod, or add nodes."
 	default:
 		return nil
 	}
@@ -122,7 +125,7 @@ func gpus(n int64) string {
 	return fmt.Sprintf("%d GPUs", n)
 }
 
-// offered lists the products that there are instead.
+// offered lists the existing products.
 func offered(places []gpuPlace) string {
 	products := map[string]bool{}
 	for _, place := range places {
@@ -131,7 +134,7 @@ func offered(places []gpuPlace) string {
 		}
 	}
 	if len(products) == 0 {
-		return "no node says which product it has"
+		return "no node has a product label"
 	}
 	const most = 8
 	names := slices.Sorted(maps.Keys(products))
@@ -139,5 +142,5 @@ func offered(places []gpuPlace) string {
 	if len(names) > most {
 		text += fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return "there are: " + text
+	return "existing products: " + text
 }

@@ -34,12 +34,12 @@ func TestGPUOutlookWarnsOfWhatNoNodeCanEverHold(t *testing.T) {
 	}{
 		"one that fits":               {nodes, GPUAsk{Each: 8}, ""},
 		"as many as fit":              {nodes, GPUAsk{Each: 4, Pods: 3, NodeSelector: h100}, ""},
-		"a product that no node has":  {nodes, GPUAsk{Each: 1, NodeSelector: map[string]string{gpuProduct: "B200"}}, "no node with nvidia.com/gpu.product=B200 has any; there are: H100, L4."},
-		"a label of a node without":   {[]corev1.Node{gpuNodeOf("d", "", "")}, GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}}, "no node with zone=east has any; no node says which product it has."},
-		"no GPUs in the cluster":      {nodes[3:], GPUAsk{Each: 1}, "asks for 1 GPU, and no node of the cluster has any."},
-		"more than any node has":      {nodes, GPUAsk{Each: 16}, "asks for 16 GPUs, and the largest of 3 nodes has 8."},
+		"a product that no node has":  {nodes, GPUAsk{Each: 1, NodeSelector: map[string]string{gpuProduct: "B200"}}, "no node with nvidia.com/gpu.product=B200 has any; existing products: H100, L4."},
+		"a label of a node without":   {[]corev1.Node{gpuNodeOf("d", "", "")}, GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}}, "no node with zone=east has any; no node has a product label."},
+		"no GPUs in the cluster":      {nodes[3:], GPUAsk{Each: 1}, "requests 1 GPU, and no node of the cluster has any."},
+		"more than any node has":      {nodes, GPUAsk{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
 		"more than such nodes have":   {nodes, GPUAsk{Each: 2, NodeSelector: map[string]string{gpuProduct: "L4"}}, "the largest of 1 nodes with nvidia.com/gpu.product=L4 has 1."},
-		"more pods than fit":          {nodes, GPUAsk{Each: 4, Pods: 4, NodeSelector: h100}, "hold 3 such pods when nothing else runs there."},
+		"more pods than fit":          {nodes, GPUAsk{Each: 4, Pods: 4, NodeSelector: h100}, "can run 3 such pods when nothing else runs there."},
 		"a node that is being set up": {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUAsk{Each: 8, Pods: 4}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

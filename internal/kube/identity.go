@@ -12,25 +12,27 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Identity tells clusters apart.
+// Identity identifies a cluster.
 type Identity struct {
-	// UID is that of the namespace kube-system, which every cluster has and
-	// nobody can delete. It is the usual stand-in for the id that Kubernetes does
-	// not have (https://opentelemetry.io/docs/specs/semconv/resource/k8s/#cluster).
+	// UID is the UID of the namespace kube-system, which every cluster has and
+	// which cannot be deleted. It is commonly used as a cluster ID, which
+	// Kubernetes does not have
+	// (https://opentelemetry.io/docs/specs/semconv/resource/k8s/#cluster).
 	UID types.UID `json:"uid"`
 	// Server is the address of the API server, which may change.
 	Server string `json:"server"`
 }
 
-// Identity returns the identity of the cluster; empty where it may not be read,
-// or the server does not answer. It is asked once a run.
+// Identity returns the identity of the cluster. It is empty without permission
+// to read it, or if the server does not respond. It is requested once per run.
 func (c *Cluster) Identity(ctx context.Context) Identity {
 	identity, _ := recall(c, "identity", func() (Identity, error) {
 		conn, err := c.connect()
 		if err != nil {
 			return Identity{}, err
 		}
-		answer, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath("/api/v1/namespaces", metav1.NamespaceSystem).
+		answer, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath("/api/v1/namespaces",
+			metav1.NamespaceSystem).
 			SetHeader("Accept", metadataOnly).Do(ctx).Raw()
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
@@ -47,10 +49,11 @@ func (c *Cluster) Identity(ctx context.Context) Identity {
 	return identity
 }
 
-// KindRemoved says whether the server certainly serves a kind at no version, as
-// after its CRD was deleted, with which Kubernetes deletes all objects of the
-// kind. Where that cannot be asked, it is false. An answer holds for missingTime:
-// an earlier step of the same apply may install the CRD again.
+// KindRemoved reports whether the server serves no version of a kind, as after
+// the deletion of its CRD, which also deletes all objects of the kind. It
+// returns false if this cannot be determined. The result is valid for
+// missingTime, because an earlier step of the same apply may install the CRD
+// again.
 func (c *Cluster) KindRemoved(ctx context.Context, kind Kind) bool {
 	if alwaysServed(kind) {
 		return false

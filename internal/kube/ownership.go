@@ -13,13 +13,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Records returns the managed fields that an object is to have, false where it
-// has them already.
+// Records returns the managed fields to set on an object, or false if it
+// already has them.
 type Records func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error)
 
-// SetRecords changes who owns the fields of an object, and nothing else of it. It
-// starts with live, and reads the object again where that is out of date. An
-// object that is gone is no error.
+// SetRecords changes only the managed fields of an object. It starts with live,
+// and reads the object again if live is outdated. A missing object is not an
+// error.
 func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Unstructured, records Records) error {
 	err := retry.RetryOnConflict(againstWriters(), func() (err error) {
 		if live == nil {
@@ -49,8 +49,10 @@ func (c *Cluster) Fetch(ctx context.Context, ref Ref) (*unstructured.Unstructure
 	return c.Get(ctx, ref)
 }
 
-func (c *Cluster) patchRecords(ctx context.Context, ref Ref, entries []metav1.ManagedFieldsEntry, version string) error {
-	// Replacing the version, rather than testing it, makes the server answer with a conflict.
+func (c *Cluster) patchRecords(ctx context.Context, ref Ref, entries []metav1.ManagedFieldsEntry,
+	version string) error {
+	// Replacing the version, instead of testing it, makes the server respond with
+	// a conflict.
 	patch := []patchOp{
 		{Op: "replace", Path: "/metadata/managedFields", Value: entries},
 		{Op: "replace", Path: "/metadata/resourceVersion", Value: version},
@@ -62,6 +64,7 @@ func (c *Cluster) patchRecords(ctx context.Context, ref Ref, entries []metav1.Ma
 	if err != nil {
 		return wrap("apply", ref, err)
 	}
-	_, err = c.secretRequest(ctx, http.MethodPatch, types.JSONPatchType, ref, map[string]string{"fieldManager": Manager}, body)
+	_, err = c.secretRequest(ctx, http.MethodPatch, types.JSONPatchType, ref, map[string]string{"fieldManager": Manager},
+		body)
 	return c.discreetly(ctx, "apply", "patch", ref, err, nil)
 }

@@ -30,12 +30,12 @@ import (
 )
 
 // DialPod connects to a port of a pod through the API server, as kubectl
-// port-forward does. ctx is for the connecting alone. An error is an *Error; of
-// the class Denied where the right to create pods/portforward is missing. That
-// nothing listens at the port shows with the first Read, as a *net.OpError.
+// port-forward does. ctx applies only to connecting. Errors are of type *Error,
+// with the class Denied without permission to create pods/portforward. If
+// nothing listens on the port, the first Read returns a *net.OpError.
 //
-// Each connection has a tunnel of its own: the streams of one tunnel wait for
-// each other, so that a reader who takes his time would hold up all the rest.
+// Each connection has a separate tunnel: the streams of one tunnel wait for
+// each other, so that one slow reader would block all others.
 func (c *Cluster) DialPod(ctx context.Context, namespace, pod string, port int32) (net.Conn, error) {
 	ref := Ref{Kind: kind.Pod(), Namespace: namespace, Name: pod}
 	tunnel, err := c.openTunnel(ctx, ref)
@@ -52,14 +52,14 @@ func (c *Cluster) DialPod(ctx context.Context, namespace, pod string, port int32
 func forwardFailure(ref Ref, err error) error {
 	failure, ok := errors.AsType[*Error](wrap("port-forward to", ref, err))
 	if ok && apierrors.IsForbidden(failure.Err) {
-		failure.Class = Denied // admission has no say in who connects, but where a webhook takes it
+		failure.Class = Denied // admission does not apply to connections, except for webhooks
 	}
 	return failure
 }
 
-// openTunnel opens the subresource portforward of a pod: through a websocket,
-// and with API servers before Kubernetes 1.31, or proxies that let none
-// through, as SPDY.
+// openTunnel opens the subresource portforward of a pod by WebSocket, or by
+// SPDY for API servers before Kubernetes 1.31 and proxies that block
+// WebSockets.
 func (c *Cluster) openTunnel(ctx context.Context, pod Ref) (httpstream.Connection, error) {
 	conn, err := c.connect()
 	if err != nil {
@@ -80,7 +80,8 @@ func (c *Cluster) openTunnel(ctx context.Context, pod Ref) (httpstream.Connectio
 	return tunnel, err
 }
 
-// restConfig is that of the connection. It holds credentials.
+// restConfig returns the configuration of the connection. It contains
+// credentials.
 func (c *Cluster) restConfig() (*rest.Config, error) {
 	resolved, err := recall(c, "configuration", c.config.Resolve)
 	return resolved.REST, err
@@ -97,7 +98,8 @@ func overWebsocket(ctx context.Context, config *rest.Config, at *url.URL) (https
 	if err != nil {
 		return nil, err
 	}
-	conn, err := websocket.Negotiate(transport, holder, req, portforward.WebsocketsSPDYTunnelingPrefix+clientforward.PortForwardProtocolV1Name)
+	conn, err := websocket.Negotiate(transport, holder, req,
+		portforward.WebsocketsSPDYTunnelingPrefix+clientforward.PortForwardProtocolV1Name)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +116,8 @@ func overSPDY(ctx context.Context, config *rest.Config, at *url.URL) (httpstream
 		return nil, err
 	}
 	answer := &refusalKeeper{next: transport}
-	conn, _, err := spdytransport.NegotiateStreaming(upgrader, &http.Client{Transport: answer}, req, clientforward.PortForwardProtocolV1Name)
+	conn, _, err := spdytransport.NegotiateStreaming(upgrader, &http.Client{Transport: answer}, req,
+		clientforward.PortForwardProtocolV1Name)
 	if answer.status != nil {
 		return nil, answer.status
 	}
@@ -122,7 +125,7 @@ func overSPDY(ctx context.Context, config *rest.Config, at *url.URL) (httpstream
 }
 
 // refusalKeeper keeps the Status of an API server that does not upgrade a
-// connection, of which the SPDY client passes on no more than the words.
+// connection, because the SPDY client returns only its message.
 type refusalKeeper struct {
 	next   http.RoundTripper
 	status error
@@ -151,8 +154,8 @@ type readCloser struct {
 	io.Closer
 }
 
-// untilDone waits for a connection no longer than ctx lasts. One that comes
-// later is closed.
+// untilDone waits for a connection until ctx ends. It closes a later
+// connection.
 func untilDone(ctx context.Context, open func() (httpstream.Connection, error)) (httpstream.Connection, error) {
 	type result struct {
 		conn httpstream.Connection
@@ -169,16 +172,15 @@ func untilDone(ctx context.Context, open func() (httpstream.Connection, error)) 
 	case <-ctx.Done():
 		go func() {
 			if late := <-done; late.err == nil {
-				_ = late.conn.Close() // nobody is left to be told
+				_ = late.conn.Close() // the caller has returned
 			}
 		}()
 		return nil, ctx.Err()
 	}
 }
 
-// openStreams opens the two streams of a connection: one for its data, and one
-// on which the kubelet says why there is none
-// (their headers are named in k8s.io/api/core/v1).
+// openStreams opens the two streams of a connection: one for data, and one for
+// errors of the kubelet (for the headers, see k8s.io/api/core/v1).
 func openStreams(tunnel httpstream.Connection, pod Ref, port int32) (*podConn, error) {
 	headers := http.Header{}
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
@@ -206,17 +208,18 @@ func openStreams(tunnel httpstream.Connection, pod Ref, port int32) (*podConn, e
 }
 
 // resetStream is a data stream that the kubelet has reset before it was open.
-// The kubelet connects to the port as soon as it has the stream, and resets it
-// where that fails, which may come before its reply to the opening of the stream:
-// see portForward in k8s.io/cri-streaming/pkg/streaming/portforward/httpstream.go
-// and newSpdyStream in k8s.io/streaming/pkg/httpstream/spdy/connection.go.
+// The kubelet connects to the port when it receives the stream, and resets the
+// stream if that fails, possibly before its reply to the opening of the stream:
+// see portForward in
+// k8s.io/cri-streaming/pkg/streaming/portforward/httpstream.go and
+// newSpdyStream in k8s.io/streaming/pkg/httpstream/spdy/connection.go.
 type resetStream struct{ httpstream.Stream }
 
 func (resetStream) Read([]byte) (int, error)  { return 0, spdystream.ErrReset }
 func (resetStream) Write([]byte) (int, error) { return 0, spdystream.ErrReset }
 func (resetStream) Close() error              { return nil }
 
-// podConn is a connection to a port of a pod. It knows no deadlines.
+// podConn is a connection to a port of a pod. It does not support deadlines.
 type podConn struct {
 	httpstream.Stream
 	tunnel    httpstream.Connection
@@ -225,24 +228,24 @@ type podConn struct {
 	complaint error
 }
 
-// listen takes in what the kubelet says, until it or the tunnel ends.
+// listen reads the error of the kubelet until the stream or the tunnel ends.
 func (c *podConn) listen(complaints io.Reader) {
 	defer close(c.heard)
 	const longest = 4 << 10
-	text, _ := io.ReadAll(io.LimitReader(complaints, longest)) // what came before an error counts
+	text, _ := io.ReadAll(io.LimitReader(complaints, longest)) // the text before a read error is kept
 	if len(text) > 0 {
 		c.complaint = &net.OpError{Op: "read", Net: c.address.Network(), Addr: c.address, Err: errors.New(string(text))}
 	}
 }
 
-// Read ends with what the kubelet complained of, where it did, rather than with io.EOF.
+// Read ends with the error of the kubelet, if any, instead of io.EOF.
 func (c *podConn) Read(p []byte) (int, error) {
 	n, err := c.Stream.Read(p)
 	if err == nil {
 		return n, nil
 	}
-	// The kubelet ends the stream of its complaints before that of the data, and the
-	// end of the tunnel ends both, once what has arrived is read.
+	// The kubelet ends the error stream before the data stream. The end of the
+	// tunnel ends both after the received data is read.
 	<-c.heard
 	if c.complaint != nil {
 		return n, c.complaint
@@ -250,10 +253,10 @@ func (c *podConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite says that no more will be written, and leaves the way back open.
+// CloseWrite closes the write side of the connection.
 func (c *podConn) CloseWrite() error { return c.Stream.Close() }
 
-// Close ends the connection both ways, and its tunnel.
+// Close closes the connection in both directions, and its tunnel.
 func (c *podConn) Close() error { return c.tunnel.Close() }
 
 func (c *podConn) LocalAddr() net.Addr  { return podAddress("") }
@@ -263,10 +266,10 @@ func (c *podConn) SetDeadline(time.Time) error      { return os.ErrNoDeadline }
 func (c *podConn) SetReadDeadline(time.Time) error  { return os.ErrNoDeadline }
 func (c *podConn) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
 
-// podAddress is "namespace/pod:port".
+// podAddress is an address of the form "namespace/pod:port".
 type podAddress string
 
-// Network names the way to such an address.
+// Network returns the name of the network.
 func (podAddress) Network() string { return "port-forward" }
 
 func (a podAddress) String() string { return string(a) }

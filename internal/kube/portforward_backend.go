@@ -16,14 +16,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// Backend is what connections are forwarded to: a port of one pod, or of any
-// that is ready of those that a selector finds.
+// Backend is the target of forwarded connections: a port of one pod, or of any
+// ready pod that a selector matches.
 type Backend struct {
 	Namespace string
-	Pod       string            // its name; empty: one of
-	Selector  map[string]string // these, by their labels
-	// Port is the pod's, by number or by the name that a container gives it; zero
-	// is the first that the pod names.
+	Pod       string            // name of the pod; if empty, one of
+	Selector  map[string]string // the pods with these labels
+	// Port is the port of the pod, by number or name. Zero means the first port
+	// that the pod declares.
 	Port intstr.IntOrString
 }
 
@@ -41,7 +41,7 @@ func (c *Cluster) Dial(ctx context.Context, b Backend) (net.Conn, error) {
 	return c.DialPod(ctx, pod.Namespace, pod.Name, port)
 }
 
-// target picks the pod that a connection goes to.
+// target selects the pod of a connection.
 func (c *Cluster) target(ctx context.Context, b Backend) (*corev1.Pod, error) {
 	if b.Pod != "" {
 		ref := Ref{Kind: kind.Pod(), Namespace: b.Namespace, Name: b.Pod}
@@ -60,7 +60,7 @@ func (c *Cluster) target(ctx context.Context, b Backend) (*corev1.Pod, error) {
 	}
 	pods, err := c.podsBehind(ctx, b)
 	if err == nil && firstReady(pods) == nil {
-		pods, err = c.podsNow(ctx, b) // the watch may be a moment behind
+		pods, err = c.podsNow(ctx, b) // the watch may be slightly outdated
 	}
 	if err != nil {
 		return nil, err
@@ -71,15 +71,15 @@ func (c *Cluster) target(ctx context.Context, b Backend) (*corev1.Pod, error) {
 	return nil, &NoPodError{Backend: b, Pods: pods}
 }
 
-// podsBehind are the pods that a backend selects, by name, from a shared list
-// and watch: that of Kubetorch's pods, else of all pods of the namespace, which
-// serves however many backends there are.
+// podsBehind returns the pods of a backend, sorted by name, from a shared list
+// and watch of the pods of Kubetorch, or otherwise of all pods of the
+// namespace.
 func (c *Cluster) podsBehind(ctx context.Context, b Backend) ([]*corev1.Pod, error) {
 	kind := podsOfBackend(b)
 	col := c.cache.collection(kind, b.Namespace)
 	if err := col.ready(ctx); err != nil {
 		if ClassOf(err) == Denied {
-			return c.podsNow(ctx, b) // to list may be allowed where to watch is not
+			return c.podsNow(ctx, b) // listing may be allowed without watching
 		}
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func podsOfBackend(b Backend) Kind {
 	return pods
 }
 
-// podsNow are the pods that a backend selects, straight from the server.
+// podsNow returns the pods of a backend from the server, without the cache.
 func (c *Cluster) podsNow(ctx context.Context, b Backend) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod
 	options := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.Selector).String()}
@@ -120,14 +120,14 @@ func firstReady(pods []*corev1.Pod) *corev1.Pod {
 	return nil
 }
 
-// isReady says whether a pod takes calls.
+// isReady reports whether a pod accepts calls.
 func isReady(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 
-// podPort finds a port of a pod by its number or name.
+// podPort returns a port of a pod by its number or name.
 func podPort(pod *corev1.Pod, port intstr.IntOrString) (int32, error) {
 	if port.Type == intstr.Int && port.IntVal > 0 {
 		return port.IntVal, nil
@@ -142,15 +142,15 @@ func podPort(pod *corev1.Pod, port intstr.IntOrString) (int32, error) {
 		}
 	}
 	if port.Type == intstr.Int {
-		return 0, fmt.Errorf("pod %s/%s names no port: say which one is meant", pod.Namespace, pod.Name)
+		return 0, fmt.Errorf("pod %s/%s does not declare a port: specify the port", pod.Namespace, pod.Name)
 	}
 	return 0, fmt.Errorf("pod %s/%s has no port named %q; it has %q", pod.Namespace, pod.Name, port.StrVal, names)
 }
 
-// NoPodError says that there is no pod, or no port of one, to connect to.
+// NoPodError reports that there is no pod or port to connect to.
 type NoPodError struct {
 	Backend Backend
-	Pods    []*corev1.Pod // those there are, none of them fit
+	Pods    []*corev1.Pod // existing pods, none of which can be used
 	err     error
 }
 
@@ -159,7 +159,7 @@ func (e *NoPodError) Error() string {
 	case e.err != nil:
 		return e.err.Error()
 	case e.Backend.Pod != "":
-		return fmt.Sprintf("pod %s/%s does not run: it is %s", e.Backend.Namespace, e.Backend.Pod, describe(e.Pods[0]))
+		return fmt.Sprintf("pod %s/%s is not running: it is %s", e.Backend.Namespace, e.Backend.Pod, describe(e.Pods[0]))
 	case len(e.Pods) == 0:
 		return fmt.Sprintf("no pod of namespace %s has the labels %s", e.Backend.Namespace, labels.Set(e.Backend.Selector))
 	}
@@ -178,9 +178,9 @@ func (e *NoPodError) Explain() (summary, detail string) {
 	if e.Backend.Pod != "" {
 		command = fmt.Sprintf("kubectl -n %s describe pod %s", e.Backend.Namespace, e.Backend.Pod)
 	}
-	return "There is no pod to connect to", ready.Explain(&ready.Cause{
-		Summary: "As it is now, " + e.Error() + ".",
-		Hint:    "Wait until the compute is ready, which `depends_on` does, and resume it if it is suspended.",
+	return "No pod to connect to", ready.Explain(&ready.Cause{
+		Summary: "Cannot connect now: " + e.Error() + ".",
+		Hint:    "Wait until the compute is ready, for example with `depends_on`, and resume it if it is suspended.",
 		Command: command,
 	}, nil)
 }
@@ -200,8 +200,9 @@ func describe(pod *corev1.Pod) string {
 	return string(pod.Status.Phase)
 }
 
-// ServiceBackend is that of a Service's port, its first one where port is 0. A
-// port that the Service does not have is taken for one of its pods.
+// ServiceBackend returns the backend of a port of a Service, or of its first
+// port if port is 0. A port that the Service does not have is used as a port of
+// the pods.
 func (c *Cluster) ServiceBackend(ctx context.Context, namespace, name string, port int32) (Backend, error) {
 	obj, err := c.Read(ctx, Ref{Kind: services(), Namespace: namespace, Name: name})
 	if err != nil {
@@ -212,7 +213,8 @@ func (c *Cluster) ServiceBackend(ctx context.Context, namespace, name string, po
 		return Backend{}, err
 	}
 	if len(service.Spec.Selector) == 0 {
-		return Backend{}, fmt.Errorf("there is no pod to connect to: Service %s/%s selects none; name a pod, or another Service", namespace, name)
+		return Backend{}, fmt.Errorf("no pod to connect to: Service %s/%s has no selector; specify a pod or another Service",
+			namespace, name)
 	}
 	b := Backend{Namespace: namespace, Selector: service.Spec.Selector, Port: intstr.FromInt32(port)}
 	for _, p := range service.Spec.Ports {

@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// patience is how long a connection waits for a pod that is ready, while the
-// one before it is replaced.
+// patience is the time that a connection waits for a ready pod, while the
+// previous one is replaced.
 const patience = 30 * time.Second
 
-// Forward is a local port whose connections go to a backend.
+// Forward is a local port whose connections are forwarded to a backend.
 type Forward struct {
 	listener net.Listener
 	end      context.CancelFunc
 	running  sync.WaitGroup
 }
 
-// Forward listens at a port of 127.0.0.1, any free one where it is 0, and
-// forwards to the backend what connects there, until it is closed. It outlives
-// ctx, whose values report gets: it is told why a connection could not be
-// forwarded.
+// Forward listens on a port of 127.0.0.1, or on any free port if it is 0, and
+// forwards connections to the backend until it is closed. It outlives ctx.
+// report receives the values of ctx and the errors of connections that could
+// not be forwarded.
 //
-// Each connection goes to a pod that is ready when it is made, so that the next
-// one after a pod was replaced reaches the new pod, and waits for it if need be.
+// Each connection selects a ready pod, so that the next connection after a
+// replacement of the pod reaches the new pod, and waits for it if necessary.
 func (c *Cluster) Forward(ctx context.Context, b Backend, port int, report func(error)) (*Forward, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -39,7 +39,7 @@ func (c *Cluster) Forward(ctx context.Context, b Backend, port int, report func(
 		for {
 			local, err := listener.Accept()
 			if err != nil {
-				return // it is closed, which is the only thing to end it
+				return // the listener was closed
 			}
 			f.running.Go(func() {
 				if err := c.serve(ctx, b, local); err != nil && ctx.Err() == nil {
@@ -51,13 +51,14 @@ func (c *Cluster) Forward(ctx context.Context, b Backend, port int, report func(
 	return f, nil
 }
 
-// Port is the local one.
+// Port returns the local port.
 func (f *Forward) Port() int {
 	address, _ := f.listener.Addr().(*net.TCPAddr)
 	return address.Port
 }
 
-// Close ends the port and all its connections, and returns when they are gone.
+// Close closes the port and all its connections, and returns when they have
+// ended.
 func (f *Forward) Close() error {
 	f.end()
 	err := f.listener.Close()
@@ -65,8 +66,8 @@ func (f *Forward) Close() error {
 	return err
 }
 
-// serve joins a local connection to one to the backend. What the backend broke
-// off is broken off here too, rather than ended.
+// serve connects a local connection to the backend. If the backend aborts, the
+// local connection is reset instead of closed.
 func (c *Cluster) serve(ctx context.Context, b Backend, local net.Conn) error {
 	defer local.Close()
 	remote, err := c.dialPatiently(ctx, b)
@@ -100,15 +101,15 @@ func (c *Cluster) serve(ctx context.Context, b Backend, local net.Conn) error {
 	return err
 }
 
-// reset makes the end of a connection show as a failure to whoever reads from it.
+// reset makes readers of a connection fail instead of reaching its end.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
 }
 
-// dialPatiently waits for a pod that is ready where there is none now. What
-// cannot heal ends it at once.
+// dialPatiently connects, and waits for a ready pod if there is none. Permanent
+// errors end the wait immediately.
 func (c *Cluster) dialPatiently(ctx context.Context, b Backend) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -123,14 +124,14 @@ func (c *Cluster) dialPatiently(ctx context.Context, b Backend) (net.Conn, error
 		}
 		select {
 		case <-ctx.Done():
-			return nil, err // says more than that the time is up
+			return nil, err // more specific than the timeout
 		case <-changed:
 		}
 	}
 }
 
-// mayHeal says whether another pod could be ready in a moment, or the one that
-// was chosen has just gone.
+// mayHeal reports whether the error is temporary: another pod may soon be
+// ready, or the selected one was just deleted.
 func mayHeal(err error) bool {
 	if missing, ok := err.(*NoPodError); ok { //nolint:errorlint // nothing wraps it
 		return missing.err == nil

@@ -248,8 +248,8 @@ func TestDialExplainsThatNoPodFits(t *testing.T) {
 		backend Backend
 		says    string
 	}{
-		"it does not run":      {Backend{Namespace: "ml", Pod: "pending", Port: intstr.FromInt32(80)}, "pod ml/pending does not run: it is Pending"},
-		"it names no port":     {Backend{Namespace: "ml", Pod: "unnamed-0"}, "names no port"},
+		"it does not run":      {Backend{Namespace: "ml", Pod: "pending", Port: intstr.FromInt32(80)}, "pod ml/pending is not running: it is Pending"},
+		"it names no port":     {Backend{Namespace: "ml", Pod: "unnamed-0"}, "does not declare a port"},
 		"it has no such name":  {Backend{Namespace: "ml", Pod: "unnamed-0", Port: intstr.FromString("grpc")}, `has no port named "grpc"`},
 		"there is no such pod": {Backend{Namespace: "ml", Pod: "gone"}, "gone"},
 	} {

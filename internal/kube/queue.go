@@ -18,7 +18,8 @@ import (
 // queueOf gathers what is known of the queue that holds a workload, and says
 // changes of which kinds may matter to it. Of a workload that no queue holds now
 // nothing is asked. What may not be read is left out.
-func (c *Cluster) queueOf(ctx context.Context, workload *unstructured.Unstructured, pods []*corev1.Pod) (*ready.Queue, []Kind) {
+func (c *Cluster) queueOf(ctx context.Context, workload *unstructured.Unstructured, pods []*corev1.Pod) (*ready.Queue,
+	[]Kind) {
 	if !isSuspended(workload) && !slices.ContainsFunc(pods, waitsInQueue) {
 		return nil, nil
 	}
@@ -87,7 +88,8 @@ func holds(e *entry, workload *unstructured.Unstructured, pods []*corev1.Pod) bo
 // is [ready.Kueue] (also "") or [ready.KAI]; workload names the compute in
 // messages. Each queue is asked for once a run. What may not be read is passed
 // over in silence; an error means that the cluster could not be asked.
-func (c *Cluster) QueueOutlook(ctx context.Context, scheduler, namespace, queue string, ask ready.Ask, workload string) ([]*ready.Cause, error) {
+func (c *Cluster) QueueOutlook(ctx context.Context, scheduler, namespace, queue string, ask ready.Ask,
+	workload string) ([]*ready.Cause, error) {
 	scheduler = cmp.Or(scheduler, ready.Kueue)
 	q, err := recall(c, "queue "+scheduler+" "+namespace+"/"+queue, func() (*ready.Queue, error) {
 		q, err := c.queueNamed(ctx, scheduler, namespace, queue)

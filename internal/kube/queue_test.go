@@ -101,10 +101,10 @@ func TestHeldTrainingIsExplainedByItsQueue(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"quota is short":               {nil, ready.ReasonQueued, "6 nvidia.com/gpu are needed, cq has 4, 2 in use"},
+		"quota is short":               {nil, ready.ReasonQueued, "6 nvidia.com/gpu requested, cq has 4, 2 in use"},
 		"the workload is found by UID": {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "ownerReferences", "labels: {kueue.x-k8s.io/job-uid: u-1}, o", 1) + "]"}, ready.ReasonQueued, "4 more needed"},
 		"another's workload":           {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "uid: u-1", "uid: u-12", 1) + "]"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
-		"there is no such queue":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "items: [" + strings.Replace(localQueue, "name: gpu", "name: cpu", 1) + "]"}, ready.ReasonQueueMissing, "there are: cpu"},
+		"there is no such queue":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "items: [" + strings.Replace(localQueue, "name: gpu", "name: cpu", 1) + "]"}, ready.ReasonQueueMissing, "existing queues: cpu"},
 		"queues may not be read":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "forbidden", kueueV + "/namespaces/ml/workloads": "forbidden"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
 		"ClusterQueues are secret":     {map[string]string{kueueV + "/clusterqueues": "forbidden"}, ready.ReasonQueued, "4 more needed."},
 	} {

@@ -71,12 +71,16 @@ func (c *Cluster) podsOf(ctx context.Context, namespace string, selector map[str
 
 // replicaSetsOf returns the ReplicaSets that a workload owns; never nil without
 // an error.
-func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unstructured) ([]*appsv1.ReplicaSet, error) {
+func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unstructured) ([]*appsv1.ReplicaSet,
+	error) {
 	col := c.cache.collection(kind.ReplicaSet(), workload.GetNamespace())
 	if err := col.ready(ctx); err != nil {
 		return nil, err
 	}
-	all, err := decodeAll[appsv1.ReplicaSet](col.filter(func(e *entry) bool { return replicaSetOf(e.Name, workload.GetName()) }))
+	all, err := decodeAll[appsv1.ReplicaSet](col.filter(func(e *entry) bool {
+		return replicaSetOf(e.Name,
+			workload.GetName())
+	}))
 	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
 }
 
@@ -87,7 +91,8 @@ func (c *Cluster) warningsOf(ctx context.Context, namespace string, known ready.
 }
 
 // eventsOf is warningsOf for the events of another collection.
-func (c *Cluster) eventsOf(ctx context.Context, kind Kind, namespace string, known ready.Snapshot) ([]*corev1.Event, error) {
+func (c *Cluster) eventsOf(ctx context.Context, kind Kind, namespace string, known ready.Snapshot) ([]*corev1.Event,
+	error) {
 	col := c.cache.collection(kind, namespace)
 	if err := col.ready(ctx); err != nil {
 		return nil, err
@@ -118,20 +123,23 @@ func concerns(known ready.Snapshot, event *corev1.Event) bool {
 	group := schema.FromAPIVersionAndKind(about.APIVersion, about.Kind).Group
 	own := known.Workload.GroupVersionKind()
 	switch {
-	case about.Kind == own.Kind && about.Name == known.Workload.GetName() && (about.APIVersion == "" || group == own.Group):
+	case about.Kind == own.Kind && about.Name == known.Workload.GetName() &&
+		(about.APIVersion == "" || group == own.Group):
 		return same(known.Workload.GetUID())
 	case about.Kind == kind.ReplicaSet().Kind && kind.WorkloadOf(own.GroupKind()).ReplicaSets:
 		if known.ReplicaSets == nil { // they may not be read
 			return replicaSetOf(about.Name, known.Workload.GetName())
 		}
-		return slices.ContainsFunc(known.ReplicaSets, func(rs *appsv1.ReplicaSet) bool { return rs.Name == about.Name && same(rs.UID) })
+		return slices.ContainsFunc(known.ReplicaSets,
+			func(rs *appsv1.ReplicaSet) bool { return rs.Name == about.Name && same(rs.UID) })
 	case about.Kind == kind.Pod().Kind:
 		return slices.ContainsFunc(known.Pods, func(pod *corev1.Pod) bool { return pod.Name == about.Name && same(pod.UID) })
 	case about.Kind == kind.PersistentVolumeClaim().Kind:
 		claim, ok := known.Claims[about.Name]
 		return ok && (claim == nil || same(claim.UID))
 	}
-	return between(own.GroupKind(), known.Workload.GetName(), about) && !ready.LastSeen(event).Before(known.Workload.GetCreationTimestamp().Time)
+	return between(own.GroupKind(), known.Workload.GetName(), about) &&
+		!ready.LastSeen(event).Before(known.Workload.GetCreationTimestamp().Time)
 }
 
 // between says whether an object stands between a workload and its pods, by how
@@ -161,15 +169,21 @@ func (c *Cluster) partsOf(ctx context.Context, workload *unstructured.Unstructur
 		return nil
 	}
 	if parts.Label != "" {
-		return c.objects(ctx, parts.Kind, workload.GetNamespace(), func(e *entry) bool { return e.Labels[parts.Label] == workload.GetName() })
+		return c.objects(ctx, parts.Kind, workload.GetNamespace(),
+			func(e *entry) bool { return e.Labels[parts.Label] == workload.GetName() })
 	}
-	named := c.objects(ctx, parts.Kind, workload.GetNamespace(), func(e *entry) bool { return e.Name == workload.GetName() })
-	return slices.DeleteFunc(named, func(part *unstructured.Unstructured) bool { return !metav1.IsControlledBy(part, workload) })
+	named := c.objects(ctx, parts.Kind, workload.GetNamespace(),
+		func(e *entry) bool { return e.Name == workload.GetName() })
+	return slices.DeleteFunc(named, func(part *unstructured.Unstructured) bool {
+		return !metav1.IsControlledBy(part,
+			workload)
+	})
 }
 
 // objects returns those of a shared collection that keep wants; nil where they
 // may not be read, and only then.
-func (c *Cluster) objects(ctx context.Context, kind Kind, namespace string, keep func(*entry) bool) []*unstructured.Unstructured {
+func (c *Cluster) objects(ctx context.Context, kind Kind, namespace string,
+	keep func(*entry) bool) []*unstructured.Unstructured {
 	if kind.ClusterScoped {
 		namespace = ""
 	}

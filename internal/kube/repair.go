@@ -49,17 +49,22 @@ type patchOp struct {
 
 // repair makes it possible to apply obj after err, and says whether it is. In a
 // dry run it only finds out whether the server would let it.
-func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstructured, err error, dryRun []string) (bool, error) {
+func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstructured, err error,
+	dryRun []string) (bool, error) {
 	var e *Error
 	if !errors.As(err, &e) || e.Class != Invalid {
 		return false, nil
 	}
-	return c.mend(ctx, ref, dryRun, func(live *unstructured.Unstructured) []patchOp { return repairs(obj, live, e.Fields) })
+	return c.mend(ctx, ref, dryRun, func(live *unstructured.Unstructured) []patchOp {
+		return repairs(obj, live,
+			e.Fields)
+	})
 }
 
 // mend applies the patch that with makes of the live object, if any, and says
 // whether there was one.
-func (c *Cluster) mend(ctx context.Context, ref Ref, dryRun []string, with func(live *unstructured.Unstructured) []patchOp) (bool, error) {
+func (c *Cluster) mend(ctx context.Context, ref Ref, dryRun []string,
+	with func(live *unstructured.Unstructured) []patchOp) (bool, error) {
 	mended := false
 	err := retry.RetryOnConflict(againstWriters(), func() error {
 		live, err := c.Get(ctx, ref)
@@ -92,7 +97,10 @@ func (c *Cluster) separate(ctx context.Context, ref Ref, obj *unstructured.Unstr
 	if err != nil || len(unions(obj, seen)) == 0 {
 		return nil //nolint:nilerr // the apply meets the same error
 	}
-	_, err = c.mend(ctx, ref, nil, func(live *unstructured.Unstructured) []patchOp { return guarded(live, unions(obj, live)) })
+	_, err = c.mend(ctx, ref, nil, func(live *unstructured.Unstructured) []patchOp {
+		return guarded(live,
+			unions(obj, live))
+	})
 	return err
 }
 
@@ -197,7 +205,10 @@ func unions(wanted, live *unstructured.Unstructured) []patchOp {
 func withoutRepeats(patch []patchOp) []patchOp {
 	var out []patchOp
 	for _, op := range patch {
-		if !slices.ContainsFunc(out, func(o patchOp) bool { return op.Path == o.Path || strings.HasPrefix(op.Path, o.Path+"/") }) {
+		if !slices.ContainsFunc(out, func(o patchOp) bool {
+			return op.Path == o.Path ||
+				strings.HasPrefix(op.Path, o.Path+"/")
+		}) {
 			out = append(out, op)
 		}
 	}
@@ -260,7 +271,8 @@ func twinKeys(wanted, live *unstructured.Unstructured, duplicate string) []patch
 				}
 				for _, key := range keys {
 					if value, given := want[key]; given && fmt.Sprint(value) != fmt.Sprint(have[key]) {
-						patch = append(patch, patchOp{Op: "replace", Path: fmt.Sprintf("%s/%d/%s", pointer(m.path), i, key), Value: value})
+						patch = append(patch, patchOp{Op: "replace", Path: fmt.Sprintf("%s/%d/%s", pointer(m.path), i, key),
+							Value: value})
 					}
 				}
 			}

@@ -123,7 +123,8 @@ func (r *retrier) workContext(ctx context.Context, category category) (context.C
 }
 
 // attempt sends a request once and reads its answer, except where that is a stream.
-func (r *retrier) attempt(ctx context.Context, request *http.Request, category category, left time.Duration) (*reply, error) {
+func (r *retrier) attempt(ctx context.Context, request *http.Request, category category, left time.Duration) (*reply,
+	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := left
 	switch {

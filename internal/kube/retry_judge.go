@@ -79,7 +79,8 @@ func repeatable(request *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	guarded := bytes.Contains(data, []byte(`"resourceVersion"`)) || bytes.Contains(data, []byte(`/metadata/resourceVersion"`))
+	guarded := bytes.Contains(data, []byte(`"resourceVersion"`)) ||
+		bytes.Contains(data, []byte(`/metadata/resourceVersion"`))
 	switch request.Method {
 	case http.MethodPatch:
 		return guarded
@@ -133,7 +134,8 @@ func judgeError(err error, known state, within time.Duration) judgement {
 	switch {
 	case strings.HasPrefix(err.Error(), "getting credentials: "):
 		return judgement{} // of the credential plugin: see plainErrors
-	case errors.As(err, &verify), errors.As(err, &unknownCA), errors.As(err, &hostname), errors.As(err, &certificate), errors.As(err, &noTLS):
+	case errors.As(err, &verify), errors.As(err, &unknownCA), errors.As(err, &hostname), errors.As(err, &certificate),
+		errors.As(err, &noTLS):
 		return judgement{}
 	case errors.As(err, &name):
 		return judgement{again: known.reached, within: within}
@@ -222,9 +224,10 @@ func (a *reply) refuses() bool {
 // heldByOthers says whether a conflict is one of field managers, which lasts.
 func (a *reply) heldByOthers() bool {
 	status := a.status()
-	return status != nil && status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(cause metav1.StatusCause) bool {
-		return cause.Type == metav1.CauseTypeFieldManagerConflict
-	})
+	return status != nil && status.Details != nil &&
+		slices.ContainsFunc(status.Details.Causes, func(cause metav1.StatusCause) bool {
+			return cause.Type == metav1.CauseTypeFieldManagerConflict
+		})
 }
 
 func (a *reply) webhookFails() bool {

@@ -35,7 +35,8 @@ func (c *Cluster) HasField(ctx context.Context, gvk schema.GroupVersionKind, pat
 		if err != nil {
 			return document, err
 		}
-		data, err := conn.rest.Get().AbsPath("/openapi/v3/apis/"+gvk.GroupVersion().String()).SetHeader("Accept", "application/json").Do(ctx).Raw()
+		data, err := conn.rest.Get().AbsPath("/openapi/v3/apis/"+gvk.GroupVersion().String()).SetHeader("Accept",
+			"application/json").Do(ctx).Raw()
 		switch {
 		case apierrors.IsNotFound(err):
 			return document, nil

@@ -51,7 +51,8 @@ func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Un
 		return nil, wrap("read", ref, err)
 	}
 	answer, err := conn.rest.Patch(types.MergePatchType).WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
-		SetHeader("Accept", metadataOnly).Param("dryRun", metav1.DryRunAll).Param("fieldManager", Manager).Body([]byte("{}")).Do(ctx).Raw()
+		SetHeader("Accept", metadataOnly).Param("dryRun", metav1.DryRunAll).Param("fieldManager",
+		Manager).Body([]byte("{}")).Do(ctx).Raw()
 	if err != nil {
 		return nil, wrap("read", ref, err)
 	}
@@ -66,7 +67,8 @@ func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Un
 
 // ApplySecret is Apply for a Secret, or DryRun. Where it fails, the error quotes
 // no value, be it one of obj or one that the cluster has.
-func (c *Cluster) ApplySecret(ctx context.Context, obj *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
+func (c *Cluster) ApplySecret(ctx context.Context, obj *unstructured.Unstructured,
+	dryRun bool) (*unstructured.Unstructured, error) {
 	return c.applySecret(ctx, obj, true, dryRun)
 }
 
@@ -80,7 +82,8 @@ func (c *Cluster) DryRunNewSecret(ctx context.Context, obj *unstructured.Unstruc
 	return true, nil
 }
 
-func (c *Cluster) applySecret(ctx context.Context, obj *unstructured.Unstructured, force, dryRun bool) (*unstructured.Unstructured, error) {
+func (c *Cluster) applySecret(ctx context.Context, obj *unstructured.Unstructured, force,
+	dryRun bool) (*unstructured.Unstructured, error) {
 	ref, err := RefOf(obj)
 	if err != nil {
 		return nil, err
@@ -89,7 +92,8 @@ func (c *Cluster) applySecret(ctx context.Context, obj *unstructured.Unstructure
 	if err != nil {
 		return nil, wrap("apply", ref, err)
 	}
-	params := map[string]string{"fieldManager": Manager, "force": strconv.FormatBool(force), "fieldValidation": metav1.FieldValidationStrict}
+	params := map[string]string{"fieldManager": Manager, "force": strconv.FormatBool(force),
+		"fieldValidation": metav1.FieldValidationStrict}
 	if dryRun {
 		params["dryRun"] = metav1.DryRunAll
 	}
@@ -101,7 +105,8 @@ func (c *Cluster) applySecret(ctx context.Context, obj *unstructured.Unstructure
 // RemoveSecretKeys removes keys of live from its data. Where that conflicts, since
 // somebody else wrote the Secret or the answer to an earlier attempt was lost, it
 // looks at the Secret again; another one of the same name is left alone.
-func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstructured, keys []string) (*unstructured.Unstructured, error) {
+func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstructured,
+	keys []string) (*unstructured.Unstructured, error) {
 	ref, uid := SecretRef(live.GetNamespace(), live.GetName()), live.GetUID()
 	var conflict error
 	replaced := false
@@ -133,7 +138,8 @@ func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstr
 	return live, nil
 }
 
-func (c *Cluster) removeSecretKeys(ctx context.Context, ref Ref, live *unstructured.Unstructured, keys []string) (*unstructured.Unstructured, error) {
+func (c *Cluster) removeSecretKeys(ctx context.Context, ref Ref, live *unstructured.Unstructured,
+	keys []string) (*unstructured.Unstructured, error) {
 	data := map[string]any{}
 	for _, key := range keys {
 		data[key] = nil // a null removes (RFC 7386)
@@ -146,7 +152,8 @@ func (c *Cluster) removeSecretKeys(ctx context.Context, ref Ref, live *unstructu
 		return nil, wrap("apply", ref, err)
 	}
 	writing, sent := withOutcome(ctx)
-	after, err := c.secretRequest(writing, http.MethodPatch, types.MergePatchType, ref, map[string]string{"fieldManager": Manager}, body)
+	after, err := c.secretRequest(writing, http.MethodPatch, types.MergePatchType, ref,
+		map[string]string{"fieldManager": Manager}, body)
 	return after, c.discreetly(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), live)
 }
 
@@ -239,7 +246,8 @@ func (c *Cluster) awaitSecret(ctx context.Context, live *unstructured.Unstructur
 
 // secretRequest sends one request about a Secret. Errors are as client-go makes
 // them.
-func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.PatchType, ref Ref, params map[string]string, data []byte) (*unstructured.Unstructured, error) {
+func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.PatchType, ref Ref,
+	params map[string]string, data []byte) (*unstructured.Unstructured, error) {
 	conn, err := c.connect()
 	if err != nil {
 		return nil, err
@@ -272,7 +280,8 @@ func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.Pat
 
 // discreetly classifies an error and masks in it the values of sent, and those
 // that the cluster has. Where these cannot be known, its text is left out.
-func (c *Cluster) discreetly(ctx context.Context, op, verb string, ref Ref, err error, sent *unstructured.Unstructured) error {
+func (c *Cluster) discreetly(ctx context.Context, op, verb string, ref Ref, err error,
+	sent *unstructured.Unstructured) error {
 	err = c.denied(ctx, verb, ref, wrap(op, ref, err))
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || ClassOf(err) == Denied || ClassOf(err) == NotFound {
@@ -310,7 +319,8 @@ func SecretData(obj *unstructured.Unstructured) map[string][]byte {
 }
 
 // withheld stands for a message that may quote values which are not known.
-const withheld = "the message is not shown, since it may quote values of the Secret, which may not be read to compare them"
+const withheld = "the message is not shown, since it may quote values of the Secret, which may not be read to " +
+	"compare them"
 
 // retell passes every text of an error that comes from a server through tell.
 func retell(err error, tell func(string) string) error {

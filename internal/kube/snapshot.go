@@ -63,7 +63,8 @@ func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string
 
 // podsAndEvents gathers what a diagnosis needs of pods. What may not be read is
 // left out.
-func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespace string, selector map[string]string) error {
+func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespace string,
+	selector map[string]string) error {
 	var err error
 	if s.Pods, err = c.podsOf(ctx, namespace, selector); err != nil && ClassOf(err) != Denied {
 		return err
@@ -94,7 +95,8 @@ func softly(err error) bool { return ClassOf(err) == Denied || aboutServer(err) 
 // is gated it has not looked at.
 func unscheduled(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-		return condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason != corev1.PodReasonSchedulingGated
+		return condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
+			condition.Reason != corev1.PodReasonSchedulingGated
 	})
 }
 

@@ -116,9 +116,13 @@ func (c *Cluster) warningsAbout(ctx context.Context, claim *corev1.PersistentVol
 	if err := col.ready(ctx); err != nil {
 		return nil, err
 	}
-	events, err := decodeAll[corev1.Event](col.filter(func(e *entry) bool { return strings.HasPrefix(e.Name, claim.Name+".") }))
+	events, err := decodeAll[corev1.Event](col.filter(func(e *entry) bool {
+		return strings.HasPrefix(e.Name,
+			claim.Name+".")
+	}))
 	return slices.DeleteFunc(events, func(event *corev1.Event) bool {
 		about := event.InvolvedObject
-		return about.Kind != kind.PersistentVolumeClaim().Kind || about.Name != claim.Name || (about.UID != "" && about.UID != claim.UID)
+		return about.Kind != kind.PersistentVolumeClaim().Kind || about.Name != claim.Name ||
+			(about.UID != "" && about.UID != claim.UID)
 	}), err
 }

@@ -131,7 +131,10 @@ func (e *InUseError) Explain() (summary, detail string) {
 	cause := ready.Cause{
 		Summary: fmt.Sprintf("It is mounted by %s. Nothing was deleted: its data is still there.%s", e.holders(), why),
 		Object:  e.Claim.String(),
-		Hint:    "Stop what runs these pods, or delete them; then destroy again. A compute that is destroyed too goes first if it names the volume by `kt_volume.….ref`. One that stays and only gives the volume up is changed after it: apply the compute first, with `-target`, or give the volume `lifecycle { create_before_destroy = true }` while both are in the configuration.",
+		Hint: "Stop what runs these pods, or delete them; then destroy again. A compute that is destroyed too goes " +
+			"first if it names the volume by `kt_volume.….ref`. One that stays and only gives the volume up is changed after " +
+			"it: apply the compute first, with `-target`, or give the volume `lifecycle { create_before_destroy = true }` " +
+			"while both are in the configuration.",
 		Command: fmt.Sprintf("kubectl -n %s describe persistentvolumeclaim %s", e.Claim.Namespace, e.Claim.Name),
 	}
 	return e.Claim.String() + " is in use", ready.Explain(&cause, nil)
@@ -172,7 +175,8 @@ func ownerOf(pod *corev1.Pod) string {
 	if owner == nil {
 		return ""
 	}
-	if i := strings.LastIndexByte(owner.Name, '-'); owner.Kind == kind.ReplicaSet().Kind && i > 0 && pod.Labels["pod-template-hash"] == owner.Name[i+1:] {
+	if i := strings.LastIndexByte(owner.Name, '-'); owner.Kind == kind.ReplicaSet().Kind && i > 0 &&
+		pod.Labels["pod-template-hash"] == owner.Name[i+1:] {
 		return "Deployment " + owner.Name[:i]
 	}
 	return owner.Kind + " " + owner.Name

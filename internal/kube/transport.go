@@ -35,7 +35,8 @@ func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
 	if cause, ok := strings.CutPrefix(err.Error(), "getting credentials: "); ok && p.plugin != nil {
 		return nil, &config.Error{Attribute: "exec", Err: fmt.Errorf(
 			"the credential plugin %s did not return credentials: %s\n\n"+
-				"Next step: Run the plugin by hand. Its messages are in the log of the provider (TF_LOG=debug)", p.plugin.Command, cause)}
+				"Next step: Run the plugin by hand. Its messages are in the log of the provider (TF_LOG=debug)", p.plugin.Command,
+			cause)}
 	}
 	// client-go retries these errors, and treats some of them as the normal end of a
 	// watch: it then returns an empty watch without an error, forever. The retries
@@ -52,7 +53,8 @@ func opaque(err error) error {
 	text := strings.NewReplacer(
 		"connection reset by peer", "connection reset", "use of closed network connection", "connection closed",
 		"server sent GOAWAY and closed the connection", "server closed the connection (GOAWAY)",
-		"http2: client connection lost", "connection lost", "can't write HTTP request on broken connection", "broken connection",
+		"http2: client connection lost", "connection lost", "can't write HTTP request on broken connection",
+		"broken connection",
 	).Replace(err.Error())
 	if errors.Is(err, io.EOF) && text == io.EOF.Error() {
 		text = "the connection was closed before a response was received (EOF)"

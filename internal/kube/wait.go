@@ -184,7 +184,8 @@ func (e *UnobservedError) Explain() (summary, detail string) {
 	if e.Last.Message != "" {
 		seen = "Before that it was seen: " + e.Last.Message + "."
 	}
-	trouble.Summary = fmt.Sprintf("The API server has not said for %v how it is. %s The failure is one of the API server or of the way to it, not of the object.\n\n%s", maxAbsence, seen, trouble.Summary)
+	trouble.Summary = fmt.Sprintf("The API server has not said for %v how it is. %s The failure is one of the API "+
+		"server or of the way to it, not of the object.\n\n%s", maxAbsence, seen, trouble.Summary)
 	trouble.Object = e.Ref.String()
 	return fmt.Sprintf("The state of %s is not known", e.Ref), ready.Explain(&trouble, nil)
 }
@@ -232,7 +233,8 @@ func (c *Cluster) notReady(ref Ref, verdict ready.Verdict, cause error) error {
 	logs := verdict.Cause.Logs
 	ended := logs.Previous || c.restarted(ctx, logs)
 	for _, previous := range []bool{ended, !ended} { // the other run's log is better than none
-		if lines, err := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines); err == nil && len(lines) > 0 {
+		if lines, err := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines); err == nil &&
+			len(lines) > 0 {
 			e.Logs = lines
 			break
 		}
