@@ -51,7 +51,8 @@ func imageCases(dir string) []imageCase {
 		  ]`, `image_id = "debian:12"
 		  steps = [{ run_bash = "echo changed" }]`},
 		{"labels", plainImage + "\n labels = { team = \"ml\", tier = \"\" }\n annotations = { owner = \"alice\" }", plainImage + "\n labels = { team = \"web\" }\n annotations = { owner = \"bob\", \"example.com/cost\" = \"\" }"},
-		{"life-cycle", plainImage + "\n adopt_existing = true\n deletion_protection = true\n timeouts = { create = \"2m\", delete = \"3m\" }",
+		{"life-cycle", plainImage + "\n adopt_existing = true\n deletion_protection = true\n" +
+			"timeouts = { create = \"2m\", delete = \"3m\" }",
 			plainImage + "\n adopt_existing = false\n deletion_protection = false\n timeouts = { update = \"2m\" }"},
 		{"pinned", `image_id = "127.0.0.1:1/a@sha256:` + strings.Repeat("a", 64) + "\"\n pin_digest = true", `image_id = "127.0.0.1:1/a@sha256:` + strings.Repeat("b", 64) + "\"\n pin_digest = false"},
 	}
@@ -146,7 +147,8 @@ func TestAccImageAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 		imports[c.name] = imageChanges("no-op")
 		updates = append(updates, plancheck.ExpectResourceAction("kt_image."+c.name, plancheck.ResourceActionUpdate))
 	}
-	imports["life-cycle"] = imageChanges("update", "adopt_existing", "deletion_protection", "timeouts") // not in the cluster
+	// These attributes are not stored in the cluster.
+	imports["life-cycle"] = imageChanges("update", "adopt_existing", "deletion_protection", "timeouts")
 	updates = append(updates, plancheck.ExpectResourceAction("kt_image.plain", plancheck.ResourceActionNoop))
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
@@ -454,7 +456,8 @@ func TestAccImageDeletionEndsAtItsTimeout(t *testing.T) {
 	ns := namespace(t)
 	config := imageNamed(ns, plainImage+"\ntimeouts = { delete = \"3s\" }")
 	hold := func(finalizers string) {
-		cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns, "-p", `{"metadata": {"finalizers": `+finalizers+`}}`)
+		cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns,
+			"-p", `{"metadata": {"finalizers": `+finalizers+`}}`)
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),

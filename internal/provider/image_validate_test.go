@@ -56,8 +56,14 @@ func TestImageReportsInvalidInputAtItsAttribute(t *testing.T) {
 		{name: "own label", config: `{"labels": {"kubetorch.com/image": "x"}}`, at: `labels["kubetorch.com/image"]`, says: "is set by the provider."},
 		{name: "own annotation", config: `{"annotations": {"kubetorch.com/image-spec": "x"}}`, at: `annotations["kubetorch.com/image-spec"]`, says: "is set by the provider."},
 		{name: "label", config: `{"labels": {"team": "a b"}}`, at: `labels["team"]`, says: "the value of a label"},
-		{name: "timeout of nothing", config: `{"timeouts": {"create": "0s"}}`, at: "timeouts.create", says: "must be more than zero"},
-		{name: "timeout without a unit", config: `{"timeouts": {"delete": "5"}}`, at: "timeouts.delete", says: "is not a duration"},
+		{
+			name: "zero timeout", config: `{"timeouts": {"create": "0s"}}`,
+			at: "timeouts.create", says: "must be more than zero",
+		},
+		{
+			name: "timeout without a unit", config: `{"timeouts": {"delete": "5"}}`,
+			at: "timeouts.delete", says: "is not a duration",
+		},
 		{name: "namespace", config: `{"namespace": "ML"}`, at: "namespace", says: `Did you mean "ml"?`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func TestSecretReportsInvalidInput(t *testing.T) {
 		"a decimal mode":                  {`"path": "~/a", "default_mode": "256"`, "default_mode", `is "256", but must be four octal digits from 0000 to 0777`},
 		"a mode that is too large":        {`"path": "~/a", "default_mode": "1777"`, "default_mode", "four octal digits"},
 		"the annotation of the mode":      {`"path": "~/a", "annotations": {"kubetorch.com/secret-default-mode": "0400"}`, `annotations["kubetorch.com/secret-default-mode"]`, "is set by the provider"},
-		"a timeout of nothing":            {`"path": "~/a", "timeouts": {"create": "0s"}`, "timeouts.create", "must be more than zero"},
+		"a zero timeout":                  {`"path": "~/a", "timeouts": {"create": "0s"}`, "timeouts.create", "must be more than zero"},
 		"a timeout without a unit":        {`"path": "~/a", "timeouts": {"delete": "5"}`, "timeouts.delete", "is not a duration"},
 		"a bad namespace":                 {`"path": "~/a", "namespace": "Bad"`, "namespace", "Did you mean"},
 	} {
