@@ -140,7 +140,7 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 	object := union(identity(c), queueLabels(c), map[string]string{kind.TemplateLabel: k.Template, kind.ManagedByLabel: kind.ManagedByValue})
 	refuseAll := func(at []string, labels map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
-			refuse(kind.Under(at, key), labels[key], reasonFor(key))
+			refuse(kind.Under(at, key), labels[key], reasonFor(key, "spec.selector finds the pods by it"))
 		}
 	}
 	refuseAll([]string{"metadata", "labels"}, object)
@@ -157,20 +157,28 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 	return errs
 }
 
-// reasonFor says why a label must be what it is.
-func reasonFor(label string) string {
-	switch label {
+// reasonFor says why a label or annotation must be what it is.
+func reasonFor(key, otherwise string) string {
+	switch key {
 	case kind.ServiceLabel:
 		return "it names the compute, and its pods are found by it"
+	case kind.OperatorNameLabel, kind.OperatorInstanceLabel:
+		return "the operator finds the pods by it"
 	case kind.UsernameLabel:
 		return "it follows the provider's username; set that"
 	case kind.ManagedByLabel:
 		return "the provider finds its objects by it"
 	case kind.KueueQueueLabel, kind.KAIQueueLabel:
 		return "it follows queue_name; set that"
+	case kind.InactivityTTLAnnotation:
+		return "it follows inactivity_ttl"
+	case kind.AllowedSerializationAnnotation:
+		return "it follows allowed_serialization"
+	case kind.GPUMemoryAnnotation:
+		return "it follows gpu_memory"
 	case kind.VersionLabel, kind.TemplateLabel:
 		return "the provider sets it"
 	default:
-		return "spec.selector finds the pods by it"
+		return otherwise
 	}
 }

@@ -56,7 +56,8 @@ func autoscaleSettings(a *Autoscale) []autoscaleSetting {
 	settings := []autoscaleSetting{
 		{"min_scale", kind.MinScaleAnnotation, text(a.MinScale)}, {"max_scale", kind.MaxScaleAnnotation, text(a.MaxScale)},
 		{"initial_scale", kind.InitialScaleAnnotation, text(a.InitialScale)},
-		{"target", kind.TargetAnnotation, text(a.Target)}, {"target_utilization", kind.UtilizationAnnotation, text(a.TargetUtilization)},
+		{"target", kind.TargetAnnotation, text(a.Target)},
+		{"target_utilization", kind.UtilizationAnnotation, text(a.TargetUtilization)},
 		{"metric", kind.MetricAnnotation, a.Metric}, {"autoscaler_class", kind.ClassAnnotation, a.AutoscalerClass},
 	}
 	for _, d := range autoscaleDurations(a) {
@@ -131,11 +132,14 @@ func validateAutoscale(c Compute, errs *Errors) {
 	at := func(field string) Path { return At("autoscale", Name(field)) }
 	// Knative takes a maximum of zero for none.
 	if a.MinScale != nil && a.MaxScale != nil && *a.MaxScale > 0 && *a.MinScale > *a.MaxScale {
-		errs.at(at("min_scale"), "is %d, more than autoscale.max_scale, %d: lower the one or raise the other.", *a.MinScale, *a.MaxScale)
+		errs.at(at("min_scale"), "is %d, more than autoscale.max_scale, %d: lower the one or raise the other.",
+			*a.MinScale, *a.MaxScale)
 	}
 	class := cmp.Or(a.AutoscalerClass, kind.KPAClass)
 	if class == kind.KPAClass && !slices.Contains([]string{"", "concurrency", "rps"}, a.Metric) {
-		errs.at(at("metric"), "is %q, but %s knows concurrency and rps only: give autoscaler_class = %q for other metrics.", a.Metric, kind.KPAClass, kind.HPAClass).
+		errs.at(at("metric"),
+			"is %q, but %s knows concurrency and rps only: give autoscaler_class = %q for other metrics.", a.Metric,
+			kind.KPAClass, kind.HPAClass).
 			concerning(at("autoscaler_class"))
 	}
 	if class == kind.HPAClass && a.ScaleDownDelay != "" {
@@ -145,7 +149,8 @@ func validateAutoscale(c Compute, errs *Errors) {
 		switch value, err := ParseDuration(d.value); {
 		case err != nil: // for the schema to report
 		case value%time.Second != 0:
-			errs.at(at(d.field), "is %q, but Knative wants whole seconds: give %s.", d.value, max(d.least, value.Round(time.Second)))
+			errs.at(at(d.field), "is %q, but Knative wants whole seconds: give %s.", d.value, max(d.least,
+				value.Round(time.Second)))
 		case value < d.least || d.most > 0 && value > d.most:
 			errs.at(at(d.field), "is %q, but Knative takes %s: give a duration within that.", d.value, d.limits())
 		}
@@ -166,7 +171,8 @@ func validateExtraAnnotations(a *Autoscale, errs *Errors) {
 	for _, key := range slices.Sorted(maps.Keys(a.ExtraAnnotations)) {
 		at, value := At("autoscale", Name("extra_annotations"), Entry(key)), a.ExtraAnnotations[key]
 		if other, ok := set[autoscalingKey(key)]; ok && other.value != value {
-			errs.at(at, "is %q, but %s sets this annotation to %q: leave out one of the two.", value, other.at, other.value).concerning(other.at)
+			errs.at(at, "is %q, but %s sets this annotation to %q: leave out one of the two.", value, other.at, other.value).
+				concerning(other.at)
 			continue
 		}
 		set[autoscalingKey(key)] = setting{at, value}
@@ -197,8 +203,9 @@ func observeAutoscale(workload map[string]any) *Autoscale {
 		return &n
 	}
 	a := &Autoscale{
-		MinScale: number(kind.MinScaleAnnotation), MaxScale: number(kind.MaxScaleAnnotation), InitialScale: number(kind.InitialScaleAnnotation),
-		Target: number(kind.TargetAnnotation), TargetUtilization: number(kind.UtilizationAnnotation),
+		MinScale: number(kind.MinScaleAnnotation), MaxScale: number(kind.MaxScaleAnnotation),
+		InitialScale: number(kind.InitialScaleAnnotation),
+		Target:       number(kind.TargetAnnotation), TargetUtilization: number(kind.UtilizationAnnotation),
 		Metric: take(kind.MetricAnnotation), Window: take(kind.WindowAnnotation), AutoscalerClass: take(kind.ClassAnnotation),
 		ScaleDownDelay: take(kind.ScaleDownDelayAnnotation), ScaleToZeroPodRetentionPeriod: take(kind.PodRetentionAnnotation),
 		ProgressDeadline: take(kind.ProgressDeadlineAnnotation),

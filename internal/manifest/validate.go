@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"reflect"
@@ -11,7 +10,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Validate returns all problems of a configured compute of which some attributes are unknown yet, and zero in c. A rule says nothing
+// Validate returns all problems of a configured compute of which some attributes are unknown yet, and zero in c. A
+// rule says nothing
 // about an attribute that is unknown, nor while another one that it depends on is.
 func Validate(c Compute, unknown func(Path) bool) Errors {
 	errs := validate(c)
@@ -30,7 +30,8 @@ func Validate(c Compute, unknown func(Path) bool) Errors {
 // modeAttributes decide what kind of workload runs the pods.
 func modeAttributes() []Path {
 	return []Path{
-		At("autoscale"), At("distribute"), At("distribute", Name("type")), At("manifest"), At("pod_template_path"), At("runtime"), At("selector"),
+		At("autoscale"), At("distribute"), At("distribute", Name("type")), At("manifest"), At("pod_template_path"),
+		At("runtime"), At("selector"),
 	}
 }
 
@@ -59,12 +60,14 @@ func validate(c Compute) Errors {
 	return errs
 }
 
-// validateConfiguration finds what is a mistake in a configuration, and can be rendered nevertheless: what was observed in
+// validateConfiguration finds what is a mistake in a configuration, and can be rendered nevertheless: what was
+// observed in
 // a cluster may be like this.
 func validateConfiguration(c Compute, errs *Errors) {
 	validateScheduling(c, errs)
 	if c.ImageSetup != nil {
-		required(errs, At("image_setup", Name("digest")), c.ImageSetup.Digest != "", "a digest of its content, as kt_image.x.setup does")
+		required(errs, At("image_setup", Name("digest")), c.ImageSetup.Digest != "",
+			"a digest of its content, as kt_image.x.setup does")
 	}
 	if c.Distribute != nil {
 		validateArgs(c.Distribute, errs)
@@ -74,7 +77,8 @@ func validateConfiguration(c Compute, errs *Errors) {
 	}
 	if c.Manifest != nil && c.Autoscale != nil {
 		errs.refuseBeside("manifest", "autoscale",
-			"autoscale makes a Knative Service, and manifest brings a workload of your own: give the annotations of autoscaling.knative.dev in manifest")
+			"autoscale makes a Knative Service, and manifest brings a workload of your own: give the annotations of "+
+				"autoscaling.knative.dev in manifest")
 	}
 	if d := c.Distribute; d != nil && d.Workers == 0 && c.ReplicasGiven && c.Replicas != 1 {
 		errs.refuseBeside("replicas", "distribute", "their number is distribute.workers")
@@ -103,7 +107,8 @@ const conflict = "Conflicting attributes"
 func validateGPUs(c Compute, errs *Errors) {
 	if c.GPUMemory != nil {
 		if c.GPUs > 0 {
-			errs.add("gpu_memory", "asks for a share of one GPU while gpus asks for %d whole ones, which KAI refuses: give one of the two.", c.GPUs)
+			errs.add("gpu_memory", "asks for a share of one GPU while gpus asks for %d whole ones, which KAI refuses: give "+
+				"one of the two.", c.GPUs)
 		}
 		if c.GPUMemory.Sign() <= 0 {
 			errs.add("gpu_memory", "is %s: give more than nothing, such as \"4Gi\".", c.GPUMemory)
@@ -114,7 +119,8 @@ func validateGPUs(c Compute, errs *Errors) {
 		return // not set, or for the schema to report
 	}
 	if selected, ok := c.NodeSelector[key]; ok && selected != value {
-		errs.add("gpu_type", "selects nodes with %s=%s while node_selector selects %s=%s: give one of the two.", key, value, key, selected).
+		errs.add("gpu_type", "selects nodes with %s=%s while node_selector selects %s=%s: give one of the two.", key,
+			value, key, selected).
 			concerning(At("node_selector", Entry(key)))
 	}
 }
@@ -128,7 +134,8 @@ func validateScheduling(c Compute, errs *Errors) {
 	}
 	if c.QueueScheduler == QueueSchedulerKAI && c.QueueName == "" { // the other is the default
 		errs.report(At("queue_scheduler"), "Missing queue_name",
-			"queue_scheduler says whose queue queue_name is: give queue_name too, or leave out queue_scheduler.").concerning(At("queue_name"))
+			"queue_scheduler says whose queue queue_name is: give queue_name too, or leave out queue_scheduler.").
+			concerning(At("queue_name"))
 	}
 	for i, t := range c.Tolerations {
 		at := At("tolerations", Index(i))
@@ -138,13 +145,16 @@ func validateScheduling(c Compute, errs *Errors) {
 		}
 		exists := t.Operator == "Exists"
 		if exists && t.Value != "" {
-			refuse("value", "has a value, but its operator Exists tolerates every value of the taint: leave out value, or use Equal.")
+			refuse("value", "has a value, but its operator Exists tolerates every value of the taint: leave out value, or "+
+				"use Equal.")
 		}
 		if !exists && t.Key == "" {
-			refuse("key", "has no key, and only operator Exists goes without one, for every taint: give a key, or operator = \"Exists\".")
+			refuse("key", "has no key, and only operator Exists goes without one, for every taint: give a key, or operator = "+
+				"\"Exists\".")
 		}
 		if t.TolerationSeconds != nil && t.Effect != "NoExecute" {
-			refuse("toleration_seconds", "has toleration_seconds, which needs the effect NoExecute, the only one that evicts pods: "+
+			refuse("toleration_seconds", "has toleration_seconds, which needs the effect NoExecute, the only one that evicts "+
+				"pods: "+
 				"give effect = \"NoExecute\", or leave out toleration_seconds.")
 		}
 	}
@@ -153,31 +163,17 @@ func validateScheduling(c Compute, errs *Errors) {
 // validateLabels refuses labels that would take the identity of the workload
 // from it. One that says what ours says is no conflict.
 func validateLabels(c Compute, errs *Errors) {
-	ours := union(identity(c), operatorLabels(c), map[string]string{kind.TemplateLabel: kindOf(c).Template, kind.ManagedByLabel: kind.ManagedByValue})
-	instead := map[string]string{
-		kind.OperatorNameLabel:     "the operator finds the pods by it",
-		kind.OperatorInstanceLabel: "the operator finds the pods by it",
-
-		kind.ServiceLabel:    "it names the compute, and its pods are found by it",
-		kind.UsernameLabel:   "it follows the provider's username; set that",
-		kind.ManagedByLabel:  "the provider finds its objects by it",
-		kind.KueueQueueLabel: "it follows queue_name; set that",
-		kind.KAIQueueLabel:   "it follows queue_name; set that",
-	}
+	ours := union(identity(c), operatorLabels(c), map[string]string{kind.TemplateLabel: kindOf(c).Template,
+		kind.ManagedByLabel: kind.ManagedByValue})
 	for _, given := range givenMaps(c.DefaultLabels, c.Labels, "labels") {
-		refuseOthers(c, given, union(ours, queueLabels(c)), instead, errs)
+		refuseOthers(c, given, union(ours, queueLabels(c)), errs)
 	}
 }
 
 func validateAnnotations(c Compute, errs *Errors) {
 	ours := union(autoscaleAnnotations(c), workloadAnnotations(c), gpuMemoryAnnotation(c))
-	instead := map[string]string{
-		kind.InactivityTTLAnnotation:        "it follows inactivity_ttl",
-		kind.AllowedSerializationAnnotation: "it follows allowed_serialization",
-		kind.GPUMemoryAnnotation:            "it follows gpu_memory",
-	}
 	for _, given := range givenMaps(c.DefaultAnnotations, c.Annotations, "annotations") {
-		refuseOthers(c, given, ours, instead, errs)
+		refuseOthers(c, given, ours, errs)
 	}
 }
 
@@ -193,12 +189,12 @@ func givenMaps(ofProvider, own map[string]string, attribute string) []givenMap {
 	}
 }
 
-func refuseOthers(c Compute, given givenMap, ours, instead map[string]string, errs *Errors) {
+func refuseOthers(c Compute, given givenMap, ours map[string]string, errs *Errors) {
 	for _, key := range slices.Sorted(maps.Keys(given.entries)) {
 		if want, ok := ours[key]; ok && given.entries[key] != want {
-			reason := cmp.Or(instead[key], "the provider sets it")
-			errs.report(At(given.attribute), "Invalid "+given.attribute, "%s sets %s to %q, but it must be %q here: %s. Remove it.",
-				given.where, key, given.entries[key], want, reason).
+			errs.report(At(given.attribute), "Invalid "+given.attribute,
+				"%s sets %s to %q, but it must be %q here: %s. Remove it.",
+				given.where, key, given.entries[key], want, reasonFor(key, "the provider sets it")).
 				concerning(append(decidedBy(key, c), At(given.attribute, Entry(key)))...)
 		}
 	}
@@ -253,7 +249,8 @@ func checkTemplate(k kind.Kind, rendered, merged map[string]any) Errors {
 	for _, path := range fixed {
 		before, _ := kind.Find(rendered, path)
 		if after, _ := kind.Find(merged, path); !reflect.DeepEqual(before, after) {
-			errs.add("service_template", "changes %s, which the provider needs as it is: remove that from the template.", dotted(path))
+			errs.add("service_template", "changes %s, which the provider needs as it is: remove that from the template.",
+				dotted(path))
 		}
 	}
 	if _, ok := merged["status"]; ok {
@@ -262,7 +259,8 @@ func checkTemplate(k kind.Kind, rendered, merged map[string]any) Errors {
 	for _, g := range groups {
 		containers := kind.Under(g.Template, "spec", "containers")
 		if list, _ := kind.Find(merged, containers); !hasNamed(list, k.Container) {
-			errs.add("service_template", "replaces %s and so removes the container %s: give each item a name, so that the items are merged.", dotted(containers), k.Container)
+			errs.add("service_template", "replaces %s and so removes the container %s: give each item a name, so that the "+
+				"items are merged.", dotted(containers), k.Container)
 		}
 	}
 	return errs

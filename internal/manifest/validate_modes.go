@@ -13,7 +13,8 @@ func validateModes(c Compute, errs *Errors) {
 		errs.refuseBeside("distribute", "autoscale", "a compute has a fixed number of workers or is scaled by its load")
 	}
 	if c.ReplicasGiven && c.Autoscale != nil {
-		errs.refuseBeside("replicas", "autoscale", "Knative decides how many pods run: give autoscale.min_scale and max_scale")
+		errs.refuseBeside("replicas", "autoscale", "Knative decides how many pods run: give autoscale.min_scale and "+
+			"max_scale")
 	}
 	if d := c.Distribute; d != nil && d.Workers > 0 && c.ReplicasGiven && !c.ReplicasKept && c.Replicas != d.Workers {
 		errs.refuseBeside("replicas", "distribute", "their number is distribute.workers")
@@ -39,14 +40,18 @@ func validatePodless(c Compute, errs *Errors) {
 		{"autoscale", c.Autoscale != nil}, {"distribute", c.Distribute != nil}, {"replicas", c.ReplicasGiven},
 		{"cpus", c.CPUs != nil}, {"memory", c.Memory != nil}, {"disk_size", c.DiskSize != nil},
 		{"gpus", c.GPUs > 0}, {"gpu_type", c.GPUType != ""}, {"gpu_memory", c.GPUMemory != nil},
-		{"gpu_anti_affinity", c.GPUAntiAffinity && c.isGiven("gpu_anti_affinity")}, {"shared_memory_limit", c.SharedMemoryLimit != nil},
+		{"gpu_anti_affinity", c.GPUAntiAffinity && c.isGiven("gpu_anti_affinity")},
+		{"shared_memory_limit", c.SharedMemoryLimit != nil},
 		{"node_selector", len(c.NodeSelector) > 0}, {"tolerations", len(c.Tolerations) > 0},
 		{"service_account_name", c.ServiceAccountName != ""}, {"priority_class_name", c.PriorityClassName != ""},
 		{"image", c.Image != ""}, {"image_setup", c.ImageSetup != nil}, {"image_pull_policy", c.ImagePullPolicy != ""},
-		{"working_dir", c.WorkingDir != ""}, {"env_vars", len(c.EnvVars) > 0}, {"secrets", len(c.Secrets) > 0}, {"volumes", len(c.Volumes) > 0},
-		{"queue_name", c.QueueName != ""}, {"service_template", len(c.ServiceTemplate) > 0}, {"freeze", c.Freeze}, {"suspend", c.Suspend},
+		{"working_dir", c.WorkingDir != ""}, {"env_vars", len(c.EnvVars) > 0}, {"secrets", len(c.Secrets) > 0},
+		{"volumes", len(c.Volumes) > 0},
+		{"queue_name", c.QueueName != ""}, {"service_template", len(c.ServiceTemplate) > 0}, {"freeze", c.Freeze},
+		{"suspend", c.Suspend},
 	}, []Path{At("manifest")},
-		"says how pods are run, but with selector alone the pods exist already and no workload is made: leave it out, or bring the workload in manifest.")
+		"says how pods are run, but with selector alone the pods exist already and no workload is made: leave it out, or "+
+			"bring the workload in manifest.")
 }
 
 // validatePodTemplatePath finds a path to no pod template. Of the kinds that the provider knows, it knows where it is.
@@ -57,18 +62,21 @@ func validatePodTemplatePath(c Compute, errs *Errors) {
 	}
 	if c.Manifest == nil {
 		errs.report(At("pod_template_path"), "Missing manifest",
-			"pod_template_path says where the pod template is in manifest: give manifest too, or leave out pod_template_path.").concerning(At("manifest"))
+			"pod_template_path says where the pod template is in manifest: give manifest too, or leave out pod_template_path.").
+			concerning(At("manifest"))
 		return
 	}
 	if _, known := kindOfObject(gvkOf(c.Manifest), nil); known {
 		return
 	}
 	if missing, found := followTo(c.Manifest, steps); !found {
-		errs.add("pod_template_path", "is %s, but manifest has no object at %s: give the path of its pod template, as in spec.template.", dotted(steps), missing)
+		errs.add("pod_template_path", "is %s, but manifest has no object at %s: give the path of its pod template, as in "+
+			"spec.template.", dotted(steps), missing)
 	}
 }
 
-// followTo tells whether there is an object at a path of names and, in lists, of indexes; if not, up to where there is none.
+// followTo tells whether there is an object at a path of names and, in lists, of indexes; if not, up to where there
+// is none.
 func followTo(value any, steps []string) (missing string, found bool) {
 	for i, step := range steps {
 		var next any
@@ -97,10 +105,12 @@ func validateDistribution(c Compute, errs *Errors) {
 	kindOfWay := At("distribute", Name("type"))
 	switch k := kindOf(c); {
 	case !isDistributed(c) && k.Distribution != c.Distribute.Type:
-		errs.report(kindOfWay, conflict, "distribute.type is %q, but manifest is of mode %s: bring a RayCluster, or give another type.", c.Distribute.Type, k.Mode)
+		errs.report(kindOfWay, conflict, "distribute.type is %q, but manifest is of mode %s: bring a RayCluster, or give "+
+			"another type.", c.Distribute.Type, k.Mode)
 	case isDistributed(c) && k.OwnService:
 		errs.report(At("distribute"), conflict,
-			"distribute needs a fixed number of workers, but Knative, whose Service manifest is, decides how many pods run: leave out one of the two.").
+			"distribute needs a fixed number of workers, but Knative, whose Service manifest is, decides how many pods run: "+
+				"leave out one of the two.").
 			concerning(kindOfWay)
 	}
 }
@@ -115,10 +125,12 @@ func validateDistribute(c Compute, errs *Errors) {
 	switch most := max(designedWorkers(c), 1); {
 	case d.QuorumWorkers == nil || *d.QuorumWorkers <= most:
 	case d.Workers == 0 && c.Manifest == nil:
-		errs.at(quorum, "is %d, but without distribute.workers there is one worker: give distribute.workers.", *d.QuorumWorkers).
+		errs.at(quorum, "is %d, but without distribute.workers there is one worker: give distribute.workers.",
+			*d.QuorumWorkers).
 			concerning(workers, At("manifest"), At("replicas"))
 	default:
-		errs.at(quorum, "is %d, but there are %d workers: give no more than that, or raise distribute.workers.", *d.QuorumWorkers, most).
+		errs.at(quorum, "is %d, but there are %d workers: give no more than that, or raise distribute.workers.",
+			*d.QuorumWorkers, most).
 			concerning(workers, At("manifest"), At("replicas"))
 	}
 	if version, ok := d.Args[kind.RayVersionArg]; ok && d.Type == kind.DistributionRay && kind.RayVersion(d.Args) == "" {
@@ -131,7 +143,8 @@ func validateDistribute(c Compute, errs *Errors) {
 func validateArgs(d *Distribute, errs *Errors) {
 	args := At("distribute", Name("args"))
 	for _, own := range []struct{ key, attribute string }{
-		{"distribution_type", "type"}, {"quorum_workers", "quorum_workers"}, {"quorum_timeout", "quorum_timeout"}, {"monitor_members", "monitor_members"},
+		{"distribution_type", "type"}, {"quorum_workers", "quorum_workers"}, {"quorum_timeout", "quorum_timeout"},
+		{"monitor_members", "monitor_members"},
 	} {
 		if _, ok := d.Args[own.key]; ok {
 			errs.at(args, "has %s, which is distribute.%s: give that, and leave it out of args.", own.key, own.attribute)

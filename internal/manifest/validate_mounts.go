@@ -30,12 +30,14 @@ func validateSecrets(c Compute, errs *Errors) {
 		if secret.DefaultMode != nil && secret.MountPath == "" {
 			mode := at.At(Name("default_mode"))
 			errs.report(mode, "No files to set permissions of",
-				"%s is for files, but no keys are mounted as files: give mount_path, or remove default_mode.", mode).concerning(mountPath)
+				"%s is for files, but no keys are mounted as files: give mount_path, or remove default_mode.", mode).
+				concerning(mountPath)
 		}
 		for j, name := range secret.EnvVars {
 			item := envVars.At(Index(j))
 			if other, taken := setBy[name]; taken {
-				errs.report(item, "Variable set twice", "%s is %s, a variable that %s sets too: remove one of them.", item, name, other)
+				errs.report(item, "Variable set twice", "%s is %s, a variable that %s sets too: remove one of them.", item, name,
+					other)
 			}
 			setBy[name] = at
 		}
@@ -58,7 +60,8 @@ func validateMounts(c Compute, errs *Errors) {
 	add := func(item Path, where string) {
 		at, clean := item.At(Name("mount_path")), path.Clean(where)
 		if other, taken := mounted[clean]; taken && where != "" {
-			errs.report(at, "Path mounted twice", "%s is %s, where %s is mounted: give another path.", at, clean, other.what).concerning(other.concerns)
+			errs.report(at, "Path mounted twice", "%s is %s, where %s is mounted: give another path.", at, clean, other.what).
+				concerning(other.concerns)
 			return
 		}
 		mounted[clean] = mount{item.String(), at}
@@ -69,7 +72,8 @@ func validateMounts(c Compute, errs *Errors) {
 	}
 	for i, volume := range c.Volumes {
 		at := At("volumes", Index(i))
-		required(errs, at.At(Name("claim_name")), volume.ClaimName != "", "the name of a PersistentVolumeClaim of the same namespace")
+		required(errs, at.At(Name("claim_name")), volume.ClaimName != "",
+			"the name of a PersistentVolumeClaim of the same namespace")
 		required(errs, at.At(Name("mount_path")), volume.MountPath != "", absolute)
 		add(at, volume.MountPath)
 	}
@@ -92,7 +96,8 @@ func validateImageSetup(c Compute, errs *Errors) {
 	if c.ImageSetup == nil {
 		return
 	}
-	required(errs, At("image_setup", Name("config_map")), c.ImageSetup.ConfigMap != "", "the name of a ConfigMap with setup.sh, as kt_image.x.setup does")
+	required(errs, At("image_setup", Name("config_map")), c.ImageSetup.ConfigMap != "",
+		"the name of a ConfigMap with setup.sh, as kt_image.x.setup does")
 }
 
 func validateEndpoint(c Compute, errs *Errors) {
@@ -104,12 +109,15 @@ func validateEndpoint(c Compute, errs *Errors) {
 	url, selector := at.At(Name("url")), at.At(Name("selector"))
 	switch {
 	case e.URL == "" && e.Selector == nil:
-		errs.report(at, "Empty endpoint", "endpoint says nothing: give url, for a Service or Ingress that exists, or selector, "+
+		errs.report(at, "Empty endpoint", "endpoint says nothing: give url, for a Service or Ingress that exists, or "+
+			"selector, "+
 			"for the pods that the compute's Service selects; or leave endpoint out.").concerning(url, selector)
 	case e.URL != "" && e.Selector != nil:
-		errs.report(url, conflict, "endpoint has both url, with which no Service is made, and selector, for the Service that is made: give one of the two.")
+		errs.report(url, conflict, "endpoint has both url, with which no Service is made, and selector, for the Service "+
+			"that is made: give one of the two.")
 	case kindOf(c).Autoscales && len(e.Selector) > 0:
-		errs.report(selector, conflict, "endpoint.selector asks for a Service that selects pods, but Knative makes the Service of this compute itself: "+
+		errs.report(selector, conflict, "endpoint.selector asks for a Service that selects pods, but Knative makes the "+
+			"Service of this compute itself: "+
 			"give endpoint.url, or leave out endpoint.").concerning(modeAttributes()...)
 	}
 }
@@ -128,7 +136,8 @@ const longestName = 63
 func validateName(c Compute, errs *Errors) {
 	longest := longestName - len(kind.HeadlessName(""))
 	if isDistributed(c) && len(c.Name) > longest {
-		errs.add("name", "has %d characters, but a distributed compute also has a Service %s, and no name of a Service is longer than %d: give a name of at most %d.",
+		errs.add("name", "has %d characters, but a distributed compute also has a Service %s, and no name of a Service is "+
+			"longer than %d: give a name of at most %d.",
 			len(c.Name), kind.HeadlessName("<name>"), longestName, longest).concerning(At("distribute", Name("type")))
 	}
 }

@@ -24,7 +24,9 @@ import (
 // rules are those of [manifest.Validate]. The schema checks each attribute by
 // itself, so the rules say nothing about one that the schema refuses, nor about
 // one that is unknown yet: that is checked in the plan.
-func (r *computeResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+func (r *computeResource) ValidateConfig(
+	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
+) {
 	if id, ok := configID(ctx, req.Config); ok && r.Data() != nil {
 		r.Data().Configs.Store(id, req.Config.Raw)
 	}
