@@ -222,7 +222,7 @@ metadata: {name: kubetorch-service-account}
 		{
 			name: "too-slow", late: true,
 			broken: "image = \"broken.invalid/never:1\"\ntimeouts = { create = \"25s\" }",
-			says:   []string{"too-slow is not ready", timeIsUp + " 25s (`timeouts.create`)", "1 pulling an image", "raise `timeouts.create`", "kubectl -n <ns> describe deployments too-slow"},
+			says:   []string{"too-slow is not ready", timeIsUp + " 25s (`timeouts.create`)", "1 pulling an image", "increase `timeouts.create`", "kubectl -n <ns> describe deployments too-slow"},
 		},
 	}
 }

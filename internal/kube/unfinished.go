@@ -24,10 +24,10 @@ import (
 // object over; one without it belongs to some state.
 const UnfinishedAnnotation = "kt.dev/unfinished"
 
-// CreationAnnotation is on the objects that the creation of a resource made
-// beside the one with UnfinishedAnnotation, with the same value. It tells them
-// from those of another state where the answer to their creation was lost. The
-// next change of the object removes it.
+// CreationAnnotation is on the objects that the creation of a resource made in
+// addition to the one with UnfinishedAnnotation, with the same value. It tells them
+// from those of another state if the response to their creation was lost. Later
+// applies keep it, so that a repair leaves an object exactly as it was.
 const CreationAnnotation = "kt.dev/creation"
 
 // annotationPath is an annotation in a set of managed fields.
@@ -88,6 +88,9 @@ func CreationOf(obj *unstructured.Unstructured) string {
 	}
 	return ownAnnotation(obj, CreationAnnotation)
 }
+
+// MarkedCreation returns the id in CreationAnnotation, "" without the annotation.
+func MarkedCreation(obj *unstructured.Unstructured) string { return ownAnnotation(obj, CreationAnnotation) }
 
 // ownAnnotation is the value of an annotation that the provider has applied, else "".
 func ownAnnotation(obj *unstructured.Unstructured, name string) string {

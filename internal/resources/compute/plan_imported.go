@@ -24,7 +24,7 @@ func (p *planner) unchangedSinceImport(ctx context.Context, key, planned, prior 
 	case fields.Equal:
 		return true
 	case fields.Undecided:
-		return p.dryRunChangesNothing(ctx, next)
+		return p.dryRunChangesNothing(ctx, p.Memory.Marked(key, next))
 	default:
 		return false
 	}

@@ -34,8 +34,9 @@ type Entry struct {
 	// Assumed says that no answer told what the server made of the object: Set is
 	// what a refresh found to be ours.
 	Assumed bool `json:"assumed,omitempty"`
-	// Creation is the id of the creation of which no answer came, or which did not
-	// get to this object. UID is empty then, until a refresh finds what it made.
+	// Creation is the id of the creation that made the object. While UID is empty, no
+	// response to that creation was received. With a UID, the object has the id in
+	// [kube.CreationAnnotation], and every apply keeps it.
 	Creation string `json:"creation,omitempty"`
 
 	anyOfOurs bool // nothing else is known, since the private state was lost
@@ -100,8 +101,17 @@ func (m Memory) Note(key string, sent, response *unstructured.Unstructured, set 
 	if err != nil {
 		return nil, err
 	}
-	m[key] = Entry{UID: response.GetUID(), Set: raw, Admitted: applied.Admitted}
+	m[key] = Entry{UID: response.GetUID(), Set: raw, Admitted: applied.Admitted, Creation: kube.MarkedCreation(response)}
 	return rewritten, nil
+}
+
+// Marked returns what to send of an object: with the annotation that its creation
+// gave it, which an apply without it would remove.
+func (m Memory) Marked(key string, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	if entry := m[key]; entry.UID != "" && entry.Creation != "" {
+		return kube.MarkCreation(obj, entry.Creation)
+	}
+	return obj
 }
 
 // Foreign says that an object was imported and never applied: no field of it is ours.
@@ -179,7 +189,7 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 			if err != nil {
 				return Refreshed{}, err
 			}
-			m[key], learned = Entry{UID: live.GetUID(), Set: raw, Assumed: true}, true
+			m[key], learned = Entry{UID: live.GetUID(), Set: raw, Assumed: true, Creation: kube.MarkedCreation(live)}, true
 		}
 	}
 	doc, changes := applied.Drift(manifest.WithTypedZeros(applied.Object, live), kube.Manager)

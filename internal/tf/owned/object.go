@@ -30,7 +30,7 @@ func ApplyAs(ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sen
 		return nil, nil, err
 	}
 	if !memory.Expects(key) {
-		return applyBy(ctx, cluster.Apply, cluster, memory, obj, sent)
+		return applyBy(ctx, cluster.Apply, cluster, memory, obj, memory.Marked(key, sent))
 	}
 	sent, err := expectedToSend(ctx, cluster, memory, key, sent)
 	if err != nil {
