@@ -254,7 +254,7 @@ func TestRenderRefusesCombinations(t *testing.T) {
 		"pods of Knative by a selector": {func(c *manifest.Compute) {
 			c.Autoscale, c.Endpoint = &manifest.Autoscale{}, &manifest.Endpoint{Selector: map[string]string{"a": "b"}}
 		}, "endpoint.selector", "Knative makes the Service"},
-		"scaled workers":         {func(c *manifest.Compute) { c.Autoscale, c.Distribute = &manifest.Autoscale{}, &manifest.Distribute{} }, "distribute", "distribute stands beside autoscale"},
+		"scaled workers":         {func(c *manifest.Compute) { c.Autoscale, c.Distribute = &manifest.Autoscale{}, &manifest.Distribute{} }, "distribute", "distribute and autoscale cannot both be set"},
 		"more than there are":    {spread(manifest.Distribute{Workers: 2, QuorumWorkers: new(int64(3))}), "distribute.quorum_workers", "is 3, but there are 2 workers"},
 		"a number for a version": {spread(manifest.Distribute{Type: "ray", Args: map[string]any{"rayVersion": 2.8}}), "distribute.args", "has 2.8 as rayVersion"},
 		"workers and replicas": {func(c *manifest.Compute) {

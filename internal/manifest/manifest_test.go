@@ -154,7 +154,7 @@ func TestRenderRefusesManifests(t *testing.T) {
 		"a number of Knative's pods":   {"{apiVersion: serving.knative.dev/v1, kind: Service}", asked(2), "replicas", "of a Service"},
 		"no pods of a Ray cluster":     {"{apiVersion: ray.io/v1, kind: RayCluster}", asked(0), "replicas", "has no workers beside its 1"},
 		"a suspended Pod":              {"{apiVersion: v1, kind: Pod}", func(c *manifest.Compute) { c.Suspend = true }, "suspend", "no way to suspend a Pod"},
-		"a scaled Deployment":          {deployment + "}", func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }, "manifest", "manifest stands beside autoscale"},
+		"a scaled Deployment":          {deployment + "}", func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }, "manifest", "manifest and autoscale cannot both be set"},
 		"Ray in a Deployment":          {deployment + "}", distributed("ray", 2), "distribute.type", "but manifest is of mode deployment"},
 		"workers of Knative":           {"{apiVersion: serving.knative.dev/v1, kind: Service}", distributed("spmd", 2), "distribute", "distribute needs a fixed number of workers, but Knative"},
 		"a template that orphans workers": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {}, Worker: {}}}}", func(c *manifest.Compute) {

@@ -76,9 +76,8 @@ func validateConfiguration(c Compute, errs *Errors) {
 		return
 	}
 	if c.Manifest != nil && c.Autoscale != nil {
-		errs.refuseBeside("manifest", "autoscale",
-			"autoscale makes a Knative Service, and manifest brings a workload of your own: give the annotations of "+
-				"autoscaling.knative.dev in manifest")
+		errs.refuseBeside("manifest", "autoscale", "manifest is the workload, and autoscale makes a Knative Service; "+
+			"a Knative Service in manifest takes annotations of autoscaling.knative.dev")
 	}
 	if d := c.Distribute; d != nil && d.Workers == 0 && c.ReplicasGiven && c.Replicas != 1 {
 		errs.refuseBeside("replicas", "distribute", "their number is distribute.workers")

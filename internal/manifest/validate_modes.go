@@ -13,8 +13,7 @@ func validateModes(c Compute, errs *Errors) {
 		errs.refuseBeside("distribute", "autoscale", "a compute has a fixed number of workers or is scaled by its load")
 	}
 	if c.ReplicasGiven && c.Autoscale != nil {
-		errs.refuseBeside("replicas", "autoscale", "Knative decides how many pods run: give autoscale.min_scale and "+
-			"max_scale")
+		errs.refuseBeside("replicas", "autoscale", "Knative decides how many pods run, from autoscale.min_scale to max_scale")
 	}
 	if d := c.Distribute; d != nil && d.Workers > 0 && c.ReplicasGiven && !c.ReplicasKept && c.Replicas != d.Workers {
 		errs.refuseBeside("replicas", "distribute", "their number is distribute.workers")
@@ -26,8 +25,9 @@ func validateModes(c Compute, errs *Errors) {
 	validateDistribution(c, errs)
 }
 
+// refuseBeside reports two attributes that exclude each other.
 func (e *Errors) refuseBeside(attribute, other, why string) {
-	e.report(At(attribute), conflict, "%s stands beside %s, but %s: leave out one of the two.", attribute, other, why)
+	e.report(At(attribute), conflict, "%s and %s cannot both be set: %s. Remove one of the two.", attribute, other, why)
 }
 
 // validatePodless finds what has no place where no workload is made.

@@ -108,11 +108,11 @@ func badDistribute() []badInput {
 
 func badModes() []badInput {
 	return []badInput{
-		{name: "autoscale beside distribute", config: `{"autoscale": {}, "distribute": {}}`, at: "distribute", says: "distribute stands beside autoscale, but a compute has a fixed number of workers or is scaled by its load: leave out one of the two."},
-		{name: "autoscale beside manifest", config: bringing(deployment, `"autoscale": {"min_scale": 1}`), at: "manifest", says: "give the annotations of autoscaling.knative.dev in manifest"},
-		{name: "autoscale beside a manifest of Knative", config: bringing(knative, `"autoscale": {}`), at: "manifest", says: "manifest stands beside autoscale"},
-		{name: "autoscale beside replicas", config: `{"autoscale": {"max_scale": 4}, "replicas": 2}`, at: "replicas", says: "Knative decides how many pods run: give autoscale.min_scale and max_scale"},
-		{name: "replicas beside distribute", config: `{"distribute": {"workers": 4}, "replicas": 2}`, at: "replicas", says: "their number is distribute.workers: leave out one of the two"},
+		{name: "autoscale beside distribute", config: `{"autoscale": {}, "distribute": {}}`, at: "distribute", says: "distribute and autoscale cannot both be set: a compute has a fixed number of workers or is scaled by its load. Remove one of the two."},
+		{name: "autoscale beside manifest", config: bringing(deployment, `"autoscale": {"min_scale": 1}`), at: "manifest", says: "in manifest takes annotations of autoscaling.knative.dev"},
+		{name: "autoscale beside a manifest of Knative", config: bringing(knative, `"autoscale": {}`), at: "manifest", says: "manifest and autoscale cannot both be set"},
+		{name: "autoscale beside replicas", config: `{"autoscale": {"max_scale": 4}, "replicas": 2}`, at: "replicas", says: "Knative decides how many pods run, from autoscale.min_scale to max_scale"},
+		{name: "replicas beside distribute", config: `{"distribute": {"workers": 4}, "replicas": 2}`, at: "replicas", says: "their number is distribute.workers. Remove one of the two"},
 		{name: "replicas beside workers that are unknown", config: `{"distribute": {"workers": "` + unknown + `"}, "replicas": 4}`, at: "replicas", says: "their number is distribute.workers"},
 		{name: "Service that selects pods with autoscale", config: `{"autoscale": {}, "endpoint": {"selector": {"app": "x"}}}`, at: "endpoint.selector", says: "but Knative makes the Service of this compute itself: give endpoint.url"},
 		{name: "Service that selects pods of a Knative manifest", config: bringing(knative, `"endpoint": {"selector": {"app": "x"}}`), at: "endpoint.selector", says: "Knative makes the Service"},
