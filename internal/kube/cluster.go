@@ -1,6 +1,6 @@
-// Package kube is the client of one cluster: server-side apply, reads through
-// one shared list and watch of each kind, and waiting. It does not depend on
-// Terraform.
+// Package kube is the client of one cluster, independent of Terraform:
+// server-side apply, reads through a shared list and watch of each kind, and
+// waits.
 package kube
 
 import (
@@ -53,8 +53,8 @@ type connection struct {
 	server    string // its address
 }
 
-// NewCluster returns a Cluster. It does not read files or send requests. The
-// shared watches end with ctx.
+// NewCluster returns a Cluster. It does not read files or send requests.
+// Watches end with ctx.
 func NewCluster(ctx context.Context, settings config.Config) *Cluster {
 	c := &Cluster{config: settings}
 	c.clock = clock.RealClock{}
@@ -251,9 +251,9 @@ func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 	return err
 }
 
-// deleteUnlessReplaced deletes the object with the uid. A missing object, or
-// another object of that name, is not an error. A conflict does not prove
-// either, so the object is read again.
+// deleteUnlessReplaced deletes the object with the uid. A missing or replaced
+// object is not an error. A conflict proves neither, so the object is read
+// again.
 func (c *Cluster) deleteUnlessReplaced(ctx context.Context, ref Ref, uid types.UID,
 	remove func(context.Context) error) error {
 	for interval := againstWriters(); ; {
@@ -349,8 +349,8 @@ func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, k
 	return allowed, found && err == nil
 }
 
-// ServiceAccountExists reports whether a service account exists. It returns
-// true if this cannot be determined. The result is kept for the complete run.
+// ServiceAccountExists reports whether a service account exists, or true if
+// unknown. The result is kept for the run.
 func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name string) bool {
 	ref := Ref{Kind: kind.ServiceAccount(), Namespace: namespace, Name: name}
 	exists, _ := recall(c, ref.String(), func() (bool, error) {
@@ -360,11 +360,9 @@ func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name stri
 	return exists
 }
 
-// Autoscaled reports whether nodes are added on demand: as configured, or
-// otherwise if the cluster autoscaler is installed, which keeps its status in a
-// ConfigMap, or Karpenter, which serves an API group. It returns true if this
-// cannot be determined, so that no pod is reported as unschedulable that a new
-// node could run. The result is kept for the complete run.
+// Autoscaled reports whether nodes are added on demand: as configured, or by
+// the cluster autoscaler or Karpenter. It returns true if unknown. The result
+// is kept for the run.
 func (c *Cluster) Autoscaled(ctx context.Context) bool {
 	if configured := c.config.NodeAutoscaling; configured != nil {
 		return *configured
@@ -380,8 +378,7 @@ func (c *Cluster) Autoscaled(ctx context.Context) bool {
 	return autoscaled
 }
 
-// Logs returns the last lines of the log of a container. previous selects the
-// run before the last restart.
+// Logs returns the last lines of a container log, of the previous run if set.
 func (c *Cluster) Logs(ctx context.Context, namespace, pod, container string, previous bool, lines int) ([]string,
 	error) {
 	conn, err := c.connect()

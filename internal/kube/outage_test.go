@@ -23,8 +23,8 @@ func TestTroubleOfTheServerIsToldInItsOwnWords(t *testing.T) {
 		says   []string
 		not    string
 	}{
-		"an answer that is cut":         {truncated(true), Unreachable, []string{"cannot be reached", "the answer was cut short"}, "json"},
-		"a connection that breaks off":  {truncated(false), Unreachable, []string{"cannot be reached", "the answer was cut short"}, "json"},
+		"an answer that is cut":         {truncated(true), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
+		"a connection that breaks off":  {truncated(false), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
 		"a gateway that knows no path":  {gateway(404), Unreachable, []string{"cannot be reached", "`host` or the kubeconfig"}, "install"},
 		"a server with internal errors": {status(500, metav1.StatusReasonInternalError), Other, []string{"internal error of the API server", "Run the command again"}, "install"},
 	} {

@@ -7,31 +7,32 @@ import (
 )
 
 // Terraform and OpenTofu plan each resource a second time before they apply it,
-// and apply it at once after that. Of something new, a dry run then tells nothing
-// that the apply does not tell a moment later. The provider is not told whether
-// it is asked for a plan or for the plan before an apply, but a provider instance
-// is configured for one walk of the graph, and one that has been asked to apply
-// something is in the walk that applies
+// and apply it at once after that. For a new object, a dry run then shows
+// nothing that the apply does not show immediately afterwards. The provider
+// cannot distinguish a plan from the plan before an apply. But a provider
+// instance is configured for one walk of the graph, and an instance that has
+// applied a resource is in the apply walk
 // (https://github.com/hashicorp/terraform/blob/v1.11.4/internal/terraform/node_resource_apply_instance.go,
 // managedResourceExecute).
 
 const (
-	// shortestLead and longestLead bound how long previews wait for the first one
-	// to be applied; between these it is as long as that took.
+	// shortestLead and longestLead limit the time that previews wait for the first
+	// one to be applied. Between these limits, it is the duration of the first
+	// preview.
 	shortestLead = 200 * time.Millisecond
 	longestLead  = time.Second
 )
 
-// previews orders the previews of creations in one run. The first one leads: if
-// Terraform applies it, the others are spared.
+// previews orders the previews of creations in one run. If Terraform applies
+// the resource of the first preview, the others are skipped.
 type previews struct {
 	mu       sync.Mutex
 	applying chan struct{} // closed by the first apply
 	led      chan struct{} // closed when the first preview has ended; nil before it begins
-	until    time.Time     // until when its apply can be expected
+	until    time.Time     // end of the time in which its apply is expected
 }
 
-// lock returns with the fields initialised, and locked.
+// lock locks and initializes the fields.
 func (p *previews) lock() {
 	p.mu.Lock()
 	if p.applying == nil {
@@ -39,7 +40,7 @@ func (p *previews) lock() {
 	}
 }
 
-// BeginApply notes that Terraform applies a resource in this run.
+// BeginApply records that Terraform applies a resource in this run.
 func (c *Cluster) BeginApply() {
 	p := &c.previews
 	p.lock()
@@ -51,9 +52,9 @@ func (c *Cluster) BeginApply() {
 	}
 }
 
-// PreviewCreation calls preview, which asks the server about something new and
-// must not decide any planned value, unless the run is one that applies: a plan
-// has asked then, and the apply tells the rest.
+// PreviewCreation calls preview, which sends a dry run of a new object and must
+// not determine planned values. It skips preview in an apply: the plan has
+// called it, and the apply reports all errors.
 func (c *Cluster) PreviewCreation(ctx context.Context, preview func()) {
 	p := &c.previews
 	p.lock()
@@ -83,7 +84,7 @@ func (c *Cluster) PreviewCreation(ctx context.Context, preview func()) {
 	}
 }
 
-// follow waits until an apply has begun, or none is to be expected.
+// follow waits until an apply has started, or is no longer expected.
 func (c *Cluster) follow(ctx context.Context, applying, led <-chan struct{}) {
 	select {
 	case <-ctx.Done():

@@ -15,9 +15,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// queueOf gathers what is known of the queue that holds a workload, and says
-// changes of which kinds may matter to it. Of a workload that no queue holds now
-// nothing is asked. What may not be read is left out.
+// queueOf reads the state of the queue that holds a workload, and returns the
+// kinds whose changes may affect it. It sends no requests for a workload that
+// no queue holds. Objects without read permission are left out.
 func (c *Cluster) queueOf(ctx context.Context, workload *unstructured.Unstructured, pods []*corev1.Pod) (*ready.Queue,
 	[]Kind) {
 	if !isSuspended(workload) && !slices.ContainsFunc(pods, waitsInQueue) {
@@ -53,8 +53,8 @@ func (c *Cluster) queueOf(ctx context.Context, workload *unstructured.Unstructur
 	return q, []Kind{localQueues, workloads}
 }
 
-// isSuspended says whether a queue may have suspended a workload, or not let it
-// start.
+// isSuspended reports whether a queue may have suspended a workload or not
+// admitted it.
 func isSuspended(workload *unstructured.Unstructured) bool {
 	for _, path := range kind.SuspendFields() {
 		if suspended, _, _ := unstructured.NestedBool(workload.Object, path...); suspended {
@@ -69,9 +69,9 @@ func waitsInQueue(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName == "" && (scheduler == ready.KAI || len(pod.Spec.SchedulingGates) > 0)
 }
 
-// holds says whether a Workload of Kueue's is of this workload, or of one of its
-// pods, as its owners or its label say. The UIDs of owners stand in its JSON,
-// which is searched without decoding: there may be thousands.
+// holds reports whether a Workload of Kueue belongs to this workload or to one
+// of its pods, by its owners or its label. The UIDs of owners are searched in
+// its JSON without decoding, because there may be thousands of Workloads.
 func holds(e *entry, workload *unstructured.Unstructured, pods []*corev1.Pod) bool {
 	uids := []types.UID{workload.GetUID()}
 	for _, pod := range pods {
@@ -82,19 +82,19 @@ func holds(e *entry, workload *unstructured.Unstructured, pods []*corev1.Pod) bo
 	})
 }
 
-// QueueOutlook says what will keep a compute waiting in its queue, as far as it
-// can be seen before the compute exists: a scheduler or queue that is not there,
-// one that admits nothing, and more asked for than it can ever admit. scheduler
-// is [ready.Kueue] (also "") or [ready.KAI]; workload names the compute in
-// messages. Each queue is asked for once a run. What may not be read is passed
-// over in silence; an error means that the cluster could not be asked.
+// QueueOutlook returns the causes that will keep a compute waiting in its
+// queue, as far as they can be determined before creation: a missing scheduler
+// or queue, an inactive queue, or requests above what it can ever admit.
+// scheduler is [ready.Kueue] (also "") or [ready.KAI]. workload is the name for
+// messages. Each queue is read once per run. Objects without read permission
+// are ignored. An error means that the request failed.
 func (c *Cluster) QueueOutlook(ctx context.Context, scheduler, namespace, queue string, ask ready.Ask,
 	workload string) ([]*ready.Cause, error) {
 	scheduler = cmp.Or(scheduler, ready.Kueue)
 	q, err := recall(c, "queue "+scheduler+" "+namespace+"/"+queue, func() (*ready.Queue, error) {
 		q, err := c.queueNamed(ctx, scheduler, namespace, queue)
 		if class := ClassOf(err); class == Denied || class == Refused {
-			return nil, nil //nolint:nilnil // nothing is known of the queue, and will not be in this run
+			return nil, nil //nolint:nilnil // the queue is unknown for this run
 		}
 		return q, err
 	})
@@ -104,7 +104,7 @@ func (c *Cluster) QueueOutlook(ctx context.Context, scheduler, namespace, queue 
 	return ready.Outlook(q, ask, workload), nil
 }
 
-// queueNamed gets a queue by name, and lists the others only where it is missing.
+// queueNamed reads a queue by name, and lists the others only if it is missing.
 func (c *Cluster) queueNamed(ctx context.Context, scheduler, namespace, name string) (*ready.Queue, error) {
 	q := &ready.Queue{Scheduler: scheduler, Namespace: namespace, Name: name}
 	group := map[string]string{ready.Kueue: kind.KueueGroup, ready.KAI: kind.KAIGroup}[scheduler]
@@ -132,7 +132,7 @@ func (c *Cluster) queueNamed(ctx context.Context, scheduler, namespace, name str
 	if clusterQueue := q.ClusterQueueOf(); clusterQueue != "" {
 		q.ClusterQueue, err = c.Get(ctx, Ref{Kind: kind.ClusterQueue(version), Name: clusterQueue})
 		if class := ClassOf(err); class == Denied || class == NotFound {
-			err = nil // the LocalQueue's own condition says that it is missing
+			err = nil // a condition of the LocalQueue reports that it is missing
 		}
 	}
 	return q, err

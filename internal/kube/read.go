@@ -18,11 +18,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// Read returns one object, from the shared collection of its kind and
-// namespace where it is in it. An object outside of it (its label was removed,
-// or it is not there at all) is fetched singly, so a NotFound is always the
-// server's own word. Without the right to list, every object is fetched; so it
-// is of a kind that was not installed when it was listed, and may be by now.
+// Read returns one object, from the shared collection of its kind and namespace
+// if the collection contains it. Any other object (without the label, or
+// missing) is read individually, so that a NotFound is always a response of the
+// server. Without permission to list, every object is read individually, as are
+// objects of a kind that was not installed when it was listed.
 func (c *Cluster) Read(ctx context.Context, ref Ref) (obj *unstructured.Unstructured, err error) {
 	err = c.atServedVersion(ctx, ref, func(ref Ref) (err error) {
 		obj, err = c.readAt(ctx, ref)
@@ -42,8 +42,9 @@ func (c *Cluster) readAt(ctx context.Context, ref Ref) (*unstructured.Unstructur
 	return c.Get(ctx, ref)
 }
 
-// podsWith is the kind of the pods that selector finds: of a shared list and
-// watch where they are a Kubetorch service's, else of one of their own.
+// podsWith returns the kind of the pods that selector matches: with the shared
+// list and watch for pods of a Kubetorch service, otherwise with a separate
+// one.
 func podsWith(selector map[string]string) Kind {
 	pods := kind.Pod()
 	if _, shared := selector[kind.ServiceLabel]; !shared && len(selector) > 0 {
@@ -52,8 +53,8 @@ func podsWith(selector map[string]string) Kind {
 	return pods
 }
 
-// podsOf returns the pods that carry all labels of selector; never nil without
-// an error.
+// podsOf returns the pods that have all labels of selector. The result is never
+// nil without an error.
 func (c *Cluster) podsOf(ctx context.Context, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
 	col := c.cache.collection(podsWith(selector), namespace)
 	if err := col.ready(ctx); err != nil {
@@ -69,8 +70,8 @@ func (c *Cluster) podsOf(ctx context.Context, namespace string, selector map[str
 	}))
 }
 
-// replicaSetsOf returns the ReplicaSets that a workload owns; never nil without
-// an error.
+// replicaSetsOf returns the ReplicaSets that a workload owns. The result is
+// never nil without an error.
 func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unstructured) ([]*appsv1.ReplicaSet,
 	error) {
 	col := c.cache.collection(kind.ReplicaSet(), workload.GetNamespace())
@@ -84,8 +85,8 @@ func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unst
 	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
 }
 
-// warningsOf returns the warning events of a workload, of what is between it and
-// its pods, and of the pods and claims that are known of it.
+// warningsOf returns the warning events of a workload, of the objects between
+// it and its pods, and of its known pods and claims.
 func (c *Cluster) warningsOf(ctx context.Context, namespace string, known ready.Snapshot) ([]*corev1.Event, error) {
 	return c.eventsOf(ctx, kind.Event(), namespace, known)
 }
@@ -102,8 +103,8 @@ func (c *Cluster) eventsOf(ctx context.Context, kind Kind, namespace string, kno
 		pods[pod.Name] = true
 	}
 	workload := known.Workload.GetName()
-	// Events are named after what they are about, which spares decoding those
-	// of all other workloads of the namespace.
+	// The name of an event starts with the name of its object, which avoids
+	// decoding the events of all other workloads of the namespace.
 	all, err := decodeAll[corev1.Event](col.filter(func(e *entry) bool {
 		about := e.Name[:max(0, strings.LastIndexByte(e.Name, '.'))]
 		_, claim := known.Claims[about]
@@ -115,8 +116,8 @@ func (c *Cluster) eventsOf(ctx context.Context, kind Kind, namespace string, kno
 	return slices.DeleteFunc(all, func(event *corev1.Event) bool { return !concerns(known, event) }), nil
 }
 
-// concerns says whether an event is about an object of the snapshot: that one,
-// and none of the same name that was there before.
+// concerns reports whether an event is about an object of the snapshot, and not
+// about a former object of the same name.
 func concerns(known ready.Snapshot, event *corev1.Event) bool {
 	about := event.InvolvedObject
 	same := func(uid types.UID) bool { return uid == "" || about.UID == "" || uid == about.UID }
@@ -127,7 +128,7 @@ func concerns(known ready.Snapshot, event *corev1.Event) bool {
 		(about.APIVersion == "" || group == own.Group):
 		return same(known.Workload.GetUID())
 	case about.Kind == kind.ReplicaSet().Kind && kind.WorkloadOf(own.GroupKind()).ReplicaSets:
-		if known.ReplicaSets == nil { // they may not be read
+		if known.ReplicaSets == nil { // no permission to read them
 			return replicaSetOf(about.Name, known.Workload.GetName())
 		}
 		return slices.ContainsFunc(known.ReplicaSets,
@@ -142,9 +143,9 @@ func concerns(known ready.Snapshot, event *corev1.Event) bool {
 		!ready.LastSeen(event).Before(known.Workload.GetCreationTimestamp().Time)
 }
 
-// between says whether an object stands between a workload and its pods, by how
-// the workload's controllers name what they make. Such objects are not read, so
-// there are no UIDs to tell them from former ones of the same name.
+// between reports whether an object is between a workload and its pods, by the
+// naming scheme of the controllers. Such objects are not read, so former
+// objects of the same name cannot be distinguished by UID.
 func between(workload schema.GroupKind, name string, about corev1.ObjectReference) bool {
 	rest, ok := strings.CutPrefix(about.Name, name)
 	if !ok {
@@ -154,15 +155,15 @@ func between(workload schema.GroupKind, name string, about corev1.ObjectReferenc
 	return ok && pattern.MatchString(rest)
 }
 
-// replicaSetOf says whether a ReplicaSet is named as the Deployment controller
-// names its own: the Deployment's name and one more word, the template's hash.
+// replicaSetOf reports whether the name of a ReplicaSet consists of the name of
+// the Deployment and a template hash, as set by the Deployment controller.
 func replicaSetOf(replicaSet, deployment string) bool {
 	hash, ok := strings.CutPrefix(replicaSet, deployment+"-")
 	return ok && !strings.Contains(hash, "-")
 }
 
-// partsOf returns what stands between a workload and its pods and says more than
-// it, nil where there is none or it may not be read.
+// partsOf returns the objects between a workload and its pods with more
+// detailed status, or nil if there are none or they cannot be read.
 func (c *Cluster) partsOf(ctx context.Context, workload *unstructured.Unstructured) []*unstructured.Unstructured {
 	parts := kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Parts
 	if parts == nil {
@@ -180,8 +181,8 @@ func (c *Cluster) partsOf(ctx context.Context, workload *unstructured.Unstructur
 	})
 }
 
-// objects returns those of a shared collection that keep wants; nil where they
-// may not be read, and only then.
+// objects returns the objects of a shared collection for which keep returns
+// true. It returns nil only without permission to read them.
 func (c *Cluster) objects(ctx context.Context, kind Kind, namespace string,
 	keep func(*entry) bool) []*unstructured.Unstructured {
 	if kind.ClusterScoped {
@@ -200,7 +201,7 @@ func (c *Cluster) objects(ctx context.Context, kind Kind, namespace string,
 	return out
 }
 
-// nodes returns all nodes, nil where they may not be listed.
+// nodes returns all nodes, or nil without permission to list them.
 func (c *Cluster) nodes(ctx context.Context) []*corev1.Node {
 	col := c.cache.collection(kind.Node(), "")
 	if err := col.ready(ctx); err != nil {

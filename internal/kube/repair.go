@@ -47,8 +47,8 @@ type patchOp struct {
 	Value any    `json:"value"`
 }
 
-// repair makes it possible to apply obj after err, and says whether it is. In a
-// dry run it only finds out whether the server would let it.
+// repair changes the live object so that obj can be applied after err, and
+// reports whether it succeeded. In a dry run, it only checks this.
 func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstructured, err error,
 	dryRun []string) (bool, error) {
 	var e *Error
@@ -61,15 +61,15 @@ func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstruc
 	})
 }
 
-// mend applies the patch that with makes of the live object, if any, and says
-// whether there was one.
+// mend applies the patch that with returns for the live object, if any, and
+// reports whether there was one.
 func (c *Cluster) mend(ctx context.Context, ref Ref, dryRun []string,
 	with func(live *unstructured.Unstructured) []patchOp) (bool, error) {
 	mended := false
 	err := retry.RetryOnConflict(againstWriters(), func() error {
 		live, err := c.Get(ctx, ref)
 		if IsNotFound(err) {
-			return nil // what is new has nothing to repair
+			return nil // a new object needs no repair
 		}
 		if err != nil {
 			return err
@@ -87,15 +87,16 @@ func (c *Cluster) mend(ctx context.Context, ref Ref, dryRun []string,
 	return true, c.holdByApply(ctx, ref)
 }
 
-// separate takes members of unions away that others have put beside ours. Built-in
-// kinds refuse to have both; a custom resource would keep them.
+// separate removes members of unions that other clients have added to the
+// applied member. Built-in kinds reject both members; a custom resource would
+// keep both.
 func (c *Cluster) separate(ctx context.Context, ref Ref, obj *unstructured.Unstructured) error {
 	if kubernetesOwn(ref.Kind) {
 		return nil
 	}
 	seen, err := c.Read(ctx, ref)
 	if err != nil || len(unions(obj, seen)) == 0 {
-		return nil //nolint:nilerr // the apply meets the same error
+		return nil //nolint:nilerr // the apply returns the same error
 	}
 	_, err = c.mend(ctx, ref, nil, func(live *unstructured.Unstructured) []patchOp {
 		return guarded(live,
@@ -104,20 +105,20 @@ func (c *Cluster) separate(ctx context.Context, ref Ref, obj *unstructured.Unstr
 	return err
 }
 
-// kubernetesOwn says whether the kind is one of Kubernetes' own.
+// kubernetesOwn reports whether the kind is part of Kubernetes.
 func kubernetesOwn(kind Kind) bool {
 	return !strings.Contains(kind.Group, ".") || strings.HasSuffix(kind.Group, ".k8s.io")
 }
 
-// againstWriters is for writes that lose against a controller which writes the same
-// object: five seconds in all, since a rollout is many writes.
+// againstWriters is the backoff of writes that conflict with a controller. It
+// takes five seconds in total, because a rollout consists of many writes.
 func againstWriters() backoff.Backoff {
 	return backoff.Backoff{Steps: 12, Duration: 20 * time.Millisecond, Factor: 1.6, Jitter: 0.2, Cap: 5 * time.Second}
 }
 
-// holdByApply makes fields that were patched ours by server-side apply alone:
-// what another entry of managedFields holds too, an apply that leaves it out
-// would not remove.
+// holdByApply moves the ownership of patched fields to server-side apply: a
+// later apply without a field does not remove it while another entry of
+// managedFields contains it.
 func (c *Cluster) holdByApply(ctx context.Context, ref Ref) error {
 	return retry.RetryOnConflict(againstWriters(), func() error {
 		live, err := c.Get(ctx, ref)
@@ -147,8 +148,8 @@ func (c *Cluster) patchJSON(ctx context.Context, ref Ref, patch any, dryRun []st
 	return c.denied(ctx, "patch", ref, wrap("repair", ref, err))
 }
 
-// repairs returns the patch that mends what the causes name, nil where nothing
-// can be done. It holds for this very state of the live object.
+// repairs returns the patch that repairs the causes, or nil if there is none.
+// The patch is valid only for this version of the live object.
 func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []patchOp {
 	var patch []patchOp
 	for _, cause := range causes {
@@ -167,7 +168,8 @@ func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []pat
 	return guarded(live, withoutRepeats(patch))
 }
 
-// guarded makes a patch hold for this very state of the live object; nil for none.
+// guarded makes a patch valid only for this version of the live object. It
+// returns nil for an empty patch.
 func guarded(live *unstructured.Unstructured, patch []patchOp) []patchOp {
 	if patch == nil {
 		return nil
@@ -176,8 +178,8 @@ func guarded(live *unstructured.Unstructured, patch []patchOp) []patchOp {
 	return append([]patchOp{guard}, patch...)
 }
 
-// overlap says whether the field of a cause is in the struct at a JSON pointer, or
-// the other way round, whatever items of lists the two mean.
+// overlap reports whether the field of a cause contains the struct at a JSON
+// pointer, or the reverse, regardless of the items of lists.
 func overlap(field, pointer string) bool {
 	names := func(path []string) []string {
 		return slices.DeleteFunc(path, func(step string) bool { _, err := strconv.Atoi(step); return err == nil })
@@ -187,8 +189,8 @@ func overlap(field, pointer string) bool {
 	return slices.Equal(a[:shorter], b[:shorter])
 }
 
-// unions replaces the structs of which the live object has a member that
-// excludes ours.
+// unions replaces the structs in which the live object has a member that
+// conflicts with the applied member.
 func unions(wanted, live *unstructured.Unstructured) []patchOp {
 	var patch []patchOp
 	for _, union := range fields.MixedUnions(wanted.Object, live.Object) {
@@ -201,7 +203,8 @@ func unions(wanted, live *unstructured.Unstructured) []patchOp {
 	return patch
 }
 
-// withoutRepeats leaves out operations on what an earlier one replaces.
+// withoutRepeats removes operations on paths that an earlier operation
+// replaces.
 func withoutRepeats(patch []patchOp) []patchOp {
 	var out []patchOp
 	for _, op := range patch {
@@ -215,8 +218,8 @@ func withoutRepeats(patch []patchOp) []patchOp {
 	return out
 }
 
-// ownStruct replaces the struct around a field that may not stand beside
-// another one by the struct that we apply.
+// ownStruct replaces the struct of a field that conflicts with another field by
+// the applied struct.
 func ownStruct(wanted, live *unstructured.Unstructured, named string) []patchOp {
 	path := steps(named)
 	field, path := path[len(path)-1], path[:len(path)-1]
@@ -233,11 +236,11 @@ func ownStruct(wanted, live *unstructured.Unstructured, named string) []patchOp 
 			patch = append(patch, patchOp{Op: "replace", Path: pointer(m.path), Value: own})
 		}
 	}
-	return patch // nil: nothing but our own fields can be at fault
+	return patch // nil: only applied fields can be the cause
 }
 
-// holdsMore says whether path leads to a struct that others share with us, such
-// as a container, which is not to be replaced as a whole.
+// holdsMore reports whether path is a struct with fields of other clients, such
+// as a container, which must not be replaced completely.
 func holdsMore(path []string) bool {
 	for _, step := range slices.Backward(path) {
 		if _, err := strconv.Atoi(step); err != nil {
@@ -247,8 +250,8 @@ func holdsMore(path []string) bool {
 	return true
 }
 
-// twinKeys compares the items that have the same value in the duplicate field,
-// and returns what turns the live one's keys into the wanted one's.
+// twinKeys compares the items with the same value in the duplicate field, and
+// returns the patch that changes the keys of the live item to the applied keys.
 func twinKeys(wanted, live *unstructured.Unstructured, duplicate string) []patchOp {
 	list, field, ok := splitIndex(duplicate)
 	if !ok {
@@ -297,14 +300,14 @@ func steps(field string) []string {
 	return strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(field), ".")
 }
 
-// meeting is a place that two documents have in common.
+// meeting is a path that two documents have in common.
 type meeting struct {
 	path         []string // in the live one
 	ours, theirs any
 }
 
-// meet follows path into both documents. An index in it stands for every item
-// that has the same name in both.
+// meet follows path in both documents. An index in it matches every item that
+// has the same name in both.
 func meet(wanted, live any, path []string) []meeting {
 	at := []meeting{{ours: wanted, theirs: live}}
 	for _, step := range path {
@@ -349,7 +352,7 @@ func nameOf(item any) string {
 	return name
 }
 
-// pointer writes steps as a JSON pointer (RFC 6901).
+// pointer formats steps as a JSON pointer (RFC 6901).
 func pointer(path []string) string {
 	var b strings.Builder
 	for _, step := range path {
@@ -358,8 +361,8 @@ func pointer(path []string) string {
 	return b.String()
 }
 
-// listKeys returns the names of the keys of a list's items, as the server's
-// record of ownership uses them.
+// listKeys returns the names of the keys of the items of a list, as used in
+// managedFields.
 func listKeys(obj *unstructured.Unstructured, list []string) []string {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.FieldsV1 == nil {
@@ -378,7 +381,7 @@ func listKeys(obj *unstructured.Unstructured, list []string) []string {
 	return nil
 }
 
-// keysAt returns the key names of the item that path goes through at list.
+// keysAt returns the key names of the item of list that path contains.
 func keysAt(path fieldpath.Path, list []string) []string {
 	if len(path) <= len(list) || path[len(list)].Key == nil {
 		return nil

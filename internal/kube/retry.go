@@ -16,32 +16,32 @@ import (
 )
 
 const (
-	// requestTime is how long a request may take, repetitions included. The API
-	// server ends its own requests after 60 s (--request-timeout).
+	// requestTime is the maximum duration of a request, including retries. The API
+	// server ends requests after 60 s (--request-timeout).
 	requestTime = 75 * time.Second
-	// answerTime is how long a read may take until its answer begins.
+	// answerTime is the maximum time until the response to a read begins.
 	answerTime = 25 * time.Second
-	// watchTime is how long a watch may take to be accepted, or to send the first
-	// of the objects that it was asked for.
+	// watchTime is the maximum time until a watch is accepted, or sends the first
+	// of the requested objects.
 	watchTime = 15 * time.Second
-	// settleTime is how long a write goes on whose outcome is not known, also
-	// after the run was interrupted or its time is up.
+	// settleTime is the time that a write with an unknown outcome continues, even
+	// after an interrupt or timeout of the run.
 	settleTime = 15 * time.Second
 )
 
-// errNoAnswer ends an attempt that takes too long.
-var errNoAnswer = errors.New("no answer in time")
+// errNoAnswer is the error of an attempt that takes too long.
+var errNoAnswer = errors.New("no response in time")
 
-// errCutShort is an answer that is not complete.
-var errCutShort = errors.New("the answer was cut short")
+// errCutShort is the error of an incomplete response.
+var errCutShort = errors.New("the response was incomplete")
 
-// retrier is an http.RoundTripper that repeats requests which failed for a
-// reason that may pass: see [judge]. All requests of a cluster go through it, and
-// client-go, which would repeat some of them by itself, sees neither a
-// Retry-After header nor an error that it takes for one to repeat.
+// retrier is an http.RoundTripper that repeats requests with temporary
+// failures: see [judge]. All requests of a cluster use it. client-go, which
+// also retries some requests, receives neither a Retry-After header nor an
+// error that it would retry.
 //
-// A write is repeated only where doing it twice is the same as doing it once.
-// While its outcome is unknown it outlives its context, for settleTime.
+// A write is repeated only if it is idempotent. While its outcome is unknown,
+// it outlives its context for settleTime.
 type retrier struct {
 	next   http.RoundTripper
 	clock  clock.WithDelayedExecution
@@ -52,7 +52,8 @@ func newRetrier(next http.RoundTripper, clock clock.WithDelayedExecution) *retri
 	return &retrier{next: next, clock: clock, health: &health{}}
 }
 
-// RoundTrip sends a request until it is answered, or there is no more point in it.
+// RoundTrip sends a request until it receives a final response, or retries are
+// no longer useful.
 func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 	defer closeBody(request)
 	ctx := request.Context()
@@ -73,7 +74,7 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 	for {
 		answer, err := r.attempt(work, request, category, past.left(r.clock.Now()))
 		if err != nil && work.Err() != nil {
-			outcome.note(past.unknown || category.writes()) // it was cut short in the middle
+			outcome.note(past.unknown || category.writes()) // it was interrupted
 			return nil, context.Cause(work)
 		}
 		verdict := judge(request, category, answer, err, r.health.note(r.clock.Now(), answer, err))
@@ -82,31 +83,31 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 		pause := max(interval.Step(), verdict.after)
 		if !verdict.again || !past.allows(r.clock.Now().Add(pause), verdict, r.health.failing()) {
 			if err == nil && verdict.again && answer.StatusCode < http.StatusMultipleChoices {
-				return nil, errCutShort // else it would be told as a mistake in JSON
+				return nil, errCutShort // otherwise it would be reported as invalid JSON
 			}
 			outcome.answered(answer)
 			return answer.response(), err
 		}
 		interruptible := work
-		if !past.unknown { // nothing is lost if it ends here
+		if !past.unknown { // safe to end here
 			interruptible = ctx
 		}
 		if !r.sleep(interruptible, pause) {
-			return nil, fmt.Errorf("%w; before that, it failed: %w", context.Cause(interruptible), failureOf(answer, err))
+			return nil, fmt.Errorf("%w; the previous attempt failed: %w", context.Cause(interruptible), failureOf(answer, err))
 		}
 	}
 }
 
-// failureOf says how an attempt failed.
+// failureOf returns the error of a failed attempt.
 func failureOf(answer *reply, err error) error {
 	if err == nil {
-		err = fmt.Errorf("the answer was %s", answer.Status)
+		err = fmt.Errorf("the response was %s", answer.Status)
 	}
 	return err
 }
 
-// workContext is what attempts of a request run under. A write that has begun
-// goes on for settleTime after ctx has ended.
+// workContext returns the context of the attempts of a request. A started write
+// continues for settleTime after the end of ctx.
 func (r *retrier) workContext(ctx context.Context, category category) (context.Context, func()) {
 	if !category.writes() {
 		return ctx, func() {}
@@ -122,7 +123,7 @@ func (r *retrier) workContext(ctx context.Context, category category) (context.C
 	}
 }
 
-// attempt sends a request once and reads its answer, except where that is a stream.
+// attempt sends a request once and reads its response, unless it is a stream.
 func (r *retrier) attempt(ctx context.Context, request *http.Request, category category, left time.Duration) (*reply,
 	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -158,7 +159,7 @@ func (r *retrier) attempt(ctx context.Context, request *http.Request, category c
 		return &reply{Response: response}, nil
 	}
 	defer cancel(nil)
-	if category == read && left > limit { // it has begun to answer, perhaps with much
+	if category == read && left > limit { // the response has begun, and may be large
 		timer.Stop()
 		rest := r.clock.AfterFunc(left-limit, func() { cancel(errNoAnswer) })
 		defer rest.Stop()
@@ -171,7 +172,7 @@ func (r *retrier) attempt(ctx context.Context, request *http.Request, category c
 	return &reply{Response: response, body: body}, nil
 }
 
-// late says that an attempt was ended by its own time limit, where it was.
+// late replaces the error of an attempt that exceeded its time limit.
 func late(ctx context.Context, limit time.Duration, err error) error {
 	if errors.Is(context.Cause(ctx), errNoAnswer) {
 		return fmt.Errorf("%w (%v)", errNoAnswer, limit)
@@ -188,7 +189,7 @@ func readAll(response *http.Response) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// sleep waits, and says whether ctx goes on.
+// sleep waits, and reports whether ctx is still active.
 func (r *retrier) sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -198,7 +199,7 @@ func (r *retrier) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// WrappedRoundTripper lets apimachinery see the transport.
+// WrappedRoundTripper gives apimachinery access to the transport.
 func (r *retrier) WrappedRoundTripper() http.RoundTripper { return r.next }
 
 func closeBody(request *http.Request) {
@@ -207,15 +208,15 @@ func closeBody(request *http.Request) {
 	}
 }
 
-// reply is an answer whose body has been read; a stream's has not.
+// reply is a response whose body has been read, unless it is a stream.
 type reply struct {
 	*http.Response
 
 	body []byte
 }
 
-// response is the answer as client-go takes it: without the header that would
-// make it repeat the request once more.
+// response returns the response for client-go, without the header that would
+// make it retry the request.
 func (a *reply) response() *http.Response {
 	if a == nil {
 		return nil
@@ -228,13 +229,14 @@ func (a *reply) response() *http.Response {
 	return a.Response
 }
 
-// streamBody ends the context of a stream when it is closed. A stream that was to
-// begin with a list, and does not, ends with an error: client-go then lists.
+// streamBody ends the context of a stream when it is closed. A stream that
+// should begin with a list, and does not, ends with an error, after which
+// client-go lists.
 type streamBody struct {
 	io.ReadCloser
 
 	stop   context.CancelCauseFunc
-	silent clock.Timer // nil where nothing need come soon
+	silent clock.Timer // nil without an expected first message
 }
 
 func (b *streamBody) Read(p []byte) (int, error) {
@@ -253,12 +255,11 @@ func (b *streamBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// outcome tells who sends a write whether it may have been carried out although
-// it failed.
+// outcome records whether a failed write may have been executed.
 type outcome struct {
 	unknown  atomic.Bool
-	doubtful atomic.Bool  // it was sent again, after an attempt that may have been carried out
-	status   atomic.Int32 // of the last answer
+	doubtful atomic.Bool  // it was repeated after an attempt that may have been executed
+	status   atomic.Int32 // of the last response
 }
 
 func (o *outcome) note(unknown bool) {
@@ -276,8 +277,8 @@ func (o *outcome) answered(answer *reply) {
 
 type outcomeKey struct{}
 
-// withOutcome returns a context whose write notes its outcome: where ctx is one
-// already, in the same place.
+// withOutcome returns a context that records the outcome of its write, in the
+// outcome of ctx if it already has one.
 func withOutcome(ctx context.Context) (context.Context, *outcome) {
 	if o := outcomeOf(ctx); o != nil {
 		return ctx, o
@@ -291,22 +292,23 @@ func outcomeOf(ctx context.Context) *outcome {
 	return o
 }
 
-// health is what all requests of a run have met so far.
+// health is the connection state from all requests of a run.
 type health struct {
 	mu          sync.Mutex
 	known       state
-	failedAt    time.Time // since when there was no answer to any request, zero while there is
+	failedAt    time.Time // start of the current outage, or zero
 	lastFailure time.Time
 }
 
-// state is what is known of the server.
+// state is the known state of the server.
 type state struct {
-	reached  bool // an API server has answered
+	reached  bool // an API server has responded
 	accepted bool // it has accepted the credentials
 }
 
-// note takes in how an attempt ended, and returns what is known by then. A failure
-// long after the one before begins another outage: nobody has asked in between.
+// note records the result of an attempt, and returns the known state. A failure
+// long after the previous one starts a new outage, because there were no
+// requests in between.
 func (h *health) note(now time.Time, answer *reply, err error) state {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -322,7 +324,7 @@ func (h *health) note(now time.Time, answer *reply, err error) state {
 	return h.known
 }
 
-// failing returns since when no request was answered, zero where one was.
+// failing returns the start of the current outage, or zero.
 func (h *health) failing() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,30 +20,30 @@ import (
 )
 
 const (
-	// serverPatience is how long a server is asked again that has answered before in
-	// this run. One that restarts is back in less.
+	// serverPatience is the retry time for a server that has responded before in
+	// this run. A restart takes less time.
 	serverPatience = 30 * time.Second
-	// firstPatience is the same for one that has never answered, so that a wrong
-	// address is told soon.
+	// firstPatience is the retry time for a server that has never responded, so
+	// that a wrong address is reported soon.
 	firstPatience = 5 * time.Second
-	// dialPatience is firstPatience where nobody listens at the address.
+	// dialPatience is the firstPatience for an address without a listener.
 	dialPatience = 2 * time.Second
 )
 
-// category is what kind of request one is.
+// category is the category of a request.
 type category int
 
 const (
-	read    category = iota // GET, LIST, and what changes nothing
-	write                   // a write that may be repeated
-	once                    // a write that may not
-	stream                  // a watch, or a log that is followed
-	upgrade                 // a connection that becomes something else
+	read    category = iota // GET, LIST, and other requests without changes
+	write                   // an idempotent write
+	once                    // a write that must not be repeated
+	stream                  // a watch, or a followed log
+	upgrade                 // an upgraded connection
 )
 
 func (c category) writes() bool { return c == write || c == once }
 
-// categoryOf tells what a request is by its method, query and body.
+// categoryOf returns the category of a request by its method, query and body.
 func categoryOf(request *http.Request) category {
 	query := request.URL.Query()
 	dryRun := query.Get("dryRun") != ""
@@ -61,8 +61,8 @@ func categoryOf(request *http.Request) category {
 	}
 }
 
-// repeatable says whether doing a write twice is the same as doing it once: a
-// server-side apply, and whatever holds for one object in one state only.
+// repeatable reports whether a write is idempotent: a server-side apply, or a
+// write that is limited to one version of one object.
 func repeatable(request *http.Request) bool {
 	if request.GetBody == nil {
 		return false
@@ -92,19 +92,19 @@ func repeatable(request *http.Request) bool {
 	}
 }
 
-// judgement is what an attempt means for the next one.
+// judgement is the decision after an attempt.
 type judgement struct {
-	again   bool          // the reason may pass
-	unknown bool          // a write: it may have been carried out
-	settled bool          // it was certainly answered by the API server
-	within  time.Duration // how long to try, from the first failure
-	tries   int           // how often at most; 0 for no limit
-	after   time.Duration // as the server asks
+	again   bool          // the failure may be temporary
+	unknown bool          // a write that may have been executed
+	settled bool          // the API server has certainly responded
+	within  time.Duration // retry time from the first failure
+	tries   int           // maximum number of attempts; 0 for no limit
+	after   time.Duration // delay requested by the server
 }
 
-// judge says what to do after an attempt. It is repeated for a server that is
-// away, starting or overloaded, a connection that broke and an answer that was
-// cut; never for a refusal.
+// judge decides whether to repeat an attempt: if the server is unreachable,
+// starting or overloaded, the connection broke or the response is incomplete,
+// but never after a rejection.
 func judge(request *http.Request, category category, answer *reply, err error, known state) judgement {
 	within := firstPatience
 	if known.reached {
@@ -133,7 +133,7 @@ func judgeError(err error, known state, within time.Duration) judgement {
 	)
 	switch {
 	case strings.HasPrefix(err.Error(), "getting credentials: "):
-		return judgement{} // of the credential plugin: see plainErrors
+		return judgement{} // from the credential plugin: see plainErrors
 	case errors.As(err, &verify), errors.As(err, &unknownCA), errors.As(err, &hostname), errors.As(err, &certificate),
 		errors.As(err, &noTLS):
 		return judgement{}
@@ -161,19 +161,19 @@ func judgeAnswer(request *http.Request, answer *reply, known state, within time.
 		return judgement{again: !whole, unknown: !whole, settled: whole, within: within}
 	case code == http.StatusUnauthorized && known.accepted:
 		return judgement{again: true, within: within, tries: few}
-	case code == http.StatusUnauthorized: // the transport below now takes fresh credentials
+	case code == http.StatusUnauthorized: // the underlying transport now gets new credentials
 		return judgement{again: true, within: within, tries: 2}
 	case code == http.StatusTooManyRequests:
-		if answer.retryAfter() > 0 { // the API server's own: it is there, and says when to come back
+		if answer.retryAfter() > 0 { // from the API server, which is available and sets the delay
 			within = requestTime
 		}
 		return judgement{again: true, within: within, after: answer.retryAfter()}
 	case code == http.StatusNotFound && answer.status() == nil && !answer.webPage() && builtIn(request.URL.Path):
-		return judgement{again: true, within: within, tries: few} // a gateway's
+		return judgement{again: true, within: within, tries: few} // from a gateway
 	case code == http.StatusConflict && answer.heldByOthers():
 		return judgement{settled: true}
 	case code == http.StatusConflict && request.Header.Get("Content-Type") == string(types.ApplyPatchType):
-		return judgement{again: true, settled: true, within: within, tries: some} // it lost against another writer
+		return judgement{again: true, settled: true, within: within, tries: some} // a conflict with another writer
 	case code == http.StatusInternalServerError && answer.refuses():
 		return judgement{settled: true}
 	case code == http.StatusInternalServerError && answer.webhookFails():
@@ -185,8 +185,8 @@ func judgeAnswer(request *http.Request, answer *reply, known state, within time.
 	}
 }
 
-// whole says whether an answer is complete: one whose connection broke can look
-// as if it had ended.
+// whole reports whether a response is complete. After a broken connection, an
+// incomplete response may look finished.
 func (a *reply) whole() bool {
 	if _, streams := a.Body.(*streamBody); streams {
 		return true
@@ -194,7 +194,7 @@ func (a *reply) whole() bool {
 	return !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") || json.Valid(a.body)
 }
 
-// status is what the API server says of a failure, nil where it was none that said it.
+// status returns the Status in a response of the API server, or nil.
 func (a *reply) status() *metav1.Status {
 	status := &metav1.Status{}
 	if json.Unmarshal(a.body, status) != nil || status.Kind != "Status" {
@@ -203,7 +203,7 @@ func (a *reply) status() *metav1.Status {
 	return status
 }
 
-// byServer says whether an API server has answered that is able to.
+// byServer reports whether a working API server has responded.
 func (a *reply) byServer() bool {
 	switch {
 	case a.StatusCode < http.StatusMultipleChoices:
@@ -215,13 +215,14 @@ func (a *reply) byServer() bool {
 	}
 }
 
-// refuses says whether a failure with code 500 is a verdict on the object.
+// refuses reports whether a failure with code 500 is a rejection of the object.
 func (a *reply) refuses() bool {
 	status := a.status()
 	return status != nil && untyped.MatchString(status.Message)
 }
 
-// heldByOthers says whether a conflict is one of field managers, which lasts.
+// heldByOthers reports whether a conflict is between field managers, which is
+// permanent.
 func (a *reply) heldByOthers() bool {
 	status := a.status()
 	return status != nil && status.Details != nil &&
@@ -247,18 +248,19 @@ func (a *reply) retryAfter() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// builtInPath is that of an object or a list of Kubernetes' own groups: they are
-// always served, so no API server says that their path is not there.
+// builtInPath matches the path of an object or a list of the groups of
+// Kubernetes. They are always served, so no API server reports that the path is
+// missing.
 var builtInPath = regexp.MustCompile(`/(api/v1|apis/(apps|batch|policy|autoscaling)/v1)/`)
 
 func builtIn(path string) bool { return builtInPath.MatchString(path) }
 
-// history is what the attempts of one request were so far.
+// history contains the previous attempts of one request.
 type history struct {
 	started time.Time
 	failed  time.Time // the first failure
 	tries   int
-	unknown bool // the write may have been carried out by one of them
+	unknown bool // one of them may have executed the write
 }
 
 func (h *history) note(now time.Time, v judgement) {
@@ -269,7 +271,7 @@ func (h *history) note(now time.Time, v judgement) {
 	h.unknown = !v.settled && (h.unknown || v.unknown)
 }
 
-// left is how much time the request still has.
+// left returns the remaining time of the request.
 func (h *history) left(now time.Time) time.Duration {
 	if h.unknown && now.Sub(h.failed) < settleTime {
 		return max(requestTime-now.Sub(h.started), settleTime-now.Sub(h.failed))
@@ -277,9 +279,9 @@ func (h *history) left(now time.Time) time.Duration {
 	return requestTime - now.Sub(h.started)
 }
 
-// allows says whether another attempt may begin at a time. While no request of
-// the run is answered, all of them share one time to wait for the server;
-// failing is its begin.
+// allows reports whether another attempt may start at a time. During an outage,
+// all requests of the run share one wait for the server, which starts at
+// failing.
 func (h *history) allows(at time.Time, v judgement, failing time.Time) bool {
 	if v.tries > 0 && h.tries >= v.tries {
 		return false

@@ -1,6 +1,7 @@
 package kube
 
-// OfRun returns what create made for a key when it was first asked for in this run.
+// OfRun returns the value that create returned for a key at its first use in
+// this run.
 func OfRun[T any](c *Cluster, key string, create func() T) T {
 	if kept, ok := c.memo.Load(key); ok {
 		return kept.(T) //nolint:forcetypeassert,errcheck // each key has one type

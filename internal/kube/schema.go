@@ -9,8 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// openAPI is what counts of a server's OpenAPI v3 document of one group and version
-// (https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3). Everybody may read it who may discover.
+// openAPI contains the relevant fields of the OpenAPI v3 document of one group
+// and version
+// (https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3). It
+// requires only discovery permission.
 type openAPI struct {
 	Components struct {
 		Schemas map[string]property `json:"schemas"`
@@ -23,11 +25,12 @@ type property struct {
 	Open       bool                      `json:"x-kubernetes-preserve-unknown-fields"`
 }
 
-// HasField says whether the schema of a kind, as the server publishes it, has a field. A kind that has no schema, or an
-// open one, has all fields. One request serves the whole run. An error means that it is not known.
+// HasField reports whether the published schema of a kind has a field. A kind
+// without a schema, or with an open one, has all fields. The result is kept for
+// the complete run. An error means that the result is unknown.
 func (c *Cluster) HasField(ctx context.Context, gvk schema.GroupVersionKind, path ...string) (bool, error) {
 	if installed, err := c.Installed(ctx, Kind{GroupVersionKind: gvk}); err != nil || !installed {
-		return true, err // it may still be installed, in a version that has it
+		return true, err // a version with the field may still be installed
 	}
 	document, err := recall(c, "schema "+gvk.GroupVersion().String(), func() (openAPI, error) {
 		var document openAPI

@@ -24,27 +24,27 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
-// Secrets are read and written one by one, past the shared collections, so that
-// no value stays in memory longer than the request that needs it. What the
-// server says of them may quote the object: its warnings, which client-go would
-// log, are dropped, and in its errors every value is masked.
+// Secrets are read and written individually, without the shared collections, so
+// that no value stays in memory longer than its request. Messages of the server
+// may quote the object: its warnings, which client-go would log, are dropped,
+// and every value in its errors is masked.
 
-// SecretRef names a Secret.
+// SecretRef returns the reference of a Secret.
 func SecretRef(namespace, name string) Ref {
 	return Ref{Kind: kind.Secret(), Namespace: namespace, Name: name}
 }
 
-// Env is the environment that the provider runs in.
+// Env returns the environment of the provider.
 func (c *Cluster) Env() config.Env { return c.config.Env }
 
-// GetSecret returns one Secret, straight from the server.
+// GetSecret returns one Secret from the server.
 func (c *Cluster) GetSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	live, err := c.secretRequest(ctx, http.MethodGet, "", ref, nil, nil)
 	return live, c.denied(ctx, "get", ref, wrap("read", ref, err))
 }
 
-// SecretMetadata returns the metadata of one Secret to somebody who may write
-// it, and not read it: it is what a patch that changes nothing answers.
+// SecretMetadata returns the metadata of one Secret with permission to write
+// it, but not to read it: it is the response to an empty patch.
 func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	conn, err := c.connect()
 	if err != nil {
@@ -57,16 +57,16 @@ func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Un
 		return nil, wrap("read", ref, err)
 	}
 	var read metav1.PartialObjectMetadata
-	if json.Unmarshal(answer, &read) != nil { // its error would quote the answer
-		return nil, fmt.Errorf("the server did not answer with a Secret")
+	if json.Unmarshal(answer, &read) != nil { // its error would quote the response
+		return nil, fmt.Errorf("the response of the server is not a Secret")
 	}
 	read.TypeMeta = metav1.TypeMeta{APIVersion: ref.Kind.Version, Kind: ref.Kind.Kind}
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&read)
 	return &unstructured.Unstructured{Object: object}, err
 }
 
-// ApplySecret is Apply for a Secret, or DryRun. Where it fails, the error quotes
-// no value, be it one of obj or one that the cluster has.
+// ApplySecret is Apply for a Secret, or DryRun. Its errors contain no value of
+// obj or of the cluster.
 func (c *Cluster) ApplySecret(ctx context.Context, obj *unstructured.Unstructured,
 	dryRun bool) (*unstructured.Unstructured, error) {
 	return c.applySecret(ctx, obj, true, dryRun)
@@ -102,9 +102,9 @@ func (c *Cluster) applySecret(ctx context.Context, obj *unstructured.Unstructure
 	return live, c.discreetly(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), obj)
 }
 
-// RemoveSecretKeys removes keys of live from its data. Where that conflicts, since
-// somebody else wrote the Secret or the answer to an earlier attempt was lost, it
-// looks at the Secret again; another one of the same name is left alone.
+// RemoveSecretKeys removes keys from the data of live. After a conflict with
+// another client, or if the response to an earlier attempt was lost, it reads
+// the Secret again. It does not change another Secret of the same name.
 func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstructured,
 	keys []string) (*unstructured.Unstructured, error) {
 	ref, uid := SecretRef(live.GetNamespace(), live.GetName()), live.GetUID()
@@ -130,7 +130,7 @@ func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstr
 		return err
 	})
 	switch {
-	case replaced, ClassOf(err) == Denied && conflict != nil: // it is not known how the Secret is
+	case replaced, ClassOf(err) == Denied && conflict != nil: // the state of the Secret is unknown
 		return nil, conflict
 	case err != nil:
 		return nil, err
@@ -157,7 +157,7 @@ func (c *Cluster) removeSecretKeys(ctx context.Context, ref Ref, live *unstructu
 	return after, c.discreetly(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), live)
 }
 
-// hasAnyKey says whether a Secret's data has one of some keys.
+// hasAnyKey reports whether the data of a Secret has one of the keys.
 func hasAnyKey(live *unstructured.Unstructured, keys []string) bool {
 	data, _, _ := unstructured.NestedMap(live.Object, "data")
 	return slices.ContainsFunc(keys, func(key string) bool {
@@ -166,9 +166,9 @@ func hasAnyKey(live *unstructured.Unstructured, keys []string) bool {
 	})
 }
 
-// DeleteSecret deletes the Secret with that UID and waits until it is gone. One
-// that is gone already, that somebody has made in its place, or that this run has
-// created, is left alone.
+// DeleteSecret deletes the Secret with that UID and waits until it is deleted.
+// It ignores a missing Secret, and does not delete a new one of the same name,
+// or one that this run has created.
 func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) error {
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"},
@@ -193,7 +193,7 @@ func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) erro
 }
 
 // WaitSecretGone waits until no Secret of that name has that UID. The error
-// names the finalizers that hold it.
+// contains the remaining finalizers.
 func (c *Cluster) WaitSecretGone(ctx context.Context, ref Ref, uid types.UID) error {
 	var away absence
 	for {
@@ -210,12 +210,12 @@ func (c *Cluster) WaitSecretGone(ctx context.Context, ref Ref, uid types.UID) er
 			return err
 		}
 		if err := c.awaitSecret(ctx, live); err != nil {
-			c.wait(ctx, nil, getInterval) // it may not be watched
+			c.wait(ctx, nil, getInterval) // no permission to watch
 		}
 	}
 }
 
-// awaitSecret returns once the Secret changes from what it is, or after quietTime.
+// awaitSecret returns when the Secret changes, or after quietTime.
 func (c *Cluster) awaitSecret(ctx context.Context, live *unstructured.Unstructured) error {
 	resource, err := c.resource(SecretRef(live.GetNamespace(), live.GetName()))
 	if err != nil {
@@ -244,8 +244,8 @@ func (c *Cluster) awaitSecret(ctx context.Context, live *unstructured.Unstructur
 	}
 }
 
-// secretRequest sends one request about a Secret. Errors are as client-go makes
-// them.
+// secretRequest sends one request for a Secret. It returns the errors of
+// client-go.
 func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.PatchType, ref Ref,
 	params map[string]string, data []byte) (*unstructured.Unstructured, error) {
 	conn, err := c.connect()
@@ -261,7 +261,7 @@ func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.Pat
 		request = request.SetHeader("Content-Type", string(body)).Body(data)
 	}
 	result := request.Do(ctx)
-	if err := result.Error(); err != nil { // unlike that of Raw, it is what the server's Status says
+	if err := result.Error(); err != nil { // unlike Raw, with the Status of the server
 		return nil, err
 	}
 	answer, err := result.Raw()
@@ -269,23 +269,23 @@ func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.Pat
 		return nil, err
 	}
 	if verb == http.MethodDelete {
-		return nil, nil // a Status, or the object where a finalizer holds it
+		return nil, nil // a Status, or the object if it has a finalizer
 	}
 	live := &unstructured.Unstructured{}
-	if live.UnmarshalJSON(answer) != nil { // its error would quote the answer
-		return nil, fmt.Errorf("the server did not answer with a Secret")
+	if live.UnmarshalJSON(answer) != nil { // its error would quote the response
+		return nil, fmt.Errorf("the response of the server is not a Secret")
 	}
 	return live, nil
 }
 
-// discreetly classifies an error and masks in it the values of sent, and those
-// that the cluster has. Where these cannot be known, its text is left out.
+// discreetly classifies an error and masks the values of sent and of the
+// cluster in it. If the latter are unknown, the text is removed.
 func (c *Cluster) discreetly(ctx context.Context, op, verb string, ref Ref, err error,
 	sent *unstructured.Unstructured) error {
 	err = c.denied(ctx, verb, ref, wrap(op, ref, err))
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || ClassOf(err) == Denied || ClassOf(err) == NotFound {
-		return err // the network, the authorizer and the storage know no values
+		return err // errors of network, authorizer and storage contain no values
 	}
 	live, readErr := c.secretRequest(ctx, http.MethodGet, "", ref, nil, nil)
 	if readErr != nil && !apierrors.IsNotFound(readErr) {
@@ -295,12 +295,12 @@ func (c *Cluster) discreetly(ctx context.Context, op, verb string, ref Ref, err 
 	return retell(err, func(text string) string { return Mask(text, values) })
 }
 
-// SecretValues are the values of a Secret's data.
+// SecretValues returns the values in the data of a Secret.
 func SecretValues(obj *unstructured.Unstructured) [][]byte {
 	return slices.Collect(maps.Values(SecretData(obj)))
 }
 
-// SecretData is a Secret's data, decoded; empty where it has none.
+// SecretData returns the decoded data of a Secret, or an empty map.
 func SecretData(obj *unstructured.Unstructured) map[string][]byte {
 	data := map[string][]byte{}
 	if obj == nil {
@@ -318,11 +318,11 @@ func SecretData(obj *unstructured.Unstructured) map[string][]byte {
 	return data
 }
 
-// withheld stands for a message that may quote values which are not known.
+// withheld replaces a message that may quote unknown values.
 const withheld = "the message is not shown, since it may quote values of the Secret, which may not be read to " +
 	"compare them"
 
-// retell passes every text of an error that comes from a server through tell.
+// retell applies tell to every text of an error from a server.
 func retell(err error, tell func(string) string) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {

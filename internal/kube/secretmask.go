@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// masked stands in a text for a part of a value.
+// masked replaces a part of a value in a text.
 const masked = "(hidden)"
 
-// telling is how many consecutive characters of a value say something of it.
-// Shorter ones are in any text.
+// telling is the minimum length of a part of a value to mask. Shorter parts
+// occur in any text.
 const telling = 8
 
-// Mask replaces in text whatever quotes one of the values: a stretch of at least
-// 8 characters of it, or the whole of a shorter one as a word of its own; plain,
-// escaped as in JSON, Go or a URL, in base64 or in hexadecimal.
+// Mask replaces all parts of text that quote one of the values: at least 8
+// consecutive characters, or a complete shorter value as a separate word. It
+// recognizes plain text, escapes of JSON, Go and URLs, base64 and hexadecimal.
 func Mask(text string, values [][]byte) string {
 	windows := map[string][]int{}
 	for i := 0; i+telling <= len(text); i++ {
@@ -81,8 +81,8 @@ func render(text string, hidden []bool) string {
 	return b.String()
 }
 
-// forms are the ways in which messages write a value. The three base64 forms
-// are those of a value that begins at another byte of what was encoded.
+// forms returns the forms of a value in messages. The three base64 forms are
+// those of a value that starts at different byte offsets of the encoded text.
 func forms(value []byte) []string {
 	text := strings.TrimSpace(string(value))
 	asJSON, _ := json.Marshal(text) // a string cannot fail

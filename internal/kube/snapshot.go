@@ -12,18 +12,20 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// Assess says how a workload is right now, and what blocks it.
+// Assess returns the current verdict on a workload, with the cause that blocks
+// it.
 func (c *Cluster) Assess(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, error) {
 	verdict, _, err := c.look(ctx, ref, podLabels)
 	return verdict, err
 }
 
-// AssessPods says how the pods are right now that have all labels of selector.
+// AssessPods returns the current verdict on the pods that have all labels of
+// selector.
 func (c *Cluster) AssessPods(ctx context.Context, namespace string, selector map[string]string) (ready.Verdict, error) {
 	s := ready.Snapshot{Workload: &unstructured.Unstructured{Object: map[string]any{}}}
 	err := c.podsAndEvents(ctx, &s, namespace, selector)
 	if err == nil && s.Pods == nil {
-		err = c.cache.collection(podsWith(selector), namespace).ready(ctx) // without pods there is nothing to judge
+		err = c.cache.collection(podsWith(selector), namespace).ready(ctx) // the verdict requires pods
 	}
 	if err != nil {
 		return ready.Verdict{}, err
@@ -31,14 +33,15 @@ func (c *Cluster) AssessPods(ctx context.Context, namespace string, selector map
 	return ready.AssessPods(s, namespace, labels.Set(selector).String()), nil
 }
 
-// look is Assess, and says changes of which kinds may change the verdict.
+// look is Assess, and also returns the kinds whose changes may change the
+// verdict.
 func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, []Kind, error) {
 	workload, err := c.Read(ctx, ref)
 	if err != nil {
 		return ready.Verdict{}, nil, err
 	}
 	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Settled() && ref.Kind.StatusSuffices() {
-		return verdict, nil, nil // what is settled needs no diagnosis
+		return verdict, nil, nil // a settled verdict needs no diagnosis
 	}
 	concerned := []Kind{ref.Kind, podsWith(podLabels), kind.Event()}
 	s := ready.Snapshot{Workload: workload}
@@ -61,8 +64,8 @@ func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string
 	return ready.Assess(s), append(concerned, kinds...), nil
 }
 
-// podsAndEvents gathers what a diagnosis needs of pods. What may not be read is
-// left out.
+// podsAndEvents reads the pods and events for a diagnosis. Objects without read
+// permission are left out.
 func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespace string,
 	selector map[string]string) error {
 	var err error
@@ -79,20 +82,20 @@ func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespac
 		return err
 	}
 	if s.Nodes != nil || s.Autoscaler {
-		// They serve the diagnosis alone, and every verdict that ends a wait comes
-		// from a new look: no wait has to be told of them.
+		// They are used only for the diagnosis, and every verdict that ends a wait
+		// reads them again: a wait does not need their changes.
 		scaling, _ := c.eventsOf(ctx, kind.ScalingEvent(), namespace, *s)
 		s.Events = append(s.Events, scaling...)
 	}
 	return nil
 }
 
-// softly says whether a diagnosis can do without what could not be read: it may
-// not be, or the server has trouble with it. Neither is a fault of the workload.
+// softly reports whether a diagnosis can ignore a read error: missing
+// permission or a problem of the server, which are unrelated to the workload.
 func softly(err error) bool { return ClassOf(err) == Denied || aboutServer(err) }
 
-// unscheduled says whether the scheduler has found no node for a pod. One that
-// is gated it has not looked at.
+// unscheduled reports whether the scheduler found no node for a pod. It does
+// not process pods with scheduling gates.
 func unscheduled(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
 		return condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
@@ -100,7 +103,8 @@ func unscheduled(pod *corev1.Pod) bool {
 	})
 }
 
-// claimsOf fetches the volume claims that the pods mount; a missing one maps to nil.
+// claimsOf reads the volume claims that the pods mount. A missing claim maps to
+// nil.
 func (c *Cluster) claimsOf(ctx context.Context, pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {
 	claims := map[string]*corev1.PersistentVolumeClaim{}
 	for _, pod := range pods {

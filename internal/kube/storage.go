@@ -23,7 +23,8 @@ func (c *Cluster) StorageClasses(ctx context.Context) ([]*storagev1.StorageClass
 	return classes, err
 }
 
-// StorageClassNamed returns one storage class; its NotFound is the server's word.
+// StorageClassNamed returns one storage class. A NotFound is always a response
+// of the server.
 func (c *Cluster) StorageClassNamed(ctx context.Context, name string) (*storagev1.StorageClass, error) {
 	obj, err := c.Read(ctx, Ref{Kind: kind.StorageClass(), Name: name})
 	if err != nil {
@@ -33,10 +34,10 @@ func (c *Cluster) StorageClassNamed(ctx context.Context, name string) (*storagev
 	return class, convert(obj, class)
 }
 
-// WaitClaim waits until a claim is bound and as large as it asks, and returns the
-// verdict on it. A claim whose class waits for its first consumer is not waited
-// for, unless consumer says so. The wait ends early with a *NotReadyError once a
-// cause is seen that waiting cannot heal, and at once when ctx ends.
+// WaitClaim waits until a claim is bound and has the requested size, and
+// returns the verdict on it. It does not wait for a claim whose class waits for
+// the first consumer, unless consumer is set. The wait ends early with a
+// *NotReadyError for a permanent cause, and immediately when ctx ends.
 func (c *Cluster) WaitClaim(ctx context.Context, ref Ref, consumer bool) (ready.Verdict, error) {
 	var (
 		seen firstSeen
@@ -48,7 +49,7 @@ func (c *Cluster) WaitClaim(ctx context.Context, ref Ref, consumer bool) (ready.
 		verdict, err := c.assessClaim(ctx, ref)
 		switch {
 		case ctx.Err() != nil:
-			// The look was cut short, so what was seen before says more.
+			// The read was interrupted, so the previous verdict is more useful.
 			return last, &NotReadyError{Ref: ref, Verdict: last, Err: context.Cause(ctx)}
 		case away.passes(err, c.clock.Now()):
 			c.wait(ctx, changed, getInterval)
@@ -68,7 +69,7 @@ func (c *Cluster) WaitClaim(ctx context.Context, ref Ref, consumer bool) (ready.
 	}
 }
 
-// assessClaim gathers what there is to know of a claim. What may not be read is
+// assessClaim reads the state of a claim. Objects without read permission are
 // left out.
 func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, error) {
 	obj, err := c.Read(ctx, ref)
@@ -81,7 +82,7 @@ func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, erro
 	}
 	s := ready.ClaimSnapshot{Claim: claim}
 	if verdict := ready.AssessClaim(s); verdict.Ready {
-		return verdict, nil // what is ready needs no diagnosis
+		return verdict, nil // a ready claim needs no diagnosis
 	}
 	if name := claim.Spec.StorageClassName; name != nil && *name != "" {
 		class, err := c.StorageClassNamed(ctx, *name)
@@ -102,15 +103,15 @@ func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, erro
 	return ready.AssessClaim(s), nil
 }
 
-// bindCompleted says whether Kubernetes has bound a claim and is about to note it
-// in the status: nothing is to be found out about its volume. A claim that has
-// lost its volume since is not meant.
+// bindCompleted reports whether Kubernetes has bound a claim and is about to
+// update its status, so that its volume needs no diagnosis. It returns false
+// for a claim that has lost its volume since.
 func bindCompleted(claim *corev1.PersistentVolumeClaim) bool {
 	return claim.Status.Phase != corev1.ClaimLost && claim.Annotations["pv.kubernetes.io/bind-completed"] == "yes"
 }
 
-// warningsAbout returns the warning events of a claim, and none of a former one
-// of the same name.
+// warningsAbout returns the warning events of a claim, without those of a
+// former claim of the same name.
 func (c *Cluster) warningsAbout(ctx context.Context, claim *corev1.PersistentVolumeClaim) ([]*corev1.Event, error) {
 	col := c.cache.collection(kind.Event(), claim.Namespace)
 	if err := col.ready(ctx); err != nil {

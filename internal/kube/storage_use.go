@@ -16,19 +16,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// stayGrace is how long pods that nobody has begun to delete may hold a claim
-// that is to go: what runs them may be deleted by the same run.
+// stayGrace is the time that pods which are not being deleted may use a claim
+// to be deleted. The same run may still delete their workload.
 const stayGrace = 30 * time.Second
 
-// WaitUnused waits until no pod holds a claim, before its deletion begins: once
-// it has begun nothing stops it, and with the last pod the data goes. It ends
-// with an *InUseError after a while with pods that nobody deletes, and when ctx
-// ends. Without the right to see pods it does not wait: Kubernetes keeps a claim
-// in use by itself.
+// WaitUnused waits until no pod uses a claim, before its deletion starts: a
+// started deletion cannot be stopped, and the data is lost with the last pod.
+// It returns an *InUseError if pods that are not being deleted remain, and when
+// ctx ends. Without permission to read pods it does not wait: Kubernetes
+// protects a claim in use.
 func (c *Cluster) WaitUnused(ctx context.Context, claim Ref) error {
 	var (
 		away    absence
-		staying time.Time // since when there are pods that nobody deletes
+		staying time.Time // start of the time with pods that are not being deleted
 		last    []*corev1.Pod
 	)
 	for {
@@ -64,7 +64,8 @@ func (c *Cluster) WaitUnused(ctx context.Context, claim Ref) error {
 	}
 }
 
-// WaitClaimGone is WaitGone for a claim, whose error names the pods that hold it.
+// WaitClaimGone is WaitGone for a claim. Its error contains the pods that use
+// the claim.
 func (c *Cluster) WaitClaimGone(ctx context.Context, claim Ref) error {
 	err := c.WaitGone(ctx, claim, nil)
 	deletion, ok := errors.AsType[*DeletionError](err)
@@ -81,15 +82,16 @@ func (c *Cluster) WaitClaimGone(ctx context.Context, claim Ref) error {
 	return err
 }
 
-// anyPod is every Pod, where [Pod] is those of Kubetorch services.
+// anyPod is the kind of all Pods, while [Pod] selects those of Kubetorch
+// services.
 func anyPod() Kind {
 	k := kind.Pod()
 	k.LabelSelector = ""
 	return k
 }
 
-// podsHolding returns the pods for which Kubernetes keeps a claim: those that
-// have been given a node, ended ones included (podUsesPVC of its
+// podsHolding returns the pods for which Kubernetes protects a claim: all pods
+// with a node, including completed ones (podUsesPVC of the
 // pvc-protection-controller).
 func (c *Cluster) podsHolding(ctx context.Context, claim Ref) ([]*corev1.Pod, error) {
 	col := c.cache.collection(anyPod(), claim.Namespace)
@@ -106,11 +108,11 @@ func (c *Cluster) podsHolding(ctx context.Context, claim Ref) ([]*corev1.Pod, er
 	return pods, err
 }
 
-// InUseError says which pods hold a claim that was to be deleted.
+// InUseError reports the pods that use a claim to be deleted.
 type InUseError struct {
 	Claim Ref
 	Pods  []*corev1.Pod
-	Err   error // why the wait ended, nil where only its grace period was over
+	Err   error // reason for the end of the wait, nil for the end of its grace period
 }
 
 func (e *InUseError) Error() string {
@@ -119,7 +121,7 @@ func (e *InUseError) Error() string {
 
 func (e *InUseError) Unwrap() error { return e.Err }
 
-// Explain names the pods and what runs them.
+// Explain returns a summary and a detail with the pods and their controllers.
 func (e *InUseError) Explain() (summary, detail string) {
 	why := ""
 	switch {
@@ -140,7 +142,7 @@ func (e *InUseError) Explain() (summary, detail string) {
 	return e.Claim.String() + " is in use", ready.Explain(&cause, nil)
 }
 
-// holders lists pods with what runs them, the first few.
+// holders formats the first pods with their controllers.
 func (e *InUseError) holders() string {
 	const most = 5
 	var names []string
@@ -151,7 +153,7 @@ func (e *InUseError) holders() string {
 			notes = append(notes, "of "+owner)
 		}
 		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-			notes = append(notes, "ended, but not deleted")
+			notes = append(notes, "completed, but not deleted")
 		}
 		if pod.DeletionTimestamp != nil {
 			notes = append(notes, "being deleted")
@@ -168,8 +170,8 @@ func (e *InUseError) holders() string {
 	return text
 }
 
-// ownerOf names what runs a pod, "" for nothing: the Deployment of a ReplicaSet
-// by the name that its controller gives.
+// ownerOf returns the name of the controller of a pod, or "": for a ReplicaSet,
+// its Deployment by the naming scheme.
 func ownerOf(pod *corev1.Pod) string {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {

@@ -18,10 +18,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// UnfinishedAnnotation is on an object from its creation until the state that
-// created it can be expected to hold it. Its value is a random id of the
-// creation. A run that is killed leaves it there, and the next run takes the
-// object over; one without it belongs to some state.
+// UnfinishedAnnotation marks an object from its creation until the state is
+// expected to contain it. Its value is a random ID of the creation. If a run is
+// killed, the annotation remains, and the next run takes the object over. An
+// object without it belongs to some state.
 const UnfinishedAnnotation = "kt.dev/unfinished"
 
 // CreationAnnotation is on the objects that the creation of a resource made in
@@ -30,7 +30,7 @@ const UnfinishedAnnotation = "kt.dev/unfinished"
 // applies keep it, so that a repair leaves an object exactly as it was.
 const CreationAnnotation = "kt.dev/creation"
 
-// annotationPath is an annotation in a set of managed fields.
+// annotationPath returns the path of an annotation in managed fields.
 func annotationPath(name string) fieldpath.Path {
 	return fieldpath.MakePathOrDie("metadata", "annotations", name)
 }
@@ -59,8 +59,8 @@ func annotated(obj *unstructured.Unstructured, name, value string) *unstructured
 	return out
 }
 
-// OwnedFields returns the fields of obj that the provider holds by server-side
-// apply, without the annotations about its creation, and whether it holds any.
+// OwnedFields returns the fields of obj that the provider owns by server-side
+// apply, without the annotations about its creation, and whether it owns any.
 func OwnedFields(obj *unstructured.Unstructured) (*fieldpath.Set, bool, error) {
 	set, ours, err := fields.Owned(obj, Manager)
 	if err != nil || !ours {
@@ -74,14 +74,14 @@ func OwnedFields(obj *unstructured.Unstructured) (*fieldpath.Set, bool, error) {
 	return set, true, nil
 }
 
-// UnfinishedCreation returns the id of the creation that obj is left from, ""
-// where its creation was completed or is not ours. An annotation that somebody
-// else wrote does not count: a rollback copies those of an old ReplicaSet.
+// UnfinishedCreation returns the ID of the unfinished creation of obj, or "" if
+// its creation was completed or not by the provider. Annotations of other
+// clients do not count: a rollback copies those of an old ReplicaSet.
 func UnfinishedCreation(obj *unstructured.Unstructured) string {
 	return ownAnnotation(obj, UnfinishedAnnotation)
 }
 
-// CreationOf returns the id of the creation that made obj, "" where obj does not tell.
+// CreationOf returns the ID of the creation of obj, or "" if unknown.
 func CreationOf(obj *unstructured.Unstructured) string {
 	if id := UnfinishedCreation(obj); id != "" {
 		return id
@@ -90,9 +90,12 @@ func CreationOf(obj *unstructured.Unstructured) string {
 }
 
 // MarkedCreation returns the id in CreationAnnotation, "" without the annotation.
-func MarkedCreation(obj *unstructured.Unstructured) string { return ownAnnotation(obj, CreationAnnotation) }
+func MarkedCreation(obj *unstructured.Unstructured) string {
+	return ownAnnotation(obj, CreationAnnotation)
+}
 
-// ownAnnotation is the value of an annotation that the provider has applied, else "".
+// ownAnnotation returns the value of an annotation that the provider applied,
+// or "".
 func ownAnnotation(obj *unstructured.Unstructured, name string) string {
 	value := obj.GetAnnotations()[name]
 	if value == "" {
@@ -105,10 +108,11 @@ func ownAnnotation(obj *unstructured.Unstructured, name string) string {
 	return value
 }
 
-// Restored says whether obj is a copy that was restored from a backup: the
-// provider applied it before the server created it, by the server's own clock.
-// Backup tools put the records of field managers back
-// (https://github.com/vmware-tanzu/velero/releases/tag/v1.17.2, «managed fields patch»).
+// Restored reports whether obj was restored from a backup: the provider applied
+// it before the server created it, by the clock of the server. Backup tools
+// restore managedFields
+// (https://github.com/vmware-tanzu/velero/releases/tag/v1.17.2, «managed fields
+// patch»).
 func Restored(obj *unstructured.Unstructured) bool {
 	created := obj.GetCreationTimestamp()
 	return slices.ContainsFunc(obj.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
@@ -118,8 +122,8 @@ func Restored(obj *unstructured.Unstructured) bool {
 }
 
 const (
-	// completionsKept is how many annotations may wait for the end of the run, at
-	// which the provider has two seconds
+	// completionsKept is the maximum number of annotations to remove at the end of
+	// the run, for which the provider has two seconds
 	// (https://github.com/hashicorp/go-plugin/blob/v1.7.0/client.go, Kill).
 	completionsKept = 200
 	// completionsAge is how much older than another one an annotation has to be to
@@ -128,16 +132,17 @@ const (
 	// (https://github.com/hashicorp/terraform/blob/v1.11.4/internal/backend/local/backend_apply.go,
 	// defaultPersistInterval): with that of the other one, if not before.
 	completionsAge = 30 * time.Second
-	// updateTime is what it may take Terraform to write the state of that one.
+	// updateTime is the time that Terraform may need to write the state of that
+	// one.
 	updateTime = 10 * time.Second
-	// completionWorkers is how many annotations are removed at the same time.
+	// completionWorkers is the number of annotations removed concurrently.
 	completionWorkers = 32
 )
 
-// Completions removes UnfinishedAnnotation from objects once the state can be
-// expected to hold them: at the end of the run, as Terraform may be killed
-// before. Failures are silent, since the next run that reads the object
-// removes the annotation. The nil value does nothing.
+// Completions removes UnfinishedAnnotation from objects when the state is
+// expected to contain them: at the end of the run, because Terraform may be
+// killed before. Failures are ignored, because the next run that reads the
+// object removes the annotation. The nil value does nothing.
 type Completions struct {
 	expected func() bool
 
@@ -154,20 +159,20 @@ type completion struct {
 	uid     types.UID
 	id      string
 	since   time.Time
-	inState bool // in the state that the run began with
+	inState bool // in the state at the start of the run
 }
 
-// NewCompletions makes Completions. Nothing is removed while expected says
-// that the state cannot be expected to be written, as when Terraform is gone.
+// NewCompletions returns Completions. Nothing is removed while expected reports
+// that the state will not be written, for example after the end of Terraform.
 func NewCompletions(expected func() bool) *Completions {
 	return &Completions{expected: expected}
 }
 
-// Complete has UnfinishedAnnotation removed from live later, if it has it, since
-// its resource goes into state.
+// Complete schedules the removal of UnfinishedAnnotation from live, if set,
+// because its resource is written to state.
 func (c *Cluster) Complete(ref Ref, live *unstructured.Unstructured) { c.complete(ref, live, false) }
 
-// CompleteInState is Complete of what was in state before the run.
+// CompleteInState is Complete for an object that was in state before the run.
 func (c *Cluster) CompleteInState(ref Ref, live *unstructured.Unstructured) {
 	c.complete(ref, live, true)
 }
@@ -180,11 +185,11 @@ func (c *Cluster) complete(ref Ref, live *unstructured.Unstructured, inState boo
 	c.completions.add(completion{cluster: c, ref: ref, uid: live.GetUID(), id: id, since: time.Now(), inState: inState})
 }
 
-// Interrupt leaves the annotation on what this run has created. Terraform may end
-// before it has written the state, as after a second interrupt, and still stop the
-// provider in order
-// (https://github.com/hashicorp/terraform/blob/v1.11.4/main.go, CleanupClients).
-// The next run that reads the object removes it.
+// Interrupt keeps the annotation on objects that this run has created.
+// Terraform may exit before it has written the state, as after a second
+// interrupt, and still stop the provider normally
+// (https://github.com/hashicorp/terraform/blob/v1.11.4/main.go,
+// CleanupClients). The next run that reads the object removes it.
 func (c *Completions) Interrupt() {
 	if c == nil {
 		return
@@ -194,7 +199,7 @@ func (c *Completions) Interrupt() {
 	c.interrupted = true
 }
 
-// removable takes away what may be in no state.
+// removable excludes objects that may be in no state.
 func (c *Completions) removable(batch []completion) []completion {
 	if !c.interrupted {
 		return batch
@@ -223,10 +228,10 @@ func (c *Completions) add(one completion) {
 	}()
 }
 
-// ripeOf returns how many of those that wait, the oldest first, are in the state
-// that Terraform has written by now, wherever that is.
+// ripeOf returns the number of waiting objects, oldest first, that the state
+// written by Terraform contains.
 func ripeOf(waiting []completion, now time.Time) int {
-	written := -1 // the last one of which the state was updated
+	written := -1 // the last one with an updated state
 	for i, one := range waiting {
 		if now.Sub(one.since) >= updateTime {
 			written = i
@@ -239,8 +244,8 @@ func ripeOf(waiting []completion, now time.Time) int {
 	return ripe
 }
 
-// Flush removes all annotations that wait, as far as ctx allows. A request that
-// has begun outlives ctx; it is not waited for.
+// Flush removes all waiting annotations until ctx ends. It does not wait for
+// started requests, which outlive ctx.
 func (c *Completions) Flush(ctx context.Context) {
 	if c == nil {
 		return
@@ -280,8 +285,8 @@ func (c *Completions) remove(ctx context.Context, batch []completion) {
 	workers.Wait()
 }
 
-// removeUnfinished removes the annotation of this very creation of this very
-// object. The answer has no more than metadata, so that it quotes no Secret.
+// removeUnfinished removes the annotation of this creation of this object only.
+// The response contains only metadata, and no values of a Secret.
 func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, id string) error {
 	conn, err := c.connect()
 	if err != nil {
@@ -300,11 +305,12 @@ func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, 
 		SetHeader("Accept", metadataOnly).Param("fieldManager", Manager).Body(patch).Do(ctx).Error()
 }
 
-// metadataOnly asks for an object without its spec, status and data, where the
-// server can do that (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
+// metadataOnly requests an object without its spec, status and data, if the
+// server supports it
+// (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
 
-// path is the object's REST path.
+// path returns the REST path of the object.
 func (r Ref) path() []string {
 	root := []string{"/apis", r.Kind.Group, r.Kind.Version}
 	if r.Kind.Group == "" {

@@ -16,21 +16,20 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// logLines is how many of a crashed container's last lines an error shows.
+// logLines is the number of log lines of a crashed container in an error.
 const logLines = 20
 
-// getInterval is how often an object is fetched while waiting for it without
-// the right to watch, the one case that a watch cannot serve.
+// getInterval is the poll interval of a wait without permission to watch.
 const getInterval = 2 * time.Second
 
-// NotReadyError says why a workload did not become ready.
+// NotReadyError reports why a workload did not become ready.
 type NotReadyError struct {
 	Ref     Ref
 	Verdict ready.Verdict
-	// Logs are the last lines of the container that the cause points at.
+	// Logs are the last lines of the container of the cause.
 	Logs []string
-	// Err is why the wait ended where the cause alone didn't end it: the time
-	// is up, or the run was interrupted.
+	// Err is the reason for the end of the wait, unless the cause ended it: a
+	// timeout or an interrupt.
 	Err error
 }
 
@@ -40,10 +39,9 @@ func (e *NotReadyError) Error() string {
 
 func (e *NotReadyError) Unwrap() error { return e.Err }
 
-// IsPermanent says whether err, the end of a wait, tells that more waiting
-// cannot help: by a terminal cause, or because the object was deleted. The end
-// of a time limit, an interruption and trouble with the API server tell nothing
-// of the object.
+// IsPermanent reports whether err, from the end of a wait, is permanent: a
+// permanent cause, or a deleted object. A timeout, an interrupt and problems of
+// the API server are not.
 func IsPermanent(err error) bool {
 	if e, ok := errors.AsType[*NotReadyError](err); ok {
 		return e.Err == nil && e.Verdict.Cause != nil && e.Verdict.Cause.Terminal
@@ -51,17 +49,17 @@ func IsPermanent(err error) bool {
 	return IsNotFound(err)
 }
 
-// WaitReady waits until the workload is ready, or suspended, and returns the
-// verdict on it. It ends early with a *NotReadyError once a cause is seen that
-// waiting cannot heal, and at once when ctx ends. podLabels select the
-// workload's pods.
+// WaitReady waits until the workload is ready or suspended, and returns the
+// verdict on it. It ends early with a *NotReadyError for a permanent cause, and
+// immediately when ctx ends. podLabels select the pods of the workload.
 func (c *Cluster) WaitReady(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, error) {
 	watched := func() bool { return c.watches(ref) }
 	return c.waitFor(ctx, ref, watched, func() (ready.Verdict, []Kind, error) { return c.look(ctx, ref, podLabels) })
 }
 
-// WaitPods is WaitReady for pods that exist without a workload of ours: it waits
-// until some have all labels of selector, and are ready.
+// WaitPods is WaitReady for existing pods without a workload of the provider:
+// it waits until at least one pod has all labels of selector, and all are
+// ready.
 func (c *Cluster) WaitPods(ctx context.Context, namespace string, selector map[string]string) (ready.Verdict, error) {
 	ref := Ref{Kind: podsWith(selector), Namespace: namespace, Name: labels.Set(selector).String()}
 	watched := func() bool { return c.cache.collection(ref.Kind, namespace).ready(ctx) == nil }
@@ -71,8 +69,9 @@ func (c *Cluster) WaitPods(ctx context.Context, namespace string, selector map[s
 	})
 }
 
-// waitFor looks until it is settled, or never will be. Each look says changes of
-// which kinds may matter to the next one; watched is whether they are told of.
+// waitFor calls look until the verdict is settled or permanent. Each call
+// returns the kinds whose changes may affect the next one. watched reports
+// whether their changes are received.
 func (c *Cluster) waitFor(
 	ctx context.Context, ref Ref, watched func() bool, look func() (ready.Verdict, []Kind, error),
 ) (ready.Verdict, error) {
@@ -87,7 +86,7 @@ func (c *Cluster) waitFor(
 		verdict, concerned, err := look()
 		switch {
 		case ctx.Err() != nil:
-			// The look was cut short, so what was seen before says more.
+			// The read was interrupted, so the previous verdict is more useful.
 			return last, c.notReady(ref, last, context.Cause(ctx))
 		case away.passes(err, c.clock.Now()):
 			c.wait(ctx, changed, getInterval)
@@ -104,16 +103,16 @@ func (c *Cluster) waitFor(
 		}
 		if len(concerned) > len(kinds) {
 			kinds = concerned
-			continue // what changed of these while looking would not be noticed
+			continue // changes of these during the read would be missed
 		}
 		c.wait(ctx, changed, pause(left, watched()))
 		c.refreshQuiet(ctx, ref.Namespace, kinds...)
 	}
 }
 
-// pause is how long to wait for a change before looking again: until the rest of
-// a grace period is over, if there is one, and not for long where no watch tells of
-// changes, or where it has told of none for a while.
+// pause returns the maximum time to wait for a change before the next read: the
+// rest of a grace period, if any, and a short time without a watch, or with a
+// silent one.
 func pause(left time.Duration, watched bool) time.Duration {
 	longest := quietTime
 	if !watched {
@@ -125,14 +124,15 @@ func pause(left time.Duration, watched bool) time.Duration {
 	return min(left, longest)
 }
 
-// maxAbsence is how long the API server may be away during a wait: one that is
-// updated or restarted is back in less.
+// maxAbsence is the maximum outage of the API server during a wait. An update
+// or restart takes less time.
 const maxAbsence = time.Minute
 
-// absence remembers since when the API server does not say how an object is.
+// absence contains the start of an outage during a wait.
 type absence struct{ since time.Time }
 
-// passes says whether err is trouble with the API server that may still pass.
+// passes reports whether err is a problem of the API server that may be
+// temporary.
 func (a *absence) passes(err error, now time.Time) bool {
 	if !aboutServer(err) {
 		a.since = time.Time{}
@@ -144,28 +144,27 @@ func (a *absence) passes(err error, now time.Time) bool {
 	return now.Sub(a.since) < maxAbsence
 }
 
-// aboutServer says whether err tells nothing of the object that was asked for:
-// the server is away, has trouble of its own, or did not accept the credentials.
+// aboutServer reports whether err is unrelated to the requested object: the
+// server is unreachable, has an internal problem, or rejected the credentials.
 func aboutServer(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Class == Unreachable || e.Class == Unauthorized || e.Class == Other)
 }
 
-// AboutServer says whether err, of a request that failed, tells of trouble with the
-// API server or of the end of the run, and not of the object: a later run may
-// succeed with the very same request.
+// AboutServer reports whether err is a problem of the API server or the end of
+// the run, and not of the object: a later run may succeed with the same
+// request.
 func AboutServer(err error) bool {
 	return aboutServer(err) || ClassOf(err) == Canceled || OutcomeUnknown(err)
 }
 
-// UnobservedError ends a wait in which the API server has not said for maxAbsence
-// how the object is. It says nothing about the object: that is as it was, and goes
-// on becoming ready or not.
+// UnobservedError ends a wait after an outage of maxAbsence. The state of the
+// object is unknown; it may still become ready.
 type UnobservedError struct {
 	Ref Ref
-	// Last is what was seen before, the zero value for nothing.
+	// Last is the last verdict, or the zero value.
 	Last ready.Verdict
-	Err  error // why the server did not say
+	Err  error // error of the server
 }
 
 func (e *UnobservedError) Error() string {
@@ -174,7 +173,8 @@ func (e *UnobservedError) Error() string {
 
 func (e *UnobservedError) Unwrap() error { return e.Err }
 
-// Explain says what is known of the object, and what the server's trouble is.
+// Explain returns a summary and a detail with the last known state and the
+// problem of the server.
 func (e *UnobservedError) Explain() (summary, detail string) {
 	_, trouble := "", ready.Cause{Summary: e.Err.Error()}
 	if failed, ok := errors.AsType[*Error](e.Err); ok {
@@ -190,7 +190,7 @@ func (e *UnobservedError) Explain() (summary, detail string) {
 	return fmt.Sprintf("The state of %s is not known", e.Ref), ready.Explain(&trouble, nil)
 }
 
-// unobserved makes an error of trouble with the API server an [UnobservedError].
+// unobserved converts an error of the API server to an [UnobservedError].
 func unobserved(ref Ref, last ready.Verdict, err error) error {
 	if !aboutServer(err) {
 		return err
@@ -198,10 +198,10 @@ func unobserved(ref Ref, last ready.Verdict, err error) error {
 	return &UnobservedError{Ref: ref, Last: last, Err: err}
 }
 
-// appeared says whether an object whose absence was the cause is there by now:
-// who waits for it (the kubelet, the ReplicaSet controller) backs off, and may
-// take a while to look again. Only metadata is asked for, so that no value of a
-// Secret comes here; and so a missing key is taken for missing still.
+// appeared reports whether an object whose absence was the cause exists now.
+// Its consumer (the kubelet, the ReplicaSet controller) backs off, and may take
+// a while to read it again. Only metadata is requested, without values of a
+// Secret. A missing key is therefore treated as still missing.
 func (c *Cluster) appeared(ctx context.Context, missing *ready.Ref) bool {
 	if missing == nil || missing.Key != "" {
 		return false
@@ -221,8 +221,8 @@ func (c *Cluster) appeared(ctx context.Context, missing *ready.Ref) bool {
 	return err == nil
 }
 
-// notReady builds the error, with the log lines that its cause points at. The
-// run's own context may be over, so the logs get a moment of their own.
+// notReady returns the error, with the log lines of its cause. The context of
+// the run may have ended, so the logs have a short separate timeout.
 func (c *Cluster) notReady(ref Ref, verdict ready.Verdict, cause error) error {
 	e := &NotReadyError{Ref: ref, Verdict: verdict, Err: cause}
 	if verdict.Cause == nil || verdict.Cause.Logs == nil || errors.Is(cause, context.Canceled) {
@@ -232,7 +232,7 @@ func (c *Cluster) notReady(ref Ref, verdict ready.Verdict, cause error) error {
 	defer cancel()
 	logs := verdict.Cause.Logs
 	ended := logs.Previous || c.restarted(ctx, logs)
-	for _, previous := range []bool{ended, !ended} { // the other run's log is better than none
+	for _, previous := range []bool{ended, !ended} { // the log of the other run is better than none
 		if lines, err := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines); err == nil &&
 			len(lines) > 0 {
 			e.Logs = lines
@@ -242,8 +242,8 @@ func (c *Cluster) notReady(ref Ref, verdict ready.Verdict, cause error) error {
 	return e
 }
 
-// restarted says whether a container was restarted since its log was pointed at,
-// so that the log meant is now that of the previous run.
+// restarted reports whether a container was restarted since the cause, so that
+// its log is now that of the previous run.
 func (c *Cluster) restarted(ctx context.Context, logs *ready.LogRef) bool {
 	obj, err := c.Get(ctx, Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod})
 	if err != nil {
@@ -253,14 +253,15 @@ func (c *Cluster) restarted(ctx context.Context, logs *ready.LogRef) bool {
 	return convert(obj, pod) == nil && ready.Restarts(pod, logs.Container) > logs.Restarts
 }
 
-// firstSeen remembers the last cause, and when it was first seen without a break.
+// firstSeen contains the last cause, and the start of its uninterrupted
+// observation.
 type firstSeen struct {
 	cause string
 	since time.Time
 }
 
-// left returns how long the cause still has to heal, and whether it is one
-// that cannot heal after that.
+// left returns the rest of the grace period, and whether the cause is permanent
+// after it.
 func (f *firstSeen) left(cause *ready.Cause, now time.Time) (time.Duration, bool) {
 	if cause == nil {
 		*f = firstSeen{}
@@ -272,12 +273,11 @@ func (f *firstSeen) left(cause *ready.Cause, now time.Time) (time.Duration, bool
 	return cause.Grace - now.Sub(f.since), cause.Terminal
 }
 
-// signals are channels of which each is closed at a change that may matter to a
-// wait.
+// signals are channels that are closed at a change that may affect a wait.
 type signals []<-chan struct{}
 
-// signals returns those of the kinds. They are taken before looking, so that no
-// change between is missed.
+// signals returns the signals of the kinds. They are created before the read,
+// so that no change in between is missed.
 func (c *Cluster) signals(namespace string, kinds ...Kind) signals {
 	changed := make(signals, len(kinds))
 	for i, kind := range kinds {
@@ -290,15 +290,15 @@ func (c *Cluster) signals(namespace string, kinds ...Kind) signals {
 	return changed
 }
 
-// watches says whether changes of ref arrive by the shared watch.
+// watches reports whether the shared watch receives changes of ref.
 func (c *Cluster) watches(ref Ref) bool {
 	col := c.cache.collection(ref.Kind, ref.Namespace)
 	_, known := col.get(ref.Name)
 	return known
 }
 
-// refreshQuiet lists those kinds again of which nothing was heard for a while: a
-// watch that is silent may be cut. Events and nodes serve the diagnosis alone.
+// refreshQuiet lists the kinds with a silent watch again, because the watch may
+// be cut. Events and nodes are used only for the diagnosis.
 func (c *Cluster) refreshQuiet(ctx context.Context, namespace string, kinds ...Kind) {
 	for _, of := range kinds {
 		if of.ClusterScoped || of.GroupKind() == kind.Event().GroupKind() {
@@ -308,7 +308,7 @@ func (c *Cluster) refreshQuiet(ctx context.Context, namespace string, kinds ...K
 	}
 }
 
-// wait returns at the first of: a change, the end of ctx, or after d (0: never).
+// wait returns at a change, at the end of ctx, or after d (0: never).
 func (c *Cluster) wait(ctx context.Context, changed signals, d time.Duration) {
 	ends := append(signals{ctx.Done()}, changed...)
 	cases := make([]reflect.SelectCase, 0, len(ends)+1)
