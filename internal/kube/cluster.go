@@ -349,8 +349,7 @@ func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, k
 	return allowed, found && err == nil
 }
 
-// ServiceAccountExists reports whether a service account exists, or true if
-// unknown. The result is kept for the run.
+// ServiceAccountExists is true if unknown. The result is kept for the run.
 func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name string) bool {
 	ref := Ref{Kind: kind.ServiceAccount(), Namespace: namespace, Name: name}
 	exists, _ := recall(c, ref.String(), func() (bool, error) {

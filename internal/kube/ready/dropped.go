@@ -137,7 +137,7 @@ func keepsOff(a *corev1.Affinity) bool {
 // may briefly be outdated.
 func (s *scene) droppedCause(fields []string) *Cause {
 	c := s.workloadCause(ReasonOperatorDrops,
-		fmt.Sprintf("The operator left out fields of spec.override of %s: %s. The pod runs without them.",
+		fmt.Sprintf("The operator omitted fields of spec.override of %s: %s. The pod runs without them.",
 			object(s.Workload), strings.Join(fields, ", ")))
 	c.Fields = fields
 	c.Hint = "Remove the fields that the installed operator does not support, or install a version that supports them."

@@ -68,7 +68,7 @@ func tensorServer(s Snapshot) Verdict {
 	remark := strings.TrimSuffix(clip(isUp.Message), ".")
 	if set != nil {
 		if fields := c.dropped(set); len(fields) > 0 {
-			remark = "the operator left out fields of the spec"
+			remark = "the operator omitted fields of the spec"
 			return s.blocked(run{desired: 1, alike: true, pods: pods, remark: remark},
 				func(sc *scene) *Cause { return sc.droppedCause(fields) })
 		}

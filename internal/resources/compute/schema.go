@@ -299,7 +299,7 @@ func computedAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"id": computed("ID of the compute, as `namespace/name`."),
 		"mode": computed("Mode of the compute: `deployment`, `knative`, `raycluster`, `compute` for a tensor " +
-			"server, the kind of `manifest` in lower case, or `selector` for existing pods."),
+			"server, the kind of `manifest` in lowercase, or `selector` for existing pods."),
 		"service_name": computed("Name of the Service, which is the name of the compute."),
 		"url": computed("URL of the compute inside the cluster, " +
 			"`http://<name>.<namespace>.svc.cluster.local:80`, or `endpoint.url`. Null with `runtime = \"skytorch\"` or " +

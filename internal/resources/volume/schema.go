@@ -32,7 +32,7 @@ func attributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required: true, Validators: []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
-			MarkdownDescription: "Name of the claim, of at most 63 lower-case letters, digits, dashes and dots. Cannot be " +
+			MarkdownDescription: "Name of the claim, of at most 63 lowercase letters, digits, dashes and dots. Cannot be " +
 				"changed, because the data would be lost. A plan that changes it fails.",
 		},
 		"namespace": schema.StringAttribute{
