@@ -1,6 +1,6 @@
 package kind
 
-// A Group is those pods of a workload that share a template.
+// Group is a set of pods of a workload with the same template.
 type Group struct {
 	Template []string // where the pod template is
 	Number   []string // where their number is; nil: one, or as many as others decide
@@ -12,7 +12,7 @@ type Group struct {
 	Scaled   bool     // it is the one to change where another number of pods is asked for
 }
 
-// Count is how many pods the group has.
+// Count returns the number of pods of the group.
 func (g Group) Count(workload map[string]any) int64 {
 	if g.Number == nil {
 		return 1
@@ -31,7 +31,7 @@ func (g Group) Says(workload map[string]any) bool {
 	return number || also
 }
 
-// PodCount is how many pods the groups of a workload have.
+// PodCount returns the number of pods of all groups of a workload.
 func PodCount(workload map[string]any, groups []Group) int64 {
 	var sum int64
 	for _, g := range groups {

@@ -1,7 +1,7 @@
-// Package kind is the one table of the kinds of objects that the provider writes
-// and reads: what a request for a kind needs, and how a workload runs its pods.
-// It is pure and imports no other package of the project. A kind of workload is
-// one file with its row.
+// Package kind contains the table of all kinds of objects that the provider
+// writes and reads: the properties that requests need, and how a workload runs
+// its pods. It has no side effects and imports no other package of the project.
+// Each kind of workload has one file with its row.
 package kind
 
 import (
@@ -11,33 +11,34 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is a kind of object, with what a request for it needs. Rows of the table
-// are shared: nothing in them may be written to.
+// Kind is a kind of object, with the properties that requests need. Rows of the
+// table are shared and must not be modified.
 type Kind struct {
 	schema.GroupVersionKind
-	// Resource is the plural of the REST path.
+	// Resource is the plural name in the REST path.
 	Resource string
 	// LabelSelector and FieldSelector restrict the shared list and watch to
-	// objects that can concern us.
+	// relevant objects.
 	LabelSelector, FieldSelector string
 	// ClusterScoped kinds have no namespace.
 	ClusterScoped bool
-	// Grace is how many seconds a deletion asks for; zero: as many as the kind itself says.
+	// Grace is the grace period of a deletion in seconds. Zero means the default
+	// of the kind.
 	Grace int64
-	// Immutable lists the fields that Kubernetes never lets change after
-	// creation, as the causes of an Invalid status or the field errors of a
-	// webhook name them. Changing one means replacing the object.
+	// Immutable lists the immutable fields, with their names in the causes of an
+	// Invalid status or in the field errors of a webhook. Changing one requires
+	// replacing the object.
 	Immutable []string
-	// Operator is what to install so that a cluster has the kind, with its
-	// address; "" for a kind of Kubernetes itself. One row of a group is enough.
+	// Operator is the name and address of the software that provides the kind, or
+	// "" for a kind of Kubernetes. One row of a group is sufficient.
 	Operator string
 
-	// Workload is how an object of the kind runs pods; nil where it runs none, and
-	// for kinds that are not in the table.
+	// Workload describes how an object of the kind runs pods. It is nil for kinds
+	// without pods, and for kinds that are not in the table.
 	*Workload
 }
 
-// Workload is how the objects of a kind run their pods.
+// Workload describes how the objects of a kind run their pods.
 type Workload struct {
 	Mode     string // the attribute mode
 	Template string // Kubetorch's name for it, in the label kubetorch.com/template
@@ -113,7 +114,7 @@ type Workload struct {
 	// PodsDecide tells whether the status of the workload may say that it is ready
 	// while its pods are not.
 	PodsDecide bool
-	// Readiness is how its readiness is judged.
+	// Readiness selects the function that assesses its readiness.
 	Readiness Readiness
 }
 
@@ -125,7 +126,7 @@ type TensorServer struct {
 	Override  bool   // whether the spec has override and volumeClaimTemplates
 }
 
-// A Setting is a field and the value that it is given; nil removes it.
+// Setting is a field and its new value; nil removes the field.
 type Setting struct {
 	Path  []string
 	Value any
@@ -139,11 +140,11 @@ type Parts struct {
 	Label string
 }
 
-// Readiness is how the readiness of a kind is judged. The functions are in
-// internal/kube/ready.
+// Readiness selects how the readiness of a kind is assessed. The functions are
+// in internal/kube/ready.
 type Readiness int
 
-// The ways to judge readiness.
+// Values of Readiness.
 const (
 	// ByConventions goes by the conditions and counts that most kinds have
 	// alike, and by the pods where the status says neither.
@@ -163,7 +164,7 @@ const (
 	OfTensorServer
 )
 
-// Compute is what a kind has to know of a compute to run it.
+// Compute contains the properties of a compute that a kind needs to run it.
 type Compute struct {
 	Name    string
 	Runtime string
@@ -188,27 +189,27 @@ type Compute struct {
 	PodTemplate func(worker bool) (map[string]any, error)
 }
 
-// RunsPods tells whether pods belong to an object of this kind. Those of a kind
-// that is not in the table do.
+// RunsPods reports whether an object of this kind has pods. It returns true for
+// kinds that are not in the table.
 func (k Kind) RunsPods() bool {
 	of, known := Of(k.GroupKind())
 	return !known || of.Workload != nil
 }
 
-// RunsTensorServer tells whether an operator runs a tensor server for an object
-// of this kind.
+// RunsTensorServer reports whether an operator runs a tensor server for an
+// object of this kind.
 func (k Kind) RunsTensorServer() bool { return WorkloadOf(k.GroupKind()).Server != nil }
 
-// StatusSuffices tells whether the status of an object of this kind alone tells
-// that its pods are ready.
+// StatusSuffices reports whether the status of an object of this kind is
+// sufficient to determine that its pods are ready.
 func (k Kind) StatusSuffices() bool { return !WorkloadOf(k.GroupKind()).PodsDecide }
 
-// Custom tells whether a kind is no part of Kubernetes: the groups of its
-// workloads have no dot.
+// Custom reports whether a kind is not part of Kubernetes. The groups of the
+// workloads of Kubernetes have no dot.
 func (k Kind) Custom() bool { return strings.Contains(k.Group, ".") }
 
-// Word is how messages name the kind: its Kind, and Knative Service for the one
-// that shares its Kind with a core one.
+// Word returns the name of the kind in messages: its Kind, or Knative Service
+// for the kind with the same name as a core kind.
 func (k Kind) Word() string {
 	if k.Group == KnativeGroup {
 		return "Knative " + k.Kind
@@ -216,8 +217,8 @@ func (k Kind) Word() string {
 	return k.Kind
 }
 
-// Argument is how a kubectl command names the kind, with its group where
-// another kind could be meant: deployments, services.serving.knative.dev.
+// Argument returns the name of the kind for kubectl, with its group if the name
+// is ambiguous: deployments, services.serving.knative.dev.
 func (k Kind) Argument() string {
 	if k.Custom() {
 		return k.Resource + "." + k.Group
@@ -225,7 +226,7 @@ func (k Kind) Argument() string {
 	return k.Resource
 }
 
-// workload is a kind that runs pods, and that we write.
+// workload returns a kind that runs pods, and that the provider writes.
 func workload(gv schema.GroupVersion, name, resource string, w *Workload, immutable ...string) Kind {
 	return Kind{
 		GroupVersionKind: gv.WithKind(name), Resource: resource, LabelSelector: Ours,

@@ -45,10 +45,10 @@ var others = []Kind{
 //nolint:gochecknoglobals // as table
 var queues = []Kind{LocalQueue(""), KAIQueue()}
 
-// Written are all kinds that the provider writes.
+// Written returns all kinds that the provider writes.
 func Written() []Kind { return slices.Concat(Workloads(), others) }
 
-// Workloads are all kinds of workload, those that need no manifest first.
+// Workloads returns all kinds of workloads, kinds that need no manifest first.
 func Workloads() []Kind {
 	return slices.DeleteFunc(slices.Clone(table), func(k Kind) bool { return k.Empty() })
 }
@@ -64,7 +64,7 @@ func OfMode(mode string) *Workload {
 	return &Workload{}
 }
 
-// Of finds a kind that the provider writes, whatever its version.
+// Of returns a kind that the provider writes, of any version.
 func Of(of schema.GroupKind) (Kind, bool) {
 	for _, rows := range [][]Kind{table, others} {
 		for i := range rows {
@@ -149,7 +149,7 @@ func SuspendFields() [][]string {
 	return paths
 }
 
-// must finds a kind that is in the table.
+// must returns a kind that is in the table.
 func must(group, kind string) Kind {
 	k, ok := Of(schema.GroupKind{Group: group, Kind: kind})
 	if !ok {
