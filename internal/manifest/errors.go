@@ -9,12 +9,14 @@ import (
 // Step is one step of a [Path]: a [Name], an [Entry] or an [Index].
 type Step interface{ text() string }
 
-// The kinds of steps: an attribute of an object, an entry of a map, an item of a list.
-type (
-	Name  string
-	Entry string
-	Index int
-)
+// Name is an attribute of an object.
+type Name string
+
+// Entry is an entry of a map.
+type Entry string
+
+// Index is an item of a list.
+type Index int
 
 func (s Name) text() string  { return "." + string(s) }
 func (s Entry) text() string { return fmt.Sprintf("[%q]", string(s)) }
@@ -69,24 +71,29 @@ func (e Errors) Error() string {
 }
 
 // add reports a problem of a top-level attribute. The format is a sentence without its subject, the attribute.
-func (e *Errors) add(attribute, format string, args ...any) *AttributeError {
+func (e *Errors) add(attribute, format string, args ...any) reported {
 	return e.at(At(attribute), format, args...)
 }
 
 // at reports a problem. The format is a sentence without its subject, the attribute at the path.
-func (e *Errors) at(path Path, format string, args ...any) *AttributeError {
+func (e *Errors) at(path Path, format string, args ...any) reported {
 	return e.report(path, "Invalid "+path.Root(), "%s "+format, append([]any{path}, args...)...)
 }
 
 // report adds a problem with a summary and a whole sentence.
-func (e *Errors) report(path Path, summary, format string, args ...any) *AttributeError {
+func (e *Errors) report(path Path, summary, format string, args ...any) reported {
 	found := &AttributeError{Path: path, Summary: summary, Detail: fmt.Sprintf(format, args...)}
 	*e = append(*e, found)
-	return found
+	return reported{found}
 }
 
+// reported is a problem that is in the list.
+type reported struct{ problem *AttributeError }
+
 // concerning records other attributes that decide whether this is a problem.
-func (e *AttributeError) concerning(paths ...Path) { e.Concerns = append(e.Concerns, paths...) }
+func (r reported) concerning(paths ...Path) {
+	r.problem.Concerns = append(r.problem.Concerns, paths...)
+}
 
 // known returns the problems that do not depend on an attribute that is unknown.
 func (e Errors) known(unknown func(Path) bool) Errors {

@@ -26,7 +26,7 @@ func TestCreationHasTheTypeAndIDOfTheResource(t *testing.T) {
 func TestReplacementIsRecognizedByTheNameOfTheObject(t *testing.T) {
 	t.Parallel()
 	prefixed := func(name string) string { return "kt-image-" + name }
-	known := func(name string) types.String { return types.StringValue(name) }
+	known := types.StringValue
 	for name, c := range map[string]struct {
 		objectName      func(string) string
 		namespace, name types.String
