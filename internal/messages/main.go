@@ -84,11 +84,12 @@ func messages(file *ast.File) []message {
 	var out []message
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch node := node.(type) {
-		case *ast.ImportSpec, *ast.Field: // tags of fields are no sentences
-			_, isField := node.(*ast.Field)
-			return isField && node.(*ast.Field).Tag == nil
-		case *ast.BinaryExpr, *ast.BasicLit:
-			text, ok := textOf(node.(ast.Expr))
+		case *ast.ImportSpec:
+			return false
+		case *ast.Field:
+			return node.Tag == nil // tags of fields are no sentences
+		case ast.Expr:
+			text, ok := textOf(node)
 			if !ok {
 				return true
 			}
