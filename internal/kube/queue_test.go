@@ -28,6 +28,13 @@ type shelf struct {
 	asked map[string]int
 }
 
+// requests returns how often each path was requested so far.
+func (s *shelf) requests() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.asked)
+}
+
 func (s *shelf) answer(verb, path string, request *http.Request) (int, any) {
 	s.mu.Lock()
 	s.asked[path]++
@@ -147,7 +154,7 @@ func TestQueueIsNotAskedForWhatRuns(t *testing.T) {
 	if _, err := cluster.Assess(t.Context(), Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"}); err != nil {
 		t.Fatal(err)
 	}
-	for path := range shelf.asked {
+	for path := range shelf.requests() {
 		if strings.HasPrefix(path, kueuePath) {
 			t.Errorf("asked for %s", path)
 		}
@@ -191,13 +198,14 @@ func TestOutlookAsksOnceAQueue(t *testing.T) {
 				}
 			}
 			slices.Sort(test.asked)
-			for path, times := range shelf.asked {
+			asked := shelf.requests()
+			for path, times := range asked {
 				if times != 1 || !slices.Contains(test.asked, path) {
 					t.Errorf("%s was asked %d times", path, times)
 				}
 			}
-			if len(shelf.asked) != len(test.asked) {
-				t.Errorf("asked %v, want %v", slices.Sorted(maps.Keys(shelf.asked)), test.asked)
+			if len(asked) != len(test.asked) {
+				t.Errorf("asked %v, want %v", slices.Sorted(maps.Keys(asked)), test.asked)
 			}
 		})
 	}
