@@ -168,7 +168,7 @@ func TestClusterStopsWhileClientsHoldConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer watched.Stop()
+		t.Cleanup(watched.Stop)
 	}
 	// A client that does not speak HTTP/2 and ends its request never.
 	tlsConfig, err := rest.TLSConfigFor(config)
