@@ -142,7 +142,7 @@ func wrongAuthority(t *testing.T, ns string) refusal {
 		attributes: attribute("host", admin(t).Host) + attribute("token", token) + attribute("namespace", ns) +
 			attribute("cluster_ca_certificate", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))),
 		plans: true, secret: token,
-		says: []string{"The Kubernetes API server cannot be reached", "certificate signed by unknown authority", "server's certificate"},
+		says: []string{"The Kubernetes API server cannot be reached", "certificate signed by unknown authority", "the certificate of the server"},
 	}
 }
 
@@ -151,7 +151,7 @@ func wrongToken(t *testing.T, ns string) refusal {
 	token := "c2VjcmV0LXRva2Vu"
 	return refusal{
 		attributes: byToken(t, ns, token), secret: token,
-		says: []string{"The API server rejected the credentials", "has expired", "kubectl auth whoami"},
+		says: []string{"The API server rejected the credentials", "invalid or expired", "kubectl auth whoami"},
 	}
 }
 
@@ -163,7 +163,7 @@ func revokedToken(t *testing.T, ns string) refusal {
 	cluster.Kubectl(t, "delete", "serviceaccount", "deployer", "-n", ns)
 	return refusal{
 		attributes: byToken(t, ns, token), secret: token,
-		says: []string{"The API server rejected the credentials", "has expired", "kubectl auth whoami"},
+		says: []string{"The API server rejected the credentials", "invalid or expired", "kubectl auth whoami"},
 	}
 }
 

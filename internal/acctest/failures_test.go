@@ -235,7 +235,7 @@ func TestAccFailuresWithTheRightToGetOnly(t *testing.T) {
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	configure(4)
 	ask(t, cli, "apply", "-auto-approve").says(t, "kt_compute.getter", false,
-		"Quota team of namespace "+ns, "4 requests.nvidia.com/gpu asked for", "kubectl -n "+ns+" describe resourcequota team")
+		"Quota team of namespace "+ns, "4 requests.nvidia.com/gpu requested", "kubectl -n "+ns+" describe resourcequota team")
 	configure(1)
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "destroy", "-auto-approve")

@@ -138,7 +138,7 @@ func TestAccTensorServerWithoutItsOperatorSaysSo(t *testing.T) {
 	cli := acctest.NewCLI(t)
 	cli.Write(t, on.Config(ns, strings.Replace(bare(`runtime = "skytorch"`), "launch_timeout = \"2m\"", "wait_timeout = \"3s\"", 1)))
 	applied := ask(t, cli, "apply", "-auto-approve")
-	says(t, applied.of("warning", trainer), true, "has no condition Ready: its operator has not looked at it")
+	says(t, applied.of("warning", trainer), true, "has no condition Ready: its operator has not processed it")
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
