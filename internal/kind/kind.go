@@ -50,16 +50,16 @@ type Workload struct {
 	// Kubetorch's server.
 	Server *TensorServer
 
-	// Picks tells whether a compute without a manifest of the user's is run
-	// this way. The first row wins. Nil: only a manifest asks for this kind.
+	// Picks reports whether a compute without a manifest uses this kind. The first
+	// matching row is used. If nil, only a manifest selects the kind.
 	Picks func(Compute) bool
 	// Spec is the spec of the workload, pods included, where Picks is not nil. It
 	// is nil for tensor servers.
 	Spec func(Compute) (map[string]any, error)
-	// Complete adds to a manifest of the user's what the kind needs beside its
-	// pods; it may be nil.
+	// Complete adds the fields that the kind requires to a manifest of the user, in
+	// addition to its pods. It may be nil.
 	Complete func(Compute, map[string]any)
-	// Autoscales tells whether the attribute autoscale is for this kind.
+	// Autoscales reports whether the kind supports the attribute autoscale.
 	Autoscales bool
 	// Distribution is the type of distribute that needs this kind; "": none does.
 	Distribution string
@@ -69,50 +69,50 @@ type Workload struct {
 
 	// Groups are the pods of a workload, those of the main container first.
 	Groups func(workload map[string]any) []Group
-	// Scales tells whether the number of the pods can be asked for.
+	// Scales reports whether the number of pods can be set.
 	Scales bool
-	// Suspension changes a rendered workload so that none of its pods run;
-	// empty where that cannot be.
+	// Suspension contains the settings that stop all pods of a workload. Empty if the
+	// kind cannot be suspended.
 	Suspension []Setting
-	// Admitted tells whether Kueue lets a workload run by taking back its
-	// suspension (https://kueue.sigs.k8s.io/docs/concepts/workload/). It is given
-	// at creation then, and left to Kueue ever after. One that the user suspends
-	// leaves the queue, or Kueue would start it all the same.
+	// Admitted reports whether Kueue starts a workload by resuming it
+	// (https://kueue.sigs.k8s.io/docs/concepts/workload/). Then the field is set at
+	// creation only, and Kueue owns it afterwards. A workload that the user suspends
+	// leaves the queue, because Kueue would start it otherwise.
 	Admitted bool
 
-	// Fixed are fields that no service_template may change, besides those that
-	// hold for all kinds.
+	// Fixed are fields that service_template must not change, in addition to those
+	// of all kinds.
 	Fixed [][]string
-	// Lasting are fields that the API server lets change, but whoever runs the
-	// workload does not.
+	// Lasting are fields that the API server allows to change, but whose changes the
+	// controller ignores.
 	Lasting [][]string
 	// Unserved are fields that are rendered because Kubetorch renders them,
 	// although no release of the kind's CRD has them. Server-side apply refuses an
 	// object with such a field, so they must not be sent.
 	Unserved [][]string
-	// KeepsPods tells whether pods that run stay as they are when their template
-	// changes, since only new ones are made from it; nil: they do not.
+	// KeepsPods reports whether running pods are kept if their template changes,
+	// because only new pods use it. Nil means that they are replaced.
 	KeepsPods func(workload map[string]any) bool
 
-	// Selects tells whether spec.selector finds the pods.
+	// Selects reports whether spec.selector selects the pods.
 	Selects bool
-	// Route narrows the Service to the pods that take calls; nil: all do.
+	// Route restricts the Service to the pods that receive calls. Nil means all pods.
 	Route func(workload map[string]any) map[string]string
 	// RouteLabels are the labels that Route selects by.
 	RouteLabels []string
-	// OwnService tells whether the controller of the kind makes a Service of
-	// the workload's name itself.
+	// OwnService reports whether the controller of the kind creates a Service with
+	// the name of the workload.
 	OwnService bool
 
-	// Children are what stands between the workload and its pods, by kind: how
-	// controllers name it after the workload, as a pattern for the rest of the name.
+	// Children are the kinds of objects between the workload and its pods, each with
+	// the pattern of the suffix that controllers add to the name of the workload.
 	Children map[string]*regexp.Regexp
-	// Parts are those children that say more than the workload; nil: none do.
+	// Parts are the children whose status has more details than the workload.
 	Parts *Parts
-	// ReplicaSets tells whether the pods are those of ReplicaSets of the workload.
+	// ReplicaSets reports whether ReplicaSets of the workload manage the pods.
 	ReplicaSets bool
-	// PodsDecide tells whether the status of the workload may say that it is ready
-	// while its pods are not.
+	// PodsDecide reports whether the status of the workload can be ready while its
+	// pods are not.
 	PodsDecide bool
 	// Readiness selects the function that assesses its readiness.
 	Readiness Readiness
@@ -135,8 +135,8 @@ type Setting struct {
 // Parts are objects between a workload and its pods.
 type Parts struct {
 	Kind Kind
-	// Label is the label of a part that holds the name of its workload. "": a part
-	// has the name of its workload, which controls it.
+	// Label is the label of a part that contains the name of its workload. If empty,
+	// a part has the name of its workload, which controls it.
 	Label string
 }
 
@@ -146,8 +146,8 @@ type Readiness int
 
 // Values of Readiness.
 const (
-	// ByConventions goes by the conditions and counts that most kinds have
-	// alike, and by the pods where the status says neither.
+	// ByConventions uses the conditions and counts that most kinds share, and the
+	// pods if the status has neither.
 	ByConventions Readiness = iota
 	OfDeployment
 	OfStatefulSet

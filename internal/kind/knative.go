@@ -13,7 +13,7 @@ const (
 // https://knative.dev/docs/serving/autoscaling/).
 const (
 	KnativeServiceLabel  = KnativeGroup + "/service"
-	KnativeRevisionLabel = KnativeGroup + "/revision" // names a pod's Revision
+	KnativeRevisionLabel = KnativeGroup + "/revision" // name of the Revision of a pod
 
 	AutoscalingDomain          = autoscalingOfKnative + "/"
 	ClassAnnotation            = AutoscalingDomain + "class"
@@ -29,13 +29,13 @@ const (
 	ProgressDeadlineAnnotation = KnativeGroup + "/progress-deadline"
 )
 
-// knativeService is serving.knative.dev/v1 Service, which decides itself how many
-// pods run.
+// knativeService is serving.knative.dev/v1 Service, whose autoscaler sets the
+// number of pods.
 //
-// Suspended, it scales to zero as soon as it can, but still starts a pod for a
-// request, as Knative has no way to keep it from that. A new revision starts
-// with one pod: Knative refuses an initial scale of zero unless the cluster's
-// config-autoscaler allows it.
+// A suspended Service scales to zero as soon as possible, but still starts a pod
+// for a request, because Knative cannot prevent that. A new revision starts with
+// one pod: Knative rejects an initial scale of zero unless config-autoscaler of the
+// cluster allows it.
 func knativeService() Kind {
 	gv := schema.GroupVersion{Group: KnativeGroup, Version: "v1"}
 	annotation := func(key string) []string { return []string{"spec", "template", "metadata", "annotations", key} }

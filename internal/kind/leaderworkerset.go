@@ -10,9 +10,9 @@ const workerIndexLabel = "leaderworkerset.sigs.k8s.io/worker-index"
 // leader, which takes the calls, and its workers. What changes is the size of the
 // groups; spec.replicas is the number of groups.
 //
-// By default its controller makes a headless Service of the name of the set for
-// all groups, which is the name of ours. With one for each group, named after the
-// leader, both can be there.
+// By default, its controller creates a headless Service with the name of the set,
+// which is the name of the Service of the compute. With one Service for each group,
+// named after the leader, the names do not conflict.
 func leaderWorkerSet() Kind {
 	gv := schema.GroupVersion{Group: LeaderWorkerSetGroup, Version: "v1"}
 	k := workload(gv, "LeaderWorkerSet", "leaderworkersets", &Workload{
@@ -23,7 +23,7 @@ func leaderWorkerSet() Kind {
 		Groups:     leaderWorkerGroups,
 		Scales:     true,
 		Suspension: noReplicas(),
-		// They become those of StatefulSets, which never let them change.
+		// They are copied to StatefulSets, in which they are immutable.
 		Lasting:     [][]string{lwsTemplate("volumeClaimTemplates")},
 		Route:       func(map[string]any) map[string]string { return map[string]string{workerIndexLabel: "0"} },
 		RouteLabels: []string{workerIndexLabel},
@@ -64,7 +64,7 @@ func leaderWorkerGroups(workload map[string]any) []Group {
 	return []Group{{Template: lwsTemplate("leaderTemplate"), Number: replicas, Absent: 1}, worker}
 }
 
-// completeLeaderWorkerSet makes workers without a template like their leader.
+// completeLeaderWorkerSet uses the template of the leader for workers without one.
 func completeLeaderWorkerSet(_ Compute, workload map[string]any) {
 	SetDefault(workload, "UniquePerReplica", "spec", "networkConfig", "subdomainPolicy")
 	leader, _ := Find(workload, lwsTemplate("leaderTemplate"))

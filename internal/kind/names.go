@@ -1,6 +1,6 @@
 package kind
 
-// The groups of kinds that are no part of Kubernetes.
+// The API groups of other projects.
 const (
 	KubetorchGroup       = "kubetorch.com"
 	KnativeGroup         = "serving.knative.dev"
@@ -35,10 +35,10 @@ const (
 
 	InactivityTTLAnnotation        = KubetorchGroup + "/inactivity-ttl"
 	AllowedSerializationAnnotation = KubetorchGroup + "/allowed-serialization"
-	GPUMemoryAnnotation            = "gpu-memory" // KAI's, in MiB
+	GPUMemoryAnnotation            = "gpu-memory" // of KAI, in MiB
 	ImageDigestAnnotation          = KubetorchGroup + "/image-digest"
-	// LoggingAnnotation holds what Kubetorch's LoggingConfig has and its CRD does
-	// not, as JSON with Kubetorch's own names; times are seconds.
+	// LoggingAnnotation contains the fields of LoggingConfig of Kubetorch that its
+	// CRD lacks, as JSON with the names of Kubetorch. Durations are in seconds.
 	LoggingAnnotation = KubetorchGroup + "/logging"
 )
 
@@ -62,6 +62,6 @@ const (
 	ServicePort   = 80    // where the Service of a compute listens
 )
 
-// HeadlessName is the name of the Service by which the workers of a
-// distributed compute find one another.
+// HeadlessName is the name of the headless Service through which the workers of a
+// distributed compute discover each other.
 func HeadlessName(compute string) string { return compute + "-headless" }

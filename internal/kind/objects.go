@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// KubetorchWorkload is kubetorch.com/v1alpha1 KubetorchWorkload, by which
-// Kubetorch's controller and Python users know a service. Its fields are those of
-// the CRD in Kubetorch's Helm chart.
+// KubetorchWorkload is kubetorch.com/v1alpha1 KubetorchWorkload, which registers a
+// service with the controller of Kubetorch and its Python clients. Its fields are
+// those of the CRD in the Helm chart of Kubetorch.
 func KubetorchWorkload() Kind {
 	return Kind{
 		GroupVersionKind: schema.GroupVersionKind{Group: KubetorchGroup, Version: "v1alpha1", Kind: "KubetorchWorkload"},
@@ -17,7 +17,7 @@ func KubetorchWorkload() Kind {
 	}
 }
 
-// core is a kind of the core group that we write.
+// core is a kind of the core group that the provider writes.
 func core(kind, resource string, immutable ...string) Kind {
 	return Kind{
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind(kind),
@@ -28,29 +28,29 @@ func core(kind, resource string, immutable ...string) Kind {
 // Service is the core Service.
 func Service() Kind { return core("Service", "services", "spec.clusterIP", "spec.clusterIPs") }
 
-// PersistentVolumeClaim is the core PersistentVolumeClaim. The server names the
-// spec as a whole for all but its size and its attributes class.
+// PersistentVolumeClaim is the core PersistentVolumeClaim. The server reports the
+// whole spec as immutable, except its size and its attributes class.
 func PersistentVolumeClaim() Kind {
 	return core("PersistentVolumeClaim", "persistentvolumeclaims", "spec")
 }
 
-// Secret is the core Secret. The shared watch holds none but ours.
+// Secret is the core Secret. The shared watch contains only those of the provider.
 func Secret() Kind { return core("Secret", "secrets", "type", "immutable", "data") }
 
 // ConfigMap is the core ConfigMap.
 func ConfigMap() Kind { return core("ConfigMap", "configmaps", "immutable", "data", "binaryData") }
 
-// Event is the core Event. The shared watch holds warnings.
+// Event is the core Event. The shared watch contains only warnings.
 func Event() Kind {
 	k := core("Event", "events")
 	k.LabelSelector, k.FieldSelector = "", "type=Warning"
 	return k
 }
 
-// ScalingEvent is the core Event of an autoscaler about a pod that has no node.
-// One field selector cannot ask for warnings and these, so they have a list and
-// watch of their own, which starts with the first such pod. What kubelets and the
-// scheduler say of every pod is left out.
+// ScalingEvent is the core Event of an autoscaler about a pod without a node. One
+// field selector cannot select warnings and these events, so they have a separate
+// list and watch, which starts with the first such pod. Events of kubelets and of
+// the scheduler are excluded.
 func ScalingEvent() Kind {
 	k := core("Event", "events")
 	k.LabelSelector, k.FieldSelector = "", "type=Normal,involvedObject.kind=Pod,"+
@@ -91,14 +91,14 @@ func StorageClass() Kind {
 // that the provider reads are the same in v1beta1 and v1beta2.
 func LocalQueue(version string) Kind { return kueue(version, "LocalQueue", "localqueues") }
 
-// ClusterQueue is Kueue's; see [LocalQueue].
+// ClusterQueue is the kind of Kueue; see [LocalQueue].
 func ClusterQueue(version string) Kind {
 	k := kueue(version, "ClusterQueue", "clusterqueues")
 	k.ClusterScoped = true
 	return k
 }
 
-// KueueWorkload is Kueue's; see [LocalQueue].
+// KueueWorkload is the kind of Kueue; see [LocalQueue].
 func KueueWorkload(version string) Kind { return kueue(version, "Workload", "workloads") }
 
 func kueue(version, kind, resource string) Kind {

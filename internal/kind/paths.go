@@ -30,8 +30,8 @@ func Find(value any, path []string) (any, bool) {
 	return value, true
 }
 
-// MapAt returns the map at a path. It makes what is missing on the way there,
-// but for items of lists. It is nil where something else is in the way.
+// MapAt returns the map at a path. It creates missing maps on the path, but not
+// items of lists. It returns nil if the path contains another type.
 func MapAt(root map[string]any, path []string) map[string]any {
 	var at any = root
 	for _, step := range path {
@@ -46,8 +46,8 @@ func MapAt(root map[string]any, path []string) map[string]any {
 	return m
 }
 
-// SetAt sets what is at a path, or removes it where value is nil. It does
-// nothing where something else than a map is in the way.
+// SetAt sets the value at a path, or removes it if value is nil. It does nothing
+// if the path contains another type than a map.
 func SetAt(root map[string]any, path []string, value any) {
 	parent, key := path[:len(path)-1], path[len(path)-1]
 	if value == nil {
@@ -63,8 +63,8 @@ func SetAt(root map[string]any, path []string, value any) {
 	}
 }
 
-// NumberAt returns the whole number at a path; false where there is none, and for
-// a nil path.
+// NumberAt returns the integer at a path; false if there is none, or if the path
+// is nil.
 func NumberAt(root map[string]any, path []string) (int64, bool) {
 	if path == nil {
 		return 0, false
@@ -74,7 +74,7 @@ func NumberAt(root map[string]any, path []string) (int64, bool) {
 	return n, ok
 }
 
-// TextAt returns the text at a path, "" where there is none.
+// TextAt returns the string at a path, or "" if there is none.
 func TextAt(root map[string]any, path ...string) string {
 	value, _ := Find(root, path)
 	text, _ := value.(string)
@@ -92,7 +92,7 @@ func ListAt(root map[string]any, path ...string) []map[string]any {
 	return maps
 }
 
-// TextsAt returns the texts in the map at a path.
+// TextsAt returns the strings in the map at a path.
 func TextsAt(root map[string]any, path ...string) map[string]string {
 	value, _ := Find(root, path)
 	m, _ := value.(map[string]any)
@@ -105,19 +105,19 @@ func TextsAt(root map[string]any, path ...string) map[string]string {
 	return texts
 }
 
-// Under is a path below another.
+// Under joins a path and keys below it.
 func Under(path []string, steps ...string) []string {
 	return append(slices.Clip(path), steps...)
 }
 
-// SetDefault sets what is not there, or is empty.
+// SetDefault sets a key that is missing or empty.
 func SetDefault(root map[string]any, value string, path ...string) {
 	if there, _ := Find(root, path); IsEmpty(there) {
 		SetAt(root, path, value)
 	}
 }
 
-// IsEmpty tells whether a value is nil, or a text, map or list without content.
+// IsEmpty reports whether a value is nil, or an empty string, map or list.
 func IsEmpty(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -133,8 +133,8 @@ func IsEmpty(value any) bool {
 	}
 }
 
-// Number returns a number in the one form that is compared: a whole one as
-// int64, whatever type it had. What is no number is returned as it is.
+// Number normalizes a number for comparisons: an integer becomes an int64,
+// regardless of its type. Other values are returned unchanged.
 func Number(value any) any {
 	switch n := value.(type) {
 	case int:
@@ -144,7 +144,7 @@ func Number(value any) any {
 	case float32:
 		return Number(float64(n))
 	case float64:
-		// Beyond 2^53 a float64 no longer says which whole number was meant.
+		// Beyond 2^53, a float64 does not represent every integer.
 		if n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
 			return int64(n)
 		}

@@ -12,15 +12,15 @@ const (
 	DistributionRay = "ray"
 	// RayVersionArg is the version of Ray in args of distribute, and in the spec.
 	RayVersionArg = "rayVersion"
-	// DefaultRayVersion is Kubetorch's.
+	// DefaultRayVersion is the default of Kubetorch.
 	DefaultRayVersion = "2.8.0"
 
 	rayWorkerGroup = "worker-group"
 	rayNodeLabel   = RayGroup + "/node-type"
 )
 
-// rayCluster is ray.io/v1 RayCluster of KubeRay: a head, which takes the calls,
-// and one group of workers. KubeRay itself gives each pod the label for its part.
+// rayCluster is ray.io/v1 RayCluster of KubeRay: a head, which receives the calls,
+// and one group of workers. KubeRay adds the label of the role to each pod.
 func rayCluster() Kind {
 	k := workload(schema.GroupVersion{Group: RayGroup, Version: "v1"}, "RayCluster", "rayclusters", &Workload{
 		Mode:         "raycluster",
@@ -30,7 +30,7 @@ func rayCluster() Kind {
 		Spec:         rayClusterSpec,
 		Complete:     completeRayCluster,
 		Distribution: DistributionRay,
-		// KubeRay runs ray start after every command but one that speaks of it.
+		// KubeRay appends `ray start` to every command that does not contain it.
 		ScriptRemark: "Kubetorch's server runs ray start itself.",
 		Groups:       rayGroups,
 		Scales:       true,
@@ -46,8 +46,9 @@ func rayCluster() Kind {
 	return k
 }
 
-// rayKeepsPods: KubeRay leaves pods as they are unless it is told to make all of
-// them anew (ray-operator/apis/ray/v1/raycluster_types.go, RayClusterUpgradeType).
+// rayKeepsPods reports whether KubeRay keeps running pods. It does unless the
+// upgrade strategy recreates all of them
+// (ray-operator/apis/ray/v1/raycluster_types.go, RayClusterUpgradeType).
 func rayKeepsPods(workload map[string]any) bool {
 	return TextAt(workload, "spec", "upgradeStrategy", "type") != "Recreate"
 }
@@ -104,15 +105,14 @@ func workerGroup(workers int64, template map[string]any) map[string]any {
 	}
 }
 
-// RayVersion is the version of Ray that args of distribute ask for; "" where they
-// ask for none.
+// RayVersion is the version of Ray in args of distribute; "" if it is not set.
 func RayVersion(args map[string]any) string {
 	version, _ := args[RayVersionArg].(string)
 	return version
 }
 
-// completeRayCluster gives a manifest of the user's the workers that were asked
-// for, which are like the head where they have no template of their own.
+// completeRayCluster adds the requested workers to a manifest of the user. Workers
+// without a template use the template of the head.
 func completeRayCluster(c Compute, workload map[string]any) {
 	head, _ := Find(workload, []string{"spec", "headGroupSpec", "template"})
 	if c.ReplicasGiven && c.Replicas > 1 && len(rayGroups(workload)) == 1 {

@@ -12,15 +12,14 @@ const (
 const (
 	// ModeCompute is the mode of a compute that is a Compute resource of an operator.
 	ModeCompute = "compute"
-	// TensorServerPort is where the Service that the operator makes listens, with
-	// gRPC, and its gateway.
+	// TensorServerPort is the gRPC port of the operator's Service and gateway.
 	TensorServerPort = 50051
 	// TensorServerContainer is the operator's name for the container.
 	TensorServerContainer = "server"
 )
 
-// The labels by which the operator's StatefulSet and Service select the pods.
-// It lets a label of spec.labels win over its own.
+// The labels by which the operator's StatefulSet and Service select the pods. A
+// label in spec.labels overrides the operator's label.
 const (
 	OperatorNameLabel     = "app.kubernetes.io/name"
 	OperatorInstanceLabel = "app.kubernetes.io/instance"
@@ -29,8 +28,8 @@ const (
 // SkyTorchCompute is compute.skytorch.dev/v1alpha1 Compute.
 func SkyTorchCompute() Kind { return must(SkyTorchGroup, "Compute") }
 
-// skyTorchCompute is a Compute of SkyTorch's operator, which runs one pod of it: a
-// StatefulSet and a Service of the compute's name. The fields are those of
+// skyTorchCompute is a Compute of the SkyTorch operator, which creates a StatefulSet
+// with one pod and a Service, both with the name of the compute. The fields are those of
 // pkg/apis/compute/v1alpha1 in github.com/astefanutti/skytorch.
 func skyTorchCompute() Kind {
 	k := tensorServer(SkyTorchGroup, &TensorServer{
@@ -40,7 +39,8 @@ func skyTorchCompute() Kind {
 	return k
 }
 
-// kpuCompute is a Compute of KPU, which has neither override, nor volumeClaimTemplates, nor resources.
+// kpuCompute is a Compute of KPU. It has no fields override, volumeClaimTemplates
+// and resources.
 func kpuCompute() Kind {
 	k := tensorServer(KPUGroup, &TensorServer{Runtime: RuntimeKPU, Name: "kpu-torch-server", EnvPrefix: "KPU_"})
 	k.Operator = "the KPU operator, SkyTorch under its earlier name (https://github.com/astefanutti/skytorch)"
@@ -62,7 +62,7 @@ func tensorServer(group string, server *TensorServer) Kind {
 		Groups:     always(),
 		Suspension: suspendField("spec", "suspend"),
 		Fixed:      [][]string{{"spec", "labels", ServiceLabel}},
-		// They become those of a StatefulSet, which never lets them change.
+		// They are copied to a StatefulSet, in which they are immutable.
 		Lasting:    [][]string{{"spec", "volumeClaimTemplates"}},
 		OwnService: true,
 		Children:   children(map[string]string{"StatefulSet": `^$`}),

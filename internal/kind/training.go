@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The jobs of Kubeflow's training operator. They have pods of several roles,
-// one of which takes the calls; their API is that of kubeflow.org/v1 in
+// The jobs of the Kubeflow training operator have pods of several roles, one of
+// which receives the calls. The API is kubeflow.org/v1 of
 // https://github.com/kubeflow/training-operator, release 1.8.
 
 const (
@@ -32,7 +32,7 @@ func xgBoostJob() Kind {
 	return trainingJob("XGBoostJob", "xgboost", "xgbReplicaSpecs", "Master")
 }
 
-// mxJob is MXJob, which the training operator has until 1.8.
+// mxJob is MXJob, which the training operator supports up to release 1.8.
 func mxJob() Kind {
 	k := trainingJob("MXJob", "mxnet", "mxReplicaSpecs", "Scheduler")
 	complete := k.Complete
@@ -43,8 +43,8 @@ func mxJob() Kind {
 	return k
 }
 
-// trainingJob is a training job whose roles are at spec.<specs>. The first
-// one of primary that is there takes the calls.
+// trainingJob is a training job with its roles at spec.<specs>. The first existing
+// role of primary receives the calls.
 func trainingJob(name, container, specs string, primary ...string) Kind {
 	mode := strings.ToLower(name)
 	k := workload(schema.GroupVersion{Group: TrainingGroup, Version: "v1"}, name, mode+"s", &Workload{
@@ -61,7 +61,7 @@ func trainingJob(name, container, specs string, primary ...string) Kind {
 			return trainingRoute(trainingRoles(workload, specs, primary), primary)
 		},
 		RouteLabels: []string{trainingRoleLabel, trainingIndexLabel},
-		PodsDecide:  true, // its status counts pods that crash again and again
+		PodsDecide:  true, // its status counts pods that crash repeatedly
 		Readiness:   OfTrainingJob,
 	}, "spec.runPolicy.managedBy")
 	k.Operator = "the Kubeflow training operator, version 1 " +
@@ -69,7 +69,7 @@ func trainingJob(name, container, specs string, primary ...string) Kind {
 	return k
 }
 
-// trainingRoles are the roles of a job, the one that takes the calls first.
+// trainingRoles are the roles of a job, beginning with the one that receives the calls.
 func trainingRoles(workload map[string]any, specs string, primary []string) []string {
 	value, _ := Find(workload, []string{"spec", specs})
 	roles, _ := value.(map[string]any)
@@ -96,9 +96,8 @@ func trainingGroups(workload map[string]any, specs string, primary []string) []G
 	return groups
 }
 
-// trainingRoute finds the pods that take calls by the operator's labels: all of
-// the primary role, of which there is one, or the first worker where there is
-// no such role.
+// trainingRoute selects the pods that receive calls by the labels of the operator:
+// the pod of the primary role, or the first worker if there is no such role.
 func trainingRoute(roles, primary []string) map[string]string {
 	if len(roles) == 0 {
 		return nil
@@ -110,8 +109,8 @@ func trainingRoute(roles, primary []string) map[string]string {
 	return route
 }
 
-// completeTraining adds the workers that were asked for, makes roles without a
-// template like the primary one, and has failed pods restarted.
+// completeTraining adds the requested workers, uses the template of the primary
+// role for roles without one, and sets the restart policy.
 func completeTraining(c Compute, workload map[string]any, specs string, primary []string) {
 	roles := trainingRoles(workload, specs, primary)
 	if len(roles) == 0 {
@@ -128,7 +127,7 @@ func completeTraining(c Compute, workload map[string]any, specs string, primary 
 		if template, _ := Find(workload, Under(at, "template")); template == nil && like != nil {
 			SetAt(workload, Under(at, "template"), Copy(like))
 		}
-		// The operator lets the role's policy win over that of its template.
+		// For the operator, the policy of the role overrides that of its template.
 		own := TextAt(workload, Under(at, "template", "spec", "restartPolicy")...)
 		policy := cmp.Or(own, string(corev1.RestartPolicyOnFailure))
 		SetDefault(workload, policy, Under(at, "restartPolicy")...)
