@@ -1,5 +1,5 @@
 // Command bench measures the cost of a plan without changes for many computes:
-// its duration compared with a provider that does nothing, in the same run and
+// its duration compared with a provider that returns what it receives, in the same run and
 // with the same state, the number of requests to the API server, and the peak
 // memory of the provider. It requires Linux, and starts a separate dev cluster.
 package main
@@ -63,7 +63,7 @@ func run(sizes string, runs int) (err error) {
 	}()
 	b.kubeconfig = cluster.Kubeconfig
 
-	fmt.Println("| computes | plan with kt | plan with noop | ratio | API requests | peak memory |")
+	fmt.Println("| computes | plan with kt | plan with echo | ratio | API requests | peak memory |")
 	fmt.Println("|---:|---:|---:|---:|---:|---:|")
 	for text := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(text)
@@ -84,7 +84,7 @@ type bench struct {
 
 // build builds both providers with the same file name in separate folders.
 func (b *bench) build(ctx context.Context) error {
-	for name, pkg := range map[string]string{"kt": ".", "noop": "./internal/bench/noop"} {
+	for name, pkg := range map[string]string{"kt": ".", "echo": "./internal/bench/echo"} {
 		b.providers[name] = filepath.Join(b.dir, name)
 		fmt.Fprintln(os.Stderr, "building the provider", name)
 		command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(b.providers[name], "terraform-provider-kt"), pkg)
@@ -108,7 +108,7 @@ func (b *bench) measure(ctx context.Context, n, runs int) error {
 	times := map[string][]time.Duration{}
 	var requests, memory []int
 	for range runs {
-		for _, name := range []string{"noop", "kt"} {
+		for _, name := range []string{"echo", "kt"} {
 			before, err := b.requests()
 			if err != nil {
 				return err
@@ -127,9 +127,9 @@ func (b *bench) measure(ctx context.Context, n, runs int) error {
 			}
 		}
 	}
-	kt, noop := median(times["kt"]), median(times["noop"])
-	fmt.Printf("| %d | %.2f s | %.2f s | %.2f | %d | %d MiB |\n", n, kt.Seconds(), noop.Seconds(),
-		kt.Seconds()/noop.Seconds(), slices.Max(requests), slices.Max(memory)/1024)
+	kt, echo := median(times["kt"]), median(times["echo"])
+	fmt.Printf("| %d | %.2f s | %.2f s | %.2f | %d | %d MiB |\n", n, kt.Seconds(), echo.Seconds(),
+		kt.Seconds()/echo.Seconds(), slices.Max(requests), slices.Max(memory)/1024)
 	return nil
 }
 
