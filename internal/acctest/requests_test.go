@@ -96,59 +96,51 @@ func TestAccRequestsOfARun(t *testing.T) {
 	}
 	const resources = 20
 	for name, test := range map[string]struct {
-		config func(changed int) string // the first so many of which differ
+		config string // of %[1]d resources, the first %[2]d of which differ
 		// How many requests a resource may cost. All of them are planned, and one or
 		// all are updated.
 		create, plan, updateOne, updateAll, destroy float64
 	}{
 		"computes": {
-			config: func(changed int) string {
-				return fmt.Sprintf(`
+			config: `
 resource "kt_compute" "pool" {
-  count  = %d
+  count  = %[1]d
   name   = "pool-${count.index}"
   image  = "python:3.12"
   cpus   = "10m"
   memory = "16Mi"
-  env_vars = { CHANGED = count.index < %d ? "yes" : "no" }
-}`, resources, changed)
-			},
+  env_vars = { CHANGED = count.index < %[2]d ? "yes" : "no" }
+}`,
 			create: 6, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 3,
 		},
 		"volumes": {
-			config: func(changed int) string {
-				return fmt.Sprintf(`
+			config: `
 resource "kt_volume" "pool" {
-  count       = %d
+  count       = %[1]d
   name        = "pool-${count.index}"
   size        = "1Gi"
-  %s
-  labels      = { changed = count.index < %d ? "yes" : "no" }
-}`, resources, oneWriter, changed)
-			},
+  ` + oneWriter + `
+  labels      = { changed = count.index < %[2]d ? "yes" : "no" }
+}`,
 			create: 4, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 4,
 		},
 		"secrets": {
-			config: func(changed int) string {
-				return fmt.Sprintf(`
+			config: `
 resource "kt_secret" "pool" {
-  count  = %d
+  count  = %[1]d
   name   = "pool-${count.index}"
-  values = { TOKEN = count.index < %d ? "yes" : "no" }
-}`, resources, changed)
-			},
+  values = { TOKEN = count.index < %[2]d ? "yes" : "no" }
+}`,
 			create: 4, plan: 1.5, updateOne: 2, updateAll: 7, destroy: 4.5,
 		},
 		"images": {
-			config: func(changed int) string {
-				return fmt.Sprintf(`
+			config: `
 resource "kt_image" "pool" {
-  count = %d
+  count = %[1]d
   name  = "pool-${count.index}"
   base  = "python:3.12"
-  steps = [{ run_bash = count.index < %d ? "true" : "false" }]
-}`, resources, changed)
-			},
+  steps = [{ run_bash = count.index < %[2]d ? "true" : "false" }]
+}`,
 			create: 4, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 3,
 		},
 	} {
@@ -162,7 +154,7 @@ resource "kt_image" "pool" {
 			})
 			cli := acctest.NewCLI(t)
 			run := func(title string, most float64, changed int, args ...string) {
-				cli.Write(t, proxy.config(ns, test.config(changed)))
+				cli.Write(t, proxy.config(ns, fmt.Sprintf(test.config, resources, changed)))
 				count.take()
 				out := cli.MustRun(t, args...)
 				seen := count.take()

@@ -80,9 +80,8 @@ func killBetweenWrites(pid int, state string) {
 // awaitStop waits for a signalled process to stop, for up to 50 ms.
 func awaitStop(pid int) {
 	for range 50 {
-		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		_, rest, _ := strings.Cut(string(data), ") ")
-		if !strings.HasPrefix(rest, "R") && !strings.HasPrefix(rest, "S") && !strings.HasPrefix(rest, "D") {
+		fields := processStat(fmt.Sprintf("/proc/%d/stat", pid))
+		if len(fields) == 0 || !strings.Contains("RSD", fields[0]) {
 			return // stopped or exited
 		}
 		time.Sleep(time.Millisecond)
@@ -178,10 +177,8 @@ func group(pgid int) []int {
 	var out []int
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range files {
-		data, _ := os.ReadFile(file) // missing if the process has just exited
-		_, rest, ok := strings.Cut(string(data), ") ")
-		fields := strings.Fields(rest) // state, parent, group
-		if !ok || len(fields) < 3 || fields[0] == "Z" || fields[2] != strconv.Itoa(pgid) {
+		fields := processStat(file)
+		if len(fields) < 3 || fields[0] == "Z" || fields[2] != strconv.Itoa(pgid) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
@@ -189,6 +186,14 @@ func group(pgid int) []int {
 		}
 	}
 	return out
+}
+
+// processStat returns the fields of a /proc/PID/stat after the command: state, parent,
+// group and more; nil if the process has exited.
+func processStat(file string) []string {
+	data, _ := os.ReadFile(file) // missing if the process has just exited
+	_, rest, _ := strings.Cut(string(data), ") ")
+	return strings.Fields(rest)
 }
 
 // state contains the parts of a state file that the bench checks.
