@@ -86,7 +86,7 @@ func CreationOf(obj *unstructured.Unstructured) string {
 	if id := UnfinishedCreation(obj); id != "" {
 		return id
 	}
-	return ownAnnotation(obj, CreationAnnotation)
+	return MarkedCreation(obj)
 }
 
 // MarkedCreation returns the id in CreationAnnotation, "" without the annotation.

@@ -15,20 +15,24 @@ func kindOf(c Compute) kind.Kind {
 		k, _ := kindOfObject(gvkOf(c.Manifest), c.PodTemplatePath)
 		return k
 	}
-	return kind.Picked(kind.Compute{
-		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0, Distribution: distribution(c),
-	})
+	return kind.Picked(choice(c))
+}
+
+// choice is what selects the kind of a compute without a manifest.
+func choice(c Compute) kind.Compute {
+	return kind.Compute{
+		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0,
+		Distribution: distribution(c),
+	}
 }
 
 // asked is what the row of a kind has to know of a compute to render it.
 func asked(c Compute, k kind.Kind) kind.Compute {
 	replicas, attribute := askedReplicas(c)
-	view := kind.Compute{
-		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0, Distribution: distribution(c),
-		Replicas: replicas, ReplicasGiven: attribute != nil, DesignedFor: c.DesignedFor,
-		PodLabels: ownPods(c), QueueLabels: queueLabels(c),
-		PodTemplate: func(worker bool) (map[string]any, error) { return toMap(podTemplate(c, k, worker)) },
-	}
+	view := choice(c)
+	view.Replicas, view.ReplicasGiven, view.DesignedFor = replicas, attribute != nil, c.DesignedFor
+	view.PodLabels, view.QueueLabels = ownPods(c), queueLabels(c)
+	view.PodTemplate = func(worker bool) (map[string]any, error) { return toMap(podTemplate(c, k, worker)) }
 	if c.Autoscale != nil {
 		view.Concurrency = c.Autoscale.Concurrency
 	}

@@ -26,6 +26,10 @@ type ProviderData struct {
 	Configs Configs
 }
 
+// Configured reports whether the cluster is known: not in validation, nor while the
+// provider's configuration depends on resources of the same run.
+func (d *ProviderData) Configured() bool { return d != nil && !d.Unknown }
+
 // Defaults contains the settings of the provider block for all resources.
 type Defaults struct {
 	// Username is the value of the label kubetorch.com/username.

@@ -76,7 +76,7 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if p.data == nil || p.data.Unknown {
+	if !p.data.Configured() {
 		if req.ClientCapabilities.DeferralAllowed {
 			resp.Deferred = &ephemeral.Deferred{Reason: ephemeral.DeferredReasonProviderConfigUnknown}
 			return

@@ -38,7 +38,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	if p.changesMode() {
 		p.Replace.Append(path.Root("mode"), path.Root("runtime")) // Terraform heeds those that differ
 	}
-	if p.Request.Config.Raw.IsFullyKnown() && !p.Plan.Namespace.IsUnknown() && p.Configured() {
+	if p.Request.Config.Raw.IsFullyKnown() && !p.Plan.Namespace.IsUnknown() && p.Data.Configured() {
 		p.render(ctx)
 	} else {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)

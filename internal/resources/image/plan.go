@@ -65,7 +65,7 @@ func (p *planner) build(ctx context.Context) {
 		return
 	}
 	p.Plan.setComputed(p.Config, pin, rendered)
-	if p.Plan.ID.IsUnknown() || !isFullyKnown(ctx, p.Config.Labels, p.Config.Annotations) || !p.Configured() {
+	if p.Plan.ID.IsUnknown() || !isFullyKnown(ctx, p.Config.Labels, p.Config.Annotations) || !p.Data.Configured() {
 		return
 	}
 	defaults := owned.PreserveCreator(p.Data.Defaults, owned.Manifests(p.State.Manifests))
@@ -112,7 +112,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	if !known {
 		creation = p.Creation()
 	}
-	if p.Creating && p.object == nil && !p.Plan.ID.IsUnknown() && p.Configured() {
+	if p.Creating && p.object == nil && !p.Plan.ID.IsUnknown() && p.Data.Configured() {
 		p.Data.Cluster.PreviewCreation(ctx, func() {
 			p.Diags.Append(owned.PreviewOwner(ctx, p.Data.Cluster, p.Plan.ref(), creation).Diagnostics(true, false)...)
 		})

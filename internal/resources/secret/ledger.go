@@ -39,7 +39,7 @@ func versionOf(live *unstructured.Unstructured) string {
 
 // sealerOf is the one of the run.
 func sealerOf(data *tf.ProviderData) *spec.Sealer {
-	if data == nil || data.Unknown {
+	if !data.Configured() {
 		return spec.NewSealer()
 	}
 	return kube.OfRun(data.Cluster, "sealer of kt_secret", spec.NewSealer)

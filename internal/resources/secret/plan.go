@@ -115,7 +115,7 @@ func (p *planner) rests() bool {
 
 // machineOf is nil while the provider's configuration is not known.
 func machineOf(data *tf.ProviderData) *machine {
-	if data == nil || data.Unknown {
+	if !data.Configured() {
 		return nil
 	}
 	env := data.Cluster.Env()
@@ -134,7 +134,7 @@ func (p *planner) describe() {
 	p.Diags.Append(refuseUnusedMode(p.Plan, mount)...)
 	p.Plan.Ref = reference(p.Plan.Name, mount, mode, p.content.keys())
 	plan := p.Plan
-	if !p.Configured() ||
+	if !p.Data.Configured() ||
 		anyUnknown(plan.Namespace, plan.Labels, plan.Annotations, plan.ProviderName, plan.AdoptExisting) {
 		return
 	}
@@ -201,7 +201,7 @@ func render(
 // asks says whether there is something to ask the server.
 func (p *planner) asks() bool {
 	known := p.object != nil && p.content.known()
-	return !p.same() && (known || p.Creating) && len(p.Replace) == 0 && !p.Plan.ID.IsUnknown() && p.Configured()
+	return !p.same() && (known || p.Creating) && len(p.Replace) == 0 && !p.Plan.ID.IsUnknown() && p.Data.Configured()
 }
 
 // ask has the server run the apply dry, and looks at the Secret that is there.

@@ -78,7 +78,7 @@ func (p *planner) replacement(ctx context.Context) {
 // first has no say, nor has one of ours that is not bound and so holds nothing:
 // it is made anew if it has to be.
 func (p *planner) look(ctx context.Context) {
-	if p.Plan.ID.IsUnknown() || !p.Configured() {
+	if p.Plan.ID.IsUnknown() || !p.Data.Configured() {
 		return
 	}
 	live, err := p.Data.Cluster.Look(ctx, p.Plan.claimRef())
@@ -102,7 +102,7 @@ func (p *planner) look(ctx context.Context) {
 
 // render fills in manifests.
 func (p *planner) render(ctx context.Context, known bool) {
-	if !known || !p.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
+	if !known || !p.Data.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)
 		return
 	}
@@ -160,7 +160,7 @@ func (p *planner) computed() {
 	p.Plan.Ref = p.Plan.ref()
 	p.leaveClass()
 	if p.Creating {
-		if p.Configured() && p.Data.Defaults.CompactPlans {
+		if p.Data.Configured() && p.Data.Defaults.CompactPlans {
 			p.Plan.Manifests = types.MapUnknown(types.StringType)
 		}
 		p.Plan.UID = types.StringUnknown()

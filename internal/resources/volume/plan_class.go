@@ -47,7 +47,7 @@ func (p *planner) newClass(ctx context.Context) types.String {
 		return either(given, types.StringUnknown())
 	case given.IsNull() && !p.Plan.VolumeName.IsNull():
 		return types.StringValue("") // a PersistentVolume made by hand has none
-	case !p.Configured():
+	case !p.Data.Configured():
 		return either(given, types.StringUnknown())
 	case given.Equal(types.StringValue("")):
 		return given

@@ -124,7 +124,7 @@ func (p *planner) cannotGrow(ctx context.Context) string {
 	if name == "" {
 		return "it has no storage class, and Kubernetes grows only volumes that a class has provided."
 	}
-	if !p.Configured() {
+	if !p.Data.Configured() {
 		return ""
 	}
 	class, err := p.Data.Cluster.StorageClassNamed(ctx, name)

@@ -117,11 +117,6 @@ func (r *Resource[M, P, N]) ImportState(
 // Data is that of the provider; nil until the provider is configured.
 func (r *Resource[M, P, N]) Data() *tf.ProviderData { return r.data }
 
-// Configured reports whether the cluster is known.
-func (r *Resource[M, P, N]) Configured() bool { return configured(r.data) }
-
-func configured(data *tf.ProviderData) bool { return data != nil && !data.Unknown }
-
 func (r *Resource[M, P, N]) same(a, b *M) bool {
 	if r.Same != nil {
 		return r.Same(a, b)

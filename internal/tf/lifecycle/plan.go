@@ -42,9 +42,6 @@ type Planning[M, N any] struct {
 // returns a new one, which has admitted nothing yet.
 func (p *Planning[M, N]) Creation() *owned.Creation { return p.creation() }
 
-// Configured reports whether the cluster is known.
-func (p *Planning[M, N]) Configured() bool { return configured(p.Data) }
-
 // ReplaceIfMoved plans a replacement if the name or the namespace changes.
 func (p *Planning[M, N]) ReplaceIfMoved() {
 	if p.Creating {
@@ -109,7 +106,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	p.creation = func() *owned.Creation {
 		creation := r.creation(plan.common())
 		creation.Replaced, creation.Apart = p.Replaced, !creating
-		if creating && r.Configured() {
+		if creating && r.data.Configured() {
 			creation.HeldBy = r.data.Cluster.HeldBy
 		}
 		return creation

@@ -46,7 +46,7 @@ func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, 
 	state := P(new(M))
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.common().Identity())...)
-	if resp.Diagnostics.HasError() || !r.Configured() {
+	if resp.Diagnostics.HasError() || !r.data.Configured() {
 		return // the cluster is created in this run: the state stays
 	}
 	home, diags := owned.HomeOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)

@@ -17,7 +17,7 @@ import (
 // of the run has the same object. replacement says that it replaces a resource
 // of the same address and name.
 func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) diag.Diagnostics {
-	if !configured(data) || creation.ID == "" {
+	if !data.Configured() || creation.ID == "" {
 		return nil
 	}
 	// A claim that is deleted takes its data along, whichever of the two comes first.
@@ -28,7 +28,7 @@ func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) dia
 // PlanKeep notes that a resource in state stays, unless it is replaced. It is an
 // error in another cluster.
 func PlanKeep(ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String) diag.Diagnostics {
-	if !configured(data) || id.ValueString() == "" {
+	if !data.Configured() || id.ValueString() == "" {
 		return nil
 	}
 	if _, diags := HomeOf(ctx, data, private, resourceType, id); diags.HasError() {
@@ -40,7 +40,7 @@ func PlanKeep(ctx context.Context, data *tf.ProviderData, private PrivateReader,
 // PlanDestroy notes that a resource is destroyed without a replacement. It is an
 // error in another cluster.
 func PlanDestroy(ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String) diag.Diagnostics {
-	if !configured(data) || id.ValueString() == "" {
+	if !data.Configured() || id.ValueString() == "" {
 		return nil
 	}
 	if _, diags := HomeOf(ctx, data, private, resourceType, id); diags.HasError() {
@@ -52,7 +52,7 @@ func PlanDestroy(ctx context.Context, data *tf.ProviderData, private PrivateRead
 // PlanObjects notes which objects a resource is to have, by their keys, and
 // refuses one that another resource of the run is to have as well.
 func PlanObjects(data *tf.ProviderData, creation *Creation, keys iter.Seq[string]) diag.Diagnostics {
-	if !configured(data) || creation.ID == "" {
+	if !data.Configured() || creation.ID == "" {
 		return nil
 	}
 	for key := range keys {

@@ -23,7 +23,7 @@ type Home struct {
 // HomeOf reads the cluster of a resource from its private state. Another one
 // than the configured is an error: there, all its objects would seem deleted.
 func HomeOf(ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String) (Home, diag.Diagnostics) {
-	if !configured(data) {
+	if !data.Configured() {
 		return Home{}, nil
 	}
 	known, diags := Load[kube.Identity](ctx, private, homeKey)

@@ -53,7 +53,7 @@ func ImportState(ctx context.Context, data *tf.ProviderData, example string, req
 		}
 		identity = Identity{Namespace: types.StringValue(namespace), Name: types.StringValue(name)}
 	}
-	if identity.Namespace.IsNull() && configured(data) {
+	if identity.Namespace.IsNull() && data.Configured() {
 		namespace, err := data.Cluster.Namespace()
 		if err != nil {
 			resp.Diagnostics.AddError("The namespace is not known", err.Error())
@@ -77,7 +77,7 @@ func Namespace(data *tf.ProviderData, configuration, prior types.String, what st
 		return configuration, nil
 	case !prior.IsNull():
 		return prior, nil
-	case !configured(data):
+	case !data.Configured():
 		return types.StringUnknown(), nil
 	}
 	namespace, err := data.Cluster.Namespace()
@@ -86,5 +86,3 @@ func Namespace(data *tf.ProviderData, configuration, prior types.String, what st
 	}
 	return types.StringValue(namespace), nil
 }
-
-func configured(data *tf.ProviderData) bool { return data != nil && !data.Unknown }
