@@ -3,8 +3,6 @@ package compute
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
@@ -24,24 +22,9 @@ func (p *planner) unchangedSinceImport(ctx context.Context, key, planned, prior 
 	case fields.Equal:
 		return true
 	case fields.Undecided:
-		return p.dryRunChangesNothing(ctx, p.Memory.Marked(key, next))
+		same, err := p.Data.Cluster.ApplyChangesNothing(ctx, p.Memory.Marked(key, next))
+		return err == nil && same
 	default:
 		return false
 	}
-}
-
-// dryRunChangesNothing says whether the server would store the object as it is
-// now; false where it cannot be asked.
-func (p *planner) dryRunChangesNothing(ctx context.Context, obj *unstructured.Unstructured) bool {
-	cluster := p.Data.Cluster
-	ref, err := cluster.RefOf(ctx, obj)
-	if err != nil {
-		return false
-	}
-	live, err := cluster.Read(ctx, ref)
-	if err != nil {
-		return false
-	}
-	after, err := cluster.DryRun(ctx, obj)
-	return err == nil && fields.SameContent(live, after)
 }

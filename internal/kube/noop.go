@@ -1,0 +1,43 @@
+package kube
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+)
+
+// noopAttempts limits the dry runs of ApplyChangesNothing for an object that
+// others change continuously.
+const noopAttempts = 5
+
+// ApplyChangesNothing reports, by a dry run, whether Apply would leave the object
+// unchanged, apart from managedFields. It compares the result only with the
+// version on which the server based it: a controller can change the object
+// between the read and the dry run, and the shared watch can lag behind.
+func (c *Cluster) ApplyChangesNothing(ctx context.Context, obj *unstructured.Unstructured) (bool, error) {
+	ref, err := c.RefOf(ctx, obj)
+	if err != nil {
+		return false, err
+	}
+	read := c.Read
+	for range noopAttempts {
+		live, err := read(ctx, ref)
+		if err != nil {
+			return false, err
+		}
+		after, err := c.DryRun(ctx, obj)
+		if err != nil {
+			return false, err
+		}
+		if fields.SameContent(live, after) {
+			return true, nil
+		}
+		if after.GetResourceVersion() == live.GetResourceVersion() {
+			return false, nil
+		}
+		read = c.Get
+	}
+	return false, nil
+}

@@ -1,0 +1,58 @@
+package kube
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestApplyChangesNothingComparesWithTheVersionOfTheDryRun(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		changes  int  // of a controller, each between a read and the dry run after it
+		replicas bool // whether the dry run changes replicas
+		want     bool
+	}{
+		"unchanged":                         {want: true},
+		"changed":                           {replicas: true},
+		"unchanged, controller at work":     {changes: 2, want: true},
+		"changed, controller at work":       {changes: 2, replicas: true},
+		"controller that changes it always": {changes: 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			version, changes := 1, test.changes
+			object := func() *unstructured.Unstructured {
+				obj := deployment(strconv.Itoa(version), 1)
+				obj.SetAnnotations(map[string]string{"controller": strconv.Itoa(version)})
+				return obj
+			}
+			cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
+				mu.Lock()
+				defer mu.Unlock()
+				if code, body, ok := getsOnly(verb, path, request); ok {
+					return code, body
+				}
+				if verb != "patch" {
+					return http.StatusOK, object()
+				}
+				if changes > 0 {
+					changes--
+					version++
+				}
+				after := object()
+				if test.replicas {
+					_ = unstructured.SetNestedField(after.Object, int64(2), "spec", "replicas")
+				}
+				return http.StatusOK, after
+			}})
+			if got, err := cluster.ApplyChangesNothing(t.Context(), deployment("", 0)); err != nil || got != test.want {
+				t.Errorf("%t, %v; want %t", got, err, test.want)
+			}
+		})
+	}
+}
