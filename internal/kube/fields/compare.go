@@ -15,21 +15,19 @@ const (
 	Different Match = iota
 	// Equal means that applying the object changes no field.
 	Equal
-	// Undecided means that the two differ only inside of values that are owned
-	// as a whole, by fields that the server may have set to their defaults. A
-	// dry run decides.
+	// Undecided means that the two differ only inside values that are owned as a whole, in fields that the server
+	// may have set to their defaults. A dry run decides.
 	Undecided
 )
 
-// Compare says whether applying next would change a field of live. Live holds
-// the values of the fields in set, which next may add to or leave out.
+// Compare reports whether applying next would change a field of live. live contains the values of the fields in set.
+// next may add fields to these, or omit some.
 //
-// A field that live lacks equals a zero or empty value only if it is in set:
-// the server recorded that it was applied, and its type does not store zeros.
-// Any other zero is a value that was never applied.
+// A field that live lacks equals a zero or empty value only if it is in set: the server recorded that it was
+// applied, and its type does not store zeros. Any other zero is a value that was never applied.
 func Compare(next, live map[string]any, set *fieldpath.Set) Match {
 	for _, names := range identity() {
-		set = set.Union(fieldpath.NewSet(named(names)))
+		set = set.Union(fieldpath.NewSet(fieldPath(names)))
 	}
 	c := comparison{}
 	switch {
@@ -78,8 +76,7 @@ func contains(set *fieldpath.Set, pe fieldpath.PathElement) bool {
 	return isParent || set.Members.Has(pe)
 }
 
-// order returns for each item the index of the element that it matches, -1 for
-// none.
+// order returns for each item the index of the element that it matches, or -1.
 func order(list any, elements []fieldpath.PathElement) []int {
 	items, _ := list.([]any)
 	out := slices.Repeat([]int{-1}, len(items))
@@ -103,7 +100,7 @@ func (c *comparison) leaf(wanted any, wants bool, is any, has bool) bool {
 	}
 }
 
-// value compares two values inside of which no ownership is recorded.
+// value compares two values for whose contents no ownership is recorded.
 func (c *comparison) value(wanted, is any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:
@@ -117,8 +114,8 @@ func (c *comparison) value(wanted, is any) bool {
 	}
 }
 
-// mapValue is value for two maps. A key that only one of them has leaves it open
-// whether they are equal, except where that one is wanted and not empty.
+// mapValue compares two maps like value. A key that only one of them has leaves the result undecided, unless it is
+// wanted and not empty.
 func (c *comparison) mapValue(wanted, is map[string]any) bool {
 	for key := range is {
 		if _, wants := wanted[key]; !wants {
@@ -137,8 +134,8 @@ func (c *comparison) mapValue(wanted, is map[string]any) bool {
 	return true
 }
 
-// SameContent says whether two versions of an object differ in nothing but
-// status and what the server writes into metadata at each update.
+// SameContent reports whether two versions of an object differ only in status and in the metadata that the server
+// writes at each update.
 func SameContent(a, b *unstructured.Unstructured) bool {
 	return equal(content(a), content(b))
 }

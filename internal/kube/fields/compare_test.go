@@ -11,8 +11,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// importedSet owns the fields of imported, and two that its type does not store
-// while they are zero: hostNetwork and the value of a variable.
+// importedSet is the set of the fields of imported, and of two that their types do not store while they are zero:
+// hostNetwork and the value of a variable.
 const importedSet = `{
   "f:metadata": {"f:labels": {"f:team": {}}},
   "f:spec": {
@@ -39,7 +39,7 @@ spec:
     ports: [{containerPort: 80}]
 `
 
-func TestCompareWithWhatWasImported(t *testing.T) {
+func TestCompareWithAnImportedObject(t *testing.T) {
 	t.Parallel()
 	set, err := fields.Parse([]byte(importedSet))
 	if err != nil {
@@ -50,38 +50,38 @@ func TestCompareWithWhatWasImported(t *testing.T) {
 		want     fields.Match
 	}{
 		"the same": {"", "", fields.Equal},
-		"a zero that was applied and is not stored":  {"replicas: 1", "replicas: 1, hostNetwork: false", fields.Equal},
-		"the empty variable that was applied":        {"{name: EMPTY}", `{name: EMPTY, value: ""}`, fields.Equal},
-		"a field that is a default":                  {"containerPort: 80", "containerPort: 80, protocol: TCP", fields.Different},
-		"a zero that was never applied":              {"replicas: 1", "replicas: 1, hostPID: false", fields.Different},
-		"another value":                              {"a:1", "a:2", fields.Different},
-		"a zero for a value":                         {"replicas: 1", "replicas: 0", fields.Different},
-		"a field less":                               {"replicas: 1\n", "\n", fields.Different},
-		"a field of a container less":                {"    resources: {requests: {memory: 1Gi}}\n", "", fields.Different},
-		"a label less":                               {", labels: {team: ml}", "", fields.Different},
-		"a label more":                               {"team: ml", "team: ml, more: x", fields.Different},
-		"another name":                               {"name: trainer", "name: other", fields.Different},
-		"an item less":                               {"env: [{name: EMPTY}]", "env: []", fields.Different},
-		"an item more":                               {"[{name: EMPTY}]", "[{name: EMPTY}, {name: MORE}]", fields.Different},
-		"a list less":                                {"  tolerations: [{key: gpu, operator: Exists}]\n", "", fields.Different},
-		"an item of an atomic list less":             {"[{key: gpu, operator: Exists}]", "[]", fields.Different},
-		"another value in an atomic list":            {"key: gpu", "key: tpu", fields.Different},
-		"a key of an atomic list's item less":        {"{key: gpu, operator: Exists}", "{key: gpu}", fields.Undecided},
-		"a zero in an atomic list's item":            {"operator: Exists}", "operator: Exists, tolerationSeconds: 0}", fields.Undecided},
-		"a value in an atomic list's item":           {"operator: Exists}", "operator: Exists, tolerationSeconds: 5}", fields.Different},
-		"a key of an atomic map less":                {"nodeSelector: {zone: x}", "nodeSelector: {}", fields.Undecided},
-		"another value in an atomic map":             {"zone: x", "zone: y", fields.Different},
-		"something else where an atomic map was":     {"nodeSelector: {zone: x}", "nodeSelector: [zone]", fields.Different},
-		"something else where a list with keys was":  {"env: [{name: EMPTY}]", "env: {name: EMPTY}", fields.Different},
-		"something else where an object was to be":   {"metadata: {name: trainer, namespace: ml, labels: {team: ml}}", "metadata: x", fields.Different},
-		"nothing but what says which object it is":   {imported, "{apiVersion: v1, kind: Pod, metadata: {name: trainer, namespace: ml}}", fields.Different},
-		"an item of an atomic list more, in between": {"[{key: gpu, operator: Exists}]", "[{key: a}, {key: gpu, operator: Exists}]", fields.Different},
+		"a zero that was applied and is not stored":   {"replicas: 1", "replicas: 1, hostNetwork: false", fields.Equal},
+		"the empty variable that was applied":         {"{name: EMPTY}", `{name: EMPTY, value: ""}`, fields.Equal},
+		"a field with its default":                    {"containerPort: 80", "containerPort: 80, protocol: TCP", fields.Different},
+		"a zero that was never applied":               {"replicas: 1", "replicas: 1, hostPID: false", fields.Different},
+		"another value":                               {"a:1", "a:2", fields.Different},
+		"a zero for a value":                          {"replicas: 1", "replicas: 0", fields.Different},
+		"a removed field":                             {"replicas: 1\n", "\n", fields.Different},
+		"a removed field of a container":              {"    resources: {requests: {memory: 1Gi}}\n", "", fields.Different},
+		"a removed label":                             {", labels: {team: ml}", "", fields.Different},
+		"an added label":                              {"team: ml", "team: ml, more: x", fields.Different},
+		"another name":                                {"name: trainer", "name: other", fields.Different},
+		"a removed item":                              {"env: [{name: EMPTY}]", "env: []", fields.Different},
+		"an added item":                               {"[{name: EMPTY}]", "[{name: EMPTY}, {name: MORE}]", fields.Different},
+		"a removed list":                              {"  tolerations: [{key: gpu, operator: Exists}]\n", "", fields.Different},
+		"a removed item of an atomic list":            {"[{key: gpu, operator: Exists}]", "[]", fields.Different},
+		"another value in an atomic list":             {"key: gpu", "key: tpu", fields.Different},
+		"a removed key in an item of an atomic list":  {"{key: gpu, operator: Exists}", "{key: gpu}", fields.Undecided},
+		"an added zero in an item of an atomic list":  {"operator: Exists}", "operator: Exists, tolerationSeconds: 0}", fields.Undecided},
+		"an added value in an item of an atomic list": {"operator: Exists}", "operator: Exists, tolerationSeconds: 5}", fields.Different},
+		"a removed key of an atomic map":              {"nodeSelector: {zone: x}", "nodeSelector: {}", fields.Undecided},
+		"another value in an atomic map":              {"zone: x", "zone: y", fields.Different},
+		"a list instead of an atomic map":             {"nodeSelector: {zone: x}", "nodeSelector: [zone]", fields.Different},
+		"a map instead of a list with keys":           {"env: [{name: EMPTY}]", "env: {name: EMPTY}", fields.Different},
+		"a string instead of an object":               {"metadata: {name: trainer, namespace: ml, labels: {team: ml}}", "metadata: x", fields.Different},
+		"only the fields that identify the object":    {imported, "{apiVersion: v1, kind: Pod, metadata: {name: trainer, namespace: ml}}", fields.Different},
+		"an item inserted into an atomic list":        {"[{key: gpu, operator: Exists}]", "[{key: a}, {key: gpu, operator: Exists}]", fields.Different},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			live := strings.TrimPrefix(imported, "\n")
 			old := strings.TrimPrefix(c.old, "\n")
-			planned := inFlow(strings.Replace(live, old, c.new, 1), c.new)
+			planned := splitLine(strings.Replace(live, old, c.new, 1), c.new)
 			if c.old != "" && planned == live {
 				t.Fatalf("%q is not in the text", c.old)
 			}
@@ -92,8 +92,8 @@ func TestCompareWithWhatWasImported(t *testing.T) {
 	}
 }
 
-// inFlow puts a further field of spec, written after a comma, on a line of its own.
-func inFlow(text, field string) string {
+// splitLine puts a further field of spec, written after a comma, on a separate line.
+func splitLine(text, field string) string {
 	first, second, ok := strings.Cut(field, ", ")
 	if !ok || !strings.HasPrefix(field, "replicas: 1, ") {
 		return text
@@ -101,7 +101,7 @@ func inFlow(text, field string) string {
 	return strings.Replace(text, field, first+"\n  "+second, 1)
 }
 
-func TestCompareKeepsTheOrderOfItems(t *testing.T) {
+func TestCompareReportsAChangedOrder(t *testing.T) {
 	t.Parallel()
 	set, err := fields.Parse([]byte(`{"f:env": {"k:{\"name\":\"A\"}": {".": {}, "f:name": {}}, "k:{\"name\":\"B\"}": {".": {}, "f:name": {}}}}`))
 	if err != nil {
@@ -115,7 +115,7 @@ func TestCompareKeepsTheOrderOfItems(t *testing.T) {
 	}
 }
 
-func TestSameContentLeavesOutWhatTheServerWrites(t *testing.T) {
+func TestSameContentIgnoresMetadataOfTheServer(t *testing.T) {
 	t.Parallel()
 	of := func(text string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: objectOf(t, text)}

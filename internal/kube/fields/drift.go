@@ -10,61 +10,58 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Applied is what is remembered of one object after we applied it.
+// Applied is the record of one object that we applied.
 type Applied struct {
-	// Object holds exactly what was sent.
+	// Object is exactly what was sent.
 	Object map[string]any
-	// Set holds the fields that the server recorded as ours for it.
+	// Set is the set of fields that the server recorded as ours.
 	Set *fieldpath.Set
-	// Admitted holds, by String of the path, the value that the server made of
-	// ours where the two differ: a quantity written another way, a zero that a
-	// type leaves out (nil), a value that a mutating webhook replaced. As long
-	// as the field still holds it, nobody has changed the field since.
+	// Admitted contains, by String of the path, the value that the server stored for a field if it differs from
+	// ours: a quantity in another notation, a zero that a type omits (nil), a value that a mutating webhook
+	// replaced. As long as the field has this value, nobody has changed it since.
 	Admitted map[string]any
-	// Recorded says that Admitted was written when the object was applied, so that
-	// a field that is not in it holds what was sent. Otherwise a zero or empty
-	// value may be missing from the live object without anybody having removed it.
+	// Recorded is true if Admitted was written when the object was applied. Then a field without an entry in it has
+	// the value that was sent. Otherwise, a zero or empty value may be absent from the live object although nobody
+	// removed it.
 	Recorded bool
-	// Shared says that others may add to maps that are ours as a whole, such as
-	// node selectors: a queue does, when it lets a workload run.
+	// Shared is true if others may add to maps that are ours as a whole, such as node selectors. A queue does this
+	// when it admits a workload.
 	Shared bool
 }
 
-// Change is one field of ours that no longer holds what we applied.
+// Change is one field of ours whose value is no longer the one that we applied.
 type Change struct {
-	// Path is the field, as String writes it.
+	// Path is the field, in the format of String.
 	Path string
-	// Removed says that the field, or the list item that it is in, is gone.
+	// Removed is true if the field, or the list item that contains it, no longer exists.
 	Removed bool
-	// Added says that the field is not ours, but excludes one that is: the second
-	// source of a volume.
+	// Added is true if the field is not ours but conflicts with one that is, such as the second source of a volume.
 	Added bool
-	// Reordered says that the items of a list whose order matters have moved.
+	// Reordered is true if the order of the items of a list matters and has changed.
 	Reordered bool
-	// Manager is who owns the field now, "" where nobody does. Kubernetes keeps no
-	// record of who removes a field or moves list items.
+	// Manager is the current owner of the field, or "". Kubernetes does not record who removes a field or moves list
+	// items.
 	Manager string
-	// Time is when Manager last wrote to the object, zero where unknown.
+	// Time is when Manager last wrote to the object; zero if unknown.
 	Time time.Time
 
 	path fieldpath.Path
 }
 
-// Admit compares what was sent with what the server made of it, and returns
-// the memory to keep. The second result lists the fields that hold another
-// value than the one sent, not counting ones that the server merely leaves out
-// because they are zero or empty, or replaces by a default.
+// Admit compares what was sent with the server's response, and returns the record to keep. The second result lists
+// the fields whose value differs from the one sent. It does not count fields that the server omits because they are
+// zero or empty, or replaces by a default.
 func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldpath.Set) (Applied, []string) {
 	applied := Applied{Object: sent, Set: set, Admitted: map[string]any{}, Recorded: true}
 	var rewritten []string
 	for _, path := range Paths(set.Leaves()) {
-		was, hadIt := lookup(sent, path)
+		was, wasSent := lookup(sent, path)
 		now, hasIt := lookup(response.Object, path)
-		if hadIt == hasIt && equal(was, now) {
+		if wasSent == hasIt && equal(was, now) {
 			continue
 		}
 		applied.Admitted[String(path)] = now
-		if !unrecorded(was).holds(now, placeOf(path, true)) && !takesDefault(was) {
+		if !expectSent(was).matchedBy(now, locationOf(path, true)) && !isDefaultedZero(was) {
 			rewritten = append(rewritten, String(path))
 		}
 	}
@@ -76,14 +73,13 @@ func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldp
 	return applied, rewritten
 }
 
-// takesDefault says whether a value is one that types without pointers do not
-// tell from none, so that the server puts the field's default in its place.
-func takesDefault(sent any) bool { return equal(sent, "") || equal(sent, int64(0)) }
+// isDefaultedZero reports whether a type without pointers cannot tell a value from an absent one, so that the server
+// replaces it by the default of the field.
+func isDefaultedZero(sent any) bool { return equal(sent, "") || equal(sent, int64(0)) }
 
-// Drift overlays the live values of our fields on what was applied. The
-// document keeps the applied order and wording wherever nothing changed, so
-// that it differs from the applied one in the changed fields only. Manager is
-// our own name: it is never who changed a field, even where it still holds it.
+// Drift returns what was applied, with the live values of our fields. The document keeps the order and notation of
+// the applied one, so that the two differ only in changed fields. manager is our own name, which is never reported
+// as the author of a change.
 func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[string]any, []Change) {
 	doc := runtime.DeepCopyJSON(a.Object)
 	var changes []Change
@@ -95,7 +91,7 @@ func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[str
 		now, hasIt := lookup(live.Object, path)
 		switch {
 		case hasChildren(a.Set, path):
-			// A map or list item that holds other fields of ours: only its absence is news.
+			// A map or list item that contains other fields of ours changes only by being removed.
 			if hasIt || !isItem(path) {
 				continue
 			}
@@ -104,46 +100,46 @@ func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[str
 			continue
 		}
 		if hasIt {
-			doc, _ = set(doc, path, a.expected(path).shape(now, placeOf(path, a.Shared))).(map[string]any)
+			doc, _ = set(doc, path, a.expected(path).inSentForm(now, locationOf(path, a.Shared))).(map[string]any)
 		} else {
 			doc, _ = remove(doc, path).(map[string]any)
 		}
 		changes = append(changes, Change{Path: String(path), Removed: !hasIt, path: path})
 	}
-	doc, siblings := a.excluded(doc, live)
-	doc, moved := a.moved(doc, live)
-	changes = append(append(changes, siblings...), moved...)
-	attribute(changes, live, manager)
+	doc, siblings := a.foreignUnionMembers(doc, live)
+	doc, reordered := a.reordered(doc, live)
+	changes = append(append(changes, siblings...), reordered...)
+	setManagers(changes, live, manager)
 	return doc, changes
 }
 
-// expected is what the field at path held after it was applied.
+// expected returns the expectation for the field at path.
 func (a Applied) expected(path fieldpath.Path) expectation {
-	was, hadIt := lookup(a.Object, path)
-	e := expectation{sent: was, hadIt: hadIt, admitted: was, kept: hadIt, recorded: a.Recorded}
+	was, wasSent := lookup(a.Object, path)
+	e := expectation{sent: was, wasSent: wasSent, admitted: was, wasAdmitted: wasSent, recorded: a.Recorded}
 	if admitted, rewritten := a.Admitted[String(path)]; rewritten {
-		e.admitted, e.kept = admitted, admitted != nil
+		e.admitted, e.wasAdmitted = admitted, admitted != nil
 	}
 	return e
 }
 
-// unchanged says whether the field still holds what the server admitted.
+// unchanged reports whether the field still has the value that the server admitted.
 func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool, live *unstructured.Unstructured) bool {
 	e := a.expected(path)
 	switch {
 	case !hasIt:
-		return e.mayLack()
-	case !e.hadIt && !e.kept:
+		return e.mayBeAbsent()
+	case !e.wasSent && !e.wasAdmitted:
 		return Empty(now) && !a.Recorded
 	case isContainer(e.sent) && Empty(e.sent) && !Empty(now) && granular(live, path):
-		return true // what is in it belongs to others, field by field
+		return true // its content is owned by others, field by field
 	default:
-		return e.holds(now, placeOf(path, a.Shared))
+		return e.matchedBy(now, locationOf(path, a.Shared))
 	}
 }
 
-// granular says whether the server records who owns the fields or items inside
-// of path one by one. Where it does not, they go with the field as a whole.
+// granular reports whether the server records an owner for each field or item inside path. If it does not, they
+// belong to the owner of path.
 func granular(live *unstructured.Unstructured, path fieldpath.Path) bool {
 	for _, entry := range live.GetManagedFields() {
 		if set, err := decode(entry); err == nil && hasChildren(set, path) {
@@ -161,18 +157,18 @@ func isContainer(v any) bool {
 	return false
 }
 
-// attribute fills in who else holds each changed field now; where several
-// managers do, the latest writer.
-func attribute(changes []Change, live *unstructured.Unstructured, self string) {
+// setManagers sets for each changed field who else owns it now. If several managers do, it is the latest one to
+// write.
+func setManagers(changes []Change, live *unstructured.Unstructured, self string) {
 	if len(changes) == 0 {
 		return
 	}
 	for _, entry := range live.GetManagedFields() {
 		theirs, err := decode(entry)
 		if err != nil || entry.Manager == self {
-			continue // an entry that cannot be read names nobody
+			continue // an unreadable entry has no owner to report
 		}
-		at := written(entry)
+		at := lastWritten(entry)
 		for i, change := range changes {
 			if change.Removed || change.Reordered || !(theirs.Has(change.path) || hasChildren(theirs, change.path)) {
 				continue
@@ -184,7 +180,7 @@ func attribute(changes []Change, live *unstructured.Unstructured, self string) {
 	}
 }
 
-func written(entry metav1.ManagedFieldsEntry) time.Time {
+func lastWritten(entry metav1.ManagedFieldsEntry) time.Time {
 	if entry.Time == nil {
 		return time.Time{}
 	}

@@ -11,7 +11,7 @@ import (
 
 const us = "terraform-provider-kt"
 
-// document reads YAML as a client reads an object.
+// document decodes YAML as a client decodes an object.
 func document(t *testing.T, text string) map[string]any {
 	t.Helper()
 	object := fromYAML(t, text)
@@ -35,8 +35,7 @@ func wholeNumbers(v any) any {
 	return v
 }
 
-// applied is what is remembered of an object that the server admitted as it
-// stands in admitted; set is FieldsV1 in YAML.
+// applied returns the record of an object for which the server responded with admitted. set is FieldsV1 in YAML.
 func applied(t *testing.T, sent, admitted, set string) (Applied, []string) {
 	t.Helper()
 	owned := &unstructured.Unstructured{Object: map[string]any{}}
@@ -48,7 +47,7 @@ func applied(t *testing.T, sent, admitted, set string) (Applied, []string) {
 	return Admit(document(t, sent), &unstructured.Unstructured{Object: document(t, admitted)}, fieldSet)
 }
 
-// entries writes managedFields; ours is an apply, the others' are updates.
+// entries sets managedFields. Our entry is an apply, those of others are updates.
 func entries(t *testing.T, obj *unstructured.Unstructured, sets map[string]string) {
 	t.Helper()
 	var list []any
@@ -64,7 +63,7 @@ func entries(t *testing.T, obj *unstructured.Unstructured, sets map[string]strin
 	_ = unstructured.SetNestedSlice(obj.Object, list, "metadata", "managedFields")
 }
 
-// words are changes as a warning words them.
+// words formats changes as a warning does.
 func words(changes []Change) []string {
 	var out []string
 	for _, c := range changes {
@@ -96,7 +95,7 @@ const (
 	oneMillion = `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: 1000m}}`
 )
 
-func TestDriftOfEveryClass(t *testing.T) {
+func TestDriftByKindOfChange(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		sent, admitted, set string // admitted is sent where it is left out
@@ -105,17 +104,17 @@ func TestDriftOfEveryClass(t *testing.T) {
 		want                []string
 		doc                 string // sent where it is left out
 	}{
-		"an empty struct swapped for another source": {
+		"another source instead of an empty struct": {
 			sent: `spec: {volumes: [{name: scratch, emptyDir: {}}]}`, set: volumesSet,
 			live:     `spec: {volumes: [{name: scratch, hostPath: {path: /etc}}]}`,
 			managers: map[string]string{"kubectl-edit": `{f:spec: {f:volumes: {'k:{"name":"scratch"}': {f:hostPath: {.: {}, f:path: {}}}}}}`},
 			want:     []string{`spec.volumes["scratch"].emptyDir removed`, `spec.volumes["scratch"].hostPath added by kubectl-edit`},
 			doc:      `spec: {volumes: [{name: scratch}]}`,
 		},
-		"an empty struct that the server has always left out": {
+		"an empty struct that the server omitted from the start": {
 			sent: `spec: {limits: {}}`, admitted: `spec: {}`, set: `{f:spec: {f:limits: {}}}`, live: `spec: {}`,
 		},
-		"a zero that the server kept and somebody removed": {
+		"a zero that the server stored and somebody removed": {
 			sent: `spec: {backoffLimit: 0}`, set: `{f:spec: {f:backoffLimit: {}}}`, live: `spec: {}`,
 			want: []string{"spec.backoffLimit removed"}, doc: `spec: {}`,
 		},
@@ -124,7 +123,7 @@ func TestDriftOfEveryClass(t *testing.T) {
 			live:     `spec: {volumes: [{name: scratch, emptyDir: {sizeLimit: 1Gi}}]}`,
 			managers: map[string]string{"kubectl-edit": `{f:spec: {f:volumes: {'k:{"name":"scratch"}': {f:emptyDir: {f:sizeLimit: {}}}}}}`},
 		},
-		"an entry in an empty map that goes as a whole": {
+		"an entry in an empty map that is owned as a whole": {
 			sent: `spec: {nodeSelector: {}}`, admitted: `spec: {}`, set: `{f:spec: {f:nodeSelector: {}}}`,
 			live:     `spec: {nodeSelector: {zone: x}}`,
 			managers: map[string]string{"kubectl-edit": `{f:spec: {f:nodeSelector: {}}}`},
@@ -137,33 +136,33 @@ func TestDriftOfEveryClass(t *testing.T) {
 			want:     []string{"spec.ports[port=53,protocol=UDP].name by kubectl-edit"},
 			doc:      `spec: {ports: [{name: tcp, port: 53}, {name: other, port: 53, protocol: UDP}]}`,
 		},
-		"the TCP port of a pair gone": {
+		"the removed TCP port of a pair": {
 			sent: twins, admitted: bothTwins, set: portsSet, live: `spec: {ports: [{name: udp, port: 53, protocol: UDP}]}`,
 			want: []string{"spec.ports[port=53,protocol=TCP] removed"}, doc: `spec: {ports: [{name: udp, port: 53, protocol: UDP}]}`,
 		},
-		"quantities written another way, where no server rewrites them": {
+		"quantities in another notation, which the server does not change": {
 			sent: oneMillion, set: limitsSet,
 			live: `spec: {groups: [{name: a, resources: {limits: {cpu: "1"}}}], limits: {cpu: 1}, labels: {cpu: 1000m}}`,
 		},
-		"a label that only looks like a quantity": {
+		"a label that has the form of a quantity": {
 			sent: oneMillion, set: limitsSet,
 			live: `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: "1"}}`,
 			want: []string{"spec.labels.cpu"},
 			doc:  `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: "1"}}`,
 		},
-		"a value that a reference takes the place of": {
+		"a reference instead of a value": {
 			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
 			live:     `spec: {env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: B, value: z}]}`,
 			managers: map[string]string{"kubectl-set": `{f:spec: {f:env: {'k:{"name":"A"}': {f:valueFrom: {.: {}, f:secretKeyRef: {}}}}}}`},
 			want:     []string{`spec.env["A"].value removed`, `spec.env["A"].valueFrom added by kubectl-set`},
 			doc:      `spec: {env: [{name: A}, {name: B, value: z}]}`,
 		},
-		"a reference beside a value, as custom resources keep it": {
+		"a reference in addition to a value, in a custom resource": {
 			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
 			live: `spec: {env: [{name: A, value: x, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: B, value: z}]}`,
 			want: []string{`spec.env["A"].valueFrom added`}, doc: `spec: {env: [{name: A}, {name: B, value: z}]}`,
 		},
-		"the same inside of a list that is ours as a whole": {
+		"a reference in addition to a value, in a list that is ours as a whole": {
 			sent: `spec: {groups: [{name: a, env: [{name: A, value: x}]}]}`, set: groupsSet,
 			live: `spec: {groups: [{name: a, env: [{name: A, value: x, valueFrom: {fieldRef: {}}}], hosts: 1}]}`,
 			want: []string{"spec.groups"}, doc: `spec: {groups: [{name: a, env: [{name: A}]}]}`,
@@ -193,7 +192,7 @@ func TestDriftOfEveryClass(t *testing.T) {
 			admitted: `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
 			live:     `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
 		},
-		"one of two init containers gone": {
+		"one of two init containers removed": {
 			sent: `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`, set: strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
 			live: `spec: {initContainers: [{name: B, image: x}]}`,
 			want: []string{`spec.initContainers["A"] removed`}, doc: `spec: {initContainers: [{name: B, image: x}]}`,
@@ -209,7 +208,7 @@ func TestDriftOfEveryClass(t *testing.T) {
 			}
 			memory, rewritten := applied(t, c.sent, c.admitted, c.set)
 			if len(rewritten) > 0 {
-				t.Errorf("taken for changed on admission: %q", rewritten)
+				t.Errorf("reported as changed on admission: %q", rewritten)
 			}
 			live := &unstructured.Unstructured{Object: document(t, c.live)}
 			entries(t, live, c.managers)
@@ -224,7 +223,7 @@ func TestDriftOfEveryClass(t *testing.T) {
 	}
 }
 
-func TestWhatIsSentKeepsWhatOthersAddedToTheSameItems(t *testing.T) {
+func TestMergeForeignKeepsAdditionsToTheSameItems(t *testing.T) {
 	t.Parallel()
 	const tolerations = `{f:spec: {f:tolerations: {}}}`
 	for name, c := range map[string]struct{ sent, set, live, next, want string }{
@@ -243,7 +242,7 @@ func TestWhatIsSentKeepsWhatOthersAddedToTheSameItems(t *testing.T) {
 			live: `spec: {tolerations: [{key: a, effect: NoExecute, tolerationSeconds: 5}, {key: a, effect: NoSchedule}]}`,
 			want: `spec: {tolerations: [{key: a, effect: NoSchedule}, {key: a, effect: NoExecute, tolerationSeconds: 5}]}`,
 		},
-		"a toleration that was changed, with what came with the change": {
+		"a changed toleration, with a field added by the same change": {
 			sent: `spec: {tolerations: [{key: a, operator: Exists}]}`, set: tolerations,
 			live: `spec: {tolerations: [{key: a, operator: Equal, value: x}]}`,
 			want: `spec: {tolerations: [{key: a, operator: Exists}]}`,
@@ -259,13 +258,13 @@ func TestWhatIsSentKeepsWhatOthersAddedToTheSameItems(t *testing.T) {
 			next: `spec: {env: [{name: A, value: x}, {name: N, value: n}, {name: B, value: z}]}`,
 			want: `spec: {env: [{name: B, value: z}, {name: N, value: n}, {name: A, value: x}]}`,
 		},
-		"lists with keys that the configuration orders anew": {
+		"lists with keys whose order changes in the configuration": {
 			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
 			live: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`,
 			next: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`,
 			want: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`,
 		},
-		"lists whose order means something": {
+		"lists whose order has a meaning": {
 			sent: `spec: {env: [{name: A, value: x}, {name: B, value: $(A)}]}`, set: envSet,
 			live: `spec: {env: [{name: B, value: $(A)}, {name: A, value: x}]}`,
 			want: `spec: {env: [{name: A, value: x}, {name: B, value: $(A)}]}`,
@@ -278,12 +277,12 @@ func TestWhatIsSentKeepsWhatOthersAddedToTheSameItems(t *testing.T) {
 			}
 			memory, _ := applied(t, c.sent, c.sent, c.set)
 			before := runtime.DeepCopyJSON(memory.Object)
-			got := memory.Carry(document(t, c.next), &unstructured.Unstructured{Object: document(t, c.live)})
+			got := memory.MergeForeign(document(t, c.next), &unstructured.Unstructured{Object: document(t, c.live)})
 			if diff := cmp.Diff(document(t, c.want), got); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(before, memory.Object); diff != "" {
-				t.Errorf("the memory has changed:\n%s", diff)
+				t.Errorf("the record has changed:\n%s", diff)
 			}
 		})
 	}

@@ -1,12 +1,10 @@
-// Package fields is the pure arithmetic of field ownership: which fields of a
-// live object are ours, what they hold now, what they held when we applied
-// them, and who changed them since.
+// Package fields computes field ownership, without side effects: which fields of a live object are ours, their
+// current values, their values when we applied them, and who has changed them since.
 //
-// Ownership is what the API server wrote into metadata.managedFields when it
-// took our server-side apply
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/). The
-// set names list items by the keys of the type's own schema, so nothing here
-// has to guess how a list merges, for built-in kinds and CRDs alike.
+// Ownership is what the API server wrote into metadata.managedFields for our server-side apply
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/). The field set identifies list items by the
+// keys of the type's own schema. Therefore this package does not guess how a list merges, for built-in kinds and
+// CRDs alike.
 package fields
 
 import (
@@ -21,8 +19,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Owned returns the fields of obj that manager holds by server-side apply, and
-// whether there is such an entry at all. Entries of subresources don't count.
+// Owned returns the fields of obj that manager owns by server-side apply, and whether such an entry exists. It
+// ignores entries of subresources.
 func Owned(obj *unstructured.Unstructured, manager string) (*fieldpath.Set, bool, error) {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" {
@@ -59,9 +57,9 @@ func decode(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return set, nil
 }
 
-// Project returns the fields of obj that are in set, with the values they have
-// now, in obj's own order. apiVersion, kind, name and namespace are always in
-// it: they belong to the request that owns the fields.
+// Project returns the fields of obj that are in set, with their current values, in the order of obj. It always
+// includes apiVersion, kind, name and namespace, because they identify the object of the request that owns the
+// fields.
 func Project(obj map[string]any, set *fieldpath.Set) map[string]any {
 	out, _ := project(obj, set).(map[string]any)
 	if out == nil {
@@ -69,43 +67,42 @@ func Project(obj map[string]any, set *fieldpath.Set) map[string]any {
 	}
 	for _, path := range identity() {
 		if v, ok, _ := unstructured.NestedString(obj, path...); ok {
-			_ = unstructured.SetNestedField(out, v, path...) // out holds only maps on these paths
+			_ = unstructured.SetNestedField(out, v, path...) // out contains only maps on these paths
 		}
 	}
 	return out
 }
 
-// identity lists the fields that say which object is meant. The API server
-// leaves them out of managedFields.
+// identity lists the fields that identify the object. The API server omits them from managedFields.
 func identity() [][]string {
 	return [][]string{{"apiVersion"}, {"kind"}, {"metadata", "name"}, {"metadata", "namespace"}}
 }
 
-// project keeps of v what set names. A member without children is a leaf (or
-// an atomic list or map) and is kept whole.
+// project returns the part of v that is in set. A member without children is a leaf (or an atomic list or map),
+// which is copied completely.
 func project(v any, set *fieldpath.Set) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for name, field := range v {
 			pe := fieldpath.FieldNameElement(name)
-			if kept, ok := keep(field, pe, set); ok {
-				out[name] = kept
+			if projected, ok := projectChild(field, pe, set); ok {
+				out[name] = projected
 			}
 		}
 		return out
 	case []any:
-		named := make(map[int]fieldpath.PathElement, len(v))
+		byIndex := make(map[int]fieldpath.PathElement, len(v))
 		for _, pe := range elements(set) {
 			if i := find(v, pe); i >= 0 {
-				named[i] = pe
+				byIndex[i] = pe
 			}
 		}
 		out := []any{}
 		for i, item := range v {
-			if pe, ok := named[i]; ok {
-				if kept, ok := keep(item, pe, set); ok {
-					out = append(out, kept)
+			if pe, ok := byIndex[i]; ok {
+				if projected, ok := projectChild(item, pe, set); ok {
+					out = append(out, projected)
 				}
 			}
 		}
@@ -115,15 +112,15 @@ func project(v any, set *fieldpath.Set) any {
 	}
 }
 
-func keep(v any, pe fieldpath.PathElement, set *fieldpath.Set) (any, bool) {
+func projectChild(v any, pe fieldpath.PathElement, set *fieldpath.Set) (any, bool) {
 	if child, ok := set.Children.Get(pe); ok {
 		return project(v, child), true
 	}
 	return v, set.Members.Has(pe)
 }
 
-// elements returns every path element of the set's first level once. (The
-// iterators of package fieldpath must not be left early, so they are drained.)
+// elements returns every path element of the first level of the set, once. It drains the iterators of package
+// fieldpath because they must not be left early.
 func elements(set *fieldpath.Set) []fieldpath.PathElement {
 	all := slices.Collect(set.Children.All())
 	for pe := range set.Members.All() {
@@ -144,10 +141,9 @@ func Paths(set *fieldpath.Set) []fieldpath.Path {
 	return paths
 }
 
-// find returns the index of the list item that a path element names, -1 where
-// there is none. The server fills keys that have a default (protocol TCP of a
-// port) into the element, but not into what we sent, so an item that leaves keys
-// out is taken where no other item has all of them.
+// find returns the index of the list item for a path element, or -1. The server adds keys that have a default
+// (protocol TCP of a port) to the element, but not to what we sent. If no item has all keys, find returns an item
+// that lacks some of them.
 func find(list []any, pe fieldpath.PathElement) int {
 	if i := slices.IndexFunc(list, func(item any) bool { return matches(item, pe, true) }); i >= 0 || pe.Key == nil {
 		return i
@@ -155,9 +151,9 @@ func find(list []any, pe fieldpath.PathElement) int {
 	return slices.IndexFunc(list, func(item any) bool { return matches(item, pe, false) })
 }
 
-// matches says whether a list item is the one that a path element names; in full
-// if the item is to have all of the element's keys.
-func matches(item any, pe fieldpath.PathElement, inFull bool) bool {
+// matches reports whether a path element refers to a list item. With allKeys, the item must have every key of the
+// element.
+func matches(item any, pe fieldpath.PathElement, allKeys bool) bool {
 	switch {
 	case pe.Key != nil:
 		m, ok := item.(map[string]any)
@@ -168,7 +164,7 @@ func matches(item any, pe fieldpath.PathElement, inFull bool) bool {
 		for _, key := range *pe.Key {
 			got, present := m[key.Name]
 			switch {
-			case present && !value.Equals(value.NewValueInterface(got), key.Value), !present && inFull:
+			case present && !value.Equals(value.NewValueInterface(got), key.Value), !present && allKeys:
 				return false
 			case present:
 				same++
@@ -182,9 +178,8 @@ func matches(item any, pe fieldpath.PathElement, inFull bool) bool {
 	}
 }
 
-// String writes a path as people write it:
-// spec.template.spec.containers["kubetorch"].env["HF_TOKEN"].value,
-// metadata.labels["app.kubernetes.io/name"], spec.ports[port=80,protocol=TCP].
+// String formats a path for users, for example spec.template.spec.containers["kubetorch"].env["HF_TOKEN"].value,
+// metadata.labels["app.kubernetes.io/name"] or spec.ports[port=80,protocol=TCP].
 func String(path fieldpath.Path) string {
 	var b strings.Builder
 	for _, pe := range path {

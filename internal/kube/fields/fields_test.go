@@ -13,8 +13,8 @@ import (
 
 const ours = "terraform-provider-kt"
 
-// live is a Deployment as a server returns it after our apply: it has defaults
-// that nobody sent, a sidecar of a webhook, and status.
+// live is a Deployment in the server's response to our apply: it has defaults that nobody sent, a sidecar of a
+// webhook, and status.
 const live = `
 apiVersion: apps/v1
 kind: Deployment
@@ -125,7 +125,7 @@ func admitted(t *testing.T) (fields.Applied, []string) {
 	return fields.Admit(parse(t, sent).Object, response, set)
 }
 
-func TestAdmitTellsRewrittenValuesFromOnesThatAreOnlyLeftOut(t *testing.T) {
+func TestAdmitReportsRewrittenButNotOmittedValues(t *testing.T) {
 	t.Parallel()
 	applied, rewritten := admitted(t)
 	cpu := `spec.template.spec.containers["kubetorch"].resources.requests.cpu`
@@ -172,14 +172,14 @@ spec:
 	}
 }
 
-func TestOwnedIsNothingWhereWeNeverApplied(t *testing.T) {
+func TestOwnedIsEmptyWithoutAnApply(t *testing.T) {
 	t.Parallel()
 	if _, ok, err := fields.Owned(parse(t, live), "somebody-else"); ok || err != nil {
 		t.Errorf("got %v, %v", ok, err)
 	}
 }
 
-// manager is an entry of managedFields for one Update.
+// manager returns a managedFields entry for one Update.
 func manager(name, at, fieldsV1 string) map[string]any {
 	var set map[string]any
 	if err := json.Unmarshal([]byte(fieldsV1), &set); err != nil {
@@ -190,7 +190,7 @@ func manager(name, at, fieldsV1 string) map[string]any {
 	}
 }
 
-func TestDriftNamesWhatChangedAndWho(t *testing.T) {
+func TestDriftReportsFieldAndManager(t *testing.T) {
 	t.Parallel()
 	container := func(obj *unstructured.Unstructured) map[string]any {
 		spec := obj.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
@@ -249,13 +249,13 @@ func TestDriftNamesWhatChangedAndWho(t *testing.T) {
 			},
 			want: []string{"spec.template.spec.tolerations by "},
 		},
-		"a probe that gets the delay we had set to zero": {
+		"a changed delay of a probe that we had set to zero": {
 			change: func(o *unstructured.Unstructured) {
 				container(o)["startupProbe"].(map[string]any)["initialDelaySeconds"] = int64(10)
 			},
 			want: []string{path + ".startupProbe.initialDelaySeconds by "},
 		},
-		"a quantity back as we had written it": {
+		"a quantity restored to our notation": {
 			change: func(o *unstructured.Unstructured) {
 				container(o)["resources"] = map[string]any{"requests": map[string]any{"cpu": "2"}}
 			},
@@ -304,8 +304,7 @@ func TestDriftNamesWhatChangedAndWho(t *testing.T) {
 	}
 }
 
-// FuzzParse feeds the parser of remembered field sets, which reads what stands
-// in a state file.
+// FuzzParse tests the parser of remembered field sets, which reads from state files.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"f:spec":{"f:replicas":{},"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{}}}}}`))
 	f.Add([]byte(`{"f:a":{"v:1":{},"i:0":{}}}`))

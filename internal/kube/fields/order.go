@@ -8,10 +8,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// The items of a list with keys are known by these, so the server records no
-// order of them, and nobody owns it. Where the order means nothing it is left as
-// it is. Where it means something, a new order is drift: init containers run one
-// after another, and a variable can refer to those before it, $(NAME).
+// The server identifies items of a list with keys by these keys. It does not record their order, and nobody owns it.
+// An order without meaning is left unchanged. A changed order with a meaning is drift: init containers run one after
+// another, and a variable can refer to those before it, $(NAME).
 
 // keyedList is a list of ours whose items have keys.
 type keyedList struct {
@@ -19,8 +18,7 @@ type keyedList struct {
 	items []fieldpath.PathElement
 }
 
-// order returns our items in the order in which they stand in an object, as
-// texts.
+// order returns our items as texts, in the order of the object.
 func (l keyedList) order(object map[string]any) []any {
 	value, _ := lookup(object, l.path)
 	list, _ := value.([]any)
@@ -39,12 +37,12 @@ func (l keyedList) order(object map[string]any) []any {
 	return out
 }
 
-// orderedLists returns the lists of the set whose order means something.
+// orderedLists returns the lists of the set whose order has a meaning.
 func orderedLists(object map[string]any, set *fieldpath.Set) []keyedList {
 	var out []keyedList
 	eachStruct(set, func(path fieldpath.Path, children *fieldpath.Set) {
 		field := path[len(path)-1].FieldName
-		if field == nil || !mayBeOrdered(*field) {
+		if field == nil || !isOrderedField(*field) {
 			return
 		}
 		if value, _ := lookup(object, path); orderMatters(*field, value) {
@@ -61,11 +59,11 @@ func keys(set *fieldpath.Set) []fieldpath.PathElement {
 	return slices.DeleteFunc(elements(set), func(pe fieldpath.PathElement) bool { return pe.Key == nil })
 }
 
-func mayBeOrdered(field string) bool { return field == "initContainers" || field == "env" }
+func isOrderedField(field string) bool { return field == "initContainers" || field == "env" }
 
 func orderMatters(field string, value any) bool {
 	list, ok := value.([]any)
-	if !ok || !mayBeOrdered(field) {
+	if !ok || !isOrderedField(field) {
 		return false
 	}
 	return field == "initContainers" || slices.ContainsFunc(list, func(item any) bool {
@@ -75,9 +73,9 @@ func orderMatters(field string, value any) bool {
 	})
 }
 
-// moved reports the lists whose items stand in another order than they were
-// admitted in. The document has them in the live order.
-func (a Applied) moved(doc map[string]any, live *unstructured.Unstructured) (map[string]any, []Change) {
+// reordered reports the lists whose items are not in the order in which they were admitted. The document has them in
+// live order.
+func (a Applied) reordered(doc map[string]any, live *unstructured.Unstructured) (map[string]any, []Change) {
 	var changes []Change
 	for _, list := range orderedLists(a.Object, a.Set) {
 		now, was := list.order(live.Object), list.order(a.Object)
@@ -92,19 +90,19 @@ func (a Applied) moved(doc map[string]any, live *unstructured.Unstructured) (map
 		theirs, _ := lookup(live.Object, list.path)
 		ours, _ := value.([]any)
 		is, _ := theirs.([]any)
-		doc, _ = set(doc, list.path, permute(ours, is, list.items)).(map[string]any)
+		doc, _ = set(doc, list.path, reorderLike(ours, is, list.items)).(map[string]any)
 	}
 	return doc, changes
 }
 
-// common returns the items of a list that are in another one too.
+// common returns the items of a list that another list also has.
 func common(list, other []any) []any {
 	return slices.DeleteFunc(slices.Clone(list), func(item any) bool { return !slices.Contains(other, item) })
 }
 
-// permute returns the items of a list in the order that they have in another
-// one. Those that are not there keep their place.
-func permute(list, other []any, items []fieldpath.PathElement) []any {
+// reorderLike returns the items of a list in the order of another one. Items that the other list lacks keep their
+// position.
+func reorderLike(list, other []any, items []fieldpath.PathElement) []any {
 	type slot struct{ here, there int }
 	var slots []slot
 	for _, pe := range items {
@@ -122,9 +120,8 @@ func permute(list, other []any, items []fieldpath.PathElement) []any {
 	return out
 }
 
-// inLiveOrder returns next with its lists in the order that they have in live,
-// except where that means something, or where next orders them another way than
-// was applied.
+// inLiveOrder returns next with its lists in live order. It leaves lists alone whose order has a meaning, or is
+// different in next from the applied one.
 func inLiveOrder(next, was, live any, set *fieldpath.Set, field string) any {
 	switch wanted := next.(type) {
 	case map[string]any:
@@ -155,13 +152,13 @@ func inLiveOrder(next, was, live any, set *fieldpath.Set, field string) any {
 		if orderMatters(field, wanted) || !sameOrder(wanted, before, items) {
 			return wanted
 		}
-		return permute(wanted, is, items)
+		return reorderLike(wanted, is, items)
 	default:
 		return next
 	}
 }
 
-// sameOrder says whether the items that two lists have in common stand in the same order.
+// sameOrder reports whether the items that two lists have in common are in the same order.
 func sameOrder(list, other []any, items []fieldpath.PathElement) bool {
 	var both []fieldpath.PathElement
 	for _, pe := range items {

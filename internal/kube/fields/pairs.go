@@ -1,40 +1,38 @@
 package fields
 
-// identities are the fields that tell the items of a list apart, in the order in
-// which they are tried.
+// identities are the fields that identify the items of a list, in the order in which pair tries them.
 func identities() []string {
 	return []string{"name", "groupName", "key", "mountPath", "containerPort", "port", "topologyKey"}
 }
 
-// pairs says for each item of one list which item of another is the same, -1
-// where there is none or that cannot be told. Items are the same that have the
-// same identity: the value of the first of [identities] that every item of both
-// lists has, each another one. Without such a field items are paired where
-// exactly one of the others says the same, or all that it says.
-func pairs(list, others []any) []int {
+// pair returns for each item of one list the index of the same item in the other, or -1 if there is none or if it is
+// ambiguous. Two items are the same if they have the same identity: the value of the first field of [identities]
+// that every item of both lists has, without duplicates. Without such a field, two items are the same if exactly one
+// of the others has equal contents, or contains all of its contents.
+func pair(list, others []any) []int {
 	for _, field := range identities() {
 		if _, ok := indexBy(list, field); ok {
 			if theirs, ok := indexBy(others, field); ok {
-				return pairBy(list, field, theirs)
+				return pairByField(list, field, theirs)
 			}
 		}
 	}
 	out := make([]int, len(list))
 	for i, item := range list {
-		out[i] = only(others, func(other any) bool { return unrecorded(other).holds(item, place{shared: true}) })
+		out[i] = uniqueIndex(others, func(other any) bool { return expectSent(other).matchedBy(item, location{shared: true}) })
 		if out[i] < 0 {
-			out[i] = only(others, func(other any) bool { return unrecorded(item).holds(other, place{shared: true}) })
+			out[i] = uniqueIndex(others, func(other any) bool { return expectSent(item).matchedBy(other, location{shared: true}) })
 		}
 	}
-	return distinct(out)
+	return dropDuplicates(out)
 }
 
-func pairBy(list []any, field string, theirs map[any]int) []int {
+func pairByField(list []any, field string, theirs map[any]int) []int {
 	out := make([]int, len(list))
 	for i, item := range list {
 		out[i] = -1
 		if m, ok := item.(map[string]any); ok {
-			if j, found := theirs[whole(m[field])]; found {
+			if j, found := theirs[withFloats(m[field])]; found {
 				out[i] = j
 			}
 		}
@@ -42,8 +40,8 @@ func pairBy(list []any, field string, theirs map[any]int) []int {
 	return out
 }
 
-// indexBy returns where each value of a field is; ok is false unless every item
-// has it, each another one.
+// indexBy returns the index of each value of a field. ok is false unless every item has the field, with a value of
+// its own.
 func indexBy(list []any, field string) (index map[any]int, ok bool) {
 	index = make(map[any]int, len(list))
 	for i, item := range list {
@@ -52,19 +50,19 @@ func indexBy(list []any, field string) (index map[any]int, ok bool) {
 		if !isMap || !has || isContainer(value) {
 			return nil, false
 		}
-		if _, twice := index[whole(value)]; twice {
+		if _, duplicate := index[withFloats(value)]; duplicate {
 			return nil, false
 		}
-		index[whole(value)] = i
+		index[withFloats(value)] = i
 	}
 	return index, true
 }
 
-// only returns the index of the one item that is meant, -1 where there are none or several.
-func only(list []any, meant func(any) bool) int {
+// uniqueIndex returns the index of the only item that matches, or -1 if none or several match.
+func uniqueIndex(list []any, match func(any) bool) int {
 	found := -1
 	for i, item := range list {
-		if !meant(item) {
+		if !match(item) {
 			continue
 		}
 		if found >= 0 {
@@ -75,16 +73,16 @@ func only(list []any, meant func(any) bool) int {
 	return found
 }
 
-// distinct takes out what was chosen more than once.
-func distinct(chosen []int) []int {
+// dropDuplicates sets every index that occurs more than once to -1.
+func dropDuplicates(indexes []int) []int {
 	times := map[int]int{}
-	for _, i := range chosen {
+	for _, i := range indexes {
 		times[i]++
 	}
-	for at, i := range chosen {
+	for at, i := range indexes {
 		if times[i] > 1 {
-			chosen[at] = -1
+			indexes[at] = -1
 		}
 	}
-	return chosen
+	return indexes
 }

@@ -8,16 +8,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Some fields are given at creation and left to others from then on:
-// spec.runPolicy.suspend of a training job in a queue, which Kueue turns off to
-// start it. The server takes such a field from us when somebody else changes its
-// value (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
-// Until then it is ours: an apply that left it out would remove it, and start
-// the job past its queue.
+// Some fields are set at creation and then left to others: Kueue sets spec.runPolicy.suspend of a queued training
+// job to false to start it. The server takes such a field from us when somebody else changes its value
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). Until then it is ours, and an apply
+// without it would remove it and start the job in spite of its queue.
 
-// Released returns those of paths that we applied and that manager no longer
-// owns in live. Where manager owns nothing at all, its record was lost, not the
-// fields. Each path is the names of fields, and goes through no list.
+// Released returns those of paths that we applied and that manager no longer owns in live. It returns none if
+// manager owns nothing at all: then its entry was lost, not the fields. Each path consists of field names, and
+// contains no list.
 func (a Applied) Released(live *unstructured.Unstructured, manager string, paths [][]string) ([][]string, error) {
 	owned, found, err := Owned(live, manager)
 	if err != nil || !found || a.Set == nil {
@@ -25,7 +23,7 @@ func (a Applied) Released(live *unstructured.Unstructured, manager string, paths
 	}
 	var released [][]string
 	for _, names := range paths {
-		path := named(names)
+		path := fieldPath(names)
 		if a.Set.Has(path) && !owned.Has(path) {
 			released = append(released, names)
 		}
@@ -33,8 +31,8 @@ func (a Applied) Released(live *unstructured.Unstructured, manager string, paths
 	return released, nil
 }
 
-// Without returns the memory without the fields at paths, so that they are no
-// longer drift and are not sent again. Maps that are left empty go too.
+// Without returns the record without the fields at paths, so that they are neither reported as drift nor sent again.
+// Maps that become empty are removed.
 func (a Applied) Without(paths [][]string) Applied {
 	if len(paths) == 0 {
 		return a
@@ -42,7 +40,7 @@ func (a Applied) Without(paths [][]string) Applied {
 	out := Applied{Object: runtime.DeepCopyJSON(a.Object), Admitted: maps.Clone(a.Admitted), Set: a.Set, Recorded: a.Recorded, Shared: a.Shared}
 	gone := fieldpath.NewSet()
 	for _, names := range paths {
-		path := named(names)
+		path := fieldPath(names)
 		gone.Insert(path)
 		delete(out.Admitted, String(path))
 		prune(out.Object, names)
@@ -53,7 +51,7 @@ func (a Applied) Without(paths [][]string) Applied {
 	return out
 }
 
-func named(names []string) fieldpath.Path {
+func fieldPath(names []string) fieldpath.Path {
 	path := make(fieldpath.Path, len(names))
 	for i, name := range names {
 		path[i] = fieldpath.FieldNameElement(name)
@@ -61,7 +59,7 @@ func named(names []string) fieldpath.Path {
 	return path
 }
 
-// prune removes the field at names, and what it leaves empty.
+// prune removes the field at names, and maps that become empty.
 func prune(obj map[string]any, names []string) {
 	if len(names) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// training is a job that we applied suspended; FIELDS are those that are ours.
+// training is a job that we applied suspended. FIELDS are the fields that are ours.
 const training = `
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -23,15 +23,15 @@ spec: {nprocPerNode: "1", runPolicy: {suspend: false}}
 `
 
 const (
-	allOfIt   = `{"f:nprocPerNode": {}, "f:runPolicy": {"f:suspend": {}}}`
-	whatsLeft = `{"f:nprocPerNode": {}}`
+	allFields       = `{"f:nprocPerNode": {}, "f:runPolicy": {"f:suspend": {}}}`
+	remainingFields = `{"f:nprocPerNode": {}}`
 )
 
 func suspend() [][]string { return [][]string{{"spec", "runPolicy", "suspend"}} }
 
 func applied(t *testing.T) fields.Applied {
 	t.Helper()
-	obj := parse(t, strings.Replace(training, "FIELDS", allOfIt, 1))
+	obj := parse(t, strings.Replace(training, "FIELDS", allFields, 1))
 	set, _, err := fields.Owned(obj, ours)
 	if err != nil {
 		t.Fatal(err)
@@ -43,22 +43,22 @@ func applied(t *testing.T) fields.Applied {
 	return fields.Applied{Object: sent, Set: set, Admitted: map[string]any{"spec.runPolicy.suspend": true}}
 }
 
-func TestFieldsThatOthersTookAreReleased(t *testing.T) {
+func TestFieldsTakenByOthersAreReleased(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		live  string
 		paths [][]string
 		want  [][]string
 	}{
-		"still ours: a job that waits":        {strings.Replace(training, "FIELDS", allOfIt, 1), suspend(), nil},
-		"taken: a job that was let start":     {strings.Replace(training, "FIELDS", whatsLeft, 1), suspend(), suspend()},
-		"a field that we never applied":       {strings.Replace(training, "FIELDS", whatsLeft, 1), [][]string{{"spec", "suspend"}}, nil},
-		"our record was lost":                 {strings.Replace(training, "manager: terraform-provider-kt", "manager: other", 1), suspend(), nil},
-		"no such fields are asked for at all": {strings.Replace(training, "FIELDS", whatsLeft, 1), nil, nil},
+		"still ours: a queued job":      {strings.Replace(training, "FIELDS", allFields, 1), suspend(), nil},
+		"taken: an admitted job":        {strings.Replace(training, "FIELDS", remainingFields, 1), suspend(), suspend()},
+		"a field that we never applied": {strings.Replace(training, "FIELDS", remainingFields, 1), [][]string{{"spec", "suspend"}}, nil},
+		"our entry was lost":            {strings.Replace(training, "manager: terraform-provider-kt", "manager: other", 1), suspend(), nil},
+		"no paths":                      {strings.Replace(training, "FIELDS", remainingFields, 1), nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			live := parse(t, strings.Replace(test.live, "FIELDS", whatsLeft, 1))
+			live := parse(t, strings.Replace(test.live, "FIELDS", remainingFields, 1))
 			got, err := applied(t).Released(live, ours, test.paths)
 			if err != nil {
 				t.Fatal(err)
@@ -72,10 +72,10 @@ func TestFieldsThatOthersTookAreReleased(t *testing.T) {
 
 func TestReleasedFieldsAreNeitherDriftNorSent(t *testing.T) {
 	t.Parallel()
-	live := parse(t, strings.Replace(training, "FIELDS", whatsLeft, 1))
+	live := parse(t, strings.Replace(training, "FIELDS", remainingFields, 1))
 	before := applied(t)
 	if _, changes := before.Drift(live, ours); len(changes) != 1 {
-		t.Fatalf("%v: without the release it is drift", changes)
+		t.Fatalf("%v: expected drift before the release", changes)
 	}
 	after := before.Without(suspend())
 	doc, changes := after.Drift(live, ours)
@@ -87,16 +87,16 @@ func TestReleasedFieldsAreNeitherDriftNorSent(t *testing.T) {
 		"spec": map[string]any{"nprocPerNode": "1"},
 	}
 	if diff := cmp.Diff(want, doc); diff != "" {
-		t.Errorf("what is sent next (-want +got)\n%s", diff)
+		t.Errorf("next object (-want +got)\n%s", diff)
 	}
 	if len(after.Admitted) > 0 || len(before.Admitted) != 1 || before.Object["spec"].(map[string]any)["runPolicy"] == nil {
-		t.Errorf("admitted: %v; the memory before: %v", after.Admitted, before.Object)
+		t.Errorf("admitted: %v; record before: %v", after.Admitted, before.Object)
 	}
 	live.Object["spec"].(map[string]any)["nprocPerNode"] = "8"
 	if _, changes := after.Drift(live, ours); len(changes) != 1 {
-		t.Errorf("%v: what is not released is drift still", changes)
+		t.Errorf("%v: expected drift of a field that is not released", changes)
 	}
 	if diff := cmp.Diff(before.Object, before.Without(nil).Object); diff != "" {
-		t.Errorf("nothing is released (-want +got)\n%s", diff)
+		t.Errorf("without paths (-want +got)\n%s", diff)
 	}
 }

@@ -9,17 +9,16 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Some structs of the pod template are unions: of a volume's sources, of the
-// handlers of a probe, of an environment variable's value and valueFrom, one at
-// most may be given
-// (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/).
-// Server-side apply knows none of that: it leaves a member that somebody else
-// wrote beside ours. Built-in kinds refuse the two; custom resources that hold a
-// pod template keep both.
+// Some structs of the pod template are unions, of which at most one member can be set: the source of a volume, the
+// handler of a probe, value and valueFrom of an environment variable
+// (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/). Server-side apply does not know them: it
+// keeps a member that somebody else wrote next to ours. Built-in kinds then reject the object. Custom resources that
+// contain a pod template keep both members.
 
-// exclusive says of which keys at most one may be given, in the structs that are
-// called field or are the items of a list called so; nil where the struct is no union.
-func exclusive(field string) func(key string) bool {
+// unionMember returns a function that reports whether a key is a member of a union, of which at most one can be set.
+// field is the name of the struct, or of the list that it is an item of. The result is nil if the struct is not a
+// union.
+func unionMember(field string) func(key string) bool {
 	switch field {
 	case "volumes":
 		return func(key string) bool { return key != "name" }
@@ -40,10 +39,9 @@ func oneOf(keys ...string) func(string) bool {
 	return func(key string) bool { return slices.Contains(keys, key) }
 }
 
-// intruders returns the members of a union that stand in live beside, or in the
-// place of, the one that is wanted.
-func intruders(field string, wanted, live map[string]any) []string {
-	member := exclusive(field)
+// foreignMembers returns the members of a union that live has in addition to, or instead of, the wanted one.
+func foreignMembers(field string, wanted, live map[string]any) []string {
+	member := unionMember(field)
 	if member == nil || !slices.ContainsFunc(slices.Collect(maps.Keys(wanted)), member) {
 		return nil
 	}
@@ -56,17 +54,16 @@ func intruders(field string, wanted, live map[string]any) []string {
 	return out
 }
 
-// Union is a struct of which a live object has members that exclude ours.
+// Union is a struct of which a live object has members that conflict with ours.
 type Union struct {
-	// Pointer leads to the struct in the live object: names and indexes.
+	// Pointer is the position of the struct in the live object: names and indexes.
 	Pointer []any
-	// Struct is what it is to hold.
+	// Struct is the content that it is supposed to have.
 	Struct map[string]any
 }
 
-// MixedUnions returns the unions of wanted that have other members in live. List
-// items are found by name; what is in lists without names is not looked at,
-// since those are applied as a whole.
+// MixedUnions returns the unions of wanted that have other members in live. List items are identified by name. Lists
+// without names are ignored, because they are applied as a whole.
 func MixedUnions(wanted, live map[string]any) []Union {
 	return mixed("", wanted, live, nil)
 }
@@ -79,7 +76,7 @@ func mixed(field string, wanted, live any, at []any) []Union {
 		if !ok {
 			return nil
 		}
-		if len(intruders(field, want, is)) > 0 {
+		if len(foreignMembers(field, want, is)) > 0 {
 			return []Union{{Pointer: slices.Clone(at), Struct: runtime.DeepCopyJSON(want)}}
 		}
 		for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -88,7 +85,7 @@ func mixed(field string, wanted, live any, at []any) []Union {
 	case []any:
 		is, _ := live.([]any)
 		for _, item := range want {
-			if i := namedLike(is, item); i >= 0 {
+			if i := indexOfSameName(is, item); i >= 0 {
 				out = append(out, mixed(field, item, is[i], append(at, i))...)
 			}
 		}
@@ -96,8 +93,8 @@ func mixed(field string, wanted, live any, at []any) []Union {
 	return out
 }
 
-// namedLike returns the index of the item that has the name of another.
-func namedLike(list []any, other any) int {
+// indexOfSameName returns the index of the item with the same name, or -1.
+func indexOfSameName(list []any, other any) int {
 	m, _ := other.(map[string]any)
 	name, _ := m["name"].(string)
 	if name == "" {
@@ -109,20 +106,20 @@ func namedLike(list []any, other any) int {
 	})
 }
 
-// excluded reports the members of unions that others have put beside or in the
-// place of ours. The document never shows what others wrote: it lacks our member.
-func (a Applied) excluded(doc map[string]any, live *unstructured.Unstructured) (map[string]any, []Change) {
+// foreignUnionMembers reports the members of unions that others have set in addition to, or instead of, ours. The
+// document never shows what others wrote. It lacks our member.
+func (a Applied) foreignUnionMembers(doc map[string]any, live *unstructured.Unstructured) (map[string]any, []Change) {
 	var changes []Change
 	eachStruct(a.Set, func(path fieldpath.Path, _ *fieldpath.Set) {
 		field := fieldOf(path)
-		if exclusive(field) == nil {
+		if unionMember(field) == nil {
 			return
 		}
 		was, _ := lookup(a.Object, path)
 		now, _ := lookup(live.Object, path)
 		wanted, _ := was.(map[string]any)
 		is, _ := now.(map[string]any)
-		others := intruders(field, wanted, is)
+		others := foreignMembers(field, wanted, is)
 		for _, key := range others {
 			at := append(path.Copy(), fieldpath.FieldNameElement(key))
 			changes = append(changes, Change{Path: String(at), Added: true, path: at})
@@ -131,7 +128,7 @@ func (a Applied) excluded(doc map[string]any, live *unstructured.Unstructured) (
 			return
 		}
 		for key := range wanted {
-			if exclusive(field)(key) {
+			if unionMember(field)(key) {
 				doc, _ = remove(doc, append(path.Copy(), fieldpath.FieldNameElement(key))).(map[string]any)
 			}
 		}
@@ -139,8 +136,8 @@ func (a Applied) excluded(doc map[string]any, live *unstructured.Unstructured) (
 	return doc, changes
 }
 
-// eachStruct calls visit with every map, list and list item that has children in
-// the set, and with these. The path is valid during the call only.
+// eachStruct calls visit for every map, list and list item that has children in the set, with these children. The
+// path is valid only during the call.
 func eachStruct(set *fieldpath.Set, visit func(fieldpath.Path, *fieldpath.Set)) {
 	if set != nil {
 		walk(nil, set, visit)
@@ -157,8 +154,7 @@ func walk(prefix fieldpath.Path, set *fieldpath.Set, visit func(fieldpath.Path, 
 	}
 }
 
-// fieldOf is the name of the field that a path leads to, or of the list that it
-// leads to an item of.
+// fieldOf returns the name of the field at path. For a list item, it returns the name of the list.
 func fieldOf(path fieldpath.Path) string {
 	for _, pe := range slices.Backward(path) {
 		if pe.FieldName != nil {

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// lookup returns the value at path, and whether there is one.
+// lookup returns the value at path, and whether it exists.
 func lookup(v any, path fieldpath.Path) (any, bool) {
 	for _, pe := range path {
 		next, ok := child(v, pe)
@@ -35,8 +35,7 @@ func child(v any, pe fieldpath.PathElement) (any, bool) {
 	return nil, false
 }
 
-// set returns v with the value at path replaced, making what is missing on the
-// way. v may be changed.
+// set returns v with the value at path replaced, and creates missing parents. It may change v.
 func set(v any, path fieldpath.Path, to any) any {
 	if len(path) == 0 {
 		return to
@@ -58,7 +57,7 @@ func set(v any, path fieldpath.Path, to any) any {
 	return append(list, set(nil, path[1:], to))
 }
 
-// remove returns v without the value at path. v may be changed.
+// remove returns v without the value at path. It may change v.
 func remove(v any, path fieldpath.Path) any {
 	pe, last := path[0], len(path) == 1
 	switch v := v.(type) {
@@ -87,13 +86,12 @@ func remove(v any, path fieldpath.Path) any {
 	}
 }
 
-// equal compares JSON values; whole numbers are equal whether a decoder made
-// them int64 or float64.
+// equal compares JSON values. An integer is equal to the float64 that another decoder makes of it.
 func equal(a, b any) bool {
-	return reflect.DeepEqual(whole(a), whole(b))
+	return reflect.DeepEqual(withFloats(a), withFloats(b))
 }
 
-func whole(v any) any {
+func withFloats(v any) any {
 	switch v := v.(type) {
 	case int64:
 		return float64(v)
@@ -102,13 +100,13 @@ func whole(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, item := range v {
-			out[k] = whole(item)
+			out[k] = withFloats(item)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = whole(item)
+			out[i] = withFloats(item)
 		}
 		return out
 	default:
@@ -116,7 +114,7 @@ func whole(v any) any {
 	}
 }
 
-// Empty says whether a typed API object leaves the value out (omitempty).
+// Empty reports whether a typed API object omits the value (omitempty).
 func Empty(v any) bool {
 	switch v := v.(type) {
 	case nil:

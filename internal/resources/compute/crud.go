@@ -259,7 +259,7 @@ func carry(
 	if err != nil {
 		return nil, err
 	}
-	return memory.Carry(key, was, obj, live)
+	return memory.MergeForeign(key, was, obj, live)
 }
 
 // precisely adds the UID to an object that the plan knows to be there, so that

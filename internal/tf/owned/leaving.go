@@ -56,9 +56,9 @@ func Vacate(ctx context.Context, cluster *kube.Cluster, memory Memory, ref kube.
 	if err != nil || !found { // a repair comes first: see Cluster.Apply
 		return err
 	}
-	leaving := fields.Leaving(before, next)
+	leaving := fields.Removed(before, next)
 	return cluster.SetRecords(ctx, ref, live, func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
-		return fields.Claim(live, kube.Manager, leaving)
+		return fields.ClaimRemoved(live, kube.Manager, leaving)
 	})
 }
 
@@ -108,7 +108,7 @@ func (m Memory) Staying(ref kube.Ref, key string, after *unstructured.Unstructur
 	if err != nil || !found {
 		return nil // what cannot be read here is an error of the apply
 	}
-	kept, err := fields.Staying(after, kube.Manager, fields.Leaving(before, next))
+	kept, err := fields.Retained(after, kube.Manager, fields.Removed(before, next))
 	if err != nil || len(kept) == 0 {
 		return nil
 	}

@@ -230,15 +230,15 @@ func (m Memory) Compare(key string, next, live *unstructured.Unstructured) field
 	return fields.Compare(next.Object, live.Object, set)
 }
 
-// Carry returns what to send so that next becomes of an object which was sent
+// MergeForeign returns what to send so that next becomes of an object which was sent
 // as before: with what others have added inside of fields that are ours as a
 // whole, which sending them would take away.
-func (m Memory) Carry(key string, before, next, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (m Memory) MergeForeign(key string, before, next, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	applied, known, err := m.recall(key, before)
 	if err != nil || !known {
 		return next, err
 	}
-	return &unstructured.Unstructured{Object: applied.Carry(next.Object, live)}, nil
+	return &unstructured.Unstructured{Object: applied.MergeForeign(next.Object, live)}, nil
 }
 
 // Release forgets the fields at paths that others have taken over, and returns

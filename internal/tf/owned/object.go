@@ -23,7 +23,7 @@ func Apply(ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstr
 }
 
 // ApplyAs is Apply of an object that is sent with more than what is ours; see
-// [Memory.Carry].
+// [Memory.MergeForeign].
 func ApplyAs(ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	key := manifest.Key(obj)
 	if err := vacate(ctx, cluster, memory, sent); err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// shared is an object with records of several managers: REST are those of the
-// others, after ours.
+// shared is an object with entries of several managers. REST are those of the others, after ours.
 const shared = `
 apiVersion: v1
 kind: Pod
@@ -50,7 +49,7 @@ func hostname() *fieldpath.Set {
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "hostname"))
 }
 
-// records are the paths that each manager owns by these entries.
+// records returns the paths that each manager owns.
 func records(t *testing.T, obj *unstructured.Unstructured) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -68,7 +67,7 @@ func records(t *testing.T, obj *unstructured.Unstructured) map[string][]string {
 	return out
 }
 
-func TestFieldsThatLeaveAreTakenFromWhoeverOnlyUpdatedThem(t *testing.T) {
+func TestRemovedFieldsAreTakenFromManagersThatOnlyUpdatedThem(t *testing.T) {
 	t.Parallel()
 	const container = `spec.containers["a"]`
 	own := []string{container, container + ".image", container + ".name", "spec.hostname", "spec.subdomain"}
@@ -76,18 +75,18 @@ func TestFieldsThatLeaveAreTakenFromWhoeverOnlyUpdatedThem(t *testing.T) {
 	item := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "containers", fieldpath.KeyByFields("name", "a")))
 	for name, c := range map[string]struct {
 		rest    []string
-		leaving *fieldpath.Set
+		removed *fieldpath.Set
 		lost    bool // somebody took the field from us
 		changed bool
 		want    map[string][]string
 	}{
-		"nobody else":                 {nil, hostname(), false, false, map[string][]string{ourApply: own}},
-		"another manager's update":    {[]string{byEdit}, hostname(), false, true, map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.priority"}}},
-		"an update that took it":      {[]string{byEdit}, hostname(), true, true, map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.priority"}}},
-		"another manager's apply":     {[]string{byApply}, hostname(), false, false, map[string][]string{ourApply: own, "argo Apply": {"spec.hostname", "spec.priority"}}},
-		"a subresource":               {[]string{byScale}, hostname(), false, false, map[string][]string{ourApply: own, "hpa Updatescale": {"spec.hostname"}}},
-		"a field that is not there":   {[]string{byEdit}, fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "nodeName")), false, false, map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.hostname", "spec.priority"}}},
-		"an item, with all inside it": {[]string{inItem}, item, false, true, map[string][]string{ourApply: own, "kubectl-edit Update": {`spec.containers["sidecar"]`, `spec.containers["sidecar"].image`, `spec.containers["sidecar"].name`}}},
+		"nobody else":                   {nil, hostname(), false, false, map[string][]string{ourApply: own}},
+		"another manager's update":      {[]string{byEdit}, hostname(), false, true, map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.priority"}}},
+		"an update that took the field": {[]string{byEdit}, hostname(), true, true, map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.priority"}}},
+		"another manager's apply":       {[]string{byApply}, hostname(), false, false, map[string][]string{ourApply: own, "argo Apply": {"spec.hostname", "spec.priority"}}},
+		"a subresource":                 {[]string{byScale}, hostname(), false, false, map[string][]string{ourApply: own, "hpa Updatescale": {"spec.hostname"}}},
+		"an absent field":               {[]string{byEdit}, fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "nodeName")), false, false, map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.hostname", "spec.priority"}}},
+		"an item with its content":      {[]string{inItem}, item, false, true, map[string][]string{ourApply: own, "kubectl-edit Update": {`spec.containers["sidecar"]`, `spec.containers["sidecar"].image`, `spec.containers["sidecar"].name`}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +94,7 @@ func TestFieldsThatLeaveAreTakenFromWhoeverOnlyUpdatedThem(t *testing.T) {
 			if c.lost {
 				live = withRecord(t, live, withoutHostname)
 			}
-			entries, changed, err := fields.Claim(live, ours, c.leaving)
+			entries, changed, err := fields.ClaimRemoved(live, ours, c.removed)
 			if err != nil || changed != c.changed {
 				t.Fatalf("changed: %v (error %v)", changed, err)
 			}
@@ -111,7 +110,7 @@ func TestFieldsThatLeaveAreTakenFromWhoeverOnlyUpdatedThem(t *testing.T) {
 
 const ourApply = ours + " Apply"
 
-// withRecord is the object after somebody took from us what is not in paths.
+// withRecord returns the object after somebody has taken from us what is not in paths.
 func withRecord(t *testing.T, obj *unstructured.Unstructured, paths []string) *unstructured.Unstructured {
 	t.Helper()
 	text := strings.Replace(shared, "f:hostname: {}, ", "", 1)
@@ -122,16 +121,16 @@ func withRecord(t *testing.T, obj *unstructured.Unstructured, paths []string) *u
 	return obj
 }
 
-func TestFieldsThatOthersManageStay(t *testing.T) {
+func TestFieldsThatOthersManageAreRetained(t *testing.T) {
 	t.Parallel()
-	got, err := fields.Staying(sharedWith(t, byEdit, byApply, byScale), ours, hostname())
-	want := []fields.Kept{{Path: "spec.hostname", Manager: "argo"}, {Path: "spec.hostname", Manager: "hpa", Subresource: "scale"}}
+	got, err := fields.Retained(sharedWith(t, byEdit, byApply, byScale), ours, hostname())
+	want := []fields.RetainedField{{Path: "spec.hostname", Manager: "argo"}, {Path: "spec.hostname", Manager: "hpa", Subresource: "scale"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 }
 
-func TestAdoptionEndsOtherRecordsOfWhatIsApplied(t *testing.T) {
+func TestAdoptionRemovesOtherOwnersOfAppliedFields(t *testing.T) {
 	t.Parallel()
 	live := sharedWith(t, byEdit, byApply, byScale, inItem)
 	entries, changed, err := fields.TakeOver(live, ours)

@@ -9,9 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// wholly owns spec.groups, a list whose items no schema tells apart, and
-// spec.nodeSelector.
-func wholly() *fieldpath.Set {
+// wholeFields is the set of spec.groups, a list whose schema does not identify items, and of spec.nodeSelector.
+func wholeFields() *fieldpath.Set {
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "groups"), fieldpath.MakePathOrDie("spec", "nodeSelector"))
 }
 
@@ -26,7 +25,7 @@ func fromYAML(t *testing.T, text string) map[string]any {
 
 const sentGroups = `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}], nodeSelector: {zone: x}}`
 
-func TestWhatOthersAddInsideOfOurListsIsNoDrift(t *testing.T) {
+func TestAdditionsInsideOurListsAreNotDrift(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		live    string
@@ -48,12 +47,12 @@ func TestWhatOthersAddInsideOfOurListsIsNoDrift(t *testing.T) {
 			changes: []string{"spec.groups"},
 			doc:     `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}, {name: b}], nodeSelector: {zone: x}}`,
 		},
-		"a label of ours gone": {
+		"a removed label of ours": {
 			live:    `spec: {groups: [{name: a, size: 2, labels: {}}], nodeSelector: {zone: x}}`,
 			changes: []string{"spec.groups"},
 			doc:     `spec: {groups: [{name: a, size: 2, labels: {}}], nodeSelector: {zone: x}}`,
 		},
-		"a node selector of somebody": {
+		"a foreign node selector": {
 			live:    `spec: {groups: [{name: a, size: 2, labels: {team: ml}}], nodeSelector: {zone: x, pool: y}}`,
 			changes: []string{"spec.nodeSelector"},
 			doc:     `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}], nodeSelector: {zone: x, pool: y}}`,
@@ -65,7 +64,7 @@ func TestWhatOthersAddInsideOfOurListsIsNoDrift(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			applied := Applied{Object: fromYAML(t, sentGroups), Set: wholly(), Shared: c.shared}
+			applied := Applied{Object: fromYAML(t, sentGroups), Set: wholeFields(), Shared: c.shared}
 			doc, found := applied.Drift(&unstructured.Unstructured{Object: fromYAML(t, c.live)}, "us")
 			var changes []string
 			for _, change := range found {
@@ -74,16 +73,16 @@ func TestWhatOthersAddInsideOfOurListsIsNoDrift(t *testing.T) {
 			if diff := cmp.Diff(c.changes, changes); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(whole(fromYAML(t, c.doc)), whole(doc)); diff != "" {
+			if diff := cmp.Diff(withFloats(fromYAML(t, c.doc)), withFloats(doc)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func TestCarryKeepsWhatOthersAddedAndNothingThatWasOurs(t *testing.T) {
+func TestMergeForeignKeepsOnlyForeignFields(t *testing.T) {
 	t.Parallel()
-	before := Applied{Object: fromYAML(t, sentGroups), Set: wholly()}
+	before := Applied{Object: fromYAML(t, sentGroups), Set: wholeFields()}
 	live := fromYAML(t, `spec: {groups: [{name: a, size: 2, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: x, pool: y}}`)
 	for name, c := range map[string]struct {
 		next, want string
@@ -110,8 +109,8 @@ func TestCarryKeepsWhatOthersAddedAndNothingThatWasOurs(t *testing.T) {
 			t.Parallel()
 			before := before
 			before.Shared = c.shared
-			got := before.Carry(fromYAML(t, c.next), &unstructured.Unstructured{Object: live})
-			if diff := cmp.Diff(whole(fromYAML(t, c.want)), whole(got)); diff != "" {
+			got := before.MergeForeign(fromYAML(t, c.next), &unstructured.Unstructured{Object: live})
+			if diff := cmp.Diff(withFloats(fromYAML(t, c.want)), withFloats(got)); diff != "" {
 				t.Error(diff)
 			}
 		})

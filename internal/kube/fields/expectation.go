@@ -1,0 +1,194 @@
+package fields
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Some fields are ours as a whole, with all of their content: lists whose schema does not identify items, such as
+// the worker groups of a RayCluster, and maps such as node selectors. The server sets defaults inside such lists,
+// and controllers add to them, but nobody except us can own any of it. Therefore items are compared only by what we
+// sent. What others add to them is theirs.
+
+// expectation is the value that a field is expected to have: as it was sent, and as the server admitted it.
+type expectation struct {
+	sent    any
+	wasSent bool
+
+	admitted    any
+	wasAdmitted bool // the server did not omit it
+	recorded    bool // admitted and kept are known, not assumed
+}
+
+// expectSent expects the value that was sent, of which the server may omit zeros.
+func expectSent(sent any) expectation {
+	return expectation{sent: sent, wasSent: true, admitted: sent, wasAdmitted: true}
+}
+
+// mayBeAbsent reports whether the absence of the value is not a change.
+func (e expectation) mayBeAbsent() bool {
+	return !e.wasAdmitted || (Empty(e.sent) && !e.recorded) || (e.wasSent && e.sent == nil)
+}
+
+// at returns the expectation for a field of the value.
+func (e expectation) at(key string) expectation {
+	was, _ := e.sent.(map[string]any)
+	as, known := e.admitted.(map[string]any)
+	out := expectation{recorded: e.recorded && known}
+	out.sent, out.wasSent = was[key]
+	out.admitted, out.wasAdmitted = as[key]
+	if !known {
+		out.admitted, out.wasAdmitted = out.sent, out.wasSent
+	}
+	return out
+}
+
+// item returns the expectation for an item of the list.
+func (e expectation) item(i int) expectation {
+	was, _ := e.sent.([]any)
+	as, _ := e.admitted.([]any)
+	out := expectSent(was[i])
+	if len(as) == len(was) {
+		out.admitted, out.recorded = as[i], e.recorded
+	}
+	return out
+}
+
+// location is the position of a value.
+type location struct {
+	field    string // the name of the field, or of the list that it is an item of
+	quantity bool   // a Kubernetes quantity, which has several notations
+	shared   bool   // others may add to maps
+}
+
+func locationOf(path fieldpath.Path, shared bool) location {
+	p := location{shared: shared}
+	for _, pe := range path {
+		if pe.FieldName != nil {
+			p = p.at(*pe.FieldName)
+		}
+	}
+	return p
+}
+
+func (p location) at(key string) location {
+	return location{field: key, quantity: isQuantity(p.field, key), shared: p.shared}
+}
+
+func isQuantity(parent, field string) bool {
+	switch parent {
+	case "requests", "limits", "minResources", "capacity":
+		return true
+	}
+	return field == "sizeLimit" || field == "divisor"
+}
+
+// matchedBy reports whether a value still contains everything that we sent, in our notation or as the server
+// admitted it.
+func (e expectation) matchedBy(now any, at location) bool {
+	switch was := e.sent.(type) {
+	case map[string]any:
+		is, ok := now.(map[string]any)
+		if !ok {
+			return (now == nil && e.mayBeAbsent()) || (e.wasAdmitted && equal(e.admitted, now))
+		}
+		for key := range was {
+			value, has := is[key]
+			if field := e.at(key); has && !field.matchedBy(value, at.at(key)) || !has && !field.mayBeAbsent() {
+				return false
+			}
+		}
+		if len(foreignMembers(at.field, was, is)) > 0 {
+			return false
+		}
+		return at.shared || !e.hasForeignKey(is)
+	case []any:
+		return e.itemsMatchedBy(now, at)
+	default:
+		return equal(e.sent, now) || (e.wasAdmitted && equal(e.admitted, now)) || (now == nil && e.mayBeAbsent()) ||
+			(Empty(e.sent) && Empty(now) && !e.recorded) || (at.quantity && sameQuantity(e.sent, now))
+	}
+}
+
+func (e expectation) itemsMatchedBy(now any, at location) bool {
+	was, _ := e.sent.([]any)
+	is, ok := now.([]any)
+	if !ok || len(is) != len(was) {
+		return (len(was) == 0 && Empty(now) && !e.recorded) || (now == nil && e.mayBeAbsent()) ||
+			(e.wasAdmitted && equal(e.admitted, now))
+	}
+	at.shared = true
+	for i := range was {
+		if !e.item(i).matchedBy(is[i], at) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameQuantity reports whether two texts or numbers are the same quantity.
+func sameQuantity(a, b any) bool {
+	if isContainer(a) || isContainer(b) {
+		return false
+	}
+	qa, errA := resource.ParseQuantity(fmt.Sprint(a))
+	qb, errB := resource.ParseQuantity(fmt.Sprint(b))
+	return errA == nil && errB == nil && qa.Cmp(qb) == 0
+}
+
+// hasForeignKey reports whether a map has a key that neither we nor the server set.
+func (e expectation) hasForeignKey(now map[string]any) bool {
+	for key := range now {
+		if field := e.at(key); !field.wasSent && !field.wasAdmitted {
+			return true
+		}
+	}
+	return false
+}
+
+// inSentForm returns now in our notation wherever it has the values that we sent. It omits what others added where
+// they may add.
+func (e expectation) inSentForm(now any, at location) any {
+	if e.matchedBy(now, at) {
+		return e.sent
+	}
+	switch was := e.sent.(type) {
+	case map[string]any:
+		is, ok := now.(map[string]any)
+		if !ok {
+			return now
+		}
+		member := unionMember(at.field)
+		swapped := len(foreignMembers(at.field, was, is)) > 0
+		out := map[string]any{}
+		for key, value := range is {
+			field := e.at(key)
+			switch {
+			case swapped && member(key): // the foreign member is not shown, and ours has no effect
+			case field.wasSent:
+				out[key] = field.inSentForm(value, at.at(key))
+			case !at.shared && !field.wasAdmitted:
+				out[key] = value
+			}
+		}
+		return out
+	case []any:
+		is, ok := now.([]any)
+		if !ok {
+			return now
+		}
+		at.shared = true
+		out := make([]any, len(is))
+		for i, j := range pair(is, was) {
+			out[i] = is[i]
+			if j >= 0 {
+				out[i] = e.item(j).inSentForm(is[i], at)
+			}
+		}
+		return out
+	default:
+		return now
+	}
+}

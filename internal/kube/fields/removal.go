@@ -1,0 +1,156 @@
+package fields
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// An apply that omits a field removes it only if no other manager owns it
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields and the preceding
+// sections). Others own fields of ours after an adoption, and after somebody edited a field:
+//
+//  - An entry of operation Update states only who wrote the field last. It makes no claim for the future. Therefore we
+//    delete it for the fields that we remove.
+//  - An entry of operation Apply, or one of a subresource such as scale, belongs to a manager that continues to manage
+//    the field. We keep it, and the field with it.
+
+// Removed returns the fields of before that are not in after.
+func Removed(before, after *fieldpath.Set) *fieldpath.Set { return before.Difference(after) }
+
+// Contested reports whether an apply by manager that omits the fields of set may be unable to remove them from live:
+// another manager updated them, or manager no longer owns them.
+func Contested(live *unstructured.Unstructured, manager string, set *fieldpath.Set) (bool, error) {
+	entries, changed, err := ClaimRemoved(live, manager, set)
+	return changed && len(entries) > 0, err
+}
+
+// ClaimRemoved returns the managedFields of live changed so that manager owns the fields of removed by apply, and
+// nobody owns them by update. It returns false if they already are so.
+func ClaimRemoved(live *unstructured.Unstructured, manager string, removed *fieldpath.Set) ([]metav1.ManagedFieldsEntry, bool, error) {
+	removed = present(live, removed)
+	if removed.Empty() {
+		return nil, false, nil
+	}
+	entries, changed, err := withoutFields(live, manager, removed, func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Operation == metav1.ManagedFieldsOperationUpdate
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	own := slices.IndexFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return applies(entry, manager) })
+	if own < 0 {
+		own, entries = len(entries), append(entries, metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: live.GetAPIVersion(), FieldsType: "FieldsV1",
+		})
+	}
+	ours, err := decode(entries[own])
+	if err != nil {
+		return nil, false, err
+	}
+	all := ours.Union(removed)
+	if !all.Equals(ours) {
+		changed = true
+	}
+	return entries, changed, encode(&entries[own], all)
+}
+
+// TakeOver returns the managedFields of live changed so that only manager owns the fields that it applies;
+// subresources are not changed. It returns false if they already are so. It is for the adoption of an object: any
+// manager that applies the fields again owns them again.
+func TakeOver(live *unstructured.Unstructured, manager string) ([]metav1.ManagedFieldsEntry, bool, error) {
+	ours, found, err := Owned(live, manager)
+	if err != nil || !found {
+		return nil, false, err
+	}
+	return withoutFields(live, manager, ours.Leaves(), func(metav1.ManagedFieldsEntry) bool { return true })
+}
+
+// RetainedField is a field that remains in an object although we no longer apply it.
+type RetainedField struct {
+	Path        string // in the format of String
+	Manager     string // the owner
+	Subresource string // the subresource of the owner; "" for the object itself
+}
+
+// Retained returns the fields of removed that live has and that others manage. Only these managers can remove them.
+func Retained(live *unstructured.Unstructured, manager string, removed *fieldpath.Set) ([]RetainedField, error) {
+	removed = present(live, removed)
+	var retained []RetainedField
+	for _, entry := range live.GetManagedFields() {
+		if applies(entry, manager) || entry.Subresource == "" && entry.Operation == metav1.ManagedFieldsOperationUpdate {
+			continue
+		}
+		theirs, err := decode(entry)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range Paths(theirs.Intersection(removed).Leaves()) {
+			retained = append(retained, RetainedField{Path: String(path), Manager: entry.Manager, Subresource: entry.Subresource})
+		}
+	}
+	return retained, nil
+}
+
+func applies(entry metav1.ManagedFieldsEntry, manager string) bool {
+	return entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
+}
+
+// present returns the fields of set that obj has.
+func present(obj *unstructured.Unstructured, set *fieldpath.Set) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	for _, path := range Paths(set) {
+		if _, there := lookup(obj.Object, path); there {
+			out.Insert(path)
+		}
+	}
+	return out
+}
+
+// withoutFields returns the managedFields of live without set, in the entries of others for the object itself that
+// mayTake selects. A list item is taken with everything in it, because the rest of it would not be a valid item.
+func withoutFields(live *unstructured.Unstructured, manager string, set *fieldpath.Set, mayTake func(metav1.ManagedFieldsEntry) bool) ([]metav1.ManagedFieldsEntry, bool, error) {
+	items := fieldpath.NewSet()
+	for _, path := range Paths(set) {
+		if isItem(path) {
+			items.Insert(path)
+		}
+	}
+	var out []metav1.ManagedFieldsEntry
+	changed := false
+	for _, entry := range live.GetManagedFields() {
+		if applies(entry, manager) || entry.Subresource != "" || !mayTake(entry) {
+			out = append(out, entry)
+			continue
+		}
+		theirs, err := decode(entry)
+		if err != nil {
+			return nil, false, err
+		}
+		rest := theirs.Difference(set).RecursiveDifference(items)
+		if rest.Equals(theirs) {
+			out = append(out, entry)
+			continue
+		}
+		changed = true
+		if rest.Empty() {
+			continue
+		}
+		if err := encode(&entry, rest); err != nil {
+			return nil, false, err
+		}
+		out = append(out, entry)
+	}
+	return out, changed, nil
+}
+
+func encode(entry *metav1.ManagedFieldsEntry, set *fieldpath.Set) error {
+	raw, err := Format(set)
+	if err != nil {
+		return err
+	}
+	entry.FieldsV1 = metav1.NewFieldsV1(string(raw))
+	return nil
+}
