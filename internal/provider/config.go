@@ -96,18 +96,19 @@ func (m model) clusterConfig(ctx context.Context, env config.Env, version string
 		ConfigContext:        or(m.ConfigContext, "KUBE_CTX", !byHost),
 		ConfigContextCluster: or(m.ConfigContextCluster, "KUBE_CTX_CLUSTER", !byHost),
 		ConfigContextUser:    or(cmp.Or(m.ConfigContextUser, m.ConfigContextAuthInfo), "KUBE_CTX_AUTH_INFO", !byHost),
-		ClusterCACertificate: or(m.ClusterCACertificate, "KUBE_CLUSTER_CA_CERT_DATA", !byFile && !m.Insecure.ValueBool()),
-		ClientCertificate:    or(m.ClientCertificate, "KUBE_CLIENT_CERT_DATA", !byFile && !byToken),
-		ClientKey:            or(m.ClientKey, "KUBE_CLIENT_KEY_DATA", !byToken && (byCertificate || !byFile)),
-		TLSServerName:        or(m.TLSServerName, "KUBE_TLS_SERVER_NAME", !byFile),
-		ProxyURL:             or(m.ProxyURL, "KUBE_PROXY_URL", true),
-		Namespace:            m.Namespace.ValueString(),
-		Insecure:             m.Insecure.ValueBoolPointer(),
-		NodeAutoscaling:      m.NodeAutoscaling.ValueBoolPointer(),
-		QPS:                  float32(m.ClientQPS.ValueFloat64()),
-		Burst:                int(m.ClientBurst.ValueInt64()),
-		UserAgent:            "terraform-provider-kt/" + version,
-		Env:                  env,
+		ClusterCACertificate: or(m.ClusterCACertificate, "KUBE_CLUSTER_CA_CERT_DATA",
+			!byFile && !m.Insecure.ValueBool()),
+		ClientCertificate: or(m.ClientCertificate, "KUBE_CLIENT_CERT_DATA", !byFile && !byToken),
+		ClientKey:         or(m.ClientKey, "KUBE_CLIENT_KEY_DATA", !byToken && (byCertificate || !byFile)),
+		TLSServerName:     or(m.TLSServerName, "KUBE_TLS_SERVER_NAME", !byFile),
+		ProxyURL:          or(m.ProxyURL, "KUBE_PROXY_URL", true),
+		Namespace:         m.Namespace.ValueString(),
+		Insecure:          m.Insecure.ValueBoolPointer(),
+		NodeAutoscaling:   m.NodeAutoscaling.ValueBoolPointer(),
+		QPS:               float32(m.ClientQPS.ValueFloat64()),
+		Burst:             int(m.ClientBurst.ValueInt64()),
+		UserAgent:         "terraform-provider-kt/" + version,
+		Env:               env,
 	}
 	if len(paths) == 0 {
 		cfg.ConfigPaths = configPaths(m.ConfigPath.ValueString(), env, byHost)
@@ -125,7 +126,8 @@ func (m model) clusterConfig(ctx context.Context, env config.Env, version string
 		var exec execModel
 		diags.Append(tf.Object(ctx, m.Exec, &exec)...)
 		cfg.Exec = &config.Exec{
-			APIVersion: exec.APIVersion.ValueString(), Command: exec.Command.ValueString(), Args: exec.Args, Env: exec.Env,
+			APIVersion: exec.APIVersion.ValueString(), Command: exec.Command.ValueString(), Args: exec.Args,
+			Env: exec.Env,
 		}
 	}
 	return cfg, diags
@@ -149,7 +151,8 @@ func configPaths(attribute string, env config.Env, byHost bool) []string {
 func namespaceVariable(env config.Env, diags *diag.Diagnostics) string {
 	name := env.Get("KT_NAMESPACE")
 	if broken := validation.IsDNS1123Label(name); name != "" && len(broken) > 0 {
-		diags.AddError("Invalid environment variable", fmt.Sprintf("KT_NAMESPACE is %q: %s.", name, strings.Join(broken, "; ")))
+		diags.AddError("Invalid environment variable", fmt.Sprintf("KT_NAMESPACE is %q: %s.", name,
+			strings.Join(broken, "; ")))
 	}
 	return name
 }

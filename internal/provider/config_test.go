@@ -89,7 +89,8 @@ func (b block) model(t *testing.T) model {
 func (b block) configure(t *testing.T, env config.Env) (*tf.ProviderData, diag.Diagnostics) {
 	t.Helper()
 	var resp frameworkprovider.ConfigureResponse
-	(&kt{ctx: t.Context(), version: "test", env: env}).Configure(t.Context(), frameworkprovider.ConfigureRequest{Config: b.config(t)}, &resp)
+	(&kt{ctx: t.Context(), version: "test", env: env}).Configure(t.Context(),
+		frameworkprovider.ConfigureRequest{Config: b.config(t)}, &resp)
 	data, ok := resp.ResourceData.(*tf.ProviderData)
 	if !ok || resp.DataSourceData != any(data) || resp.EphemeralResourceData != any(data) {
 		t.Fatalf("resources, data sources and ephemeral resources got %v, %v and %v, want the same data",
@@ -105,7 +106,8 @@ func everyVariable() map[string]string {
 		"KUBE_CONFIG_PATHS": "kube-config-paths:second", "KUBE_CTX": "kube-ctx", "KUBE_CTX_CLUSTER": "kube-ctx-cluster",
 		"KUBE_CTX_AUTH_INFO": "kube-ctx-auth-info", "KUBE_CLUSTER_CA_CERT_DATA": "kube-ca",
 		"KUBE_CLIENT_CERT_DATA": "kube-cert", "KUBE_CLIENT_KEY_DATA": "kube-key", "KUBE_INSECURE": "true",
-		"KUBE_TLS_SERVER_NAME": "kube-tls-server-name", "KUBE_PROXY_URL": "kube-proxy-url", "KT_NAMESPACE": "kt-namespace",
+		"KUBE_TLS_SERVER_NAME": "kube-tls-server-name", "KUBE_PROXY_URL": "kube-proxy-url",
+		"KT_NAMESPACE": "kt-namespace",
 	}
 }
 
@@ -126,60 +128,81 @@ func TestAttributesTakePrecedenceOverVariablesInClusterConfig(t *testing.T) {
 	}{
 		"neither": {nil, nil, config.Config{}},
 		"all variables": {nil, all, config.Config{
-			Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"}, ConfigContext: "kube-ctx",
-			ConfigContextCluster: "kube-ctx-cluster", ConfigContextUser: "kube-ctx-auth-info", ClusterCACertificate: "kube-ca",
-			ClientCertificate: "kube-cert", ClientKey: "kube-key", Insecure: new(true), TLSServerName: "kube-tls-server-name",
-			ProxyURL: "kube-proxy-url", Namespace: "kt-namespace",
+			Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"},
+			ConfigContext:        "kube-ctx",
+			ConfigContextCluster: "kube-ctx-cluster", ConfigContextUser: "kube-ctx-auth-info",
+			ClusterCACertificate: "kube-ca",
+			ClientCertificate:    "kube-cert", ClientKey: "kube-key", Insecure: new(true),
+			TLSServerName: "kube-tls-server-name",
+			ProxyURL:      "kube-proxy-url", Namespace: "kt-namespace",
 		}},
 		"all attributes": {
 			block{
-				"host": str("host"), "token": str("token"), "config_path": str("path"), "config_context": str("context"),
-				"config_context_cluster": str("cluster"), "config_context_user": str("user"), "cluster_ca_certificate": str("ca"),
-				"client_certificate": str("cert"), "client_key": str("key"), "insecure": boolean(false), "tls_server_name": str("name"),
-				"proxy_url": str("proxy"), "exec": plugin(list("get-token"), dict(map[string]string{"A": "1"})), "namespace": str("ns"),
+				"host": str("host"), "token": str("token"), "config_path": str("path"),
+				"config_context":         str("context"),
+				"config_context_cluster": str("cluster"), "config_context_user": str("user"),
+				"cluster_ca_certificate": str("ca"),
+				"client_certificate":     str("cert"), "client_key": str("key"), "insecure": boolean(false),
+				"tls_server_name": str("name"),
+				"proxy_url":       str("proxy"), "exec": plugin(list("get-token"), dict(map[string]string{"A": "1"})),
+				"namespace":  str("ns"),
 				"client_qps": number(2.5), "client_burst": number(9),
 			}, all,
 			config.Config{
-				Host: "host", Token: "token", ConfigPaths: []string{"path"}, ConfigContext: "context", ConfigContextCluster: "cluster",
-				ConfigContextUser: "user", ClusterCACertificate: "ca", ClientCertificate: "cert", ClientKey: "key", Insecure: new(false),
+				Host: "host", Token: "token", ConfigPaths: []string{"path"}, ConfigContext: "context",
+				ConfigContextCluster: "cluster",
+				ConfigContextUser:    "user", ClusterCACertificate: "ca", ClientCertificate: "cert", ClientKey: "key",
+				Insecure:      new(false),
 				TLSServerName: "name", ProxyURL: "proxy", Namespace: "ns", QPS: 2.5, Burst: 9,
-				Exec: &config.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws", Args: []string{"get-token"}, Env: map[string]string{"A": "1"}},
+				Exec: &config.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws",
+					Args: []string{"get-token"}, Env: map[string]string{"A": "1"}},
 			},
 		},
 		"empty attributes are ignored": {
-			block{"host": str(""), "token": str(""), "config_path": str(""), "config_paths": list(), "namespace": str("")},
+			block{"host": str(""), "token": str(""), "config_path": str(""), "config_paths": list(),
+				"namespace": str("")},
 			only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CONFIG_PATH", "KT_NAMESPACE"),
-			config.Config{Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"}, Namespace: "kt-namespace"},
+			config.Config{Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"},
+				Namespace: "kt-namespace"},
 		},
 		"config_context_auth_info, as in the Kubernetes provider": {
 			block{"config_context_auth_info": str("user")}, only(all, "KUBE_CTX_AUTH_INFO"),
 			config.Config{ConfigContextUser: "user"},
 		},
-		"config_path before KUBE_CONFIG_PATHS": {block{"config_path": str("path")}, only(all, "KUBE_CONFIG_PATHS"), config.Config{ConfigPaths: []string{"path"}}},
-		"config_paths before KUBE_CONFIG_PATH": {block{"config_paths": list("a", "b")}, only(all, "KUBE_CONFIG_PATH"), config.Config{ConfigPaths: []string{"a", "b"}}},
-		"KUBE_CONFIG_PATHS":                    {nil, only(all, "KUBE_CONFIG_PATHS"), config.Config{ConfigPaths: []string{"kube-config-paths", "second"}}},
+		"config_path before KUBE_CONFIG_PATHS": {block{"config_path": str("path")}, only(all, "KUBE_CONFIG_PATHS"),
+			config.Config{ConfigPaths: []string{"path"}}},
+		"config_paths before KUBE_CONFIG_PATH": {block{"config_paths": list("a", "b")}, only(all, "KUBE_CONFIG_PATH"),
+			config.Config{ConfigPaths: []string{"a", "b"}}},
+		"KUBE_CONFIG_PATHS": {nil, only(all, "KUBE_CONFIG_PATHS"),
+			config.Config{ConfigPaths: []string{"kube-config-paths", "second"}}},
 		"host in the block excludes all kubeconfigs": {
 			block{"host": str("host")}, all,
 			config.Config{
-				Host: "host", Token: "kube-token", ClusterCACertificate: "kube-ca", ClientCertificate: "kube-cert", ClientKey: "kube-key",
-				Insecure: new(true), TLSServerName: "kube-tls-server-name", ProxyURL: "kube-proxy-url", Namespace: "kt-namespace",
+				Host: "host", Token: "kube-token", ClusterCACertificate: "kube-ca", ClientCertificate: "kube-cert",
+				ClientKey: "kube-key",
+				Insecure:  new(true), TLSServerName: "kube-tls-server-name", ProxyURL: "kube-proxy-url",
+				Namespace: "kt-namespace",
 			},
 		},
 		"config_path in the block defines the server and the user": {
 			block{"config_path": str("path")}, all,
 			config.Config{
 				ConfigPaths: []string{"path"}, ConfigContext: "kube-ctx", ConfigContextCluster: "kube-ctx-cluster",
-				ConfigContextUser: "kube-ctx-auth-info", Insecure: new(true), ProxyURL: "kube-proxy-url", Namespace: "kt-namespace",
+				ConfigContextUser: "kube-ctx-auth-info", Insecure: new(true), ProxyURL: "kube-proxy-url",
+				Namespace: "kt-namespace",
 			},
 		},
 		"token in the block defines the user": {
-			block{"token": str("token")}, only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA", "KUBE_CLIENT_KEY_DATA"),
+			block{"token": str("token")}, only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA",
+				"KUBE_CLIENT_KEY_DATA"),
 			config.Config{Host: "kube-host", Token: "token"},
 		},
 		"exec in the block defines the user": {
-			block{"exec": plugin(tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, nil), tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, nil))},
+			block{"exec": plugin(tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, nil),
+				tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, nil))},
 			only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CLIENT_CERT_DATA", "KUBE_CLIENT_KEY_DATA"),
-			config.Config{Host: "kube-host", Exec: &config.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws"}},
+			config.Config{Host: "kube-host", Exec: &config.Exec{APIVersion: "client.authentication.k8s.io/v1",
+				Command: "aws"}},
 		},
 		"client_certificate in the block, its key from the environment": {
 			block{"config_path": str("path"), "client_certificate": str("cert")},
@@ -187,14 +210,19 @@ func TestAttributesTakePrecedenceOverVariablesInClusterConfig(t *testing.T) {
 			config.Config{ConfigPaths: []string{"path"}, ClientCertificate: "cert", ClientKey: "kube-key"},
 		},
 		"insecure in the block before an authority of the environment": {
-			block{"insecure": boolean(true)}, only(all, "KUBE_HOST", "KUBE_CLUSTER_CA_CERT_DATA"), config.Config{Host: "kube-host", Insecure: new(true)},
+			block{"insecure": boolean(true)}, only(all, "KUBE_HOST", "KUBE_CLUSTER_CA_CERT_DATA"),
+			config.Config{Host: "kube-host", Insecure: new(true)},
 		},
 		"an authority in the block before KUBE_INSECURE": {
-			block{"cluster_ca_certificate": str("ca")}, only(all, "KUBE_HOST", "KUBE_INSECURE"), config.Config{Host: "kube-host", ClusterCACertificate: "ca"},
+			block{"cluster_ca_certificate": str("ca")}, only(all, "KUBE_HOST", "KUBE_INSECURE"),
+			config.Config{Host: "kube-host", ClusterCACertificate: "ca"},
 		},
-		"KUBE_INSECURE is false":              {nil, map[string]string{"KUBE_INSECURE": "0"}, config.Config{Insecure: new(false)}},
-		"bursts of twice the rate by default": {block{"client_qps": number(10)}, nil, config.Config{QPS: 10, Burst: 20}},
-		"bursts of at least one":              {block{"client_qps": number(0.2)}, nil, config.Config{QPS: 0.2, Burst: 1}},
+		"KUBE_INSECURE is false": {nil, map[string]string{"KUBE_INSECURE": "0"},
+			config.Config{Insecure: new(false)}},
+		"bursts of twice the rate by default": {block{"client_qps": number(10)}, nil,
+			config.Config{QPS: 10, Burst: 20}},
+		"bursts of at least one": {block{"client_qps": number(0.2)}, nil,
+			config.Config{QPS: 0.2, Burst: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +231,8 @@ func TestAttributesTakePrecedenceOverVariablesInClusterConfig(t *testing.T) {
 				t.Fatal(diags)
 			}
 			test.want.UserAgent = "terraform-provider-kt/test"
-			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(config.Config{}, "Env"), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(config.Config{}, "Env"),
+				cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -221,21 +250,33 @@ func TestAttributesTakePrecedenceOverVariablesInDefaults(t *testing.T) {
 	}{
 		"only a name": {nil, nil, standard},
 		"username before its variable": {
-			block{"username": str("otto")}, nil, with(func(d *tf.Defaults) { d.Username, d.UsernameChosen = "otto", true }),
+			block{"username": str("otto")}, nil,
+			with(func(d *tf.Defaults) { d.Username, d.UsernameChosen = "otto", true }),
 		},
-		"launch_timeout":                     {block{"launch_timeout": str("1h30m")}, nil, with(func(d *tf.Defaults) { d.LaunchTimeout, d.LaunchTimeoutChosen = 90*time.Minute, true })},
-		"launch_timeout before its variable": {block{"launch_timeout": str("20m")}, map[string]string{"KT_LAUNCH_TIMEOUT": "60"}, with(func(d *tf.Defaults) { d.LaunchTimeout, d.LaunchTimeoutChosen = 20*time.Minute, true })},
-		"KT_LAUNCH_TIMEOUT in seconds":       {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "1800"}, with(func(d *tf.Defaults) { d.LaunchTimeout = 30 * time.Minute })},
-		"KT_GPU_ANTI_AFFINITY":               {nil, map[string]string{"KT_GPU_ANTI_AFFINITY": "True"}, with(func(d *tf.Defaults) { d.GPUAntiAffinity = true })},
+		"launch_timeout": {block{"launch_timeout": str("1h30m")}, nil,
+			with(func(d *tf.Defaults) { d.LaunchTimeout, d.LaunchTimeoutChosen = 90*time.Minute, true })},
+		"launch_timeout before its variable": {block{"launch_timeout": str("20m")},
+			map[string]string{"KT_LAUNCH_TIMEOUT": "60"},
+			with(func(d *tf.Defaults) { d.LaunchTimeout, d.LaunchTimeoutChosen = 20*time.Minute, true })},
+		"KT_LAUNCH_TIMEOUT in seconds": {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "1800"},
+			with(func(d *tf.Defaults) { d.LaunchTimeout = 30 * time.Minute })},
+		"KT_GPU_ANTI_AFFINITY": {nil, map[string]string{"KT_GPU_ANTI_AFFINITY": "True"},
+			with(func(d *tf.Defaults) { d.GPUAntiAffinity = true })},
 		"gpu_anti_affinity before its variable": {
-			block{"gpu_anti_affinity": boolean(false)}, map[string]string{"KT_GPU_ANTI_AFFINITY": "1"}, with(func(d *tf.Defaults) { d.GPUAntiAffinityChosen = true }),
+			block{"gpu_anti_affinity": boolean(false)}, map[string]string{"KT_GPU_ANTI_AFFINITY": "1"},
+			with(func(d *tf.Defaults) { d.GPUAntiAffinityChosen = true }),
 		},
-		"install_namespace": {block{"install_namespace": str("kt")}, nil, with(func(d *tf.Defaults) { d.InstallNamespace, d.InstallNamespaceChosen = "kt", true })},
-		"kubetorch_version": {block{"kubetorch_version": str("0.4.9")}, nil, with(func(d *tf.Defaults) { d.KubetorchVersion = "0.4.9" })},
-		"check_gpus":        {block{"check_gpus": boolean(false)}, nil, with(func(d *tf.Defaults) { d.IgnoreGPUs = true })},
-		"compact_plans":     {block{"compact_plans": boolean(true)}, nil, with(func(d *tf.Defaults) { d.CompactPlans = true })},
+		"install_namespace": {block{"install_namespace": str("kt")}, nil,
+			with(func(d *tf.Defaults) { d.InstallNamespace, d.InstallNamespaceChosen = "kt", true })},
+		"kubetorch_version": {block{"kubetorch_version": str("0.4.9")}, nil,
+			with(func(d *tf.Defaults) { d.KubetorchVersion = "0.4.9" })},
+		"check_gpus": {block{"check_gpus": boolean(false)}, nil,
+			with(func(d *tf.Defaults) { d.IgnoreGPUs = true })},
+		"compact_plans": {block{"compact_plans": boolean(true)}, nil,
+			with(func(d *tf.Defaults) { d.CompactPlans = true })},
 		"default labels and annotations": {
-			block{"default_labels": dict(map[string]string{"team": "ml"}), "default_annotations": dict(map[string]string{"note": "x y"})}, nil,
+			block{"default_labels": dict(map[string]string{"team": "ml"}),
+				"default_annotations": dict(map[string]string{"note": "x y"})}, nil,
 			with(func(d *tf.Defaults) {
 				d.Labels, d.Annotations = map[string]string{"team": "ml"}, map[string]string{"note": "x y"}
 			}),
@@ -277,12 +318,18 @@ func TestConfigureReportsInvalidVariablesAndNames(t *testing.T) {
 		vars  map[string]string
 		want  string
 	}{
-		"KUBE_INSECURE":        {nil, map[string]string{"KUBE_INSECURE": "yes"}, `KUBE_INSECURE is "yes", but must be true or false.`},
-		"KT_GPU_ANTI_AFFINITY": {nil, map[string]string{"KT_GPU_ANTI_AFFINITY": "gpu"}, `KT_GPU_ANTI_AFFINITY is "gpu", but must be true or false.`},
-		"KT_LAUNCH_TIMEOUT":    {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "soon"}, `The environment variable KT_LAUNCH_TIMEOUT is "soon", which is not a duration`},
-		"a timeout of zero":    {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "0"}, `KT_LAUNCH_TIMEOUT is "0", but must be longer than 0`},
-		"KT_NAMESPACE":         {nil, map[string]string{"KT_NAMESPACE": "ML_Team"}, `KT_NAMESPACE is "ML_Team": a lowercase RFC 1123 label`},
-		"a name of symbols":    {block{"username": str("@@")}, nil, `"@@" has no character that is valid in a label value`},
+		"KUBE_INSECURE": {nil, map[string]string{"KUBE_INSECURE": "yes"},
+			`KUBE_INSECURE is "yes", but must be true or false.`},
+		"KT_GPU_ANTI_AFFINITY": {nil, map[string]string{"KT_GPU_ANTI_AFFINITY": "gpu"},
+			`KT_GPU_ANTI_AFFINITY is "gpu", but must be true or false.`},
+		"KT_LAUNCH_TIMEOUT": {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "soon"},
+			`The environment variable KT_LAUNCH_TIMEOUT is "soon", which is not a duration`},
+		"a timeout of zero": {nil, map[string]string{"KT_LAUNCH_TIMEOUT": "0"},
+			`KT_LAUNCH_TIMEOUT is "0", but must be longer than 0`},
+		"KT_NAMESPACE": {nil, map[string]string{"KT_NAMESPACE": "ML_Team"},
+			`KT_NAMESPACE is "ML_Team": a lowercase RFC 1123 label`},
+		"a name of symbols": {block{"username": str("@@")}, nil,
+			`"@@" has no character that is valid in a label value`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -326,13 +373,16 @@ func TestUnknownValuesDeferTheClusterConfiguration(t *testing.T) {
 	t.Parallel()
 	unknownString := tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
 	for name, b := range map[string]block{
-		"host":                  {"host": unknownString},
-		"token":                 {"host": str("https://h"), "token": unknownString},
-		"an item of a list":     {"config_paths": tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, []tftypes.Value{str("a"), unknownString})},
-		"a value in exec":       {"exec": plugin(list(), tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, map[string]tftypes.Value{"A": unknownString}))},
-		"all of exec":           {"exec": tftypes.NewValue(execType(), tftypes.UnknownValue)},
-		"insecure":              {"insecure": tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue)},
-		"default labels":        {"default_labels": tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, tftypes.UnknownValue)},
+		"host":  {"host": unknownString},
+		"token": {"host": str("https://h"), "token": unknownString},
+		"an item of a list": {"config_paths": tftypes.NewValue(tftypes.List{ElementType: tftypes.String},
+			[]tftypes.Value{str("a"), unknownString})},
+		"a value in exec": {"exec": plugin(list(), tftypes.NewValue(tftypes.Map{ElementType: tftypes.String},
+			map[string]tftypes.Value{"A": unknownString}))},
+		"all of exec": {"exec": tftypes.NewValue(execType(), tftypes.UnknownValue)},
+		"insecure":    {"insecure": tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue)},
+		"default labels": {"default_labels": tftypes.NewValue(tftypes.Map{ElementType: tftypes.String},
+			tftypes.UnknownValue)},
 		"host and bad variable": {"host": unknownString},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,7 +53,8 @@ func (o offline) validate(tb testing.TB, resource string, config tftypes.Value) 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	resp, err := o.server.ValidateResourceConfig(tb.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: resource, Config: &encoded})
+	resp, err := o.server.ValidateResourceConfig(tb.Context(),
+		&tfprotov6.ValidateResourceConfigRequest{TypeName: resource, Config: &encoded})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -150,7 +151,8 @@ func objectValue(typ tftypes.Object, in any) (tftypes.Value, error) {
 	}
 	for name := range given {
 		if _, ok := typ.AttributeTypes[name]; !ok {
-			return tftypes.Value{}, fmt.Errorf("attribute %s is not among %v", name, slices.Sorted(maps.Keys(typ.AttributeTypes)))
+			return tftypes.Value{}, fmt.Errorf("attribute %s is not among %v", name,
+				slices.Sorted(maps.Keys(typ.AttributeTypes)))
 		}
 	}
 	return checkedValue(typ, values, nil)

@@ -72,17 +72,19 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 		MarkdownDescription: "Provisions ML compute on Kubernetes: GPU services, training pools, autoscaled " +
 			"inference and tensor servers, with their volumes, secrets and images.",
 		Attributes: map[string]schema.Attribute{
-			"host": optional("Address of the Kubernetes API server, such as " +
-				"`https://10.0.0.1:6443`. Unless `config_path` is also set, no kubeconfig is read. Can be set " +
-				"with the environment variable `KUBE_HOST`."),
+			"host": optional("Address of the Kubernetes API server, such as `https://10.0.0.1:6443`. Unless " +
+				"`config_path` is also set, no kubeconfig is read. Can be set with the environment variable " +
+				"`KUBE_HOST`."),
 			"token": secret("Bearer token of the user or service account. Can be set with the " +
 				"environment variable `KUBE_TOKEN`."),
 			"config_path": optional("Path of a kubeconfig file. If the attribute is set, the kubeconfig "+
 				"defines the server and the user, regardless of other environment variables. Can be set with the "+
-				"environment variable `KUBE_CONFIG_PATH`. Conflicts with `config_paths`.", stringvalidator.ConflictsWith(path.MatchRoot("config_paths"))),
-			"config_paths": schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Paths " +
-				"of kubeconfig files, which are merged like kubectl merges them. Can be set with the environment " +
-				"variable `KUBE_CONFIG_PATHS`, separated as in `PATH`. Conflicts with `config_path`."},
+				"environment variable `KUBE_CONFIG_PATH`. Conflicts with `config_paths`.",
+				stringvalidator.ConflictsWith(path.MatchRoot("config_paths"))),
+			"config_paths": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+				MarkdownDescription: "Paths of kubeconfig files, which are merged like kubectl merges them. Can be " +
+					"set with the environment variable `KUBE_CONFIG_PATHS`, separated as in `PATH`. Conflicts with " +
+					"`config_path`."},
 			"config_context": optional("Context of the kubeconfig to use. Can be set with the environment " +
 				"variable `KUBE_CTX`."),
 			"config_context_cluster": optional("Cluster of the kubeconfig that replaces the cluster of the " +
@@ -90,7 +92,8 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 			"config_context_user": optional("User of the kubeconfig that replaces the user of the context. Can " +
 				"be set with the environment variable `KUBE_CTX_AUTH_INFO`."),
 			"config_context_auth_info": optional("The same as `config_context_user`, by its name in the Kubernetes "+
-				"provider. Conflicts with `config_context_user`.", stringvalidator.ConflictsWith(path.MatchRoot("config_context_user"))),
+				"provider. Conflicts with `config_context_user`.",
+				stringvalidator.ConflictsWith(path.MatchRoot("config_context_user"))),
 			"cluster_ca_certificate": optional("PEM-encoded certificates of the authority that signed the API " +
 				"server's certificate. Can be set with the environment variable `KUBE_CLUSTER_CA_CERT_DATA`."),
 			"client_certificate": optional("PEM-encoded client certificate. Requires `client_key`. Can be set " +
@@ -108,12 +111,15 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				MarkdownDescription: "Command that prints credentials, like `user.exec` in a kubeconfig.",
 				Attributes: map[string]schema.Attribute{
 					"api_version": schema.StringAttribute{Required: true, MarkdownDescription: "API version of the " +
-						"credentials: `client.authentication.k8s.io/v1` or " +
-						"`client.authentication.k8s.io/v1beta1`.", Validators: []validator.String{stringvalidator.OneOf("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")}},
-					"command": schema.StringAttribute{Required: true, MarkdownDescription: "Command to run.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
-					"args":    schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Arguments of the command."},
-					"env": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Environment " +
-						"variables to add to the environment of the command."},
+						"credentials: `client.authentication.k8s.io/v1` or `client.authentication.k8s.io/v1beta1`.",
+						Validators: []validator.String{stringvalidator.OneOf("client.authentication.k8s.io/v1",
+							"client.authentication.k8s.io/v1beta1")}},
+					"command": schema.StringAttribute{Required: true, MarkdownDescription: "Command to run.",
+						Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+					"args": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+						MarkdownDescription: "Arguments of the command."},
+					"env": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+						MarkdownDescription: "Environment variables to add to the environment of the command."},
 				},
 			},
 			"namespace": optional("Namespace of resources that do not set one. Can be set with the environment "+
@@ -123,16 +129,18 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 			"username": optional("Value of the label `kubetorch.com/username`, which is normalized to a valid " +
 				"label value. Defaults to no label. For new resources, it can be set with the environment " +
 				"variable `KT_USERNAME`."),
-			"kubetorch_version": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue(), stringvalidator.LengthAtLeast(1)},
+			"kubetorch_version": schema.StringAttribute{Optional: true,
+				Validators: []validator.String{tf.LabelValue(), stringvalidator.LengthAtLeast(1)},
 				MarkdownDescription: "Release of Kubetorch that pods install, such as `0.5.0`. For new computes, " +
 					"it defaults to the release that this version of the provider supports. Existing computes " +
 					"keep their release until another change restarts their pods. Changing this restarts the " +
 					"pods."},
 			"install_namespace": optional("Namespace in which Kubetorch is installed. Defaults to `kubetorch`. "+
 				"Changing this restarts the pods.", tf.NamespaceName()),
-			"launch_timeout": schema.StringAttribute{Optional: true, CustomType: tf.DurationType{}, MarkdownDescription: "Maximum " +
-				"time for the server of a compute to start. Defaults to `15m`. For new resources, it can be set " +
-				"with the environment variable `KT_LAUNCH_TIMEOUT`, in seconds. Changing this restarts the pods."},
+			"launch_timeout": schema.StringAttribute{Optional: true, CustomType: tf.DurationType{},
+				MarkdownDescription: "Maximum time for the server of a compute to start. Defaults to `15m`. For new " +
+					"resources, it can be set with the environment variable `KT_LAUNCH_TIMEOUT`, in seconds. Changing " +
+					"this restarts the pods."},
 			"gpu_anti_affinity": flag("Whether to keep computes without GPUs off GPU nodes. Defaults to `false`. " +
 				"For new resources, it can be set with the environment variable `KT_GPU_ANTI_AFFINITY`. Changing " +
 				"this restarts the pods."),
@@ -140,14 +148,16 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				"requests per second to the API server. Defaults to no limit, because API Priority and Fairness " +
 				"of the server limits requests.", Validators: []validator.Float64{float64validator.AtLeast(0)}},
 			"client_burst": schema.Int64Attribute{Optional: true, MarkdownDescription: "Number of requests " +
-				"that may exceed `client_qps` in a burst. Requires `client_qps`. Defaults to twice `client_qps`.", Validators: []validator.Int64{int64validator.AtLeast(1), int64validator.AlsoRequires(path.MatchRoot("client_qps"))}},
-			"default_labels": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Labels " +
-				"of all resources and of the pods of computes. The labels of a resource take precedence. " +
-				"Changing this restarts the pods.",
+				"that may exceed `client_qps` in a burst. Requires `client_qps`. Defaults to twice `client_qps`.",
+				Validators: []validator.Int64{int64validator.AtLeast(1),
+					int64validator.AlsoRequires(path.MatchRoot("client_qps"))}},
+			"default_labels": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+				MarkdownDescription: "Labels of all resources and of the pods of computes. The labels of a resource " +
+					"take precedence. Changing this restarts the pods.",
 				Validators: tf.Labels()},
-			"default_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Annotations " +
-				"of all resources and of the pods of computes. The annotations of a resource take precedence. " +
-				"Changing this restarts the pods.",
+			"default_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+				MarkdownDescription: "Annotations of all resources and of the pods of computes. The annotations of a " +
+					"resource take precedence. Changing this restarts the pods.",
 				Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())}},
 			"check_gpus": flag("Whether the plan warns about computes that request GPUs that no node can ever " +
 				"provide. The nodes are listed once per run. There is no warning without permission to list " +
@@ -155,8 +165,8 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 			"node_autoscaling": flag("Whether the cluster adds nodes on demand. If `true`, an apply waits for pods " +
 				"that fit no existing node. If `false`, such pods fail the apply earlier. " +
 				"By default, the provider detects this from the API of Karpenter, the status of the cluster " +
-				"autoscaler, and the events of both. " +
-				"Set it to `true` if the autoscaler cannot be detected, as with some managed autoscalers."),
+				"autoscaler, and the events of both. Set it to `true` if the autoscaler cannot be detected, as with " +
+				"some managed autoscalers."),
 			"compact_plans": flag("Whether to omit `manifests` from the plan of a new resource. Later plans always " +
 				"contain it. Defaults to `false`."),
 		},

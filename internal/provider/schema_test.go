@@ -56,7 +56,8 @@ func requireAttributes(t *testing.T, name string, attributes []*tfprotov6.Schema
 	t.Helper()
 	for _, attribute := range attributes {
 		name := name + "." + attribute.Name
-		if attribute.Description == "" && attribute.Name != "timeouts" { // terraform-plugin-framework-timeouts describes only the nested attributes
+		// terraform-plugin-framework-timeouts describes only the nested attributes
+		if attribute.Description == "" && attribute.Name != "timeouts" {
 			t.Errorf("%s has no description", name)
 		}
 		if attribute.NestedType != nil {
@@ -77,21 +78,32 @@ func TestValidationReportsInvalidProviderBlocks(t *testing.T) {
 		attribute string // "" if the block is valid
 		want      string
 	}{
-		"an empty block":                  {nil, "", ""},
-		"a host":                          {block{"host": str("https://h"), "client_certificate": str("given"), "client_key": str("given")}, "", ""},
-		"a key in the environment":        {block{"host": str("https://h"), "client_certificate": str("given")}, "", ""},
-		"both config_path(s)":             {block{"config_path": str("a"), "config_paths": list("b")}, "config_path", `"config_paths" cannot be specified when "config_path" is specified`},
-		"an uppercase namespace":          {block{"namespace": str("ML")}, "namespace", "the name of a namespace"},
-		"a bad install_namespace":         {block{"install_namespace": str("a/b")}, "install_namespace", "the name of a namespace"},
+		"an empty block": {nil, "", ""},
+		"a host": {block{"host": str("https://h"), "client_certificate": str("given"),
+			"client_key": str("given")}, "", ""},
+		"a key in the environment": {block{"host": str("https://h"), "client_certificate": str("given")}, "",
+			""},
+		"both config_path(s)": {block{"config_path": str("a"), "config_paths": list("b")}, "config_path",
+			`"config_paths" cannot be specified when "config_path" is specified`},
+		"an uppercase namespace": {block{"namespace": str("ML")}, "namespace", "the name of a namespace"},
+		"a bad install_namespace": {block{"install_namespace": str("a/b")}, "install_namespace",
+			"the name of a namespace"},
 		"a launch_timeout without a unit": {block{"launch_timeout": str("ten")}, "launch_timeout", "is not a duration"},
 		"a negative rate":                 {block{"client_qps": number(-1)}, "client_qps", "at least 0"},
-		"a burst without a rate":          {block{"client_burst": number(5)}, "client_burst", `"client_qps" must be specified`},
-		"a burst of zero":                 {block{"client_qps": number(1), "client_burst": number(0)}, "client_burst", "at least 1"},
-		"a bad label key":                 {block{"default_labels": dict(map[string]string{"a b": "c"})}, `default_labels["a b"]`, "the key of a label or annotation"},
-		"a bad label value":               {block{"default_labels": dict(map[string]string{"a": "b c"})}, `default_labels["a"]`, "the value of a label"},
-		"a bad annotation key":            {block{"default_annotations": dict(map[string]string{"a/b/c": "d"})}, `default_annotations["a/b/c"]`, "the key of a label or annotation"},
-		"an old exec version":             {block{"exec": exec("client.authentication.k8s.io/v1alpha1", "aws")}, "exec.api_version", "v1beta1"},
-		"no exec command":                 {block{"exec": exec("client.authentication.k8s.io/v1", "")}, "exec.command", "at least 1"},
+		"a burst without a rate": {block{"client_burst": number(5)}, "client_burst",
+			`"client_qps" must be specified`},
+		"a burst of zero": {block{"client_qps": number(1), "client_burst": number(0)}, "client_burst",
+			"at least 1"},
+		"a bad label key": {block{"default_labels": dict(map[string]string{"a b": "c"})},
+			`default_labels["a b"]`, "the key of a label or annotation"},
+		"a bad label value": {block{"default_labels": dict(map[string]string{"a": "b c"})},
+			`default_labels["a"]`, "the value of a label"},
+		"a bad annotation key": {block{"default_annotations": dict(map[string]string{"a/b/c": "d"})},
+			`default_annotations["a/b/c"]`, "the key of a label or annotation"},
+		"an old exec version": {block{"exec": exec("client.authentication.k8s.io/v1alpha1", "aws")},
+			"exec.api_version", "v1beta1"},
+		"no exec command": {block{"exec": exec("client.authentication.k8s.io/v1", "")}, "exec.command",
+			"at least 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +112,8 @@ func TestValidationReportsInvalidProviderBlocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			resp, err := serve(t).ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: &config})
+			resp, err := serve(t).ValidateProviderConfig(t.Context(),
+				&tfprotov6.ValidateProviderConfigRequest{Config: &config})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,8 +127,10 @@ func TestValidationReportsInvalidProviderBlocks(t *testing.T) {
 				t.Fatalf("%d diagnostics, want 1: %v", len(resp.Diagnostics), resp.Diagnostics)
 			}
 			got := resp.Diagnostics[0]
-			if got.Severity != tfprotov6.DiagnosticSeverityError || pathOf(got.Attribute) != test.attribute || !strings.Contains(got.Detail, test.want) {
-				t.Errorf("got %s at %s: %s; want an error at %s that contains %q", got.Severity, pathOf(got.Attribute), got.Detail, test.attribute, test.want)
+			if got.Severity != tfprotov6.DiagnosticSeverityError || pathOf(got.Attribute) != test.attribute ||
+				!strings.Contains(got.Detail, test.want) {
+				t.Errorf("got %s at %s: %s; want an error at %s that contains %q", got.Severity, pathOf(got.Attribute),
+					got.Detail, test.attribute, test.want)
 			}
 		})
 	}

@@ -38,42 +38,66 @@ func TestSecretReportsInvalidInput(t *testing.T) {
 		at     string // "" for the whole resource: another path would make Terraform print the line of a value
 		says   string
 	}{
-		"no source":                       {``, "", "Give its values by one of values_wo, provider_name, path, env_vars and values."},
-		"two sources":                     {`"path": "~/a", "env_vars": {"A": "A"}`, "env_vars", "Of path and env_vars only one can be given."},
-		"values beside a provider":        {`"values": {"A": "canary"}, "provider_name": "aws"`, "provider_name", "Of values and provider_name only one"},
-		"both kinds of values":            {`"values": {"A": "canary"}, "values_wo": {"A": "canary"}`, "", "Of values_wo and values only one"},
-		"a version of nothing":            {`"path": "~/a", "values_wo_version": 1`, "values_wo_version", "give both, or neither"},
-		"filenames of nothing":            {`"env_vars": {"A": "A"}, "filenames": ["a"]`, "filenames", "give path or provider_name"},
-		"filenames of variables":          {`"provider_name": "openai", "filenames": ["a"]`, "filenames", "openai has no usual files"},
-		"a file name with a folder":       {`"path": "~/a", "filenames": ["a", "b/c"]`, "filenames[1]", `is "b/c", but must be the name of a file`},
-		"a file twice":                    {`"path": "~/a", "filenames": ["a", "a"]`, "filenames", `the file "a" is given twice`},
-		"files of one key":                {`"path": "~/a", "filenames": ["a b", "a-b"]`, "filenames", `would both become the key "a-b"`},
-		"a relative path":                 {`"path": "creds"`, "path", "set mount_path"},
-		"an unknown provider":             {`"provider_name": "acme"`, "provider_name", `"anthropic"`},
-		"an empty map":                    {`"values_wo": {}`, "", "values_wo is empty: give at least one key."},
-		"a null value":                    {`"values_wo": {"A": null}`, "", `values_wo["A"] is null`},
-		"a key with a blank":              {`"values_wo": {"a b": "canary"}`, "", `the key "a b" must be at most 253 letters`},
-		"a key that is no variable":       {`"values_wo": {"1a": "canary"}`, "", "or set mount_path to mount the keys as files"},
-		"a key with a slash":              {`"env_vars": {"a/b": "A"}`, `env_vars["a/b"]`, `the key "a/b" must be`},
-		"a variable with a blank":         {`"env_vars": {"A": "B C"}`, `env_vars["A"]`, "name of an environment variable"},
-		"a relative mount path":           {`"path": "~/a", "mount_path": "a"`, "mount_path", "a relative path"},
-		"a label of the provider's":       {`"path": "~/a", "labels": {"kubetorch.com/provider": "x"}`, `labels["kubetorch.com/provider"]`, "is set by the provider: leave it out"},
-		"an annotation of the provider's": {`"path": "~/a", "annotations": {"kubetorch.com/override": "x"}`, `annotations["kubetorch.com/override"]`, "is set by the provider"},
-		"too much":                        {fmt.Sprintf(`"values_wo": {"A": "%s"}`, strings.Repeat("canary", 1<<18)), "", "a Secret holds at most 1048576 (1 MiB)"},
-		"a mode of variables":             {`"env_vars": {"A": "A"}, "default_mode": "0400"`, "default_mode", "give mount_path, or remove default_mode"},
-		"a mode of values":                {`"values_wo": {"A": "canary"}, "default_mode": "0400"`, "default_mode", "become environment variables"},
-		"a mode of a provider's variable": {`"provider_name": "openai", "default_mode": "0400"`, "default_mode", "become environment variables"},
-		"a decimal mode":                  {`"path": "~/a", "default_mode": "256"`, "default_mode", `is "256", but must be four octal digits from 0000 to 0777`},
-		"a mode that is too large":        {`"path": "~/a", "default_mode": "1777"`, "default_mode", "four octal digits"},
-		"the annotation of the mode":      {`"path": "~/a", "annotations": {"kubetorch.com/secret-default-mode": "0400"}`, `annotations["kubetorch.com/secret-default-mode"]`, "is set by the provider"},
-		"a zero timeout":                  {`"path": "~/a", "timeouts": {"create": "0s"}`, "timeouts.create", "must be more than zero"},
-		"a timeout without a unit":        {`"path": "~/a", "timeouts": {"delete": "5"}`, "timeouts.delete", "is not a duration"},
-		"a bad namespace":                 {`"path": "~/a", "namespace": "Bad"`, "namespace", "Did you mean"},
+		"no source": {``, "",
+			"Give its values by one of values_wo, provider_name, path, env_vars and values."},
+		"two sources": {`"path": "~/a", "env_vars": {"A": "A"}`, "env_vars",
+			"Of path and env_vars only one can be given."},
+		"values beside a provider": {`"values": {"A": "canary"}, "provider_name": "aws"`, "provider_name",
+			"Of values and provider_name only one"},
+		"both kinds of values": {`"values": {"A": "canary"}, "values_wo": {"A": "canary"}`, "",
+			"Of values_wo and values only one"},
+		"a version of nothing": {`"path": "~/a", "values_wo_version": 1`, "values_wo_version",
+			"give both, or neither"},
+		"filenames of nothing": {`"env_vars": {"A": "A"}, "filenames": ["a"]`, "filenames",
+			"give path or provider_name"},
+		"filenames of variables": {`"provider_name": "openai", "filenames": ["a"]`, "filenames",
+			"openai has no usual files"},
+		"a file name with a folder": {`"path": "~/a", "filenames": ["a", "b/c"]`, "filenames[1]",
+			`is "b/c", but must be the name of a file`},
+		"a file twice": {`"path": "~/a", "filenames": ["a", "a"]`, "filenames",
+			`the file "a" is given twice`},
+		"files of one key": {`"path": "~/a", "filenames": ["a b", "a-b"]`, "filenames",
+			`would both become the key "a-b"`},
+		"a relative path":     {`"path": "creds"`, "path", "set mount_path"},
+		"an unknown provider": {`"provider_name": "acme"`, "provider_name", `"anthropic"`},
+		"an empty map":        {`"values_wo": {}`, "", "values_wo is empty: give at least one key."},
+		"a null value":        {`"values_wo": {"A": null}`, "", `values_wo["A"] is null`},
+		"a key with a blank": {`"values_wo": {"a b": "canary"}`, "",
+			`the key "a b" must be at most 253 letters`},
+		"a key that is no variable": {`"values_wo": {"1a": "canary"}`, "",
+			"or set mount_path to mount the keys as files"},
+		"a key with a slash": {`"env_vars": {"a/b": "A"}`, `env_vars["a/b"]`, `the key "a/b" must be`},
+		"a variable with a blank": {`"env_vars": {"A": "B C"}`, `env_vars["A"]`,
+			"name of an environment variable"},
+		"a relative mount path": {`"path": "~/a", "mount_path": "a"`, "mount_path", "a relative path"},
+		"a label of the provider's": {`"path": "~/a", "labels": {"kubetorch.com/provider": "x"}`,
+			`labels["kubetorch.com/provider"]`, "is set by the provider: leave it out"},
+		"an annotation of the provider's": {`"path": "~/a", "annotations": {"kubetorch.com/override": "x"}`,
+			`annotations["kubetorch.com/override"]`, "is set by the provider"},
+		"too much": {fmt.Sprintf(`"values_wo": {"A": "%s"}`, strings.Repeat("canary", 1<<18)),
+			"", "a Secret holds at most 1048576 (1 MiB)"},
+		"a mode of variables": {`"env_vars": {"A": "A"}, "default_mode": "0400"`, "default_mode",
+			"give mount_path, or remove default_mode"},
+		"a mode of values": {`"values_wo": {"A": "canary"}, "default_mode": "0400"`, "default_mode",
+			"become environment variables"},
+		"a mode of a provider's variable": {`"provider_name": "openai", "default_mode": "0400"`, "default_mode",
+			"become environment variables"},
+		"a decimal mode": {`"path": "~/a", "default_mode": "256"`, "default_mode",
+			`is "256", but must be four octal digits from 0000 to 0777`},
+		"a mode that is too large": {`"path": "~/a", "default_mode": "1777"`, "default_mode",
+			"four octal digits"},
+		"the annotation of the mode": {`"path": "~/a", "annotations": {"kubetorch.com/secret-default-mode": "0400"}`, `annotations["kubetorch.com/secret-default-mode"]`, "is set by the provider"},
+		"a zero timeout": {`"path": "~/a", "timeouts": {"create": "0s"}`, "timeouts.create",
+			"must be more than zero"},
+		"a timeout without a unit": {`"path": "~/a", "timeouts": {"delete": "5"}`, "timeouts.delete",
+			"is not a duration"},
+		"a bad namespace": {`"path": "~/a", "namespace": "Bad"`, "namespace", "Did you mean"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			found := errorsOnly(o.validateSecret(t, secretJSON(c.config), true))
-			if len(found) != 1 || found[0].path != c.at || !strings.Contains(strings.ToLower(found[0].detail), strings.ToLower(c.says)) {
+			if len(found) != 1 || found[0].path != c.at || !strings.Contains(strings.ToLower(found[0].detail),
+				strings.ToLower(c.says)) {
 				t.Errorf("gives %v\nwant one error at %q that contains: %s", found, c.at, c.says)
 			}
 			for _, f := range found {
@@ -109,12 +133,16 @@ func TestSecretAcceptsEachSourceWithEveryCLIThatSupportsIt(t *testing.T) {
 		`"values": {"A": "x", "b.c": "", "_": "y"}`, `"path": "~/a"`, `"path": "/etc/a", "filenames": ["a", "b c"]`,
 		`"path": "~/a", "timeouts": {"create": "1m", "update": "90s", "delete": "1h30m"}`,
 		`"path": "creds", "mount_path": "/creds"`, `"env_vars": {"A": "B"}`, `"provider_name": "aws"`,
-		`"provider_name": "aws", "path": "~/a"`, `"provider_name": "aws", "env_vars": {"A": "B"}`, `"provider_name": "aws", "filenames": ["config"]`,
+		`"provider_name": "aws", "path": "~/a"`, `"provider_name": "aws", "env_vars": {"A": "B"}`,
+		`"provider_name": "aws", "filenames": ["config"]`,
 		`"values": {"1a": "x"}, "mount_path": "/a"`, `"values": {"a": "x"}, "mount_path": "/a", "default_mode": "0000"`,
-		`"path": "~/a", "default_mode": "0777"`, `"provider_name": "ssh", "default_mode": "0444"`, `"provider_name": "huggingface", "default_mode": "0400"`,
-		`"values": {"a": "x"}, "mount_path": "(known after apply)", "default_mode": "0400"`, `"path": "~/a", "default_mode": "(known after apply)"`,
+		`"path": "~/a", "default_mode": "0777"`, `"provider_name": "ssh", "default_mode": "0444"`,
+		`"provider_name": "huggingface", "default_mode": "0400"`,
+		`"values": {"a": "x"}, "mount_path": "(known after apply)", "default_mode": "0400"`,
+		`"path": "~/a", "default_mode": "(known after apply)"`,
 		`"values": "(known after apply)"`, `"values": {"A": "(known after apply)"}`, `"path": "(known after apply)"`,
-		`"path": "(known after apply)", "env_vars": {"A": "B"}`, `"provider_name": "(known after apply)", "filenames": ["a"]`,
+		`"path": "(known after apply)", "env_vars": {"A": "B"}`,
+		`"provider_name": "(known after apply)", "filenames": ["a"]`,
 	} {
 		for _, writeOnly := range []bool{true, false} {
 			if found := errorsOnly(o.validateSecret(t, secretJSON(config), writeOnly)); len(found) > 0 {
@@ -141,7 +169,8 @@ func TestSecretExplainsWriteOnlyValuesToOldCLIs(t *testing.T) {
 		t.Errorf("%s quotes a value", said)
 	}
 	if found := o.validateSecret(t, secretJSON(`"values": {"A": "canary"}`), true); len(found) != 1 ||
-		found[0].severity != tfprotov6.DiagnosticSeverityWarning || found[0].path != "" || !strings.Contains(found[0].detail, "values_wo") {
+		found[0].severity != tfprotov6.DiagnosticSeverityWarning || found[0].path != "" ||
+		!strings.Contains(found[0].detail, "values_wo") {
 		t.Errorf("values give %v, want one warning that names values_wo", found)
 	}
 }

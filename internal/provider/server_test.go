@@ -29,7 +29,8 @@ func TestServerRecordsTheObjectsInState(t *testing.T) {
 	cluster := kube.NewCluster(t.Context(), config.Config{})
 	own.cluster.Store(cluster)
 	for _, state := range []string{`{"id": "ml/x", "uid": "u"}`, `{"id": "ml/y", "uid": null}`, `{"id": 1}`, `[`} {
-		request := &tfprotov6.UpgradeResourceStateRequest{TypeName: "kt_volume", RawState: &tfprotov6.RawState{JSON: []byte(state)}}
+		request := &tfprotov6.UpgradeResourceStateRequest{TypeName: "kt_volume",
+			RawState: &tfprotov6.RawState{JSON: []byte(state)}}
 		if _, err := s.UpgradeResourceState(t.Context(), request); err != nil {
 			t.Errorf("%s: %v", state, err)
 		}
@@ -42,7 +43,8 @@ func TestServerRecordsTheObjectsInState(t *testing.T) {
 func TestServerCanBeStoppedWithoutACluster(t *testing.T) {
 	t.Parallel()
 	s, _ := served(t)
-	request := &tfprotov6.UpgradeResourceStateRequest{TypeName: "kt_volume", RawState: &tfprotov6.RawState{JSON: []byte(`{"uid": "u"}`)}}
+	request := &tfprotov6.UpgradeResourceStateRequest{TypeName: "kt_volume",
+		RawState: &tfprotov6.RawState{JSON: []byte(`{"uid": "u"}`)}}
 	if _, err := s.UpgradeResourceState(t.Context(), request); err != nil {
 		t.Error(err)
 	}

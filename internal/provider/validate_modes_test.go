@@ -25,22 +25,46 @@ const (
 	cronJob     = `{apiVersion: batch/v1, kind: CronJob, spec: {schedule: "0 3 * * *"}}`
 	knative     = `{apiVersion: serving.knative.dev/v1, kind: Service}`
 	rayCluster  = `{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{groupName: w, replicas: 2}]}}`
-	pyTorchJob  = `{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {}, Worker: {replicas: 3}}}}`
-	jobSet      = `{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: [{name: w, replicas: 2}]}}`
-	workflow    = `{apiVersion: argoproj.io/v1alpha1, kind: Workflow, spec: {schedule: daily, templates: [{name: main, pod: {spec: {}}}]}}`
+	pyTorchJob  = `{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {},
+        Worker: {replicas: 3}}}}`
+	jobSet = `{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet,
+        spec: {replicatedJobs: [{name: w, replicas: 2}]}}`
+	workflow = `{apiVersion: argoproj.io/v1alpha1, kind: Workflow, spec: {schedule: daily,
+        templates: [{name: main, pod: {spec: {}}}]}}`
 )
 
 func badAutoscale() []badInput {
 	cases := []badInput{
-		{name: "min_scale above max_scale", config: `{"autoscale": {"min_scale": 5, "max_scale": 2}}`, at: "autoscale.min_scale", says: "autoscale.min_scale is 5, more than autoscale.max_scale, 2: lower the one or raise the other."},
-		{name: "min_scale above max_scale beside an unknown window", config: `{"autoscale": {"min_scale": 5, "max_scale": 2, "window": "` + unknown + `"}}`, at: "autoscale.min_scale", says: "more than autoscale.max_scale, 2"},
-		{name: "scale_down_delay of the HPA", config: `{"autoscale": {"autoscaler_class": "hpa.autoscaling.knative.dev", "scale_down_delay": "2m"}}`, at: "autoscale.scale_down_delay", says: `is "2m", but only kpa.autoscaling.knative.dev has such a delay: leave it out.`},
-		{name: "extra annotation against an attribute", config: `{"autoscale": {"min_scale": 1, "extra_annotations": {"min-scale": "3"}}}`, at: `autoscale.extra_annotations["min-scale"]`, says: `is "3", but autoscale.min_scale sets this annotation to "1": leave out one of the two.`},
-		{name: "extra annotation with its domain against an attribute", config: `{"autoscale": {"metric": "rps", "extra_annotations": {"autoscaling.knative.dev/metric": "concurrency"}}}`, at: `autoscale.extra_annotations["autoscaling.knative.dev/metric"]`, says: `autoscale.metric sets this annotation to "rps"`},
-		{name: "extra annotation against the deadline", config: `{"autoscale": {"progress_deadline": "20m", "extra_annotations": {"serving.knative.dev/progress-deadline": "5m"}}}`, at: `autoscale.extra_annotations["serving.knative.dev/progress-deadline"]`, says: `autoscale.progress_deadline sets this annotation to "20m"`},
-		{name: "null extra annotation", config: `{"autoscale": {"extra_annotations": {"min-scale": null}}}`, at: `autoscale.extra_annotations["min-scale"]`, says: "is null"},
-		{name: "key of an extra annotation", config: `{"autoscale": {"extra_annotations": {"min scale": "1"}}}`, at: `autoscale.extra_annotations["min scale"]`, says: `is "min scale", but must be the key`},
-		{name: "annotation against autoscale", config: `{"autoscale": {"min_scale": 1}, "annotations": {"autoscaling.knative.dev/min-scale": "3"}}`, at: "annotations", says: `annotations sets autoscaling.knative.dev/min-scale to "3", but it must be "1" here`},
+		{name: "min_scale above max_scale", config: `{"autoscale": {"min_scale": 5, "max_scale": 2}}`,
+			at: "autoscale.min_scale", says: "autoscale.min_scale is 5, more than autoscale.max_scale, 2: lower the " +
+				"one or raise the other."},
+		{name: "min_scale above max_scale beside an unknown window", config: `{"autoscale": {"min_scale": 5,
+			"max_scale": 2, "window": "` + unknown + `"}}`,
+			at: "autoscale.min_scale", says: "more than autoscale.max_scale, 2"},
+		{name: "scale_down_delay of the HPA", config: `{"autoscale": {"autoscaler_class": "hpa.autoscaling.knative.dev",
+			"scale_down_delay": "2m"}}`,
+			at:   "autoscale.scale_down_delay",
+			says: `is "2m", but only kpa.autoscaling.knative.dev has such a delay: leave it out.`},
+		{name: "extra annotation against an attribute", config: `{"autoscale": {"min_scale": 1,
+			"extra_annotations": {"min-scale": "3"}}}`,
+			at:   `autoscale.extra_annotations["min-scale"]`,
+			says: `is "3", but autoscale.min_scale sets this annotation to "1": leave out one of the two.`},
+		{name: "extra annotation with its domain against an attribute", config: `{"autoscale": {"metric": "rps",
+			"extra_annotations": {"autoscaling.knative.dev/metric": "concurrency"}}}`,
+			at:   `autoscale.extra_annotations["autoscaling.knative.dev/metric"]`,
+			says: `autoscale.metric sets this annotation to "rps"`},
+		{name: "extra annotation against the deadline", config: `{"autoscale": {"progress_deadline": "20m",
+			"extra_annotations": {"serving.knative.dev/progress-deadline": "5m"}}}`,
+			at:   `autoscale.extra_annotations["serving.knative.dev/progress-deadline"]`,
+			says: `autoscale.progress_deadline sets this annotation to "20m"`},
+		{name: "null extra annotation", config: `{"autoscale": {"extra_annotations": {"min-scale": null}}}`,
+			at: `autoscale.extra_annotations["min-scale"]`, says: "is null"},
+		{name: "key of an extra annotation", config: `{"autoscale": {"extra_annotations": {"min scale": "1"}}}`,
+			at: `autoscale.extra_annotations["min scale"]`, says: `is "min scale", but must be the key`},
+		{name: "annotation against autoscale", config: `{"autoscale": {"min_scale": 1},
+			"annotations": {"autoscaling.knative.dev/min-scale": "3"}}`,
+			at:   "annotations",
+			says: `annotations sets autoscaling.knative.dev/min-scale to "3", but it must be "1" here`},
 	}
 	for _, c := range []struct{ attribute, value, says string }{
 		{"min_scale", `-1`, "must be between 0 and 2147483647, got: -1"},
@@ -52,10 +76,12 @@ func badAutoscale() []badInput {
 		{"target_utilization", `101`, "must be between 1 and 100, got: 101"},
 		{"target_utilization", `0.7`, "autoscale.target_utilization is 0.7, but must be an integer."},
 		{"concurrency", `-1`, "must be between 0 and 2147483647, got: -1"},
-		{"metric", `"cpu"`, `autoscale.metric is "cpu", but kpa.autoscaling.knative.dev knows concurrency and rps only: give autoscaler_class = "hpa.autoscaling.knative.dev"`},
+		{"metric", `"cpu"`,
+			`autoscale.metric is "cpu", but kpa.autoscaling.knative.dev knows concurrency and rps only: give autoscaler_class = "hpa.autoscaling.knative.dev"`},
 		{"metric", `"memory"`, `give autoscaler_class = "hpa.autoscaling.knative.dev"`},
 		{"metric", `""`, "string length must be at least 1, got: 0"},
-		{"autoscaler_class", `"hpa"`, `must be one of: ["kpa.autoscaling.knative.dev" "hpa.autoscaling.knative.dev"], got: "hpa"`},
+		{"autoscaler_class", `"hpa"`,
+			`must be one of: ["kpa.autoscaling.knative.dev" "hpa.autoscaling.knative.dev"], got: "hpa"`},
 		{"window", `"2s"`, `autoscale.window is "2s", but Knative takes 6s to 1h`},
 		{"window", `"2h"`, `autoscale.window is "2h", but Knative takes 6s to 1h`},
 		{"window", `"6500ms"`, `autoscale.window is "6500ms", but Knative wants whole seconds: give 7s.`},
@@ -63,13 +89,15 @@ func badAutoscale() []badInput {
 		{"scale_down_delay", `"61m"`, `autoscale.scale_down_delay is "61m", but Knative takes 0s to 1h`},
 		{"scale_down_delay", `"-1m"`, "must not be negative"},
 		{"scale_to_zero_pod_retention_period", `"1d"`, `is "1d", but Knative takes 0s to 1h`},
-		{"scale_to_zero_pod_retention_period", `""`, "autoscale.scale_to_zero_pod_retention_period is empty: give a duration"},
+		{"scale_to_zero_pod_retention_period", `""`,
+			"autoscale.scale_to_zero_pod_retention_period is empty: give a duration"},
 		{"progress_deadline", `"0s"`, `autoscale.progress_deadline is "0s", but Knative takes no less than 1s`},
 		{"progress_deadline", `"500ms"`, "Knative wants whole seconds: give 1s."},
 	} {
 		cases = append(cases, badInput{
-			name: "autoscale." + c.attribute + " " + c.value, config: fmt.Sprintf(`{"autoscale": {%q: %s}}`, c.attribute, c.value),
-			at: "autoscale." + c.attribute, says: c.says,
+			name:   "autoscale." + c.attribute + " " + c.value,
+			config: fmt.Sprintf(`{"autoscale": {%q: %s}}`, c.attribute, c.value),
+			at:     "autoscale." + c.attribute, says: c.says,
 		})
 	}
 	return cases
@@ -77,10 +105,19 @@ func badAutoscale() []badInput {
 
 func badDistribute() []badInput {
 	cases := []badInput{
-		{name: "quorum above the workers", config: `{"distribute": {"workers": 4, "quorum_workers": 5}}`, at: "distribute.quorum_workers", says: "distribute.quorum_workers is 5, but there are 4 workers: give no more than that, or raise distribute.workers."},
-		{name: "quorum without workers", config: `{"distribute": {"quorum_workers": 2}}`, at: "distribute.quorum_workers", says: "is 2, but without distribute.workers there is one worker"},
-		{name: "name too long for the headless Service", config: `{"name": "` + strings.Repeat("a", 55) + `", "distribute": {"workers": 2}}`, at: "name", says: "name has 55 characters, but a distributed compute also has a Service <name>-headless, and no name of a Service is longer than 63: give a name of at most 54."},
-		{name: "version of Ray as a number", config: `{"distribute": {"type": "ray", "args": "{\"rayVersion\": 2.46}"}}`, at: "distribute.args", says: "distribute.args has 2.46 as rayVersion, which must be a text"},
+		{name: "quorum above the workers", config: `{"distribute": {"workers": 4, "quorum_workers": 5}}`,
+			at: "distribute.quorum_workers",
+			says: "distribute.quorum_workers is 5, but there are 4 workers: give no more than that, or raise " +
+				"distribute.workers."},
+		{name: "quorum without workers", config: `{"distribute": {"quorum_workers": 2}}`,
+			at: "distribute.quorum_workers", says: "is 2, but without distribute.workers there is one worker"},
+		{name: "name too long for the headless Service", config: `{"name": "` + strings.Repeat("a", 55) +
+			`", "distribute": {"workers": 2}}`, at: "name",
+			says: "name has 55 characters, but a distributed compute also has a Service <name>-headless, and no name " +
+				"of a Service is longer than 63: give a name of at most 54."},
+		{name: "version of Ray as a number",
+			config: `{"distribute": {"type": "ray", "args": "{\"rayVersion\": 2.46}"}}`, at: "distribute.args",
+			says: "distribute.args has 2.46 as rayVersion, which must be a text"},
 	}
 	for _, c := range []struct{ attribute, value, says string }{
 		{"type", `"mpi"`, `must be one of: ["spmd" "pytorch" "jax" "tensorflow" "monarch" "ray"], got: "mpi"`},
@@ -95,12 +132,15 @@ func badDistribute() []badInput {
 		{"args", `"num_proc = 8"`, "not valid JSON"},
 		{"args", `""`, "not valid JSON"},
 		{"args", `"7"`, "is a JSON value of the type number"},
-		{"args", `"{\"quorum_workers\": 2}"`, "distribute.args has quorum_workers, which is distribute.quorum_workers: give that, and leave it out of args."},
+		{"args", `"{\"quorum_workers\": 2}"`,
+			"distribute.args has quorum_workers, which is distribute.quorum_workers: give that, and leave it out of " +
+				"args."},
 		{"args", `"{\"distribution_type\": \"ray\"}"`, "has distribution_type, which is distribute.type"},
 	} {
 		cases = append(cases, badInput{
-			name: "distribute." + c.attribute + " " + c.value, config: fmt.Sprintf(`{"distribute": {%q: %s}}`, c.attribute, c.value),
-			at: "distribute." + c.attribute, says: c.says,
+			name:   "distribute." + c.attribute + " " + c.value,
+			config: fmt.Sprintf(`{"distribute": {%q: %s}}`, c.attribute, c.value),
+			at:     "distribute." + c.attribute, says: c.says,
 		})
 	}
 	return cases
@@ -108,31 +148,65 @@ func badDistribute() []badInput {
 
 func badModes() []badInput {
 	return []badInput{
-		{name: "autoscale beside distribute", config: `{"autoscale": {}, "distribute": {}}`, at: "distribute", says: "distribute and autoscale cannot both be set: a compute has a fixed number of workers or is scaled by its load. Remove one of the two."},
-		{name: "autoscale beside manifest", config: bringing(deployment, `"autoscale": {"min_scale": 1}`), at: "manifest", says: "in manifest takes annotations of autoscaling.knative.dev"},
-		{name: "autoscale beside a manifest of Knative", config: bringing(knative, `"autoscale": {}`), at: "manifest", says: "manifest and autoscale cannot both be set"},
-		{name: "autoscale beside replicas", config: `{"autoscale": {"max_scale": 4}, "replicas": 2}`, at: "replicas", says: "Knative decides how many pods run, from autoscale.min_scale to max_scale"},
-		{name: "replicas beside distribute", config: `{"distribute": {"workers": 4}, "replicas": 2}`, at: "replicas", says: "their number is distribute.workers. Remove one of the two"},
-		{name: "replicas beside workers that are unknown", config: `{"distribute": {"workers": "` + unknown + `"}, "replicas": 4}`, at: "replicas", says: "their number is distribute.workers"},
-		{name: "Service that selects pods with autoscale", config: `{"autoscale": {}, "endpoint": {"selector": {"app": "x"}}}`, at: "endpoint.selector", says: "but Knative makes the Service of this compute itself: give endpoint.url"},
-		{name: "Service that selects pods of a Knative manifest", config: bringing(knative, `"endpoint": {"selector": {"app": "x"}}`), at: "endpoint.selector", says: "Knative makes the Service"},
-		{name: "ray with a Deployment", config: bringing(deployment, `"distribute": {"type": "ray"}`), at: "distribute.type", says: `distribute.type is "ray", but manifest is of mode deployment: bring a RayCluster, or give another type.`},
-		{name: "workers of a Knative manifest", config: bringing(knative, `"distribute": {"type": "spmd", "workers": 2}`), at: "distribute", says: "distribute needs a fixed number of workers, but Knative"},
-		{name: "workers against those of the manifest", config: bringing(statefulSet, `"distribute": {"type": "spmd", "workers": 4}`), at: "distribute.workers", says: "distribute.workers asks for 4 pods, while manifest runs 2 (spec.replicas): make them the same, or remove one of the two."},
-		{name: "workers of a DaemonSet", config: bringing(daemonSet, `"distribute": {"type": "pytorch", "workers": 4}`), at: "distribute.workers", says: "the number of pods of a DaemonSet is not for the provider to set"},
-		{name: "replicas against those of the manifest", config: bringing(statefulSet, `"replicas": 3`), at: "replicas", says: "replicas asks for 3 pods, while manifest runs 2 (spec.replicas)"},
-		{name: "replicas against the roles of a PyTorchJob", config: bringing(pyTorchJob, `"replicas": 8`), at: "replicas", says: "replicas asks for 8 pods, while manifest runs 4"},
-		{name: "replicas against the workers of a RayCluster", config: bringing(rayCluster, `"replicas": 2`), at: "replicas", says: "replicas asks for 2 pods, while manifest runs 3"},
-		{name: "replicas of a DaemonSet", config: bringing(daemonSet, `"replicas": 3`), at: "replicas", says: "replicas asks for 3 pods, but the number of pods of a DaemonSet is not for the provider to set"},
-		{name: "replicas of a Pod", config: bringing(pod, `"replicas": 2`), at: "replicas", says: "the number of pods of a Pod"},
-		{name: "replicas of a CronJob", config: bringing(cronJob, `"replicas": 2`), at: "replicas", says: "the number of pods of a CronJob"},
-		{name: "replicas of a Knative manifest", config: bringing(knative, `"replicas": 2`), at: "replicas", says: "the number of pods of a Service"},
-		{name: "replicas of an unknown kind", config: bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`, `"replicas": 2`), at: "replicas", says: "the number of pods of a Workflow"},
-		{name: "negative replicas beside a manifest", config: bringing(statefulSet, `"replicas": -1`), at: "replicas", says: "must be between 0 and 2147483647, got: -1"},
-		{name: "suspended Pod", config: bringing(pod, `"suspend": true`), at: "suspend", says: "suspend is true, but the provider knows no way to suspend a Pod"},
-		{name: "suspended kind that is unknown", config: bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`, `"suspend": true`), at: "suspend", says: "the provider knows no way to suspend a Workflow"},
-		{name: "scheduler without a queue for a manifest", config: bringing(job, `"queue_scheduler": "kai"`), at: "queue_scheduler", says: "give queue_name too"},
-		{name: "gpu_memory beside gpus for a manifest", config: bringing(job, `"gpus": 1`, `"gpu_memory": "4Gi"`), at: "gpu_memory", says: "give one of the two"},
+		{name: "autoscale beside distribute", config: `{"autoscale": {}, "distribute": {}}`, at: "distribute",
+			says: "distribute and autoscale cannot both be set: a compute has a fixed number of workers or is scaled " +
+				"by its load. Remove one of the two."},
+		{name: "autoscale beside manifest", config: bringing(deployment, `"autoscale": {"min_scale": 1}`),
+			at: "manifest", says: "in manifest takes annotations of autoscaling.knative.dev"},
+		{name: "autoscale beside a manifest of Knative", config: bringing(knative, `"autoscale": {}`), at: "manifest",
+			says: "manifest and autoscale cannot both be set"},
+		{name: "autoscale beside replicas", config: `{"autoscale": {"max_scale": 4}, "replicas": 2}`, at: "replicas",
+			says: "Knative decides how many pods run, from autoscale.min_scale to max_scale"},
+		{name: "replicas beside distribute", config: `{"distribute": {"workers": 4}, "replicas": 2}`, at: "replicas",
+			says: "their number is distribute.workers. Remove one of the two"},
+		{name: "replicas beside workers that are unknown",
+			config: `{"distribute": {"workers": "` + unknown + `"}, "replicas": 4}`, at: "replicas",
+			says: "their number is distribute.workers"},
+		{name: "Service that selects pods with autoscale",
+			config: `{"autoscale": {}, "endpoint": {"selector": {"app": "x"}}}`, at: "endpoint.selector",
+			says: "but Knative makes the Service of this compute itself: give endpoint.url"},
+		{name: "Service that selects pods of a Knative manifest",
+			config: bringing(knative, `"endpoint": {"selector": {"app": "x"}}`), at: "endpoint.selector",
+			says: "Knative makes the Service"},
+		{name: "ray with a Deployment", config: bringing(deployment, `"distribute": {"type": "ray"}`),
+			at:   "distribute.type",
+			says: `distribute.type is "ray", but manifest is of mode deployment: bring a RayCluster, or give another type.`},
+		{name: "workers of a Knative manifest", config: bringing(knative,
+			`"distribute": {"type": "spmd", "workers": 2}`), at: "distribute", says: "distribute needs a fixed " +
+			"number of workers, but Knative"},
+		{name: "workers against those of the manifest", config: bringing(statefulSet, `"distribute": {"type": "spmd",
+			"workers": 4}`),
+			at: "distribute.workers", says: "distribute.workers asks for 4 pods, while manifest runs 2 " +
+				"(spec.replicas): make them the same, or remove one of the two."},
+		{name: "workers of a DaemonSet", config: bringing(daemonSet, `"distribute": {"type": "pytorch", "workers": 4}`),
+			at: "distribute.workers", says: "the number of pods of a DaemonSet is not for the provider to set"},
+		{name: "replicas against those of the manifest", config: bringing(statefulSet, `"replicas": 3`), at: "replicas",
+			says: "replicas asks for 3 pods, while manifest runs 2 (spec.replicas)"},
+		{name: "replicas against the roles of a PyTorchJob", config: bringing(pyTorchJob, `"replicas": 8`),
+			at: "replicas", says: "replicas asks for 8 pods, while manifest runs 4"},
+		{name: "replicas against the workers of a RayCluster", config: bringing(rayCluster, `"replicas": 2`),
+			at: "replicas", says: "replicas asks for 2 pods, while manifest runs 3"},
+		{name: "replicas of a DaemonSet", config: bringing(daemonSet, `"replicas": 3`), at: "replicas",
+			says: "replicas asks for 3 pods, but the number of pods of a DaemonSet is not for the provider to set"},
+		{name: "replicas of a Pod", config: bringing(pod, `"replicas": 2`), at: "replicas",
+			says: "the number of pods of a Pod"},
+		{name: "replicas of a CronJob", config: bringing(cronJob, `"replicas": 2`), at: "replicas",
+			says: "the number of pods of a CronJob"},
+		{name: "replicas of a Knative manifest", config: bringing(knative, `"replicas": 2`), at: "replicas",
+			says: "the number of pods of a Service"},
+		{name: "replicas of an unknown kind", config: bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`,
+			`"replicas": 2`), at: "replicas", says: "the number of pods of a Workflow"},
+		{name: "negative replicas beside a manifest", config: bringing(statefulSet, `"replicas": -1`), at: "replicas",
+			says: "must be between 0 and 2147483647, got: -1"},
+		{name: "suspended Pod", config: bringing(pod, `"suspend": true`), at: "suspend",
+			says: "suspend is true, but the provider knows no way to suspend a Pod"},
+		{name: "suspended kind that is unknown", config: bringing(workflow,
+			`"pod_template_path": "spec.templates.0.pod"`,
+			`"suspend": true`), at: "suspend", says: "the provider knows no way to suspend a Workflow"},
+		{name: "scheduler without a queue for a manifest", config: bringing(job, `"queue_scheduler": "kai"`),
+			at: "queue_scheduler", says: "give queue_name too"},
+		{name: "gpu_memory beside gpus for a manifest", config: bringing(job, `"gpus": 1`, `"gpu_memory": "4Gi"`),
+			at: "gpu_memory", says: "give one of the two"},
 	}
 }
 
@@ -149,16 +223,19 @@ func badManifests() []badInput {
 		"kind:\tPod\n\t- x": "manifest is no YAML",
 		"apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: Pod": "manifest holds more than one YAML document, " +
 			"and a compute is one workload: give the others to resources of their own",
-		`{}`:                                           "manifest has no apiVersion and kind that name a kind of workload: give both.",
-		`{kind: Deployment}`:                           "has no apiVersion and kind",
-		`{apiVersion: apps/v1}`:                        "has no apiVersion and kind",
-		`{apiVersion: apps/v1, kind: 7}`:               "has no apiVersion and kind",
-		`{apiVersion: apps/v1/x, kind: Thing}`:         "has no apiVersion and kind",
-		`{apiVersion: apps/v1beta1, kind: Deployment}`: "manifest is a Deployment of apps/v1beta1: give the one of apps/v1.",
-		`{apiVersion: v1, kind: Deployment}`:           "manifest is a Deployment of v1, which the provider does not know: give pod_template_path, where its pod template is.",
-		`{apiVersion: v1, kind: ConfigMap}`:            "manifest is a ConfigMap of v1, which the provider does not know",
-		workflow: "manifest is a Workflow of argoproj.io/v1alpha1, which the " +
-			"provider does not know",
+		`{}`: "manifest has no apiVersion and kind that name a kind of " +
+			"workload: give both.",
+		`{kind: Deployment}`:                   "has no apiVersion and kind",
+		`{apiVersion: apps/v1}`:                "has no apiVersion and kind",
+		`{apiVersion: apps/v1, kind: 7}`:       "has no apiVersion and kind",
+		`{apiVersion: apps/v1/x, kind: Thing}`: "has no apiVersion and kind",
+		`{apiVersion: apps/v1beta1, kind: Deployment}`: "manifest is a Deployment of apps/v1beta1: give the one of " +
+			"apps/v1.",
+		`{apiVersion: v1, kind: Deployment}`: "manifest is a Deployment of v1, which the provider does not " +
+			"know: give pod_template_path, where its pod template is.",
+		`{apiVersion: v1, kind: ConfigMap}`: "manifest is a ConfigMap of v1, which the provider does not " +
+			"know",
+		workflow: "manifest is a Workflow of argoproj.io/v1alpha1, which the provider does not know",
 		`{apiVersion: apps/v1, kind: Deployment, status: {replicas: 1}}`:                                                "manifest sets status, which belongs to the cluster: remove it.",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {uid: "1"}}`:                                                 "manifest sets metadata.uid, which belongs to the cluster",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {resourceVersion: "1"}}`:                                     "manifest sets metadata.resourceVersion",
@@ -169,7 +246,8 @@ func badManifests() []badInput {
 		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {template: {spec: 1}}}}}`: "manifest has something else than a map at spec.pytorchReplicaSpecs.Master.template.spec",
 		`{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: []}}`:                              "manifest is a JobSet without pods",
 	} {
-		cases = append(cases, badInput{name: "manifest " + manifest, config: bringing(manifest), at: "manifest", says: says})
+		cases = append(cases, badInput{name: "manifest " + manifest, config: bringing(manifest), at: "manifest",
+			says: says})
 	}
 	return cases
 }
@@ -179,48 +257,82 @@ func badIdentityOfManifests() []badInput {
 		return `{apiVersion: apps/v1, kind: Deployment, metadata: ` + metadata + `}`
 	}
 	return []badInput{
-		{name: "manifest of another name", config: bringing(of(`{name: other}`)), at: "manifest", says: "manifest sets metadata.name to other, but it must be trainer here: it is the compute's name. Remove it."},
-		{name: "manifest of another namespace", config: bringing(of(`{namespace: other}`), `"namespace": "ml"`), at: "manifest", says: "manifest sets metadata.namespace to other, but it must be ml here"},
-		{name: "manifest and template of two namespaces", config: bringing(of(`{namespace: ml}`), `"service_template": "{\"metadata\": {\"namespace\": \"other\"}}"`), at: "service_template", says: "changes metadata.namespace"},
-		{name: "manifest of another compute", config: bringing(of(`{labels: {kubetorch.com/service: other}}`)), at: "manifest", says: "manifest sets metadata.labels.kubetorch.com/service to other, but it must be trainer here"},
-		{name: "manifest of another manager", config: bringing(of(`{labels: {app.kubernetes.io/managed-by: Helm}}`)), at: "manifest", says: "the provider finds its objects by it"},
-		{name: "manifest of another queue", config: bringing(of(`{labels: {kueue.x-k8s.io/queue-name: b}}`), `"queue_name": "a"`), at: "manifest", says: "to b, but it must be a here: it follows queue_name; set that. Remove it."},
-		{name: "manifest that does not select its pods", config: bringing(`{apiVersion: apps/v1, kind: Deployment, spec: {selector: {matchLabels: {tier: a}}, template: {metadata: {labels: {tier: b}}}}}`), at: "manifest", says: "spec.template.metadata.labels.tier to b, but it must be a here: spec.selector finds the pods by it"},
-		{name: "label of the template of a manifest", config: bringing(deployment, `"labels": {"kubetorch.com/template": "ksvc"}`), at: "labels", says: `it must be "deployment" here`},
+		{name: "manifest of another name", config: bringing(of(`{name: other}`)), at: "manifest",
+			says: "manifest sets metadata.name to other, but it must be trainer here: it is the compute's name. " +
+				"Remove it."},
+		{name: "manifest of another namespace", config: bringing(of(`{namespace: other}`), `"namespace": "ml"`),
+			at: "manifest", says: "manifest sets metadata.namespace to other, but it must be ml here"},
+		{name: "manifest and template of two namespaces", config: bringing(of(`{namespace: ml}`),
+			`"service_template": "{\"metadata\": {\"namespace\": \"other\"}}"`), at: "service_template", says: "changes metadata.namespace"},
+		{name: "manifest of another compute", config: bringing(of(`{labels: {kubetorch.com/service: other}}`)),
+			at: "manifest", says: "manifest sets metadata.labels.kubetorch.com/service to other, but it must be " +
+				"trainer here"},
+		{name: "manifest of another manager", config: bringing(of(`{labels: {app.kubernetes.io/managed-by: Helm}}`)),
+			at: "manifest", says: "the provider finds its objects by it"},
+		{name: "manifest of another queue", config: bringing(of(`{labels: {kueue.x-k8s.io/queue-name: b}}`),
+			`"queue_name": "a"`), at: "manifest", says: "to b, but it must be a here: it follows queue_name; set " +
+			"that. Remove it."},
+		{name: "manifest that does not select its pods", config: bringing(`{apiVersion: apps/v1, kind: Deployment,
+            spec: {selector: {matchLabels: {tier: a}}, template: {metadata: {labels: {tier: b}}}}}`),
+			at: "manifest", says: "spec.template.metadata.labels.tier to b, but it must be a here: spec.selector " +
+				"finds the pods by it"},
+		{name: "label of the template of a manifest", config: bringing(deployment,
+			`"labels": {"kubetorch.com/template": "ksvc"}`), at: "labels", says: `it must be "deployment" here`},
 	}
 }
 
 func badPodTemplatePaths() []badInput {
 	return []badInput{
-		{name: "pod_template_path without a manifest", config: `{"pod_template_path": "spec.template"}`, at: "pod_template_path", says: "give manifest too, or leave out pod_template_path"},
-		{name: "pod_template_path to nothing", config: bringing(workflow, `"pod_template_path": "spec.podTemplate.pod"`), at: "pod_template_path", says: "pod_template_path is spec.podTemplate.pod, but manifest has no object at spec.podTemplate: give the path of its pod template"},
-		{name: "pod_template_path to no object", config: bringing(workflow, `"pod_template_path": "spec.schedule"`), at: "pod_template_path", says: "manifest has no object at spec.schedule"},
-		{name: "pod_template_path through a text", config: bringing(workflow, `"pod_template_path": "spec.schedule.template"`), at: "pod_template_path", says: "manifest has no object at spec.schedule.template"},
-		{name: "pod_template_path to a list", config: bringing(workflow, `"pod_template_path": "spec.templates"`), at: "pod_template_path", says: "manifest has no object at spec.templates"},
-		{name: "pod_template_path past the end of a list", config: bringing(workflow, `"pod_template_path": "spec.templates.1.pod"`), at: "pod_template_path", says: "manifest has no object at spec.templates.1"},
-		{name: "empty pod_template_path", config: bringing(workflow, `"pod_template_path": ""`), at: "pod_template_path", says: "which is not a valid field path"},
-		{name: "pod_template_path as JSONPath", config: bringing(workflow, `"pod_template_path": ".spec.template"`), at: "pod_template_path", says: `pod_template_path is ".spec.template", which is not a valid field path: separate the field names with dots`},
-		{name: "pod_template_path against a kind that is known", config: bringing(job, `"pod_template_path": "spec.jobTemplate"`), at: "pod_template_path", says: "pod_template_path is spec.jobTemplate, but the provider knows where the pods of a Job are: remove it."},
+		{name: "pod_template_path without a manifest", config: `{"pod_template_path": "spec.template"}`,
+			at: "pod_template_path", says: "give manifest too, or leave out pod_template_path"},
+		{name: "pod_template_path to nothing", config: bringing(workflow,
+			`"pod_template_path": "spec.podTemplate.pod"`), at: "pod_template_path", says: "pod_template_path is spec.podTemplate.pod, but manifest has no object at spec.podTemplate: give the path of its pod template"},
+		{name: "pod_template_path to no object", config: bringing(workflow, `"pod_template_path": "spec.schedule"`),
+			at: "pod_template_path", says: "manifest has no object at spec.schedule"},
+		{name: "pod_template_path through a text", config: bringing(workflow,
+			`"pod_template_path": "spec.schedule.template"`), at: "pod_template_path", says: "manifest has no object at spec.schedule.template"},
+		{name: "pod_template_path to a list", config: bringing(workflow, `"pod_template_path": "spec.templates"`),
+			at: "pod_template_path", says: "manifest has no object at spec.templates"},
+		{name: "pod_template_path past the end of a list",
+			config: bringing(workflow, `"pod_template_path": "spec.templates.1.pod"`), at: "pod_template_path",
+			says: "manifest has no object at spec.templates.1"},
+		{name: "empty pod_template_path", config: bringing(workflow, `"pod_template_path": ""`),
+			at: "pod_template_path", says: "which is not a valid field path"},
+		{name: "pod_template_path as JSONPath", config: bringing(workflow, `"pod_template_path": ".spec.template"`),
+			at:   "pod_template_path",
+			says: `pod_template_path is ".spec.template", which is not a valid field path: separate the field names with dots`},
+		{name: "pod_template_path against a kind that is known",
+			config: bringing(job, `"pod_template_path": "spec.jobTemplate"`), at: "pod_template_path",
+			says: "pod_template_path is spec.jobTemplate, but the provider knows where the pods of a Job are: remove " +
+				"it."},
 	}
 }
 
 func badSelectors() []badInput {
 	cases := []badInput{
-		{name: "selector that selects all", config: `{"selector": {}}`, at: "selector", says: "must contain at least 1 elements, got: 0"},
-		{name: "selector with a bad value", config: `{"selector": {"app": "my app"}}`, at: `selector["app"]`, says: `selector["app"] is "my app", but must be the value of a label`},
-		{name: "selector with a bad key", config: `{"selector": {"my app": "x"}}`, at: `selector["my app"]`, says: `a key of selector is "my app"`},
+		{name: "selector that selects all", config: `{"selector": {}}`, at: "selector",
+			says: "must contain at least 1 elements, got: 0"},
+		{name: "selector with a bad value", config: `{"selector": {"app": "my app"}}`, at: `selector["app"]`,
+			says: `selector["app"] is "my app", but must be the value of a label`},
+		{name: "selector with a bad key", config: `{"selector": {"my app": "x"}}`, at: `selector["my app"]`,
+			says: `a key of selector is "my app"`},
 		{name: "selector with a null", config: `{"selector": {"app": null}}`, at: `selector["app"]`, says: "is null"},
 	}
 	for attribute, value := range map[string]string{
 		"autoscale": `{}`, "distribute": `{}`, "replicas": `2`, "cpus": `"1"`, "memory": `"1Gi"`, "disk_size": `"1Gi"`,
-		"gpus": `1`, "gpu_type": `"L4"`, "gpu_memory": `"4Gi"`, "gpu_anti_affinity": `true`, "shared_memory_limit": `"1Gi"`,
-		"node_selector": `{"a": "b"}`, "tolerations": `[{"operator": "Exists"}]`, "service_account_name": `"robot"`, "priority_class_name": `"high"`,
-		"image": `"pytorch"`, "image_setup": `{"config_map": "c", "digest": "d"}`, "image_pull_policy": `"Always"`, "working_dir": `"/app"`,
-		"env_vars": `{"A": "b"}`, "secrets": `[{"name": "hf", "mount_path": "/hf"}]`, "volumes": `[{"claim_name": "c", "mount_path": "/c"}]`,
+		"gpus": `1`, "gpu_type": `"L4"`, "gpu_memory": `"4Gi"`, "gpu_anti_affinity": `true`,
+		"shared_memory_limit": `"1Gi"`,
+		"node_selector":       `{"a": "b"}`, "tolerations": `[{"operator": "Exists"}]`, "service_account_name": `"robot"`,
+		"priority_class_name": `"high"`,
+		"image":               `"pytorch"`, "image_setup": `{"config_map": "c", "digest": "d"}`, "image_pull_policy": `"Always"`,
+		"working_dir": `"/app"`,
+		"env_vars":    `{"A": "b"}`, "secrets": `[{"name": "hf", "mount_path": "/hf"}]`,
+		"volumes":    `[{"claim_name": "c", "mount_path": "/c"}]`,
 		"queue_name": `"q"`, "service_template": `"{\"spec\": {}}"`, "freeze": `true`, "suspend": `true`,
 	} {
 		cases = append(cases, badInput{
-			name: "selector alone beside " + attribute, config: fmt.Sprintf(`{"selector": {"app": "x"}, %q: %s}`, attribute, value), at: attribute,
+			name: "selector alone beside " + attribute, config: fmt.Sprintf(`{"selector": {"app": "x"}, %q: %s}`,
+				attribute, value), at: attribute,
 			says: attribute + " says how pods are run, but with selector alone the pods exist already and no " +
 				"workload is made: leave it out, or bring the workload in manifest.",
 		})
@@ -230,23 +342,40 @@ func badSelectors() []badInput {
 
 func badImageSetups() []badInput {
 	return []badInput{
-		{name: "image_setup without a digest", config: `{"image_setup": {"config_map": "kt-image-train"}}`, at: "image_setup.digest", says: "image_setup.digest is required: give a digest of its content, as kt_image.x.setup does."},
-		{name: "image_setup without a ConfigMap", config: `{"image_setup": {"digest": "abc"}}`, at: "image_setup.config_map", says: "image_setup.config_map is required: give the name of a ConfigMap with setup.sh"},
-		{name: "image_setup with a bad ConfigMap", config: `{"image_setup": {"config_map": "Kt_Image", "digest": "abc"}}`, at: "image_setup.config_map", says: `Did you mean "kt-image"?`},
-		{name: "image_setup with an empty ConfigMap", config: `{"image_setup": {"config_map": "", "digest": "abc"}}`, at: "image_setup.config_map", says: "image_setup.config_map is empty"},
-		{name: "image_setup with an empty digest", config: `{"image_setup": {"config_map": "kt-image-train", "digest": ""}}`, at: "image_setup.digest", says: "must be at least 1, got: 0"},
-		{name: "image_setup with a relative python_path", config: `{"image_setup": {"config_map": "c", "digest": "abc", "python_path": "bin/python3"}}`, at: "image_setup.python_path", says: `image_setup.python_path is "bin/python3", a relative path`},
-		{name: "image_setup with an empty install_cmd", config: `{"image_setup": {"config_map": "c", "digest": "abc", "install_cmd": ""}}`, at: "image_setup.install_cmd", says: "must be at least 1, got: 0"},
-		{name: "volume over the set-up", config: `{"image_setup": {"config_map": "c", "digest": "abc"}, "volumes": [{"claim_name": "c", "mount_path": "/etc/kubetorch/image"}]}`, at: "volumes[0].mount_path", says: "volumes[0].mount_path is /etc/kubetorch/image, where image_setup is mounted: give another path."},
+		{name: "image_setup without a digest", config: `{"image_setup": {"config_map": "kt-image-train"}}`,
+			at: "image_setup.digest", says: "image_setup.digest is required: give a digest of its content, as " +
+				"kt_image.x.setup does."},
+		{name: "image_setup without a ConfigMap", config: `{"image_setup": {"digest": "abc"}}`,
+			at:   "image_setup.config_map",
+			says: "image_setup.config_map is required: give the name of a ConfigMap with setup.sh"},
+		{name: "image_setup with a bad ConfigMap", config: `{"image_setup": {"config_map": "Kt_Image",
+			"digest": "abc"}}`, at: "image_setup.config_map", says: `Did you mean "kt-image"?`},
+		{name: "image_setup with an empty ConfigMap", config: `{"image_setup": {"config_map": "", "digest": "abc"}}`,
+			at: "image_setup.config_map", says: "image_setup.config_map is empty"},
+		{name: "image_setup with an empty digest", config: `{"image_setup": {"config_map": "kt-image-train",
+			"digest": ""}}`, at: "image_setup.digest", says: "must be at least 1, got: 0"},
+		{name: "image_setup with a relative python_path", config: `{"image_setup": {"config_map": "c", "digest": "abc",
+			"python_path": "bin/python3"}}`,
+			at: "image_setup.python_path", says: `image_setup.python_path is "bin/python3", a relative path`},
+		{name: "image_setup with an empty install_cmd", config: `{"image_setup": {"config_map": "c", "digest": "abc",
+			"install_cmd": ""}}`, at: "image_setup.install_cmd", says: "must be at least 1, got: 0"},
+		{name: "volume over the set-up", config: `{"image_setup": {"config_map": "c", "digest": "abc"},
+			"volumes": [{"claim_name": "c", "mount_path": "/etc/kubetorch/image"}]}`,
+			at:   "volumes[0].mount_path",
+			says: "volumes[0].mount_path is /etc/kubetorch/image, where image_setup is mounted: give another path."},
 	}
 }
 
 func badLogging() []badInput {
 	return []badInput{
-		{name: "grace period in words", config: `{"logging": {"grace_period": "two seconds"}}`, at: "logging.grace_period", says: "a duration has no spaces"},
-		{name: "negative poll timeout", config: `{"logging": {"poll_timeout": "-1s"}}`, at: "logging.poll_timeout", says: "logging.poll_timeout is \"-1s\", but must not be negative"},
-		{name: "empty grace period at the end", config: `{"logging": {"shutdown_grace_period": ""}}`, at: "logging.shutdown_grace_period", says: "logging.shutdown_grace_period is empty"},
-		{name: "unknown unit of the grace period", config: `{"logging": {"grace_period": "2w"}}`, at: "logging.grace_period", says: `is "2w", which is not a duration`},
+		{name: "grace period in words", config: `{"logging": {"grace_period": "two seconds"}}`,
+			at: "logging.grace_period", says: "a duration has no spaces"},
+		{name: "negative poll timeout", config: `{"logging": {"poll_timeout": "-1s"}}`, at: "logging.poll_timeout",
+			says: "logging.poll_timeout is \"-1s\", but must not be negative"},
+		{name: "empty grace period at the end", config: `{"logging": {"shutdown_grace_period": ""}}`,
+			at: "logging.shutdown_grace_period", says: "logging.shutdown_grace_period is empty"},
+		{name: "unknown unit of the grace period", config: `{"logging": {"grace_period": "2w"}}`,
+			at: "logging.grace_period", says: `is "2w", which is not a duration`},
 		{name: "level by its number", config: `{"logging": {"level": "10"}}`, at: "logging.level", says: `got: "10"`},
 	}
 }

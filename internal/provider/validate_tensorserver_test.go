@@ -10,45 +10,84 @@ import (
 // badTensorServers returns invalid combinations with the runtimes of operators.
 func badTensorServers() []badInput {
 	cases := []badInput{
-		{name: "more than one tensor server", config: `{"runtime": "skytorch", "replicas": 2}`, at: "replicas", says: `replicas is 2, but the operator of runtime "skytorch" runs one pod: leave it out, or give suspend = true for none.`},
-		{name: "no tensor server", config: `{"runtime": "kpu", "replicas": 0}`, at: "replicas", says: "give suspend = true for none"},
-		{name: "name too long for a StatefulSet", config: `{"name": "` + strings.Repeat("a", 53) + `", "runtime": "skytorch"}`, at: "name", says: "name has 53 characters, but the pod of a tensor server gets a label with it, a dash and a hash, and no value of a label is longer than 63: give a name of at most 52."},
-		{name: "label of the operator", config: `{"runtime": "kpu", "labels": {"app.kubernetes.io/name": "mine"}}`, at: "labels", says: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the operator finds the pods by it. Remove it.`},
-		{name: "template that changes the label", config: `{"runtime": "kpu", "service_template": "{\"spec\": {\"labels\": {\"kubetorch.com/service\": \"x\"}}}"}`, at: "service_template", says: "changes spec.labels.kubetorch.com/service"},
-		{name: "command of Kubetorch", config: `{"command": ["serve"]}`, at: "command", says: `command is for a tensor server: leave it out, or give runtime = "skytorch" or "kpu".`},
-		{name: "args of Kubetorch", config: `{"runtime": "kubetorch", "args": ["--x"]}`, at: "args", says: "args is for a tensor server"},
-		{name: "claim template of Kubetorch", config: `{"volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a"}]}`, at: "volume_claim_templates", says: "volume_claim_templates is for a tensor server"},
-		{name: "Compute as a manifest", config: bringing(`{apiVersion: compute.skytorch.dev/v1alpha1, kind: Compute}`), at: "manifest", says: "is a Compute of compute.skytorch.dev: set runtime instead"},
+		{name: "more than one tensor server", config: `{"runtime": "skytorch", "replicas": 2}`, at: "replicas",
+			says: `replicas is 2, but the operator of runtime "skytorch" runs one pod: leave it out, or give suspend = true for none.`},
+		{name: "no tensor server", config: `{"runtime": "kpu", "replicas": 0}`, at: "replicas",
+			says: "give suspend = true for none"},
+		{name: "name too long for a StatefulSet", config: `{"name": "` + strings.Repeat("a", 53) +
+			`", "runtime": "skytorch"}`, at: "name",
+			says: "name has 53 characters, but the pod of a tensor server gets a label with it, a dash and a hash, " +
+				"and no value of a label is longer than 63: give a name of at most 52."},
+		{name: "label of the operator", config: `{"runtime": "kpu", "labels": {"app.kubernetes.io/name": "mine"}}`,
+			at:   "labels",
+			says: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the operator finds the pods by it. Remove it.`},
+		{name: "template that changes the label",
+			config: `{"runtime": "kpu", "service_template": "{\"spec\": {\"labels\": {\"kubetorch.com/service\": \"x\"}}}"}`, at: "service_template", says: "changes spec.labels.kubetorch.com/service"},
+		{name: "command of Kubetorch", config: `{"command": ["serve"]}`, at: "command",
+			says: `command is for a tensor server: leave it out, or give runtime = "skytorch" or "kpu".`},
+		{name: "args of Kubetorch", config: `{"runtime": "kubetorch", "args": ["--x"]}`, at: "args",
+			says: "args is for a tensor server"},
+		{name: "claim template of Kubetorch", config: `{"volume_claim_templates": [{"name": "a", "size": "1Gi",
+			"mount_path": "/a"}]}`,
+			at: "volume_claim_templates", says: "volume_claim_templates is for a tensor server"},
+		{name: "Compute as a manifest", config: bringing(`{apiVersion: compute.skytorch.dev/v1alpha1, kind: Compute}`),
+			at: "manifest", says: "is a Compute of compute.skytorch.dev: set runtime instead"},
 		{name: "empty command", config: `{"runtime": "kpu", "command": []}`, at: "command", says: "at least 1"},
-		{name: "null among the args", config: `{"runtime": "kpu", "args": ["a", null]}`, at: "args[1]", says: "is null"},
-		{name: "claim template without a name", config: `{"runtime": "skytorch", "volume_claim_templates": [{"size": "1Gi", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].name", says: "volume_claim_templates[0].name is required: give a name, such as scratch."},
-		{name: "claim template without a size", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", says: "is required: give a quantity"},
-		{name: "claim template without a path", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi"}]}`, at: "volume_claim_templates[0].mount_path", says: "is required: give an absolute path"},
-		{name: "claim template of no size that is one", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1gb", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", says: `did you mean "1G"`},
-		{name: "name of a claim template", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "My_Data", "size": "1Gi", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].name", says: `Did you mean "my-data"?`},
-		{name: "access mode of a claim template", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a", "access_mode": "RWO"}]}`, at: "volume_claim_templates[0].access_mode", says: `got: "RWO"`},
-		{name: "secret as variables", config: `{"runtime": "skytorch", "secrets": [{"name": "a", "mount_path": "/a"}, {"name": "b", "env_vars": ["B"]}]}`, at: "secrets[1].env_vars", says: "secrets[1].env_vars exposes keys of a Secret as variables, which its operator does not pass on"},
-		{name: "claim templates of one name", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a"}, {"name": "a", "size": "1Gi", "mount_path": "/b"}]}`, at: "volume_claim_templates[1].name", says: "is a, which volume_claim_templates[0] is named"},
-		{name: "claim template where a claim is", config: `{"runtime": "skytorch", "volumes": [{"claim_name": "x", "mount_path": "/a"}], "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a/"}]}`, at: "volume_claim_templates[0].mount_path", says: "volumes[0] is mounted: give another path"},
+		{name: "null among the args", config: `{"runtime": "kpu", "args": ["a", null]}`, at: "args[1]",
+			says: "is null"},
+		{name: "claim template without a name",
+			config: `{"runtime": "skytorch", "volume_claim_templates": [{"size": "1Gi", "mount_path": "/a"}]}`,
+			at:     "volume_claim_templates[0].name",
+			says:   "volume_claim_templates[0].name is required: give a name, such as scratch."},
+		{name: "claim template without a size",
+			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "mount_path": "/a"}]}`,
+			at:     "volume_claim_templates[0].size", says: "is required: give a quantity"},
+		{name: "claim template without a path",
+			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi"}]}`,
+			at:     "volume_claim_templates[0].mount_path", says: "is required: give an absolute path"},
+		{name: "claim template of no size that is one",
+			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1gb",
+			"mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", says: `did you mean "1G"`},
+		{name: "name of a claim template",
+			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "My_Data", "size": "1Gi",
+			"mount_path": "/a"}]}`, at: "volume_claim_templates[0].name", says: `Did you mean "my-data"?`},
+		{name: "access mode of a claim template",
+			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a",
+			"access_mode": "RWO"}]}`, at: "volume_claim_templates[0].access_mode", says: `got: "RWO"`},
+		{name: "secret as variables", config: `{"runtime": "skytorch", "secrets": [{"name": "a", "mount_path": "/a"},
+			{"name": "b", "env_vars": ["B"]}]}`,
+			at: "secrets[1].env_vars", says: "secrets[1].env_vars exposes keys of a Secret as variables, which its " +
+				"operator does not pass on"},
+		{name: "claim templates of one name", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a",
+			"size": "1Gi", "mount_path": "/a"}, {"name": "a", "size": "1Gi", "mount_path": "/b"}]}`,
+			at: "volume_claim_templates[1].name", says: "is a, which volume_claim_templates[0] is named"},
+		{name: "claim template where a claim is", config: `{"runtime": "skytorch", "volumes": [{"claim_name": "x",
+			"mount_path": "/a"}], "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a/"}]}`,
+			at: "volume_claim_templates[0].mount_path", says: "volumes[0] is mounted: give another path"},
 	}
 	for _, name := range []string{"PORT", "HOST", "LOG_LEVEL"} {
 		for runtime, prefix := range map[string]string{"skytorch": "SKYTORCH_", "kpu": "KPU_"} {
 			cases = append(cases, badInput{
-				name: prefix + name + " of the operator", config: fmt.Sprintf(`{"runtime": %q, "env_vars": {%q: "1"}}`, runtime, prefix+name),
-				at: fmt.Sprintf("env_vars[%q]", prefix+name), says: "env_vars sets " + prefix + name + ", which the operator sets itself",
+				name: prefix + name + " of the operator", config: fmt.Sprintf(`{"runtime": %q, "env_vars": {%q: "1"}}`,
+					runtime, prefix+name),
+				at: fmt.Sprintf("env_vars[%q]", prefix+name), says: "env_vars sets " + prefix + name +
+					", which the operator sets itself",
 			})
 		}
 	}
 	for _, attribute := range slices.Sorted(maps.Keys(beyondKPU())) {
 		cases = append(cases, badInput{
-			name: attribute + " with KPU", config: fmt.Sprintf(`{"runtime": "kpu", %q: %s}`, attribute, beyondKPU()[attribute]),
+			name: attribute + " with KPU", config: fmt.Sprintf(`{"runtime": "kpu", %q: %s}`, attribute,
+				beyondKPU()[attribute]),
 			at: attribute, says: attribute + " has no field in the Compute of KPU",
 		})
 	}
 	for _, attribute := range slices.Sorted(maps.Keys(meaningless())) {
 		cases = append(cases, badInput{
-			name: attribute + " of a tensor server", config: fmt.Sprintf(`{"runtime": "skytorch", %q: %s}`, attribute, meaningless()[attribute]),
-			at: attribute, says: attribute + ` has no place in the Compute resource of runtime "skytorch": leave it out.`,
+			name: attribute + " of a tensor server", config: fmt.Sprintf(`{"runtime": "skytorch", %q: %s}`, attribute,
+				meaningless()[attribute]),
+			at: attribute, says: attribute +
+				` has no place in the Compute resource of runtime "skytorch": leave it out.`,
 		})
 	}
 	return cases
@@ -57,8 +96,9 @@ func badTensorServers() []badInput {
 // beyondKPU returns the attributes for which the Compute of KPU has no fields.
 func beyondKPU() map[string]string {
 	return map[string]string{
-		"node_selector": `{"a": "b"}`, "gpu_type": `"L4"`, "tolerations": `[{"operator": "Exists"}]`, "service_account_name": `"a"`,
-		"volumes": `[{"claim_name": "x", "mount_path": "/a"}]`, "secrets": `[{"name": "a", "mount_path": "/a"}]`,
+		"node_selector": `{"a": "b"}`, "gpu_type": `"L4"`, "tolerations": `[{"operator": "Exists"}]`,
+		"service_account_name": `"a"`,
+		"volumes":              `[{"claim_name": "x", "mount_path": "/a"}]`, "secrets": `[{"name": "a", "mount_path": "/a"}]`,
 		"volume_claim_templates": `[{"name": "a", "size": "1Gi", "mount_path": "/a"}]`, "gpu_anti_affinity": `true`,
 	}
 }
@@ -66,27 +106,37 @@ func beyondKPU() map[string]string {
 // meaningless returns the attributes that operators do not support.
 func meaningless() map[string]string {
 	return map[string]string{
-		"autoscale": `{}`, "distribute": `{"type": "ray", "workers": 2}`, "manifest": `"{apiVersion: apps/v1, kind: Deployment}"`,
-		"selector": `{"app": "x"}`, "endpoint": `{"url": "http://x"}`, "image_setup": `{"config_map": "a", "digest": "b"}`,
-		"gpu_memory": `"4Gi"`, "shared_memory_limit": `"1Gi"`, "priority_class_name": `"high"`, "image_pull_policy": `"Always"`,
-		"working_dir": `"/x"`, "queue_name": `"q"`, "freeze": `true`, "inactivity_ttl": `"2h"`, "logging": `{}`, "allowed_serialization": `["json"]`,
+		"autoscale": `{}`, "distribute": `{"type": "ray", "workers": 2}`,
+		"manifest": `"{apiVersion: apps/v1, kind: Deployment}"`,
+		"selector": `{"app": "x"}`, "endpoint": `{"url": "http://x"}`,
+		"image_setup": `{"config_map": "a", "digest": "b"}`,
+		"gpu_memory":  `"4Gi"`, "shared_memory_limit": `"1Gi"`, "priority_class_name": `"high"`,
+		"image_pull_policy": `"Always"`,
+		"working_dir":       `"/x"`, "queue_name": `"q"`, "freeze": `true`, "inactivity_ttl": `"2h"`, "logging": `{}`,
+		"allowed_serialization": `["json"]`,
 	}
 }
 
 func goodTensorServers() map[string]string {
 	return map[string]string{
-		"tensor server":                        `{"runtime": "skytorch"}`,
-		"tensor server of KPU":                 `{"runtime": "kpu", "replicas": 1, "suspend": true}`,
-		"tensor server under a long name":      `{"name": "` + strings.Repeat("a", 52) + `", "runtime": "skytorch"}`,
-		"tensor server on GPUs":                `{"runtime": "skytorch", "gpus": 2, "gpu_type": "L4", "cpus": "4", "memory": "16Gi", "disk_size": "1Gi", "tolerations": [{"operator": "Exists"}]}`,
-		"tensor server off GPUs":               `{"runtime": "skytorch", "gpus": 0, "gpu_anti_affinity": true}`,
-		"tensor server with default values":    `{"runtime": "skytorch", "freeze": false, "labels": {"app.kubernetes.io/name": "skytorch-server", "app.kubernetes.io/instance": "trainer"}}`,
-		"tensor server with an empty arg":      `{"runtime": "skytorch", "command": ["/server"], "args": ["--name", ""]}`,
-		"tensor server with /dev/shm":          `{"runtime": "skytorch", "volume_claim_templates": [{"name": "shm", "size": "1Gi", "mount_path": "/dev/shm"}]}`,
-		"tensor server with a claim twice":     `{"runtime": "skytorch", "volumes": [{"claim_name": "a", "mount_path": "/a"}, {"claim_name": "a", "mount_path": "/b", "read_only": true}]}`,
-		"tensor server with a template":        `{"runtime": "skytorch", "service_template": "{\"spec\": {\"override\": {\"imagePullSecrets\": [{\"name\": \"x\"}]}}}"}`,
-		"tensor server with empty collections": `{"runtime": "skytorch", "volumes": [], "volume_claim_templates": [], "secrets": [], "env_vars": {}}`,
-		"variables of the server":              `{"runtime": "skytorch", "env_vars": {"SKYTORCH_METRICS_SOURCES": "nvidia-gpu", "SKYTORCH_GRPC_COMPRESSION": "gzip", "KPU_PORT": "1", "PORT": "1"}}`,
-		"labels of another with Kubetorch":     `{"labels": {"app.kubernetes.io/name": "mine"}}`,
+		"tensor server":                   `{"runtime": "skytorch"}`,
+		"tensor server of KPU":            `{"runtime": "kpu", "replicas": 1, "suspend": true}`,
+		"tensor server under a long name": `{"name": "` + strings.Repeat("a", 52) + `", "runtime": "skytorch"}`,
+		"tensor server on GPUs": `{"runtime": "skytorch", "gpus": 2, "gpu_type": "L4", "cpus": "4",
+			"memory": "16Gi", "disk_size": "1Gi", "tolerations": [{"operator": "Exists"}]}`,
+		"tensor server off GPUs": `{"runtime": "skytorch", "gpus": 0, "gpu_anti_affinity": true}`,
+		"tensor server with default values": `{"runtime": "skytorch", "freeze": false,
+			"labels": {"app.kubernetes.io/name": "skytorch-server", "app.kubernetes.io/instance": "trainer"}}`,
+		"tensor server with an empty arg": `{"runtime": "skytorch", "command": ["/server"],
+			"args": ["--name", ""]}`,
+		"tensor server with /dev/shm": `{"runtime": "skytorch", "volume_claim_templates": [{"name": "shm",
+			"size": "1Gi", "mount_path": "/dev/shm"}]}`,
+		"tensor server with a claim twice": `{"runtime": "skytorch", "volumes": [{"claim_name": "a",
+			"mount_path": "/a"}, {"claim_name": "a", "mount_path": "/b", "read_only": true}]}`,
+		"tensor server with a template": `{"runtime": "skytorch", "service_template": "{\"spec\": {\"override\": {\"imagePullSecrets\": [{\"name\": \"x\"}]}}}"}`,
+		"tensor server with empty collections": `{"runtime": "skytorch", "volumes": [], "volume_claim_templates": [],
+			"secrets": [], "env_vars": {}}`,
+		"variables of the server":          `{"runtime": "skytorch", "env_vars": {"SKYTORCH_METRICS_SOURCES": "nvidia-gpu", "SKYTORCH_GRPC_COMPRESSION": "gzip", "KPU_PORT": "1", "PORT": "1"}}`,
+		"labels of another with Kubetorch": `{"labels": {"app.kubernetes.io/name": "mine"}}`,
 	}
 }

@@ -26,9 +26,11 @@ func TestComputeReportsInvalidInputAtItsAttribute(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for _, group := range [][]badInput{
-		badNames(), badQuantities(), badNumbers(), badDurations(), badMaps(), badChoices(), badImagesAndPaths(), badTolerations(),
+		badNames(), badQuantities(), badNumbers(), badDurations(), badMaps(), badChoices(), badImagesAndPaths(),
+		badTolerations(),
 		badCombinations(), badDuplicates(), badIdentity(), badGPUTypes(), badTemplates(), incomplete(),
-		badAutoscale(), badDistribute(), badModes(), badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(), badLogging(), badTensorServers(),
+		badAutoscale(), badDistribute(), badModes(), badManifests(), badIdentityOfManifests(), badPodTemplatePaths(),
+		badSelectors(), badImageSetups(), badLogging(), badTensorServers(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
@@ -38,8 +40,10 @@ func TestComputeReportsInvalidInputAtItsAttribute(t *testing.T) {
 				if c.warns {
 					severity = tfprotov6.DiagnosticSeverityWarning
 				}
-				if len(found) != 1 || found[0].severity != severity || found[0].path != c.at || !strings.Contains(found[0].detail, c.says) {
-					t.Errorf("%s gives %v\nwant one %s at %s that contains: %s", c.config, found, severity, c.at, c.says)
+				if len(found) != 1 || found[0].severity != severity || found[0].path != c.at ||
+					!strings.Contains(found[0].detail, c.says) {
+					t.Errorf("%s gives %v\nwant one %s at %s that contains: %s", c.config, found, severity, c.at,
+						c.says)
 				}
 				if len(found) > 0 && found[0].summary == "" {
 					t.Error("the diagnostic has no summary")
@@ -69,27 +73,38 @@ func badNames() []badInput {
 		{name: "name with underscore", config: `{"name": "llm_train"}`, at: "name", says: `Did you mean "llm-train"?`},
 		{name: "name with blank", config: `{"name": "llm train"}`, at: "name", says: `Did you mean "llm-train"?`},
 		{name: "name with dot", config: `{"name": "llm.train"}`, at: "name", says: `Did you mean "llm-train"?`},
-		{name: "name with leading digit", config: `{"name": "8b-trainer"}`, at: "name", says: `name is "8b-trainer", but must be an RFC 1035 label of at most 63 lowercase letters, digits and dashes that starts with a letter`},
+		{name: "name with leading digit", config: `{"name": "8b-trainer"}`, at: "name",
+			says: `name is "8b-trainer", but must be an RFC 1035 label of at most 63 lowercase letters, digits and dashes that starts with a letter`},
 		{name: "name with trailing dash", config: `{"name": "trainer-"}`, at: "name", says: `Did you mean "trainer"?`},
 		{name: "name of 64 characters", config: `{"name": "` + long + `"}`, at: "name", says: "at most 63"},
 		{name: "name with a line break", config: `{"name": "trainer\n"}`, at: "name", says: `name is "trainer\n"`},
 		{name: "name outside of ASCII", config: `{"name": "tränen"}`, at: "name", says: `name is "tränen"`},
 		{name: "namespace in upper case", config: `{"namespace": "ML"}`, at: "namespace", says: `Did you mean "ml"?`},
-		{name: "namespace with dot", config: `{"namespace": "ml.team"}`, at: "namespace", says: `Did you mean "ml-team"?`},
-		{name: "empty namespace", config: `{"namespace": ""}`, at: "namespace", says: "namespace is empty, but must be the name of a namespace"},
-		{name: "namespace of 64 characters", config: `{"namespace": "` + long + `"}`, at: "namespace", says: "at most 63"},
-		{name: "service account", config: `{"service_account_name": "My_Account"}`, at: "service_account_name", says: `Did you mean "my-account"?`},
-		{name: "empty service account", config: `{"service_account_name": ""}`, at: "service_account_name", says: "service_account_name is empty"},
-		{name: "priority class", config: `{"priority_class_name": "High Priority"}`, at: "priority_class_name", says: `Did you mean "high-priority"?`},
-		{name: "name of a secret", config: `{"secrets": [{"name": "HF_TOKEN", "env_vars": ["HF_TOKEN"]}]}`, at: "secrets[0].name", says: `Did you mean "hf-token"?`},
-		{name: "name of a claim", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data"}, {"claim_name": "data/2", "mount_path": "/more"}]}`, at: "volumes[1].claim_name", says: `Did you mean "data-2"?`},
+		{name: "namespace with dot", config: `{"namespace": "ml.team"}`, at: "namespace",
+			says: `Did you mean "ml-team"?`},
+		{name: "empty namespace", config: `{"namespace": ""}`, at: "namespace",
+			says: "namespace is empty, but must be the name of a namespace"},
+		{name: "namespace of 64 characters", config: `{"namespace": "` + long + `"}`, at: "namespace",
+			says: "at most 63"},
+		{name: "service account", config: `{"service_account_name": "My_Account"}`, at: "service_account_name",
+			says: `Did you mean "my-account"?`},
+		{name: "empty service account", config: `{"service_account_name": ""}`, at: "service_account_name",
+			says: "service_account_name is empty"},
+		{name: "priority class", config: `{"priority_class_name": "High Priority"}`, at: "priority_class_name",
+			says: `Did you mean "high-priority"?`},
+		{name: "name of a secret", config: `{"secrets": [{"name": "HF_TOKEN", "env_vars": ["HF_TOKEN"]}]}`,
+			at: "secrets[0].name", says: `Did you mean "hf-token"?`},
+		{name: "name of a claim", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data"},
+			{"claim_name": "data/2", "mount_path": "/more"}]}`,
+			at: "volumes[1].claim_name", says: `Did you mean "data-2"?`},
 	}
 }
 
 func badQuantities() []badInput {
 	cases := []badInput{}
 	for _, q := range []struct{ attribute, value, says string }{
-		{"memory", "4gb", `memory is "4gb", but "gb" is not a unit: did you mean "4G" (powers of 1000) or "4Gi" (powers of 1024)?`},
+		{"memory", "4gb",
+			`memory is "4gb", but "gb" is not a unit: did you mean "4G" (powers of 1000) or "4Gi" (powers of 1024)?`},
 		{"memory", "4GB", `did you mean "4G" (powers of 1000) or "4Gi" (powers of 1024)?`},
 		{"memory", "4 Gi", `a quantity has no spaces: write "4Gi"`},
 		{"memory", "4mi", `did you mean "4Mi"? The case of a unit matters`},
@@ -125,72 +140,124 @@ func badQuantities() []badInput {
 func badNumbers() []badInput {
 	return []badInput{
 		{name: "negative gpus", config: `{"gpus": -1}`, at: "gpus", says: "must be at least 0, got: -1"},
-		{name: "one and a half gpus", config: `{"gpus": 1.5}`, at: "gpus", says: "gpus is 1.5, but must be an integer."},
-		{name: "more gpus than 64 bits hold", config: `{"gpus": 1e30}`, at: "gpus", says: "gpus is 1e+30, but must be less than 2^63."},
-		{name: "negative replicas", config: `{"replicas": -3}`, at: "replicas", says: "must be between 0 and 2147483647, got: -3"},
-		{name: "replicas beyond 32 bits", config: `{"replicas": 2147483648}`, at: "replicas", says: "must be between 0 and 2147483647, got: 2147483648"},
-		{name: "half a replica", config: `{"replicas": 0.5}`, at: "replicas", says: "replicas is 0.5, but must be an integer."},
-		{name: "fraction of a second", config: `{"tolerations": [{"operator": "Exists", "effect": "NoExecute", "toleration_seconds": 0.25}]}`, at: "tolerations[0].toleration_seconds", says: "is 0.25, but must be an integer."},
+		{name: "one and a half gpus", config: `{"gpus": 1.5}`, at: "gpus",
+			says: "gpus is 1.5, but must be an integer."},
+		{name: "more gpus than 64 bits hold", config: `{"gpus": 1e30}`, at: "gpus",
+			says: "gpus is 1e+30, but must be less than 2^63."},
+		{name: "negative replicas", config: `{"replicas": -3}`, at: "replicas",
+			says: "must be between 0 and 2147483647, got: -3"},
+		{name: "replicas beyond 32 bits", config: `{"replicas": 2147483648}`, at: "replicas",
+			says: "must be between 0 and 2147483647, got: 2147483648"},
+		{name: "half a replica", config: `{"replicas": 0.5}`, at: "replicas",
+			says: "replicas is 0.5, but must be an integer."},
+		{name: "fraction of a second", config: `{"tolerations": [{"operator": "Exists", "effect": "NoExecute",
+			"toleration_seconds": 0.25}]}`,
+			at: "tolerations[0].toleration_seconds", says: "is 0.25, but must be an integer."},
 	}
 }
 
 func badDurations() []badInput {
 	return []badInput{
-		{name: "duration in words", config: `{"launch_timeout": "5 minutes"}`, at: "launch_timeout", says: "a duration has no spaces"},
-		{name: "unit in words", config: `{"launch_timeout": "5minutes"}`, at: "launch_timeout", says: `give numbers with units (d, which comes first, h, m, s, ms)`},
-		{name: "negative duration", config: `{"launch_timeout": "-5m"}`, at: "launch_timeout", says: "must not be negative"},
-		{name: "unknown unit", config: `{"launch_timeout": "1x"}`, at: "launch_timeout", says: `launch_timeout is "1x", which is not a duration`},
-		{name: "empty duration", config: `{"launch_timeout": ""}`, at: "launch_timeout", says: `give a duration such as "90s", "15m" or "1d12h", or leave the attribute out`},
-		{name: "negative part", config: `{"launch_timeout": "1h-5m"}`, at: "launch_timeout", says: "which is not a duration"},
+		{name: "duration in words", config: `{"launch_timeout": "5 minutes"}`, at: "launch_timeout",
+			says: "a duration has no spaces"},
+		{name: "unit in words", config: `{"launch_timeout": "5minutes"}`, at: "launch_timeout",
+			says: `give numbers with units (d, which comes first, h, m, s, ms)`},
+		{name: "negative duration", config: `{"launch_timeout": "-5m"}`, at: "launch_timeout",
+			says: "must not be negative"},
+		{name: "unknown unit", config: `{"launch_timeout": "1x"}`, at: "launch_timeout",
+			says: `launch_timeout is "1x", which is not a duration`},
+		{name: "empty duration", config: `{"launch_timeout": ""}`, at: "launch_timeout",
+			says: `give a duration such as "90s", "15m" or "1d12h", or leave the attribute out`},
+		{name: "negative part", config: `{"launch_timeout": "1h-5m"}`, at: "launch_timeout",
+			says: "which is not a duration"},
 		{name: "days last", config: `{"launch_timeout": "12h1d"}`, at: "launch_timeout", says: "d, which comes first"},
-		{name: "duration beyond 64 bits", config: `{"launch_timeout": "9999999d"}`, at: "launch_timeout", says: "less than 292 years"},
-		{name: "seconds beyond 64 bits", config: `{"inactivity_ttl": "99999999999999999999"}`, at: "inactivity_ttl", says: "less than 292 years"},
-		{name: "endless duration", config: `{"inactivity_ttl": "` + strings.Repeat("1h", 10_000) + `"}`, at: "inactivity_ttl", says: "20000 characters long"},
-		{name: "no time to launch", config: `{"launch_timeout": "0s"}`, at: "launch_timeout", says: `on_not_ready = "ignore" is what does not wait`},
-		{name: "no time to wait", config: `{"wait_timeout": "0"}`, at: "wait_timeout", says: `on_not_ready = "ignore" is what does not wait`},
-		{name: "time to wait in words", config: `{"wait_timeout": "an hour"}`, at: "wait_timeout", says: "a duration has no spaces"},
-		{name: "ttl of weeks", config: `{"inactivity_ttl": "2w"}`, at: "inactivity_ttl", says: `inactivity_ttl is "2w", which is not a duration`},
-		{name: "ttl under a minute", config: `{"inactivity_ttl": "59s"}`, at: "inactivity_ttl", says: "inactivity_ttl is 59s, less than a minute", warns: true},
-		{name: "ttl in bare seconds under a minute", config: `{"inactivity_ttl": "30"}`, at: "inactivity_ttl", says: "less than a minute", warns: true},
-		{name: "timeout in words", config: `{"timeouts": {"create": "ten minutes"}}`, at: "timeouts.create", says: `timeouts.create is "ten minutes", which is not a duration: use numbers with units (h, m, s), as in "20m" or "1h30m".`},
-		{name: "timeout without a unit", config: `{"timeouts": {"update": "600"}}`, at: "timeouts.update", says: `timeouts.update is "600", which is not a duration`},
-		{name: "empty timeout", config: `{"timeouts": {"delete": ""}}`, at: "timeouts.delete", says: `timeouts.delete is "", which is not a duration`},
-		{name: "negative timeout", config: `{"timeouts": {"delete": "-5m"}}`, at: "timeouts.delete", says: `timeouts.delete is "-5m", but must be more than zero`},
-		{name: "zero timeout", config: `{"timeouts": {"create": "0s"}}`, at: "timeouts.create", says: "must be more than zero"},
+		{name: "duration beyond 64 bits", config: `{"launch_timeout": "9999999d"}`, at: "launch_timeout",
+			says: "less than 292 years"},
+		{name: "seconds beyond 64 bits", config: `{"inactivity_ttl": "99999999999999999999"}`, at: "inactivity_ttl",
+			says: "less than 292 years"},
+		{name: "endless duration", config: `{"inactivity_ttl": "` + strings.Repeat("1h", 10_000) + `"}`,
+			at: "inactivity_ttl", says: "20000 characters long"},
+		{name: "no time to launch", config: `{"launch_timeout": "0s"}`, at: "launch_timeout",
+			says: `on_not_ready = "ignore" is what does not wait`},
+		{name: "no time to wait", config: `{"wait_timeout": "0"}`, at: "wait_timeout",
+			says: `on_not_ready = "ignore" is what does not wait`},
+		{name: "time to wait in words", config: `{"wait_timeout": "an hour"}`, at: "wait_timeout",
+			says: "a duration has no spaces"},
+		{name: "ttl of weeks", config: `{"inactivity_ttl": "2w"}`, at: "inactivity_ttl",
+			says: `inactivity_ttl is "2w", which is not a duration`},
+		{name: "ttl under a minute", config: `{"inactivity_ttl": "59s"}`, at: "inactivity_ttl",
+			says: "inactivity_ttl is 59s, less than a minute", warns: true},
+		{name: "ttl in bare seconds under a minute", config: `{"inactivity_ttl": "30"}`, at: "inactivity_ttl",
+			says: "less than a minute", warns: true},
+		{name: "timeout in words", config: `{"timeouts": {"create": "ten minutes"}}`, at: "timeouts.create",
+			says: `timeouts.create is "ten minutes", which is not a duration: use numbers with units (h, m, s), as in "20m" or "1h30m".`},
+		{name: "timeout without a unit", config: `{"timeouts": {"update": "600"}}`, at: "timeouts.update",
+			says: `timeouts.update is "600", which is not a duration`},
+		{name: "empty timeout", config: `{"timeouts": {"delete": ""}}`, at: "timeouts.delete",
+			says: `timeouts.delete is "", which is not a duration`},
+		{name: "negative timeout", config: `{"timeouts": {"delete": "-5m"}}`, at: "timeouts.delete",
+			says: `timeouts.delete is "-5m", but must be more than zero`},
+		{name: "zero timeout", config: `{"timeouts": {"create": "0s"}}`, at: "timeouts.create",
+			says: "must be more than zero"},
 	}
 }
 
 func badMaps() []badInput {
 	long := strings.Repeat("v", 64)
 	return []badInput{
-		{name: "label key with blank", config: `{"labels": {"my team": "ml"}}`, at: `labels["my team"]`, says: `a key of labels is "my team", but must be the key of a label`},
-		{name: "label key of 64 characters", config: `{"labels": {"` + long + `": "ml"}}`, at: `labels["` + long + `"]`, says: "at most 63"},
-		{name: "label key with bad prefix", config: `{"labels": {"Bad_Prefix!/team": "ml"}}`, at: `labels["Bad_Prefix!/team"]`, says: "optionally after a domain and a slash, such as example.com/team or team"},
-		{name: "label key with two slashes", config: `{"labels": {"a/b/c": "ml"}}`, at: `labels["a/b/c"]`, says: `a key of labels is "a/b/c"`},
+		{name: "label key with blank", config: `{"labels": {"my team": "ml"}}`, at: `labels["my team"]`,
+			says: `a key of labels is "my team", but must be the key of a label`},
+		{name: "label key of 64 characters", config: `{"labels": {"` + long + `": "ml"}}`, at: `labels["` + long + `"]`,
+			says: "at most 63"},
+		{name: "label key with bad prefix", config: `{"labels": {"Bad_Prefix!/team": "ml"}}`,
+			at:   `labels["Bad_Prefix!/team"]`,
+			says: "optionally after a domain and a slash, such as example.com/team or team"},
+		{name: "label key with two slashes", config: `{"labels": {"a/b/c": "ml"}}`, at: `labels["a/b/c"]`,
+			says: `a key of labels is "a/b/c"`},
 		{name: "empty label key", config: `{"labels": {"": "ml"}}`, at: `labels[""]`, says: "a key of labels is empty"},
-		{name: "label value of 64 characters", config: `{"labels": {"team": "` + long + `"}}`, at: `labels["team"]`, says: "but must be the value of a label: at most 63"},
-		{name: "label value with blank", config: `{"labels": {"team": "machine learning"}}`, at: `labels["team"]`, says: `labels["team"] is "machine learning"`},
-		{name: "label value with trailing dash", config: `{"labels": {"team": "ml-"}}`, at: `labels["team"]`, says: "start and end with a letter or digit"},
-		{name: "null label", config: `{"labels": {"team": null}}`, at: `labels["team"]`, says: `labels["team"] is null: set a value, or remove it.`},
-		{name: "annotation key with blank", config: `{"annotations": {"my note": "x"}}`, at: `annotations["my note"]`, says: `a key of annotations is "my note"`},
-		{name: "null annotation", config: `{"annotations": {"note": null}}`, at: `annotations["note"]`, says: "is null"},
-		{name: "node selector value", config: `{"node_selector": {"zone": "eu west"}}`, at: `node_selector["zone"]`, says: `is "eu west"`},
-		{name: "node selector key", config: `{"node_selector": {"zone:": "eu"}}`, at: `node_selector["zone:"]`, says: `a key of node_selector is "zone:"`},
-		{name: "variable with leading digit", config: `{"env_vars": {"1BAD": "x"}}`, at: `env_vars["1BAD"]`, says: `a key of env_vars is "1BAD", but must be the name of an environment variable: letters, digits, underscores, dashes and dots that do not start with a digit`},
-		{name: "variable with equals sign", config: `{"env_vars": {"A=B": "x"}}`, at: `env_vars["A=B"]`, says: `a key of env_vars is "A=B"`},
-		{name: "variable without a name", config: `{"env_vars": {"": "x"}}`, at: `env_vars[""]`, says: "a key of env_vars is empty"},
+		{name: "label value of 64 characters", config: `{"labels": {"team": "` + long + `"}}`, at: `labels["team"]`,
+			says: "but must be the value of a label: at most 63"},
+		{name: "label value with blank", config: `{"labels": {"team": "machine learning"}}`, at: `labels["team"]`,
+			says: `labels["team"] is "machine learning"`},
+		{name: "label value with trailing dash", config: `{"labels": {"team": "ml-"}}`, at: `labels["team"]`,
+			says: "start and end with a letter or digit"},
+		{name: "null label", config: `{"labels": {"team": null}}`, at: `labels["team"]`,
+			says: `labels["team"] is null: set a value, or remove it.`},
+		{name: "annotation key with blank", config: `{"annotations": {"my note": "x"}}`, at: `annotations["my note"]`,
+			says: `a key of annotations is "my note"`},
+		{name: "null annotation", config: `{"annotations": {"note": null}}`, at: `annotations["note"]`,
+			says: "is null"},
+		{name: "node selector value", config: `{"node_selector": {"zone": "eu west"}}`, at: `node_selector["zone"]`,
+			says: `is "eu west"`},
+		{name: "node selector key", config: `{"node_selector": {"zone:": "eu"}}`, at: `node_selector["zone:"]`,
+			says: `a key of node_selector is "zone:"`},
+		{name: "variable with leading digit", config: `{"env_vars": {"1BAD": "x"}}`, at: `env_vars["1BAD"]`,
+			says: `a key of env_vars is "1BAD", but must be the name of an environment variable: letters, digits, underscores, dashes and dots that do not start with a digit`},
+		{name: "variable with equals sign", config: `{"env_vars": {"A=B": "x"}}`, at: `env_vars["A=B"]`,
+			says: `a key of env_vars is "A=B"`},
+		{name: "variable without a name", config: `{"env_vars": {"": "x"}}`, at: `env_vars[""]`,
+			says: "a key of env_vars is empty"},
 		{name: "null variable", config: `{"env_vars": {"A": null}}`, at: `env_vars["A"]`, says: "is null"},
-		{name: "variable from a secret", config: `{"secrets": [{"name": "hf", "env_vars": ["HF TOKEN"]}]}`, at: "secrets[0].env_vars[0]", says: `is "HF TOKEN", but must be the name of an environment variable`},
-		{name: "null variable from a secret", config: `{"secrets": [{"name": "hf", "env_vars": [null]}]}`, at: "secrets[0].env_vars[0]", says: "is null"},
-		{name: "no variables from a secret", config: `{"secrets": [{"name": "hf", "env_vars": []}]}`, at: "secrets[0].env_vars", says: "must contain at least 1 elements, got: 0"},
+		{name: "variable from a secret", config: `{"secrets": [{"name": "hf", "env_vars": ["HF TOKEN"]}]}`,
+			at: "secrets[0].env_vars[0]", says: `is "HF TOKEN", but must be the name of an environment variable`},
+		{name: "null variable from a secret", config: `{"secrets": [{"name": "hf", "env_vars": [null]}]}`,
+			at: "secrets[0].env_vars[0]", says: "is null"},
+		{name: "no variables from a secret", config: `{"secrets": [{"name": "hf", "env_vars": []}]}`,
+			at: "secrets[0].env_vars", says: "must contain at least 1 elements, got: 0"},
 		{name: "queue name", config: `{"queue_name": "my queue"}`, at: "queue_name", says: `queue_name is "my queue"`},
 		{name: "empty queue name", config: `{"queue_name": ""}`, at: "queue_name", says: "must be at least 1, got: 0"},
-		{name: "no serialization", config: `{"allowed_serialization": []}`, at: "allowed_serialization", says: "must contain at least 1 elements, got: 0"},
-		{name: "empty serialization", config: `{"allowed_serialization": ["json", ""]}`, at: "allowed_serialization[1]", says: "must be at least 1, got: 0"},
-		{name: "serializations in one text", config: `{"allowed_serialization": ["json,pickle"]}`, at: "allowed_serialization[0]", says: `is "json,pickle"`},
-		{name: "serialization twice", config: `{"allowed_serialization": ["json", "json"]}`, at: "allowed_serialization", says: `duplicate values of: "json"`},
-		{name: "endpoint selector value", config: `{"endpoint": {"selector": {"role": "head node"}}}`, at: `endpoint.selector["role"]`, says: `is "head node"`},
-		{name: "endpoint that selects all", config: `{"endpoint": {"selector": {}}}`, at: "endpoint.selector", says: "must contain at least 1 elements, got: 0"},
+		{name: "no serialization", config: `{"allowed_serialization": []}`, at: "allowed_serialization",
+			says: "must contain at least 1 elements, got: 0"},
+		{name: "empty serialization", config: `{"allowed_serialization": ["json", ""]}`, at: "allowed_serialization[1]",
+			says: "must be at least 1, got: 0"},
+		{name: "serializations in one text", config: `{"allowed_serialization": ["json,pickle"]}`,
+			at: "allowed_serialization[0]", says: `is "json,pickle"`},
+		{name: "serialization twice", config: `{"allowed_serialization": ["json", "json"]}`,
+			at: "allowed_serialization", says: `duplicate values of: "json"`},
+		{name: "endpoint selector value", config: `{"endpoint": {"selector": {"role": "head node"}}}`,
+			at: `endpoint.selector["role"]`, says: `is "head node"`},
+		{name: "endpoint that selects all", config: `{"endpoint": {"selector": {}}}`, at: "endpoint.selector",
+			says: "must contain at least 1 elements, got: 0"},
 	}
 }
 
@@ -201,99 +268,176 @@ func badChoices() []badInput {
 		{"on_not_ready", "fail", `must be one of: ["error" "warn" "ignore"], got: "fail"`},
 		{"runtime", "ray", `must be one of: ["kubetorch" "skytorch" "kpu"], got: "ray"`},
 	} {
-		cases = append(cases, badInput{name: c.attribute, config: fmt.Sprintf("{%q: %q}", c.attribute, c.value), at: c.attribute, says: c.says})
+		cases = append(cases, badInput{name: c.attribute, config: fmt.Sprintf("{%q: %q}", c.attribute, c.value),
+			at: c.attribute, says: c.says})
 	}
 	return append(cases,
-		badInput{name: "queue_scheduler", config: `{"queue_name": "q", "queue_scheduler": "volcano"}`, at: "queue_scheduler", says: `must be one of: ["kueue" "kai"], got: "volcano"`},
-		badInput{name: "logging level", config: `{"logging": {"level": "TRACE"}}`, at: "logging.level", says: `must be one of: ["debug" "info" "warning" "error"], got: "TRACE"`},
-		badInput{name: "read-only attribute", config: `{"url": "http://x"}`, at: "url", says: "Remove the configuration line"},
+		badInput{name: "queue_scheduler", config: `{"queue_name": "q", "queue_scheduler": "volcano"}`,
+			at: "queue_scheduler", says: `must be one of: ["kueue" "kai"], got: "volcano"`},
+		badInput{name: "logging level", config: `{"logging": {"level": "TRACE"}}`, at: "logging.level",
+			says: `must be one of: ["debug" "info" "warning" "error"], got: "TRACE"`},
+		badInput{name: "read-only attribute", config: `{"url": "http://x"}`, at: "url",
+			says: "Remove the configuration line"},
 	)
 }
 
 func badImagesAndPaths() []badInput {
 	return []badInput{
-		{name: "empty image", config: `{"image": ""}`, at: "image", says: "image is empty: set an image, such as nvcr.io/nvidia/pytorch:23.12-py3"},
+		{name: "empty image", config: `{"image": ""}`, at: "image",
+			says: "image is empty: set an image, such as nvcr.io/nvidia/pytorch:23.12-py3"},
 		{name: "blank image", config: `{"image": "  "}`, at: "image", says: "image is empty"},
-		{name: "image with blank", config: `{"image": "nvidia/pytorch :23.12"}`, at: "image", says: `image is "nvidia/pytorch :23.12", which is not a valid image reference`},
-		{name: "image in upper case", config: `{"image": "nvcr.io/nvidia/PyTorch"}`, at: "image", says: "must be lowercase"},
-		{name: "image with two tags", config: `{"image": "pytorch:2.4:latest"}`, at: "image", says: "use registry/repository:tag"},
-		{name: "image as URL", config: `{"image": "https://nvcr.io/nvidia/pytorch"}`, at: "image", says: "invalid reference format"},
-		{name: "relative working directory", config: `{"working_dir": "app/src"}`, at: "working_dir", says: `a relative path: use an absolute path, such as "/app/src"`},
-		{name: "working directory with dots", config: `{"working_dir": "/app/../src"}`, at: "working_dir", says: `not a normalized path: use "/src"`},
-		{name: "home as working directory", config: `{"working_dir": "~/app"}`, at: "working_dir", says: "a relative path"},
-		{name: "empty working directory", config: `{"working_dir": ""}`, at: "working_dir", says: "working_dir is empty"},
-		{name: "relative path of a secret", config: `{"secrets": [{"name": "hf", "mount_path": "secrets"}]}`, at: "secrets[0].mount_path", says: `secrets[0].mount_path is "secrets", a relative path`},
-		{name: "relative path of a volume", config: `{"volumes": [{"claim_name": "data", "mount_path": "./data"}]}`, at: "volumes[0].mount_path", says: `such as "/data"`},
-		{name: "path with a doubled slash", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data//x"}]}`, at: "volumes[0].mount_path", says: `use "/data/x"`},
-		{name: "path with a blank at its end", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data "}]}`, at: "volumes[0].mount_path", says: "remove the spaces around the path"},
-		{name: "path with a colon", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data:ro"}]}`, at: "volumes[0].mount_path", says: "does not allow colons in mount paths"},
-		{name: "volume over the whole image", config: `{"volumes": [{"claim_name": "data", "mount_path": "/"}]}`, at: "volumes[0].mount_path", says: "would hide the image"},
-		{name: "empty endpoint URL", config: `{"endpoint": {"url": ""}}`, at: "endpoint.url", says: "endpoint.url is empty: set an address"},
-		{name: "endpoint URL without a host", config: `{"endpoint": {"url": "http://"}}`, at: "endpoint.url", says: "not a URL with a host"},
-		{name: "endpoint URL with blank", config: `{"endpoint": {"url": "my svc"}}`, at: "endpoint.url", says: "not a URL with a host"},
-		{name: "endpoint URL that is not HTTP", config: `{"endpoint": {"url": "ftp://svc"}}`, at: "endpoint.url", says: "start it with http:// or https://"},
+		{name: "image with blank", config: `{"image": "nvidia/pytorch :23.12"}`, at: "image",
+			says: `image is "nvidia/pytorch :23.12", which is not a valid image reference`},
+		{name: "image in upper case", config: `{"image": "nvcr.io/nvidia/PyTorch"}`, at: "image",
+			says: "must be lowercase"},
+		{name: "image with two tags", config: `{"image": "pytorch:2.4:latest"}`, at: "image",
+			says: "use registry/repository:tag"},
+		{name: "image as URL", config: `{"image": "https://nvcr.io/nvidia/pytorch"}`, at: "image",
+			says: "invalid reference format"},
+		{name: "relative working directory", config: `{"working_dir": "app/src"}`, at: "working_dir",
+			says: `a relative path: use an absolute path, such as "/app/src"`},
+		{name: "working directory with dots", config: `{"working_dir": "/app/../src"}`, at: "working_dir",
+			says: `not a normalized path: use "/src"`},
+		{name: "home as working directory", config: `{"working_dir": "~/app"}`, at: "working_dir",
+			says: "a relative path"},
+		{name: "empty working directory", config: `{"working_dir": ""}`, at: "working_dir",
+			says: "working_dir is empty"},
+		{name: "relative path of a secret", config: `{"secrets": [{"name": "hf", "mount_path": "secrets"}]}`,
+			at: "secrets[0].mount_path", says: `secrets[0].mount_path is "secrets", a relative path`},
+		{name: "relative path of a volume", config: `{"volumes": [{"claim_name": "data", "mount_path": "./data"}]}`,
+			at: "volumes[0].mount_path", says: `such as "/data"`},
+		{name: "path with a doubled slash", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data//x"}]}`,
+			at: "volumes[0].mount_path", says: `use "/data/x"`},
+		{name: "path with a blank at its end", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data "}]}`,
+			at: "volumes[0].mount_path", says: "remove the spaces around the path"},
+		{name: "path with a colon", config: `{"volumes": [{"claim_name": "data", "mount_path": "/data:ro"}]}`,
+			at: "volumes[0].mount_path", says: "does not allow colons in mount paths"},
+		{name: "volume over the whole image", config: `{"volumes": [{"claim_name": "data", "mount_path": "/"}]}`,
+			at: "volumes[0].mount_path", says: "would hide the image"},
+		{name: "empty endpoint URL", config: `{"endpoint": {"url": ""}}`, at: "endpoint.url",
+			says: "endpoint.url is empty: set an address"},
+		{name: "endpoint URL without a host", config: `{"endpoint": {"url": "http://"}}`, at: "endpoint.url",
+			says: "not a URL with a host"},
+		{name: "endpoint URL with blank", config: `{"endpoint": {"url": "my svc"}}`, at: "endpoint.url",
+			says: "not a URL with a host"},
+		{name: "endpoint URL that is not HTTP", config: `{"endpoint": {"url": "ftp://svc"}}`, at: "endpoint.url",
+			says: "start it with http:// or https://"},
 	}
 }
 
 func badTolerations() []badInput {
 	return []badInput{
-		{name: "Exists with value", config: `{"tolerations": [{"key": "dedicated", "operator": "Exists", "value": "gpu"}]}`, at: "tolerations[0].value", says: "tolerations[0] has a value, but its operator Exists tolerates every value of the taint: leave out value, or use Equal."},
-		{name: "Equal without key", config: `{"tolerations": [{"key": "a", "operator": "Exists"}, {"operator": "Equal", "value": "gpu"}]}`, at: "tolerations[1].key", says: `give a key, or operator = "Exists"`},
-		{name: "neither key nor operator", config: `{"tolerations": [{"effect": "NoSchedule"}]}`, at: "tolerations[0].key", says: "tolerations[0] has no key"},
-		{name: "seconds without effect", config: `{"tolerations": [{"key": "a", "operator": "Exists", "toleration_seconds": 60}]}`, at: "tolerations[0].toleration_seconds", says: `give effect = "NoExecute"`},
-		{name: "seconds with NoSchedule", config: `{"tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule", "toleration_seconds": 60}]}`, at: "tolerations[0].toleration_seconds", says: "tolerations[0] has toleration_seconds, which needs the effect NoExecute"},
-		{name: "unknown effect", config: `{"tolerations": [{"key": "a", "operator": "Exists", "effect": "noschedule"}]}`, at: "tolerations[0].effect", says: `must be one of: ["NoSchedule" "PreferNoSchedule" "NoExecute"], got: "noschedule"`},
-		{name: "unknown operator", config: `{"tolerations": [{"key": "a", "operator": "In", "value": "b"}]}`, at: "tolerations[0].operator", says: `must be one of: ["Exists" "Equal"], got: "In"`},
-		{name: "key that is none", config: `{"tolerations": [{"key": "a b", "operator": "Exists"}]}`, at: "tolerations[0].key", says: `tolerations[0].key is "a b"`},
-		{name: "empty key", config: `{"tolerations": [{"key": "", "value": "b"}]}`, at: "tolerations[0].key", says: "tolerations[0].key is empty"},
-		{name: "value that is none", config: `{"tolerations": [{"key": "a", "value": "b c"}]}`, at: "tolerations[0].value", says: `tolerations[0].value is "b c"`},
+		{name: "Exists with value", config: `{"tolerations": [{"key": "dedicated", "operator": "Exists",
+			"value": "gpu"}]}`,
+			at: "tolerations[0].value", says: "tolerations[0] has a value, but its operator Exists tolerates every " +
+				"value of the taint: leave out value, or use Equal."},
+		{name: "Equal without key", config: `{"tolerations": [{"key": "a", "operator": "Exists"},
+			{"operator": "Equal", "value": "gpu"}]}`,
+			at: "tolerations[1].key", says: `give a key, or operator = "Exists"`},
+		{name: "neither key nor operator", config: `{"tolerations": [{"effect": "NoSchedule"}]}`,
+			at: "tolerations[0].key", says: "tolerations[0] has no key"},
+		{name: "seconds without effect", config: `{"tolerations": [{"key": "a", "operator": "Exists",
+			"toleration_seconds": 60}]}`, at: "tolerations[0].toleration_seconds", says: `give effect = "NoExecute"`},
+		{name: "seconds with NoSchedule", config: `{"tolerations": [{"key": "a", "operator": "Exists",
+			"effect": "NoSchedule", "toleration_seconds": 60}]}`,
+			at:   "tolerations[0].toleration_seconds",
+			says: "tolerations[0] has toleration_seconds, which needs the effect NoExecute"},
+		{name: "unknown effect",
+			config: `{"tolerations": [{"key": "a", "operator": "Exists", "effect": "noschedule"}]}`,
+			at:     "tolerations[0].effect",
+			says:   `must be one of: ["NoSchedule" "PreferNoSchedule" "NoExecute"], got: "noschedule"`},
+		{name: "unknown operator", config: `{"tolerations": [{"key": "a", "operator": "In", "value": "b"}]}`,
+			at: "tolerations[0].operator", says: `must be one of: ["Exists" "Equal"], got: "In"`},
+		{name: "key that is none", config: `{"tolerations": [{"key": "a b", "operator": "Exists"}]}`,
+			at: "tolerations[0].key", says: `tolerations[0].key is "a b"`},
+		{name: "empty key", config: `{"tolerations": [{"key": "", "value": "b"}]}`, at: "tolerations[0].key",
+			says: "tolerations[0].key is empty"},
+		{name: "value that is none", config: `{"tolerations": [{"key": "a", "value": "b c"}]}`,
+			at: "tolerations[0].value", says: `tolerations[0].value is "b c"`},
 		{name: "null toleration", config: `{"tolerations": [null]}`, at: "tolerations[0]", says: "is null"},
 	}
 }
 
 func badCombinations() []badInput {
 	return []badInput{
-		{name: "gpu_memory beside gpus", config: `{"gpus": 1, "gpu_memory": "4Gi"}`, at: "gpu_memory", says: "give one of the two"},
-		{name: "anti-affinity beside gpus", config: `{"gpus": 1, "gpu_anti_affinity": true}`, at: "gpu_anti_affinity", says: "gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory asks for GPUs"},
-		{name: "anti-affinity beside gpu_memory", config: `{"gpu_memory": "4Gi", "gpu_anti_affinity": true}`, at: "gpu_anti_affinity", says: "leave out one of the two"},
-		{name: "endpoint with url and selector", config: `{"endpoint": {"url": "http://svc", "selector": {"app": "ray"}}}`, at: "endpoint.url", says: "give one of the two"},
-		{name: "empty endpoint", config: `{"endpoint": {}}`, at: "endpoint", says: "give url, for a Service or Ingress that exists, or selector"},
-		{name: "mode of a secret", config: `{"secrets": [{"name": "ssh", "mount_path": "/a", "default_mode": "400"}]}`, at: "secrets[0].default_mode", says: `is "400", but must be four octal digits from 0000 to 0777`},
-		{name: "mode that is no octal number", config: `{"secrets": [{"name": "ssh", "mount_path": "/a", "default_mode": "0480"}]}`, at: "secrets[0].default_mode", says: `four octal digits`},
-		{name: "mode without files", config: `{"secrets": [{"name": "hf", "env_vars": ["A"], "default_mode": "0400"}]}`, at: "secrets[0].default_mode", says: "give mount_path, or remove default_mode"},
-		{name: "secret that is not used", config: `{"secrets": [{"name": "hf"}]}`, at: "secrets[0]", says: "give env_vars, mount_path or both"},
-		{name: "scheduler without queue", config: `{"queue_scheduler": "kai"}`, at: "queue_scheduler", says: "give queue_name too"},
+		{name: "gpu_memory beside gpus", config: `{"gpus": 1, "gpu_memory": "4Gi"}`, at: "gpu_memory",
+			says: "give one of the two"},
+		{name: "anti-affinity beside gpus", config: `{"gpus": 1, "gpu_anti_affinity": true}`, at: "gpu_anti_affinity",
+			says: "gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory asks for GPUs"},
+		{name: "anti-affinity beside gpu_memory", config: `{"gpu_memory": "4Gi", "gpu_anti_affinity": true}`,
+			at: "gpu_anti_affinity", says: "leave out one of the two"},
+		{name: "endpoint with url and selector", config: `{"endpoint": {"url": "http://svc",
+			"selector": {"app": "ray"}}}`, at: "endpoint.url", says: "give one of the two"},
+		{name: "empty endpoint", config: `{"endpoint": {}}`, at: "endpoint",
+			says: "give url, for a Service or Ingress that exists, or selector"},
+		{name: "mode of a secret", config: `{"secrets": [{"name": "ssh", "mount_path": "/a", "default_mode": "400"}]}`,
+			at: "secrets[0].default_mode", says: `is "400", but must be four octal digits from 0000 to 0777`},
+		{name: "mode that is no octal number", config: `{"secrets": [{"name": "ssh", "mount_path": "/a",
+			"default_mode": "0480"}]}`, at: "secrets[0].default_mode", says: `four octal digits`},
+		{name: "mode without files", config: `{"secrets": [{"name": "hf", "env_vars": ["A"], "default_mode": "0400"}]}`,
+			at: "secrets[0].default_mode", says: "give mount_path, or remove default_mode"},
+		{name: "secret that is not used", config: `{"secrets": [{"name": "hf"}]}`, at: "secrets[0]",
+			says: "give env_vars, mount_path or both"},
+		{name: "scheduler without queue", config: `{"queue_scheduler": "kai"}`, at: "queue_scheduler",
+			says: "give queue_name too"},
 	}
 }
 
 func badDuplicates() []badInput {
 	return []badInput{
-		{name: "two volumes at one path", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data"}]}`, at: "volumes[1].mount_path", says: "volumes[1].mount_path is /data, where volumes[0] is mounted: give another path."},
-		{name: "two volumes at one path but for a slash", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data/"}]}`, at: "volumes[1].mount_path", says: "volumes[0] is mounted"},
-		{name: "one claim twice at one path", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"}, {"claim_name": "a", "mount_path": "/data"}]}`, at: "volumes[1].mount_path", says: "volumes[0] is mounted"},
-		{name: "secret and volume at one path", config: `{"secrets": [{"name": "hf", "mount_path": "/data"}], "volumes": [{"claim_name": "b", "mount_path": "/data"}]}`, at: "volumes[0].mount_path", says: "secrets[0] is mounted"},
-		{name: "volume over the shared memory", config: `{"volumes": [{"claim_name": "b", "mount_path": "/dev/shm"}]}`, at: "volumes[0].mount_path", says: "volumes[0].mount_path is /dev/shm, where the shared memory is mounted"},
-		{name: "variable from env_vars and a secret", config: `{"env_vars": {"HF_TOKEN": "x"}, "secrets": [{"name": "hf", "env_vars": ["OTHER", "HF_TOKEN"]}]}`, at: "secrets[0].env_vars[1]", says: "secrets[0].env_vars[1] is HF_TOKEN, a variable that env_vars sets too: remove one of them."},
-		{name: "variable twice from a secret", config: `{"secrets": [{"name": "hf", "env_vars": ["HF_TOKEN", "HF_TOKEN"]}]}`, at: "secrets[0].env_vars[1]", says: "a variable that secrets[0] sets too"},
-		{name: "variable from two secrets", config: `{"secrets": [{"name": "a", "env_vars": ["KEY"]}, {"name": "b", "env_vars": ["KEY"]}]}`, at: "secrets[1].env_vars[0]", says: "secrets[1].env_vars[0] is KEY, a variable that secrets[0] sets too"},
-		{name: "duplicate beside an unknown item", config: `{"volumes": ["` + unknown + `", {"claim_name": "b", "mount_path": "/dev/shm"}]}`, at: "volumes[1].mount_path", says: "the shared memory is mounted"},
+		{name: "two volumes at one path", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"},
+			{"claim_name": "b", "mount_path": "/data"}]}`,
+			at:   "volumes[1].mount_path",
+			says: "volumes[1].mount_path is /data, where volumes[0] is mounted: give another path."},
+		{name: "two volumes at one path but for a slash", config: `{"volumes": [{"claim_name": "a",
+			"mount_path": "/data"}, {"claim_name": "b", "mount_path": "/data/"}]}`,
+			at: "volumes[1].mount_path", says: "volumes[0] is mounted"},
+		{name: "one claim twice at one path", config: `{"volumes": [{"claim_name": "a", "mount_path": "/data"},
+			{"claim_name": "a", "mount_path": "/data"}]}`, at: "volumes[1].mount_path", says: "volumes[0] is mounted"},
+		{name: "secret and volume at one path", config: `{"secrets": [{"name": "hf", "mount_path": "/data"}],
+			"volumes": [{"claim_name": "b", "mount_path": "/data"}]}`,
+			at: "volumes[0].mount_path", says: "secrets[0] is mounted"},
+		{name: "volume over the shared memory", config: `{"volumes": [{"claim_name": "b", "mount_path": "/dev/shm"}]}`,
+			at: "volumes[0].mount_path", says: "volumes[0].mount_path is /dev/shm, where the shared memory is mounted"},
+		{name: "variable from env_vars and a secret", config: `{"env_vars": {"HF_TOKEN": "x"},
+			"secrets": [{"name": "hf", "env_vars": ["OTHER", "HF_TOKEN"]}]}`,
+			at:   "secrets[0].env_vars[1]",
+			says: "secrets[0].env_vars[1] is HF_TOKEN, a variable that env_vars sets too: remove one of them."},
+		{name: "variable twice from a secret", config: `{"secrets": [{"name": "hf",
+			"env_vars": ["HF_TOKEN", "HF_TOKEN"]}]}`,
+			at: "secrets[0].env_vars[1]", says: "a variable that secrets[0] sets too"},
+		{name: "variable from two secrets", config: `{"secrets": [{"name": "a", "env_vars": ["KEY"]},
+			{"name": "b", "env_vars": ["KEY"]}]}`,
+			at: "secrets[1].env_vars[0]", says: "secrets[1].env_vars[0] is KEY, a variable that secrets[0] sets too"},
+		{name: "duplicate beside an unknown item", config: `{"volumes": ["` + unknown +
+			`", {"claim_name": "b", "mount_path": "/dev/shm"}]}`, at: "volumes[1].mount_path",
+			says: "the shared memory is mounted"},
 	}
 }
 
 func badIdentity() []badInput {
 	return []badInput{
-		{name: "label of the service", config: `{"labels": {"kubetorch.com/service": "other"}}`, at: "labels", says: `labels sets kubetorch.com/service to "other", but it must be "trainer" here`},
-		{name: "label of the manager", config: `{"labels": {"app.kubernetes.io/managed-by": "helm"}}`, at: "labels", says: "the provider finds its objects by it. Remove it."},
-		{name: "label of the template", config: `{"labels": {"kubetorch.com/template": "ksvc"}}`, at: "labels", says: `it must be "deployment" here`},
-		{name: "label of another queue", config: `{"queue_name": "a", "labels": {"kueue.x-k8s.io/queue-name": "b"}}`, at: "labels", says: "it follows queue_name; set that"},
-		{name: "annotation of another ttl", config: `{"inactivity_ttl": "2h", "annotations": {"kubetorch.com/inactivity-ttl": "1h"}}`, at: "annotations", says: "it follows inactivity_ttl"},
-		{name: "label beside something unknown", config: `{"image": "` + unknown + `", "labels": {"kubetorch.com/service": "other"}}`, at: "labels", says: `it must be "trainer" here`},
+		{name: "label of the service", config: `{"labels": {"kubetorch.com/service": "other"}}`, at: "labels",
+			says: `labels sets kubetorch.com/service to "other", but it must be "trainer" here`},
+		{name: "label of the manager", config: `{"labels": {"app.kubernetes.io/managed-by": "helm"}}`, at: "labels",
+			says: "the provider finds its objects by it. Remove it."},
+		{name: "label of the template", config: `{"labels": {"kubetorch.com/template": "ksvc"}}`, at: "labels",
+			says: `it must be "deployment" here`},
+		{name: "label of another queue", config: `{"queue_name": "a", "labels": {"kueue.x-k8s.io/queue-name": "b"}}`,
+			at: "labels", says: "it follows queue_name; set that"},
+		{name: "annotation of another ttl",
+			config: `{"inactivity_ttl": "2h", "annotations": {"kubetorch.com/inactivity-ttl": "1h"}}`,
+			at:     "annotations", says: "it follows inactivity_ttl"},
+		{name: "label beside something unknown", config: `{"image": "` + unknown +
+			`", "labels": {"kubetorch.com/service": "other"}}`, at: "labels", says: `it must be "trainer" here`},
 	}
 }
 
 func badGPUTypes() []badInput {
 	cases := []badInput{
-		{name: "gpu_type against node_selector", config: `{"gpu_type": "L4", "node_selector": {"nvidia.com/gpu.product": "H100"}}`, at: "gpu_type", says: "while node_selector selects nvidia.com/gpu.product=H100: give one of the two"},
+		{name: "gpu_type against node_selector",
+			config: `{"gpu_type": "L4", "node_selector": {"nvidia.com/gpu.product": "H100"}}`, at: "gpu_type",
+			says: "while node_selector selects nvidia.com/gpu.product=H100: give one of the two"},
 	}
 	for value, says := range map[string]string{
 		"":             `gpu_type is empty: give a product such as "L4", or a node label as "key: value"`,
@@ -304,7 +448,8 @@ func badGPUTypes() []badInput {
 		"a:b:c":        `"b:c" is not the value of a label`,
 		"L4!":          `"L4!" is not the value of a label`,
 	} {
-		cases = append(cases, badInput{name: fmt.Sprintf("gpu_type %q", value), config: fmt.Sprintf(`{"gpu_type": %q}`, value), at: "gpu_type", says: says})
+		cases = append(cases, badInput{name: fmt.Sprintf("gpu_type %q", value),
+			config: fmt.Sprintf(`{"gpu_type": %q}`, value), at: "gpu_type", says: says})
 	}
 	return cases
 }
@@ -312,18 +457,20 @@ func badGPUTypes() []badInput {
 func badTemplates() []badInput {
 	cases := []badInput{}
 	for template, says := range map[string]string{
-		``:                                "not valid JSON",
-		`{"spec"`:                         "not valid JSON",
-		`spec: {replicas: 2}`:             "not valid JSON",
-		`["spec"]`:                        "is a JSON value of the type list, but must be an object: set it as in jsonencode({ spec = { … } })",
-		`"spec"`:                          "is a JSON value of the type string",
-		`7`:                               "is a JSON value of the type number",
-		`true`:                            "is a JSON value of the type boolean",
-		`{"spec": 1e999}`:                 "contains JSON that cannot be decoded",
-		`{"kind": "StatefulSet"}`:         "service_template changes kind, which the provider needs as it is: remove that from the template",
-		`{"apiVersion": "apps/v2"}`:       "changes apiVersion",
-		`{"metadata": {"name": "other"}}`: "changes metadata.name",
-		`{"status": {"replicas": 1}}`:     "sets status",
+		``:                    "not valid JSON",
+		`{"spec"`:             "not valid JSON",
+		`spec: {replicas: 2}`: "not valid JSON",
+		`["spec"]`: "is a JSON value of the type list, but must be an object: set it as in " +
+			"jsonencode({ spec = { … } })",
+		`"spec"`:          "is a JSON value of the type string",
+		`7`:               "is a JSON value of the type number",
+		`true`:            "is a JSON value of the type boolean",
+		`{"spec": 1e999}`: "contains JSON that cannot be decoded",
+		`{"kind": "StatefulSet"}`: "service_template changes kind, which the provider needs as it is: remove " +
+			"that from the template",
+		`{"apiVersion": "apps/v2"}`:                                                        "changes apiVersion",
+		`{"metadata": {"name": "other"}}`:                                                  "changes metadata.name",
+		`{"status": {"replicas": 1}}`:                                                      "sets status",
 		`{"metadata": {"labels": {"app.kubernetes.io/managed-by": null}}}`:                 "changes metadata.labels.app.kubernetes.io/managed-by",
 		`{"spec": {"selector": {"matchLabels": {"app": "x"}}}}`:                            "changes spec.selector",
 		`{"spec": {"selector": null}}`:                                                     "changes spec.selector",
@@ -336,19 +483,24 @@ func badTemplates() []badInput {
 		if err != nil {
 			panic(err) // strings can always be encoded
 		}
-		cases = append(cases, badInput{name: "service_template " + template, config: fmt.Sprintf(`{"service_template": %s}`, encoded), at: "service_template", says: says})
+		cases = append(cases, badInput{name: "service_template " + template,
+			config: fmt.Sprintf(`{"service_template": %s}`, encoded), at: "service_template", says: says})
 	}
 	return append(cases, badInput{
-		name: "template of another namespace", config: `{"namespace": "ml", "service_template": "{\"metadata\": {\"namespace\": \"other\"}}"}`,
-		at: "service_template", says: "changes metadata.namespace",
+		name:   "template of another namespace",
+		config: `{"namespace": "ml", "service_template": "{\"metadata\": {\"namespace\": \"other\"}}"}`,
+		at:     "service_template", says: "changes metadata.namespace",
 	})
 }
 
 func incomplete() []badInput {
 	return []badInput{
-		{name: "secret without a name", config: `{"secrets": [{"mount_path": "/x"}]}`, at: "secrets[0].name", says: "secrets[0].name is required: give the name of a Secret of the same namespace."},
-		{name: "volume without a claim", config: `{"volumes": [{"mount_path": "/x"}]}`, at: "volumes[0].claim_name", says: "volumes[0].claim_name is required"},
-		{name: "volume without a path", config: `{"volumes": [{"claim_name": "x"}]}`, at: "volumes[0].mount_path", says: "volumes[0].mount_path is required: give an absolute path, such as /data."},
+		{name: "secret without a name", config: `{"secrets": [{"mount_path": "/x"}]}`, at: "secrets[0].name",
+			says: "secrets[0].name is required: give the name of a Secret of the same namespace."},
+		{name: "volume without a claim", config: `{"volumes": [{"mount_path": "/x"}]}`, at: "volumes[0].claim_name",
+			says: "volumes[0].claim_name is required"},
+		{name: "volume without a path", config: `{"volumes": [{"claim_name": "x"}]}`, at: "volumes[0].mount_path",
+			says: "volumes[0].mount_path is required: give an absolute path, such as /data."},
 		{name: "null secret", config: `{"secrets": [null]}`, at: "secrets[0]", says: "is null"},
 		{name: "null volume", config: `{"volumes": [null]}`, at: "volumes[0]", says: "is null"},
 	}
@@ -366,7 +518,8 @@ func TestComputeReportsEachOfSeveralProblems(t *testing.T) {
 	}
 	slices.Sort(at)
 	want := []string{
-		"autoscale.min_scale", "autoscale.target", "autoscale.window", "distribute", "distribute.args", "gpu_type", "gpus", "image", "image_setup.digest", "launch_timeout",
+		"autoscale.min_scale", "autoscale.target", "autoscale.window", "distribute", "distribute.args", "gpu_type",
+		"gpus", "image", "image_setup.digest", "launch_timeout",
 		"logging.poll_timeout", "memory", "name", "queue_scheduler", "tolerations[0].value", "volumes[0].mount_path",
 	}
 	if !slices.Equal(at, want) {

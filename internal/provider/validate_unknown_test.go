@@ -31,19 +31,24 @@ func everything() map[string]string {
 	return map[string]string{
 		"pods": set(inPod, gpus, queue, `"replicas": 2, "suspend": false, "endpoint": {"selector": {"app": "x"}},
 			"service_template": "{\"spec\": {\"minReadySeconds\": 5}}"`),
-		"pods on a shared GPU": set(inPod, `"gpu_memory": "4Gi", "queue_name": "q", "queue_scheduler": "kai", "suspend": true`),
+		"pods on a shared GPU": set(inPod,
+			`"gpu_memory": "4Gi", "queue_name": "q", "queue_scheduler": "kai", "suspend": true`),
 		"autoscaled": set(inPod, gpus, `"endpoint": {"url": "http://x"}, "service_template": "{\"spec\": {\"traffic\": [{\"percent\": 100, \"latestRevision\": true}]}}",
 			"autoscale": {"min_scale": 1, "max_scale": 4, "initial_scale": 2, "target": 10, "target_utilization": 80, "metric": "rps", "window": "60s", "concurrency": 20,
 				"scale_down_delay": "2m", "scale_to_zero_pod_retention_period": "5m", "autoscaler_class": "kpa.autoscaling.knative.dev", "progress_deadline": "20m",
 				"extra_annotations": {"panic-window-percentage": "20.0", "min-scale": "1"}}`),
-		"autoscaled by processor": set(inPod, `"autoscale": {"metric": "cpu", "target": 70, "autoscaler_class": "hpa.autoscaling.knative.dev"}`),
+		"autoscaled by processor": set(inPod, `"autoscale": {"metric": "cpu", "target": 70,
+			"autoscaler_class": "hpa.autoscaling.knative.dev"}`),
 		"distributed by Ray": set(inPod, gpus, queue, `"service_template": "{\"spec\": {\"headGroupSpec\": {\"serviceType\": \"ClusterIP\"}}}",
 			"distribute": {"type": "ray", "workers": 4, "quorum_workers": 2, "quorum_timeout": "5m", "monitor_members": true, "args": "{\"rayVersion\": \"2.46.0\"}"}`),
 		"distributed by PyTorch": set(`"name": "`+strings.Repeat("a", 54)+`"`, inPod, gpus, queue, `"suspend": true, "endpoint": {"selector": {"app": "x"}},
 			"distribute": {"type": "pytorch", "workers": 4, "quorum_workers": 4, "quorum_timeout": "5m", "monitor_members": false, "args": "{\"num_proc\": 8}"}`),
-		"PyTorchJob": bringing(pyTorchJob, `"pod_template_path": "spec.pytorchReplicaSpecs.Master.template"`, `"replicas": 4`,
-			`"service_template": "{\"spec\": {\"nprocPerNode\": \"8\"}}"`, `"selector": {"role": "head"}`, `"suspend": false`, inPod, gpus, queue),
-		"unknown kind": bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`, `"endpoint": {"url": "http://x"}`, inPod, gpus, queue),
+		"PyTorchJob": bringing(pyTorchJob, `"pod_template_path": "spec.pytorchReplicaSpecs.Master.template"`,
+			`"replicas": 4`,
+			`"service_template": "{\"spec\": {\"nprocPerNode\": \"8\"}}"`, `"selector": {"role": "head"}`,
+			`"suspend": false`, inPod, gpus, queue),
+		"unknown kind": bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`,
+			`"endpoint": {"url": "http://x"}`, inPod, gpus, queue),
 		"existing pods": set(around, `"selector": {"app": "x", "role": "head"}, "endpoint": {"url": "http://x"}, "queue_scheduler": null,
 			"gpus": 0, "freeze": false, "suspend": false, "gpu_anti_affinity": false`),
 		"tensor server": set(`"namespace": "ml", "runtime": "skytorch", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "launch_timeout": "30m", "wait_timeout": "1h",
@@ -53,14 +58,16 @@ func everything() map[string]string {
 			"secrets": [{"name": "hf", "mount_path": "/hf", "default_mode": "0400"}], "volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}],
 			"volume_claim_templates": [{"name": "scratch", "size": "100Gi", "mount_path": "/scratch", "storage_class": "fast", "access_mode": "ReadWriteOnce"}],
 			"service_template": "{\"spec\": {\"override\": {}}}"`, gpus),
-		"existing pods with an endpoint selector": set(around, `"selector": {"app": "x"}, "endpoint": {"selector": {"app": "x", "role": "head"}}`),
+		"existing pods with an endpoint selector": set(around,
+			`"selector": {"app": "x"}, "endpoint": {"selector": {"app": "x", "role": "head"}}`),
 	}
 }
 
 // withUnknown returns a configuration with an unknown value at a path.
 func withUnknown(t *testing.T, config tftypes.Value, at *tftypes.AttributePath) tftypes.Value {
 	t.Helper()
-	changed, err := tftypes.Transform(config, func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+	changed, err := tftypes.Transform(config, func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value,
+		error) {
 		if path.Equal(at) {
 			return tftypes.NewValue(v.Type(), tftypes.UnknownValue), nil
 		}
@@ -115,14 +122,16 @@ func TestComputeReportsNothingForAnUnknownValue(t *testing.T) {
 func TestComputeReportsNothingForTwoUnknownAttributes(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
-	modes := []string{"autoscale", "distribute", "manifest", "pod_template_path", "selector", "replicas", "name", "queue_scheduler", "suspend", "endpoint", "runtime", "volume_claim_templates", "command"}
+	modes := []string{"autoscale", "distribute", "manifest", "pod_template_path", "selector", "replicas", "name",
+		"queue_scheduler", "suspend", "endpoint", "runtime", "volume_claim_templates", "command"}
 	for name, config := range everything() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			whole := jsonConfig(t, o.types["kt_compute"], withName(config))
 			for i, a := range modes {
 				for _, b := range modes[:i] {
-					unknowns := withUnknown(t, withUnknown(t, whole, tftypes.NewAttributePath().WithAttributeName(a)), tftypes.NewAttributePath().WithAttributeName(b))
+					unknowns := withUnknown(t, withUnknown(t, whole, tftypes.NewAttributePath().WithAttributeName(a)),
+						tftypes.NewAttributePath().WithAttributeName(b))
 					for _, f := range o.validate(t, "kt_compute", unknowns) {
 						t.Errorf("%s and %s unknown: %s", a, b, f)
 					}
@@ -138,7 +147,8 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 	o := serveOffline(t)
 	for _, group := range [][]badInput{
 		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
-		badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(), badTensorServers(),
+		badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(),
+		badTensorServers(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
@@ -239,35 +249,43 @@ func TestComputeReportsNoConflictsForUnknownValues(t *testing.T) {
 		`{"secrets": [{"name": "hf", "env_vars": "?"}]}`,
 		`{"secrets": [{"name": "hf", "mount_path": "?"}]}`,
 		`{"secrets": ["?"], "volumes": ["?"], "tolerations": ["?"]}`,
-		`{"tolerations": [{"operator": "?", "value": "x"}, {"key": "?", "value": "x"}, {"key": "a", "toleration_seconds": 5, "effect": "?"}]}`,
+		`{"tolerations": [{"operator": "?", "value": "x"}, {"key": "?", "value": "x"},
+			{"key": "a", "toleration_seconds": 5, "effect": "?"}]}`,
 		`{"env_vars": {"A": "?"}, "labels": {"a": "?"}, "allowed_serialization": ["?", "json"]}`,
 
 		`{"selector": "?", "cpus": "1", "replicas": 2, "suspend": true, "pod_template_path": "?"}`,
-		`{"selector": {"app": "x"}, "manifest": "?", "cpus": "1", "replicas": 2, "suspend": true, "service_template": "{\"spec\": {}}"}`,
+		`{"selector": {"app": "x"}, "manifest": "?", "cpus": "1", "replicas": 2, "suspend": true,
+			"service_template": "{\"spec\": {}}"}`,
 		`{"selector": {"app": "x"}, "cpus": "?", "autoscale": "?", "distribute": "?", "freeze": "?"}`,
 		`{"autoscale": {}, "distribute": "?", "manifest": "?", "replicas": "?"}`,
 		`{"autoscale": "?", "distribute": {}, "replicas": "?"}`,
 		`{"autoscale": "?", "labels": {"kubetorch.com/template": "ksvc"}, "endpoint": {"selector": {"a": "b"}}}`,
 		`{"autoscale": "?", "annotations": {"autoscaling.knative.dev/min-scale": "3"}}`,
-		`{"autoscale": {"min_scale": "?"}, "annotations": {"autoscaling.knative.dev/min-scale": "3"}, "service_template": "{\"spec\": {\"traffic\": []}}"}`,
-		`{"autoscale": {"min_scale": 4, "max_scale": "?", "metric": "cpu", "autoscaler_class": "?", "extra_annotations": {"max-scale": "1"}}}`,
+		`{"autoscale": {"min_scale": "?"}, "annotations": {"autoscaling.knative.dev/min-scale": "3"},
+			"service_template": "{\"spec\": {\"traffic\": []}}"}`,
+		`{"autoscale": {"min_scale": 4, "max_scale": "?", "metric": "cpu", "autoscaler_class": "?",
+			"extra_annotations": {"max-scale": "1"}}}`,
 		`{"autoscale": {"min_scale": 4, "extra_annotations": {"min-scale": "?"}}}`,
 		`{"distribute": {"workers": "?", "quorum_workers": 9}}`,
 		`{"distribute": {"type": "?", "args": "{\"rayVersion\": 2}"}, "name": "` + strings.Repeat("a", 63) + `"}`,
 		`{"distribute": {"quorum_workers": 9}, "manifest": "?"}`,
 		`{"distribute": {"type": "ray"}, "manifest": "?"}`,
-		`{"manifest": "?", "pod_template_path": "spec.template", "replicas": 3, "suspend": true, "labels": {"kubetorch.com/template": "pod"}}`,
+		`{"manifest": "?", "pod_template_path": "spec.template", "replicas": 3, "suspend": true,
+			"labels": {"kubetorch.com/template": "pod"}}`,
 		bringing(workflow, `"pod_template_path": "?"`),
 		bringing(statefulSet, `"replicas": "?"`),
 		bringing(pod, `"suspend": "?"`),
 		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: other}}`, `"name": "?"`),
 		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: other}}`, `"namespace": "?"`),
-		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: {kueue.x-k8s.io/queue-name: b}}}`, `"queue_name": "?"`),
+		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: {kueue.x-k8s.io/queue-name: b}}}`,
+			`"queue_name": "?"`),
 		`{"image_setup": "?", "volumes": [{"claim_name": "c", "mount_path": "/etc/kubetorch/image"}]}`,
 		`{"image_setup": {"config_map": "?", "digest": "?"}}`,
-		`{"runtime": "?", "command": ["x"], "args": ["y"], "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/dev/shm"}]}`,
+		`{"runtime": "?", "command": ["x"], "args": ["y"], "volume_claim_templates": [{"name": "a", "size": "1Gi",
+			"mount_path": "/dev/shm"}]}`,
 		`{"runtime": "?", "autoscale": {}, "freeze": true, "labels": {"app.kubernetes.io/name": "mine"}}`,
-		`{"runtime": "skytorch", "replicas": "?", "queue_name": "?", "volume_claim_templates": ["?", {"name": "a", "size": "?", "mount_path": "?"}]}`,
+		`{"runtime": "skytorch", "replicas": "?", "queue_name": "?", "volume_claim_templates": ["?",
+			{"name": "a", "size": "?", "mount_path": "?"}]}`,
 		`{"runtime": "skytorch", "volume_claim_templates": "?", "command": "?", "args": ["?"]}`,
 	} {
 		config = strings.ReplaceAll(config, `"?"`, `"`+unknown+`"`)
@@ -287,20 +305,25 @@ func FuzzComputeValidation(f *testing.F) {
 		"pod_template_path": {"manifest": workflow},
 	}
 	attributes := []string{
-		"cpus", "memory", "gpu_memory", "launch_timeout", "inactivity_ttl", "gpu_type", "service_template", "name", "namespace", "image", "working_dir", "queue_name",
+		"cpus", "memory", "gpu_memory", "launch_timeout", "inactivity_ttl", "gpu_type", "service_template", "name",
+		"namespace", "image", "working_dir", "queue_name",
 		"manifest", "pod_template_path", "distribute.args", "wait_timeout",
 	}
 	for i := range attributes {
 		for _, seed := range []string{
-			"", "4Gi", "4gb", "1e2147483647", "-1", "90s", "1d12h", "1h-5m", "L4", "key: value", "a:b:c", `{`, `[]`, `null`,
-			`{"spec": {"template": {"spec": {"containers": [{"name": "kubetorch", "resources": {"limits": {"cpu": "1e99999999"}}}]}}}}`,
-			`{"spec": {"template": {"spec": {"containers": {"name": 1}}}}}`, `{"spec": []}`, `{"metadata": {"labels": 7}}`, "\x00", "é", "/a/../b", "http://[::1", "a@b",
+			"", "4Gi", "4gb", "1e2147483647", "-1", "90s", "1d12h", "1h-5m", "L4", "key: value", "a:b:c", `{`, `[]`,
+			`null`,
+			`{"spec": {"template": {"spec": {"containers": [{"name": "kubetorch",
+				"resources": {"limits": {"cpu": "1e99999999"}}}]}}}}`,
+			`{"spec": {"template": {"spec": {"containers": {"name": 1}}}}}`, `{"spec": []}`,
+			`{"metadata": {"labels": 7}}`, "\x00", "é", "/a/../b", "http://[::1", "a@b",
 			deployment, statefulSet, daemonSet, pod, job, cronJob, knative, rayCluster, pyTorchJob, jobSet, workflow,
 			"apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: kubetorch, " +
 				"command: [x], ports: [{containerPort: 1e9}]}]}}}",
 			"a: &a [*a]", "apiVersion: v1\nkind: Pod\nspec: null", "{apiVersion: batch/v1, kind: Job, spec: " +
 				"{parallelism: -1, completions: 1.5}}",
-			"spec.template", "spec.templates.0.pod", "spec.templates.-1", `{"rayVersion": 1e999}`, `{"rayVersion": null, "quorum_workers": {}}`,
+			"spec.template", "spec.templates.0.pod", "spec.templates.-1", `{"rayVersion": 1e999}`,
+			`{"rayVersion": null, "quorum_workers": {}}`,
 		} {
 			f.Add(byte(i), seed)
 		}

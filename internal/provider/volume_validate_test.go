@@ -24,32 +24,51 @@ func TestVolumeReportsInvalidInputAtItsAttribute(t *testing.T) {
 		{name: "no name", config: `{"size": "1Gi"}`, at: "name", says: "Must set a configuration value"},
 		{name: "no size", config: `{"name": "data"}`, at: "size", says: "Must set a configuration value"},
 		{name: "empty name", config: `{"name": "", "size": "1Gi"}`, at: "name", says: "name is empty"},
-		{name: "name in upper case", config: `{"name": "Data", "size": "1Gi"}`, at: "name", says: `Did you mean "data"?`},
-		{name: "name longer than a label", config: `{"name": "` + long + `", "size": "1Gi"}`, at: "name", says: "at most 63"},
-		{name: "namespace with dot", config: volumeOf(`"namespace": "ml.team"`), at: "namespace", says: `Did you mean "ml-team"?`},
+		{name: "name in upper case", config: `{"name": "Data", "size": "1Gi"}`, at: "name",
+			says: `Did you mean "data"?`},
+		{name: "name longer than a label", config: `{"name": "` + long + `", "size": "1Gi"}`, at: "name",
+			says: "at most 63"},
+		{name: "namespace with dot", config: volumeOf(`"namespace": "ml.team"`), at: "namespace",
+			says: `Did you mean "ml-team"?`},
 		{name: "size without a number", config: `{"name": "data", "size": "big"}`, at: "size", says: `size is "big"`},
 		{name: "size with a wrong unit", config: `{"name": "data", "size": "10gb"}`, at: "size", says: "did you mean"},
-		{name: "size of nothing", config: `{"name": "data", "size": "0"}`, at: "size", says: "must be more than nothing"},
-		{name: "size below nothing", config: `{"name": "data", "size": "-1Gi"}`, at: "size", says: "must not be negative"},
-		{name: "size in thousandths", config: `{"name": "data", "size": "10m"}`, at: "size", says: "m is a thousandth, M a million"},
-		{name: "relative mount path", config: `{"name": "data", "size": "1Gi", "mount_path": "data"}`, at: "mount_path", says: "a relative path"},
-		{name: "mount path of the root", config: `{"name": "data", "size": "1Gi", "mount_path": "/"}`, at: "mount_path", says: "would hide the image"},
-		{name: "unknown access mode", config: volumeOf(`"access_mode": "RWX"`), at: "access_mode", says: "ReadWriteOncePod"},
-		{name: "class with blanks", config: volumeOf(`"storage_class": "my class"`), at: "storage_class", says: `storage_class is "my class"`},
-		{name: "PersistentVolume in upper case", config: volumeOf(`"volume_name": "PV"`), at: "volume_name", says: `Did you mean "pv"?`},
-		{name: "empty PersistentVolume", config: volumeOf(`"volume_name": ""`), at: "volume_name", says: "volume_name is empty"},
-		{name: "bad label", config: volumeOf(`"labels": {"a": "b c"}`), at: `labels["a"]`, says: "the value of a label"},
+		{name: "size of nothing", config: `{"name": "data", "size": "0"}`, at: "size",
+			says: "must be more than nothing"},
+		{name: "size below nothing", config: `{"name": "data", "size": "-1Gi"}`, at: "size",
+			says: "must not be negative"},
+		{name: "size in thousandths", config: `{"name": "data", "size": "10m"}`, at: "size",
+			says: "m is a thousandth, M a million"},
+		{name: "relative mount path", config: `{"name": "data", "size": "1Gi", "mount_path": "data"}`, at: "mount_path",
+			says: "a relative path"},
+		{name: "mount path of the root", config: `{"name": "data", "size": "1Gi", "mount_path": "/"}`, at: "mount_path",
+			says: "would hide the image"},
+		{name: "unknown access mode", config: volumeOf(`"access_mode": "RWX"`), at: "access_mode",
+			says: "ReadWriteOncePod"},
+		{name: "class with blanks", config: volumeOf(`"storage_class": "my class"`), at: "storage_class",
+			says: `storage_class is "my class"`},
+		{name: "PersistentVolume in upper case", config: volumeOf(`"volume_name": "PV"`), at: "volume_name",
+			says: `Did you mean "pv"?`},
+		{name: "empty PersistentVolume", config: volumeOf(`"volume_name": ""`), at: "volume_name",
+			says: "volume_name is empty"},
+		{name: "bad label", config: volumeOf(`"labels": {"a": "b c"}`), at: `labels["a"]`,
+			says: "the value of a label"},
 		{name: "null label", config: volumeOf(`"labels": {"a": null}`), at: `labels["a"]`, says: "is null"},
-		{name: "bad annotation", config: volumeOf(`"annotations": {"a b": "c"}`), at: `annotations["a b"]`, says: "the key of a label or annotation"},
-		{name: "label of another volume", config: volumeOf(`"labels": {"kubetorch.com/volume": "other"}`), at: "labels", says: `must be "data" here`},
-		{name: "mount path as an annotation", config: volumeOf(`"annotations": {"kubetorch.com/mount-path": "/x"}`), at: "annotations", says: "it follows mount_path"},
-		{name: "timeout of nothing", config: volumeOf(`"timeouts": {"create": "0s"}`), at: "timeouts.create", says: "must be more than zero"},
-		{name: "timeout without a unit", config: volumeOf(`"timeouts": {"delete": "soon"}`), at: "timeouts.delete", says: "is not a duration"},
+		{name: "bad annotation", config: volumeOf(`"annotations": {"a b": "c"}`), at: `annotations["a b"]`,
+			says: "the key of a label or annotation"},
+		{name: "label of another volume", config: volumeOf(`"labels": {"kubetorch.com/volume": "other"}`), at: "labels",
+			says: `must be "data" here`},
+		{name: "mount path as an annotation", config: volumeOf(`"annotations": {"kubetorch.com/mount-path": "/x"}`),
+			at: "annotations", says: "it follows mount_path"},
+		{name: "timeout of nothing", config: volumeOf(`"timeouts": {"create": "0s"}`), at: "timeouts.create",
+			says: "must be more than zero"},
+		{name: "timeout without a unit", config: volumeOf(`"timeouts": {"delete": "soon"}`), at: "timeouts.delete",
+			says: "is not a duration"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			found := o.validate(t, "kt_volume", jsonConfig(t, o.types["kt_volume"], c.config))
-			if len(found) != 1 || found[0].severity != tfprotov6.DiagnosticSeverityError || found[0].path != c.at || !strings.Contains(found[0].detail, c.says) {
+			if len(found) != 1 || found[0].severity != tfprotov6.DiagnosticSeverityError || found[0].path != c.at ||
+				!strings.Contains(found[0].detail, c.says) {
 				t.Errorf("%s gives %v\nwant one error at %s that contains: %s", c.config, found, c.at, c.says)
 			}
 			if len(found) > 0 && found[0].summary == "" {
@@ -63,16 +82,20 @@ func TestVolumeAcceptsValidInput(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for name, config := range map[string]string{
-		"required attributes":                   `{"name": "data", "size": "1Gi"}`,
-		"name with dots":                        `{"name": "data.v1", "size": "1Gi"}`,
-		"size as a number":                      `{"name": "data", "size": "1073741824"}`,
-		"size with an exponent":                 `{"name": "data", "size": "1e9"}`,
-		"very large size":                       `{"name": "data", "size": "4Ei"}`,
-		"no class":                              volumeOf(`"storage_class": ""`),
-		"everything":                            volumeOf(`"namespace": "ml", "access_mode": "ReadWriteOncePod", "storage_class": "fast", "volume_name": "pv-1", "labels": {"team": "ml", "app": "x"}, "annotations": {"owner": "alice"}, "wait_for_bound": false, "adopt_existing": true, "deletion_protection": true, "timeouts": {"create": "1h", "update": "30m", "delete": "1m30s"}`),
-		"labels equal to reserved labels":       volumeOf(`"labels": {"kubetorch.com/volume": "data"}`),
-		"everything unknown":                    `{"name": "` + unknown + `", "namespace": "` + unknown + `", "size": "` + unknown + `", "mount_path": "` + unknown + `", "access_mode": "` + unknown + `", "storage_class": "` + unknown + `", "volume_name": "` + unknown + `", "labels": "` + unknown + `", "annotations": {"a": "` + unknown + `"}, "wait_for_bound": "` + unknown + `"}`,
-		"an unknown name with a reserved label": `{"name": "` + unknown + `", "size": "1Gi", "labels": {"kubetorch.com/volume": "x"}}`,
+		"required attributes":             `{"name": "data", "size": "1Gi"}`,
+		"name with dots":                  `{"name": "data.v1", "size": "1Gi"}`,
+		"size as a number":                `{"name": "data", "size": "1073741824"}`,
+		"size with an exponent":           `{"name": "data", "size": "1e9"}`,
+		"very large size":                 `{"name": "data", "size": "4Ei"}`,
+		"no class":                        volumeOf(`"storage_class": ""`),
+		"everything":                      volumeOf(`"namespace": "ml", "access_mode": "ReadWriteOncePod", "storage_class": "fast", "volume_name": "pv-1", "labels": {"team": "ml", "app": "x"}, "annotations": {"owner": "alice"}, "wait_for_bound": false, "adopt_existing": true, "deletion_protection": true, "timeouts": {"create": "1h", "update": "30m", "delete": "1m30s"}`),
+		"labels equal to reserved labels": volumeOf(`"labels": {"kubetorch.com/volume": "data"}`),
+		"everything unknown": `{"name": "` + unknown + `", "namespace": "` + unknown +
+			`", "size": "` + unknown + `", "mount_path": "` + unknown + `", "access_mode": "` + unknown +
+			`", "storage_class": "` + unknown + `", "volume_name": "` + unknown + `", "labels": "` + unknown +
+			`", "annotations": {"a": "` + unknown + `"}, "wait_for_bound": "` + unknown + `"}`,
+		"an unknown name with a reserved label": `{"name": "` + unknown +
+			`", "size": "1Gi", "labels": {"kubetorch.com/volume": "x"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -37,7 +37,8 @@ func serve(t *testing.T, intercept func(http.ResponseWriter, *http.Request) bool
 	s := &served{t: t, intercept: intercept}
 	behind := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if strings.Contains(req.URL.Path, "/manifests/") && (req.Method == http.MethodHead || req.Method == http.MethodGet) {
+		if strings.Contains(req.URL.Path, "/manifests/") &&
+			(req.Method == http.MethodHead || req.Method == http.MethodGet) {
 			s.manifests.Add(1)
 		}
 		if s.intercept == nil || !s.intercept(w, req) {
@@ -102,7 +103,8 @@ func TestDigestRequiresNoRegistry(t *testing.T) {
 	t.Parallel()
 	digest := "sha256:" + strings.Repeat("a", 64)
 	for image, want := range map[string]string{
-		"python@" + digest: "python@" + digest, "127.0.0.1:1/a/b:tag@" + digest: "127.0.0.1:1/a/b@" + digest, "docker.io/library/python@" + digest: "python@" + digest,
+		"python@" + digest: "python@" + digest, "127.0.0.1:1/a/b:tag@" + digest: "127.0.0.1:1/a/b@" + digest,
+		"docker.io/library/python@" + digest: "python@" + digest,
 	} {
 		pin, err := NewWith(noKeychain{}).Resolve(t.Context(), image)
 		if err != nil || pin.Digest != digest || pin.Image != want {
@@ -120,7 +122,8 @@ func TestMultiPlatformImageIsPinnedToItsIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img,
+			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
 	}
 	ref, err := name.ParseReference(s.host + "/multi:1")
 	if err != nil {
@@ -199,7 +202,8 @@ func TestCredentialsAreSentToTheirRegistry(t *testing.T) {
 	if err != nil || pin.Digest != digest {
 		t.Errorf("%+v, %v; want %s", pin, err, digest)
 	}
-	for what, keychain := range map[string]authn.Keychain{"no credentials": noKeychain{}, "a wrong password": login{s.host, "ci", "wrong-canary"}} {
+	for what, keychain := range map[string]authn.Keychain{"no credentials": noKeychain{},
+		"a wrong password": login{s.host, "ci", "wrong-canary"}} {
 		_, err := NewWith(keychain).Resolve(t.Context(), s.host+"/private:1")
 		failed, ok := errors.AsType[*Error](err)
 		if !ok || failed.Reason != Refused {
@@ -207,7 +211,8 @@ func TestCredentialsAreSentToTheirRegistry(t *testing.T) {
 			continue
 		}
 		summary, detail := failed.Explain()
-		if !strings.Contains(detail, s.host+"/private:1") || !strings.Contains(detail, "docker login") || strings.Contains(summary+detail+err.Error(), "canary") {
+		if !strings.Contains(detail, s.host+"/private:1") || !strings.Contains(detail, "docker login") ||
+			strings.Contains(summary+detail+err.Error(), "canary") {
 			t.Errorf("%s: %s: %s", what, summary, detail)
 		}
 	}
@@ -241,7 +246,8 @@ func TestReasonsWhyADigestCannotBeResolved(t *testing.T) {
 			continue
 		}
 		summary, detail := failed.Explain()
-		if summary == "" || !strings.Contains(detail, want.says) || !strings.Contains(detail, "pin_digest requires the digest of "+image) {
+		if summary == "" || !strings.Contains(detail, want.says) ||
+			!strings.Contains(detail, "pin_digest requires the digest of "+image) {
 			t.Errorf("%s: %s: %s\nwant a detail that contains %s", image, summary, detail, want.says)
 		}
 	}

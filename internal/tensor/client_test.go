@@ -34,7 +34,8 @@ func TestTensorIsReturnedUnchanged(t *testing.T) {
 			t.Parallel()
 			c := dial(t, target, o)
 			for i, l := range []layout.Layout{
-				layout.Of(layout.Float32), layout.Of(layout.Bool, 0, 3), layout.Of(layout.BFloat16, 7, 3), layout.Of(layout.UInt8, 3<<20+17),
+				layout.Of(layout.Float32), layout.Of(layout.Bool, 0, 3), layout.Of(layout.BFloat16, 7, 3),
+				layout.Of(layout.UInt8, 3<<20+17),
 			} {
 				id := first + uint64(i)
 				size, err := l.Bytes()
@@ -125,12 +126,14 @@ func TestErrorsOfTheCallersReaderAndWriterAreReturned(t *testing.T) {
 		err  error
 		want error
 	}{
-		"reader":         {c.Upload(t.Context(), 1, l, &failing{n: 1 << 20}), errFailing},
-		"short reader":   {c.Upload(t.Context(), 1, l, bytes.NewReader(make([]byte, 100))), io.ErrUnexpectedEOF},
-		"short bytes":    {c.UploadBytes(t.Context(), 1, l, make([]byte, 100)), io.ErrUnexpectedEOF},
-		"writer":         {second(c.Download(t.Context(), 1, l, &failing{n: 1 << 20})), errFailing},
-		"echo reader":    {c.Echo(t.Context(), discard, tensor.Tensor{ID: "a", Layout: l, Reader: &failing{n: 10}}), errFailing},
-		"echo writer":    {c.Echo(t.Context(), discard, tensor.Tensor{ID: "a", Layout: l, Bytes: make([]byte, 3<<20)}), errFailing},
+		"reader":       {c.Upload(t.Context(), 1, l, &failing{n: 1 << 20}), errFailing},
+		"short reader": {c.Upload(t.Context(), 1, l, bytes.NewReader(make([]byte, 100))), io.ErrUnexpectedEOF},
+		"short bytes":  {c.UploadBytes(t.Context(), 1, l, make([]byte, 100)), io.ErrUnexpectedEOF},
+		"writer":       {second(c.Download(t.Context(), 1, l, &failing{n: 1 << 20})), errFailing},
+		"echo reader": {c.Echo(t.Context(), discard, tensor.Tensor{ID: "a", Layout: l, Reader: &failing{n: 10}}),
+			errFailing},
+		"echo writer": {c.Echo(t.Context(), discard, tensor.Tensor{ID: "a", Layout: l, Bytes: make([]byte, 3<<20)}),
+			errFailing},
 		"negative shape": {c.UploadBytes(t.Context(), 1, layout.Of(layout.Int8, -1), nil), nil},
 		"unsaved type":   {c.Send(t.Context(), tensor.Tensor{ID: "a", Layout: layout.Of(layout.UInt32)}), nil},
 	} {
@@ -148,7 +151,8 @@ func second[T any](_ T, err error) error { return err }
 func TestExceededLimitsAreReported(t *testing.T) {
 	t.Parallel()
 	c := dial(t, serve(t, server.Options{MemoryLimit: 1 << 20}), tensor.Options{TensorLimit: 1000})
-	if err := c.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 2<<20), random(2<<20)); tensor.ClassOf(err) != tensor.TooLarge {
+	if err := c.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 2<<20),
+		random(2<<20)); tensor.ClassOf(err) != tensor.TooLarge {
 		t.Errorf("above the limit of the server: %v", err)
 	}
 	if err := c.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 2000), random(2000)); err != nil {
@@ -157,7 +161,8 @@ func TestExceededLimitsAreReported(t *testing.T) {
 	if _, err := c.Download(t.Context(), 1, layout.Layout{}, io.Discard); tensor.ClassOf(err) != tensor.TooLarge {
 		t.Errorf("above the limit of the client: %v", err)
 	}
-	if _, err := c.Download(t.Context(), 1, layout.Of(layout.Int8, 2000), io.Discard); tensor.ClassOf(err) != tensor.Refused {
+	if _, err := c.Download(t.Context(), 1, layout.Of(layout.Int8, 2000),
+		io.Discard); tensor.ClassOf(err) != tensor.Refused {
 		t.Errorf("another type: %v", err)
 	}
 }
@@ -183,7 +188,9 @@ type oneSource struct {
 	skymetrics.UnimplementedMetricsServer
 }
 
-func (oneSource) GetMetrics(_ context.Context, req *skymetrics.GetMetricsRequest) (*skymetrics.GetMetricsResponse, error) {
+func (oneSource) GetMetrics(
+	_ context.Context, req *skymetrics.GetMetricsRequest,
+) (*skymetrics.GetMetricsResponse, error) {
 	return &skymetrics.GetMetricsResponse{Snapshots: []*skymetrics.MetricsSnapshot{{Source: req.GetSources()[0]}}}, nil
 }
 
@@ -191,7 +198,8 @@ func TestMetricsOfKPUAreReadFromItsOwnService(t *testing.T) {
 	t.Parallel()
 	g := grpc.NewServer()
 	g.RegisterService(kpuMetrics(), oneSource{})
-	snapshots, err := dial(t, listen(t, g), tensor.Options{}).Metrics(t.Context(), tensor.MetricsFilter{Sources: []string{"cpu"}})
+	snapshots, err := dial(t, listen(t, g), tensor.Options{}).Metrics(t.Context(),
+		tensor.MetricsFilter{Sources: []string{"cpu"}})
 	if err != nil || len(snapshots) != 1 || snapshots[0].GetSource() != "cpu" {
 		t.Errorf("%v, %v", snapshots, err)
 	}

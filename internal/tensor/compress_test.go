@@ -54,7 +54,8 @@ func TestServerSupportsCompressingClients(t *testing.T) {
 		t.Run(compression, func(t *testing.T) {
 			t.Parallel()
 			var answers headers
-			conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStatsHandler(&answers),
+			conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()),
+				grpc.WithStatsHandler(&answers),
 				grpc.WithDefaultCallOptions(grpc.UseCompressor(compression), grpc.MaxCallRecvMsgSize(8<<20)))
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +69,8 @@ func TestServerSupportsCompressingClients(t *testing.T) {
 			}
 			size := len(data)
 			if err := up.Send(&skytorch.TensorChunk{
-				TensorId: id, TotalChunks: 1, Data: data, Shape: []int64{int64(size)}, Dtype: "torch.uint8", TotalBytes: uint64(size),
+				TensorId: id, TotalChunks: 1, Data: data, Shape: []int64{int64(size)}, Dtype: "torch.uint8",
+				TotalBytes: uint64(size),
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -115,17 +117,22 @@ type compressing struct {
 	data        []byte
 }
 
-func (c *compressing) GetTensor(_ *skytorch.GetTensorRequest, st grpc.ServerStreamingServer[skytorch.TensorChunk]) error {
+func (c *compressing) GetTensor(
+	_ *skytorch.GetTensorRequest, st grpc.ServerStreamingServer[skytorch.TensorChunk],
+) error {
 	if err := grpc.SetSendCompressor(st.Context(), c.compression); err != nil {
 		return err
 	}
 	size := len(c.data)
 	return st.Send(&skytorch.TensorChunk{
-		TensorId: 1, TotalChunks: 1, Data: c.data, Shape: []int64{int64(size)}, Dtype: "torch.uint8", TotalBytes: uint64(size),
+		TensorId: 1, TotalChunks: 1, Data: c.data, Shape: []int64{int64(size)}, Dtype: "torch.uint8",
+		TotalBytes: uint64(size),
 	})
 }
 
-func (c *compressing) GetMetrics(ctx context.Context, _ *skymetrics.GetMetricsRequest) (*skymetrics.GetMetricsResponse, error) {
+func (c *compressing) GetMetrics(
+	ctx context.Context, _ *skymetrics.GetMetricsRequest,
+) (*skymetrics.GetMetricsResponse, error) {
 	if err := grpc.SetSendCompressor(ctx, c.compression); err != nil {
 		return nil, err
 	}
@@ -164,10 +171,12 @@ func TestMessagesThatAreTooLargeAfterDecompressionAreRejected(t *testing.T) {
 			g := grpc.NewServer()
 			skytorch.RegisterServiceServer(g, s)
 			c := dial(t, listen(t, g), tensor.Options{MessageLimit: 1 << 20})
-			if _, _, err := c.DownloadBytes(t.Context(), 1, layout.Layout{}, nil); tensor.ClassOf(err) != tensor.TooLarge || err == nil {
+			if _, _, err := c.DownloadBytes(t.Context(), 1, layout.Layout{},
+				nil); tensor.ClassOf(err) != tensor.TooLarge || err == nil {
 				t.Errorf("client: %v", err)
 			}
-			conn, err := grpc.NewClient(serve(t, server.Options{MessageLimit: 1 << 20}), grpc.WithTransportCredentials(insecure.NewCredentials()),
+			conn, err := grpc.NewClient(serve(t, server.Options{MessageLimit: 1 << 20}),
+				grpc.WithTransportCredentials(insecure.NewCredentials()),
 				grpc.WithDefaultCallOptions(grpc.UseCompressor(compression)))
 			if err != nil {
 				t.Fatal(err)
@@ -177,7 +186,8 @@ func TestMessagesThatAreTooLargeAfterDecompressionAreRejected(t *testing.T) {
 			if proto.Size(big) < 1<<20 {
 				t.Fatal("the message is not too large")
 			}
-			if _, err := skytorch.NewServiceClient(conn).DeleteTensors(t.Context(), big); status.Code(err) != codes.ResourceExhausted {
+			if _, err := skytorch.NewServiceClient(conn).DeleteTensors(t.Context(),
+				big); status.Code(err) != codes.ResourceExhausted {
 				t.Errorf("server: %v", err)
 			}
 		})

@@ -73,7 +73,8 @@ func strays() string {
 	buf := make([]byte, 1<<20)
 	var left []string
 	for i, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if i > 0 && (strings.Contains(g, "grpc") || strings.Contains(g, "internal/tensor")) && !strings.Contains(g, "testing.(*T).Run") {
+		if i > 0 && (strings.Contains(g, "grpc") || strings.Contains(g, "internal/tensor")) &&
+			!strings.Contains(g, "testing.(*T).Run") {
 			left = append(left, g)
 		}
 	}

@@ -85,19 +85,26 @@ func TestHostileDownloads(t *testing.T) {
 		class  tensor.Class
 		fault  wire.Fault
 	}{
-		"whole":           {[]*skytorch.TensorChunk{part(0, 5), part(1, 5)}, nil, 0, 0},
-		"nothing":         {nil, nil, tensor.Violation, wire.Truncated},
-		"truncated":       {[]*skytorch.TensorChunk{part(0, 5)}, nil, tensor.Violation, wire.Truncated},
-		"short":           {[]*skytorch.TensorChunk{part(0, 5), part(1, 4)}, nil, tensor.Violation, wire.Truncated},
-		"reordered":       {[]*skytorch.TensorChunk{with(part(0, 5), func(c *skytorch.TensorChunk) { c.ChunkNumber = 1 })}, nil, tensor.Violation, wire.Reordered},
-		"duplicated":      {[]*skytorch.TensorChunk{part(0, 5), part(0, 5)}, nil, tensor.Violation, wire.Duplicate},
-		"oversized":       {[]*skytorch.TensorChunk{part(0, 5), part(1, 6)}, nil, tensor.Violation, wire.Oversized},
-		"endless":         {[]*skytorch.TensorChunk{part(0, 5), part(1, 5), part(2, 5)}, nil, tensor.Violation, wire.Duplicate},
-		"another dtype":   {[]*skytorch.TensorChunk{with(part(0, 5), func(c *skytorch.TensorChunk) { c.Dtype = "torch.int8" })}, nil, tensor.Violation, wire.Mismatch},
-		"another shape":   {[]*skytorch.TensorChunk{with(part(0, 5), func(c *skytorch.TensorChunk) { c.Shape = []int64{5, 2} })}, nil, tensor.Violation, wire.Mismatch},
-		"another size":    {[]*skytorch.TensorChunk{with(part(0, 5), func(c *skytorch.TensorChunk) { c.TotalBytes = 9 })}, nil, tensor.Violation, wire.Mismatch},
-		"another tensor":  {[]*skytorch.TensorChunk{with(part(0, 5), func(c *skytorch.TensorChunk) { c.TensorId = 2 })}, nil, tensor.Violation, wire.Mismatch},
-		"too large":       {[]*skytorch.TensorChunk{with(part(0, 5), func(c *skytorch.TensorChunk) { c.TotalBytes = 1 << 62 })}, nil, tensor.TooLarge, wire.Limit},
+		"whole":     {[]*skytorch.TensorChunk{part(0, 5), part(1, 5)}, nil, 0, 0},
+		"nothing":   {nil, nil, tensor.Violation, wire.Truncated},
+		"truncated": {[]*skytorch.TensorChunk{part(0, 5)}, nil, tensor.Violation, wire.Truncated},
+		"short":     {[]*skytorch.TensorChunk{part(0, 5), part(1, 4)}, nil, tensor.Violation, wire.Truncated},
+		"reordered": {[]*skytorch.TensorChunk{with(part(0, 5),
+			func(c *skytorch.TensorChunk) { c.ChunkNumber = 1 })}, nil, tensor.Violation, wire.Reordered},
+		"duplicated": {[]*skytorch.TensorChunk{part(0, 5), part(0, 5)}, nil, tensor.Violation, wire.Duplicate},
+		"oversized":  {[]*skytorch.TensorChunk{part(0, 5), part(1, 6)}, nil, tensor.Violation, wire.Oversized},
+		"endless": {[]*skytorch.TensorChunk{part(0, 5), part(1, 5), part(2, 5)}, nil, tensor.Violation,
+			wire.Duplicate},
+		"another dtype": {[]*skytorch.TensorChunk{with(part(0, 5),
+			func(c *skytorch.TensorChunk) { c.Dtype = "torch.int8" })}, nil, tensor.Violation, wire.Mismatch},
+		"another shape": {[]*skytorch.TensorChunk{with(part(0, 5),
+			func(c *skytorch.TensorChunk) { c.Shape = []int64{5, 2} })}, nil, tensor.Violation, wire.Mismatch},
+		"another size": {[]*skytorch.TensorChunk{with(part(0, 5),
+			func(c *skytorch.TensorChunk) { c.TotalBytes = 9 })}, nil, tensor.Violation, wire.Mismatch},
+		"another tensor": {[]*skytorch.TensorChunk{with(part(0, 5), func(c *skytorch.TensorChunk) { c.TensorId = 2 })},
+			nil, tensor.Violation, wire.Mismatch},
+		"too large": {[]*skytorch.TensorChunk{with(part(0, 5),
+			func(c *skytorch.TensorChunk) { c.TotalBytes = 1 << 62 })}, nil, tensor.TooLarge, wire.Limit},
 		"a large message": {[]*skytorch.TensorChunk{part(0, 17<<20)}, nil, tensor.TooLarge, 0},
 		"refused":         {nil, status.Error(codes.Internal, "out of order"), tensor.Refused, 0},
 		"not there":       {nil, status.Error(codes.NotFound, "no tensor"), tensor.NotFound, 0},
@@ -140,7 +147,8 @@ func TestHostileResponses(t *testing.T) {
 		}, tensor.TooLarge},
 	} {
 		client := dial(t, (&scripted{put: c.put}).start(t), tensor.Options{})
-		if err := client.UploadBytes(t.Context(), 1, l, make([]byte, 5<<20)); err == nil || tensor.ClassOf(err) != c.class {
+		if err := client.UploadBytes(t.Context(), 1, l, make([]byte, 5<<20)); err == nil ||
+			tensor.ClassOf(err) != c.class {
 			t.Errorf("%s: class %d, %v", name, tensor.ClassOf(err), err)
 		}
 	}
@@ -152,11 +160,14 @@ func TestHostileEchoes(t *testing.T) {
 		answers []*kputorch.TensorChunk
 		fault   wire.Fault
 	}{
-		"nothing":        {nil, wire.Truncated},
-		"truncated":      {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: []byte{1}}}, wire.Truncated},
-		"one too many":   {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 1, Data: []byte{1}}, {TensorId: "b", TotalChunks: 1, Data: []byte{1}}}, wire.Truncated},
-		"a huge size":    {[]*kputorch.TensorChunk{{TensorId: "a", Metadata: map[string]string{"size_bytes": "9999999999999"}}}, wire.Limit},
-		"no size":        {[]*kputorch.TensorChunk{{TensorId: "a", Metadata: map[string]string{"size_bytes": "much"}}}, wire.Malformed},
+		"nothing":   {nil, wire.Truncated},
+		"truncated": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: []byte{1}}}, wire.Truncated},
+		"one too many": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 1, Data: []byte{1}},
+			{TensorId: "b", TotalChunks: 1, Data: []byte{1}}}, wire.Truncated},
+		"a huge size": {[]*kputorch.TensorChunk{{TensorId: "a",
+			Metadata: map[string]string{"size_bytes": "9999999999999"}}}, wire.Limit},
+		"no size": {[]*kputorch.TensorChunk{{TensorId: "a", Metadata: map[string]string{"size_bytes": "much"}}},
+			wire.Malformed},
 		"empty and open": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 5}}, wire.Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +182,8 @@ func TestHostileEchoes(t *testing.T) {
 			}}
 			client := dial(t, s.start(t), tensor.Options{TensorLimit: 64 << 20})
 			sink := func(tensor.Arrival) (io.Writer, error) { return io.Discard, nil }
-			err := client.Echo(t.Context(), sink, tensor.Tensor{ID: "a", Layout: layout.Of(layout.UInt8, 20<<20), Bytes: make([]byte, 20<<20)})
+			err := client.Echo(t.Context(), sink, tensor.Tensor{ID: "a", Layout: layout.Of(layout.UInt8, 20<<20),
+				Bytes: make([]byte, 20<<20)})
 			if fault, ok := errors.AsType[*wire.Error](err); !ok || fault.Fault != c.fault {
 				t.Errorf("%v, want %s", err, c.fault)
 			}
@@ -183,7 +195,8 @@ func TestHostileEchoes(t *testing.T) {
 // checks that no goroutines are running, so it is not parallel.
 func TestStalledAndBrokenConnectionsEndAndLeaveNothing(t *testing.T) {
 	goroutinesEnd(t)
-	first := &skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Shape: []int64{20 << 20}, Dtype: "torch.uint8", Data: make([]byte, 1000)}
+	first := &skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Shape: []int64{20 << 20}, Dtype: "torch.uint8",
+		Data: make([]byte, 1000)}
 	s := &scripted{
 		get: func(st grpc.ServerStreamingServer[skytorch.TensorChunk]) error {
 			if err := st.Send(first); err != nil {
@@ -261,9 +274,11 @@ func FuzzDownload(f *testing.F) {
 	s := &scripted{get: func(st grpc.ServerStreamingServer[skytorch.TensorChunk]) error {
 		first := true
 		for raw := <-script; len(raw) >= 4; raw = raw[4:] {
-			c := &skytorch.TensorChunk{TensorId: uint64(raw[3] / 64), ChunkNumber: uint32(raw[0]), TotalChunks: uint32(raw[1]), Data: make([]byte, raw[2])}
+			c := &skytorch.TensorChunk{TensorId: uint64(raw[3] / 64), ChunkNumber: uint32(raw[0]),
+				TotalChunks: uint32(raw[1]), Data: make([]byte, raw[2])}
 			if first || raw[3]&1 != 0 {
-				c.Shape, c.Dtype, c.TotalBytes = []int64{int64(raw[2]), int64(raw[3] & 3)}, "torch.uint8", uint64(raw[3]>>2)
+				c.Shape, c.Dtype, c.TotalBytes = []int64{int64(raw[2]), int64(raw[3] & 3)}, "torch.uint8",
+					uint64(raw[3]>>2)
 			}
 			first = false
 			if err := st.Send(c); err != nil {

@@ -65,7 +65,8 @@ func names(tensors []Tensor) string {
 }
 
 func (c *Client) sendAll(t *transfer, tensors []Tensor) error {
-	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ClientStreams: true}, kputorch.Service_ReceiveTensors_FullMethodName)
+	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ClientStreams: true},
+		kputorch.Service_ReceiveTensors_FullMethodName)
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,8 @@ func (c *Client) Request(ctx context.Context, count uint32, parameters map[strin
 }
 
 func (c *Client) request(t *transfer, req *kputorch.TensorRequest, sink Sink) (int, error) {
-	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ServerStreams: true}, kputorch.Service_SendTensors_FullMethodName)
+	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ServerStreams: true},
+		kputorch.Service_SendTensors_FullMethodName)
 	if err != nil {
 		return 0, err
 	}

@@ -78,7 +78,8 @@ func TestServerSupportsClientsOfSkyTorch010(t *testing.T) {
 	}
 	defer conn.Close()
 	data := random(3 << 20)
-	st, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, skytorch.Service_UpdateTensor_FullMethodName)
+	st, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true},
+		skytorch.Service_UpdateTensor_FullMethodName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,8 @@ func TestServerSupportsClientsOfSkyTorch010(t *testing.T) {
 	if err := st.RecvMsg(&resp); err != nil || !resp.Success {
 		t.Fatalf("upload: %v, %v", &resp, err)
 	}
-	st, err = conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, skytorch.Service_GetTensor_FullMethodName)
+	st, err = conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true},
+		skytorch.Service_GetTensor_FullMethodName)
 	if err != nil {
 		t.Fatal(err)
 	}

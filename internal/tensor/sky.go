@@ -89,7 +89,8 @@ func describe(chunk *wire.SkyChunk, l layout.Layout, size int64) {
 	chunk.Layout.Stride = l.Strides()
 	chunk.TotalBytes = uint64(size) //nolint:gosec // never negative
 	chunk.Metadata = &skytorch.TensorMetadata{
-		TensorId: chunk.ID, Shape: l.Shape, Dtype: string(l.DType), Nbytes: size, DeviceType: "cpu", Stride: chunk.Layout.Stride,
+		TensorId: chunk.ID, Shape: l.Shape, Dtype: string(l.DType), Nbytes: size, DeviceType: "cpu",
+		Stride: chunk.Layout.Stride,
 	}
 }
 
@@ -125,7 +126,9 @@ func (c *Client) Download(ctx context.Context, id uint64, want layout.Layout, da
 }
 
 // DownloadBytes is like Download, into memory. It uses buf if it is large enough.
-func (c *Client) DownloadBytes(ctx context.Context, id uint64, want layout.Layout, buf []byte) ([]byte, layout.Layout, error) {
+func (c *Client) DownloadBytes(
+	ctx context.Context, id uint64, want layout.Layout, buf []byte,
+) ([]byte, layout.Layout, error) {
 	out := bytes.NewBuffer(buf[:0])
 	if size, err := want.Bytes(); err == nil && size <= c.options.TensorLimit {
 		out.Grow(int(size)) // known before the response
@@ -177,7 +180,8 @@ func (c *Client) receiveSky(t *transfer, id uint64, want layout.Layout, data io.
 
 // pull receives all chunks after the first one.
 func pull(
-	t *transfer, st grpc.ClientStream, chunk *wire.SkyChunk, seq *wire.Sequence, id uint64, first layout.Layout, data io.Writer,
+	t *transfer, st grpc.ClientStream, chunk *wire.SkyChunk, seq *wire.Sequence, id uint64, first layout.Layout,
+	data io.Writer,
 ) error {
 	for {
 		if err := chunk.Repeats(id, first); err != nil {
@@ -222,7 +226,8 @@ func (c *Client) Copy(ctx context.Context, from, to uint64) error {
 
 // Delete deletes tensors of the server. Tensors that do not exist are ignored.
 func (c *Client) Delete(ctx context.Context, ids ...uint64) error {
-	resp, err := skytorch.NewServiceClient(c.conn).DeleteTensors(c.outgoing(ctx), &skytorch.DeleteTensorsRequest{TensorIds: ids})
+	resp, err := skytorch.NewServiceClient(c.conn).DeleteTensors(c.outgoing(ctx),
+		&skytorch.DeleteTensorsRequest{TensorIds: ids})
 	if err == nil {
 		err = succeeded(resp)
 	}

@@ -103,7 +103,8 @@ func (e *Error) Error() string {
 	if len(e.Tried) == 0 {
 		return e.Err.Error()
 	}
-	return e.Err.Error() + "\n\nThe following sources were searched, in this order:\n  - " + strings.Join(e.Tried, "\n  - ")
+	return e.Err.Error() + "\n\nThe following sources were searched, in this order:\n  - " +
+		strings.Join(e.Tried, "\n  - ")
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -175,7 +176,8 @@ func (c Config) find() (kubeconfig, error) {
 // belong to another cluster.
 func (c Config) hostOnly() (kubeconfig, error) {
 	if cmp.Or(c.ConfigContext, c.ConfigContextCluster, c.ConfigContextUser) != "" {
-		return kubeconfig{}, newError("config_context", "config_context, config_context_cluster and config_context_user "+
+		return kubeconfig{}, newError("config_context", "config_context, config_context_cluster and "+
+			"config_context_user "+
 			"(or KUBE_CTX, KUBE_CTX_CLUSTER, KUBE_CTX_AUTH_INFO) select from a kubeconfig, but only host is set; "+
 			"set config_path, or remove them")
 	}
@@ -285,7 +287,8 @@ func (c Config) namespace(contextNamespace, origin string) (string, error) {
 
 func checkNamespace(name, source string) (string, error) {
 	if broken := validation.IsDNS1123Label(name); len(broken) > 0 {
-		return "", newError("namespace", "%s contains the invalid namespace %q: %s", source, name, strings.Join(broken, "; "))
+		return "", newError("namespace", "%s contains the invalid namespace %q: %s", source, name,
+			strings.Join(broken, "; "))
 	}
 	return name, nil
 }

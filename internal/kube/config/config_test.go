@@ -28,21 +28,26 @@ func TestResolveFindsTheClusterInTheDocumentedOrder(t *testing.T) {
 		sources []func(world, *Config)
 		want    identity
 	}{
-		"config_path alone":                       {[]func(world, *Config){path}, from("explicit")},
-		"host alone":                              {[]func(world, *Config){host}, identity{"https://host.example.com:6443", "host-token", "default"}},
-		"KUBECONFIG alone":                        {[]func(world, *Config){variable}, from("variable")},
-		"~/.kube/config alone":                    {[]func(world, *Config){home}, from("home")},
-		"in-cluster files alone":                  {[]func(world, *Config){pod}, inCluster},
-		"config_path before all that is around":   {[]func(world, *Config){path, variable, home, pod}, from("explicit")},
-		"host before all that is around":          {[]func(world, *Config){host, variable, home, pod}, identity{"https://host.example.com:6443", "host-token", "default"}},
-		"KUBECONFIG before ~/.kube/config":        {[]func(world, *Config){variable, home, pod}, from("variable")},
-		"~/.kube/config before in-cluster files":  {[]func(world, *Config){home, pod}, from("home")},
-		"host and token over config_path's":       {[]func(world, *Config){path, host}, identity{"https://host.example.com:6443", "host-token", "explicit-namespace"}},
+		"config_path alone": {[]func(world, *Config){path}, from("explicit")},
+		"host alone": {[]func(world, *Config){host},
+			identity{"https://host.example.com:6443", "host-token", "default"}},
+		"KUBECONFIG alone":       {[]func(world, *Config){variable}, from("variable")},
+		"~/.kube/config alone":   {[]func(world, *Config){home}, from("home")},
+		"in-cluster files alone": {[]func(world, *Config){pod}, inCluster},
+		"config_path before all that is around": {[]func(world, *Config){path, variable, home, pod},
+			from("explicit")},
+		"host before all that is around": {[]func(world, *Config){host, variable, home, pod},
+			identity{"https://host.example.com:6443", "host-token", "default"}},
+		"KUBECONFIG before ~/.kube/config":       {[]func(world, *Config){variable, home, pod}, from("variable")},
+		"~/.kube/config before in-cluster files": {[]func(world, *Config){home, pod}, from("home")},
+		"host and token over config_path's": {[]func(world, *Config){path, host},
+			identity{"https://host.example.com:6443", "host-token", "explicit-namespace"}},
 		"an empty path is no path":                {[]func(world, *Config){func(_ world, c *Config) { c.ConfigPaths = []string{""} }, home}, from("home")},
 		"KUBECONFIG without a file, then the pod": {[]func(world, *Config){func(w world, _ *Config) { w.vars["KUBECONFIG"] = os.DevNull }, pod}, inCluster},
 		"an empty ~/.kube/config, then the pod":   {[]func(world, *Config){func(w world, _ *Config) { w.write(".kube/config", "") }, pod}, inCluster},
 		"missing files in KUBECONFIG are left out": {[]func(world, *Config){func(w world, _ *Config) {
-			w.vars["KUBECONFIG"] = strings.Join([]string{filepath.Join(w.home, "missing"), "", w.write("there", kubeconfigText("there"))}, string(filepath.ListSeparator))
+			w.vars["KUBECONFIG"] = strings.Join([]string{filepath.Join(w.home, "missing"), "",
+				w.write("there", kubeconfigText("there"))}, string(filepath.ListSeparator))
 		}}, from("there")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,8 +79,10 @@ func TestResolveWithNothingFoundSaysWhatWasTried(t *testing.T) {
 		"nothing at all": {
 			func(world, *Config) {},
 			[]string{
-				"attribute host, KUBE_HOST: not set", "attributes config_path and config_paths, KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS: not set",
-				"KUBECONFIG: not set", "~/.kube/config: no such file", "in-cluster service account: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set",
+				"attribute host, KUBE_HOST: not set",
+				"attributes config_path and config_paths, KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS: not set",
+				"KUBECONFIG: not set", "~/.kube/config: no such file",
+				"in-cluster service account: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set",
 			},
 		},
 		"not even a home": {
@@ -87,7 +94,8 @@ func TestResolveWithNothingFoundSaysWhatWasTried(t *testing.T) {
 				w.vars["KUBECONFIG"] = "/missing/config"
 				w.write(".kube/config", kubeconfigText("home"))
 			},
-			[]string{"KUBECONFIG=/missing/config: no such file, or no cluster in it", "~/.kube/config: skipped, because KUBECONFIG is set"},
+			[]string{"KUBECONFIG=/missing/config: no such file, or no cluster in it",
+				"~/.kube/config: skipped, because KUBECONFIG is set"},
 		},
 		"in a pod without a mounted token": {
 			func(w world, _ *Config) {
@@ -140,7 +148,8 @@ func TestResolveLimitsRequestsOnlyOnDemand(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.REST.QPS != test.qps || got.REST.Burst != test.burst {
-				t.Errorf("%v requests a second and %d at once, want %v and %d", got.REST.QPS, got.REST.Burst, test.qps, test.burst)
+				t.Errorf("%v requests a second and %d at once, want %v and %d", got.REST.QPS, got.REST.Burst, test.qps,
+					test.burst)
 			}
 			if got.REST.UserAgent != "terraform-provider-kt/test" {
 				t.Errorf("user agent %q", got.REST.UserAgent)
@@ -154,31 +163,42 @@ func TestResolveFindsTheNamespaceInTheDocumentedOrder(t *testing.T) {
 	kubetorch := func(w world, _ *Config) { w.write(".kt/config.yaml", "username: anna\nnamespace: kubetorch-file\n") }
 	kubeconfig := func(w world, c *Config) { c.ConfigPaths = []string{w.write("config", kubeconfigText("one"))} }
 	bare := func(w world, c *Config) {
-		c.ConfigPaths = []string{w.write("config", strings.Replace(kubeconfigText("one"), ", namespace: one-namespace", "", 1))}
+		c.ConfigPaths = []string{w.write("config", strings.Replace(kubeconfigText("one"), ", namespace: one-namespace",
+			"", 1))}
 	}
 	for name, test := range map[string]struct {
 		prepare []func(world, *Config)
 		want    string
 		wantErr string
 	}{
-		"the configuration's own":               {[]func(world, *Config){kubetorch, kubeconfig, func(_ world, c *Config) { c.Namespace = "own" }}, "own", ""},
-		"Kubetorch's file before the context":   {[]func(world, *Config){kubetorch, kubeconfig}, "kubetorch-file", ""},
-		"the context's":                         {[]func(world, *Config){kubeconfig}, "one-namespace", ""},
-		"Kubetorch's file before the pod's":     {[]func(world, *Config){kubetorch, func(w world, _ *Config) { w.inPod() }}, "kubetorch-file", ""},
-		"the pod's":                             {[]func(world, *Config){func(w world, _ *Config) { w.inPod() }}, "pod-namespace", ""},
-		"default":                               {[]func(world, *Config){bare}, "default", ""},
-		"default, if Kubetorch's file has none": {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "username: anna\n") }}, "default", ""},
-		"default, if Kubetorch's file is empty": {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "") }}, "default", ""},
-		"no invalid file of Kubetorch's":        {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [") }}, "", "cannot read ~/.kt/config.yaml: "},
-		"no list of namespaces":                 {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [a, b]") }}, "", "cannot read ~/.kt/config.yaml: "},
-		"no invalid name in Kubetorch's file":   {[]func(world, *Config){bare, func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: ML_Team") }}, "", `~/.kt/config.yaml contains the invalid namespace "ML_Team": `},
+		"the configuration's own": {[]func(world, *Config){kubetorch, kubeconfig,
+			func(_ world, c *Config) { c.Namespace = "own" }}, "own", ""},
+		"Kubetorch's file before the context": {[]func(world, *Config){kubetorch, kubeconfig}, "kubetorch-file", ""},
+		"the context's":                       {[]func(world, *Config){kubeconfig}, "one-namespace", ""},
+		"Kubetorch's file before the pod's": {[]func(world, *Config){kubetorch,
+			func(w world, _ *Config) { w.inPod() }}, "kubetorch-file", ""},
+		"the pod's": {[]func(world, *Config){func(w world, _ *Config) { w.inPod() }},
+			"pod-namespace", ""},
+		"default": {[]func(world, *Config){bare}, "default", ""},
+		"default, if Kubetorch's file has none": {[]func(world, *Config){bare,
+			func(w world, _ *Config) { w.write(".kt/config.yaml", "username: anna\n") }}, "default", ""},
+		"default, if Kubetorch's file is empty": {[]func(world, *Config){bare,
+			func(w world, _ *Config) { w.write(".kt/config.yaml", "") }}, "default", ""},
+		"no invalid file of Kubetorch's": {[]func(world, *Config){bare,
+			func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [") }}, "", "cannot read ~/.kt/config.yaml: "},
+		"no list of namespaces": {[]func(world, *Config){bare,
+			func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [a, b]") }}, "", "cannot read ~/.kt/config.yaml: "},
+		"no invalid name in Kubetorch's file": {[]func(world, *Config){bare,
+			func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: ML_Team") }}, "", `~/.kt/config.yaml contains the invalid namespace "ML_Team": `},
 		"no invalid name in the context": {[]func(world, *Config){func(w world, c *Config) {
-			c.ConfigPaths = []string{w.write("config", strings.Replace(kubeconfigText("one"), "one-namespace", "a/b", 1))}
+			c.ConfigPaths = []string{w.write("config", strings.Replace(kubeconfigText("one"), "one-namespace", "a/b",
+				1))}
 		}}, "", `contains the invalid namespace "a/b": `},
-		"an invalid file does not matter to a namespace of one's own": {[]func(world, *Config){kubeconfig, func(w world, c *Config) {
-			w.write(".kt/config.yaml", "namespace: [")
-			c.Namespace = "own"
-		}}, "own", ""},
+		"an invalid file does not matter to a namespace of one's own": {[]func(world, *Config){kubeconfig,
+			func(w world, c *Config) {
+				w.write(".kt/config.yaml", "namespace: [")
+				c.Namespace = "own"
+			}}, "own", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

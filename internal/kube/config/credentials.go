@@ -27,11 +27,13 @@ func (c Config) check() error {
 		return err
 	}
 	if strings.ContainsAny(strings.TrimSpace(c.Token), " \t\r\n") {
-		return newError("token", "token (or KUBE_TOKEN) contains white space, which is not valid in a token; its value is not shown")
+		return newError("token", "token (or KUBE_TOKEN) contains white space, which is not valid in a token; its "+
+			"value is not shown")
 	}
 	if c.Insecure != nil && *c.Insecure && c.ClusterCACertificate != "" {
 		return newError("insecure",
-			"insecure (or KUBE_INSECURE) and cluster_ca_certificate (or KUBE_CLUSTER_CA_CERT_DATA) cannot both be set: "+
+			"insecure (or KUBE_INSECURE) and cluster_ca_certificate (or KUBE_CLUSTER_CA_CERT_DATA) cannot both be "+
+				"set: "+
 				"with insecure, the certificate of the server is not verified")
 	}
 	if err := checkProxy(c.ProxyURL); err != nil {
@@ -46,7 +48,8 @@ func (c Config) checkPair() error {
 	case c.ClientCertificate == "" && c.ClientKey == "":
 		return nil
 	case c.ClientKey == "":
-		return newError("client_key", "client_certificate is set, but client_key (or KUBE_CLIENT_KEY_DATA) is not; set both")
+		return newError("client_key", "client_certificate is set, but client_key (or KUBE_CLIENT_KEY_DATA) is not; "+
+			"set both")
 	case c.ClientCertificate == "":
 		return newError("client_certificate",
 			"client_key is set, but client_certificate (or KUBE_CLIENT_CERT_DATA) is not; set both")
@@ -77,7 +80,8 @@ func checkPEM(text string) error {
 
 func checkProxy(proxy string) error {
 	u, err := url.Parse(proxy)
-	if proxy == "" || (err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "socks5")) {
+	if proxy == "" || (err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https" ||
+		u.Scheme == "socks5")) {
 		return nil
 	}
 	return fmt.Errorf(
@@ -94,7 +98,8 @@ func serverURL(address string) (string, error) {
 	}
 	u, err := url.Parse(full)
 	if err != nil || u.Hostname() == "" || u.User != nil || (u.Scheme != "https" && u.Scheme != "http") {
-		return "", fmt.Errorf("%q is not the address of an API server, such as https://10.0.0.1:6443", withoutUser(address))
+		return "", fmt.Errorf("%q is not the address of an API server, such as https://10.0.0.1:6443",
+			withoutUser(address))
 	}
 	return full, nil
 }

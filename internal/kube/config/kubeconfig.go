@@ -46,7 +46,8 @@ func inCluster(server, dir string) kubeconfig {
 	raw := clientcmdapi.NewConfig()
 	raw.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthority: filepath.Join(dir, "ca.crt")}
 	raw.AuthInfos[name] = &clientcmdapi.AuthInfo{TokenFile: filepath.Join(dir, "token")}
-	raw.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: strings.TrimSpace(string(namespace))}
+	raw.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name,
+		Namespace: strings.TrimSpace(string(namespace))}
 	raw.CurrentContext = name
 	return kubeconfig{raw: raw, origin: "the in-cluster service account in " + dir}
 }
@@ -122,7 +123,8 @@ func (c Config) checkCluster(k kubeconfig, name string) error {
 		return newError("config_path", "%s contains no cluster", k.origin)
 	case name == "":
 		return newError("config_context",
-			"%s has no current-context; set config_context (or KUBE_CTX) to one of its contexts: %s", k.origin, names(k.raw.Contexts))
+			"%s has no current-context; set config_context (or KUBE_CTX) to one of its contexts: %s", k.origin,
+			names(k.raw.Contexts))
 	case !ok:
 		return newError("config_context_cluster",
 			"cluster %q is not in %s, which has the clusters: %s", name, k.origin, names(k.raw.Clusters))

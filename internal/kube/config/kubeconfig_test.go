@@ -85,15 +85,22 @@ func TestResolveLaysAttributesOverTheKubeconfig(t *testing.T) {
 			Config{ConfigContextCluster: "two"},
 			client{Host: "https://two.example.com", Token: "one-token", Insecure: true, Namespace: "namespace-one"},
 		},
-		"another user":                  {Config{ConfigContextUser: "two"}, with(one, func(c *client) { c.Token = "two-token" })},
-		"a host, whose name is another": {Config{Host: "https://mine.example.com"}, with(one, func(c *client) { c.Host, c.ServerName = "https://mine.example.com", "" })},
-		"a host without a scheme":       {Config{Host: "10.0.0.1:6443"}, with(one, func(c *client) { c.Host, c.ServerName = "https://10.0.0.1:6443", "" })},
-		"a host for a dangling cluster": {Config{Host: "https://mine.example.com", ConfigContext: "no-cluster"}, client{Host: "https://mine.example.com", Token: "one-token", Namespace: "default"}},
-		"a token":                       {Config{Token: "mine"}, with(one, func(c *client) { c.Token = "mine" })},
-		"a token with a line break":     {Config{Token: "mine\n"}, with(one, func(c *client) { c.Token = "mine" })},
-		"a token over a password":       {Config{ConfigContext: "password", Token: "mine"}, with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
-		"a token over a plugin":         {Config{ConfigContext: "plugin", Token: "mine"}, with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
-		"a token over a dangling user":  {Config{ConfigContext: "no-user", Token: "mine"}, with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
+		"another user": {Config{ConfigContextUser: "two"},
+			with(one, func(c *client) { c.Token = "two-token" })},
+		"a host, whose name is another": {Config{Host: "https://mine.example.com"},
+			with(one, func(c *client) { c.Host, c.ServerName = "https://mine.example.com", "" })},
+		"a host without a scheme": {Config{Host: "10.0.0.1:6443"},
+			with(one, func(c *client) { c.Host, c.ServerName = "https://10.0.0.1:6443", "" })},
+		"a host for a dangling cluster": {Config{Host: "https://mine.example.com", ConfigContext: "no-cluster"},
+			client{Host: "https://mine.example.com", Token: "one-token", Namespace: "default"}},
+		"a token":                   {Config{Token: "mine"}, with(one, func(c *client) { c.Token = "mine" })},
+		"a token with a line break": {Config{Token: "mine\n"}, with(one, func(c *client) { c.Token = "mine" })},
+		"a token over a password": {Config{ConfigContext: "password", Token: "mine"},
+			with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
+		"a token over a plugin": {Config{ConfigContext: "plugin", Token: "mine"},
+			with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
+		"a token over a dangling user": {Config{ConfigContext: "no-user", Token: "mine"},
+			with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
 		"a certificate over a token": {
 			Config{ClientCertificate: pair.certificate, ClientKey: pair.key},
 			with(one, func(c *client) { c.Token, c.Certificate, c.Key = "", pair.certificate, pair.key }),
@@ -102,13 +109,18 @@ func TestResolveLaysAttributesOverTheKubeconfig(t *testing.T) {
 			Config{Exec: &Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "/bin/plugin"}},
 			with(one, func(c *client) { c.Token, c.Exec = "", "/bin/plugin" }),
 		},
-		"the plugin of the file":     {Config{ConfigContext: "plugin"}, with(one, func(c *client) { c.Token, c.Exec, c.Namespace = "", "/bin/plugin-of-file", "default" })},
-		"an authority over insecure": {Config{ConfigContext: "two", ClusterCACertificate: pair.certificate}, client{Host: "https://two.example.com", Token: "two-token", CA: pair.certificate, Namespace: "default"}},
-		"insecure":                   {Config{Insecure: new(true)}, with(one, func(c *client) { c.Insecure = true })},
-		"secure over insecure":       {Config{ConfigContext: "two", Insecure: new(false)}, client{Host: "https://two.example.com", Token: "two-token", Namespace: "default"}},
-		"a server name":              {Config{TLSServerName: "kubernetes"}, with(one, func(c *client) { c.ServerName = "kubernetes" })},
-		"a proxy":                    {Config{ProxyURL: "socks5://other:1080"}, with(one, func(c *client) { c.Proxy = "socks5://other:1080" })},
-		"a namespace":                {Config{Namespace: "mine"}, with(one, func(c *client) { c.Namespace = "mine" })},
+		"the plugin of the file": {Config{ConfigContext: "plugin"},
+			with(one, func(c *client) { c.Token, c.Exec, c.Namespace = "", "/bin/plugin-of-file", "default" })},
+		"an authority over insecure": {Config{ConfigContext: "two", ClusterCACertificate: pair.certificate},
+			client{Host: "https://two.example.com", Token: "two-token", CA: pair.certificate, Namespace: "default"}},
+		"insecure": {Config{Insecure: new(true)}, with(one, func(c *client) { c.Insecure = true })},
+		"secure over insecure": {Config{ConfigContext: "two", Insecure: new(false)},
+			client{Host: "https://two.example.com", Token: "two-token", Namespace: "default"}},
+		"a server name": {Config{TLSServerName: "kubernetes"},
+			with(one, func(c *client) { c.ServerName = "kubernetes" })},
+		"a proxy": {Config{ProxyURL: "socks5://other:1080"},
+			with(one, func(c *client) { c.Proxy = "socks5://other:1080" })},
+		"a namespace": {Config{Namespace: "mine"}, with(one, func(c *client) { c.Namespace = "mine" })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,10 +146,12 @@ func TestResolveLaysAttributesOverTheServiceAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain.REST.BearerTokenFile != filepath.Join(w.pod, "token") || plain.REST.CAFile != filepath.Join(w.pod, "ca.crt") {
+	if plain.REST.BearerTokenFile != filepath.Join(w.pod, "token") ||
+		plain.REST.CAFile != filepath.Join(w.pod, "ca.crt") {
 		t.Errorf("token file %q and CA file %q are not the pod's", plain.REST.BearerTokenFile, plain.REST.CAFile)
 	}
-	mine, err := Config{Env: w.env(), Token: "mine", ProxyURL: "http://proxy:3128", TLSServerName: "kubernetes", Insecure: new(true)}.Resolve()
+	mine, err := Config{Env: w.env(), Token: "mine", ProxyURL: "http://proxy:3128", TLSServerName: "kubernetes",
+		Insecure: new(true)}.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +159,8 @@ func TestResolveLaysAttributesOverTheServiceAccount(t *testing.T) {
 		Host: "https://10.96.0.1:443", Token: "mine", ServerName: "kubernetes", Proxy: "http://proxy:3128",
 		Insecure: true, Namespace: "pod-namespace",
 	}
-	if diff := cmp.Diff(want, clientOf(t, mine)); diff != "" || mine.REST.BearerTokenFile != "" || mine.REST.CAFile != "" {
+	if diff := cmp.Diff(want, clientOf(t, mine)); diff != "" || mine.REST.BearerTokenFile != "" ||
+		mine.REST.CAFile != "" {
 		t.Errorf("token file %q, CA file %q\n%s", mine.REST.BearerTokenFile, mine.REST.CAFile, diff)
 	}
 }
@@ -153,16 +168,22 @@ func TestResolveLaysAttributesOverTheServiceAccount(t *testing.T) {
 func TestResolveMergesConfigPaths(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	first := w.write("first", "current-context: both\ncontexts: [{name: both, context: {cluster: second, user: shared}}]\nusers: [{name: shared, user: {token: of-first}}]\n")
-	second := w.write("second", strings.Replace(kubeconfigText("second"), "users: [", "users: [{name: shared, user: {token: of-second}}, ", 1))
+	first := w.write("first", "current-context: both\ncontexts: [{name: both, context: {cluster: second, user: "+
+		"shared}}]\nusers: [{name: shared, user: {token: of-first}}]\n")
+	second := w.write("second", strings.Replace(kubeconfigText("second"), "users: [",
+		"users: [{name: shared, user: {token: of-second}}, ", 1))
 	for name, test := range map[string]struct {
 		paths []string
 		want  identity
 	}{
-		"the first file wins":      {[]string{first, second}, identity{"https://second.example.com:6443", "of-first", "default"}},
-		"in the order given":       {[]string{second, first}, identity{"https://second.example.com:6443", "second-token", "second-namespace"}},
-		"paths under the home":     {[]string{"~/first", "~/second"}, identity{"https://second.example.com:6443", "of-first", "default"}},
-		"empty paths do not count": {[]string{"", second, ""}, identity{"https://second.example.com:6443", "second-token", "second-namespace"}},
+		"the first file wins": {[]string{first, second},
+			identity{"https://second.example.com:6443", "of-first", "default"}},
+		"in the order given": {[]string{second, first},
+			identity{"https://second.example.com:6443", "second-token", "second-namespace"}},
+		"paths under the home": {[]string{"~/first", "~/second"},
+			identity{"https://second.example.com:6443", "of-first", "default"}},
+		"empty paths do not count": {[]string{"", second, ""},
+			identity{"https://second.example.com:6443", "second-token", "second-namespace"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +202,8 @@ func TestResolveHandsOverTheExecPlugin(t *testing.T) {
 	t.Parallel()
 	got, err := Config{
 		Host: "https://h", Env: newWorld(t).env(),
-		Exec: &Exec{APIVersion: "client.authentication.k8s.io/v1beta1", Command: "aws", Args: []string{"eks", "get-token"}, Env: map[string]string{"B": "2", "A": "1"}},
+		Exec: &Exec{APIVersion: "client.authentication.k8s.io/v1beta1", Command: "aws",
+			Args: []string{"eks", "get-token"}, Env: map[string]string{"B": "2", "A": "1"}},
 	}.Resolve()
 	if err != nil {
 		t.Fatal(err)

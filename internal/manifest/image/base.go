@@ -16,7 +16,8 @@ var (
 func BaseImage(base string) (string, error) {
 	name, chosen, hasTag := strings.Cut(base, ":")
 	if hasTag && !tag.MatchString(chosen) {
-		return "", fmt.Errorf("has %q after the colon, which is not a valid image tag: use a tag as in ray:2.40.0", chosen)
+		return "", fmt.Errorf("has %q after the colon, which is not a valid image tag: use a tag as in ray:2.40.0",
+			chosen)
 	}
 	choose := func(repository, otherwise string) (string, error) {
 		if hasTag {
@@ -42,8 +43,10 @@ func BaseImage(base string) (string, error) {
 	case isPython && version.MatchString(python) && !hasTag:
 		return "python:" + python + "-slim", nil
 	case isPython:
-		return "", fmt.Errorf("is %q, which is not a Python version: use a version such as python3.12, or set image_id", base)
+		return "", fmt.Errorf("is %q, which is not a Python version: use a version such as python3.12, or set image_id",
+			base)
 	default:
-		return "", fmt.Errorf("is %q, but must be debian, ubuntu, python3.12 or another version, ray or pytorch, with or without a tag after a colon: for any other image, set image_id", base)
+		return "", fmt.Errorf("is %q, but must be debian, ubuntu, python3.12 or another version, ray or pytorch, "+
+			"with or without a tag after a colon: for any other image, set image_id", base)
 	}
 }

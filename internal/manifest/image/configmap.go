@@ -62,7 +62,9 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	if len(spec) > mostAnnotations {
-		return nil, fmt.Errorf("the total size of dockerfile and steps is %s, but an annotation of the ConfigMap can contain only %s: move long scripts to files, and copy and run these", bytesText(len(spec)), bytesText(mostAnnotations))
+		return nil, fmt.Errorf("the total size of dockerfile and steps is %s, but an annotation of the ConfigMap can "+
+			"contain only %s: move long scripts to files, and copy and run these", bytesText(len(spec)),
+			bytesText(mostAnnotations))
 	}
 	labels := anyMap(m.Labels)
 	labels[kind.AppLabel], labels[kind.ManagedByLabel], labels[ImageLabel] = "kubetorch", kind.ManagedByValue, m.Name
@@ -101,8 +103,10 @@ func checkSize(sizes map[string]int) error {
 	if total <= MostBytes {
 		return nil
 	}
-	return fmt.Errorf("the total size of the setup is %s, but a ConfigMap can contain only %s. The largest parts are:\n%s\n\n"+
-		"Next step: Move large files to the image or to a kt_volume, or download them in a step", bytesText(total), bytesText(MostBytes), biggest(sizes))
+	return fmt.Errorf("the total size of the setup is %s, but a ConfigMap can contain only %s. The largest parts "+
+		"are:\n%s\n\n"+
+		"Next step: Move large files to the image or to a kt_volume, or download them in a step", bytesText(total),
+		bytesText(MostBytes), biggest(sizes))
 }
 
 // biggest lists the largest items by their size in bytes.

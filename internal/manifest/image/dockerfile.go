@@ -217,7 +217,8 @@ func (d *Dockerfile) add(i instruction) error {
 	if err != nil {
 		return err
 	}
-	d.steps = append(d.steps, step{what: fmt.Sprintf("%s in line %d of the Dockerfile", i.name, i.first), do: do, at: Error{Line: i.first}})
+	d.steps = append(d.steps, step{what: fmt.Sprintf("%s in line %d of the Dockerfile", i.name, i.first), do: do,
+		at: Error{Line: i.first}})
 	return nil
 }
 
@@ -225,18 +226,21 @@ func (d *Dockerfile) addFrom(i instruction) error {
 	words := strings.Fields(i.args)
 	switch {
 	case d.From != "":
-		return fmt.Errorf("a second FROM starts another stage, which is not supported because no image is built: keep only the FROM of the image to run")
+		return fmt.Errorf("a second FROM starts another stage, which is not supported because no image is built: " +
+			"keep only the FROM of the image to run")
 	case len(d.steps) > 0 || len(d.Ignored) > 0:
 		return fmt.Errorf("FROM must be the first instruction: move it to the top")
 	case len(words) != 1 && (len(words) != 3 || !strings.EqualFold(words[1], "AS")):
 		return fmt.Errorf("FROM takes one image, as in FROM python:3.12-slim, but has %q", i.args)
 	case strings.Contains(words[0], "$"):
-		return fmt.Errorf("FROM has a variable, %s, but ARG is not supported: insert the value with Terraform (templatefile), or use image_id", words[0])
+		return fmt.Errorf("FROM has a variable, %s, but ARG is not supported: insert the value with Terraform "+
+			"(templatefile), or use image_id", words[0])
 	case words[0] == "scratch":
 		return fmt.Errorf("the image scratch is empty, but Kubetorch requires bash and Python: use another image")
 	}
 	if _, err := imageref.ParseNormalizedNamed(words[0]); err != nil {
-		return fmt.Errorf("FROM has %s, which is not a valid image reference (%w): use registry/repository:tag or …@sha256:digest, with a lowercase repository", words[0], err)
+		return fmt.Errorf("FROM has %s, which is not a valid image reference (%w): use registry/repository:tag or "+
+			"…@sha256:digest, with a lowercase repository", words[0], err)
 	}
 	d.From, d.from = words[0], i.line
 	return nil
@@ -277,10 +281,12 @@ func (i instruction) env() (action, error) {
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok {
-			return nil, fmt.Errorf("ENV has %q, which is not NAME=value: enclose values with spaces in double quotes", word)
+			return nil, fmt.Errorf("ENV has %q, which is not NAME=value: enclose values with spaces in double quotes",
+				word)
 		}
 		if identifier.FindString(name) != name || name == "" {
-			return nil, fmt.Errorf("ENV sets %q, which is not a valid name of an environment variable: use letters, digits and underscores, and do not start with a digit", name)
+			return nil, fmt.Errorf("ENV sets %q, which is not a valid name of an environment variable: use letters, "+
+				"digits and underscores, and do not start with a digit", name)
 		}
 		parsed, err := parseWord(value, i.escape)
 		if err != nil {
@@ -314,7 +320,8 @@ func (i instruction) copy() (action, error) {
 		}
 		source, ok := parsed.literal()
 		if !ok || source == "" {
-			return nil, fmt.Errorf("COPY has the source %s, whose variables are known only in the container: use a local path", word)
+			return nil, fmt.Errorf("COPY has the source %s, whose variables are known only in the container: use a "+
+				"local path", word)
 		}
 		c.sources = append(c.sources, source)
 	}

@@ -36,7 +36,8 @@ func pretend(sources []Needed) map[Source][]Packed {
 	packed := map[Source][]Packed{}
 	for _, needed := range sources {
 		name := filepath.Base(needed.Path)
-		packed[needed.Source] = []Packed{{Name: name, Data: []byte(needed.Path), Folder: !strings.Contains(strings.Trim(name, "."), ".")}}
+		packed[needed.Source] = []Packed{{Name: name, Data: []byte(needed.Path),
+			Folder: !strings.Contains(strings.Trim(name, "."), ".")}}
 	}
 	return packed
 }

@@ -129,7 +129,8 @@ func isProject(folder fs.FS) bool {
 // package: caches, virtual environments, and metadata of version control.
 func Litter(name string) bool {
 	switch name {
-	case ".git", ".hg", ".svn", "__pycache__", ".venv", ".terraform", ".tox", ".ipynb_checkpoints", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store":
+	case ".git", ".hg", ".svn", "__pycache__", ".venv", ".terraform", ".tox", ".ipynb_checkpoints", ".pytest_cache",
+		".mypy_cache", ".ruff_cache", ".DS_Store":
 		return true
 	default:
 		return strings.HasSuffix(name, ".pyc")

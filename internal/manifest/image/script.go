@@ -134,7 +134,8 @@ func (w *writer) copy(number int, s step, do copyAction) error {
 		all = append(all, w.packed[Source{Path: source}]...)
 	}
 	if dest, known := do.dest.literal(); known && len(all) > 1 && !strings.HasSuffix(dest, "/") {
-		return fmt.Errorf("%d files or folders are copied to %s, which must be a folder: add a slash at the end, %s/", len(all), dest, dest)
+		return fmt.Errorf("%d files or folders are copied to %s, which must be a folder: add a slash at the end, %s/",
+			len(all), dest, dest)
 	}
 	var before []string
 	dest := do.dest.bash(&before)

@@ -38,7 +38,8 @@ func newMachine(t *testing.T, programs ...string) *machine {
 	if err != nil {
 		t.Skip("bash not found")
 	}
-	m := &machine{t: t, bash: bash, bin: t.TempDir(), work: t.TempDir(), state: filepath.Join(t.TempDir(), "state"), image: t.TempDir()}
+	m := &machine{t: t, bash: bash, bin: t.TempDir(), work: t.TempDir(), state: filepath.Join(t.TempDir(), "state"),
+		image: t.TempDir()}
 	m.calls, m.env = filepath.Join(t.TempDir(), "calls"), filepath.Join(t.TempDir(), "env")
 	for _, program := range programs {
 		m.write(filepath.Join(m.bin, program), fakeProgram, 0o755)
@@ -102,7 +103,8 @@ func (m *machine) startWith(options string, variables ...string) result {
 exec env -0 > "$ENV_FILE"`
 	cmd := exec.CommandContext(m.t.Context(), m.bash, "-c", script, "bash", "own argument")
 	cmd.Dir = m.work
-	cmd.Env = append([]string{"PATH=" + m.bin, "CALLS=" + m.calls, "ENV_FILE=" + m.env, "KT_IMAGE_DIR=" + m.image, "KT_STATE_DIR=" + m.state, "HOME=" + m.work, "FAIL=never"}, variables...)
+	cmd.Env = append([]string{"PATH=" + m.bin, "CALLS=" + m.calls, "ENV_FILE=" + m.env, "KT_IMAGE_DIR=" + m.image,
+		"KT_STATE_DIR=" + m.state, "HOME=" + m.work, "FAIL=never"}, variables...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	err := cmd.Run()
@@ -137,7 +139,8 @@ func TestStepsRunInOrderAndVariablesReachTheServer(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "one", "two", "python3")
 	m.install(Spec{
-		Dockerfile: "FROM debian:12\nRUN one \"$A\"\nENV A=first\nRUN one \"$A\"\nENV A=second B=$A\nRUN [\"two\", \"$A\"]",
+		Dockerfile: "FROM debian:12\nRUN one \"$A\"\nENV A=first\nRUN one \"$A\"\nENV A=second B=$A\nRUN [\"two\", " +
+			"\"$A\"]",
 		Steps: []Step{
 			{PipInstall: []string{"torch==2.5.1", "numpy"}},
 			{Env: map[string]string{"C": "${A}/$B", "PATH": "$PATH:/opt/bin"}},
@@ -146,12 +149,15 @@ func TestStepsRunInOrderAndVariablesReachTheServer(t *testing.T) {
 	}, nil)
 	got := m.start()
 	want := [][]string{
-		{"one", "", ""}, {"one", "", "first"}, {"two", "", "$A"}, {"python3", "1", "-m", "pip", "install", "torch==2.5.1", "numpy"}, {"two", "", "second/first"}, {"two", "", "last"},
+		{"one", "", ""}, {"one", "", "first"}, {"two", "", "$A"},
+		{"python3", "1", "-m", "pip", "install", "torch==2.5.1", "numpy"}, {"two", "", "second/first"},
+		{"two", "", "last"},
 	}
 	if got.code != 0 || !slices.EqualFunc(got.calls, want, slices.Equal) {
 		t.Errorf("exit %d, calls %q, want %q\n%s", got.code, got.calls, want, got.stderr)
 	}
-	for name, value := range map[string]string{"A": "second", "B": "first", "C": "second/first", "PATH": m.bin + ":/opt/bin"} {
+	for name, value := range map[string]string{"A": "second", "B": "first", "C": "second/first",
+		"PATH": m.bin + ":/opt/bin"} {
 		if got.env[name] != value {
 			t.Errorf("the server has %s=%q, want %q", name, got.env[name], value)
 		}
@@ -164,7 +170,9 @@ func TestStepsRunInOrderAndVariablesReachTheServer(t *testing.T) {
 // nasty returns texts that a shell could misinterpret.
 func nasty() []string {
 	return []string{
-		"it's", `a "quoted" word`, "$HOME ${HOME} $(touch x) `touch x`", `back\slash\`, "; touch x", "* ? [a-z]", "~", "!!", "-n", "--", "two  blanks", "ünïcode", "a\tb", "#", "{a,b}", "<(x)", "&& false", "%s%n", "'", "''", `"`, "a=b",
+		"it's", `a "quoted" word`, "$HOME ${HOME} $(touch x) `touch x`", `back\slash\`, "; touch x", "* ? [a-z]", "~",
+		"!!", "-n", "--", "two  blanks", "ünïcode", "a\tb", "#", "{a,b}", "<(x)", "&& false", "%s%n", "'", "''",
+		`"`, "a=b",
 	}
 }
 
@@ -186,7 +194,8 @@ func TestTextIsNeverInterpretedByTheShell(t *testing.T) {
 		if arrived := got.calls[i]; !slices.Equal(arrived, []string{"one", "", text}) {
 			t.Errorf("%q arrives as %q", text, arrived)
 		}
-		if arrived := got.calls[len(nasty())+i]; !slices.Equal(arrived, []string{"python3", "1", "-m", "pip", "install", text}) {
+		if arrived := got.calls[len(nasty())+i]; !slices.Equal(arrived,
+			[]string{"python3", "1", "-m", "pip", "install", text}) {
 			t.Errorf("%q arrives as %q", text, arrived)
 		}
 	}
@@ -215,9 +224,12 @@ func TestVariablesHaveTheValuesOfADockerfile(t *testing.T) {
 	cases := map[string]struct{ text, want string }{ // as in a Dockerfile
 		"V01": {`"$SET-${SET}x$UNSET."`, "set-setx."}, "V02": {`'$SET'`, "$SET"}, "V03": {`\$SET\\`, `$SET\`},
 		"V04": {"`touch\\ x`", "`touch x`"}, "V05": {`"$(touch x)"`, "$(touch x)"}, "V06": {`a"b"'c'd`, "abcd"},
-		"V07": {"${SET:-no}${UNSET:-yes}${EMPTY:-empty}", "setyesempty"}, "V08": {"${SET-no}${UNSET-yes}${EMPTY-no}", "setyes"},
-		"V09": {"${SET:+yes}${UNSET:+no}${EMPTY:+no}", "yes"}, "V10": {"${SET+yes}${UNSET+no}${EMPTY+empty}", "yesempty"},
-		"V11": {`${UNSET:-a\}b}`, "a}b"}, "V12": {`${UNSET:-"a } 'b' \" c"}`, `a } 'b' " c`}, "V13": {`${UNSET:-${EMPTY:-${SET}}}`, "set"},
+		"V07": {"${SET:-no}${UNSET:-yes}${EMPTY:-empty}", "setyesempty"},
+		"V08": {"${SET-no}${UNSET-yes}${EMPTY-no}", "setyes"},
+		"V09": {"${SET:+yes}${UNSET:+no}${EMPTY:+no}", "yes"},
+		"V10": {"${SET+yes}${UNSET+no}${EMPTY+empty}", "yesempty"},
+		"V11": {`${UNSET:-a\}b}`, "a}b"}, "V12": {`${UNSET:-"a } 'b' \" c"}`, `a } 'b' " c`},
+		"V13": {`${UNSET:-${EMPTY:-${SET}}}`, "set"},
 		"V14": {`"!"`, "!"}, "V15": {`"ü"ä`, "üä"}, "V16": {`${UNSET:-\$SET\` + "`x}", "$SET`x"}, "V17": {`""`, ""},
 	}
 	var s Spec
@@ -262,18 +274,32 @@ func TestFirstFailureStopsTheSetupAndIsReported(t *testing.T) {
 		code int
 		made []string
 	}{
-		"RUN":                     {Spec{Dockerfile: "FROM debian:12\nRUN one a\n\nRUN one fail && one b\nRUN one c"}, "image set-up: step 2, RUN in line 4 of the Dockerfile, failed with exit code 42", 42, []string{"a", "fail"}},
-		"RUN in exec form":        {Spec{Dockerfile: "RUN [\"one\", \"fail\"]\nENV A=1\nRUN one c"}, "step 1, RUN in line 1 of the Dockerfile, failed with exit code 42", 42, []string{"fail"}},
-		"a missing program":       {Spec{Dockerfile: "RUN [\"no-such-program\"]\nRUN one c"}, "step 1, RUN in line 1 of the Dockerfile, failed with exit code 127", 127, nil},
-		"a function of the setup": {Spec{Dockerfile: "RUN [\"_kt_pip\"]\nRUN one c"}, "failed with exit code 127", 127, nil},
-		"a line of run_bash":      {Spec{Steps: []Step{{RunBash: "one a\none fail\none b"}, {RunBash: "one c"}}}, "step 1, run_bash, failed with exit code 42", 42, []string{"a", "fail"}},
-		"a pipe of run_bash":      {Spec{Steps: []Step{{RunBash: "one fail | cat\none b"}, {RunBash: "one c"}}}, "step 1, run_bash, failed with exit code 42", 42, []string{"fail"}},
-		"syntax of run_bash":      {Spec{Steps: []Step{{RunBash: "if"}, {RunBash: "one c"}}}, "step 1, run_bash, failed with exit code", 2, nil},
-		"pip_install":             {Spec{InstallCmd: "one 'it''s' install", Steps: []Step{{PipInstall: []string{"fail"}}, {RunBash: "one c"}}}, "step 1, pip_install, failed with exit code 42", 42, []string{"its install fail"}},
-		"no Python":               {Spec{Steps: []Step{{PipInstall: []string{"torch"}}, {RunBash: "one c"}}}, "neither python3 nor python in PATH=", 127, nil},
-		"copy to nowhere":         {Spec{Steps: []Step{{Copy: &Copy{Source: "a.txt", Dest: "/dev/null/x"}}, {RunBash: "one c"}}}, "step 1, copy, failed with exit code 1", 1, nil},
-		"an exit of the step":     {Spec{Steps: []Step{{RunBash: "exit 7"}, {RunBash: "one c"}}}, "step 1, run_bash, failed with exit code 7", 7, nil},
-		"input that it waits for": {Spec{Steps: []Step{{RunBash: "read -r line"}, {RunBash: "one c"}}}, "step 1, run_bash, failed with exit code 1", 1, nil},
+		"RUN": {Spec{Dockerfile: "FROM debian:12\nRUN one a\n\nRUN one fail && one b\nRUN one c"},
+			"image set-up: step 2, RUN in line 4 of the Dockerfile, failed with exit code 42", 42,
+			[]string{"a", "fail"}},
+		"RUN in exec form": {Spec{Dockerfile: "RUN [\"one\", \"fail\"]\nENV A=1\nRUN one c"},
+			"step 1, RUN in line 1 of the Dockerfile, failed with exit code 42", 42, []string{"fail"}},
+		"a missing program": {Spec{Dockerfile: "RUN [\"no-such-program\"]\nRUN one c"},
+			"step 1, RUN in line 1 of the Dockerfile, failed with exit code 127", 127, nil},
+		"a function of the setup": {Spec{Dockerfile: "RUN [\"_kt_pip\"]\nRUN one c"}, "failed with exit code 127", 127,
+			nil},
+		"a line of run_bash": {Spec{Steps: []Step{{RunBash: "one a\none fail\none b"}, {RunBash: "one c"}}},
+			"step 1, run_bash, failed with exit code 42", 42, []string{"a", "fail"}},
+		"a pipe of run_bash": {Spec{Steps: []Step{{RunBash: "one fail | cat\none b"}, {RunBash: "one c"}}},
+			"step 1, run_bash, failed with exit code 42", 42, []string{"fail"}},
+		"syntax of run_bash": {Spec{Steps: []Step{{RunBash: "if"}, {RunBash: "one c"}}},
+			"step 1, run_bash, failed with exit code", 2, nil},
+		"pip_install": {Spec{InstallCmd: "one 'it''s' install",
+			Steps: []Step{{PipInstall: []string{"fail"}},
+				{RunBash: "one c"}}}, "step 1, pip_install, failed with exit code 42", 42, []string{"its install fail"}},
+		"no Python": {Spec{Steps: []Step{{PipInstall: []string{"torch"}}, {RunBash: "one c"}}},
+			"neither python3 nor python in PATH=", 127, nil},
+		"copy to nowhere": {Spec{Steps: []Step{{Copy: &Copy{Source: "a.txt", Dest: "/dev/null/x"}},
+			{RunBash: "one c"}}}, "step 1, copy, failed with exit code 1", 1, nil},
+		"an exit of the step": {Spec{Steps: []Step{{RunBash: "exit 7"}, {RunBash: "one c"}}},
+			"step 1, run_bash, failed with exit code 7", 7, nil},
+		"input that it waits for": {Spec{Steps: []Step{{RunBash: "read -r line"}, {RunBash: "one c"}}},
+			"step 1, run_bash, failed with exit code 1", 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -283,7 +309,8 @@ func TestFirstFailureStopsTheSetupAndIsReported(t *testing.T) {
 				for _, options := range []string{"set -e", ":"} {
 					got := m.startWith(options, "FAIL=fail")
 					if got.code != test.code || !strings.Contains(got.stderr, test.says) || len(got.env["PATH"]) > 0 {
-						t.Errorf("exit %d, want %d before the server starts, with %q in standard error:\n%s", got.code, test.code, test.says, got.stderr)
+						t.Errorf("exit %d, want %d before the server starts, with %q in standard error:\n%s", got.code,
+							test.code, test.says, got.stderr)
 					}
 					var made []string
 					for _, call := range got.calls {
@@ -302,7 +329,8 @@ func TestStepsRunOnceForEachContent(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "one", "python3")
 	spec := Spec{Dockerfile: "RUN one a\nENV A=1", Steps: []Step{{PipInstall: []string{"torch"}}, {SyncPackage: "lib"}}}
-	packed := map[Source][]Packed{{Path: "lib", Package: true}: {folder(t, "lib", map[string]string{"__init__.py": "x = 1"}, Litter)}}
+	packed := map[Source][]Packed{{Path: "lib", Package: true}: {folder(t, "lib",
+		map[string]string{"__init__.py": "x = 1"}, Litter)}}
 	first := m.install(spec, packed)
 	if got := m.start(); got.code != 0 || len(got.calls) != 2 {
 		t.Fatalf("first start: exit %d, calls %q\n%s", got.code, got.calls, got.stderr)
@@ -312,7 +340,8 @@ func TestStepsRunOnceForEachContent(t *testing.T) {
 		t.Errorf("second start: exit %d, calls %q, standard error %q", got.code, got.calls, got.stderr)
 	}
 	if want := filepath.Join(m.state, "packages") + ":/before"; got.env["A"] != "1" || got.env["PYTHONPATH"] != want {
-		t.Errorf("the second start exports A=%q PYTHONPATH=%q, want 1 and %q", got.env["A"], got.env["PYTHONPATH"], want)
+		t.Errorf("the second start exports A=%q PYTHONPATH=%q, want 1 and %q", got.env["A"], got.env["PYTHONPATH"],
+			want)
 	}
 
 	spec.Steps[0].PipInstall = []string{"jax"}
@@ -322,7 +351,8 @@ func TestStepsRunOnceForEachContent(t *testing.T) {
 	if got := m.start(); len(got.calls) != 2 {
 		t.Errorf("different content: calls %q", got.calls)
 	}
-	packed = map[Source][]Packed{{Path: "lib", Package: true}: {folder(t, "lib", map[string]string{"new.py": "x = 2"}, Litter)}}
+	packed = map[Source][]Packed{{Path: "lib", Package: true}: {folder(t, "lib", map[string]string{"new.py": "x = 2"},
+		Litter)}}
 	m.install(spec, packed)
 	if got := m.start(); len(got.calls) != 2 {
 		t.Errorf("different file: calls %q", got.calls)
@@ -356,12 +386,18 @@ func TestPackagesAreInstalledLikeInTheStartupScript(t *testing.T) {
 		change   func(*Spec)
 		want     []string
 	}{
-		"uv first":      {[]string{"uv", "python3", "python"}, func(*Spec) {}, []string{"uv", "1", "pip", "install", "--python", "BIN/python3", "a b", "--pre"}},
-		"python3":       {[]string{"python3", "python"}, func(*Spec) {}, []string{"python3", "1", "-m", "pip", "install", "a b", "--pre"}},
-		"then python":   {[]string{"python"}, func(*Spec) {}, []string{"python", "1", "-m", "pip", "install", "a b", "--pre"}},
-		"python_path":   {[]string{"python3", "my python"}, func(s *Spec) { s.PythonPath = "BIN/my python" }, []string{"my python", "1", "-m", "pip", "install", "a b", "--pre"}},
-		"uv and a path": {[]string{"uv", "my python"}, func(s *Spec) { s.PythonPath = "BIN/my python" }, []string{"uv", "1", "pip", "install", "--python", "BIN/my python", "a b", "--pre"}},
-		"install_cmd":   {[]string{"uv", "python3", "mamba"}, func(s *Spec) { s.InstallCmd = `mamba "in stall" -y` }, []string{"mamba", "", "in stall", "-y", "a b", "--pre"}},
+		"uv first": {[]string{"uv", "python3", "python"}, func(*Spec) {},
+			[]string{"uv", "1", "pip", "install", "--python", "BIN/python3", "a b", "--pre"}},
+		"python3": {[]string{"python3", "python"}, func(*Spec) {},
+			[]string{"python3", "1", "-m", "pip", "install", "a b", "--pre"}},
+		"then python": {[]string{"python"}, func(*Spec) {},
+			[]string{"python", "1", "-m", "pip", "install", "a b", "--pre"}},
+		"python_path": {[]string{"python3", "my python"}, func(s *Spec) { s.PythonPath = "BIN/my python" },
+			[]string{"my python", "1", "-m", "pip", "install", "a b", "--pre"}},
+		"uv and a path": {[]string{"uv", "my python"}, func(s *Spec) { s.PythonPath = "BIN/my python" },
+			[]string{"uv", "1", "pip", "install", "--python", "BIN/my python", "a b", "--pre"}},
+		"install_cmd": {[]string{"uv", "python3", "mamba"}, func(s *Spec) { s.InstallCmd = `mamba "in stall" -y` },
+			[]string{"mamba", "", "in stall", "-y", "a b", "--pre"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -408,7 +444,8 @@ func TestFilesAndFoldersAreCopiedLikeInDocker(t *testing.T) {
 		return []Packed{PackFile(name, []byte(text), mode)}
 	}
 	packed := map[Source][]Packed{
-		source("a.txt"): file("a.txt", "a", 0o600), source("run.sh"): file("run.sh", "run", 0o700), source("bin"): file("bin", "\xff\x00", 0o644),
+		source("a.txt"): file("a.txt", "a", 0o600), source("run.sh"): file("run.sh", "run", 0o700),
+		source("bin"):  file("bin", "\xff\x00", 0o644),
 		source("tree"): {folder(t, "tree", map[string]string{"x/y.txt": "y", "go.sh": "go", "x/.hidden": "h"}, nil)},
 		source("*.py"): {PackFile("1.py", []byte("1"), 0o644), PackFile("2.py", nil, 0o644)},
 	}
@@ -425,7 +462,8 @@ COPY *.py py/
 		t.Fatalf("exit %d\n%s", got.code, got.stderr)
 	}
 	for path, want := range map[string]string{
-		"new/name.txt": "a", "folder/a.txt": "a", "folder/run.sh": "run", "folder/tree/x/y.txt": "y", "x/y.txt": "y", "x/.hidden": "h", "go.sh": "go", "binary": "\xff\x00", "py/1.py": "1", "py/2.py": "",
+		"new/name.txt": "a", "folder/a.txt": "a", "folder/run.sh": "run", "folder/tree/x/y.txt": "y", "x/y.txt": "y",
+		"x/.hidden": "h", "go.sh": "go", "binary": "\xff\x00", "py/1.py": "1", "py/2.py": "",
 	} {
 		info, err := os.Stat(m.in(path))
 		if err != nil {
@@ -444,14 +482,18 @@ COPY *.py py/
 func TestProjectsAreInstalledAndOtherPackagesAreInPythonPath(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "python3")
-	m.install(Spec{Steps: []Step{{SyncPackage: "/src/proj"}, {SyncPackage: "lib"}, {SyncPackage: "lib2"}}}, map[Source][]Packed{
-		{Path: "/src/proj", Package: true}: {folder(t, "proj", map[string]string{"pyproject.toml": "[project]", ".git/config": "x", "src/proj/__pycache__/x.pyc": "x", "src/proj/__init__.py": ""}, Litter)},
-		{Path: "lib", Package: true}:       {folder(t, "lib", map[string]string{"__init__.py": ""}, Litter)},
-		{Path: "lib2", Package: true}:      {folder(t, "lib2", map[string]string{"__init__.py": ""}, Litter)},
-	})
+	m.install(Spec{Steps: []Step{{SyncPackage: "/src/proj"}, {SyncPackage: "lib"}, {SyncPackage: "lib2"}}},
+		map[Source][]Packed{
+			{Path: "/src/proj", Package: true}: {folder(t, "proj",
+				map[string]string{"pyproject.toml": "[project]", ".git/config": "x", "src/proj/__pycache__/x.pyc": "x",
+					"src/proj/__init__.py": ""}, Litter)},
+			{Path: "lib", Package: true}:  {folder(t, "lib", map[string]string{"__init__.py": ""}, Litter)},
+			{Path: "lib2", Package: true}: {folder(t, "lib2", map[string]string{"__init__.py": ""}, Litter)},
+		})
 	got := m.start()
 	packages := filepath.Join(m.state, "packages")
-	if want := [][]string{{"python3", "1", "-m", "pip", "install", packages + "/proj"}}; got.code != 0 || !slices.EqualFunc(got.calls, want, slices.Equal) {
+	if want := [][]string{{"python3", "1", "-m", "pip", "install", packages + "/proj"}}; got.code != 0 ||
+		!slices.EqualFunc(got.calls, want, slices.Equal) {
 		t.Errorf("exit %d, calls %q, want %q\n%s", got.code, got.calls, want, got.stderr)
 	}
 	if got.env["PYTHONPATH"] != packages {

@@ -134,7 +134,8 @@ func (s Step) parse() (step, error) {
 	case s.SyncPackage != "":
 		return step{what: "sync_package", do: packageAction{source: s.SyncPackage}}, nil
 	default:
-		return step{}, errors.New("the step is empty: set exactly one of pip_install, run_bash, env, copy and sync_package")
+		return step{}, errors.New("the step is empty: set exactly one of pip_install, run_bash, env, copy and " +
+			"sync_package")
 	}
 }
 
@@ -144,9 +145,11 @@ func (s Step) variables() (envAction, error) {
 		value := s.Env[name]
 		switch {
 		case identifier.FindString(name) != name || name == "":
-			return nil, fmt.Errorf("%q is not a valid name of an environment variable: use letters, digits and underscores, and do not start with a digit", name)
+			return nil, fmt.Errorf("%q is not a valid name of an environment variable: use letters, digits and "+
+				"underscores, and do not start with a digit", name)
 		case strings.ContainsAny(value, "\n\x00"):
-			return nil, fmt.Errorf("the value of %s has a line break, which a Dockerfile cannot express: use env_vars or secrets of kt_compute", name)
+			return nil, fmt.Errorf("the value of %s has a line break, which a Dockerfile cannot express: use "+
+				"env_vars or secrets of kt_compute", name)
 		}
 		vars = append(vars, variable{name: name, value: plainWord(value)})
 	}
@@ -156,7 +159,8 @@ func (s Step) variables() (envAction, error) {
 func checkPackages(packages []string) error {
 	for _, name := range packages {
 		if strings.TrimSpace(name) == "" || strings.ContainsAny(name, "\n\x00") {
-			return fmt.Errorf("%q is not a package: each item must be one argument of pip, such as \"torch==2.5.1\"", name)
+			return fmt.Errorf("%q is not a package: each item must be one argument of pip, such as \"torch==2.5.1\"",
+				name)
 		}
 	}
 	return nil
@@ -172,7 +176,8 @@ func checkCommand(words []string) error {
 	for _, word := range words {
 		switch {
 		case len(word) >= longestArgument:
-			return fmt.Errorf("the command is %d bytes long, but Linux accepts at most %d: copy it as a file, and run that", len(word), longestArgument-1)
+			return fmt.Errorf("the command is %d bytes long, but Linux accepts at most %d: copy it as a file, and "+
+				"run that", len(word), longestArgument-1)
 		case strings.Contains(word, "\x00"):
 			return errors.New("the command has a NUL character, which shells do not accept: remove it")
 		}
@@ -186,11 +191,13 @@ func checkDestination(c copyAction) error {
 	case known && dest == "":
 		return errors.New("the destination is empty: set a path, such as /app/")
 	case strings.HasPrefix(dest, "~"):
-		return fmt.Errorf("the destination is %s, but ~ is not expanded: use an absolute path, such as /root%s", dest, strings.TrimPrefix(dest, "~"))
+		return fmt.Errorf("the destination is %s, but ~ is not expanded: use an absolute path, such as /root%s", dest,
+			strings.TrimPrefix(dest, "~"))
 	case strings.ContainsAny(dest, "\n\x00"):
 		return errors.New("the destination has a line break: remove it")
 	case known && len(c.sources) > 1 && !strings.HasSuffix(dest, "/"):
-		return fmt.Errorf("several sources are copied to %s, which must be a folder: add a slash at the end, %s/", dest, dest)
+		return fmt.Errorf("several sources are copied to %s, which must be a folder: add a slash at the end, %s/", dest,
+			dest)
 	}
 	return nil
 }

@@ -219,7 +219,8 @@ func (p *wordParser) variable() (Part, error) {
 		alternative, err := p.until('}')
 		return Part{Variable: name, Op: op, Alternative: alternative}, err
 	}
-	return Part{}, fmt.Errorf("${%s…} has an unsupported form: use ${%s}, ${%s:-default} or ${%s:+alternative}", name, name, name, name)
+	return Part{}, fmt.Errorf("${%s…} has an unsupported form: use ${%s}, ${%s:-default} or ${%s:+alternative}", name,
+		name, name, name)
 }
 
 // isParameter reports whether a text starts with a special parameter of a

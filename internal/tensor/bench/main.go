@@ -129,7 +129,9 @@ func startAll(ctx context.Context, largest int64) (peers map[string]peer, stop f
 }
 
 // measure alternates between the kinds, so that other load affects all of them.
-func measure(ctx context.Context, peers map[string]peer, op string, size int64, runs int) (map[string][]time.Duration, error) {
+func measure(
+	ctx context.Context, peers map[string]peer, op string, size int64, runs int,
+) (map[string][]time.Duration, error) {
 	// Small tensors are transferred many times per run, and each transfer is measured.
 	calls := int(min(max((64<<20)/size, 1), 2000))
 	times := map[string][]time.Duration{}

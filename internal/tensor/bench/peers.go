@@ -88,7 +88,8 @@ func (o *ours) echo(ctx context.Context, size int64) error {
 		}
 	}
 	sink := func(tensor.Arrival) (io.Writer, error) { return io.Discard, nil }
-	return o.client.Echo(ctx, sink, tensor.Tensor{ID: "1", Layout: layout.Of(layout.UInt8, size), Bytes: o.data.bytes[:size]})
+	return o.client.Echo(ctx, sink, tensor.Tensor{ID: "1", Layout: layout.Of(layout.UInt8, size),
+		Bytes: o.data.bytes[:size]})
 }
 
 // fileSize returns the number of bytes that an echo of a tensor transfers: KPU sends it as a torch.save file.

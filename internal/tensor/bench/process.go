@@ -106,7 +106,9 @@ func memory(ctx context.Context, size int64) error {
 			if err != nil {
 				return fmt.Errorf("client %s: %w", kind, err)
 			}
-			fmt.Fprintf(os.Stdout, "| %s, %s | %s | %s |\n", map[string]string{"ours": "ours", "grpc": "plain gRPC"}[kind], op, strings.TrimSpace(string(out)), served)
+			fmt.Fprintf(os.Stdout, "| %s, %s | %s | %s |\n",
+				map[string]string{"ours": "ours", "grpc": "plain gRPC"}[kind], op, strings.TrimSpace(string(out)),
+				served)
 		}
 	}
 	return nil

@@ -52,7 +52,8 @@ func architecture(binary string) (string, error) {
 	}
 	defer f.Close()
 	if libraries, err := f.ImportedLibraries(); err == nil && len(libraries) > 0 {
-		return "", fmt.Errorf("%s requires %v, which the image does not contain; build it with CGO_ENABLED=0", binary, libraries)
+		return "", fmt.Errorf("%s requires %v, which the image does not contain; build it with CGO_ENABLED=0", binary,
+			libraries)
 	}
 	switch f.Machine {
 	case elf.EM_X86_64:

@@ -93,7 +93,8 @@ func pack(binary []byte, arch, reference, version string) (archive []byte, diges
 	configBlob, err := addJSON(configType, config{
 		Created: epoch(), Architecture: arch, OS: "linux",
 		Config: process{
-			User: "65532:65532", ExposedPorts: map[string]struct{}{"50051/tcp": {}}, Entrypoint: []string{"/tensor-server"},
+			User: "65532:65532", ExposedPorts: map[string]struct{}{"50051/tcp": {}},
+			Entrypoint: []string{"/tensor-server"},
 			WorkingDir: "/",
 			Labels: map[string]string{
 				"org.opencontainers.image.title":   "tensor-server",
@@ -150,7 +151,8 @@ func archiveOf(files []file) ([]byte, error) {
 	w := tar.NewWriter(&out)
 	for _, f := range files {
 		header := &tar.Header{
-			Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(f.content)), ModTime: epoch(), Format: tar.FormatUSTAR,
+			Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(f.content)), ModTime: epoch(),
+			Format: tar.FormatUSTAR,
 		}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err

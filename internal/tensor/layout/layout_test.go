@@ -30,7 +30,8 @@ func TestSizes(t *testing.T) {
 		by, _ := c.layout.Bytes()
 		span, _ := c.layout.Span()
 		if elements != c.elements || by != c.by || span != c.span || c.layout.Contiguous() != c.contiguous {
-			t.Errorf("%s: %d elements, %d bytes, span %d, contiguous %v", name, elements, by, span, c.layout.Contiguous())
+			t.Errorf("%s: %d elements, %d bytes, span %d, contiguous %v", name, elements, by, span,
+				c.layout.Contiguous())
 		}
 	}
 }

@@ -158,7 +158,8 @@ func check(ctx context.Context, c *tensor.Client, p Protocol) Result {
 		status, err := c.Health(ctx, service)
 		r = Result{Latency: time.Since(start), Service: service}
 		switch {
-		case tensor.ClassOf(err) == tensor.NotFound && err != nil, status == healthpb.HealthCheckResponse_SERVICE_UNKNOWN:
+		case tensor.ClassOf(err) == tensor.NotFound && err != nil,
+			status == healthpb.HealthCheckResponse_SERVICE_UNKNOWN:
 			r.Status, r.Detail = Unknown, fmt.Sprintf("the server has no service %q", service)
 			continue
 		case err != nil:

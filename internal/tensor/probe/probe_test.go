@@ -90,7 +90,8 @@ func TestRoundTripsOfBothProtocols(t *testing.T) {
 	} {
 		for _, size := range []int64{0, 1, 5<<20 + 3} {
 			got := GRPC(t.Context(), Endpoint{Target: target, Protocol: protocol, RoundTrip: size, Seed: 42})
-			if got.Status != Serving || got.Service != service || got.Bytes != size || got.Latency <= 0 || (got.Throughput > 0) != (size > 0) {
+			if got.Status != Serving || got.Service != service || got.Bytes != size || got.Latency <= 0 ||
+				(got.Throughput > 0) != (size > 0) {
 				t.Errorf("%q, %d bytes: %+v", protocol, size, got)
 			}
 		}
@@ -182,9 +183,11 @@ func TestStatusShowsTheProblem(t *testing.T) {
 		"not the protocol":    {Endpoint{Target: with(stranger), Protocol: KPU}, Unknown, "kpu.torch.Service"},
 		"some gRPC server":    {Endpoint{Target: with(stranger)}, Serving, ""},
 		"no tensor service":   {Endpoint{Target: with(stranger), RoundTrip: 10}, Unimplemented, ""},
-		"unknown as a status": {Endpoint{Target: with(oddHealth{status: healthpb.HealthCheckResponse_SERVICE_UNKNOWN})}, Unknown, ""},
-		"an internal error":   {Endpoint{Target: with(oddHealth{err: status.Error(codes.Internal, "oh")})}, Failed, "oh"},
-		"a changed byte":      {Endpoint{Target: lying, RoundTrip: 1000}, Corrupt, "byte 100"},
+		"unknown as a status": {Endpoint{Target: with(oddHealth{status: healthpb.HealthCheckResponse_SERVICE_UNKNOWN})},
+			Unknown, ""},
+		"an internal error": {Endpoint{Target: with(oddHealth{err: status.Error(codes.Internal, "oh")})}, Failed,
+			"oh"},
+		"a changed byte": {Endpoint{Target: lying, RoundTrip: 1000}, Corrupt, "byte 100"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,7 +196,8 @@ func TestStatusShowsTheProblem(t *testing.T) {
 				c.endpoint.Timeout = 100 * time.Millisecond
 			}
 			got := GRPC(t.Context(), c.endpoint)
-			if got.Status != c.want || !strings.Contains(got.Detail, c.detail) || (got.Detail == "") != (got.Status == Serving) {
+			if got.Status != c.want || !strings.Contains(got.Detail, c.detail) ||
+				(got.Detail == "") != (got.Status == Serving) {
 				t.Errorf("%+v, want %s with %q", got, c.want, c.detail)
 			}
 		})
@@ -234,7 +238,8 @@ func TestHTTP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := HTTP(t.Context(), c.web)
-			if got.Status != c.want || !strings.Contains(got.Detail, c.detail) || (got.Latency > 0) != (got.Status == Serving || got.Status == NotServing) {
+			if got.Status != c.want || !strings.Contains(got.Detail, c.detail) ||
+				(got.Latency > 0) != (got.Status == Serving || got.Status == NotServing) {
 				t.Errorf("%+v, want %s with %q", got, c.want, c.detail)
 			}
 		})

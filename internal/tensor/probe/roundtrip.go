@@ -44,7 +44,8 @@ func (c *comparer) Write(p []byte) (int, error) {
 	if !bytes.Equal(p, want) {
 		for i := range p {
 			if p[i] != want[i] {
-				return i, fmt.Errorf("%w: byte %d is 0x%02x instead of 0x%02x", errDiffers, c.at+int64(i), p[i], want[i])
+				return i, fmt.Errorf("%w: byte %d is 0x%02x instead of 0x%02x", errDiffers, c.at+int64(i), p[i],
+					want[i])
 			}
 		}
 	}

@@ -20,7 +20,8 @@ func TestReadersNeverSeeMixedWrites(t *testing.T) {
 		var chunks []*skytorch.TensorChunk
 		for i := range 4 {
 			n := min(1<<20, size-i<<20)
-			chunks = append(chunks, &skytorch.TensorChunk{TensorId: 1, ChunkNumber: uint32(i), TotalChunks: 4, Data: bytes.Repeat([]byte{fill}, n)})
+			chunks = append(chunks, &skytorch.TensorChunk{TensorId: 1, ChunkNumber: uint32(i), TotalChunks: 4,
+				Data: bytes.Repeat([]byte{fill}, n)})
 		}
 		chunks[0].Dtype, chunks[0].Shape = "torch.uint8", []int64{size}
 		return update(t, conn, chunks...)
@@ -58,7 +59,8 @@ func TestStopCancelsCallsAfterTheGracePeriod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.Send(&skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Dtype: "torch.int8", Shape: []int64{2}, Data: []byte{1}}); err != nil {
+	if err := st.Send(&skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Dtype: "torch.int8", Shape: []int64{2},
+		Data: []byte{1}}); err != nil {
 		t.Fatal(err)
 	}
 	for s.store.budget.used.Load() == 0 { // until the call has started

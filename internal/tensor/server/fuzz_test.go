@@ -71,13 +71,16 @@ func allowed(err error) bool {
 
 func FuzzUpdateTensor(f *testing.F) {
 	shape := []int64{2, 3}
-	seed(f, &skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Shape: shape, Dtype: "torch.int8", Data: []byte("abc"), TotalBytes: 6},
+	seed(f, &skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Shape: shape, Dtype: "torch.int8", Data: []byte("abc"),
+		TotalBytes: 6},
 		&skytorch.TensorChunk{TensorId: 1, ChunkNumber: 1, Data: []byte("def")})
-	seed(f, &skytorch.TensorChunk{TensorId: 2, Shape: shape, Stride: []int64{1, 2}, StorageOffset: 1, Dtype: "torch.int8", Data: []byte("abcdefg"), TotalBytes: 7})
+	seed(f, &skytorch.TensorChunk{TensorId: 2, Shape: shape, Stride: []int64{1, 2}, StorageOffset: 1,
+		Dtype: "torch.int8", Data: []byte("abcdefg"), TotalBytes: 7})
 	one := uint64(1)
-	seed(f, &skytorch.TensorChunk{TensorId: 3, Dtype: "torch.int8", Shape: []int64{1}, Data: []byte("a"), Metadata: &skytorch.TensorMetadata{
-		TensorId: 3, Dtype: "torch.int8", Shape: []int64{1}, StorageOffset: 2, TensorRef: &one,
-	}})
+	seed(f, &skytorch.TensorChunk{TensorId: 3, Dtype: "torch.int8", Shape: []int64{1}, Data: []byte("a"),
+		Metadata: &skytorch.TensorMetadata{
+			TensorId: 3, Dtype: "torch.int8", Shape: []int64{1}, StorageOffset: 2, TensorRef: &one,
+		}})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s := New(Options{MemoryLimit: 1 << 20})
 		sky := &skyService{server: s}
@@ -110,7 +113,8 @@ func FuzzUpdateTensor(f *testing.F) {
 }
 
 func FuzzReceiveTensors(f *testing.F) {
-	seed(f, &wire.KPUChunk{ID: "a", Total: 2, Metadata: map[string]string{"size_bytes": "6"}, Data: mem.BufferSlice{mem.SliceBuffer("abc")}},
+	seed(f, &wire.KPUChunk{ID: "a", Total: 2, Metadata: map[string]string{"size_bytes": "6"},
+		Data: mem.BufferSlice{mem.SliceBuffer("abc")}},
 		&wire.KPUChunk{ID: "a", Number: 1, Total: 2, Last: true, Data: mem.BufferSlice{mem.SliceBuffer("def")}})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s := New(Options{MemoryLimit: 1 << 20})

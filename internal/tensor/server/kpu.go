@@ -278,7 +278,8 @@ func (s *kpuService) sendRandom(st grpc.ServerStream, l layout.Layout) error {
 		return status.Errorf(codes.InvalidArgument, "parameters: %v", err)
 	}
 	if e.Size() > s.server.options.TensorLimit {
-		return status.Errorf(codes.ResourceExhausted, "%s requires %d bytes, but a tensor can have at most %d", l, e.Size(), s.server.options.TensorLimit)
+		return status.Errorf(codes.ResourceExhausted, "%s requires %d bytes, but a tensor can have at most %d", l,
+			e.Size(), s.server.options.TensorLimit)
 	}
 	s.server.store.makeRoom(e.Size() + overhead)
 	c, err := newContent(s.server.store.budget)

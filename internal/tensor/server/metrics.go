@@ -58,7 +58,9 @@ func (m *metrics) stream(srv any, st grpc.ServerStream, info *grpc.StreamServerI
 }
 
 // GetMetrics returns the snapshot of the only source.
-func (m *metrics) GetMetrics(_ context.Context, req *skymetrics.GetMetricsRequest) (*skymetrics.GetMetricsResponse, error) {
+func (m *metrics) GetMetrics(
+	_ context.Context, req *skymetrics.GetMetricsRequest,
+) (*skymetrics.GetMetricsResponse, error) {
 	out := &skymetrics.GetMetricsResponse{}
 	if wanted(req.GetSources(), Source) {
 		out.Snapshots = append(out.Snapshots, m.snapshot(req.GetMetricNames(), req.GetLabelFilters()))
@@ -118,14 +120,20 @@ func (m *metrics) all() []*skymetrics.Metric {
 	runtime.ReadMemStats(&heap)
 	const gauge, counter = skymetrics.MetricType_GAUGE, skymetrics.MetricType_COUNTER
 	out := []*skymetrics.Metric{
-		{Name: "process.uptime", Type: counter, Unit: "seconds", Value: time.Since(m.started).Seconds(), Help: "Time since the server started"},
-		{Name: "process.memory", Type: gauge, Unit: "bytes", Value: float64(heap.Sys - heap.HeapReleased), Help: "Memory obtained from the system"},
+		{Name: "process.uptime", Type: counter, Unit: "seconds", Value: time.Since(m.started).Seconds(),
+			Help: "Time since the server started"},
+		{Name: "process.memory", Type: gauge, Unit: "bytes", Value: float64(heap.Sys - heap.HeapReleased),
+			Help: "Memory obtained from the system"},
 		{Name: "process.goroutines", Type: gauge, Value: float64(runtime.NumGoroutine()), Help: "Number of goroutines"},
 		{Name: "tensors.held", Type: gauge, Value: float64(m.store.held()), Help: "Number of tensors in memory"},
-		{Name: "tensors.bytes", Type: gauge, Unit: "bytes", Value: float64(m.store.budget.used.Load()), Help: "Memory that the tensors use"},
-		{Name: "tensors.limit", Type: gauge, Unit: "bytes", Value: float64(m.store.budget.limit), Help: "Memory limit of the tensors"},
-		{Name: "tensors.received", Type: counter, Unit: "bytes", Value: float64(m.received.Load()), Help: "Data received since the start"},
-		{Name: "tensors.sent", Type: counter, Unit: "bytes", Value: float64(m.sent.Load()), Help: "Data sent since the start"},
+		{Name: "tensors.bytes", Type: gauge, Unit: "bytes", Value: float64(m.store.budget.used.Load()),
+			Help: "Memory that the tensors use"},
+		{Name: "tensors.limit", Type: gauge, Unit: "bytes", Value: float64(m.store.budget.limit),
+			Help: "Memory limit of the tensors"},
+		{Name: "tensors.received", Type: counter, Unit: "bytes", Value: float64(m.received.Load()),
+			Help: "Data received since the start"},
+		{Name: "tensors.sent", Type: counter, Unit: "bytes", Value: float64(m.sent.Load()),
+			Help: "Data sent since the start"},
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,7 +145,8 @@ func (m *metrics) all() []*skymetrics.Metric {
 		})
 	}
 	slices.SortFunc(out[calls:], func(a, b *skymetrics.Metric) int {
-		return cmp.Or(cmp.Compare(a.Labels["method"], b.Labels["method"]), cmp.Compare(a.Labels["code"], b.Labels["code"]))
+		return cmp.Or(cmp.Compare(a.Labels["method"], b.Labels["method"]),
+			cmp.Compare(a.Labels["code"], b.Labels["code"]))
 	})
 	return out
 }

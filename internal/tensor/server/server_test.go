@@ -101,7 +101,8 @@ func numbers(n int) []byte {
 func whole(id uint64, shape ...int64) *skytorch.TensorChunk {
 	n, _ := layout.Of(layout.Int16, shape...).Elements()
 	return &skytorch.TensorChunk{
-		TensorId: id, TotalChunks: 1, Shape: shape, Dtype: "torch.int16", TotalBytes: uint64(2 * n), Data: numbers(int(n)),
+		TensorId: id, TotalChunks: 1, Shape: shape, Dtype: "torch.int16", TotalBytes: uint64(2 * n),
+		Data: numbers(int(n)),
 	}
 }
 
@@ -112,7 +113,8 @@ func TestTensorIsReturnedUnchanged(t *testing.T) {
 		data := bytes.Repeat([]byte("0123456789abcdefg"), size/17+1)[:size]
 		var chunks []*skytorch.TensorChunk
 		for at := 0; at == 0 || at < size; at += 500_000 {
-			chunks = append(chunks, &skytorch.TensorChunk{TensorId: 3, ChunkNumber: uint32(len(chunks)), Data: data[at:min(at+500_000, size)]})
+			chunks = append(chunks, &skytorch.TensorChunk{TensorId: 3, ChunkNumber: uint32(len(chunks)),
+				Data: data[at:min(at+500_000, size)]})
 		}
 		chunks[0].Shape, chunks[0].Dtype = []int64{int64(size)}, "torch.uint8" // without optional fields
 		if err := update(t, conn, chunks...); err != nil {
@@ -122,11 +124,14 @@ func TestTensorIsReturnedUnchanged(t *testing.T) {
 		if err != nil || !bytes.Equal(got, data) {
 			t.Errorf("%d bytes: %d were returned, %v", size, len(got), err)
 		}
-		if first.TotalBytes != uint64(size) || first.Dtype != "torch.uint8" || first.Shape[0] != int64(size) || first.Stride[0] != 1 ||
+		if first.TotalBytes != uint64(size) || first.Dtype != "torch.uint8" || first.Shape[0] != int64(size) ||
+			first.Stride[0] != 1 ||
 			first.TotalChunks != uint32(max((size+299_999)/300_000, 1)) {
-			t.Errorf("%d bytes: first chunk has total %d of %d chunks, %s%v", size, first.TotalBytes, first.TotalChunks, first.Dtype, first.Shape)
+			t.Errorf("%d bytes: first chunk has total %d of %d chunks, %s%v", size, first.TotalBytes, first.TotalChunks,
+				first.Dtype, first.Shape)
 		}
-		if _, err := skytorch.NewServiceClient(conn).DeleteTensors(t.Context(), &skytorch.DeleteTensorsRequest{TensorIds: []uint64{3, 4}}); err != nil {
+		if _, err := skytorch.NewServiceClient(conn).DeleteTensors(t.Context(),
+			&skytorch.DeleteTensorsRequest{TensorIds: []uint64{3, 4}}); err != nil {
 			t.Error(err)
 		}
 		if used := s.store.budget.used.Load(); used != 0 {
@@ -155,26 +160,37 @@ func TestInvalidUploadsGetAClearStatusAndLeaveNothing(t *testing.T) {
 		code   codes.Code
 		text   string
 	}{
-		"nothing":             {nil, codes.InvalidArgument, "before the first chunk"},
-		"truncated":           {[]*skytorch.TensorChunk{part(0, half)}, codes.InvalidArgument, "after chunk 1 of 2"},
-		"truncated data":      {[]*skytorch.TensorChunk{part(0, half), part(1, half[:4])}, codes.InvalidArgument, "10 bytes of 12"},
-		"reordered":           {[]*skytorch.TensorChunk{part(1, half), part(0, half)}, codes.InvalidArgument, ""},
-		"duplicated":          {[]*skytorch.TensorChunk{part(0, half), part(0, half)}, codes.InvalidArgument, "chunk 0 again"},
-		"oversized":           {[]*skytorch.TensorChunk{part(0, half), part(1, numbers(4))}, codes.InvalidArgument, "14 bytes"},
-		"after the last":      {[]*skytorch.TensorChunk{whole(1, 2, 3), part(1, half)}, codes.InvalidArgument, "after the last one"},
-		"no dtype":            {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "" })}, codes.InvalidArgument, "no dtype"},
-		"unknown dtype":       {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "torch.float31" })}, codes.InvalidArgument, "float31"},
-		"other dtype":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "torch.int32" })}, codes.InvalidArgument, "requires 24"},
-		"other shape":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape[0] = 3 })}, codes.InvalidArgument, "requires 18"},
-		"negative shape":      {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape[0] = -2 })}, codes.InvalidArgument, "negative"},
-		"endless shape":       {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape = []int64{1 << 40, 1 << 40} })}, codes.InvalidArgument, "too many elements"},
-		"wild stride":         {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Stride = []int64{1 << 62, 1 << 62} })}, codes.InvalidArgument, ""},
-		"many dimensions":     {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape = make([]int64, 65) })}, codes.ResourceExhausted, "more than 64"},
-		"endless size":        {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.TotalBytes = 1<<64 - 1 })}, codes.ResourceExhausted, "at most"},
-		"too large a tensor":  {[]*skytorch.TensorChunk{{TensorId: 1, Dtype: "torch.int8", Shape: []int64{1 << 30}, Data: half}}, codes.ResourceExhausted, "at most 4194304"},
-		"too large a message": {[]*skytorch.TensorChunk{{TensorId: 1, Dtype: "torch.int8", Shape: []int64{2 << 20}, Data: make([]byte, 2<<20)}}, codes.ResourceExhausted, "larger than max"},
-		"another tensor":      {[]*skytorch.TensorChunk{part(0, half), {TensorId: 2, ChunkNumber: 1, Data: half}}, codes.InvalidArgument, "tensor 2"},
-		"another shape later": {[]*skytorch.TensorChunk{part(0, half), {TensorId: 1, ChunkNumber: 1, Data: half, Shape: []int64{3, 2}}}, codes.InvalidArgument, "shape [3 2]"},
+		"nothing":   {nil, codes.InvalidArgument, "before the first chunk"},
+		"truncated": {[]*skytorch.TensorChunk{part(0, half)}, codes.InvalidArgument, "after chunk 1 of 2"},
+		"truncated data": {[]*skytorch.TensorChunk{part(0, half), part(1, half[:4])}, codes.InvalidArgument,
+			"10 bytes of 12"},
+		"reordered": {[]*skytorch.TensorChunk{part(1, half), part(0, half)}, codes.InvalidArgument, ""},
+		"duplicated": {[]*skytorch.TensorChunk{part(0, half), part(0, half)}, codes.InvalidArgument,
+			"chunk 0 again"},
+		"oversized": {[]*skytorch.TensorChunk{part(0, half), part(1, numbers(4))}, codes.InvalidArgument,
+			"14 bytes"},
+		"after the last": {[]*skytorch.TensorChunk{whole(1, 2, 3), part(1, half)}, codes.InvalidArgument,
+			"after the last one"},
+		"no dtype": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "" })},
+			codes.InvalidArgument, "no dtype"},
+		"unknown dtype": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "torch.float31" })}, codes.InvalidArgument, "float31"},
+		"other dtype":   {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Dtype = "torch.int32" })}, codes.InvalidArgument, "requires 24"},
+		"other shape": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape[0] = 3 })},
+			codes.InvalidArgument, "requires 18"},
+		"negative shape": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape[0] = -2 })},
+			codes.InvalidArgument, "negative"},
+		"endless shape":   {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape = []int64{1 << 40, 1 << 40} })}, codes.InvalidArgument, "too many elements"},
+		"wild stride":     {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Stride = []int64{1 << 62, 1 << 62} })}, codes.InvalidArgument, ""},
+		"many dimensions": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape = make([]int64, 65) })}, codes.ResourceExhausted, "more than 64"},
+		"endless size":    {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.TotalBytes = 1<<64 - 1 })}, codes.ResourceExhausted, "at most"},
+		"too large a tensor": {[]*skytorch.TensorChunk{{TensorId: 1, Dtype: "torch.int8", Shape: []int64{1 << 30},
+			Data: half}}, codes.ResourceExhausted, "at most 4194304"},
+		"too large a message": {[]*skytorch.TensorChunk{{TensorId: 1, Dtype: "torch.int8", Shape: []int64{2 << 20},
+			Data: make([]byte, 2<<20)}}, codes.ResourceExhausted, "larger than max"},
+		"another tensor": {[]*skytorch.TensorChunk{part(0, half), {TensorId: 2, ChunkNumber: 1, Data: half}},
+			codes.InvalidArgument, "tensor 2"},
+		"another shape later": {[]*skytorch.TensorChunk{part(0, half),
+			{TensorId: 1, ChunkNumber: 1, Data: half, Shape: []int64{3, 2}}}, codes.InvalidArgument, "shape [3 2]"},
 		"metadata of another": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) {
 			c.Metadata = &skytorch.TensorMetadata{TensorId: 9, Dtype: "torch.int16", Shape: []int64{2, 3}}
 		})}, codes.InvalidArgument, "tensor 9"},
@@ -182,10 +198,12 @@ func TestInvalidUploadsGetAClearStatusAndLeaveNothing(t *testing.T) {
 			c.Metadata = &skytorch.TensorMetadata{TensorId: 1, Dtype: "torch.int8", Shape: []int64{2, 3}}
 		})}, codes.InvalidArgument, "instead of"},
 		"a view of nothing": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) {
-			c.Metadata = &skytorch.TensorMetadata{TensorId: 1, Dtype: "torch.int16", Shape: []int64{2, 3}, TensorRef: proto.Uint64(5)}
+			c.Metadata = &skytorch.TensorMetadata{TensorId: 1, Dtype: "torch.int16", Shape: []int64{2, 3},
+				TensorRef: proto.Uint64(5)}
 		})}, codes.NotFound, "no tensor 5"},
 		"a huge storage": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) {
-			c.Metadata = &skytorch.TensorMetadata{TensorId: 1, Dtype: "torch.int16", Shape: []int64{2, 3}, Nbytes: 1 << 62}
+			c.Metadata = &skytorch.TensorMetadata{TensorId: 1, Dtype: "torch.int16", Shape: []int64{2, 3},
+				Nbytes: 1 << 62}
 		})}, codes.ResourceExhausted, "at most"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,29 +248,34 @@ func TestViewsShareTheirStorage(t *testing.T) {
 	}
 	// The second column of tensor 1.
 	view := &skytorch.TensorMetadata{
-		TensorId: 2, Dtype: "torch.int16", Shape: []int64{3}, Stride: []int64{4}, StorageOffset: 1, TensorRef: proto.Uint64(1),
+		TensorId: 2, Dtype: "torch.int16", Shape: []int64{3}, Stride: []int64{4}, StorageOffset: 1,
+		TensorRef: proto.Uint64(1),
 	}
 	got, _, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: 2, Metadata: view})
 	if want := []byte{1, 0, 5, 0, 9, 0}; err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("the view contains %v: %v", got, err)
 	}
-	if err := update(t, conn, &skytorch.TensorChunk{TensorId: 2, Dtype: "torch.int16", Shape: []int64{3}, Data: []byte{101, 0, 105, 0, 109, 0}}); err != nil {
+	if err := update(t, conn, &skytorch.TensorChunk{TensorId: 2, Dtype: "torch.int16", Shape: []int64{3},
+		Data: []byte{101, 0, 105, 0, 109, 0}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err = read(t, conn, &skytorch.GetTensorRequest{TensorId: 1}); err != nil || got[2] != 101 || got[10] != 105 || got[4] != 2 {
+	if got, _, err = read(t, conn, &skytorch.GetTensorRequest{TensorId: 1}); err != nil || got[2] != 101 ||
+		got[10] != 105 || got[4] != 2 {
 		t.Errorf("after a write to the view, the tensor contains %v: %v", got, err)
 	}
 	// Tensors can be copied only to the same type and shape, but bytes of a storage can be copied to any storage.
 	if err := update(t, conn, whole(3, 3)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.CopyTensor(t.Context(), &skytorch.CopyTensorRequest{SrcTensorId: 3, DstTensorId: 2, NumBytes: -1}); err != nil {
+	if _, err := client.CopyTensor(t.Context(), &skytorch.CopyTensorRequest{SrcTensorId: 3, DstTensorId: 2,
+		NumBytes: -1}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _, _ = read(t, conn, &skytorch.GetTensorRequest{TensorId: 1}); got[2] != 0 || got[10] != 1 || got[18] != 2 {
 		t.Errorf("after the copy, the tensor contains %v", got)
 	}
-	if _, err := client.CopyTensor(t.Context(), &skytorch.CopyTensorRequest{SrcTensorId: 3, DstTensorId: 1, SrcOffset: 2, DstOffset: 20, NumBytes: 4}); err != nil {
+	if _, err := client.CopyTensor(t.Context(), &skytorch.CopyTensorRequest{SrcTensorId: 3, DstTensorId: 1,
+		SrcOffset: 2, DstOffset: 20, NumBytes: 4}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _, _ = read(t, conn, &skytorch.GetTensorRequest{TensorId: 1}); got[20] != 1 || got[22] != 2 {
@@ -267,7 +290,8 @@ func TestViewsShareTheirStorage(t *testing.T) {
 			t.Errorf("copy %v: %v, want %s", req, err, want)
 		}
 	}
-	if _, err := client.DeleteTensors(t.Context(), &skytorch.DeleteTensorsRequest{TensorIds: []uint64{1, 2, 3}}); err != nil {
+	if _, err := client.DeleteTensors(t.Context(), &skytorch.DeleteTensorsRequest{TensorIds: []uint64{1, 2,
+		3}}); err != nil {
 		t.Fatal(err)
 	}
 	if used := s.store.budget.used.Load(); used != 0 {
@@ -285,13 +309,15 @@ func TestSlicesOfSkyTorchAreAccepted(t *testing.T) {
 		t.Error(err)
 	}
 	storage := &skytorch.TensorChunk{
-		TensorId: 2, Dtype: "torch.bfloat16", Shape: []int64{2}, Stride: []int64{1}, StorageOffset: 3, TotalBytes: 20, Data: numbers(10),
+		TensorId: 2, Dtype: "torch.bfloat16", Shape: []int64{2}, Stride: []int64{1}, StorageOffset: 3, TotalBytes: 20,
+		Data: numbers(10),
 	}
 	if err := update(t, conn, storage); err != nil {
 		t.Error(err)
 	}
 	for id, want := range map[uint64][]byte{1: {0, 0, 1, 0, 2, 0}, 2: {3, 0, 4, 0}} {
-		if got, _, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: id}); err != nil || !bytes.Equal(got, want) {
+		if got, _, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: id}); err != nil ||
+			!bytes.Equal(got, want) {
 			t.Errorf("tensor %d contains %v: %v", id, got, err)
 		}
 	}
@@ -333,9 +359,10 @@ func TestKPUTensorsAreReceivedAndSent(t *testing.T) {
 	_, conn := start(t, Options{})
 	file := saved(t, layout.Of(layout.Float32, 20, 20))
 	first := func(id string, last bool) *kputorch.TensorChunk {
-		return &kputorch.TensorChunk{TensorId: id, TotalChunks: 2, IsLast: last, Data: file[:500], Metadata: map[string]string{
-			"shape": "[20, 20]", "dtype": "torch.float32", "device": "cpu",
-		}}
+		return &kputorch.TensorChunk{TensorId: id, TotalChunks: 2, IsLast: last, Data: file[:500],
+			Metadata: map[string]string{
+				"shape": "[20, 20]", "dtype": "torch.float32", "device": "cpu",
+			}}
 	}
 	second := func(id string) *kputorch.TensorChunk {
 		return &kputorch.TensorChunk{TensorId: id, ChunkNumber: 1, TotalChunks: 2, IsLast: true, Data: file[500:]}
@@ -349,7 +376,8 @@ func TestKPUTensorsAreReceivedAndSent(t *testing.T) {
 		req  *kputorch.TensorRequest
 		want int
 	}{
-		"made up":           {&kputorch.TensorRequest{Count: 3, Parameters: map[string]string{"shape": "20,20"}}, 3 * len(file)},
+		"made up": {&kputorch.TensorRequest{Count: 3, Parameters: map[string]string{"shape": "20,20"}},
+			3 * len(file)},
 		"one by default":    {&kputorch.TensorRequest{Parameters: map[string]string{"shape": "(20, 20)"}}, len(file)},
 		"one that was sent": {&kputorch.TensorRequest{Parameters: map[string]string{"tensor_id": "a"}}, len(file)},
 	} {
@@ -378,7 +406,8 @@ func TestInvalidKPUTensorsGetAClearStatusAndLeaveNothing(t *testing.T) {
 	t.Parallel()
 	file := saved(t, layout.Of(layout.Float32, 2, 3))
 	one := func(data []byte, metadata ...string) *kputorch.TensorChunk {
-		c := &kputorch.TensorChunk{TensorId: "a", TotalChunks: 1, IsLast: true, Data: data, Metadata: map[string]string{}}
+		c := &kputorch.TensorChunk{TensorId: "a", TotalChunks: 1, IsLast: true, Data: data,
+			Metadata: map[string]string{}}
 		for i := 0; i < len(metadata); i += 2 {
 			c.Metadata[metadata[i]] = metadata[i+1]
 		}
@@ -389,17 +418,26 @@ func TestInvalidKPUTensorsGetAClearStatusAndLeaveNothing(t *testing.T) {
 		code   codes.Code
 		text   string
 	}{
-		"no file":         {[]*kputorch.TensorChunk{one([]byte("hello, this is no archive"))}, codes.InvalidArgument, "no zip directory"},
-		"truncated file":  {[]*kputorch.TensorChunk{one(file[:len(file)-1])}, codes.InvalidArgument, "no zip directory"},
-		"another dtype":   {[]*kputorch.TensorChunk{one(file, "dtype", "torch.int8")}, codes.InvalidArgument, "torch.int8"},
-		"another shape":   {[]*kputorch.TensorChunk{one(file, "shape", "[3, 2]")}, codes.InvalidArgument, "[3 2]"},
-		"no shape":        {[]*kputorch.TensorChunk{one(file, "shape", "[x]")}, codes.InvalidArgument, "[x]"},
-		"another size":    {[]*kputorch.TensorChunk{one(file, "size_bytes", "7")}, codes.InvalidArgument, "7 were announced"},
-		"no size":         {[]*kputorch.TensorChunk{one(file, "size_bytes", "-7")}, codes.InvalidArgument, "size_bytes"},
-		"too large":       {[]*kputorch.TensorChunk{one(file, "size_bytes", "99999999999999")}, codes.ResourceExhausted, "at most"},
-		"never ended":     {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: file}}, codes.InvalidArgument, "after chunk 1 of 2"},
-		"ended twice":     {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, IsLast: true, Data: file}}, codes.InvalidArgument, "the last"},
-		"a missing chunk": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: file}, {TensorId: "a", ChunkNumber: 3, Data: file}}, codes.InvalidArgument, "instead of chunk 1"},
+		"no file": {[]*kputorch.TensorChunk{one([]byte("hello, this is no archive"))}, codes.InvalidArgument,
+			"no zip directory"},
+		"truncated file": {[]*kputorch.TensorChunk{one(file[:len(file)-1])}, codes.InvalidArgument,
+			"no zip directory"},
+		"another dtype": {[]*kputorch.TensorChunk{one(file, "dtype", "torch.int8")}, codes.InvalidArgument,
+			"torch.int8"},
+		"another shape": {[]*kputorch.TensorChunk{one(file, "shape", "[3, 2]")}, codes.InvalidArgument, "[3 2]"},
+		"no shape":      {[]*kputorch.TensorChunk{one(file, "shape", "[x]")}, codes.InvalidArgument, "[x]"},
+		"another size": {[]*kputorch.TensorChunk{one(file, "size_bytes", "7")}, codes.InvalidArgument,
+			"7 were announced"},
+		"no size": {[]*kputorch.TensorChunk{one(file, "size_bytes", "-7")}, codes.InvalidArgument,
+			"size_bytes"},
+		"too large": {[]*kputorch.TensorChunk{one(file, "size_bytes", "99999999999999")}, codes.ResourceExhausted,
+			"at most"},
+		"never ended": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: file}}, codes.InvalidArgument,
+			"after chunk 1 of 2"},
+		"ended twice": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, IsLast: true, Data: file}},
+			codes.InvalidArgument, "the last"},
+		"a missing chunk": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: file},
+			{TensorId: "a", ChunkNumber: 3, Data: file}}, codes.InvalidArgument, "instead of chunk 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -462,7 +500,9 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		metrics, err := skymetrics.NewMetricsClient(conn).GetMetrics(t.Context(), &skymetrics.GetMetricsRequest{
-			MetricNames: []string{"requests"}, LabelFilters: map[string]string{"method": "skytorch.torch.Service/GetTensor", "code": "DeadlineExceeded"},
+			MetricNames: []string{"requests"},
+			LabelFilters: map[string]string{"method": "skytorch.torch.Service/GetTensor",
+				"code": "DeadlineExceeded"},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -480,7 +520,8 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 	if status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("a client that reads nothing: %v", err)
 	}
-	if _, err := skytorch.NewServiceClient(conn).DeleteTensors(t.Context(), &skytorch.DeleteTensorsRequest{TensorIds: []uint64{2}}); err != nil {
+	if _, err := skytorch.NewServiceClient(conn).DeleteTensors(t.Context(),
+		&skytorch.DeleteTensorsRequest{TensorIds: []uint64{2}}); err != nil {
 		t.Fatal(err)
 	}
 	waitEmpty(t, s)
@@ -528,14 +569,18 @@ func TestHealthMetricsAndReflection(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := skymetrics.NewMetricsClient(conn)
-	resp, err := client.GetMetrics(t.Context(), &skymetrics.GetMetricsRequest{MetricNames: []string{"tensors.received", "tensors.held"}})
-	if err != nil || len(resp.Snapshots) != 1 || len(resp.Snapshots[0].Metrics) != 2 || resp.Snapshots[0].Source != Source {
+	resp, err := client.GetMetrics(t.Context(), &skymetrics.GetMetricsRequest{MetricNames: []string{"tensors.received",
+		"tensors.held"}})
+	if err != nil || len(resp.Snapshots) != 1 || len(resp.Snapshots[0].Metrics) != 2 ||
+		resp.Snapshots[0].Source != Source {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	if m := resp.Snapshots[0].Metrics; m[0].Value != 1 || m[1].Value != 12 || m[1].Unit != "bytes" {
 		t.Errorf("metrics: %v", m)
 	}
-	if resp, err = client.GetMetrics(t.Context(), &skymetrics.GetMetricsRequest{Sources: []string{"nvidia-gpu"}}); err != nil || len(resp.Snapshots) != 0 {
+	if resp,
+		err = client.GetMetrics(t.Context(),
+		&skymetrics.GetMetricsRequest{Sources: []string{"nvidia-gpu"}}); err != nil || len(resp.Snapshots) != 0 {
 		t.Errorf("another source: %v, %v", resp, err)
 	}
 	watch, err := client.StreamMetrics(t.Context(), &skymetrics.StreamMetricsRequest{IntervalSeconds: 0.01})

@@ -46,7 +46,8 @@ func (s *skyService) takeTensor(st grpc.ServerStream) (id uint64, v view, c *con
 	id = chunk.ID
 	if m := chunk.Metadata; m != nil {
 		if m.GetTensorId() != id && m.GetTensorId() != 0 {
-			return 0, v, nil, wire.Errorf(wire.Mismatch, "metadata of tensor %d on a chunk of tensor %d", m.GetTensorId(), id)
+			return 0, v, nil, wire.Errorf(wire.Mismatch, "metadata of tensor %d on a chunk of tensor %d",
+				m.GetTensorId(), id)
 		}
 		m.TensorId = id
 	}
@@ -146,7 +147,8 @@ func (s *skyService) get(st grpc.ServerStream) error {
 		want.DType = d
 	}
 	if want.DType != "" && !want.Same(v.layout) {
-		return status.Errorf(codes.FailedPrecondition, "tensor %d is %s, but the request is for %s", req.GetTensorId(), v.layout, want)
+		return status.Errorf(codes.FailedPrecondition, "tensor %d is %s, but the request is for %s", req.GetTensorId(),
+			v.layout, want)
 	}
 	return s.sendTensor(st, req.GetTensorId(), v, c)
 }
@@ -176,7 +178,9 @@ func (s *skyService) sendTensor(st grpc.ServerStream, id uint64, v view, c *cont
 }
 
 // CopyTensor copies a tensor, or bytes of its storage, to another tensor.
-func (s *skyService) CopyTensor(ctx context.Context, req *skytorch.CopyTensorRequest) (*skytorch.TensorResponse, error) {
+func (s *skyService) CopyTensor(
+	ctx context.Context, req *skytorch.CopyTensorRequest,
+) (*skytorch.TensorResponse, error) {
 	for id, m := range map[uint64]*skytorch.TensorMetadata{
 		req.GetSrcTensorId(): req.GetSrcMetadata(), req.GetDstTensorId(): req.GetDstMetadata(),
 	} {
@@ -194,6 +198,8 @@ func (s *skyService) CopyTensor(ctx context.Context, req *skytorch.CopyTensorReq
 }
 
 // DeleteTensors deletes tensors.
-func (s *skyService) DeleteTensors(_ context.Context, req *skytorch.DeleteTensorsRequest) (*skytorch.TensorResponse, error) {
+func (s *skyService) DeleteTensors(
+	_ context.Context, req *skytorch.DeleteTensorsRequest,
+) (*skytorch.TensorResponse, error) {
 	return &skytorch.TensorResponse{Success: true, Message: deleted(s.server.store.delete(req.GetTensorIds()))}, nil
 }

@@ -39,7 +39,8 @@ type store struct {
 }
 
 func newStore(limit int64) *store {
-	return &store{budget: &budget{limit: limit, pool: wire.NewPool(blockSize)}, views: map[uint64]view{}, files: map[string]*content{}}
+	return &store{budget: &budget{limit: limit, pool: wire.NewPool(blockSize)}, views: map[uint64]view{},
+		files: map[string]*content{}}
 }
 
 // held returns the number of tensors.

@@ -25,7 +25,8 @@ func (s *Server) put(id uint64, v view, c *content) error {
 	}
 	if !old.layout.Same(v.layout) { // created while the data was being received
 		c.release()
-		return status.Errorf(codes.Aborted, "tensor %d was changed to %s while %s was being sent", id, old.layout, v.layout)
+		return status.Errorf(codes.Aborted, "tensor %d was changed to %s while %s was being sent", id, old.layout,
+			v.layout)
 	}
 	s.store.speaks(id, v.numbering)
 	defer c.release()

@@ -132,7 +132,8 @@ func checkLargeDirectory(r io.ReaderAt, end int64) error {
 // content reads a small record.
 func content(f *zip.File) ([]byte, error) {
 	if f.Method != zip.Store || f.UncompressedSize64 > maxPickle {
-		return nil, fmt.Errorf("%w: record %.40q has %d bytes by method %d", ErrFormat, f.Name, f.UncompressedSize64, f.Method)
+		return nil, fmt.Errorf("%w: record %.40q has %d bytes by method %d", ErrFormat, f.Name, f.UncompressedSize64,
+			f.Method)
 	}
 	r, err := f.Open()
 	if err != nil {

@@ -9,10 +9,12 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // registers gzip
 )
 
-// Deflate is the name of the compression that the C core of gRPC, and therefore its Python library, supports in addition
+// Deflate is the name of the compression that the C core of gRPC, and therefore its Python library,
+// supports in addition
 // to gzip: the zlib format of RFC 1950 (src/core/lib/compression/message_compress.cc in github.com/grpc/grpc).
 //
-// SkyTorch 0.1.0 compresses every message. In later versions, SKYTORCH_GRPC_COMPRESSION (none, deflate or gzip) controls
+// SkyTorch 0.1.0 compresses every message. In later versions, SKYTORCH_GRPC_COMPRESSION (none,
+// deflate or gzip) controls
 // the compression. Clients and servers that import this package support both, and servers respond with the compression
 // of the request.
 const Deflate = "deflate"

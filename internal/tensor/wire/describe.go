@@ -71,7 +71,8 @@ func (c *SkyChunk) Describe(want layout.Layout) (layout.Layout, int64, error) {
 // Repeats checks that a later chunk describes the same tensor as the first one.
 func (c *SkyChunk) Repeats(id uint64, first layout.Layout) error {
 	if c.ID != id && c.ID != 0 {
-		return Errorf(Mismatch, "chunk %d belongs to tensor %d, but earlier chunks belong to tensor %d", c.Number, c.ID, id)
+		return Errorf(Mismatch, "chunk %d belongs to tensor %d, but earlier chunks belong to tensor %d", c.Number, c.ID,
+			id)
 	}
 	if d := c.Layout.DType; d != "" && dtype(string(d)) != first.DType {
 		return Errorf(Mismatch, "chunk %d has %s, but the first one had %s", c.Number, d, first.DType)

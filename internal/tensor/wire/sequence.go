@@ -76,7 +76,8 @@ func (s *Sequence) order(p Piece) error {
 		return Errorf(Reordered, "received chunk %d instead of chunk %d", p.Number, s.next)
 	}
 	if p.Total != 0 && s.total == 0 && s.next > 0 || p.Total != 0 && s.total != 0 && p.Total != s.total {
-		return Errorf(Mismatch, "chunk %d announces %d chunks, but the first one announced %d", p.Number, p.Total, s.total)
+		return Errorf(Mismatch, "chunk %d announces %d chunks, but the first one announced %d", p.Number, p.Total,
+			s.total)
 	}
 	if s.next == 0 {
 		s.total = p.Total

@@ -78,7 +78,8 @@ func FuzzSequence(f *testing.F) {
 		}
 		sum := int64(0)
 		for ; len(raw) >= 3; raw = raw[3:] {
-			if s.Add(Piece{Number: uint32(raw[0]), Total: uint32(raw[1]), Bytes: int(raw[2]), Last: raw[1] > 200}) != nil {
+			if s.Add(Piece{Number: uint32(raw[0]), Total: uint32(raw[1]), Bytes: int(raw[2]),
+				Last: raw[1] > 200}) != nil {
 				return
 			}
 			sum += int64(raw[2])

@@ -32,8 +32,9 @@ func pieces(raw []byte, n int) mem.BufferSlice {
 func skyExample() *skytorch.TensorChunk {
 	return &skytorch.TensorChunk{
 		TensorId: 1 << 63, ChunkNumber: 3, Data: bytes.Repeat([]byte("data"), 100), TotalChunks: 9,
-		Shape: []int64{2, 300, -1}, Stride: []int64{300, 1, 0}, StorageOffset: 5, Dtype: "torch.float32", TotalBytes: 2400,
-		Metadata: &skytorch.TensorMetadata{TensorId: 7, Dtype: "torch.int8", Nbytes: 1, TensorRef: proto.Uint64(0)},
+		Shape: []int64{2, 300, -1}, Stride: []int64{300, 1, 0}, StorageOffset: 5, Dtype: "torch.float32",
+		TotalBytes: 2400,
+		Metadata:   &skytorch.TensorMetadata{TensorId: 7, Dtype: "torch.int8", Nbytes: 1, TensorRef: proto.Uint64(0)},
 	}
 }
 
@@ -72,7 +73,8 @@ func TestChunksAreDecodedLikeInProtobuf(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := KPUChunk{ID: "é", Number: 1, Total: 2, Last: true, Metadata: kpu.Metadata}
-		if diff := cmp.Diff(want, k, cmpopts.IgnoreFields(KPUChunk{}, "Data"), cmp.AllowUnexported(KPUChunk{})); diff != "" {
+		if diff := cmp.Diff(want, k, cmpopts.IgnoreFields(KPUChunk{}, "Data"),
+			cmp.AllowUnexported(KPUChunk{})); diff != "" {
 			t.Errorf("KPU, in buffers of %d:\n%s", n, diff)
 		}
 	}
@@ -99,7 +101,8 @@ func TestEncodedChunksCanBeDecodedByProtobuf(t *testing.T) {
 	if diff := cmp.Diff(skyExample(), &sky, protocmp.Transform()); diff != "" {
 		t.Errorf("SkyTorch (-want +got):\n%s", diff)
 	}
-	k := KPUChunk{ID: "a", Number: 4, Total: 5, Last: true, Metadata: map[string]string{"k": "v"}, Data: pieces([]byte("abcdef"), 4)}
+	k := KPUChunk{ID: "a", Number: 4, Total: 5, Last: true, Metadata: map[string]string{"k": "v"},
+		Data: pieces([]byte("abcdef"), 4)}
 	if written, err = (Codec{}).Marshal(&k); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +111,8 @@ func TestEncodedChunksCanBeDecodedByProtobuf(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kputorch.TensorChunk{
-		TensorId: "a", ChunkNumber: 4, TotalChunks: 5, IsLast: true, Data: []byte("abcdef"), Metadata: map[string]string{"k": "v"},
+		TensorId: "a", ChunkNumber: 4, TotalChunks: 5, IsLast: true, Data: []byte("abcdef"),
+		Metadata: map[string]string{"k": "v"},
 	}
 	if diff := cmp.Diff(want, &kpu, protocmp.Transform()); diff != "" {
 		t.Errorf("KPU (-want +got):\n%s", diff)
@@ -121,17 +125,20 @@ func TestBothNumberingsAreDetected(t *testing.T) {
 		"matrix": {DType: layout.Float32, Shape: []int64{2, 3}, Stride: []int64{3, 1}, Offset: 4},
 		"scalar": {DType: layout.Int64},
 		// As text, this is "torch.", which is the start of a dtype name.
-		"strides": {DType: layout.Int8, Shape: []int64{1, 1, 1, 1, 1, 1}, Stride: []int64{'t', 'o', 'r', 'c', 'h', '.'}},
-		"empty":   {DType: layout.Bool, Shape: []int64{0}, Stride: []int64{1}},
+		"strides": {DType: layout.Int8, Shape: []int64{1, 1, 1, 1, 1, 1},
+			Stride: []int64{'t', 'o', 'r', 'c', 'h', '.'}},
+		"empty": {DType: layout.Bool, Shape: []int64{0}, Stride: []int64{1}},
 	} {
 		for _, n := range []Numbering{From5, From7} {
-			sent := SkyChunk{Numbering: n, ID: 9, Total: 1, Layout: l, TotalBytes: 24, Metadata: &skytorch.TensorMetadata{Nbytes: 24}}
+			sent := SkyChunk{Numbering: n, ID: 9, Total: 1, Layout: l, TotalBytes: 24,
+				Metadata: &skytorch.TensorMetadata{Nbytes: 24}}
 			head, _ := sent.marshal()
 			var got SkyChunk
 			if err := got.unmarshal(pieces(head, 5)); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(sent, got, protocmp.Transform(), cmp.AllowUnexported(SkyChunk{}), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(sent, got, protocmp.Transform(), cmp.AllowUnexported(SkyChunk{}),
+				cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s, numbered %s (-sent +got):\n%s", name, n, diff)
 			}
 		}
@@ -237,7 +244,8 @@ func FuzzSkyChunk(f *testing.F) {
 			return // protobuf is stricter with text, and supports only one numbering
 		}
 		want.ProtoReflect().SetUnknown(nil)
-		if diff := cmp.Diff(&want, asMessage(&got), protocmp.Transform(), protocmp.IgnoreMessages(&skytorch.TensorMetadata{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(&want, asMessage(&got), protocmp.Transform(),
+			protocmp.IgnoreMessages(&skytorch.TensorMetadata{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("(-protobuf +ours):\n%s", diff)
 		}
 	})
