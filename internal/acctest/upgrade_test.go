@@ -95,6 +95,9 @@ func TestAccUpgradeFromTheFirstReleasePlansNothing(t *testing.T) {
 	}
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
+	if state := cli.MustRun(t, "state", "show", "kt_volume.data"); !strings.Contains(state, "bound_volume_name") {
+		t.Errorf("the bound PersistentVolume is not in state:\n%s", state)
+	}
 	for _, obj := range f.objects {
 		live := f.live(t, on, ns, obj)
 		if got, want := live.GetGeneration(), int64(1); obj.GetKind() == "Deployment" && got != want {

@@ -150,7 +150,7 @@ resource "kt_compute" "trainer" {
 				},
 				ConfigStateChecks: []statecheck.StateCheck{
 					volumeHas("id", ns+"/data"), volumeHas("namespace", ns), volumeHas("phase", "Bound"), volumeHas("capacity", "1Gi"),
-					statecheck.ExpectKnownValue(dataVolume, tfjsonpath.New("volume"), knownvalue.StringRegexp(regexp.MustCompile(`^pvc-`))),
+					statecheck.ExpectKnownValue(dataVolume, tfjsonpath.New("bound_volume_name"), knownvalue.StringRegexp(regexp.MustCompile(`^pvc-`))),
 					statecheck.ExpectKnownValue(trainer, tfjsonpath.New("ready"), knownvalue.Bool(true)),
 				},
 				Check: claimIs(t, ns, `{.metadata.labels} {.metadata.annotations.kubetorch\.com/mount-path} {.spec.accessModes} {.spec.storageClassName}`,
@@ -238,7 +238,7 @@ resource "kt_compute" "trainer" {
 			{
 				Config:            cluster.Config(ns, lazy("1Gi")),
 				ConfigPlanChecks:  volumeAction(plancheck.ResourceActionCreate),
-				ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Pending"), volumeLacks("capacity"), volumeLacks("volume")},
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Pending"), volumeLacks("capacity"), volumeLacks("bound_volume_name")},
 			},
 			{
 				// It has never been bound, so that another one in its place loses nothing.
@@ -270,7 +270,7 @@ func TestAccVolumeBindsAPersistentVolumeMadeByHand(t *testing.T) {
 				Config:           config,
 				ConfigPlanChecks: volumeAction(plancheck.ResourceActionCreate), // 100Gi where 10Gi were asked for are no change
 				ConfigStateChecks: []statecheck.StateCheck{
-					volumeHas("storage_class", ""), volumeHas("volume", pv), volumeHas("capacity", "100Gi"), volumeHas("size", "10Gi"), volumeHas("phase", "Bound"),
+					volumeHas("storage_class", ""), volumeHas("bound_volume_name", pv), volumeHas("capacity", "100Gi"), volumeHas("size", "10Gi"), volumeHas("phase", "Bound"),
 				},
 			},
 			{ResourceName: dataVolume, ImportState: true, ImportStateVerify: true},

@@ -84,7 +84,7 @@ func (w writer) update(ctx context.Context) {
 // keepStatus leaves what Kubernetes says of the claim as state has it.
 func (w writer) keepStatus(prior *model) {
 	w.Plan.UID = prior.UID
-	w.Plan.Phase, w.Plan.Capacity, w.Plan.Volume = prior.Phase, prior.Capacity, prior.Volume
+	w.Plan.claimStatus = prior.claimStatus
 }
 
 // planned is the claim as the plan shows it, rendered now if the plan could not;
@@ -155,7 +155,7 @@ func (w writer) apply(ctx context.Context, object *unstructured.Unstructured) bo
 // taint a claim that may hold data by the time of the next apply.
 func (w writer) saveUncertain(ctx context.Context, err error) {
 	w.Diags.Append(tf.Caution(err, "The volume is in state. The next plan shows whether it is there, and creates it if it is not."))
-	w.Plan.UID, w.Plan.Phase, w.Plan.Capacity, w.Plan.Volume = types.StringNull(), types.StringNull(), types.StringNull(), types.StringNull()
+	w.Plan.UID, w.Plan.claimStatus = types.StringNull(), claimStatus{}
 	w.Notes.Waiting = true
 	w.save(ctx)
 }

@@ -34,10 +34,19 @@ type model struct {
 
 	WaitForBound types.Bool `tfsdk:"wait_for_bound"`
 
-	Phase    types.String `tfsdk:"phase"`
-	Capacity types.String `tfsdk:"capacity"`
-	Volume   types.String `tfsdk:"volume"`
-	Ref      types.Object `tfsdk:"ref"`
+	claimStatus
+	Ref types.Object `tfsdk:"ref"`
+}
+
+// claimStatus are the attributes that Kubernetes reports.
+type claimStatus struct {
+	Phase           types.String `tfsdk:"phase"`
+	Capacity        types.String `tfsdk:"capacity"`
+	BoundVolumeName types.String `tfsdk:"bound_volume_name"`
+}
+
+func unknownStatus() claimStatus {
+	return claimStatus{types.StringUnknown(), types.StringUnknown(), types.StringUnknown()}
 }
 
 // key is the claim's manifest.Key.

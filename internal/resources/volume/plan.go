@@ -164,16 +164,16 @@ func (p *planner) computed() {
 			p.Plan.Manifests = types.MapUnknown(types.StringType)
 		}
 		p.Plan.UID = types.StringUnknown()
-		p.Plan.Phase, p.Plan.Capacity, p.Plan.Volume = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
+		p.Plan.claimStatus = unknownStatus()
 		return
 	}
 	p.Plan.UID = p.State.UID
-	p.Plan.Phase, p.Plan.Capacity, p.Plan.Volume = p.State.Phase, p.State.Capacity, p.State.Volume
+	p.Plan.claimStatus = p.State.claimStatus
 	waits := p.resizes || p.Notes.Waiting
 	if p.State.UID.IsNull() && (waits || !p.Plan.Manifests.Equal(p.State.Manifests)) {
 		p.Plan.UID = types.StringUnknown() // the answer to the creation was lost: the next one tells it
 	}
 	if waits {
-		p.Plan.Phase, p.Plan.Capacity, p.Plan.Volume = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
+		p.Plan.claimStatus = unknownStatus()
 	}
 }

@@ -40,7 +40,8 @@ func (p *planner) keep() {
 		at := path.Root(fixed.attribute)
 		unchanged := fixed.after.Equal(fixed.before)
 		if fixed.attribute == "volume_name" {
-			unchanged = unchanged || fixed.after.Equal(p.before.Volume) // naming the one that it has got changes nothing
+			// Setting the name of the bound PersistentVolume changes nothing.
+			unchanged = unchanged || fixed.after.Equal(p.before.BoundVolumeName)
 		}
 		if unchanged || fixed.after.IsUnknown() {
 			continue

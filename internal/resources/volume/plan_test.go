@@ -56,13 +56,15 @@ func TestUIDIsUnknownWhereTheApplyLearnsIt(t *testing.T) {
 
 func TestUIDThatNothingHasToldStaysNull(t *testing.T) {
 	t.Parallel()
-	prior := &model{Common: lifecycle.Common{UID: types.StringNull()}, Phase: types.StringNull(), Capacity: types.StringValue("1Gi"), Volume: types.StringNull()}
+	prior := &model{
+		Common:      lifecycle.Common{UID: types.StringNull()},
+		claimStatus: claimStatus{Capacity: types.StringValue("1Gi")},
+	}
 	w := writer{&writing{Plan: &model{
-		Common: lifecycle.Common{UID: types.StringUnknown()},
-		Phase:  types.StringUnknown(), Capacity: types.StringUnknown(), Volume: types.StringUnknown(),
+		Common: lifecycle.Common{UID: types.StringUnknown()}, claimStatus: unknownStatus(),
 	}}}
 	w.keepStatus(prior)
-	if !w.Plan.UID.IsNull() || !w.Plan.Phase.IsNull() || !w.Plan.Capacity.Equal(prior.Capacity) || !w.Plan.Volume.IsNull() {
+	if !w.Plan.UID.IsNull() || w.Plan.claimStatus != prior.claimStatus {
 		t.Errorf("%+v", w.Plan)
 	}
 }

@@ -61,7 +61,7 @@ func (l reader) condition(ref kube.Ref, live *unstructured.Unstructured) {
 	l.State.Ref = l.State.ref()
 	bound := l.State.Phase.ValueString() == string(corev1.ClaimBound)
 	l.Notes.Waiting = l.Notes.Waiting && (!bound || l.State.smaller())
-	volume := l.State.Volume.ValueString()
+	volume := l.State.BoundVolumeName.ValueString()
 	if l.State.Phase.ValueString() == string(corev1.ClaimLost) {
 		l.Diags.AddWarning(ref.String()+" has lost its volume", fmt.Sprintf("PersistentVolume %q is gone, and pods that use the claim do not start. "+
 			"The state is kept.\n\nNext step: Restore the PersistentVolume under its name, or give the claim up: remove it from the configuration and apply, then add it again.\nInvestigate with:\n  kubectl -n %s describe persistentvolumeclaim %s",
@@ -86,9 +86,9 @@ func (m *model) status(live *unstructured.Unstructured) {
 	m.UID = types.StringValue(string(live.GetUID()))
 	m.Phase = text("status", "phase")
 	m.Capacity = text("status", "capacity", "storage")
-	m.Volume = types.StringNull()
+	m.BoundVolumeName = types.StringNull()
 	if claim.Bound(live) {
-		m.Volume = text("spec", "volumeName")
+		m.BoundVolumeName = text("spec", "volumeName")
 	}
 	if class := claim.Observe(live).StorageClass; m.StorageClass.IsNull() && class != nil {
 		m.StorageClass = types.StringValue(*class) // the default class, which Kubernetes has filled in

@@ -29,6 +29,7 @@ var (
 	_ resource.ResourceWithImportState    = (*volumeResource)(nil)
 	_ resource.ResourceWithIdentity       = (*volumeResource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*volumeResource)(nil)
+	_ resource.ResourceWithUpgradeState   = (*volumeResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*volumeResource)(nil)
 )
 

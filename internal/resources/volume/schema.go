@@ -2,6 +2,7 @@ package volume
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -23,9 +24,18 @@ const description = "Manages a PersistentVolumeClaim for the data of computes, l
 
 func (r *volumeResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
+		Version:             1,
 		MarkdownDescription: description,
 		Attributes:          attributes(),
 	}
+}
+
+// UpgradeState renames `volume` of version 0 to `bound_volume_name`.
+func (r *volumeResource) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
+	return map[int64]resource.StateUpgrader{0: lifecycle.Upgrader(func(state map[string]json.RawMessage) {
+		state["bound_volume_name"] = state["volume"]
+		delete(state, "volume")
+	})}
 }
 
 func attributes() map[string]schema.Attribute {
@@ -90,11 +100,11 @@ func attributes() map[string]schema.Attribute {
 			"Timeout of an update, until the volume is expanded. Defaults to `10m`.",
 			"Timeout of the deletion, including the wait for pods that are being deleted. Defaults to `5m`."),
 
-		"id":       computed("ID of the volume, as `namespace/name`."),
-		"uid":      computed("UID of the claim."),
-		"phase":    computed("Phase of the claim: `Bound`, `Pending`, or `Lost` if the PersistentVolume was deleted."),
-		"capacity": computed("Provided capacity of the volume. Null until the claim is bound."),
-		"volume":   computed("Name of the PersistentVolume. Null until the claim is bound."),
+		"id":                computed("ID of the volume, as `namespace/name`."),
+		"uid":               computed("UID of the claim."),
+		"phase":             computed("Phase of the claim: `Bound`, `Pending`, or `Lost` if the PersistentVolume was deleted."),
+		"capacity":          computed("Provided capacity of the volume. Null until the claim is bound."),
+		"bound_volume_name": computed("Name of the bound PersistentVolume. Null until the claim is bound."),
 		"ref": schema.SingleNestedAttribute{
 			Computed: true, MarkdownDescription: "Reference to the volume, as an item of `volumes` of `kt_compute`.",
 			Attributes: map[string]schema.Attribute{
