@@ -63,7 +63,7 @@ func TestAccAdmissionThatRewritesOurFieldsIsToldAndNeverFought(t *testing.T) {
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
 						shows([]string{"replicas"}, []string{dep + "spec.replicas", dep + "spec.strategy"}),
-						seen.expect(ns, "metadata.labels.team holds another value", "priorityClassName holds another value"),
+						seen.expect(ns, "metadata.labels.team has another value", "priorityClassName has another value"),
 					},
 				},
 			},

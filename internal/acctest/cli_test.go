@@ -81,7 +81,7 @@ func TestAccCLIAppliesNothingOverWhatCameSinceThePlan(t *testing.T) {
 	if err == nil {
 		t.Errorf("the apply over somebody else's Deployment succeeds:\n%s", out)
 	}
-	said(t, out, "Deployment "+ns+"/trainer belongs to somebody else")
+	said(t, out, "Deployment "+ns+"/trainer was not created by this provider")
 	if state := cli.MustRun(t, "state", "list"); strings.Contains(state, "kt_compute") {
 		t.Errorf("state has what was not made:\n%s", state)
 	}

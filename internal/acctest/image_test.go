@@ -368,7 +368,7 @@ func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
 				cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
 			},
 			Config:      config,
-			ExpectError: regexp.MustCompile(`(?s)belongs to somebody else.*kubectl-create`),
+			ExpectError: regexp.MustCompile(`(?s)was not created by this provider.*kubectl-create`),
 		},
 		resource.TestStep{
 			PreConfig: func() { cluster.Kubectl(t, "delete", "configmap/kt-image-torch", "-n", ns) },
@@ -425,7 +425,7 @@ func TestAccImageOfSomebodyElseIsAdoptedOrImported(t *testing.T) {
 			{
 				Config:       imageNamed(ns, plainImage),
 				ResourceName: theImage, ImportState: true, ImportStateId: "torch",
-				ExpectError: regexp.MustCompile(`not of the form namespace/name`),
+				ExpectError: regexp.MustCompile(`must have the format namespace/name`),
 			},
 		},
 	})

@@ -120,10 +120,10 @@ func TestAccImportOfWrongIDs(t *testing.T) {
 	ns := namespace(t)
 	var steps []resource.TestStep
 	for id, says := range map[string]string{
-		"trainer":            `not of the form namespace/name`,
-		"/trainer":           `not of the form namespace/name`,
-		ns + "/":             `not of the form namespace/name`,
-		ns + "/trainer/more": `not of the form namespace/name`,
+		"trainer":            `must have the format namespace/name`,
+		"/trainer":           `must have the format namespace/name`,
+		ns + "/":             `must have the format namespace/name`,
+		ns + "/trainer/more": `must have the format namespace/name`,
 		ns + "/missing":      `(?s)There is no workload \S+/missing.*kubectl get deployments`,
 		"no-such-ns/trainer": `There is no workload no-such-ns/trainer`,
 	} {

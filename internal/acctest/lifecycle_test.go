@@ -213,7 +213,7 @@ func TestAccComputeOfSomebodyElseIsAdoptedOnlyWhenAsked(t *testing.T) {
 		Steps: []resource.TestStep{
 			{
 				Config:      cluster.Config(ns, compute("")),
-				ExpectError: regexp.MustCompile(`(?s)belongs to somebody else.*kubectl-client-side-apply.*adopt_existing`),
+				ExpectError: regexp.MustCompile(`(?s)was not created by this provider.*kubectl-client-side-apply.*adopt_existing`),
 			},
 			{
 				Config:           cluster.Config(ns, compute("adopt_existing = true")),
@@ -262,7 +262,7 @@ func TestAccComputeThatSomebodyElseMadeAnewIsTheirs(t *testing.T) {
 					cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
 				},
 				Config:      cluster.Config(ns, compute("")),
-				ExpectError: regexp.MustCompile(`Deployment \S+ belongs to somebody else`),
+				ExpectError: regexp.MustCompile(`Deployment \S+ was not created by this provider`),
 			},
 			{
 				Config: cluster.Config(ns, compute("adopt_existing = true")),

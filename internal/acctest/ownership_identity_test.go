@@ -55,8 +55,8 @@ func TestAccOwnershipAStateWithoutAUIDTakesOnlyWhatItsCreationMade(t *testing.T)
 	if err == nil {
 		t.Errorf("the first state plans with the objects of the second one:\n%s", out)
 	}
-	said(t, out, "It was not made by the creation in state", "belongs to another resource", fmt.Sprintf("id = %q", ns+"/same"))
-	said(t, first.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), "was not deleted", "It was left alone")
+	said(t, out, "did not create it", "belongs to another resource", fmt.Sprintf("id = %q", ns+"/same"))
+	said(t, first.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), "was not deleted", "It was not changed")
 	if after := uidsOfAll(t, ns); len(after) != len(before) {
 		t.Errorf("there are %v, and were %v", after, before)
 	}
@@ -79,7 +79,7 @@ func TestAccOwnershipAnUnansweredServiceIsKnownByItsCreation(t *testing.T) {
 	if err == nil {
 		t.Errorf("the Service of somebody else is planned to be changed:\n%s", out)
 	}
-	said(t, out, "It was not made by the creation in state")
+	said(t, out, "did not create it")
 	said(t, cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), "was not deleted")
 	cluster.Kubectl(t, "get", "service/trainer", "-n", ns)
 }

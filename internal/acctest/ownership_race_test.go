@@ -85,7 +85,7 @@ data: {theirs: theirs}`, false,
 			if err == nil || before == "" {
 				t.Errorf("the apply over what somebody else has made succeeds:\n%s", out)
 			}
-			said(t, out, "belongs to somebody else", "managed by theirs")
+			said(t, out, "was not created by this provider", "managed by theirs")
 			if test.unrecorded {
 				said(t, out, "would also be removed")
 				if !strings.Contains(look(), `"THEIRS":"dGhlaXJz"`) {

@@ -150,7 +150,7 @@ func TestAccSecretWorksWithFewRights(t *testing.T) {
 
 	cluster.Kubectl(t, "create", "secret", "generic", "y", "-n", v.ns, "--from-literal=theirs="+v.canary())
 	as(token, strings.ReplaceAll(secretX(`path = "~/creds"`), `"x"`, `"y"`))
-	v.refused(t, []string{"plan", "-target=kt_secret.y"}, "Secret "+v.ns+"/y belongs to somebody else", "managed by kubectl-create")
+	v.refused(t, []string{"plan", "-target=kt_secret.y"}, "Secret "+v.ns+"/y was not created by this provider", "managed by kubectl-create")
 
 	nobody := serviceAccount(t, v.ns, "nobody", "view")
 	v.file(t, "creds/a", v.canary())

@@ -257,7 +257,7 @@ func TestAccSecretThatIsGoneOrReplacedIsMadeAgain(t *testing.T) {
 
 	cluster.Kubectl(t, "delete", "secret", "x", "-n", v.ns)
 	cluster.Kubectl(t, "create", "secret", "generic", "x", "-n", v.ns, "--from-literal=theirs="+v.canary())
-	v.refused(t, []string{"plan"}, "Secret "+v.ns+"/x belongs to somebody else", "managed by kubectl-create")
+	v.refused(t, []string{"plan"}, "Secret "+v.ns+"/x was not created by this provider", "managed by kubectl-create")
 	v.write(t, secretX("path = \"~/creds\"\n adopt_existing = true"))
 	said(t, v.apply(t), "Secret "+v.ns+"/x loses keys", "Its keys theirs are not among those of the source")
 	v.has(t, "x", "a", value)

@@ -255,7 +255,7 @@ func TestAccTensorServerOfThePythonClientIsTakenOver(t *testing.T) {
 	for name, steps := range map[string]func(on *acctest.Cluster, ns string) []resource.TestStep{
 		"by adoption": func(on *acctest.Cluster, ns string) []resource.TestStep {
 			return []resource.TestStep{
-				{Config: on.Config(ns, bare(same)), ExpectError: regexp.MustCompile(`(?s)Compute \S+/trainer belongs to somebody else.*kpu-python-client`)},
+				{Config: on.Config(ns, bare(same)), ExpectError: regexp.MustCompile(`(?s)Compute \S+/trainer was not created by this provider.*kpu-python-client`)},
 				{Config: on.Config(ns, bare(same+"\nadopt_existing = true")), Check: is},
 			}
 		},

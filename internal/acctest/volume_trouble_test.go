@@ -268,7 +268,7 @@ func TestAccVolumeOfSomebodyElseIsAdoptedOnlyWhenAsked(t *testing.T) {
 		Steps: []resource.TestStep{
 			{
 				Config:      cluster.Config(ns, volume(oneWriter+`size = "2Gi"`)),
-				ExpectError: regexp.MustCompile(`(?s)belongs to somebody else.*kubectl-client-side-apply.*adopt_existing`),
+				ExpectError: regexp.MustCompile(`(?s)was not created by this provider.*kubectl-client-side-apply.*adopt_existing`),
 			},
 			{
 				Config: adopting("size = \"2Gi\"\n access_mode = \"ReadWriteMany\""), PlanOnly: true,
@@ -309,7 +309,7 @@ func TestAccVolumeImportOfSomebodyElsesOnlyTakesOwnership(t *testing.T) {
 				Check: claimIs(t, ns, `{.metadata.annotations.made-by} {.metadata.labels.kubetorch\.com/volume}`, "hand data"),
 			},
 			{Config: config, ResourceName: dataVolume, ImportState: true, ImportStateId: ns + "/none", ExpectError: regexp.MustCompile(`(?s)There is no PersistentVolumeClaim \S+/none.*kubectl get persistentvolumeclaims`)},
-			{Config: config, ResourceName: dataVolume, ImportState: true, ImportStateId: "data", ExpectError: regexp.MustCompile(`not of the form namespace/name`)},
+			{Config: config, ResourceName: dataVolume, ImportState: true, ImportStateId: "data", ExpectError: regexp.MustCompile(`must have the format namespace/name`)},
 		},
 	})
 }

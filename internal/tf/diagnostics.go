@@ -30,8 +30,8 @@ func Failure(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary, detail)
 }
 
-// Caution converts an error to a warning that also states its consequence.
-func Caution(err error, consequence string) diag.Diagnostic {
+// Warning converts an error to a warning that also states its consequence.
+func Warning(err error, consequence string) diag.Diagnostic {
 	summary, detail := explain(err)
 	return diag.NewWarningDiagnostic(summary, detail+"\n\n"+consequence)
 }

@@ -96,7 +96,7 @@ func TestFailureIsAnErrorAndCautionIsAWarning(t *testing.T) {
 	if got := Failure(err); got.Severity() != diag.SeverityError {
 		t.Errorf("Failure is a %v", got.Severity())
 	}
-	caution := Caution(err, "The run continues.")
+	caution := Warning(err, "The run continues.")
 	if caution.Severity() != diag.SeverityWarning || caution.Summary() != Failure(err).Summary() {
 		t.Errorf("Caution is a %v: %s", caution.Severity(), caution.Summary())
 	}

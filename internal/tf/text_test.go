@@ -114,7 +114,7 @@ func TestKeepSameKeepsTheTextInState(t *testing.T) {
 
 func TestIntegersAreAcceptedAndOtherNumbersAreRejected(t *testing.T) {
 	t.Parallel()
-	typ := tf.WholeNumberType{}
+	typ := tf.IntegerType{}
 	for in, want := range map[string]string{
 		"0": "", "-3": "", "8": "", "9223372036854775807": "", "1e3": "",
 		"1.5":                 "gpus is 1.5, but must be an integer.",

@@ -41,7 +41,7 @@ func ObjectName() validator.String {
 
 // LabelKey requires a label or annotation key: an optional prefix and a name.
 func LabelKey() validator.String {
-	return form("Invalid key", "the key of a label or annotation, optionally after a domain and a slash, such as "+
+	return textRule("Invalid key", "the key of a label or annotation, optionally after a domain and a slash, such as "+
 		"example.com/team or team. "+
 		"A key has at most 63 letters, digits, dashes, underscores and dots, and starts and ends with a letter or "+
 		"digit", validation.IsQualifiedName)
@@ -49,7 +49,7 @@ func LabelKey() validator.String {
 
 // LabelValue requires a label value.
 func LabelValue() validator.String {
-	return form("Invalid label value", "the value of a label: at most 63 letters, digits, dashes, underscores and "+
+	return textRule("Invalid label value", "the value of a label: at most 63 letters, digits, dashes, underscores and "+
 		"dots that start and end with a letter or digit", validation.IsValidLabelValue)
 }
 
@@ -60,7 +60,7 @@ func Labels() []validator.Map {
 
 // EnvVarName requires the name of an environment variable that Kubernetes accepts.
 func EnvVarName() validator.String {
-	return form("Invalid environment variable name", "the name of an environment variable: letters, digits, "+
+	return textRule("Invalid environment variable name", "the name of an environment variable: letters, digits, "+
 		"underscores, dashes and dots that do not start with a digit, such as HF_TOKEN", validation.IsEnvVarName)
 }
 
@@ -77,7 +77,7 @@ func MountPath() validator.String {
 		case err != nil:
 			return err
 		case s == "/":
-			return errors.New("is /, where a mount would hide the image: use a folder, such as /data")
+			return errors.New("is /, where a mount would hide the image: use a directory, such as /data")
 		case strings.Contains(s, ":"):
 			return fmt.Errorf("is %s, but Kubernetes does not allow colons in mount paths: use another path", quoted(s))
 		}
@@ -238,8 +238,8 @@ func similarName(s string) string {
 	}, strings.ToLower(s)), "-")
 }
 
-// form requires a text that follows a rule of Kubernetes.
-func form(summary, what string, broken func(string) []string) validator.String {
+// textRule requires a text that follows a rule of Kubernetes.
+func textRule(summary, what string, broken func(string) []string) validator.String {
 	return check(what, summary, func(s string) error {
 		switch {
 		case len(broken(s)) == 0:

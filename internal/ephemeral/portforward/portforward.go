@@ -127,7 +127,7 @@ func (m *model) try(ctx context.Context, cluster *kube.Cluster, backend kube.Bac
 	}
 	if err != nil {
 		if errors.As(err, &podless) && !m.Required.IsNull() && !m.Required.ValueBool() {
-			caution := tf.Caution(err, "The tunnel is open. Each connection waits up to 30 seconds for a ready pod.")
+			caution := tf.Warning(err, "The tunnel is open. Each connection waits up to 30 seconds for a ready pod.")
 			return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(m.at(), caution.Summary(), caution.Detail())}
 		}
 		return diag.Diagnostics{failureAt(m.at(), err)}

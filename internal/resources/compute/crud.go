@@ -38,9 +38,9 @@ func (hooks) Apply(ctx context.Context, w *writing) {
 
 func (w *writer) create(ctx context.Context) {
 	w.Plan.fillAddresses(ctx)
-	w.Notes.Designed = notes{}.designedFor(w.Plan, w.Prior)
+	w.PrivateState.Designed = privateState{}.designedFor(w.Plan, w.Prior)
 	w.apply(ctx, objects{})
-	w.Notes.Origin = originOf(w.Config, w.Data.Defaults)
+	w.PrivateState.Origin = originOf(w.Config, w.Data.Defaults)
 	if len(w.done) == 0 { // nothing exists, so nothing goes into state
 		if !w.Diags.HasError() {
 			w.Diags.Append(nothingApplied())
@@ -58,11 +58,11 @@ func (w *writer) update(ctx context.Context) {
 	if w.Diags.HasError() {
 		return
 	}
-	w.Notes.Designed = w.Notes.designedFor(w.Plan, w.Prior)
-	if w.Notes.Origin == nil {
-		w.Notes.Origin = observedOrigin(w.Prior, prior)
+	w.PrivateState.Designed = w.PrivateState.designedFor(w.Plan, w.Prior)
+	if w.PrivateState.Origin == nil {
+		w.PrivateState.Origin = observedOrigin(w.Prior, prior)
 	}
-	w.Notes.Origin = originOf(w.Config, w.Notes.Origin.keep(w.Data.Defaults))
+	w.PrivateState.Origin = originOf(w.Config, w.PrivateState.Origin.keep(w.Data.Defaults))
 	mustWait := w.Plan.Ready.IsUnknown()
 	w.Plan.Ready = w.Prior.Ready
 	w.apply(ctx, prior)
@@ -70,7 +70,7 @@ func (w *writer) update(ctx context.Context) {
 		w.savePartly(ctx)
 		return
 	}
-	w.Notes.Configured = true
+	w.PrivateState.Configured = true
 	w.save(ctx)
 	if mustWait {
 		w.wait(ctx)
@@ -86,7 +86,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		return
 	}
 	d.State.recoverMemory(d.Memory, prior)
-	_, diags = remove(ctx, d.Data.Cluster, d.Home, prior, d.Memory, d.State.podLabels(ctx))
+	_, diags = remove(ctx, d.Data.Cluster, d.RecordedCluster, prior, d.Memory, d.State.podLabels(ctx))
 	d.Diags.Append(diags...)
 }
 
@@ -141,7 +141,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	w.done = objects{}
 	changed, gone := planned.changedFrom(prior)
 	for key := range gone {
-		if w.Memory.Foreign(key) {
+		if w.Memory.NeverApplied(key) {
 			delete(gone, key) // it was imported, but is not wanted: it stays with those whose it is
 		}
 	}
@@ -183,7 +183,7 @@ func (w *writer) render(ctx context.Context, prior objects) objects {
 	if diags.HasError() {
 		return nil
 	}
-	with := circumstancesOf(ctx, w.Data, prior, w.Notes, w.Notes.Designed)
+	with := circumstancesOf(ctx, w.Data, prior, w.PrivateState, w.PrivateState.Designed)
 	with.rendering = found.next
 	w.Plan.fillRendering(found.next)
 	planned, diags := render(ctx, w.Plan.asConfigured(w.Config), with)
@@ -199,7 +199,7 @@ func (w *writer) prepareCreate(ctx context.Context, decoded []*unstructured.Unst
 		if prior[manifest.Key(obj)] != "" {
 			continue
 		}
-		if err := owned.MakeWay(ctx, w.Data.Cluster, w.Creation, obj, w.Plan.podLabels(ctx)); err != nil {
+		if err := owned.PrepareCreate(ctx, w.Data.Cluster, w.Creation, obj, w.Plan.podLabels(ctx)); err != nil {
 			return err
 		}
 	}
@@ -215,10 +215,10 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 	if err != nil {
 		return err
 	}
-	w.Notes.Imported = slices.DeleteFunc(w.Notes.Imported, func(imported string) bool { return imported == key })
+	w.PrivateState.Imported = slices.DeleteFunc(w.PrivateState.Imported, func(imported string) bool { return imported == key })
 	if roleOf(obj) == manifest.RoleWorkload {
 		w.Plan.UID = types.StringValue(string(live.GetUID()))
-		w.Notes.EmptyText = true
+		w.PrivateState.EmptyText = true
 	}
 	return nil
 }

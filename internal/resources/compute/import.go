@@ -44,10 +44,10 @@ func (l *reader) imported(ctx context.Context) error {
 			l.State.ID.ValueString(), l.State.Namespace.ValueString()))
 		return owned.ErrGone
 	}
-	l.Learned, l.Notes.Imported = true, slices.Sorted(maps.Keys(found))
+	l.MemoryChanged, l.PrivateState.Imported = true, slices.Sorted(maps.Keys(found))
 	l.State.Manifests = found.value()
 	l.State.observeRendering(found)
-	l.Notes.Origin = observedOrigin(l.State, found)
+	l.PrivateState.Origin = observedOrigin(l.State, found)
 	l.State.ServiceName = l.State.Name
 	l.State.URL, l.State.GRPCTarget = address(ctx, l.State), grpcTarget(l.State)
 	return nil
@@ -205,6 +205,6 @@ func (l *reader) take(
 	if found[key], err = manifest.JSON(doc); err != nil {
 		return nil, false, err
 	}
-	_, err = l.Memory.Note(key, doc, live, set)
+	_, err = l.Memory.RememberSet(key, doc, live, set)
 	return doc, ours, err
 }

@@ -13,7 +13,7 @@ import (
 // lifecycle.ignore_changes names.
 func (p *planner) keepsReplicas() bool {
 	return !p.Creating && isGiven(p.Config.Replicas) && p.Config.Replicas.Equal(p.State.Replicas) &&
-		p.Notes.Designed > 0 && p.Notes.Designed != p.State.Replicas.ValueInt64()
+		p.PrivateState.Designed > 0 && p.PrivateState.Designed != p.State.Replicas.ValueInt64()
 }
 
 // kept warns where the template of pods changes, and those that run stay as they

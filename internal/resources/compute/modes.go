@@ -125,14 +125,14 @@ func (p *planner) keepWording() {
 }
 
 func (p *planner) rendersWhatWasImported() bool {
-	return !p.Creating && p.rendered != nil && len(p.Notes.Imported) > 0 && p.Plan.Manifests.Equal(p.State.Manifests)
+	return !p.Creating && p.rendered != nil && len(p.PrivateState.Imported) > 0 && p.Plan.Manifests.Equal(p.State.Manifests)
 }
 
 // keepImported keeps what an import gave to settings that no object has, where
 // the plan then changes nothing at all: an update takes every setting from the
 // configuration.
 func (p *planner) keepImported() {
-	if p.Notes.Configured || !p.rendersWhatWasImported() {
+	if p.PrivateState.Configured || !p.rendersWhatWasImported() {
 		return
 	}
 	state, config := p.State, p.Config

@@ -1,7 +1,7 @@
 package compute
 
-// notes are what the provider remembers of a compute as a whole.
-type notes struct {
+// privateState are what the provider remembers of a compute as a whole.
+type privateState struct {
 	// Designed is the number of replicas that the workload was rendered for;
 	// at least one. Somebody else may scale it since, and ignore_changes keep that.
 	Designed int64 `json:"designed,omitempty"`
@@ -29,7 +29,7 @@ type notes struct {
 
 // designedFor is the number of replicas to render for. A number that the plan
 // leaves as the cluster has it is not one that the configuration asks for.
-func (n notes) designedFor(plan, state *model) int64 {
+func (n privateState) designedFor(plan, state *model) int64 {
 	if n.Designed > 0 && plan.Replicas.Equal(state.Replicas) {
 		return n.Designed
 	}

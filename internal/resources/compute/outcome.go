@@ -21,8 +21,8 @@ func (w *writer) failed(err error, creating bool) {
 		w.Diags.Append(owned.Failure(err))
 		return
 	}
-	w.unfinished, w.Notes.Unready = true, true
-	w.Diags.Append(tf.Caution(err, "Other objects of the compute exist, and it is in state with `ready = false`. "+
+	w.unfinished, w.PrivateState.Unready = true, true
+	w.Diags.Append(tf.Warning(err, "Other objects of the compute exist, and it is in state with `ready = false`. "+
 		"The next plan shows what is missing, and its apply creates that and replaces nothing."))
 }
 
@@ -82,7 +82,7 @@ func (w *writer) wait(ctx context.Context) {
 	}
 	w.notReady(err)
 	w.Plan.Ready = types.BoolValue(ready && !w.Plan.Suspend.ValueBool())
-	w.Notes.Unready = err != nil || w.Plan.OnNotReady.ValueString() == ignoreOnNotReady && !ready
+	w.PrivateState.Unready = err != nil || w.Plan.OnNotReady.ValueString() == ignoreOnNotReady && !ready
 	w.Save(ctx)
 }
 
@@ -95,10 +95,10 @@ func (w *writer) notReady(err error) {
 	case permanent && w.Plan.OnNotReady.ValueString() == failOnNotReady:
 		w.Diags.Append(w.Plan.atDropped(err, tf.Failure(err))...)
 	case permanent:
-		w.Diags.Append(tf.Caution(err,
+		w.Diags.Append(tf.Warning(err,
 			fmt.Sprintf("`on_not_ready = %q` makes this a warning. %s", w.Plan.OnNotReady.ValueString(), waitsAgain)))
 	default:
-		w.Diags.Append(tf.Caution(err, waitsAgain))
+		w.Diags.Append(tf.Warning(err, waitsAgain))
 	}
 }
 

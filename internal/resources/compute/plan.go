@@ -53,7 +53,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	if p.replace {
 		p.Replace.Append(path.Root("manifests"))
 	}
-	if p.Notes.Ending {
+	if p.PrivateState.Ending {
 		p.Replace.Append(path.Root("uid"))
 	}
 }
@@ -128,11 +128,11 @@ func grpcTarget(m *model) types.String {
 func (p *planner) render(ctx context.Context) {
 	prior, diags := objectsOf(ctx, p.State.Manifests)
 	p.Diags.Append(diags...)
-	remembered := p.Notes
+	remembered := p.PrivateState
 	if remembered.Origin == nil && !p.Creating {
 		remembered.Origin = observedOrigin(p.State, prior)
 	}
-	with := circumstancesOf(ctx, p.Data, prior, remembered, p.Notes.designedFor(p.Plan, p.State))
+	with := circumstancesOf(ctx, p.Data, prior, remembered, p.PrivateState.designedFor(p.Plan, p.State))
 	with.kept = p.keepsReplicas()
 	with.held = with.held || p.State.Suspend.ValueBool() || with.resumed
 	rendered := p.renderPods(ctx, prior, with)
@@ -158,7 +158,7 @@ func (p *planner) render(ctx context.Context) {
 
 // circumstancesOf are those of a compute that has objects already, or none yet.
 func circumstancesOf(
-	ctx context.Context, data *tf.ProviderData, prior objects, n notes, designedFor int64,
+	ctx context.Context, data *tf.ProviderData, prior objects, n privateState, designedFor int64,
 ) circumstances {
 	return circumstances{
 		defaults:    n.Origin.keep(owned.PreserveCreator(data.Defaults, prior.decoded())),
@@ -174,7 +174,7 @@ func circumstancesOf(
 }
 
 // replaces says whether the compute has to be made anew.
-func (p *planner) replaces() bool { return p.replace || p.Notes.Ending }
+func (p *planner) replaces() bool { return p.replace || p.PrivateState.Ending }
 
 // computed decides what the remaining computed attributes will be.
 func (p *planner) computed() {
@@ -188,7 +188,7 @@ func (p *planner) computed() {
 	default:
 		p.Plan.UID = p.State.UID
 	}
-	waits := p.Plan.OnNotReady.ValueString() != ignoreOnNotReady && p.Notes.Unready && !p.State.Ready.ValueBool()
+	waits := p.Plan.OnNotReady.ValueString() != ignoreOnNotReady && p.PrivateState.Unready && !p.State.Ready.ValueBool()
 	if changes || waits {
 		p.Plan.Ready = types.BoolUnknown()
 	} else {
@@ -256,7 +256,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		p.replace = p.replace || (verdict.Immutable && known)
 		p.Diags.Append(verdict.Diagnostics(p.Creating, known)...)
 		if known {
-			p.Diags.Append(p.Memory.Staying(verdict.Ref, key, verdict.After)...)
+			p.Diags.Append(p.Memory.RetainedWarning(verdict.Ref, key, verdict.After)...)
 		}
 		if verdict.Unreachable || p.Diags.HasError() {
 			return false // the next object would only say the same again

@@ -39,8 +39,8 @@ func (l *reader) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.Notes.Origin == nil {
-		l.Notes.Origin = observedOrigin(l.State, applied)
+	if l.PrivateState.Origin == nil {
+		l.PrivateState.Origin = observedOrigin(l.State, applied)
 	}
 	l.State.recoverMemory(l.Memory, applied)
 	l.State.observeRendering(applied)
@@ -69,9 +69,9 @@ func (l *reader) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.Learned = l.Learned || fresh.Learned
+		l.MemoryChanged = l.MemoryChanged || fresh.MemoryChanged
 		l.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
-		if !fresh.Moved {
+		if !fresh.Differs {
 			continue
 		}
 		observed := fresh.Object
@@ -108,9 +108,9 @@ func (l *reader) find(ctx context.Context, key string, obj *unstructured.Unstruc
 		var diags diag.Diagnostics
 		found, diags, err = owned.Find(ctx, cluster, l.Memory, key, ref, "kt_compute "+l.State.ID.ValueString())
 		l.Diags.Append(diags...)
-		l.Learned = l.Learned || found.Learned
+		l.MemoryChanged = l.MemoryChanged || found.MemoryChanged
 	}
-	if l.Home.Removed(ctx, cluster, ref, err) {
+	if l.RecordedCluster.KindRemoved(ctx, cluster, ref, err) {
 		l.Diags.Append(owned.RemovedWarning(ref))
 		err = owned.ErrGone
 	}
@@ -129,7 +129,7 @@ func (l *reader) release(
 		if err != nil {
 			return sent, err
 		}
-		kept, l.Learned = left, l.Learned || released
+		kept, l.MemoryChanged = left, l.MemoryChanged || released
 	}
 	if kept == sent {
 		return sent, nil
@@ -144,7 +144,7 @@ func (l *reader) release(
 // says less than the wait saw.
 func (l *reader) judge(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) bool {
 	isReady := ready.Assess(ready.Snapshot{Workload: live}).Ready
-	if isReady && l.Notes.Unready || !isReady && ready.NeedsPods(live) {
+	if isReady && l.PrivateState.Unready || !isReady && ready.NeedsPods(live) {
 		pods := l.selected(ctx)
 		pods.workload = &ref
 		return pods.ready(ctx)
@@ -157,8 +157,8 @@ func (l *reader) workload(ctx context.Context, ref kube.Ref, live *unstructured.
 	l.State.UID = types.StringValue(string(live.GetUID()))
 	isReady := l.judge(ctx, ref, live)
 	l.State.Ready = types.BoolValue(isReady && !l.State.Suspend.ValueBool()) // Knative says Ready of a suspended one too
-	l.Notes.Unready = l.Notes.Unready && !isReady
-	if l.Notes.Ending = live.GetDeletionTimestamp() != nil; l.Notes.Ending {
+	l.PrivateState.Unready = l.PrivateState.Unready && !isReady
+	if l.PrivateState.Ending = live.GetDeletionTimestamp() != nil; l.PrivateState.Ending {
 		l.Diags.Append(owned.TerminatingWarning(ref, live))
 	}
 }
@@ -167,5 +167,5 @@ func (l *reader) workload(ctx context.Context, ref kube.Ref, live *unstructured.
 // either.
 func (l *reader) workloadGone() {
 	l.State.UID, l.State.Ready = types.StringNull(), types.BoolValue(false)
-	l.Notes.Ending = false
+	l.PrivateState.Ending = false
 }

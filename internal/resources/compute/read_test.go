@@ -47,10 +47,10 @@ func TestDeletionOfAWorkloadIsRememberedUntilItIsGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := &reader{&reading{State: planned(t), Notes: notes{Ending: c.was}}}
+			l := &reader{&reading{State: planned(t), PrivateState: privateState{Ending: c.was}}}
 			c.look(l)
-			if l.Notes.Ending != c.want || !l.State.UID.Equal(c.uid) || l.State.Ready.ValueBool() {
-				t.Errorf("ending %t, uid %s, ready %s", l.Notes.Ending, l.State.UID, l.State.Ready)
+			if l.PrivateState.Ending != c.want || !l.State.UID.Equal(c.uid) || l.State.Ready.ValueBool() {
+				t.Errorf("ending %t, uid %s, ready %s", l.PrivateState.Ending, l.State.UID, l.State.Ready)
 			}
 			if warned := len(l.Diags) > 0; warned != c.want {
 				t.Errorf("warnings %v", l.Diags)

@@ -16,7 +16,7 @@ import (
 // is as the last refresh found out, which an operator that arrives between a plan
 // and its apply does not change: the next plan shows it. A new one is where the
 // CRD is installed; where that is not known either, nothing can be said.
-func registers(ctx context.Context, cluster *kube.Cluster, prior objects, n notes) bool {
+func registers(ctx context.Context, cluster *kube.Cluster, prior objects, n privateState) bool {
 	switch {
 	case len(prior) == 0:
 		installed, err := cluster.Installed(ctx, kind.KubetorchWorkload())
@@ -50,7 +50,7 @@ func (l *reader) noteRegistration(ctx context.Context, refreshed error) error {
 	}
 	installed, err := l.Data.Cluster.Installed(ctx, kind.KubetorchWorkload())
 	if err == nil && !manifest.RunsTensorServer(l.State.Runtime.ValueString()) {
-		l.Notes.Registers = &installed
+		l.PrivateState.Registers = &installed
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func registrationKey(m *model) string {
 func (w *writer) decideRegistration(ctx context.Context, prior, planned objects) {
 	key := registrationKey(w.Plan)
 	open, ok := w.Plan.Manifests.Elements()[key]
-	if !ok || !open.IsUnknown() || !registers(ctx, w.Data.Cluster, objects{}, notes{}) {
+	if !ok || !open.IsUnknown() || !registers(ctx, w.Data.Cluster, objects{}, privateState{}) {
 		return
 	}
 	if text, ok := w.render(ctx, prior)[key]; ok {

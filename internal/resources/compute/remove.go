@@ -16,7 +16,7 @@ import (
 // remove deletes objects of ours and waits until they are gone. It returns those
 // of which that is not certain: their deletion failed, or has not ended.
 func remove(
-	ctx context.Context, cluster *kube.Cluster, home owned.Home, gone objects, memory owned.Memory,
+	ctx context.Context, cluster *kube.Cluster, recorded owned.RecordedCluster, gone objects, memory owned.Memory,
 	podLabels map[string]string,
 ) (left objects, diags diag.Diagnostics) {
 	left = maps.Clone(gone)
@@ -36,14 +36,14 @@ func remove(
 			diags.Append(others...)
 		}
 		switch {
-		case home.Removed(ctx, cluster, ref, err):
+		case recorded.KindRemoved(ctx, cluster, ref, err):
 			delete(left, key)
 		case err != nil:
 			diags.Append(owned.Failure(err))
 		case started:
 			going[key] = ref
 		default: // there is none of ours: it is gone, or another resource has it now
-			diags.Append(owned.Kept(cluster, ref)...)
+			diags.Append(owned.NotDeletedWarning(cluster, ref)...)
 			delete(left, key)
 		}
 	}
@@ -60,7 +60,7 @@ func remove(
 // removeOld deletes the objects that are no longer wanted. Those that are left
 // stay in state and in memory, so that the next apply deletes them.
 func (w *writer) removeOld(ctx context.Context, gone objects) {
-	left, diags := remove(ctx, w.Data.Cluster, w.Home, gone, w.Memory, nil)
+	left, diags := remove(ctx, w.Data.Cluster, w.RecordedCluster, gone, w.Memory, nil)
 	w.Diags.Append(diags...)
 	maps.Copy(w.done, left)
 	for key := range gone {

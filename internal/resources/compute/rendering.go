@@ -98,10 +98,10 @@ func (p *planner) renderWith(ctx context.Context, prior objects, with circumstan
 		return nil
 	}
 	rendered = p.leaveIgnored(ctx, rendered, prior, with)
-	if !p.Notes.EmptyText {
+	if !p.PrivateState.EmptyText {
 		rendered = rendered.keepWithoutEmptyText(prior)
 	}
-	return rendered.keepImported(prior, p.Notes.Imported, func(key, planned, prior string) bool {
+	return rendered.keepImported(prior, p.PrivateState.Imported, func(key, planned, prior string) bool {
 		return p.unchangedSinceImport(ctx, key, planned, prior)
 	})
 }

@@ -11,17 +11,17 @@ import (
 
 // computeResource adds the schema and the validation to the common life cycle.
 type computeResource struct {
-	lifecycle.Resource[model, *model, notes]
+	lifecycle.Resource[model, *model, privateState]
 }
 
 // hooks are what is special to computes in the common life cycle.
 type hooks struct{}
 
 type (
-	reading  = lifecycle.Reading[model, notes]
-	planning = lifecycle.Planning[model, notes]
-	writing  = lifecycle.Writing[model, notes]
-	deleting = lifecycle.Deleting[model, notes]
+	reading  = lifecycle.Reading[model, privateState]
+	planning = lifecycle.Planning[model, privateState]
+	writing  = lifecycle.Writing[model, privateState]
+	deleting = lifecycle.Deleting[model, privateState]
 )
 
 var (
@@ -35,7 +35,7 @@ var (
 
 // New makes the resource.
 func New() resource.Resource {
-	return &computeResource{lifecycle.Resource[model, *model, notes]{
+	return &computeResource{lifecycle.Resource[model, *model, privateState]{
 		Kind: lifecycle.Kind{
 			Type: "kt_compute", Noun: "compute", Example: "trainer",
 			Create: 5 * time.Minute, Update: 5 * time.Minute, // in addition to the wait for readiness

@@ -75,7 +75,7 @@ func resourceAttributes() map[string]schema.Attribute {
 		"memory":    quantity("Memory request of each pod, such as `4Gi`."),
 		"disk_size": quantity("Ephemeral storage request of each pod, such as `10Gi`."),
 		"gpus": schema.Int64Attribute{
-			Optional: true, CustomType: tf.WholeNumberType{}, Validators: []validator.Int64{int64validator.AtLeast(0)},
+			Optional: true, CustomType: tf.IntegerType{}, Validators: []validator.Int64{int64validator.AtLeast(0)},
 			MarkdownDescription: "Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means none. Adds " +
 				"the tolerations that GPU nodes require.",
 		},
@@ -92,7 +92,7 @@ func resourceAttributes() map[string]schema.Attribute {
 		"shared_memory_limit": quantity("Size limit of `/dev/shm`, such as `2Gi`. Defaults to the memory limit of the " +
 			"pod, or to half of the memory of the node."),
 		"replicas": schema.Int64Attribute{
-			Optional: true, Computed: true, CustomType: tf.WholeNumberType{},
+			Optional: true, Computed: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.Between(0, 1<<31-1)},
 			MarkdownDescription: "Number of pods. With more than one, an update of a Deployment stops all of them before it " +
 				"starts new ones. Defaults to `distribute.workers`, the number in `manifest`, or `1`. Null with `autoscale`.",
@@ -138,7 +138,7 @@ func podAttributes() map[string]schema.Attribute {
 					Validators: []validator.String{stringvalidator.OneOf("NoSchedule", "PreferNoSchedule", "NoExecute")},
 					MarkdownDescription: "Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If not set, all " +
 						"effects are tolerated."},
-				"toleration_seconds": schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{},
+				"toleration_seconds": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
 					MarkdownDescription: "Number of seconds for which a `NoExecute` taint is tolerated."},
 			}},
 		},
@@ -228,7 +228,7 @@ func behaviourAttributes() map[string]schema.Attribute {
 				"Changing this restarts the pods.",
 		},
 		"renderer_revision": schema.Int64Attribute{
-			Optional: true, Computed: true, CustomType: tf.WholeNumberType{},
+			Optional: true, Computed: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.AtLeast(1)},
 			MarkdownDescription: "Revision of the startup script and the probes. By default, the revision at creation is " +
 				"kept, and updated to the latest one by the next change that restarts the pods. Changing this restarts the pods.",

@@ -66,7 +66,7 @@ func modeAttributes() map[string]schema.Attribute {
 
 func autoscaleAttributes() map[string]schema.Attribute {
 	scale := func(atLeast int64, description string) schema.Attribute {
-		return schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{},
+		return schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.Between(atLeast, 1<<31-1)}, MarkdownDescription: description}
 	}
 	return map[string]schema.Attribute{
@@ -77,7 +77,7 @@ func autoscaleAttributes() map[string]schema.Attribute {
 		"initial_scale": scale(0,
 			"Number of pods after a change, before the load is measured. Defaults to the default of Knative, `1`."),
 		"target": scale(1, "Target load of each pod, in the unit of `metric`."),
-		"target_utilization": schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{},
+		"target_utilization": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.Between(1, 100)},
 			MarkdownDescription: "Percentage of `target` at which pods are added, from 1 to 100. Defaults to the default of " +
 				"Knative, `70`."},
@@ -112,7 +112,7 @@ func distributeTypes() []string {
 
 func distributeAttributes() map[string]schema.Attribute {
 	workers := func(description string) schema.Attribute {
-		return schema.Int64Attribute{Optional: true, CustomType: tf.WholeNumberType{},
+		return schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.Between(1, 1<<31-1)}, MarkdownDescription: description}
 	}
 	return map[string]schema.Attribute{

@@ -133,5 +133,5 @@ func pinFailure(err error, consequence string) diag.Diagnostic {
 	if errors.Is(err, context.Canceled) || consequence == "" {
 		return diag.WithPath(path.Root("pin_digest"), tf.Failure(err))
 	}
-	return diag.WithPath(path.Root("pin_digest"), tf.Caution(err, consequence))
+	return diag.WithPath(path.Root("pin_digest"), tf.Warning(err, consequence))
 }

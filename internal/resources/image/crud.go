@@ -32,7 +32,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	if err != nil {
 		d.Diags.Append(owned.Failure(err))
 	}
-	d.Diags.Append(owned.Kept(cluster, ref)...)
+	d.Diags.Append(owned.NotDeletedWarning(cluster, ref)...)
 }
 
 func (m *model) ref() kube.Ref {
@@ -81,9 +81,9 @@ func (w writer) write(ctx context.Context) {
 			w.Plan.UID = types.StringNull() // it may exist: with an entry in state, it can be deleted
 		}
 	}
-	w.Notes = privateState{}
+	w.PrivateState = privateState{}
 	if in.spec.PinDigest {
-		w.Notes = privateState{Reference: in.reference, Pin: pin}
+		w.PrivateState = privateState{Reference: in.reference, Pin: pin}
 	}
 	w.Save(ctx)
 }
@@ -135,7 +135,7 @@ func (w writer) send(
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	cluster := w.Data.Cluster
 	if w.Creating {
-		if err := owned.MakeWay(ctx, cluster, w.Creation, obj, nil); err != nil {
+		if err := owned.PrepareCreate(ctx, cluster, w.Creation, obj, nil); err != nil {
 			return nil, nil, err
 		}
 		return owned.Create(ctx, cluster, w.Memory, w.Creation, obj)

@@ -51,10 +51,10 @@ func (l reader) imported(ctx context.Context) error {
 		return err
 	}
 	key := manifest.Key(doc)
-	if _, err := l.Memory.Note(key, doc, short, set); err != nil {
+	if _, err := l.Memory.RememberSet(key, doc, short, set); err != nil {
 		return err
 	}
-	l.Learned, l.Notes.Imported = true, true
+	l.MemoryChanged, l.PrivateState.Imported = true, true
 	l.State.Manifests = manifests(key, summary)
 	l.State.UID = types.StringValue(string(live.GetUID()))
 	l.State.AdoptExisting, l.State.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
@@ -103,8 +103,8 @@ func (l reader) adopt(ctx context.Context, live *unstructured.Unstructured, own 
 	if spec.Dockerfile != "" && err != nil {
 		return err
 	}
-	l.Notes.Pin = pin
-	l.Notes.Reference, err = reference(spec, given)
+	l.PrivateState.Pin = pin
+	l.PrivateState.Reference, err = reference(spec, given)
 	return err
 }
 

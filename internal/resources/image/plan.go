@@ -27,7 +27,7 @@ func (h hooks) Plan(ctx context.Context, planned *planning) {
 	if p.replace {
 		p.Replace.Append(path.Root("manifests"))
 	}
-	if p.Notes.Ending {
+	if p.PrivateState.Ending {
 		p.Replace.Append(path.Root("uid"))
 	}
 }
@@ -89,8 +89,8 @@ func (p *planner) pin(ctx context.Context, b inputs) (registry.Pin, bool) {
 	if pin, ok := b.withoutRegistry(); ok {
 		return pin, true
 	}
-	if p.Notes.Reference == b.reference && p.Notes.Pin.Digest != "" {
-		return p.Notes.Pin, true
+	if p.PrivateState.Reference == b.reference && p.PrivateState.Pin.Digest != "" {
+		return p.PrivateState.Pin, true
 	}
 	pin, err := p.run.resolver(p.Data).Resolve(ctx, b.reference)
 	if err == nil {
@@ -131,7 +131,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	p.replace = verdict.Immutable && known
 	p.Diags.Append(verdict.Diagnostics(p.Creating, known)...)
 	if known {
-		p.Diags.Append(p.Memory.Staying(verdict.Ref, key, verdict.After)...)
+		p.Diags.Append(p.Memory.RetainedWarning(verdict.Ref, key, verdict.After)...)
 	}
 }
 
@@ -139,7 +139,7 @@ func (p *planner) dryRun(ctx context.Context) {
 // the provider uses, if the plan then has no changes. Any update uses the
 // configured settings.
 func (p *planner) keepImported() {
-	if p.Creating || !p.Notes.Imported {
+	if p.Creating || !p.PrivateState.Imported {
 		return
 	}
 	owned.PreserveImported(p.Plan, p.State, func(plan *model) {
@@ -156,7 +156,7 @@ func (p *planner) decideUID() {
 }
 
 // replaces reports whether the ConfigMap must be replaced.
-func (p *planner) replaces() bool { return p.changesIdentity() || p.replace || p.Notes.Ending }
+func (p *planner) replaces() bool { return p.changesIdentity() || p.replace || p.PrivateState.Ending }
 
 // changesIdentity reports whether the name or namespace changes.
 func (p *planner) changesIdentity() bool {

@@ -53,21 +53,21 @@ func (l reader) refresh(ctx context.Context) error {
 	l.Memory.Recover(key, apitypes.UID(l.State.UID.ValueString()), false)
 	found, diags, err := owned.Find(ctx, l.Data.Cluster, l.Memory, key, ref, "kt_image "+l.State.ID.ValueString())
 	l.Diags.Append(diags...)
-	l.Learned = found.Learned
+	l.MemoryChanged = found.MemoryChanged
 	if err != nil {
 		return err
 	}
 	l.State.UID = types.StringValue(string(found.Live.GetUID()))
-	if l.Notes.Ending = found.Live.GetDeletionTimestamp() != nil; l.Notes.Ending {
+	if l.PrivateState.Ending = found.Live.GetDeletionTimestamp() != nil; l.PrivateState.Ending {
 		l.Diags.Append(owned.TerminatingWarning(ref, found.Live))
 	}
 	fresh, err := l.Memory.Refresh(key, sent, image.Summary(found.Live))
 	if err != nil {
 		return err
 	}
-	l.Learned = l.Learned || fresh.Learned
+	l.MemoryChanged = l.MemoryChanged || fresh.MemoryChanged
 	l.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
-	if !fresh.Moved {
+	if !fresh.Differs {
 		return nil
 	}
 	observed := fresh.Object
@@ -97,18 +97,18 @@ func follow(given types.Map, now map[string]string) types.Map {
 
 // registry requests the current digest of a pinned image, for the plan.
 func (l reader) registry(ctx context.Context) {
-	if !l.State.PinDigest.ValueBool() || l.Notes.Reference == "" {
+	if !l.State.PinDigest.ValueBool() || l.PrivateState.Reference == "" {
 		return
 	}
-	pin, err := l.run.resolver(l.Data).Resolve(ctx, l.Notes.Reference)
+	pin, err := l.run.resolver(l.Data).Resolve(ctx, l.PrivateState.Reference)
 	if err != nil {
-		l.Diags.Append(pinFailure(err, fmt.Sprintf("The last known digest remains in use: %s.", l.Notes.Pin.Digest)))
+		l.Diags.Append(pinFailure(err, fmt.Sprintf("The last known digest remains in use: %s.", l.PrivateState.Pin.Digest)))
 		return
 	}
-	l.Notes.Pin = pin
+	l.PrivateState.Pin = pin
 	if was := l.State.Digest.ValueString(); was != "" && was != pin.Digest {
 		l.Diags.AddAttributeWarning(path.Root("digest"), "Image tag moved",
 			fmt.Sprintf("The digest of %s was %s, and is now %s. The next apply uses the new image. "+
-				"To keep the previous image, set it by its digest.", l.Notes.Reference, was, pin.Digest))
+				"To keep the previous image, set it by its digest.", l.PrivateState.Reference, was, pin.Digest))
 	}
 }

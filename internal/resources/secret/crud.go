@@ -21,7 +21,7 @@ import (
 // would tell one value from another.
 func (hooks) Apply(ctx context.Context, w *writing) {
 	if w.Creating {
-		w.Notes = remembered{ledger: spec.NewLedger(sealerOf(w.Data))}
+		w.PrivateState = remembered{ledger: spec.NewLedger(sealerOf(w.Data))}
 	}
 	if !w.Creating && w.Plan.Keys.Equal(w.Prior.Keys) && w.Plan.Manifests.Equal(w.Prior.Manifests) {
 		w.Plan.UID = w.Prior.UID // nothing but the provider's own settings changes
@@ -42,7 +42,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	if err != nil {
 		d.Diags.Append(owned.Failure(err))
 	}
-	d.Diags.Append(owned.Kept(cluster, ref)...)
+	d.Diags.Append(owned.NotDeletedWarning(cluster, ref)...)
 }
 
 // toDelete returns the UID of the Secret to delete, "" for none. Another one than
@@ -62,7 +62,7 @@ func toDelete(ctx context.Context, d *deleting) (apitypes.UID, diag.Diagnostics,
 	}
 	same, err := d.Memory.Has(secretKey(ref), live)
 	if err != nil || !same {
-		return "", owned.LeftAlone(d.Memory, secretKey(ref), ref, live, err), err
+		return "", owned.OtherObjectWarning(d.Memory, secretKey(ref), ref, live, err), err
 	}
 	return live.GetUID(), nil, nil
 }
@@ -77,7 +77,7 @@ func (w writer) write(ctx context.Context) bool {
 	if w.Diags.HasError() {
 		return false
 	}
-	revisions := revisionsOf(w.Plan, w.Prior, w.Notes.ledger, w.Config, w.Creating)
+	revisions := revisionsOf(w.Plan, w.Prior, w.PrivateState.ledger, w.Config, w.Creating)
 	entries, diags := revisions.settle(source, w.Plan.Keys)
 	w.Diags.Append(diags...)
 	mount := mountPath(w.Plan, source)
@@ -127,7 +127,7 @@ func (w writer) write(ctx context.Context) bool {
 			w.Diags.Append(owned.TakeOver(ctx, w.Data.Cluster, ref, applied)...)
 		}
 	}
-	w.Notes.ledger.Values = entries
+	w.PrivateState.ledger.Values = entries
 	w.note(manifests, source, sent, applied)
 	return true
 }
@@ -140,7 +140,7 @@ func (w writer) vacate(ctx context.Context, ref kube.Ref, live, sent *unstructur
 	}
 	cluster := w.Data.Cluster
 	dryRun := func() (*unstructured.Unstructured, error) { return cluster.ApplySecret(ctx, sent, true) }
-	return owned.Vacate(ctx, cluster, w.Memory, ref, manifest.Key(sent), live, dryRun)
+	return owned.ClaimRemovedFields(ctx, cluster, w.Memory, ref, manifest.Key(sent), live, dryRun)
 }
 
 // toUpdate adds the UID to the Secret in state, so that the server makes no other
@@ -151,13 +151,13 @@ func (w writer) toUpdate(ref kube.Ref, live, object *unstructured.Unstructured) 
 		object.SetUID(apitypes.UID(uid))
 		return object, nil
 	}
-	return w.Memory.ToSend(secretKey(ref), ref, live, object)
+	return w.Memory.ObjectToSend(secretKey(ref), ref, live, object)
 }
 
 // look reads the Secret that is there; nil for none that a creation can find.
 func (w writer) look(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
 	if w.Creating {
-		return w.Creation.Look(ctx, w.Data.Cluster, ref)
+		return w.Creation.LookUp(ctx, w.Data.Cluster, ref)
 	}
 	return w.Data.Cluster.GetSecret(ctx, ref)
 }
@@ -234,18 +234,18 @@ func (w writer) prune(
 func (w writer) appliedAs(live *unstructured.Unstructured) bool {
 	data := kube.SecretData(live)
 	for key, value := range data {
-		if !w.Notes.ledger.Same(key, value) {
+		if !w.PrivateState.ledger.Same(key, value) {
 			return false
 		}
 	}
-	return len(data) == len(w.Notes.ledger.Values)
+	return len(data) == len(w.PrivateState.ledger.Values)
 }
 
 // note puts what was applied into the model and the memory; live is nil where it
 // is not known what came of it.
 func (w writer) note(manifests types.Map, source content, sent, live *unstructured.Unstructured) {
 	keys := map[string]string{}
-	for key, entry := range w.Notes.ledger.Values {
+	for key, entry := range w.PrivateState.ledger.Values {
 		keys[key] = entry.Text
 	}
 	for key, text := range texts(w.Prior.Keys) { // what could not be removed
@@ -253,7 +253,7 @@ func (w writer) note(manifests types.Map, source content, sent, live *unstructur
 			keys[key] = text
 		}
 	}
-	w.Notes.notes = notes{}
+	w.PrivateState.privateState = privateState{}
 	w.Plan.UID = types.StringNull()
 	if live != nil {
 		w.remember(sent, live)
@@ -266,12 +266,12 @@ func (w writer) note(manifests types.Map, source content, sent, live *unstructur
 }
 
 func (w writer) remember(sent, live *unstructured.Unstructured) {
-	ledger := w.Notes.ledger
+	ledger := w.PrivateState.ledger
 	veiled := ledger.Veil(sent, kube.SecretData(sent))
 	rewritten, err := w.Memory.Remember(manifest.Key(sent), veiled, ledger.Veil(live, kube.SecretData(live)))
 	w.fail(err)
 	w.Diags.Append(owned.AdmissionWarnings(w.Plan.ref().String(), rewritten)...)
 	if w.appliedAs(live) {
-		w.Notes.notes.Matched = versionOf(live)
+		w.PrivateState.privateState.Matched = versionOf(live)
 	}
 }

@@ -25,7 +25,7 @@ func (l reader) imported(live *unstructured.Unstructured) error {
 	}
 	keys := map[string]string{}
 	for key, value := range kube.SecretData(live) {
-		entry := l.Notes.ledger.First(key, value)
+		entry := l.PrivateState.ledger.First(key, value)
 		switch {
 		case !ours:
 			keys[key] = imported
@@ -35,11 +35,11 @@ func (l reader) imported(live *unstructured.Unstructured) error {
 		default:
 			keys[key] = entry.Text
 		}
-		l.Notes.ledger.Values[key] = entry
+		l.PrivateState.ledger.Values[key] = entry
 	}
-	veiled := l.Notes.ledger.Veil(live, kube.SecretData(live))
+	veiled := l.PrivateState.ledger.Veil(live, kube.SecretData(live))
 	doc := &unstructured.Unstructured{Object: fields.Project(veiled.Object, set)}
-	if _, err := l.Memory.Note(manifest.Key(doc), doc, veiled, set); err != nil {
+	if _, err := l.Memory.RememberSet(manifest.Key(doc), doc, veiled, set); err != nil {
 		return err
 	}
 	text, err := manifest.JSON(spec.WithoutData(doc))

@@ -24,8 +24,8 @@ const (
 	notesKey  = "notes"
 )
 
-// notes are what is remembered of the Secret as a whole.
-type notes struct {
+// privateState are what is remembered of the Secret as a whole.
+type privateState struct {
 	// Ending says that it was being deleted when it was last looked at.
 	Ending bool `json:"ending,omitempty"`
 	// Matched is the UID and resource version at which its values were those of the ledger.
@@ -163,8 +163,8 @@ func (r revisions) toSend(c content, live *unstructured.Unstructured) map[string
 
 // remembered is what private state has of one Secret, in addition to [owned.Memory].
 type remembered struct {
-	ledger spec.Ledger
-	notes  notes
+	ledger       spec.Ledger
+	privateState privateState
 }
 
 func recall(ctx context.Context, private owned.PrivateReader, sealer *spec.Sealer) (remembered, diag.Diagnostics) {
@@ -173,7 +173,7 @@ func recall(ctx context.Context, private owned.PrivateReader, sealer *spec.Seale
 	var diags diag.Diagnostics
 	out.ledger, diags = owned.Load[spec.Ledger](ctx, private, valuesKey)
 	all.Append(diags...)
-	out.notes, diags = owned.Load[notes](ctx, private, notesKey)
+	out.privateState, diags = owned.Load[privateState](ctx, private, notesKey)
 	all.Append(diags...)
 	out.ledger = out.ledger.With(sealer)
 	if len(out.ledger.Seal) == 0 {
@@ -183,5 +183,5 @@ func recall(ctx context.Context, private owned.PrivateReader, sealer *spec.Seale
 }
 
 func save(ctx context.Context, private owned.PrivateWriter, r remembered) diag.Diagnostics {
-	return slices.Concat(owned.Save(ctx, private, valuesKey, r.ledger), owned.Save(ctx, private, notesKey, r.notes))
+	return slices.Concat(owned.Save(ctx, private, valuesKey, r.ledger), owned.Save(ctx, private, notesKey, r.privateState))
 }

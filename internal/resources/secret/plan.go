@@ -26,10 +26,10 @@ import (
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := planner{planning: planned}
 	if p.Creating {
-		p.Notes = remembered{ledger: spec.NewLedger(sealerOf(p.Data))}
+		p.PrivateState = remembered{ledger: spec.NewLedger(sealerOf(p.Data))}
 	}
 	p.ReplaceIfMoved()
-	if p.Notes.notes.Ending {
+	if p.PrivateState.privateState.Ending {
 		p.Replace.Append(path.Root("uid"))
 	}
 	p.gather()
@@ -100,7 +100,7 @@ func (p *planner) uid() types.String {
 }
 
 func (p *planner) revisions() revisions {
-	return revisionsOf(p.Plan, p.State, p.Notes.ledger, p.Config, p.Creating)
+	return revisionsOf(p.Plan, p.State, p.PrivateState.ledger, p.Config, p.Creating)
 }
 
 // rests says whether the configuration asks for nothing else than what is there.
@@ -222,7 +222,7 @@ func (p *planner) ask(ctx context.Context) {
 			return
 		}
 	case err != nil:
-		p.Diags.Append(owned.PlanRefusal(err, p.Creating))
+		p.Diags.Append(owned.PlanRejection(err, p.Creating))
 		return
 	case p.Creating && p.Replaced[secretKey(ref)].UID == live.GetUID():
 		return // it goes first
@@ -239,11 +239,11 @@ func (p *planner) ask(ctx context.Context) {
 	}
 	answer, err := cluster.ApplySecret(ctx, spec.WithData(p.object, p.revisions().toSend(p.content, live)), true)
 	if err != nil {
-		p.Diags.Append(owned.PlanRefusal(err, p.Creating))
+		p.Diags.Append(owned.PlanRejection(err, p.Creating))
 		return
 	}
 	if !p.Creating {
-		p.Diags.Append(p.Memory.Staying(ref, manifest.Key(p.object), answer)...)
+		p.Diags.Append(p.Memory.RetainedWarning(ref, manifest.Key(p.object), answer)...)
 	}
 }
 
@@ -259,7 +259,7 @@ func (p *planner) admitUnread(ctx context.Context, ref kube.Ref) bool {
 	case err == nil:
 		p.admit(ref, there)
 	case !kube.IsNotFound(err):
-		p.Diags.Append(owned.PlanRefusal(err, p.Creating))
+		p.Diags.Append(owned.PlanRejection(err, p.Creating))
 		return false
 	}
 	return true

@@ -39,8 +39,8 @@ func (hooks) Refresh(ctx context.Context, r *reading) error {
 	if err := l.refresh(live); err != nil {
 		return err
 	}
-	owned.Keep(r.Data.Cluster, l.ref, live, l.resource())
-	r.Learned = true
+	owned.RecordInState(r.Data.Cluster, l.ref, live, l.resource())
+	r.MemoryChanged = true
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (hooks) Import(ctx context.Context, r *reading) error {
 	if err := l.imported(live); err != nil {
 		return err
 	}
-	r.Learned = true
+	r.MemoryChanged = true
 	return nil
 }
 
@@ -89,11 +89,11 @@ func (l reader) refresh(live *unstructured.Unstructured) error {
 		return err
 	}
 	data := kube.SecretData(live)
-	if l.Notes.notes.Matched == versionOf(live) {
-		l.Notes.ledger.Learn(data)
+	if l.PrivateState.privateState.Matched == versionOf(live) {
+		l.PrivateState.ledger.Learn(data)
 	}
-	veiled := l.Notes.ledger.Veil(live, data)
-	extra := beyond(live, keysOf(l.Notes.ledger))
+	veiled := l.PrivateState.ledger.Veil(live, data)
+	extra := beyond(live, keysOf(l.PrivateState.ledger))
 	memory, err := watching(l.Memory, key, extra)
 	if err != nil {
 		return err
@@ -108,13 +108,13 @@ func (l reader) refresh(live *unstructured.Unstructured) error {
 	}
 	l.keys(data, extra, fresh.Changes)
 	l.State.UID = types.StringValue(string(live.GetUID()))
-	l.Notes.notes.Ending = live.GetDeletionTimestamp() != nil
-	if l.Notes.notes.Ending {
+	l.PrivateState.privateState.Ending = live.GetDeletionTimestamp() != nil
+	if l.PrivateState.privateState.Ending {
 		l.Diags.Append(owned.TerminatingWarning(l.ref, live))
 	}
 	l.renew(key, live, data, extra, fresh.Changes)
 	l.Diags.Append(owned.DriftWarning(l.ref, fresh.Changes)...)
-	if !fresh.Moved {
+	if !fresh.Differs {
 		return nil
 	}
 	now := spec.WithoutData(fresh.Object)
@@ -137,16 +137,16 @@ func secretKey(ref kube.Ref) string { return "Secret/" + ref.Namespace + "/" + r
 func (l reader) renew(
 	key string, live *unstructured.Unstructured, data map[string][]byte, extra []string, changes []fields.Change,
 ) {
-	l.Notes.notes.Matched = ""
-	if len(extra) > 0 || len(data) != len(l.Notes.ledger.Values) ||
+	l.PrivateState.privateState.Matched = ""
+	if len(extra) > 0 || len(data) != len(l.PrivateState.ledger.Values) ||
 		slices.ContainsFunc(changes, func(c fields.Change) bool { return strings.HasPrefix(c.Path, "data") }) {
 		return
 	}
-	l.Notes.notes.Matched = versionOf(live)
+	l.PrivateState.privateState.Matched = versionOf(live)
 	entry := l.Memory[key]
 	_, rewritten := entry.Admitted["data"]
-	if l.Notes.ledger.Method == "" && !rewritten && entry.Sent == nil { // else it holds old digests as well
-		l.Notes.ledger = l.Notes.ledger.Renewed(data)
+	if l.PrivateState.ledger.Method == "" && !rewritten && entry.Sent == nil { // else it holds old digests as well
+		l.PrivateState.ledger = l.PrivateState.ledger.Renewed(data)
 	}
 }
 
@@ -157,7 +157,7 @@ func (l reader) sent() (*unstructured.Unstructured, error) {
 		if err := obj.UnmarshalJSON([]byte(text)); err != nil {
 			return nil, fmt.Errorf("the attribute manifests cannot be read: %w", err)
 		}
-		return l.Notes.ledger.Recall(obj), nil
+		return l.PrivateState.ledger.Recall(obj), nil
 	}
 	return nil, fmt.Errorf("the attribute manifests is empty")
 }
@@ -169,7 +169,7 @@ func (l reader) keys(data map[string][]byte, extra []string, changes []fields.Ch
 		changed[change.Path] = true
 	}
 	out := map[string]string{}
-	for key, entry := range l.Notes.ledger.Values {
+	for key, entry := range l.PrivateState.ledger.Values {
 		_, there := data[key]
 		switch {
 		case !there:

@@ -49,7 +49,7 @@ func New() resource.Resource {
 		},
 		Hooks: hooks{},
 	}}
-	r.Notes = lifecycle.Notes[remembered]{
+	r.PrivateState = lifecycle.PrivateStateCodec[remembered]{
 		Load: func(ctx context.Context, private owned.PrivateReader) (remembered, diag.Diagnostics) {
 			return recall(ctx, private, sealerOf(r.Data()))
 		},

@@ -57,7 +57,7 @@ func attributes() map[string]schema.Attribute {
 				"Accepts ephemeral resources and ephemeral variables. Requires Terraform 1.11 or OpenTofu 1.11.",
 		},
 		"values_wo_version": schema.Int64Attribute{
-			Optional: true, CustomType: tf.WholeNumberType{},
+			Optional: true, CustomType: tf.IntegerType{},
 			MarkdownDescription: "Version of `values_wo`. If set, `values_wo` is written only when this number changes. Use " +
 				"it for values that differ in each run, as those of many ephemeral resources do. If not set, the plan detects " +
 				"values that differ from the last applied ones.",

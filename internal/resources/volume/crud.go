@@ -46,7 +46,7 @@ func (w writer) create(ctx context.Context) bool {
 	if object == nil {
 		return false
 	}
-	err := owned.MakeWay(ctx, w.Data.Cluster, w.Creation, object, nil)
+	err := owned.PrepareCreate(ctx, w.Data.Cluster, w.Creation, object, nil)
 	if err == nil && !w.Creation.IsNew(w.Plan.claimRef()) {
 		err = w.makeRoom(ctx, object)
 	}
@@ -67,7 +67,7 @@ func (w writer) update(ctx context.Context) {
 	}
 	if w.Plan.Manifests.Equal(w.Prior.Manifests) {
 		w.keepStatus(w.Prior)
-		w.Notes.Imported = false // all settings of the configuration are in state now
+		w.PrivateState.Imported = false // all settings of the configuration are in state now
 		w.save(ctx)
 	} else {
 		// The UID keeps the server from making another claim if this one has gone.
@@ -139,7 +139,7 @@ func (w writer) apply(ctx context.Context, object *unstructured.Unstructured) bo
 	switch {
 	case err == nil:
 		w.Plan.status(live)
-		w.Notes.Imported = false
+		w.PrivateState.Imported = false
 		w.save(ctx)
 		return true
 	case w.Creating && kube.OutcomeUnknown(err):
@@ -154,14 +154,14 @@ func (w writer) apply(ctx context.Context, object *unstructured.Unstructured) bo
 // created: who has it in state can delete it. It is a warning, since an error would
 // taint a claim that may hold data by the time of the next apply.
 func (w writer) saveUncertain(ctx context.Context, err error) {
-	w.Diags.Append(tf.Caution(err, "The volume is in state. The next plan shows whether it is there, and creates it if it is not."))
+	w.Diags.Append(tf.Warning(err, "The volume is in state. The next plan shows whether it is there, and creates it if it is not."))
 	w.Plan.UID, w.Plan.claimStatus = types.StringNull(), claimStatus{}
-	w.Notes.Waiting = true
+	w.PrivateState.Waiting = true
 	w.save(ctx)
 }
 
 func (w writer) save(ctx context.Context) {
-	w.Notes.Protected = w.Plan.DeletionProtection.ValueBool()
+	w.PrivateState.Protected = w.Plan.DeletionProtection.ValueBool()
 	w.Save(ctx)
 }
 
@@ -180,9 +180,9 @@ func (w writer) wait(ctx context.Context) {
 		} else if w.Plan.smaller() && verdict.Ready {
 			w.Diags.AddAttributeWarning(path.Root("size"), "The file system has not grown yet", verdict.Message+" Restart the pods that use it.")
 		}
-		w.Notes.Waiting = err != nil
+		w.PrivateState.Waiting = err != nil
 	} else {
-		w.Notes.Waiting = false
+		w.PrivateState.Waiting = false
 	}
 	w.save(ctx)
 }
@@ -207,7 +207,7 @@ func (w writer) notReady(err error) {
 		w.Diags.Append(tf.Failure(err))
 		return
 	}
-	w.Diags.Append(tf.Caution(err, "The volume is in state. The next plan waits for it again, and does not replace it."))
+	w.Diags.Append(tf.Warning(err, "The volume is in state. The next plan waits for it again, and does not replace it."))
 }
 
 // Delete removes the claim and waits until it is gone. It begins only once no
@@ -220,7 +220,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		return
 	}
 	cluster, ref := d.Data.Cluster, d.State.claimRef()
-	if kept := owned.Kept(cluster, ref); len(kept) > 0 {
+	if kept := owned.NotDeletedWarning(cluster, ref); len(kept) > 0 {
 		d.Diags.Append(kept...)
 		return
 	}
@@ -238,7 +238,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.Append(tf.Failure(err))
 		return
 	case !same: // what was made in its place belongs to somebody else
-		d.Diags.Append(owned.LeftAlone(d.Memory, d.State.key(), ref, live, nil)...)
+		d.Diags.Append(owned.OtherObjectWarning(d.Memory, d.State.key(), ref, live, nil)...)
 		return
 	case !wanted && claim.Bound(live):
 		d.Diags.Append(keepTainted(ref))
@@ -256,7 +256,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.Append(owned.Failure(err))
 	}
 	if err != nil || !started {
-		d.Diags.Append(owned.Kept(cluster, ref)...)
+		d.Diags.Append(owned.NotDeletedWarning(cluster, ref)...)
 		return
 	}
 	if err := cluster.WaitClaimGone(ctx, ref); err != nil {

@@ -41,10 +41,10 @@ func (l reader) imported(ctx context.Context) error {
 		set = fieldpath.NewSet() // its name is all that we know of it
 	}
 	doc := &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
-	if _, err := l.Memory.Note(l.State.key(), doc, live, set); err != nil {
+	if _, err := l.Memory.RememberSet(l.State.key(), doc, live, set); err != nil {
 		return err
 	}
-	l.Learned, l.Notes.Imported = true, true
+	l.MemoryChanged, l.PrivateState.Imported = true, true
 	l.State.observe(live)
 	l.State.AdoptExisting, l.State.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
 	if ours {

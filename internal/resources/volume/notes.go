@@ -11,8 +11,8 @@ import (
 // askedKey is where ask keeps its mark in private state.
 const askedKey = "asked"
 
-// notes are what the provider remembers of a volume.
-type notes struct {
+// privateState are what the provider remembers of a volume.
+type privateState struct {
 	// Waiting says that the last wait for it failed: the next plan waits again.
 	Waiting bool `json:"waiting,omitempty"`
 	// Protected repeats deletion_protection for the plan of a replacement,

@@ -46,9 +46,9 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	p.keep()
 	p.resize(ctx)
 	replaces := len(p.Replace) > 0
-	if !p.Creating && replaces != p.Notes.Empty {
-		p.Notes.Empty = replaces // a replacement that failed may have left it
-		p.SaveNotes(ctx)
+	if !p.Creating && replaces != p.PrivateState.Empty {
+		p.PrivateState.Empty = replaces // a replacement that failed may have left it
+		p.SavePrivateState(ctx)
 	}
 	if replaces {
 		return // Terraform plans the replacement next, as a creation
@@ -68,9 +68,9 @@ func (p *planner) replacement(ctx context.Context) {
 	if len(p.Replaced) == 0 {
 		return
 	}
-	p.Diags.Append(owned.RefuseIfProtected(p.ReplacedNotes.Protected, "volume", p.Plan.Name.ValueString())...)
+	p.Diags.Append(owned.RefuseIfProtected(p.ReplacedPrivateState.Protected, "volume", p.Plan.Name.ValueString())...)
 	// Unless it was asked for, a claim that is bound by the time of the apply is kept.
-	p.Diags.Append(ask(ctx, p.Private, !p.ReplacedNotes.Empty)...)
+	p.Diags.Append(ask(ctx, p.Private, !p.ReplacedPrivateState.Empty)...)
 }
 
 // look finds a claim that a new volume would take over: one that is adopted, or
@@ -119,7 +119,7 @@ func (p *planner) render(ctx context.Context, known bool) {
 // provider alone, where the plan then changes nothing at all: an update takes
 // every setting from the configuration.
 func (p *planner) keepImported() {
-	if p.Creating || !p.Notes.Imported {
+	if p.Creating || !p.PrivateState.Imported {
 		return
 	}
 	owned.PreserveImported(p.Plan, p.State, func(plan *model) {
@@ -152,7 +152,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		return
 	}
 	p.Diags.Append(verdict.Diagnostics(false, true)...)
-	p.Diags.Append(p.Memory.Staying(verdict.Ref, p.Plan.key(), verdict.After)...)
+	p.Diags.Append(p.Memory.RetainedWarning(verdict.Ref, p.Plan.key(), verdict.After)...)
 }
 
 // computed decides what the remaining computed attributes will be.
@@ -169,7 +169,7 @@ func (p *planner) computed() {
 	}
 	p.Plan.UID = p.State.UID
 	p.Plan.claimStatus = p.State.claimStatus
-	waits := p.resizes || p.Notes.Waiting
+	waits := p.resizes || p.PrivateState.Waiting
 	if p.State.UID.IsNull() && (waits || !p.Plan.Manifests.Equal(p.State.Manifests)) {
 		p.Plan.UID = types.StringUnknown() // the answer to the creation was lost: the next one tells it
 	}

@@ -130,9 +130,9 @@ func (p *planner) classesUnknown(err error) {
 	}
 	switch kube.ClassOf(err) {
 	case kube.Denied:
-		p.Diags.Append(tf.Caution(err, "The plan stands, but Kubernetes chooses the storage class: the cluster's default one."))
+		p.Diags.Append(tf.Warning(err, "The plan stands, but Kubernetes chooses the storage class: the cluster's default one."))
 	case kube.Unreachable, kube.Misconfigured:
-		p.Diags.Append(tf.Caution(err, "The plan stands, but the storage class is chosen at apply, which needs the cluster."))
+		p.Diags.Append(tf.Warning(err, "The plan stands, but the storage class is chosen at apply, which needs the cluster."))
 	default:
 		p.Diags.Append(tf.Failure(err))
 	}

@@ -43,7 +43,7 @@ func TestUIDIsUnknownWhereTheApplyLearnsIt(t *testing.T) {
 			plan := *state
 			plan.Manifests = c.manifests
 			p := planner{
-				planning: &planning{Plan: &plan, Config: &model{}, State: state, Notes: notes{Waiting: c.waiting}},
+				planning: &planning{Plan: &plan, Config: &model{}, State: state, PrivateState: privateState{Waiting: c.waiting}},
 				before:   state, resizes: c.resizes,
 			}
 			p.computed()

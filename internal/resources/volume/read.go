@@ -35,7 +35,7 @@ func (l reader) refresh(ctx context.Context) error {
 	l.Memory.Recover(key, apitypes.UID(l.State.UID.ValueString()), false)
 	found, diags, err := owned.Find(ctx, l.Data.Cluster, l.Memory, key, ref, "kt_volume "+l.State.ID.ValueString())
 	l.Diags.Append(diags...)
-	l.Learned = found.Learned
+	l.MemoryChanged = found.MemoryChanged
 	if err != nil {
 		return err
 	}
@@ -43,9 +43,9 @@ func (l reader) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.Learned = l.Learned || fresh.Learned
+	l.MemoryChanged = l.MemoryChanged || fresh.MemoryChanged
 	l.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
-	if fresh.Moved {
+	if fresh.Differs {
 		if l.State.Manifests, err = manifestsOf(fresh.Object); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (l reader) condition(ref kube.Ref, live *unstructured.Unstructured) {
 	l.State.status(live)
 	l.State.Ref = l.State.ref()
 	bound := l.State.Phase.ValueString() == string(corev1.ClaimBound)
-	l.Notes.Waiting = l.Notes.Waiting && (!bound || l.State.smaller())
+	l.PrivateState.Waiting = l.PrivateState.Waiting && (!bound || l.State.smaller())
 	volume := l.State.BoundVolumeName.ValueString()
 	if l.State.Phase.ValueString() == string(corev1.ClaimLost) {
 		l.Diags.AddWarning(ref.String()+" has lost its volume", fmt.Sprintf("PersistentVolume %q is gone, and pods that use the claim do not start. "+

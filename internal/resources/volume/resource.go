@@ -11,17 +11,17 @@ import (
 
 // volumeResource adds the schema and the validation to the common life cycle.
 type volumeResource struct {
-	lifecycle.Resource[model, *model, notes]
+	lifecycle.Resource[model, *model, privateState]
 }
 
 // hooks are what is special to volumes in the common life cycle.
 type hooks struct{}
 
 type (
-	reading  = lifecycle.Reading[model, notes]
-	planning = lifecycle.Planning[model, notes]
-	writing  = lifecycle.Writing[model, notes]
-	deleting = lifecycle.Deleting[model, notes]
+	reading  = lifecycle.Reading[model, privateState]
+	planning = lifecycle.Planning[model, privateState]
+	writing  = lifecycle.Writing[model, privateState]
+	deleting = lifecycle.Deleting[model, privateState]
 )
 
 var (
@@ -35,7 +35,7 @@ var (
 
 // New makes the resource.
 func New() resource.Resource {
-	return &volumeResource{lifecycle.Resource[model, *model, notes]{
+	return &volumeResource{lifecycle.Resource[model, *model, privateState]{
 		Kind: lifecycle.Kind{
 			Type: "kt_volume", Noun: "volume", Example: "datasets",
 			Create: 10 * time.Minute, Update: 10 * time.Minute, // file systems of clouds take minutes to be created

@@ -37,15 +37,15 @@ type model struct {
 	Size types.String `tfsdk:"size"`
 }
 
-type notes struct {
+type privateState struct {
 	Visits int `json:"visits"`
 }
 
 type (
-	reading  = lifecycle.Reading[model, notes]
-	planning = lifecycle.Planning[model, notes]
-	writing  = lifecycle.Writing[model, notes]
-	deleting = lifecycle.Deleting[model, notes]
+	reading  = lifecycle.Reading[model, privateState]
+	planning = lifecycle.Planning[model, privateState]
+	writing  = lifecycle.Writing[model, privateState]
+	deleting = lifecycle.Deleting[model, privateState]
 )
 
 // hooks records which hooks were called. A hook that is not set does nothing.
@@ -98,7 +98,7 @@ func (h *hooks) Delete(_ context.Context, d *deleting) {
 func (h *hooks) WaitTimeout(*tf.ProviderData, *model) time.Duration { return waitTimeout }
 
 type thing struct {
-	lifecycle.Resource[model, *model, notes]
+	lifecycle.Resource[model, *model, privateState]
 }
 
 func (*thing) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
@@ -133,7 +133,7 @@ func (*fakeProvider) DataSources(context.Context) []func() datasource.DataSource
 
 func (p *fakeProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{func() resource.Resource {
-		return &thing{lifecycle.Resource[model, *model, notes]{
+		return &thing{lifecycle.Resource[model, *model, privateState]{
 			Kind: lifecycle.Kind{
 				Type: "kt_thing", Noun: "thing", Example: "x", Create: createTime, Update: createTime, Delete: createTime,
 			},
@@ -150,7 +150,7 @@ type server struct {
 	state tftypes.Type
 }
 
-// inCluster is a provider that is configured for the cluster with that UID.
+// inCluster returns a provider that is configured for the cluster with a UID.
 func inCluster(t *testing.T, uid string, h *hooks) *server {
 	t.Helper()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -186,8 +186,7 @@ func configured(t *testing.T, data *tf.ProviderData, h *hooks) *server {
 	return s
 }
 
-// thing is a state, plan or configuration. A nil value is null, and a string or a
-// boolean is known.
+// thing returns a state, plan or configuration. A nil value is null, and a string or a boolean is known.
 func (s *server) thing(attributes map[string]any) *tfprotov6.DynamicValue {
 	s.t.Helper()
 	object, _ := s.state.(tftypes.Object)
@@ -209,8 +208,7 @@ func (s *server) dynamic(value tftypes.Value) *tfprotov6.DynamicValue {
 	return &dynamic
 }
 
-// text is a string attribute of a response; "" for null or unknown, and for an
-// attribute of nothing.
+// text returns a string attribute of a response; "" if it is null or unknown, or if the response is null.
 func (s *server) text(value *tfprotov6.DynamicValue, attribute string) string {
 	s.t.Helper()
 	decoded, err := value.Unmarshal(s.state)
@@ -235,7 +233,7 @@ func (s *server) isNothing(value *tfprotov6.DynamicValue) bool {
 	return decoded.IsNull()
 }
 
-// exists are the attributes of a resource in state, with changes.
+// exists returns the attributes of a resource in state, with changes.
 func exists(changes map[string]any) map[string]any {
 	attributes := map[string]any{
 		"name": "x", "namespace": "ml", "id": "ml/x", "uid": "u", "size": "1", "manifests": map[string]tftypes.Value{},
@@ -244,7 +242,7 @@ func exists(changes map[string]any) map[string]any {
 	return attributes
 }
 
-// private is the private state of a resource, as JSON by key.
+// private returns the private state of a resource, as JSON by key.
 func private(t *testing.T, values map[string]string) []byte {
 	t.Helper()
 	raw := map[string][]byte{}
@@ -258,7 +256,7 @@ func private(t *testing.T, values map[string]string) []byte {
 	return data
 }
 
-// remembered is one value of private state, "" for none.
+// remembered returns one value of private state, or "".
 func remembered(t *testing.T, data []byte, key string) string {
 	t.Helper()
 	values := map[string][]byte{}
@@ -270,7 +268,7 @@ func remembered(t *testing.T, data []byte, key string) string {
 	return string(values[key])
 }
 
-// refused returns the summary of the only error, "" for none.
+// refused returns the summary of the only error, or "".
 func refused(t *testing.T, diagnostics []*tfprotov6.Diagnostic) string {
 	t.Helper()
 	summary := ""

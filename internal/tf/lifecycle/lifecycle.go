@@ -1,5 +1,5 @@
-// Package lifecycle is what all resources do in the same way: read, plan, create,
-// update, delete and import. A resource adds its schema, its model and [Hooks].
+// Package lifecycle implements what all resources have in common: read, plan, create, update, delete and import. A
+// resource adds its schema, its model and [Hooks].
 package lifecycle
 
 import (
@@ -30,7 +30,7 @@ type Common struct {
 
 func (c *Common) common() *Common { return c }
 
-// Identity is the namespace and the name.
+// Identity returns the namespace and the name.
 func (c *Common) Identity() owned.Identity {
 	return owned.Identity{Namespace: c.Namespace, Name: c.Name}
 }
@@ -56,9 +56,8 @@ type Kind struct {
 	Create, Update, Delete time.Duration
 }
 
-// Hooks are the part of the life cycle that differs between resources. M is the
-// model and N what the resource remembers in private state, in addition to
-// [owned.Memory].
+// Hooks are the part of the life cycle that differs between resources. M is the model, and N is what the resource
+// remembers in private state in addition to [owned.Memory].
 type Hooks[M, N any] interface {
 	// Refresh updates the state to what the cluster has. The error [owned.ErrGone]
 	// removes the resource from state.
@@ -69,16 +68,16 @@ type Hooks[M, N any] interface {
 	Plan(context.Context, *Planning[M, N])
 	// Apply carries out a plan, saves the state with [Writing.Save], and waits.
 	Apply(context.Context, *Writing[M, N])
-	// Delete deletes the objects in state and waits until they are gone.
+	// Delete deletes the objects in state, and waits until they no longer exist.
 	Delete(context.Context, *Deleting[M, N])
 }
 
 // Resource implements the methods of a resource except its schema. It is embedded
 // in the resource type.
 type Resource[M any, P Model[M], N any] struct {
-	Kind  Kind
-	Hooks Hooks[M, N]
-	Notes Notes[N]
+	Kind         Kind
+	Hooks        Hooks[M, N]
+	PrivateState PrivateStateCodec[N]
 	// Same reports whether two models have the same computed attributes; nil compares
 	// all attributes.
 	Same func(a, b *M) bool
@@ -91,7 +90,7 @@ func (r *Resource[M, P, N]) Metadata(_ context.Context, _ resource.MetadataReque
 	resp.TypeName = r.Kind.Type
 }
 
-// Configure keeps the data of the provider.
+// Configure stores the data of the provider.
 func (r *Resource[M, P, N]) Configure(
 	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
 ) {
@@ -100,7 +99,7 @@ func (r *Resource[M, P, N]) Configure(
 	resp.Diagnostics.Append(diags...)
 }
 
-// IdentitySchema is that of [owned.Identity].
+// IdentitySchema returns the schema of [owned.Identity].
 func (r *Resource[M, P, N]) IdentitySchema(
 	_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse,
 ) {
@@ -114,7 +113,7 @@ func (r *Resource[M, P, N]) ImportState(
 	owned.ImportState(ctx, r.data, r.Kind.Example, req, resp)
 }
 
-// Data is that of the provider; nil until the provider is configured.
+// Data returns the data of the provider. It is nil until the provider is configured.
 func (r *Resource[M, P, N]) Data() *tf.ProviderData { return r.data }
 
 func (r *Resource[M, P, N]) same(a, b *M) bool {
@@ -133,7 +132,7 @@ func (k Kind) object(c *Common) owned.Identity {
 	return identity
 }
 
-// creation is that of the planned resource.
+// creation returns the creation of the planned resource.
 func (r *Resource[M, P, N]) creation(c *Common) *owned.Creation {
 	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool()}
 }
@@ -142,25 +141,25 @@ func (r *Resource[M, P, N]) refuseIfProtected(c *Common) diag.Diagnostics {
 	return owned.RefuseIfProtected(c.DeletionProtection.ValueBool(), r.Kind.Noun, c.ID.ValueString())
 }
 
-// Notes load and save what a resource remembers. The zero value uses JSON. With
-// Save, the notes are saved after every refresh that succeeds, changed or not.
-type Notes[N any] struct {
+// PrivateStateCodec loads and saves what a resource remembers in private state. The zero value uses JSON. With Save,
+// it is saved after every refresh that succeeds, even if it is unchanged.
+type PrivateStateCodec[N any] struct {
 	Load func(context.Context, owned.PrivateReader) (N, diag.Diagnostics)
 	Save func(context.Context, owned.PrivateWriter, N) diag.Diagnostics
 }
 
-const notesKey = "notes"
+const privateStateKey = "notes"
 
-func (n Notes[N]) load(ctx context.Context, private owned.PrivateReader) (N, diag.Diagnostics) {
+func (n PrivateStateCodec[N]) load(ctx context.Context, private owned.PrivateReader) (N, diag.Diagnostics) {
 	if n.Load != nil {
 		return n.Load(ctx, private)
 	}
-	return owned.Load[N](ctx, private, notesKey)
+	return owned.Load[N](ctx, private, privateStateKey)
 }
 
-func (n Notes[N]) save(ctx context.Context, private owned.PrivateWriter, notes N) diag.Diagnostics {
+func (n PrivateStateCodec[N]) save(ctx context.Context, private owned.PrivateWriter, privateState N) diag.Diagnostics {
 	if n.Save != nil {
-		return n.Save(ctx, private, notes)
+		return n.Save(ctx, private, privateState)
 	}
-	return owned.Save(ctx, private, notesKey, notes)
+	return owned.Save(ctx, private, privateStateKey, privateState)
 }

@@ -10,8 +10,8 @@ import (
 
 type model struct{ Common }
 
-// A run recognizes what it created by type and ID: an object that is destroyed
-// later is then the one that was replaced.
+// A run identifies the objects that it created by type and ID. An object that is destroyed later is then the
+// replaced one.
 func TestCreationHasTheTypeAndIDOfTheResource(t *testing.T) {
 	t.Parallel()
 	r := Resource[model, *model, struct{}]{Kind: Kind{Type: "kt_secret"}}
@@ -44,7 +44,7 @@ func TestReplacementIsRecognizedByTheNameOfTheObject(t *testing.T) {
 			t.Parallel()
 			memory := owned.Memory{"ConfigMap/ml/kt-image-torch": {UID: "u"}}
 			object := Kind{ObjectName: c.objectName}.object(&Common{Namespace: c.namespace, Name: c.name})
-			if got := memory.Names(object); got != c.want {
+			if got := memory.Contains(object); got != c.want {
 				t.Errorf("%v is recognized: %t, want %t", object, got, c.want)
 			}
 		})

@@ -13,19 +13,18 @@ import (
 
 // Planning is a planned creation or update.
 type Planning[M, N any] struct {
-	Data   *tf.ProviderData
-	Plan   *M // completed by the hook
-	Config *M
-	State  *M           // empty in a creation
-	Memory owned.Memory // nil in a creation
-	Notes  N            // zero in a creation
-	Diags  diag.Diagnostics
+	Data         *tf.ProviderData
+	Plan         *M // completed by the hook
+	Config       *M
+	State        *M           // empty in a creation
+	Memory       owned.Memory // nil in a creation
+	PrivateState N            // zero in a creation
+	Diags        diag.Diagnostics
 	// Creating reports that no object is in state.
 	Creating bool
-	// Replaced and ReplacedNotes are of the resource that is deleted before this one
-	// is created, if any.
-	Replaced      owned.Memory
-	ReplacedNotes N
+	// Replaced and ReplacedPrivateState are from the resource that is deleted before this one is created, if any.
+	Replaced             owned.Memory
+	ReplacedPrivateState N
 	// Replace lists attributes that force a replacement.
 	Replace path.Paths
 	// Request is that of the framework.
@@ -33,13 +32,13 @@ type Planning[M, N any] struct {
 	// Private is saved with the plan.
 	Private owned.PrivateWriter
 
-	creation    func() *owned.Creation
-	notes       Notes[N]
-	plan, state *Common
+	creation     func() *owned.Creation
+	privateState PrivateStateCodec[N]
+	plan, state  *Common
 }
 
-// Creation is that of the plan, also for objects that an update adds. Each call
-// returns a new one, which has admitted nothing yet.
+// Creation returns the creation of the plan, also for objects that an update adds. Each call returns a new one,
+// which has admitted nothing yet.
 func (p *Planning[M, N]) Creation() *owned.Creation { return p.creation() }
 
 // ReplaceIfMoved plans a replacement if the name or the namespace changes.
@@ -55,9 +54,9 @@ func (p *Planning[M, N]) ReplaceIfMoved() {
 	}
 }
 
-// SaveNotes keeps changed notes with the plan.
-func (p *Planning[M, N]) SaveNotes(ctx context.Context) {
-	p.Diags.Append(p.notes.save(ctx, p.Private, p.Notes)...)
+// SavePrivateState saves the changed private state with the plan.
+func (p *Planning[M, N]) SavePrivateState(ctx context.Context) {
+	p.Diags.Append(p.privateState.save(ctx, p.Private, p.PrivateState)...)
 }
 
 // Destroyer is a hook for planned destructions.
@@ -65,8 +64,7 @@ type Destroyer interface {
 	PlanDestroy(context.Context, owned.PrivateWriter) diag.Diagnostics
 }
 
-// ModifyPlan completes a plan, and refuses one that is in conflict with another
-// resource of the run.
+// ModifyPlan completes a plan. It returns an error for a conflict with another resource of the run.
 func (r *Resource[M, P, N]) ModifyPlan(
 	ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse,
 ) {
@@ -87,7 +85,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	notes, diags := r.Notes.load(ctx, req.Private)
+	privateState, diags := r.PrivateState.load(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -95,24 +93,24 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	proposed := *plan
 	p := &Planning[M, N]{
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), State: (*M)(state), Creating: creating,
-		Request: req, Private: resp.Private, notes: r.Notes, plan: plan.common(), state: state.common(),
+		Request: req, Private: resp.Private, privateState: r.PrivateState, plan: plan.common(), state: state.common(),
 	}
 	if creating {
-		p.Replaced, p.ReplacedNotes = memory, notes
+		p.Replaced, p.ReplacedPrivateState = memory, privateState
 	} else {
-		p.Memory, p.Notes = memory, notes
+		p.Memory, p.PrivateState = memory, privateState
 	}
-	p.Diags.Append(r.place(plan.common(), config.common(), state.common())...)
+	p.Diags.Append(r.setIdentity(plan.common(), config.common(), state.common())...)
 	p.creation = func() *owned.Creation {
 		creation := r.creation(plan.common())
-		creation.Replaced, creation.Apart = p.Replaced, !creating
+		creation.Replaced, creation.PerObject = p.Replaced, !creating
 		if creating && r.data.Configured() {
 			creation.HeldBy = r.data.Cluster.HeldBy
 		}
 		return creation
 	}
 	if creating {
-		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Names(r.Kind.object(plan.common())))...)
+		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(plan.common())))...)
 	} else {
 		p.Diags.Append(owned.PlanKeep(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
 	}
@@ -127,10 +125,9 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	}
 }
 
-// place determines the namespace and the ID. A namespace that the configuration
-// omits is determined once and then kept: another context of the kubeconfig must
-// not move an object.
-func (r *Resource[M, P, N]) place(plan, config, state *Common) diag.Diagnostics {
+// setIdentity sets the namespace and the ID. A namespace that the configuration omits is resolved once and then
+// kept, because another context of the kubeconfig must not move an object.
+func (r *Resource[M, P, N]) setIdentity(plan, config, state *Common) diag.Diagnostics {
 	var diags diag.Diagnostics
 	plan.Namespace, diags = owned.Namespace(r.data, config.Namespace, state.Namespace, r.Kind.Noun)
 	plan.ID = plan.Identity().ID()

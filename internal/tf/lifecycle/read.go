@@ -15,30 +15,30 @@ import (
 
 // Reading is a refresh or an import.
 type Reading[M, N any] struct {
-	Data   *tf.ProviderData
-	Home   owned.Home
-	State  *M
-	Memory owned.Memory
-	Notes  N
-	Diags  diag.Diagnostics
+	Data            *tf.ProviderData
+	RecordedCluster owned.RecordedCluster
+	State           *M
+	Memory          owned.Memory
+	PrivateState    N
+	Diags           diag.Diagnostics
 
-	// Learned reports that Memory has changed.
-	Learned bool
+	// MemoryChanged reports that Memory has changed.
+	MemoryChanged bool
 }
 
-// keptError leaves the state unchanged, with a warning.
-type keptError struct {
+// keepStateError leaves the state unchanged, with a warning.
+type keepStateError struct {
 	err         error
 	consequence string
 }
 
-func (e *keptError) Error() string { return e.err.Error() }
-func (e *keptError) Unwrap() error { return e.err }
+func (e *keepStateError) Error() string { return e.err.Error() }
+func (e *keepStateError) Unwrap() error { return e.err }
 
 // KeepState makes err a warning that states the consequence and leaves the state
 // unchanged.
 func KeepState(err error, consequence string) error {
-	return &keptError{err: err, consequence: consequence}
+	return &keepStateError{err: err, consequence: consequence}
 }
 
 // Read updates the state to what the cluster has.
@@ -47,26 +47,26 @@ func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, 
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.common().Identity())...)
 	if resp.Diagnostics.HasError() || !r.data.Configured() {
-		return // the cluster is created in this run: the state stays
+		return // the cluster is created in this run: keep the state
 	}
-	home, diags := owned.HomeOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
+	recordedCluster, diags := owned.ClusterOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
 	resp.Diagnostics.Append(diags...)
 	if diags.HasError() {
 		return
 	}
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	notes, diags := r.Notes.load(ctx, req.Private)
+	privateState, diags := r.PrivateState.load(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	before := *state
 
-	reading := &Reading[M, N]{Data: r.data, Home: home, State: (*M)(state), Memory: memory, Notes: notes}
-	err := r.look(ctx, reading, state.common())
-	if reading.Learned {
+	reading := &Reading[M, N]{Data: r.data, RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory, PrivateState: privateState}
+	err := r.refresh(ctx, reading, state.common())
+	if reading.MemoryChanged {
 		resp.Diagnostics.Append(memory.Save(ctx, resp.Private)...)
 	}
-	if r.Notes.Save != nil && err == nil || r.Notes.Save == nil && !reflect.DeepEqual(reading.Notes, notes) {
-		resp.Diagnostics.Append(r.Notes.save(ctx, resp.Private, reading.Notes)...)
+	if r.PrivateState.Save != nil && err == nil || r.PrivateState.Save == nil && !reflect.DeepEqual(reading.PrivateState, privateState) {
+		resp.Diagnostics.Append(r.PrivateState.save(ctx, resp.Private, reading.PrivateState)...)
 	}
 	resp.Diagnostics.Append(reading.Diags...)
 	switch {
@@ -75,14 +75,14 @@ func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, 
 	case err != nil:
 		resp.Diagnostics.Append(readFailure(err))
 	default:
-		resp.Diagnostics.Append(home.Learn(ctx, resp.Private)...)
+		resp.Diagnostics.Append(recordedCluster.Record(ctx, resp.Private)...)
 		if !r.same((*M)(state), &before) {
 			resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 		}
 	}
 }
 
-func (r *Resource[M, P, N]) look(ctx context.Context, reading *Reading[M, N], state *Common) error {
+func (r *Resource[M, P, N]) refresh(ctx context.Context, reading *Reading[M, N], state *Common) error {
 	if state.Manifests.IsNull() {
 		return r.Hooks.Import(ctx, reading)
 	}
@@ -90,11 +90,11 @@ func (r *Resource[M, P, N]) look(ctx context.Context, reading *Reading[M, N], st
 }
 
 func readFailure(err error) diag.Diagnostic {
-	if kept, ok := errors.AsType[*keptError](err); ok {
-		return tf.Caution(kept.err, kept.consequence)
+	if kept, ok := errors.AsType[*keepStateError](err); ok {
+		return tf.Warning(kept.err, kept.consequence)
 	}
 	if kube.ClassOf(err) == kube.Denied {
-		return tf.Caution(err, "The state is kept unchanged.")
+		return tf.Warning(err, "The state is kept unchanged.")
 	}
 	return tf.Failure(err)
 }

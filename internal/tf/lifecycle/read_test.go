@@ -16,7 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-func TestResultOfARefreshDecidesTheState(t *testing.T) {
+func TestResultOfARefreshDeterminesTheState(t *testing.T) {
 	t.Parallel()
 	denied := &kube.Error{Op: "read", Object: "Service ml/x", Class: kube.Denied, Err: errors.New("forbidden")}
 	for name, c := range map[string]struct {
@@ -71,7 +71,7 @@ func TestResultOfARefreshDecidesTheState(t *testing.T) {
 	}
 }
 
-func TestNotesAreSavedOnlyIfTheyChange(t *testing.T) {
+func TestPrivateStateIsSavedOnlyIfItChanges(t *testing.T) {
 	t.Parallel()
 	const odd = `{"visits": 1}` // not as the notes are written
 	for name, c := range map[string]struct {
@@ -84,10 +84,10 @@ func TestNotesAreSavedOnlyIfTheyChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := inCluster(t, "a", &hooks{refresh: func(r *reading) error {
-				if r.Notes.Visits != 1 {
-					t.Errorf("the notes are %+v", r.Notes)
+				if r.PrivateState.Visits != 1 {
+					t.Errorf("the private state is %+v", r.PrivateState)
 				}
-				r.Notes.Visits = c.visits
+				r.PrivateState.Visits = c.visits
 				return nil
 			}})
 			resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
@@ -97,18 +97,18 @@ func TestNotesAreSavedOnlyIfTheyChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := remembered(t, resp.Private, "notes"); got != c.want {
-				t.Errorf("the notes are %s, want %s", got, c.want)
+				t.Errorf("the private state is %s, want %s", got, c.want)
 			}
 		})
 	}
 }
 
-func TestMemoryIsSavedOnlyIfSomethingWasLearned(t *testing.T) {
+func TestMemoryIsSavedOnlyIfItChanged(t *testing.T) {
 	t.Parallel()
 	for _, learned := range []bool{false, true} {
 		s := inCluster(t, "a", &hooks{refresh: func(r *reading) error {
 			r.Memory["Service/ml/x"] = owned.Entry{UID: "u"}
-			r.Learned = learned
+			r.MemoryChanged = learned
 			return nil
 		}})
 		resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
@@ -118,7 +118,7 @@ func TestMemoryIsSavedOnlyIfSomethingWasLearned(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(string(resp.Private), `"applied"`); got != learned {
-			t.Errorf("learned %t: private state %s", learned, resp.Private)
+			t.Errorf("memory changed %t: private state %s", learned, resp.Private)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestStateWithoutManifestsIsImported(t *testing.T) {
 	}
 }
 
-func TestStateStaysWhileTheClusterIsUnknown(t *testing.T) {
+func TestStateIsKeptWhileTheClusterIsUnknown(t *testing.T) {
 	t.Parallel()
 	h := &hooks{}
 	s := configured(t, &tf.ProviderData{Unknown: true}, h)
@@ -143,6 +143,6 @@ func TestStateStaysWhileTheClusterIsUnknown(t *testing.T) {
 		TypeName: "kt_thing", CurrentState: s.thing(exists(nil)),
 	})
 	if err != nil || len(resp.Diagnostics) > 0 || len(h.called) > 0 || s.text(resp.NewState, "size") != "1" {
-		t.Errorf("called %v, answer %+v: %v", h.called, resp, err)
+		t.Errorf("called %v, response %+v: %v", h.called, resp, err)
 	}
 }

@@ -15,38 +15,38 @@ import (
 
 // Writing is a creation or an update.
 type Writing[M, N any] struct {
-	Data     *tf.ProviderData
-	Plan     *M // becomes the new state
-	Config   *M
-	Prior    *M // empty in a creation
-	Memory   owned.Memory
-	Notes    N
-	Home     owned.Home // of an update
-	Creation *owned.Creation
-	Creating bool
-	Diags    *diag.Diagnostics
+	Data            *tf.ProviderData
+	Plan            *M // becomes the new state
+	Config          *M
+	Prior           *M // empty in a creation
+	Memory          owned.Memory
+	PrivateState    N
+	RecordedCluster owned.RecordedCluster // of the resource in state; zero in a creation
+	Creation        *owned.Creation
+	Creating        bool
+	Diags           *diag.Diagnostics
 
 	// Private is saved with the state.
 	Private owned.PrivateWriter
 
-	state *tfsdk.State
-	notes Notes[N]
-	// settle records that a creation is in state. It is called once, by the first save.
-	settle func(context.Context)
+	state        *tfsdk.State
+	privateState PrivateStateCodec[N]
+	// recordCreated records that a creation is in state. It is called once, by the first save.
+	recordCreated func(context.Context)
 }
 
-// Save puts the plan, as completed so far, into state.
+// Save saves the plan, as completed so far, in the state.
 func (w *Writing[M, N]) Save(ctx context.Context) { w.SaveAs(ctx, w.Plan) }
 
-// SaveAs puts another model into state, such as the prior one after a failed update.
+// SaveAs saves another model in the state, such as the prior one after a failed update.
 func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
-	if w.settle != nil {
-		w.settle(ctx)
-		w.settle = nil
+	if w.recordCreated != nil {
+		w.recordCreated(ctx)
+		w.recordCreated = nil
 	}
 	w.Diags.Append(w.state.Set(ctx, model)...)
 	w.Diags.Append(w.Memory.Save(ctx, w.Private)...)
-	w.Diags.Append(w.notes.save(ctx, w.Private, w.Notes)...)
+	w.Diags.Append(w.privateState.save(ctx, w.Private, w.PrivateState)...)
 }
 
 // Create applies a planned creation.
@@ -58,20 +58,20 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 		return
 	}
 	r.data.Cluster.BeginApply()
-	preset := r.Kind.Create + r.waitTimeout((*M)(plan))
-	ctx, cancel := r.limit(ctx, "timeouts.create", plan.common().Timeouts.Create, preset, &resp.Diagnostics)
+	defaultLimit := r.Kind.Create + r.waitTimeout((*M)(plan))
+	ctx, cancel := r.limit(ctx, "timeouts.create", plan.common().Timeouts.Create, defaultLimit, &resp.Diagnostics)
 	defer cancel()
-	r.settlePlace(plan.common(), &resp.Diagnostics)
+	r.resolveIdentity(plan.common(), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	w := &Writing[M, N]{
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: new(M), Memory: owned.Memory{},
 		Creation: r.creation(plan.common()), Creating: true, Diags: &resp.Diagnostics,
-		state: &resp.State, Private: resp.Private, notes: r.Notes,
+		state: &resp.State, Private: resp.Private, privateState: r.PrivateState,
 	}
-	w.settle = func(ctx context.Context) {
-		resp.Diagnostics.Append(owned.Settle(ctx, r.data, w.Creation, resp.Private)...)
+	w.recordCreated = func(ctx context.Context) {
+		resp.Diagnostics.Append(owned.RecordCreated(ctx, r.data, w.Creation, resp.Private)...)
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
 	}
 	defer w.Creation.End(r.data.Cluster)
@@ -90,33 +90,33 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	notes, diags := r.Notes.load(ctx, req.Private)
+	privateState, diags := r.PrivateState.load(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	home, diags := owned.HomeOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
+	recordedCluster, diags := owned.ClusterOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
 	resp.Diagnostics.Append(diags...)
-	preset := r.Kind.Update + r.waitTimeout((*M)(plan))
-	ctx, cancel := r.limit(ctx, "timeouts.update", plan.common().Timeouts.Update, preset, &resp.Diagnostics)
+	defaultLimit := r.Kind.Update + r.waitTimeout((*M)(plan))
+	ctx, cancel := r.limit(ctx, "timeouts.update", plan.common().Timeouts.Update, defaultLimit, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	w := &Writing[M, N]{
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: (*M)(state),
-		Memory: memory, Notes: notes, Home: home,
+		Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
 		Creation: r.creation(plan.common()), Diags: &resp.Diagnostics,
-		state: &resp.State, Private: resp.Private, notes: r.Notes,
+		state: &resp.State, Private: resp.Private, privateState: r.PrivateState,
 	}
-	w.Creation.Apart = true
+	w.Creation.PerObject = true
 	r.Hooks.Apply(ctx, w)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
 	w.Creation.Complete(r.data.Cluster)
 }
 
-// settlePlace determines the namespace that a plan could not know.
-func (r *Resource[M, P, N]) settlePlace(plan *Common, diags *diag.Diagnostics) {
+// resolveIdentity sets the namespace if it was unknown in the plan, and the ID.
+func (r *Resource[M, P, N]) resolveIdentity(plan *Common, diags *diag.Diagnostics) {
 	if plan.Namespace.IsUnknown() {
 		namespace, err := r.data.Cluster.Namespace()
 		if err != nil {
@@ -128,8 +128,8 @@ func (r *Resource[M, P, N]) settlePlace(plan *Common, diags *diag.Diagnostics) {
 	plan.ID = plan.Identity().ID()
 }
 
-// Waiter is a hook for a wait that has a time limit of its own. The limit is added
-// to the default time limits of a creation and of an update.
+// Waiter is a hook for a wait with its own time limit. The limit is added to the default time limits of a creation
+// and of an update.
 type Waiter[M any] interface {
 	WaitTimeout(*tf.ProviderData, *M) time.Duration
 }
@@ -145,22 +145,22 @@ func (r *Resource[M, P, N]) waitTimeout(plan *M) time.Duration {
 func (r *Resource[M, P, N]) limit(
 	ctx context.Context, attribute string,
 	configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics),
-	preset time.Duration, diags *diag.Diagnostics,
+	defaultLimit time.Duration, diags *diag.Diagnostics,
 ) (context.Context, context.CancelFunc) {
-	limit, found := configured(ctx, preset)
+	limit, found := configured(ctx, defaultLimit)
 	diags.Append(found...)
 	return tf.WithTimeLimit(ctx, limit, attribute)
 }
 
 // Deleting is a deletion.
 type Deleting[M, N any] struct {
-	Data   *tf.ProviderData
-	State  *M
-	Memory owned.Memory
-	Notes  N
-	Home   owned.Home
-	Diags  *diag.Diagnostics
-	// Private is that of the state, with what the plan added.
+	Data            *tf.ProviderData
+	State           *M
+	Memory          owned.Memory
+	PrivateState    N
+	RecordedCluster owned.RecordedCluster
+	Diags           *diag.Diagnostics
+	// Private is the private state of the resource, with the additions of the plan.
 	Private owned.PrivateReader
 }
 
@@ -171,12 +171,12 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 	resp.Diagnostics.Append(r.refuseIfProtected(state.common())...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	notes, diags := r.Notes.load(ctx, req.Private)
+	privateState, diags := r.PrivateState.load(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	home, diags := owned.HomeOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
+	recordedCluster, diags := owned.ClusterOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
 	resp.Diagnostics.Append(diags...)
 	ctx, cancel := r.limit(ctx, "timeouts.delete", state.common().Timeouts.Delete, r.Kind.Delete, &resp.Diagnostics)
 	defer cancel()
@@ -184,7 +184,7 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 		return
 	}
 	r.Hooks.Delete(ctx, &Deleting[M, N]{
-		Data: r.data, State: (*M)(state), Memory: memory, Notes: notes, Home: home,
+		Data: r.data, State: (*M)(state), Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
 		Diags: &resp.Diagnostics, Private: req.Private,
 	})
 }

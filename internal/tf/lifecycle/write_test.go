@@ -16,7 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
-// create applies a creation, with changes of the plan.
+// create applies a planned creation with changed attributes.
 func (s *server) create(changes map[string]any) *tfprotov6.ApplyResourceChangeResponse {
 	s.t.Helper()
 	plan := exists(changes)
@@ -32,7 +32,7 @@ func (s *server) create(changes map[string]any) *tfprotov6.ApplyResourceChangeRe
 	return resp
 }
 
-// complete makes known what is unknown of a plan, as the response to an apply does.
+// complete sets the unknown values of a plan, as the response to an apply does.
 func complete(w *writing) {
 	w.Plan.UID, w.Plan.Manifests = types.StringValue("u"), types.MapValueMust(types.StringType, nil)
 }
@@ -52,7 +52,7 @@ func TestCreationThatFailsBeforeItSavesLeavesNoState(t *testing.T) {
 	resp := s.create(nil)
 	if refused(t, resp.Diagnostics) != "Rejected" || !s.isNothing(resp.NewState) ||
 		remembered(t, resp.Private, "cluster") != "" {
-		t.Errorf("answer %+v, private state %s", resp, resp.Private)
+		t.Errorf("response %+v, private state %s", resp, resp.Private)
 	}
 	_, err := cluster.DeleteUnlessClaimed(t.Context(), ref, func() error { return nil })
 	if err == nil {
@@ -64,26 +64,25 @@ func TestCreationThatFailsAfterItHasSavedIsInState(t *testing.T) {
 	t.Parallel()
 	s := inCluster(t, "a", &hooks{apply: func(ctx context.Context, w *writing) {
 		complete(w)
-		w.Notes.Visits = 1
+		w.PrivateState.Visits = 1
 		w.Save(ctx)
-		w.Notes.Visits = 2
+		w.PrivateState.Visits = 2
 		w.Save(ctx)
 		w.Diags.AddError("Not ready", "no image")
 	}})
 	resp := s.create(nil)
 	if refused(t, resp.Diagnostics) != "Not ready" || s.text(resp.NewState, "uid") != "u" {
-		t.Errorf("answer %+v", resp)
+		t.Errorf("response %+v", resp)
 	}
 	if got := remembered(t, resp.Private, "notes"); got != `{"visits":2}` {
-		t.Errorf("the notes are %s", got)
+		t.Errorf("the private state is %s", got)
 	}
 	if got := remembered(t, resp.Private, "cluster"); !strings.Contains(got, `"uid":"a"`) {
 		t.Errorf("the cluster is %s", got)
 	}
 }
 
-// A deletion of the same run waits until it knows the outcome of the creation. It
-// must not wait for readiness, too.
+// A deletion in the same run waits for the outcome of the creation. It must not also wait for readiness.
 func TestFirstSaveEndsTheClaimOfACreation(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
@@ -98,7 +97,7 @@ func TestFirstSaveEndsTheClaimOfACreation(t *testing.T) {
 		claimed = append(claimed, w.Data.Cluster.Claimed(ref))
 	}})
 	if resp := s.create(nil); len(resp.Diagnostics) > 0 || !slices.Equal(claimed, []bool{false, true}) {
-		t.Errorf("claimed %v, answer %+v", claimed, resp)
+		t.Errorf("claimed %v, response %+v", claimed, resp)
 	}
 }
 
@@ -108,7 +107,7 @@ func TestTimeLimitOfACreation(t *testing.T) {
 		timeouts any
 		want     time.Duration
 	}{
-		"default with the time to wait": {nil, createTime + waitTimeout},
+		"default with the wait timeout": {nil, createTime + waitTimeout},
 		"attribute": {map[string]tftypes.Value{
 			"create": tftypes.NewValue(tftypes.String, "3h"), "update": tftypes.NewValue(tftypes.String, nil),
 			"delete": tftypes.NewValue(tftypes.String, nil),
@@ -131,7 +130,7 @@ func TestTimeLimitOfACreation(t *testing.T) {
 	}
 }
 
-func TestPlanOfAReplacementOrADestructionIsRefusedUnderProtection(t *testing.T) {
+func TestProtectionRejectsReplacementsAndDestructions(t *testing.T) {
 	t.Parallel()
 	const protected = "The thing is protected from deletion"
 	for name, c := range map[string]struct {
@@ -151,7 +150,7 @@ func TestPlanOfAReplacementOrADestructionIsRefusedUnderProtection(t *testing.T) 
 		"a replacement by the hook": {
 			protected: true, changes: map[string]any{}, manifests: true, want: protected, replaces: 1,
 		},
-		"an update that stays in place": {protected: true, changes: map[string]any{"size": "2"}},
+		"an update in place": {protected: true, changes: map[string]any{"size": "2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,7 +204,7 @@ func TestProtectedResourceIsNotDeleted(t *testing.T) {
 
 func TestAnotherClusterIsRefused(t *testing.T) {
 	t.Parallel()
-	home := private(t, map[string]string{"cluster": `{"uid":"a","server":"https://before:6443"}`})
+	recordedCluster := private(t, map[string]string{"cluster": `{"uid":"a","server":"https://before:6443"}`})
 	type answer struct {
 		diagnostics []*tfprotov6.Diagnostic
 		err         error
@@ -213,14 +212,14 @@ func TestAnotherClusterIsRefused(t *testing.T) {
 	for name, operation := range map[string]func(*server) answer{
 		"refresh": func(s *server) answer {
 			resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
-				TypeName: "kt_thing", CurrentState: s.thing(exists(nil)), Private: home,
+				TypeName: "kt_thing", CurrentState: s.thing(exists(nil)), Private: recordedCluster,
 			})
 			return answer{resp.Diagnostics, err}
 		},
 		"plan of a destruction": func(s *server) answer {
 			resp, err := s.PlanResourceChange(t.Context(), &tfprotov6.PlanResourceChangeRequest{
 				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), Config: s.nothing(), ProposedNewState: s.nothing(),
-				PriorPrivate: home,
+				PriorPrivate: recordedCluster,
 			})
 			return answer{resp.Diagnostics, err}
 		},
@@ -229,14 +228,14 @@ func TestAnotherClusterIsRefused(t *testing.T) {
 			config := map[string]any{"name": "x", "size": "2"}
 			resp, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
 				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), PlannedState: s.thing(changed), Config: s.thing(config),
-				PlannedPrivate: home,
+				PlannedPrivate: recordedCluster,
 			})
 			return answer{resp.Diagnostics, err}
 		},
 		"deletion": func(s *server) answer {
 			resp, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
 				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), PlannedState: s.nothing(), Config: s.nothing(),
-				PlannedPrivate: home,
+				PlannedPrivate: recordedCluster,
 			})
 			return answer{resp.Diagnostics, err}
 		},

@@ -13,44 +13,43 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// PlanCreate notes that creation is planned, and refuses it if another resource
-// of the run has the same object. replacement says that it replaces a resource
-// of the same address and name.
+// PlanCreate records that a creation is planned. It returns an error if another resource of the run has the same
+// object. replacement is true if the creation replaces a resource with the same address and name.
 func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) diag.Diagnostics {
 	if !data.Configured() || creation.ID == "" {
 		return nil
 	}
-	// A claim that is deleted takes its data along, whichever of the two comes first.
+	// Deleting a PersistentVolumeClaim deletes its data, in either order of the two operations.
 	mayDestroy := creation.Adopt && creation.Type != "kt_volume"
 	return conflict(data.Cluster.Planned(creation.Type+" "+creation.ID).Create(replacement, mayDestroy), creation.Type, creation.ID)
 }
 
-// PlanKeep notes that a resource in state stays, unless it is replaced. It is an
-// error in another cluster.
+// PlanKeep records that a resource in state is kept, unless it is replaced. It returns an error if the provider is
+// configured for another cluster.
 func PlanKeep(ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String) diag.Diagnostics {
 	if !data.Configured() || id.ValueString() == "" {
 		return nil
 	}
-	if _, diags := HomeOf(ctx, data, private, resourceType, id); diags.HasError() {
+	if _, diags := ClusterOf(ctx, data, private, resourceType, id); diags.HasError() {
 		return diags
 	}
 	return conflict(data.Cluster.Planned(resourceType+" "+id.ValueString()).Keep(), resourceType, id.ValueString())
 }
 
-// PlanDestroy notes that a resource is destroyed without a replacement. It is an
-// error in another cluster.
+// PlanDestroy records that a resource is destroyed without a replacement. It returns an error if the provider is
+// configured for another cluster.
 func PlanDestroy(ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String) diag.Diagnostics {
 	if !data.Configured() || id.ValueString() == "" {
 		return nil
 	}
-	if _, diags := HomeOf(ctx, data, private, resourceType, id); diags.HasError() {
+	if _, diags := ClusterOf(ctx, data, private, resourceType, id); diags.HasError() {
 		return diags
 	}
 	return conflict(data.Cluster.Planned(resourceType+" "+id.ValueString()).Destroy(), resourceType, id.ValueString())
 }
 
-// PlanObjects notes which objects a resource is to have, by their keys, and
-// refuses one that another resource of the run is to have as well.
+// PlanObjects records the keys of the objects of a resource. It returns an error if another resource of the run
+// plans the same object.
 func PlanObjects(data *tf.ProviderData, creation *Creation, keys iter.Seq[string]) diag.Diagnostics {
 	if !data.Configured() || creation.ID == "" {
 		return nil
@@ -71,33 +70,35 @@ func conflict(found kube.PlanConflict, resourceType, id string) diag.Diagnostics
 		return nil
 	case kube.CreatedTwice:
 		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
-		detail = fmt.Sprintf("Another %s of this configuration creates %s as well, and both would write to the same object. "+
-			"Change the name or the namespace of one of them.", resourceType, id)
+		detail = fmt.Sprintf("Another %s of this configuration also creates %s, and both would write to the same object.\n\n"+
+			"Next step: Change the name or the namespace of one of them.", resourceType, id)
 	case kube.CreatedAndKept:
 		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
-		detail = "One is in state and has the object, and another one would be created with the same namespace and name. " +
-			"Change the name or the namespace of one of them."
+		detail = "One is in state and manages the object, and another one would be created with the same namespace and " +
+			"name.\n\nNext step: Change the name or the namespace of one of them."
 	case kube.KeptTwice:
 		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
-		detail = "Both are in state and have the same object, so destroying one of them would delete it for both. " +
-			"Remove one of them from the state, and from the configuration:\n  terraform state rm ADDRESS"
+		detail = "Both are in state and manage the same object. Destroying one of them would delete it for both.\n\n" +
+			"Next step: Remove one of them from the state and from the configuration:\n  terraform state rm ADDRESS"
 	case kube.KeptAndDestroyed:
 		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
-		detail = "Both are in state and have the same object. One of them would be destroyed, which would delete the object of the one that stays. " +
-			"Remove the one that goes from the state instead, which leaves the object alone:\n  terraform state rm ADDRESS\n" +
-			"or take it out of the configuration with a removed block:\n" +
+		detail = "Both are in state and manage the same object. One of them would be destroyed, which would delete the " +
+			"object of the other.\n\n" +
+			"Next step: Remove the destroyed one from the state, which does not delete the object:\n" +
+			"  terraform state rm ADDRESS\n" +
+			"or remove it from the configuration with a removed block:\n" +
 			"  removed {\n    from = ADDRESS\n    lifecycle {\n      destroy = false\n    }\n  }\n\n" +
-			"If a replacement with create_before_destroy failed and left both at one address, remove that from the state, and import it:\n" +
-			importBlock(resourceType, id)
+			"If a replacement with create_before_destroy failed and left both at one address, remove that address from " +
+			"the state and import the object:\n" + importBlock(resourceType, id)
 	case kube.CreatedAndDestroyed:
 		summary = fmt.Sprintf("%s %s would be destroyed and created", resourceType, id)
-		detail = "One resource of this run would destroy it, and another one would create it again under the same namespace and name. " +
-			"Which one comes last is not defined, and what the object holds may be lost.\n\n" +
+		detail = "One resource of this run would destroy it, and another one would create it again with the same namespace " +
+			"and name. The order of the two is undefined, and the data of the object may be lost.\n\n" +
 			"If the resource was renamed in the configuration, add a moved block:\n" +
 			fmt.Sprintf("  moved {\n    from = %[1]s.OLD\n    to   = %[1]s.NEW\n  }\n\n", resourceType) +
-			"If a replacement with create_before_destroy failed and left it, remove both from the state with `terraform state rm`, " +
-			"and import it:\n" + importBlock(resourceType, id) + "\n\n" +
-			"To really replace it, destroy it in a run of its own."
+			"If it remains from a failed replacement with create_before_destroy, remove both from the state with " +
+			"`terraform state rm`, and import the object:\n" + importBlock(resourceType, id) + "\n\n" +
+			"To replace the object, destroy it in a separate run first."
 	}
 	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("name"), summary, detail)}
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// Create is Apply of an object of a resource that is being created, with what
-// marks it as unfinished. Where MakeWay has found none of that name, one that
-// somebody has created since is an error, and goes on being theirs.
+// Create applies an object of a resource that is being created, marked as unfinished. If PrepareCreate found no
+// object with that name, an object that somebody has created since is an error, and remains unchanged.
 func Create(
 	ctx context.Context, cluster *kube.Cluster, memory Memory, creation *Creation, obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
@@ -25,7 +24,7 @@ func Create(
 	var live *unstructured.Unstructured
 	var diags diag.Diagnostics
 	if creation.IsNew(ref) {
-		live, diags, err = applyBy(ctx, cluster.ApplyNew, cluster, memory, obj, marked)
+		live, diags, err = applyWith(ctx, cluster.ApplyNew, cluster, memory, obj, marked)
 	} else {
 		live, diags, err = ApplyAs(ctx, cluster, memory, obj, marked)
 	}
@@ -35,12 +34,12 @@ func Create(
 	case kube.OutcomeUnknown(err):
 		memory.Expect(manifest.Key(obj), creation)
 	default:
-		err = creation.notCreated(ctx, cluster, ref, err)
+		err = creation.explainRejection(ctx, cluster, ref, err)
 	}
 	return live, diags, err
 }
 
-// CreateSecret is Create of a Secret, without what is remembered of it.
+// CreateSecret is like Create, but for a Secret, and remembers nothing.
 func CreateSecret(
 	ctx context.Context, cluster *kube.Cluster, creation *Creation, ref kube.Ref, secret *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
@@ -53,15 +52,14 @@ func CreateSecret(
 		live, err = cluster.ApplySecret(ctx, marked, false)
 	}
 	if err != nil {
-		return nil, creation.notCreated(ctx, cluster, ref, err)
+		return nil, creation.explainRejection(ctx, cluster, ref, err)
 	}
 	creation.Created(ref, live)
 	return live, nil
 }
 
-// Look claims the object of a creation for this run and returns the one that has
-// its name, nil for none.
-func (c *Creation) Look(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) (*unstructured.Unstructured, error) {
+// LookUp claims the object of a creation for this run, and returns the live object with that name, or nil.
+func (c *Creation) LookUp(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) (*unstructured.Unstructured, error) {
 	var live *unstructured.Unstructured
 	err := c.Claim(cluster, ref, func() (err error) {
 		live, err = cluster.Look(ctx, ref)
@@ -76,12 +74,12 @@ func (c *Creation) Look(ctx context.Context, cluster *kube.Cluster, ref kube.Ref
 	return live, err
 }
 
-// IsNew says whether Look has found nothing of that name.
+// IsNew reports whether LookUp found no object with that name.
 func (c *Creation) IsNew(ref kube.Ref) bool { return c.isNew[ref.String()] }
 
-// notCreated turns the error of an apply that met an object of somebody else into
-// one that says whose it is, and takes back what was written into it.
-func (c *Creation) notCreated(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, err error) error {
+// explainRejection converts the error of an apply that found an object of somebody else. The result names the owner.
+// It also reverts what the apply has written.
+func (c *Creation) explainRejection(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, err error) error {
 	if found, ok := errors.AsType[*kube.ExistsError](err); ok {
 		return c.withdraw(ctx, cluster, found)
 	}
@@ -99,9 +97,9 @@ func (c *Creation) notCreated(ctx context.Context, cluster *kube.Cluster, ref ku
 	return err
 }
 
-// withdraw leaves an object to those who have created it. Where that is another
-// run of this provider, the two cannot be told apart any more: it keeps the fields
-// of both, and the next apply of the other state puts its own back.
+// withdraw leaves an object to the manager that created it. If that is another run of this provider, the two cannot
+// be distinguished. Then the object keeps the fields of both, and the next apply of the other state restores its
+// own.
 func (c *Creation) withdraw(ctx context.Context, cluster *kube.Cluster, found *kube.ExistsError) error {
 	others := otherManagers(found.Live)
 	if len(others) == 0 {
@@ -112,8 +110,8 @@ func (c *Creation) withdraw(ctx context.Context, cluster *kube.Cluster, found *k
 	return &foreignError{ref: found.Ref.String(), managers: others, added: err}
 }
 
-// otherManagers are those besides the provider who hold fields of an object
-// itself, and not only of its status.
+// otherManagers returns the managers, except this provider, that own fields of the object itself rather than of its
+// status only.
 func otherManagers(obj *unstructured.Unstructured) []string {
 	var out []string
 	for _, entry := range obj.GetManagedFields() {
@@ -124,8 +122,8 @@ func otherManagers(obj *unstructured.Unstructured) []string {
 	return out
 }
 
-// applyBy is ApplyAs by a certain request.
-func applyBy(
+// applyWith is like ApplyAs, but sends the object with the function apply.
+func applyWith(
 	ctx context.Context, apply func(context.Context, *unstructured.Unstructured) (*unstructured.Unstructured, error),
 	cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {

@@ -39,7 +39,7 @@ func terminating(obj *unstructured.Unstructured) {
 	obj.SetDeletionTimestamp(&now)
 }
 
-func TestWhatACreationMayTakeOver(t *testing.T) {
+func TestCreationAdmitsObjects(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
 	const ours, theirs = kube.Manager, "kubectl"
@@ -53,22 +53,22 @@ func TestWhatACreationMayTakeOver(t *testing.T) {
 		objects  []*unstructured.Unstructured // in the order in which they are applied
 		refused  string                       // of the last one; "" for none
 	}{
-		"nothing":                                    {objects: []*unstructured.Unstructured{nil, nil}},
-		"one of somebody else":                       {objects: []*unstructured.Unstructured{live(theirs)}, refused: "belongs to somebody else"},
-		"one of another state":                       {objects: []*unstructured.Unstructured{live(ours)}, refused: "belongs to another resource"},
-		"one of an interrupted run":                  {objects: []*unstructured.Unstructured{live(ours, unfinished)}},
-		"what stands beside that":                    {objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}},
-		"what stands beside none":                    {objects: []*unstructured.Unstructured{nil, live(ours)}, refused: "belongs to another resource"},
-		"what stands beside that of another":         {objects: []*unstructured.Unstructured{live(ours, unfinished), live(theirs)}, refused: "belongs to somebody else"},
-		"what an interrupted run marked alone":       {objects: []*unstructured.Unstructured{nil, live(ours, unfinished)}},
-		"one that goes away":                         {objects: []*unstructured.Unstructured{live(ours, terminating)}},
-		"one that is adopted":                        {creation: Creation{Adopt: true}, objects: []*unstructured.Unstructured{live(theirs), live(ours)}},
-		"one that is replaced":                       {creation: Creation{Replaced: replaced}, objects: []*unstructured.Unstructured{live(ours)}},
-		"one that the state has":                     {creation: Creation{HeldBy: held}, objects: []*unstructured.Unstructured{live(ours), live(ours)}},
-		"one that another resource of the state has": {creation: Creation{HeldBy: other}, objects: []*unstructured.Unstructured{live(ours, unfinished)}, refused: "belongs to another resource"},
-		"one of another, said to be held":            {creation: Creation{HeldBy: held}, objects: []*unstructured.Unstructured{live(theirs)}, refused: "belongs to somebody else"},
+		"no objects":                                           {objects: []*unstructured.Unstructured{nil, nil}},
+		"an object of another manager":                         {objects: []*unstructured.Unstructured{live(theirs)}, refused: "was not created by this provider"},
+		"an object of another state":                           {objects: []*unstructured.Unstructured{live(ours)}, refused: "belongs to another resource"},
+		"an unfinished object":                                 {objects: []*unstructured.Unstructured{live(ours, unfinished)}},
+		"an object after an unfinished one":                    {objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}},
+		"an object after a missing one":                        {objects: []*unstructured.Unstructured{nil, live(ours)}, refused: "belongs to another resource"},
+		"an object of another manager after an unfinished one": {objects: []*unstructured.Unstructured{live(ours, unfinished), live(theirs)}, refused: "was not created by this provider"},
+		"an unfinished object after a missing one":             {objects: []*unstructured.Unstructured{nil, live(ours, unfinished)}},
+		"an object that is being deleted":                      {objects: []*unstructured.Unstructured{live(ours, terminating)}},
+		"adopted objects":                                      {creation: Creation{Adopt: true}, objects: []*unstructured.Unstructured{live(theirs), live(ours)}},
+		"a replaced object":                                    {creation: Creation{Replaced: replaced}, objects: []*unstructured.Unstructured{live(ours)}},
+		"objects of this resource in state":                    {creation: Creation{HeldBy: held}, objects: []*unstructured.Unstructured{live(ours), live(ours)}},
+		"an object of another resource in state":               {creation: Creation{HeldBy: other}, objects: []*unstructured.Unstructured{live(ours, unfinished)}, refused: "belongs to another resource"},
+		"an object of another manager, recorded in state":      {creation: Creation{HeldBy: held}, objects: []*unstructured.Unstructured{live(theirs)}, refused: "was not created by this provider"},
 		"an object that an update adds": {
-			creation: Creation{Apart: true}, objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}, refused: "belongs to another resource",
+			creation: Creation{PerObject: true}, objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}, refused: "belongs to another resource",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,14 +88,14 @@ func TestWhatACreationMayTakeOver(t *testing.T) {
 				t.Error("taken over")
 			case err != nil:
 				if summary := Failure(err).Summary(); !strings.Contains(summary, c.refused) {
-					t.Errorf("the summary is %q, want it to say %q", summary, c.refused)
+					t.Errorf("the summary is %q, want %q", summary, c.refused)
 				}
 			}
 		})
 	}
 }
 
-func TestAnObjectOfAnotherResourceIsRefusedWithTheWaysOut(t *testing.T) {
+func TestErrorForAnObjectOfAnotherResourceStatesSolutions(t *testing.T) {
 	t.Parallel()
 	creation := Creation{Type: "kt_volume", ID: "ml/x"}
 	err := creation.Admit(kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}, live(kube.Manager))
@@ -118,7 +118,7 @@ func TestOnlyTheFirstObjectIsMarkedUnlessAnUpdateAddsThem(t *testing.T) {
 	if first, second := marked(&Creation{}); first == "" || second != "" {
 		t.Errorf("a creation marks %q and %q", first, second)
 	}
-	if first, second := marked(&Creation{Apart: true}); first == "" || second != first {
+	if first, second := marked(&Creation{PerObject: true}); first == "" || second != first {
 		t.Errorf("an update marks %q and %q", first, second)
 	}
 }

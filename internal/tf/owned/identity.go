@@ -14,24 +14,23 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// Identity is what every resource is known by.
+// Identity is the resource identity of every resource.
 type Identity struct {
 	Namespace types.String `tfsdk:"namespace"`
 	Name      types.String `tfsdk:"name"`
 }
 
-// IdentitySchema is the schema of Identity; what is the resource in words:
-// "compute".
-func IdentitySchema(what string) identityschema.Schema {
+// IdentitySchema returns the schema of Identity. noun names the resource: "compute".
+func IdentitySchema(noun string) identityschema.Schema {
 	return identityschema.Schema{
 		Attributes: map[string]identityschema.Attribute{
-			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace; the provider's if left out."},
-			"name":      identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the " + what + "."},
+			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace. Defaults to the namespace of the provider."},
+			"name":      identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the " + noun + "."},
 		},
 	}
 }
 
-// ID is the attribute id, namespace/name; unknown while one of the two is.
+// ID returns the attribute id, namespace/name. It is unknown if one of the two is.
 func (i Identity) ID() types.String {
 	if i.Namespace.IsUnknown() || i.Name.IsUnknown() {
 		return types.StringUnknown()
@@ -39,8 +38,7 @@ func (i Identity) ID() types.String {
 	return types.StringValue(i.Namespace.ValueString() + "/" + i.Name.ValueString())
 }
 
-// ImportState takes namespace/name, or the identity, and leaves the rest to
-// Read. example is a name for messages.
+// ImportState accepts namespace/name, or the identity. Read does the rest. example is a name for messages.
 func ImportState(ctx context.Context, data *tf.ProviderData, example string, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	var identity Identity
 	if req.ID == "" {
@@ -48,7 +46,7 @@ func ImportState(ctx context.Context, data *tf.ProviderData, example string, req
 	} else {
 		namespace, name, ok := strings.Cut(req.ID, "/")
 		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-			resp.Diagnostics.AddError("Invalid import ID", fmt.Sprintf("%q is not of the form namespace/name, such as ml/%s.", req.ID, example))
+			resp.Diagnostics.AddError("Invalid import ID", fmt.Sprintf("The ID is %q, but must have the format namespace/name, such as ml/%s.", req.ID, example))
 			return
 		}
 		identity = Identity{Namespace: types.StringValue(namespace), Name: types.StringValue(name)}
@@ -56,7 +54,7 @@ func ImportState(ctx context.Context, data *tf.ProviderData, example string, req
 	if identity.Namespace.IsNull() && data.Configured() {
 		namespace, err := data.Cluster.Namespace()
 		if err != nil {
-			resp.Diagnostics.AddError("The namespace is not known", err.Error())
+			resp.Diagnostics.AddError("Unknown namespace", err.Error())
 			return
 		}
 		identity.Namespace = types.StringValue(namespace)
@@ -67,11 +65,10 @@ func ImportState(ctx context.Context, data *tf.ProviderData, example string, req
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, identity)...)
 }
 
-// Namespace is where a resource is planned to go. One that the configuration
-// leaves out is found once and then kept, prior being null before: another
-// kubeconfig context must not move what exists. It is unknown where it cannot
-// be found yet; what is the resource in words.
-func Namespace(data *tf.ProviderData, configuration, prior types.String, what string) (types.String, diag.Diagnostics) {
+// Namespace returns the planned namespace of a resource. If the configuration omits it, it is resolved once and then
+// kept, because another kubeconfig context must not move existing objects. prior is null before that. The result is
+// unknown if the namespace cannot be resolved yet. noun names the resource.
+func Namespace(data *tf.ProviderData, configuration, prior types.String, noun string) (types.String, diag.Diagnostics) {
 	switch {
 	case !configuration.IsNull():
 		return configuration, nil
@@ -82,7 +79,9 @@ func Namespace(data *tf.ProviderData, configuration, prior types.String, what st
 	}
 	namespace, err := data.Cluster.Namespace()
 	if err != nil {
-		return types.StringUnknown(), diag.Diagnostics{tf.Caution(err, "The plan stands, but where the "+what+" goes is known only at apply.")}
+		return types.StringUnknown(), diag.Diagnostics{
+			tf.Warning(err, "The plan continues. The namespace of the "+noun+" is known only at apply."),
+		}
 	}
 	return types.StringValue(namespace), nil
 }

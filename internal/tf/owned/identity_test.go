@@ -15,7 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// from is an object as a creation with that id left it, beside the first one.
+// from marks an object as created by the creation with an ID, but not as its first object.
 func from(id string) func(*unstructured.Unstructured) {
 	return func(obj *unstructured.Unstructured) {
 		obj.SetAnnotations(map[string]string{kube.CreationAnnotation: id})
@@ -25,7 +25,7 @@ func from(id string) func(*unstructured.Unstructured) {
 	}
 }
 
-// restored was applied before it was created.
+// restored marks an object as applied before it was created.
 func restored(obj *unstructured.Unstructured) {
 	created := time.Now()
 	obj.SetCreationTimestamp(metav1.NewTime(created))
@@ -35,7 +35,7 @@ func restored(obj *unstructured.Unstructured) {
 	obj.SetManagedFields(records)
 }
 
-// appliedAtOnce was applied when it was created.
+// appliedAtOnce marks an object as applied when it was created.
 func appliedAtOnce(obj *unstructured.Unstructured) {
 	restored(obj)
 	records := obj.GetManagedFields()
@@ -44,7 +44,7 @@ func appliedAtOnce(obj *unstructured.Unstructured) {
 	obj.SetManagedFields(records)
 }
 
-func TestWhichObjectIsTheOneInState(t *testing.T) {
+func TestHasRecognizesTheObjectInState(t *testing.T) {
 	t.Parallel()
 	const ours, theirs = kube.Manager, "kubectl"
 	for name, c := range map[string]struct {
@@ -54,20 +54,20 @@ func TestWhichObjectIsTheOneInState(t *testing.T) {
 		live  *unstructured.Unstructured
 		want  bool
 	}{
-		"the UID":                                      {entry: &Entry{UID: "u"}, live: live(theirs), want: true},
-		"another UID":                                  {entry: &Entry{UID: "v"}, live: live(ours, unfinished)},
-		"made by the creation":                         {entry: &Entry{Creation: "some"}, live: live(ours, unfinished), want: true},
-		"made beside it":                               {entry: &Entry{Creation: "some"}, live: live(ours, from("some")), want: true},
-		"made by another creation":                     {entry: &Entry{Creation: "other"}, live: live(ours, unfinished)},
-		"made beside another one":                      {entry: &Entry{Creation: "other"}, live: live(ours, from("some"))},
-		"completed by another state":                   {entry: &Entry{Creation: "some"}, live: live(ours)},
-		"marked by somebody else":                      {entry: &Entry{Creation: "some"}, live: live(theirs, unfinished)},
-		"nothing is known of one left by a creation":   {live: live(ours, unfinished), want: true},
-		"nothing is known of a completed one":          {live: live(ours)},
-		"the attributes have its UID":                  {uid: "u", live: live(ours), want: true},
-		"the attributes have another UID":              {uid: "v", live: live(ours)},
-		"the attributes have not its UID, but others'": {any: true, live: live(ours), want: true},
-		"the private state wins over the attributes":   {entry: &Entry{Creation: "some"}, uid: "u", any: true, live: live(ours)},
+		"the UID":                                        {entry: &Entry{UID: "u"}, live: live(theirs), want: true},
+		"another UID":                                    {entry: &Entry{UID: "v"}, live: live(ours, unfinished)},
+		"first object of the creation":                   {entry: &Entry{Creation: "some"}, live: live(ours, unfinished), want: true},
+		"second object of the creation":                  {entry: &Entry{Creation: "some"}, live: live(ours, from("some")), want: true},
+		"first object of another creation":               {entry: &Entry{Creation: "other"}, live: live(ours, unfinished)},
+		"second object of another creation":              {entry: &Entry{Creation: "other"}, live: live(ours, from("some"))},
+		"completed by another state":                     {entry: &Entry{Creation: "some"}, live: live(ours)},
+		"marked by another manager":                      {entry: &Entry{Creation: "some"}, live: live(theirs, unfinished)},
+		"no entry, unfinished object":                    {live: live(ours, unfinished), want: true},
+		"no entry, complete object":                      {live: live(ours)},
+		"UID in the attributes":                          {uid: "u", live: live(ours), want: true},
+		"another UID in the attributes":                  {uid: "v", live: live(ours)},
+		"only UIDs of other objects in the attributes":   {any: true, live: live(ours), want: true},
+		"private state takes precedence over attributes": {entry: &Entry{Creation: "some"}, uid: "u", any: true, live: live(ours)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,13 +77,13 @@ func TestWhichObjectIsTheOneInState(t *testing.T) {
 			}
 			memory.Recover(key, c.uid, c.any)
 			if got, err := memory.Has(key, c.live); err != nil || got != c.want {
-				t.Errorf("it is the one in state: %t, %v; want %t", got, err, c.want)
+				t.Errorf("recognized: %t, %v; want %t", got, err, c.want)
 			}
 		})
 	}
 }
 
-func TestWhatARefreshSaysOfAnotherUID(t *testing.T) {
+func TestRefreshOfAnObjectWithAnotherUID(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
 	for name, c := range map[string]struct {
@@ -92,16 +92,16 @@ func TestWhatARefreshSaysOfAnotherUID(t *testing.T) {
 		gone bool
 	}{
 		"restored from a backup":         {live(kube.Manager, restored), "was restored", false},
-		"made again by another state":    {live(kube.Manager, appliedAtOnce), "was replaced", true},
-		"restored, but of somebody else": {live("kubectl", restored), "was replaced", true},
+		"created again by another state": {live(kube.Manager, appliedAtOnce), "was replaced", true},
+		"restored, of another manager":   {live("kubectl", restored), "was replaced", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			key := manifest.Key(c.live)
 			memory := Memory{key: {UID: "old"}}
-			learned, diags, err := memory.Recognize(key, ref, c.live, "kt_compute ml/x")
-			if errors.Is(err, ErrGone) != c.gone || learned == c.gone || (memory[key].UID == "u") == c.gone {
-				t.Errorf("learned %t, error %v, remembers %+v", learned, err, memory[key])
+			memoryChanged, diags, err := memory.Recognize(key, ref, c.live, "kt_compute ml/x")
+			if errors.Is(err, ErrGone) != c.gone || memoryChanged == c.gone || (memory[key].UID == "u") == c.gone {
+				t.Errorf("memory changed %t, error %v, entry %+v", memoryChanged, err, memory[key])
 			}
 			if len(diags) != 1 || !strings.Contains(diags[0].Summary(), c.want) ||
 				!strings.Contains(diags[0].Detail(), "UID old") || !strings.Contains(diags[0].Detail(), "UID u") {
@@ -111,7 +111,7 @@ func TestWhatARefreshSaysOfAnotherUID(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingWasDeletedOrNeverCreated(t *testing.T) {
+func TestMissingObjectWasDeletedOrNeverCreated(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
 	memory := Memory{"deleted": {UID: "u"}}
@@ -123,29 +123,29 @@ func TestWhatIsMissingWasDeletedOrNeverCreated(t *testing.T) {
 	}
 }
 
-// An apply that does not refresh before must not take over what it did not make.
-func TestWhatIsSentOfAnObjectOfWhoseCreationNoAnswerCame(t *testing.T) {
+// An apply without a refresh must not take over an object that it did not create.
+func TestObjectToSendAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	ref, key := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}, manifest.Key(live(kube.Manager))
 	memory := Memory{key: {Creation: "some"}}
 	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service"}}
-	sent, err := memory.ToSend(key, ref, nil, obj)
+	sent, err := memory.ObjectToSend(key, ref, nil, obj)
 	if err != nil || sent.GetAnnotations()[kube.UnfinishedAnnotation] != "some" {
-		t.Errorf("where there is none: %v, %v", sent, err)
+		t.Errorf("without a live object: %v, %v", sent, err)
 	}
-	sent, err = memory.ToSend(key, ref, live(kube.Manager, unfinished), obj)
+	sent, err = memory.ObjectToSend(key, ref, live(kube.Manager, unfinished), obj)
 	if err != nil || sent.GetUID() != "u" {
-		t.Errorf("of its own: %v, %v", sent, err)
+		t.Errorf("object of the creation: %v, %v", sent, err)
 	}
-	if sent, err = memory.ToSend(key, ref, live(kube.Manager), obj); err == nil {
-		t.Errorf("of another state: %v", sent)
+	if sent, err = memory.ObjectToSend(key, ref, live(kube.Manager), obj); err == nil {
+		t.Errorf("object of another state: %v", sent)
 	}
-	if sent, err = (Memory{key: {UID: "u"}}).ToSend(key, ref, live(kube.Manager), obj); err != nil || sent != obj {
-		t.Errorf("with an answer: %v, %v", sent, err)
+	if sent, err = (Memory{key: {UID: "u"}}).ObjectToSend(key, ref, live(kube.Manager), obj); err != nil || sent != obj {
+		t.Errorf("after a response: %v, %v", sent, err)
 	}
 }
 
-func TestTheOtherObjectsOfACreationHaveItsID(t *testing.T) {
+func TestAllObjectsOfACreationHaveItsID(t *testing.T) {
 	t.Parallel()
 	creation := &Creation{}
 	id := creation.Mark(live(kube.Manager)).GetAnnotations()[kube.UnfinishedAnnotation]
@@ -154,6 +154,6 @@ func TestTheOtherObjectsOfACreationHaveItsID(t *testing.T) {
 	}
 	set, _, err := kube.OwnedFields(live(kube.Manager, from("some")))
 	if err != nil || strings.Contains(set.String(), "creation") {
-		t.Errorf("the annotation is among the fields that are remembered: %v, %v", set, err)
+		t.Errorf("the annotation is among the remembered fields: %v, %v", set, err)
 	}
 }

@@ -1,6 +1,5 @@
-// Package owned is what all resources do with the objects that they own in the
-// cluster: remember what was applied, tell what is theirs from what is not,
-// ask the server before it is changed, and say who changed it since.
+// Package owned manages the objects that resources own in the cluster. It remembers what was applied, distinguishes
+// objects of a resource from others, runs server-side dry runs, and reports who has changed an object.
 package owned
 
 import (
@@ -19,55 +18,54 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// Memory is what the provider remembers of its own writes, by manifest.Key.
-// It tells a value that somebody changed from one that the server only writes
-// another way, and a field that somebody took from us from one we never had.
+// Memory is the record of the provider's own writes, by manifest.Key. It distinguishes a value that somebody changed
+// from one that the server only writes in another notation, and a field that somebody took from us from one that we
+// never had.
 type Memory map[string]Entry
 
-// Entry is what is remembered of one object.
+// Entry is the record of one object.
 type Entry struct {
 	UID      types.UID       `json:"uid,omitempty"`
-	Set      json.RawMessage `json:"set,omitempty"` // FieldsV1; nil while no answer told
+	Set      json.RawMessage `json:"set,omitempty"` // FieldsV1; nil until a response was received
 	Admitted map[string]any  `json:"admitted,omitempty"`
-	// Sent is what was sent, while state holds what somebody has made of it.
+	// Sent is the object that was sent, if the object in state contains changes of others.
 	Sent json.RawMessage `json:"sent,omitempty"`
-	// Assumed says that no answer told what the server made of the object: Set is
-	// what a refresh found to be ours.
+	// Assumed is true if no response to the apply was received. Then Set contains the fields that a refresh found to
+	// be ours.
 	Assumed bool `json:"assumed,omitempty"`
 	// Creation is the id of the creation that made the object. While UID is empty, no
 	// response to that creation was received. With a UID, the object has the id in
 	// [kube.CreationAnnotation], and every apply keeps it.
 	Creation string `json:"creation,omitempty"`
 
-	anyOfOurs bool // nothing else is known, since the private state was lost
+	acceptAnyOwned bool // the private state was lost: accept any object of this provider
 }
 
-// answered says whether what the server made of the object is known.
-func (e Entry) answered() bool { return len(e.Set) > 0 }
+// recorded reports whether a response to the apply was received.
+func (e Entry) recorded() bool { return len(e.Set) > 0 }
 
-// Expect notes that the creation may have made an object, or would have, and that
-// no answer tells.
+// Expect records that the creation may create an object whose response was lost.
 func (m Memory) Expect(key string, creation *Creation) {
 	m[key] = Entry{Creation: creation.identity()}
 }
 
-// Expects says whether the creation of an object has had no answer.
+// Expects reports whether no response to the creation of an object was received.
 func (m Memory) Expects(key string) bool {
 	entry := m[key]
 	return entry.Creation != "" && entry.UID == ""
 }
 
-// Recover adds what state tells of an object that is not remembered: the UID of
-// the object, or where there is none, that the resource has others with one.
-func (m Memory) Recover(key string, uid types.UID, anyOfOurs bool) {
-	if _, known := m[key]; !known && (uid != "" || anyOfOurs) {
-		m[key] = Entry{UID: uid, anyOfOurs: uid == ""}
+// Recover adds an entry for an object without one, from the attributes in state: the UID of the object. If that is
+// empty, acceptAnyOwned is true if the resource has another object with a UID.
+func (m Memory) Recover(key string, uid types.UID, acceptAnyOwned bool) {
+	if _, known := m[key]; !known && (uid != "" || acceptAnyOwned) {
+		m[key] = Entry{UID: uid, acceptAnyOwned: uid == ""}
 	}
 }
 
-// Has says whether live is the object that is remembered. While no answer told
-// its UID, that is the one which the creation made. Without anything remembered,
-// it has to be left from a creation: a complete one may be of another state.
+// Has reports whether live is the object of the entry. Until a response contained its UID, this is the object that
+// the creation created. Without an entry, it must be from an unfinished creation, because a complete object may
+// belong to another state.
 func (m Memory) Has(key string, live *unstructured.Unstructured) (bool, error) {
 	entry := m[key]
 	_, ours, err := kube.OwnedFields(live)
@@ -78,24 +76,24 @@ func (m Memory) Has(key string, live *unstructured.Unstructured) (bool, error) {
 		return false, err
 	case entry.Creation != "":
 		return kube.CreationOf(live) == entry.Creation, nil
-	case entry.anyOfOurs:
+	case entry.acceptAnyOwned:
 		return true, nil
 	}
 	return kube.UnfinishedCreation(live) != "", nil
 }
 
-// Remember notes what the server made of an object that we sent. The result
-// lists fields that admission has set to another value than the one sent.
+// Remember records the server's response for an object that we sent. It returns the fields that admission has set to
+// another value than the one sent.
 func (m Memory) Remember(key string, sent, response *unstructured.Unstructured) ([]string, error) {
 	set, ok, err := kube.OwnedFields(response)
 	if err != nil || !ok {
 		return nil, fmt.Errorf("%s: the server did not record which fields are ours: %w", key, err)
 	}
-	return m.Note(key, sent, response, set)
+	return m.RememberSet(key, sent, response, set)
 }
 
-// Note is Remember for a set of fields that need not be what the server says.
-func (m Memory) Note(key string, sent, response *unstructured.Unstructured, set *fieldpath.Set) ([]string, error) {
+// RememberSet is like Remember, but with a given set of fields instead of the one in the response.
+func (m Memory) RememberSet(key string, sent, response *unstructured.Unstructured, set *fieldpath.Set) ([]string, error) {
 	applied, rewritten := fields.Admit(sent.Object, response, set)
 	raw, err := fields.Format(set)
 	if err != nil {
@@ -105,8 +103,7 @@ func (m Memory) Note(key string, sent, response *unstructured.Unstructured, set 
 	return rewritten, nil
 }
 
-// Marked returns what to send of an object: with the annotation that its creation
-// gave it, which an apply without it would remove.
+// Marked returns the object to send: with the annotation of its creation, which an apply without it would remove.
 func (m Memory) Marked(key string, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if entry := m[key]; entry.UID != "" && entry.Creation != "" {
 		return kube.MarkCreation(obj, entry.Creation)
@@ -114,14 +111,14 @@ func (m Memory) Marked(key string, obj *unstructured.Unstructured) *unstructured
 	return obj
 }
 
-// Foreign says that an object was imported and never applied: no field of it is ours.
-func (m Memory) Foreign(key string) bool {
+// NeverApplied reports whether an object was imported and never applied, so that none of its fields is ours.
+func (m Memory) NeverApplied(key string) bool {
 	set, err := fields.Parse(m[key].Set)
-	return m[key].answered() && err == nil && set.Empty()
+	return m[key].recorded() && err == nil && set.Empty()
 }
 
-// Names says whether an object of that namespace and name is remembered.
-func (m Memory) Names(identity Identity) bool {
+// Contains reports whether there is an entry for an object with a namespace and name.
+func (m Memory) Contains(identity Identity) bool {
 	for key := range m {
 		if strings.HasSuffix(key, "/"+identity.ID().ValueString()) {
 			return true
@@ -130,10 +127,10 @@ func (m Memory) Names(identity Identity) bool {
 	return false
 }
 
-// recall restores the memory of one object; ok is false where there is none.
+// recall returns the record of one object. ok is false if there is none.
 func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fields.Applied, ok bool, err error) {
 	e := m[key]
-	if !e.answered() {
+	if !e.recorded() {
 		return fields.Applied{}, false, nil
 	}
 	set, err := fields.Parse(e.Set)
@@ -150,29 +147,28 @@ func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fie
 	return applied, true, nil
 }
 
-// Refreshed is an object as it is now.
+// Refreshed is the result of a refresh of one object.
 type Refreshed struct {
-	// Object holds the fields of ours, as they were sent wherever they still say so.
+	// Object contains our fields with their live values, in the notation that was sent if the value is unchanged.
 	Object *unstructured.Unstructured
-	// Changes are the fields that no longer hold what was applied.
+	// Changes are the fields whose value is no longer the one applied.
 	Changes []fields.Change
-	// Moved says that Object is not what is in state.
-	Moved bool
-	// Learned says that the memory has changed and is to be saved.
-	Learned bool
+	// Differs is true if Object is not the object in state.
+	Differs bool
+	// MemoryChanged is true if the memory has to be saved.
+	MemoryChanged bool
 }
 
-// Refresh compares an object with what we applied. inState is what state holds of
-// it: what was sent, or what a refresh has made of that. Where nothing is
-// remembered of the object, what the cluster says is ours now has to do: that is
-// remembered where the object was left by a creation, whose answer was lost then.
-// Another one may be of another state.
+// Refresh compares an object with the one that we applied. inState is the object in state: the one that was sent, or
+// the result of an earlier refresh. Without an entry, it uses the fields that the cluster records as ours. It
+// remembers them if the object is from an unfinished creation whose response was lost. Any other object may belong
+// to another state.
 func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (Refreshed, error) {
 	applied, ok, err := m.recall(key, inState)
 	if err != nil {
 		return Refreshed{}, err
 	}
-	learned := false
+	memoryChanged := false
 	if !ok {
 		set, ours, err := kube.OwnedFields(live)
 		if err != nil || !ours {
@@ -189,11 +185,11 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 			if err != nil {
 				return Refreshed{}, err
 			}
-			m[key], learned = Entry{UID: live.GetUID(), Set: raw, Assumed: true, Creation: kube.MarkedCreation(live)}, true
+			m[key], memoryChanged = Entry{UID: live.GetUID(), Set: raw, Assumed: true, Creation: kube.MarkedCreation(live)}, true
 		}
 	}
 	doc, changes := applied.Drift(manifest.WithTypedZeros(applied.Object, live), kube.Manager)
-	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes, Learned: learned}
+	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes, MemoryChanged: memoryChanged}
 	entry := m[key]
 	if len(changes) == 0 && entry.Sent == nil {
 		out.Object = inState
@@ -207,21 +203,20 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 	if err != nil {
 		return out, err
 	}
-	out.Moved = was != now
+	out.Differs = was != now
 	switch {
 	case !ok:
 	case len(changes) == 0:
-		entry.Sent, out.Learned = nil, true
+		entry.Sent, out.MemoryChanged = nil, true
 		m[key] = entry
 	case entry.Sent == nil:
-		entry.Sent, out.Learned = json.RawMessage(was), true
+		entry.Sent, out.MemoryChanged = json.RawMessage(was), true
 		m[key] = entry
 	}
 	return out, nil
 }
 
-// Compare says whether applying next would change an imported object, of which
-// live holds the fields that are ours.
+// Compare reports whether applying next would change an imported object. live contains the fields that are ours.
 func (m Memory) Compare(key string, next, live *unstructured.Unstructured) fields.Match {
 	set, err := fields.Parse(m[key].Set)
 	if err != nil {
@@ -230,9 +225,8 @@ func (m Memory) Compare(key string, next, live *unstructured.Unstructured) field
 	return fields.Compare(next.Object, live.Object, set)
 }
 
-// MergeForeign returns what to send so that next becomes of an object which was sent
-// as before: with what others have added inside of fields that are ours as a
-// whole, which sending them would take away.
+// MergeForeign returns the object to send in order to change before to next. It includes what others have added
+// inside fields that are ours as a whole, because an apply without it would remove it.
 func (m Memory) MergeForeign(key string, before, next, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	applied, known, err := m.recall(key, before)
 	if err != nil || !known {
@@ -241,8 +235,8 @@ func (m Memory) MergeForeign(key string, before, next, live *unstructured.Unstru
 	return &unstructured.Unstructured{Object: applied.MergeForeign(next.Object, live)}, nil
 }
 
-// Release forgets the fields at paths that others have taken over, and returns
-// what was sent without them; ok is false where there are none.
+// Release removes the fields at paths that others have taken over from the entry, and returns the sent object
+// without them. ok is false if there are none.
 func (m Memory) Release(key string, sent, live *unstructured.Unstructured, paths [][]string) (kept *unstructured.Unstructured, ok bool, err error) {
 	applied, known, err := m.recall(key, sent)
 	if err != nil || !known || len(paths) == 0 {
@@ -261,20 +255,20 @@ func (m Memory) Release(key string, sent, live *unstructured.Unstructured, paths
 	return &unstructured.Unstructured{Object: applied.Object}, true, nil
 }
 
-// PrivateReader is the private state of a request.
+// PrivateReader reads the private state of a request.
 type PrivateReader interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
 }
 
-// PrivateWriter is the private state of a response.
+// PrivateWriter writes the private state of a response.
 type PrivateWriter interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 
-// memoryKey is where the memory is kept in a resource's private state.
+// memoryKey is the key of the memory in a resource's private state.
 const memoryKey = "applied"
 
-// LoadMemory reads the memory from private state; empty where there is none.
+// LoadMemory reads the memory from private state. It is empty if there is none.
 func LoadMemory(ctx context.Context, private PrivateReader) (Memory, diag.Diagnostics) {
 	m, diags := Load[Memory](ctx, private, memoryKey)
 	if m == nil {
@@ -288,8 +282,8 @@ func (m Memory) Save(ctx context.Context, private PrivateWriter) diag.Diagnostic
 	return Save(ctx, private, memoryKey, m)
 }
 
-// Load reads a value that Save wrote; the zero value where there is none, or,
-// with a warning, where it cannot be read.
+// Load reads a value that Save wrote. It returns the zero value if there is none, or, with a warning, if it cannot
+// be read.
 func Load[T any](ctx context.Context, private PrivateReader, key string) (T, diag.Diagnostics) {
 	var value, none T
 	data, diags := private.GetKey(ctx, key)
@@ -297,17 +291,17 @@ func Load[T any](ctx context.Context, private PrivateReader, key string) (T, dia
 		return none, diags
 	}
 	if err := json.Unmarshal(data, &value); err != nil {
-		diags.AddWarning("The provider's private state cannot be read", err.Error()+"\n\nWhat the cluster says is used instead.")
+		diags.AddWarning("Cannot read the provider's private state", err.Error()+"\n\nThe provider uses the records of the cluster instead.")
 		return none, diags
 	}
 	return value, diags
 }
 
-// Save keeps a value in private state, as JSON.
+// Save saves a value in private state, as JSON.
 func Save(ctx context.Context, private PrivateWriter, key string, value any) diag.Diagnostics {
 	data, err := json.Marshal(value)
 	if err != nil {
-		return diag.Diagnostics{diag.NewErrorDiagnostic("The provider's private state cannot be written", err.Error())}
+		return diag.Diagnostics{diag.NewErrorDiagnostic("Cannot write the provider's private state", err.Error())}
 	}
 	return private.SetKey(ctx, key, data)
 }

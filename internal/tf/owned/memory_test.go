@@ -11,7 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// labelled is a Service that is ours, of which the one label is.
+// labelled returns a Service with one label, which the manager owns.
 func labelled(manager, team string, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	return live(manager, append([]func(*unstructured.Unstructured){func(obj *unstructured.Unstructured) {
 		obj.SetLabels(map[string]string{"team": team})
@@ -22,8 +22,8 @@ func labelled(manager, team string, change ...func(*unstructured.Unstructured)) 
 	}}, change...)...)
 }
 
-// The answer to a creation may be lost: then nothing is remembered of the object.
-func TestRefreshRemembersWhatAnUnansweredCreationMade(t *testing.T) {
+// If the response to a creation is lost, the object has no entry.
+func TestRefreshRemembersTheObjectOfACreationWithoutResponse(t *testing.T) {
 	t.Parallel()
 	sent := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service"}}
 	sent.SetNamespace("ml")
@@ -35,11 +35,11 @@ func TestRefreshRemembersWhatAnUnansweredCreationMade(t *testing.T) {
 		uid     types.UID // remembered, "" for nothing
 		changes int
 	}{
-		"ours, and unfinished":                {labelled(kube.Manager, "ml", unfinished), "u", 0},
-		"ours, unfinished and changed":        {labelled(kube.Manager, "web", unfinished), "u", 1},
-		"ours, perhaps of another state":      {labelled(kube.Manager, "ml"), "", 0},
-		"of somebody else":                    {labelled("kubectl", "ml"), "", 0},
-		"of somebody else who wrote the mark": {labelled("kubectl", "ml", unfinished), "", 0},
+		"ours, and unfinished":            {labelled(kube.Manager, "ml", unfinished), "u", 0},
+		"ours, unfinished and changed":    {labelled(kube.Manager, "web", unfinished), "u", 1},
+		"ours, possibly of another state": {labelled(kube.Manager, "ml"), "", 0},
+		"of another manager":              {labelled("kubectl", "ml"), "", 0},
+		"of another manager, marked":      {labelled("kubectl", "ml", unfinished), "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,23 +49,23 @@ func TestRefreshRemembersWhatAnUnansweredCreationMade(t *testing.T) {
 				t.Fatal(err)
 			}
 			entry := memory[key]
-			if entry.UID != c.uid || first.Learned != (c.uid != "") || len(first.Changes) != c.changes {
-				t.Errorf("remembered %+v, learned %t, changes %v", entry, first.Learned, first.Changes)
+			if entry.UID != c.uid || first.MemoryChanged != (c.uid != "") || len(first.Changes) != c.changes {
+				t.Errorf("entry %+v, memory changed %t, changes %v", entry, first.MemoryChanged, first.Changes)
 			}
 			if memory.Applied(key) != (c.uid != "") || (entry.Sent != nil) != (c.changes > 0) {
 				t.Errorf("applied %t, sent %s", memory.Applied(key), entry.Sent)
 			}
 			again, err := memory.Refresh(key, first.Object, c.live)
-			if err != nil || again.Learned || len(again.Changes) != c.changes {
-				t.Errorf("the next refresh learns %t, changes %v, %v", again.Learned, again.Changes, err)
+			if err != nil || again.MemoryChanged || len(again.Changes) != c.changes {
+				t.Errorf("next refresh: memory changed %t, changes %v, %v", again.MemoryChanged, again.Changes, err)
 			}
 		})
 	}
 }
 
-// Of an object whose creation had no answer, it is not known which empty values
-// the server made of it: none of them is a change.
-func TestRefreshOfWhatWasAssumedTakesNoEmptyValueForAChange(t *testing.T) {
+// Without a response to the creation, it is unknown which empty values the server has stored. Therefore none of them
+// is a change.
+func TestEmptyValuesOfAnAssumedObjectAreNotChanges(t *testing.T) {
 	t.Parallel()
 	sent := labelled(kube.Manager, "ml")
 	there := labelled(kube.Manager, "ml", unfinished, func(obj *unstructured.Unstructured) {
@@ -85,6 +85,6 @@ func TestRefreshOfWhatWasAssumedTakesNoEmptyValueForAChange(t *testing.T) {
 	entry.Assumed = false // as after an answer
 	memory[manifest.Key(sent)] = entry
 	if fresh, err := memory.Refresh(manifest.Key(sent), sent, there); err != nil || len(fresh.Changes) != 1 {
-		t.Errorf("after an answer: changes %v, %v", fresh.Changes, err)
+		t.Errorf("after a response: changes %v, %v", fresh.Changes, err)
 	}
 }

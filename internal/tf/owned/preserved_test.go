@@ -29,13 +29,13 @@ func TestCreatorOfAppliedObjectsIsPreserved(t *testing.T) {
 		chosen  bool
 		want    string
 	}{
-		"nothing was applied":           {types.MapNull(types.StringType), false, "now"},
-		"what was applied is unknown":   {types.MapUnknown(types.StringType), false, "now"},
-		"an object has a creator":       {creators("before"), false, "before"},
-		"only the second object does":   {creators("", "before"), false, "before"},
-		"no object has one":             {creators("", ""), false, ""},
-		"the provider block sets one":   {creators("before"), true, "now"},
-		"the first of several creators": {creators("first", "second"), false, "first"},
+		"nothing was applied":             {types.MapNull(types.StringType), false, "now"},
+		"the applied objects are unknown": {types.MapUnknown(types.StringType), false, "now"},
+		"an object has a creator":         {creators("before"), false, "before"},
+		"only the second object does":     {creators("", "before"), false, "before"},
+		"no object has one":               {creators("", ""), false, ""},
+		"the provider block sets one":     {creators("before"), true, "now"},
+		"the first of several creators":   {creators("first", "second"), false, "first"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,10 +52,10 @@ func TestImportedSettingsArePreservedOnlyInAPlanWithoutChanges(t *testing.T) {
 	type model struct{ Setting, Other types.String }
 	text := types.StringValue
 	for name, c := range map[string]struct{ plan, state, want model }{
-		"nothing else changes":        {model{text("new"), text("x")}, model{text("old"), text("x")}, model{text("old"), text("x")}},
-		"something else changes":      {model{text("new"), text("y")}, model{text("old"), text("x")}, model{text("new"), text("y")}},
-		"it is new in the plan":       {model{text("new"), text("x")}, model{types.StringNull(), text("x")}, model{text("new"), text("x")}},
-		"it is no longer in the plan": {model{types.StringNull(), text("x")}, model{text("old"), text("x")}, model{types.StringNull(), text("x")}},
+		"nothing else changes":               {model{text("new"), text("x")}, model{text("old"), text("x")}, model{text("old"), text("x")}},
+		"something else changes":             {model{text("new"), text("y")}, model{text("old"), text("x")}, model{text("new"), text("y")}},
+		"the setting is new in the plan":     {model{text("new"), text("x")}, model{types.StringNull(), text("x")}, model{text("new"), text("x")}},
+		"the setting is removed in the plan": {model{types.StringNull(), text("x")}, model{text("old"), text("x")}, model{types.StringNull(), text("x")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,39 +14,38 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// Outlook is what the server said of one planned object.
-type Outlook struct {
-	// Immutable says that a field changes which Kubernetes never lets change.
+// Forecast is the result of a server-side dry run of one planned object.
+type Forecast struct {
+	// Immutable is true if an immutable field changes.
 	Immutable bool
-	// Unreachable says that the server could not be asked.
+	// Unreachable is true if the server sent no response.
 	Unreachable bool
 
 	// Ref is the object.
 	Ref kube.Ref
-	// After is what the server would make of it; nil where it was not asked, or
-	// refuses.
+	// After is the object that an apply would result in. It is nil if the server sent no response or rejects the
+	// object.
 	After *unstructured.Unstructured
 
 	err error
 }
 
-// PreviewOwner is Preview as long as no more than the object's name is known.
-func PreviewOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, creation *Creation) Outlook {
+// PreviewOwner is like Preview, for an object of which only the name is known.
+func PreviewOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, creation *Creation) Forecast {
 	if creation.Adopt {
-		return Outlook{Ref: ref}
+		return Forecast{Ref: ref}
 	}
-	return outlookOf(ref, creation.check(ctx, cluster, ref))
+	return forecastOf(ref, creation.check(ctx, cluster, ref))
 }
 
-// Preview asks creation, nil where the object is in state, whether an object
-// that exists may be taken over, and runs the apply dry. An object that goes
-// first, known by its UID, has no say.
-func Preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, creation *Creation, goes types.UID) Outlook {
+// Preview checks whether creation admits an existing object, and dry-runs the apply. creation is nil if the object
+// is in state. replacedUID is the UID of an object that is deleted before, which is ignored.
+func Preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, creation *Creation, replacedUID types.UID) Forecast {
 	ref, err := cluster.RefOf(ctx, obj)
-	if err == nil && goes != "" {
-		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == goes {
-			creation.leave()
-			return Outlook{Ref: ref}
+	if err == nil && replacedUID != "" {
+		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == replacedUID {
+			creation.skip()
+			return Forecast{Ref: ref}
 		}
 	}
 	var after *unstructured.Unstructured
@@ -57,13 +56,13 @@ func Preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstr
 	default:
 		after, err = previewNew(ctx, cluster, ref, obj, creation)
 	}
-	out := outlookOf(ref, err)
+	out := forecastOf(ref, err)
 	out.After = after
 	return out
 }
 
-// previewNew runs the apply of a new object dry. It looks at what is there only
-// where the server does not answer that it would create the object.
+// previewNew dry-runs the apply of a new object. It reads the existing object only if the server does not respond
+// that it would create the object.
 func previewNew(
 	ctx context.Context, cluster *kube.Cluster, ref kube.Ref, obj *unstructured.Unstructured, creation *Creation,
 ) (*unstructured.Unstructured, error) {
@@ -77,9 +76,9 @@ func previewNew(
 	return after, err
 }
 
-func outlookOf(ref kube.Ref, err error) Outlook {
+func forecastOf(ref kube.Ref, err error) Forecast {
 	class := kube.ClassOf(err)
-	return Outlook{
+	return Forecast{
 		Ref:         ref,
 		err:         err,
 		Immutable:   class == kube.Immutable,
@@ -87,11 +86,10 @@ func outlookOf(ref kube.Ref, err error) Outlook {
 	}
 }
 
-// Diagnostics decides which of the server's answers stop the plan. A field
-// that cannot change of an object that is ours means a replacement. What the
-// same run may still create is only a warning, and so is a cluster that cannot
-// be reached while something new is planned.
-func (o Outlook) Diagnostics(creating, known bool) diag.Diagnostics {
+// Diagnostics returns the errors and warnings for the plan. A changed immutable field of an object of ours means a
+// replacement, which is not an error. A missing object that the same run may still create is only a warning, and so
+// is an unreachable cluster while something new is planned.
+func (o Forecast) Diagnostics(creating, known bool) diag.Diagnostics {
 	if o.err == nil {
 		return nil
 	}
@@ -99,39 +97,39 @@ func (o Outlook) Diagnostics(creating, known bool) diag.Diagnostics {
 		if known {
 			return nil
 		}
-		return diag.Diagnostics{o.rigid()}
+		return diag.Diagnostics{o.immutableError()}
 	}
-	return diag.Diagnostics{PlanRefusal(o.err, creating)}
+	return diag.Diagnostics{PlanRejection(o.err, creating)}
 }
 
-// PlanRefusal is an answer of the server to a plan. What the same run may still
-// create is only a warning, and so is a cluster that cannot be reached while
-// something new is planned.
-func PlanRefusal(err error, creating bool) diag.Diagnostic {
+// PlanRejection returns the diagnostic for a rejected plan. A missing object that the same run may still create is
+// only a warning, and so is an unreachable cluster while something new is planned.
+func PlanRejection(err error, creating bool) diag.Diagnostic {
 	switch class := kube.ClassOf(err); {
 	case class == kube.NamespaceMissing, class == kube.KindMissing:
-		return tf.Caution(err, "The plan stands if the same run creates what is missing.")
+		return tf.Warning(err, "The plan continues, because the same run may create what is missing.")
 	case class == kube.Denied:
-		return tf.Caution(err, "The plan stands from the renderer alone: the server was not asked whether it would take it.")
+		return tf.Warning(err, "Planned without a server-side dry run: the API server may reject the objects at apply.")
 	case creating && (class == kube.Unreachable || class == kube.Misconfigured):
-		return tf.Caution(err, "The plan stands from the renderer alone. Applying it needs the cluster.")
+		return tf.Warning(err, "Planned without a server-side dry run. The apply requires the cluster.")
 	default:
 		return Failure(err)
 	}
 }
 
-// rigid says that an object of somebody else cannot be made what is needed.
-func (o Outlook) rigid() diag.Diagnostic {
+// immutableError reports that an object of somebody else cannot be changed as needed.
+func (o Forecast) immutableError() diag.Diagnostic {
 	kind, name := strings.ToLower(o.Ref.Kind.Kind), o.Ref.Name
 	return diag.NewErrorDiagnostic(o.Ref.String()+" cannot be taken over",
-		fmt.Sprintf("It differs from what is needed here in a field that Kubernetes never lets change. %v\n\n"+
-			"Choose another name, or delete it and apply again:\n  kubectl delete %s %s -n %s", o.err, kind, name, o.Ref.Namespace))
+		fmt.Sprintf("The configuration changes an immutable field of it. %v\n\n"+
+			"Next step: Choose another name, or delete it and apply again:\n  kubectl delete %s %s -n %s",
+			o.err, kind, name, o.Ref.Namespace))
 }
 
-// Failure is tf.Failure for what concerns objects of others too.
+// Failure is like tf.Failure, but also explains errors about objects of others.
 func Failure(err error) diag.Diagnostic {
 	if foreign, ok := errors.AsType[*foreignError](err); ok {
-		return diag.NewErrorDiagnostic(foreign.ref+" belongs to somebody else", foreign.Error())
+		return diag.NewErrorDiagnostic(foreign.ref+" was not created by this provider", foreign.Error())
 	}
 	if taken, ok := errors.AsType[*takenError](err); ok {
 		return taken.diagnostic()

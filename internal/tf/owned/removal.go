@@ -15,11 +15,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// DryRun asks the server what an apply would make of an object.
+// DryRun returns the result of a server-side dry run of an apply.
 type DryRun func() (*unstructured.Unstructured, error)
 
-// applied returns the fields that were ours after the last apply of an object;
-// ok is false for one that was never applied.
+// applied returns the fields that were ours after the last apply of an object. ok is false if it was never applied.
 func (m Memory) applied(key string) (set *fieldpath.Set, ok bool) {
 	entry, known := m[key]
 	if !known {
@@ -29,17 +28,16 @@ func (m Memory) applied(key string) (set *fieldpath.Set, ok bool) {
 	return set, err == nil && !set.Empty()
 }
 
-// Applied says whether an object was applied: not while it is only imported.
+// Applied reports whether an object was applied, rather than only imported.
 func (m Memory) Applied(key string) bool {
 	_, ok := m.applied(key)
 	return ok
 }
 
-// Vacate sees to it that the next apply of an object removes the fields that it
-// leaves out, although somebody else wrote them, too: live is the object as it is,
-// and dryRun asks what the apply would make of it. It costs no request where
-// nobody else did.
-func Vacate(ctx context.Context, cluster *kube.Cluster, memory Memory, ref kube.Ref, key string, live *unstructured.Unstructured, dryRun DryRun) error {
+// ClaimRemovedFields makes sure that the next apply of an object removes the fields that it omits, even if somebody
+// else wrote them too. live is the current object, and dryRun returns the result of the apply. It sends no request
+// if nobody else wrote these fields.
+func ClaimRemovedFields(ctx context.Context, cluster *kube.Cluster, memory Memory, ref kube.Ref, key string, live *unstructured.Unstructured, dryRun DryRun) error {
 	before, ok := memory.applied(key)
 	if !ok {
 		return nil
@@ -50,20 +48,20 @@ func Vacate(ctx context.Context, cluster *kube.Cluster, memory Memory, ref kube.
 	}
 	after, err := dryRun()
 	if err != nil {
-		return nil //nolint:nilerr // the apply meets the same error
+		return nil //nolint:nilerr // the apply returns the same error
 	}
 	next, found, err := fields.Owned(after, kube.Manager)
-	if err != nil || !found { // a repair comes first: see Cluster.Apply
+	if err != nil || !found { // the apply starts with a repair; see Cluster.Apply
 		return err
 	}
-	leaving := fields.Removed(before, next)
+	removed := fields.Removed(before, next)
 	return cluster.SetRecords(ctx, ref, live, func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
-		return fields.ClaimRemoved(live, kube.Manager, leaving)
+		return fields.ClaimRemoved(live, kube.Manager, removed)
 	})
 }
 
-// vacate is Vacate for an object that is read through the shared collection.
-func vacate(ctx context.Context, cluster *kube.Cluster, memory Memory, sent *unstructured.Unstructured) error {
+// claimRemovedFields is like ClaimRemovedFields, but reads the object from the shared cache.
+func claimRemovedFields(ctx context.Context, cluster *kube.Cluster, memory Memory, sent *unstructured.Unstructured) error {
 	key := manifest.Key(sent)
 	if !memory.Applied(key) {
 		return nil
@@ -79,12 +77,11 @@ func vacate(ctx context.Context, cluster *kube.Cluster, memory Memory, sent *uns
 	if err != nil {
 		return err
 	}
-	return Vacate(ctx, cluster, memory, ref, key, live, func() (*unstructured.Unstructured, error) { return cluster.DryRun(ctx, sent) })
+	return ClaimRemovedFields(ctx, cluster, memory, ref, key, live, func() (*unstructured.Unstructured, error) { return cluster.DryRun(ctx, sent) })
 }
 
-// TakeOver makes us the only owner of what we have applied to an object that was
-// somebody else's, so that a later apply can remove it. live is the response to
-// the first apply.
+// TakeOver makes us the only owner of the fields that we applied to an object of somebody else, so that a later
+// apply can remove them. live is the response to the first apply.
 func TakeOver(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured) diag.Diagnostics {
 	err := cluster.SetRecords(ctx, ref, live, func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
 		return fields.TakeOver(live, kube.Manager)
@@ -93,20 +90,21 @@ func TakeOver(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, live *un
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" still has other managers",
-		fmt.Sprintf("It was applied, but the records of its other field managers could not be changed: %v\n\n"+
-			"A field that you remove from the configuration later stays in the cluster for as long as another manager owns it.", err))}
+		fmt.Sprintf("It was applied, but its other field managers could not be removed: %v\n\n"+
+			"If you later remove a field from the configuration, it remains in the cluster as long as another manager "+
+			"owns it.", err))}
 }
 
-// Staying warns of fields that the configuration no longer has, and that stay in
-// the cluster since others manage them. after is the response to a dry run.
-func (m Memory) Staying(ref kube.Ref, key string, after *unstructured.Unstructured) diag.Diagnostics {
+// RetainedWarning reports fields that are no longer in the configuration but remain in the cluster because others
+// manage them. after is the response to a dry run.
+func (m Memory) RetainedWarning(ref kube.Ref, key string, after *unstructured.Unstructured) diag.Diagnostics {
 	before, ok := m.applied(key)
 	if !ok || after == nil {
 		return nil
 	}
 	next, found, err := fields.Owned(after, kube.Manager)
 	if err != nil || !found {
-		return nil // what cannot be read here is an error of the apply
+		return nil // the apply reports an unreadable entry
 	}
 	kept, err := fields.Retained(after, kube.Manager, fields.Removed(before, next))
 	if err != nil || len(kept) == 0 {
@@ -120,6 +118,7 @@ func (m Memory) Staying(ref kube.Ref, key string, after *unstructured.Unstructur
 		}
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic(fmt.Sprintf("%s keeps fields that the plan removes", ref),
-		"The configuration no longer sets these fields, but another manager applies them, too:\n"+strings.Join(lines, "\n")+
-			"\n\nThey leave the state and keep their values in the cluster. To remove a field, remove it where the other manager gets it from.")}
+		"The configuration no longer sets these fields, but another manager also applies them:\n"+strings.Join(lines, "\n")+
+			"\n\nThey are removed from the state and keep their values in the cluster. To remove a field, remove it from "+
+			"the source of the other manager.")}
 }

@@ -26,8 +26,7 @@ func (p private) SetKey(_ context.Context, key string, value []byte) diag.Diagno
 	return nil
 }
 
-// inCluster is a provider that is configured for the cluster with that UID, ""
-// for one that may not be told.
+// inCluster returns a provider that is configured for the cluster with a UID; "" if the UID cannot be read.
 func inCluster(t *testing.T, uid string) *tf.ProviderData {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -43,26 +42,26 @@ func inCluster(t *testing.T, uid string) *tf.ProviderData {
 	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})}
 }
 
-func TestAResourceIsRefusedInAnotherClusterOnly(t *testing.T) {
+func TestResourceIsRejectedOnlyInAnotherCluster(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		known, configured  string
 		refused, confirmed bool
 		remembered         string // afterwards
 	}{
-		"the same cluster":               {known: "a", configured: "a", confirmed: true, remembered: "a"},
-		"another cluster":                {known: "a", configured: "b", refused: true, remembered: "a"},
-		"state of an earlier version":    {configured: "b", remembered: "b"},
-		"a cluster that may not be told": {known: "a", remembered: "a"},
-		"neither is known":               {},
+		"the same cluster":              {known: "a", configured: "a", confirmed: true, remembered: "a"},
+		"another cluster":               {known: "a", configured: "b", refused: true, remembered: "a"},
+		"state of an earlier version":   {configured: "b", remembered: "b"},
+		"no permission to read the UID": {known: "a", remembered: "a"},
+		"both are unknown":              {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			state := private{}
 			if c.known != "" {
-				state[homeKey] = fmt.Appendf(nil, `{"uid":%q,"server":"https://before:6443"}`, c.known)
+				state[clusterKey] = fmt.Appendf(nil, `{"uid":%q,"server":"https://before:6443"}`, c.known)
 			}
-			home, diags := HomeOf(t.Context(), inCluster(t, c.configured), state, "kt_volume", types.StringValue("ml/data"))
+			home, diags := ClusterOf(t.Context(), inCluster(t, c.configured), state, "kt_volume", types.StringValue("ml/data"))
 			if diags.HasError() != c.refused || home.Confirmed() != c.confirmed {
 				t.Errorf("refused %t, confirmed %t: %v", diags.HasError(), home.Confirmed(), diags)
 			}
@@ -73,15 +72,15 @@ func TestAResourceIsRefusedInAnotherClusterOnly(t *testing.T) {
 					}
 				}
 			}
-			if diags := home.Learn(t.Context(), state); diags.HasError() {
+			if diags := home.Record(t.Context(), state); diags.HasError() {
 				t.Error(diags)
 			}
-			if got := string(state[homeKey]); !strings.Contains(got, fmt.Sprintf("%q", c.remembered)) && c.remembered != "" || got != "" && c.remembered == "" {
+			if got := string(state[clusterKey]); !strings.Contains(got, fmt.Sprintf("%q", c.remembered)) && c.remembered != "" || got != "" && c.remembered == "" {
 				t.Errorf("remembered %s, want %q", got, c.remembered)
 			}
 		})
 	}
-	if _, diags := HomeOf(t.Context(), &tf.ProviderData{Unknown: true}, private{}, "kt_volume", types.StringValue("ml/data")); diags.HasError() {
-		t.Error("a cluster that is made in this run is refused")
+	if _, diags := ClusterOf(t.Context(), &tf.ProviderData{Unknown: true}, private{}, "kt_volume", types.StringValue("ml/data")); diags.HasError() {
+		t.Error("a cluster that is created in this run is rejected")
 	}
 }
