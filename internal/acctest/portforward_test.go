@@ -23,6 +23,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 )
 
 // greeter is an HTTP server in this process.
@@ -164,11 +165,11 @@ func TestAccPortForwardReachesThePodThatReplacedAnother(t *testing.T) {
 	node.run(t, ns, "web-0", "web")
 	node.expose(t, ns, "web", "http", 80, greeter(t))
 	from := kube.NewCluster(t.Context(), kubeconfig.Config{ConfigPaths: []string{cluster.Kubeconfig}})
-	backend, err := from.ServiceBackend(t.Context(), ns, "web", 80)
+	backend, err := portforward.ServiceBackend(t.Context(), from, ns, "web", 80)
 	if err != nil {
 		t.Fatal(err)
 	}
-	forward, err := from.Forward(t.Context(), backend, 0, func(err error) { t.Error(err) })
+	forward, err := portforward.Listen(t.Context(), from, backend, 0, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -114,7 +115,7 @@ func (s *computeSource) Read(ctx context.Context, req datasource.ReadRequest, re
 // observation is the current state of a compute.
 type observation struct {
 	workload *unstructured.Unstructured // nil if the pods have none
-	endpoint *kube.Endpoint
+	endpoint *endpoint.Endpoint
 	verdict  ready.Verdict
 }
 
@@ -125,7 +126,7 @@ func observe(ctx context.Context, cluster *kube.Cluster, namespace, name string)
 	if s.workload, err = cluster.Locate(ctx, namespace, name); err != nil && !errors.As(err, &missing) {
 		return s, err
 	}
-	if s.endpoint, err = cluster.Endpoint(ctx, namespace, name); err != nil {
+	if s.endpoint, err = endpoint.Of(ctx, cluster, namespace, name); err != nil {
 		return s, err
 	}
 	if s.workload != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -24,7 +25,7 @@ import (
 // All returns the constructors of the data sources. The data sources of one
 // run share the results of their probes.
 func All() []func() datasource.DataSource {
-	shared := &prober{}
+	shared := &endpoint.Prober{}
 	return []func() datasource.DataSource{
 		func() datasource.DataSource { return &endpointSource{prober: shared} },
 		func() datasource.DataSource { return &computeSource{} },

@@ -2,7 +2,6 @@ package datasources
 
 import (
 	"context"
-	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -12,11 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"google.golang.org/grpc"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -72,60 +68,6 @@ func TestDataSourcesDeferReadsWhileTheClusterIsUnknown(t *testing.T) {
 	}
 }
 
-func TestProbeRequestsToDifferentPodsHaveDifferentKeys(t *testing.T) {
-	t.Parallel()
-	pod := func(uid string, ready corev1.ConditionStatus) *corev1.Pod {
-		return &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)},
-			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
-		}
-	}
-	ask := func(name, method string, bytes int64, pods ...*corev1.Pod) string {
-		return probeRequest{endpoint: &kube.Endpoint{Namespace: "ml", Name: name, Pods: pods}, method: method, bytes: bytes}.String()
-	}
-	same := ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue))
-	for name, test := range map[string]struct {
-		text string
-		same bool
-	}{
-		"the same request":        {ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue)), true},
-		"another compute":         {ask("pond", methodHealth, 0, pod("1", corev1.ConditionTrue)), false},
-		"another method":          {ask("pool", methodTensor, 0, pod("1", corev1.ConditionTrue)), false},
-		"another size":            {ask("pool", methodHealth, 1, pod("1", corev1.ConditionTrue)), false},
-		"a new pod":               {ask("pool", methodHealth, 0, pod("2", corev1.ConditionTrue)), false},
-		"a pod that turned ready": {ask("pool", methodHealth, 0, pod("1", corev1.ConditionFalse)), false},
-		"an additional pod":       {ask("pool", methodHealth, 0, pod("1", corev1.ConditionTrue), pod("2", corev1.ConditionTrue)), false},
-	} {
-		if (test.text == same) != test.same {
-			t.Errorf("%s: %q and %q", name, same, test.text)
-		}
-	}
-}
-
-func TestUnresponsiveAddressIsDialedOnce(t *testing.T) {
-	t.Parallel()
-	var unresponsive addresses
-	over, cancel := context.WithTimeout(t.Context(), 0)
-	defer cancel()
-	if _, err := unresponsive.dial(over, "192.0.2.1:50051"); errors.Is(err, errUnresponsive) || !errors.Is(over.Err(), context.DeadlineExceeded) {
-		t.Fatalf("first dial: %v", err)
-	}
-	// This context has no deadline: dialing again would wait for minutes.
-	if _, err := unresponsive.dial(t.Context(), "192.0.2.1:50051"); !errors.Is(err, errUnresponsive) {
-		t.Errorf("second dial: %v", err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	conn, err := unresponsive.dial(t.Context(), listener.Addr().String())
-	if err != nil {
-		t.Fatalf("another address: %v", err)
-	}
-	_ = conn.Close()
-}
-
 func TestMissingMetricsErrorsNameTheSetting(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -136,7 +78,7 @@ func TestMissingMetricsErrorsNameTheSetting(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() { server.Stop(); <-done })
-	_, err = readMetrics(t.Context(), route{target: listener.Addr().String()}, tensor.MetricsFilter{}, tf.Duration{})
+	_, err = readMetrics(t.Context(), endpoint.Route{Target: listener.Addr().String()}, tensor.MetricsFilter{}, tf.Duration{})
 	if failure := metricsFailure("ml/pool", err); !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
 		t.Errorf("a server without the service: %s", failure.Detail())
 	}

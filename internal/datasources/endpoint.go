@@ -11,8 +11,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -24,7 +26,7 @@ A probe reports the status of the endpoint. An unreachable endpoint is a status 
 // endpointSource is the data source kt_endpoint.
 type endpointSource struct {
 	source
-	prober *prober
+	prober *endpoint.Prober
 }
 
 var _ datasource.DataSourceWithConfigure = (*endpointSource)(nil)
@@ -136,14 +138,14 @@ func (s *endpointSource) Read(ctx context.Context, req datasource.ReadRequest, r
 }
 
 // find reads the endpoint of the target with its pods.
-func (t *Target) find(ctx context.Context, cluster *kube.Cluster) (*kube.Endpoint, diag.Diagnostics) {
+func (t *Target) find(ctx context.Context, cluster *kube.Cluster) (*endpoint.Endpoint, diag.Diagnostics) {
 	at, diags := t.resolve(cluster)
 	if diags.HasError() {
 		return nil, diags
 	}
-	e, err := cluster.Endpoint(ctx, t.Namespace.ValueString(), t.Name.ValueString())
+	e, err := endpoint.Of(ctx, cluster, t.Namespace.ValueString(), t.Name.ValueString())
 	if err == nil {
-		err = cluster.LookAtPods(ctx, e)
+		err = e.ReadPods(ctx, cluster)
 	}
 	if err != nil {
 		diags.Append(failureAt(at, err))
@@ -152,7 +154,7 @@ func (t *Target) find(ctx context.Context, cluster *kube.Cluster) (*kube.Endpoin
 }
 
 // fill sets the attributes that are known without a probe.
-func (m *endpointModel) fill(ctx context.Context, e *kube.Endpoint) diag.Diagnostics {
+func (m *endpointModel) fill(ctx context.Context, e *endpoint.Endpoint) diag.Diagnostics {
 	var diags, all diag.Diagnostics
 	m.ServiceName, m.Host, m.Port = textOrNull(e.Service), types.StringValue(e.Host), types.Int64Value(int64(e.Port))
 	m.Protocol, m.URL = types.StringValue("http"), types.StringValue(e.URL)
@@ -173,7 +175,7 @@ func (m *endpointModel) fill(ctx context.Context, e *kube.Endpoint) diag.Diagnos
 		pods := make([]podModel, 0, len(e.Pods))
 		for _, pod := range e.Pods {
 			pods = append(pods, podModel{
-				Name: types.StringValue(pod.Name), IP: textOrNull(pod.Status.PodIP), Node: textOrNull(pod.Spec.NodeName), Ready: types.BoolValue(kube.PodReady(pod)),
+				Name: types.StringValue(pod.Name), IP: textOrNull(pod.Status.PodIP), Node: textOrNull(pod.Spec.NodeName), Ready: types.BoolValue(portforward.Ready(pod)),
 			})
 		}
 		m.Pods, diags = types.ListValueFrom(ctx, podType(), pods)
@@ -182,14 +184,14 @@ func (m *endpointModel) fill(ctx context.Context, e *kube.Endpoint) diag.Diagnos
 	return all
 }
 
-func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *kube.Endpoint, m *endpointModel) diag.Diagnostics {
+func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *endpoint.Endpoint, m *endpointModel) diag.Diagnostics {
 	var config probeModel
 	diags := tf.Object(ctx, m.Probe, &config)
 	q, more := newProbeRequest(cluster, e, config)
 	if diags.Append(more...); diags.HasError() {
 		return diags
 	}
-	result, err := s.prober.run(ctx, cluster, q)
+	result, err := s.prober.Run(ctx, cluster, q)
 	if err != nil {
 		diags.Append(failureAt(path.Root("probe").AtName("via"), err))
 		return diags
@@ -204,7 +206,7 @@ func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *ku
 	if config.Required.ValueBool() && result.Status != probe.Serving {
 		diags.AddAttributeError(path.Root("probe").AtName("required"), fmt.Sprintf("Endpoint of %s is not serving: %s", e.ID(), result.Status),
 			fmt.Sprintf("%s\n\nThe probe was sent to: %s.\n\nNext step: Check why the endpoint is not serving. To "+
-				"read the result from `status` instead of failing, remove `required`.", result.Detail, q.route))
+				"read the result from `status` instead of failing, remove `required`.", result.Detail, q.Route))
 	}
 	return diags
 }

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
@@ -91,7 +91,7 @@ func FuzzMetrics(f *testing.F) {
 	target := arbitraryServer(f, &body)
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		body.Store(&answer)
-		snapshots, err := readMetrics(t.Context(), route{target: target}, tensor.MetricsFilter{}, tf.Duration{})
+		snapshots, err := readMetrics(t.Context(), endpoint.Route{Target: target}, tensor.MetricsFilter{}, tf.Duration{})
 		if err != nil {
 			return
 		}
@@ -124,11 +124,11 @@ func FuzzProbe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		body.Store(&answer)
 		for _, runtime := range []string{kind.RuntimeSkyTorch, kind.RuntimeKPU} {
-			q := probeRequest{
-				endpoint: &kube.Endpoint{Namespace: "ml", Name: "a", Runtime: runtime, GRPC: true},
-				method:   methodTensor, route: route{target: target}, timeout: 5 * time.Second, bytes: 16,
+			q := endpoint.ProbeRequest{
+				Endpoint: &endpoint.Endpoint{Namespace: "ml", Name: "a", Runtime: runtime, GRPC: true},
+				Method:   endpoint.MethodTensor, Route: endpoint.Route{Target: target}, Timeout: 5 * time.Second, Bytes: 16,
 			}
-			result, err := q.send(t.Context(), q.route.dialer(&addresses{}))
+			result, err := q.Send(t.Context(), q.Route.Dialer())
 			if err != nil || result.Status == probe.Serving || result.Status == probe.Unreachable {
 				t.Errorf("%s: %+v, %v", runtime, result, err)
 			}

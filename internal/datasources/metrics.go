@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -106,7 +107,7 @@ func (s *metricsSource) Read(ctx context.Context, req datasource.ReadRequest, re
 			"Metrics are available only from tensor servers, which use gRPC.")
 		return
 	}
-	snapshots, err := readMetrics(ctx, routeTo(cluster, e, m.Via.ValueString()), filter, m.Timeout)
+	snapshots, err := readMetrics(ctx, endpoint.RouteTo(cluster, e, m.Via.ValueString()), filter, m.Timeout)
 	if err != nil {
 		resp.Diagnostics.Append(metricsFailure(e.ID(), err))
 		return
@@ -124,17 +125,17 @@ func (m *metricsModel) filter(ctx context.Context) (filter tensor.MetricsFilter,
 	return filter, all
 }
 
-func readMetrics(ctx context.Context, r route, filter tensor.MetricsFilter, timeout tf.Duration) ([]*skymetrics.MetricsSnapshot, error) {
+func readMetrics(ctx context.Context, r endpoint.Route, filter tensor.MetricsFilter, timeout tf.Duration) ([]*skymetrics.MetricsSnapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeoutOf(timeout))
 	defer cancel()
-	dial := r.dialer(&addresses{})
-	client, err := tensor.New(r.target, tensor.Options{ComputeID: r.computeID, Dialer: dial.to})
+	dial := r.Dialer()
+	client, err := tensor.New(r.Target, tensor.Options{ComputeID: r.ComputeID, Dialer: dial.Dial})
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
 	snapshots, err := client.Metrics(ctx, filter)
-	if failure := dial.failure(); err != nil && failure != nil {
+	if failure := dial.Failure(); err != nil && failure != nil {
 		return nil, failure
 	}
 	return snapshots, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // What stands in front of an API server, or in its place, must not be taken
@@ -43,7 +44,7 @@ func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "ml"})
-			cluster.clock = &rushed{}
+			cluster.clock = &kubetest.Clock{}
 			ref := Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}
 			_, err := cluster.Get(t.Context(), ref)
 			var failure *Error

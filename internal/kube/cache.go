@@ -1,8 +1,8 @@
 package kube
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -80,21 +80,22 @@ func (c *cache) has(ref Ref) bool {
 	return there
 }
 
-// entry is one object in the cache: its metadata without large fields, and the
+// Entry is one object in the cache: its metadata without large fields, and the
 // complete object as JSON, which is much smaller than decoded maps.
-type entry struct {
+type Entry struct {
 	metav1.ObjectMeta
 	json []byte
 }
 
-func (e *entry) object() (*unstructured.Unstructured, error) {
+// Object decodes the object.
+func (e *Entry) Object() (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{}
 	return obj, obj.UnmarshalJSON(e.json)
 }
 
-func (e *entry) decode(into any) error {
-	return json.Unmarshal(e.json, into)
-}
+// Mentions reports whether the JSON of the object contains text. It does not
+// decode the object.
+func (e *Entry) Mentions(text string) bool { return bytes.Contains(e.json, []byte(text)) }
 
 // compact is a client-go TransformFunc.
 func compact(obj any) (any, error) {
@@ -106,7 +107,7 @@ func compact(obj any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &entry{
+	return &Entry{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
 			Labels: u.GetLabels(),
@@ -123,7 +124,7 @@ type collection struct {
 	list  func() (objects []any, version string, err error)
 
 	mu         sync.Mutex
-	entries    map[string]*entry
+	entries    map[string]*Entry
 	deleted    map[types.UID]bool // UIDs that the watch reported as deleted
 	latest     string             // newest resource version received from the server
 	listed     string             // resource version of the newest list
@@ -137,7 +138,7 @@ type collection struct {
 }
 
 func newCollection(scope Ref) *collection {
-	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[string]*entry{}, deleted: map[types.UID]bool{},
+	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[string]*Entry{}, deleted: map[types.UID]bool{},
 		signal: make(chan struct{})}
 }
 
@@ -147,7 +148,7 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 	defer stop()
 	resource, err := cluster.resource(c.scope)
 	if err != nil {
-		c.failed(wrap("list", c.scope, err))
+		c.failed(Wrap("list", c.scope, err))
 		return
 	}
 	check := func(verb string, err error) {
@@ -157,7 +158,7 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 		case apierrors.IsInvalid(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 			return // the server cannot stream a list, or the version is too old; the Reflector then lists
 		}
-		err = cluster.denied(ctx, verb, c.scope, wrap(verb, c.scope, err))
+		err = cluster.denied(ctx, verb, c.scope, Wrap(verb, c.scope, err))
 		if ClassOf(err) == Denied {
 			defer stop()
 		}
@@ -190,7 +191,7 @@ func (c *collection) failed(err error) {
 	defer c.mu.Unlock()
 	switch denied := ClassOf(err) == Denied; {
 	case denied:
-		c.entries, c.denied = map[string]*entry{}, true
+		c.entries, c.denied = map[string]*Entry{}, true
 	case c.denied:
 		return
 	}
@@ -210,7 +211,7 @@ func (c *collection) changed() <-chan struct{} {
 	return c.signal
 }
 
-func (c *collection) get(name string) (*entry, bool) {
+func (c *collection) get(name string) (*Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.entries[name]
@@ -227,10 +228,10 @@ func (c *collection) tellsDeleted(name string, uid types.UID) bool {
 }
 
 // filter returns the entries for which keep returns true.
-func (c *collection) filter(keep func(*entry) bool) []*entry {
+func (c *collection) filter(keep func(*Entry) bool) []*Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var out []*entry
+	var out []*Entry
 	for _, e := range c.entries {
 		if keep(e) {
 			out = append(out, e)
@@ -262,7 +263,7 @@ func (c *collection) Add(obj any) error {
 
 // wrote stores the response to a write of the provider, unless the watch, which
 // reports changes in order, has reported the deletion of the object since.
-func (c *collection) wrote(e *entry) {
+func (c *collection) wrote(e *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, there := c.entries[e.Name]; !there && !newer(e, c.latest) && c.latest != "" {
@@ -271,7 +272,7 @@ func (c *collection) wrote(e *entry) {
 	c.putLocked(e)
 }
 
-func (c *collection) putLocked(e *entry) {
+func (c *collection) putLocked(e *Entry) {
 	if old, ok := c.entries[e.Name]; c.denied || ok && newer(old, e.ResourceVersion) {
 		return
 	}
@@ -313,7 +314,7 @@ func (c *collection) Delete(obj any) error {
 // after the list. A list that is older than the latest message of the watch
 // adds nothing, because a deletion in between leaves no entry to compare with.
 func (c *collection) Replace(list []any, version string) error {
-	entries := make(map[string]*entry, len(list))
+	entries := make(map[string]*Entry, len(list))
 	for _, obj := range list {
 		e, err := asEntry(obj)
 		if err != nil {
@@ -346,12 +347,12 @@ func (c *collection) Replace(list []any, version string) error {
 // Resync does nothing.
 func (c *collection) Resync() error { return nil }
 
-func asEntry(obj any) (*entry, error) {
+func asEntry(obj any) (*Entry, error) {
 	compacted, err := compact(obj)
 	if err != nil {
 		return nil, err
 	}
-	e, ok := compacted.(*entry)
+	e, ok := compacted.(*Entry)
 	if !ok {
 		return nil, fmt.Errorf("%T is not an object", obj)
 	}
@@ -367,7 +368,7 @@ func older(version, than string) bool {
 // newer reports whether e is strictly newer than version. Resource versions are
 // comparable numbers (KEP-5504). A version that is not a number is treated as
 // older.
-func newer(e *entry, version string) bool {
+func newer(e *Entry, version string) bool {
 	order, err := resourceversion.CompareResourceVersion(e.ResourceVersion, version)
 	return err == nil && order > 0
 }

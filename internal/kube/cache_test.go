@@ -48,7 +48,7 @@ func (s told) tell(t *testing.T, c *collection) {
 	case "list":
 		err = c.Replace(objects, version)
 	case "wrote":
-		var e *entry
+		var e *Entry
 		if e, err = asEntry(objects[0]); err == nil {
 			c.wrote(e)
 		}
@@ -200,7 +200,7 @@ func TestEntriesKeepTheWholeObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := e.object()
+	back, err := e.Object()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,6 +68,12 @@ func (c *Cluster) WithCompletions(completions *Completions) *Cluster {
 	return c
 }
 
+// WithClock sets the clock for tests.
+func (c *Cluster) WithClock(clock clock.WithDelayedExecution) *Cluster {
+	c.clock = clock
+	return c
+}
+
 func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection, error) {
 	resolved, err := settings.Resolve()
 	if err != nil {
@@ -98,6 +104,13 @@ func plainSerializer() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	return serializer.NewCodecFactory(scheme).WithoutConversion()
+}
+
+// RESTConfig returns the configuration of the connection. It contains
+// credentials.
+func (c *Cluster) RESTConfig() (*rest.Config, error) {
+	resolved, err := recall(c, "configuration", c.config.Resolve)
+	return resolved.REST, err
 }
 
 // Namespace returns the default namespace of resources. It reads configuration
@@ -180,11 +193,11 @@ func (c *Cluster) applyOnce(
 ) (*unstructured.Unstructured, error) {
 	resource, err := c.resource(ref)
 	if err != nil {
-		return nil, wrap(op, ref, err)
+		return nil, Wrap(op, ref, err)
 	}
 	data, err := json.Marshal(obj.Object)
 	if err != nil {
-		return nil, wrap(op, ref, err)
+		return nil, Wrap(op, ref, err)
 	}
 	writing, sent := withOutcome(ctx)
 	out, err := resource.Patch(writing, ref.Name, types.ApplyPatchType, data, metav1.PatchOptions{
@@ -197,10 +210,10 @@ func (c *Cluster) applyOnce(
 func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	resource, err := c.resource(ref)
 	if err != nil {
-		return nil, wrap("read", ref, err)
+		return nil, Wrap("read", ref, err)
 	}
 	obj, err := resource.Get(ctx, ref.Name, metav1.GetOptions{})
-	return obj, c.denied(ctx, "get", ref, wrap("read", ref, err))
+	return obj, c.denied(ctx, "get", ref, Wrap("read", ref, err))
 }
 
 // list returns all objects of the kind and namespace of ref from the server,
@@ -208,11 +221,11 @@ func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 func (c *Cluster) list(ctx context.Context, ref Ref) ([]*unstructured.Unstructured, error) {
 	resource, err := c.resource(ref)
 	if err != nil {
-		return nil, wrap("list", ref, err)
+		return nil, Wrap("list", ref, err)
 	}
 	list, err := resource.List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, c.denied(ctx, "list", Ref{Kind: ref.Kind, Namespace: ref.Namespace}, wrap("list", ref, err))
+		return nil, c.denied(ctx, "list", Ref{Kind: ref.Kind, Namespace: ref.Namespace}, Wrap("list", ref, err))
 	}
 	out := make([]*unstructured.Unstructured, 0, len(list.Items))
 	for i := range list.Items {
@@ -231,7 +244,7 @@ func (c *Cluster) Delete(ctx context.Context, ref Ref, uid types.UID) error {
 func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 	resource, err := c.resource(ref)
 	if err != nil {
-		return wrap("delete", ref, err)
+		return Wrap("delete", ref, err)
 	}
 	foreground := metav1.DeletePropagationForeground
 	options := metav1.DeleteOptions{PropagationPolicy: &foreground}

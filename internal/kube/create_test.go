@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 func TestAnApplyThatCreatesIsToldFromOneThatMeetsAnObject(t *testing.T) {
@@ -34,7 +36,7 @@ func TestAnApplyThatCreatesIsToldFromOneThatMeetsAnObject(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			var forced []string
-			cluster := clusterOf(t, fakeAPI{func(_, _ string, request *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(_, _ string, request *http.Request) (int, any) {
 				mu.Lock()
 				defer mu.Unlock()
 				forced = append(forced, request.URL.Query().Get("force"))
@@ -42,14 +44,14 @@ func TestAnApplyThatCreatesIsToldFromOneThatMeetsAnObject(t *testing.T) {
 				case http.StatusConflict:
 					return code, conflict
 				case http.StatusTooManyRequests:
-					return failing(code, metav1.StatusReasonTooManyRequests)
+					return kubetest.Failing(code, metav1.StatusReasonTooManyRequests)
 				case http.StatusGatewayTimeout:
-					return failing(code, metav1.StatusReasonTimeout)
+					return kubetest.Failing(code, metav1.StatusReasonTimeout)
 				default:
-					return code, deployment("1", 0)
+					return code, kubetest.Deployment("1", 0)
 				}
 			}})
-			live, err := cluster.ApplyNew(t.Context(), deployment("", 0))
+			live, err := cluster.ApplyNew(t.Context(), kubetest.Deployment("", 0))
 			_, exists := err.(*ExistsError) //nolint:errorlint // ApplyNew has just made it
 			if exists != test.exists || (test.class != Other) != (ClassOf(err) == Conflict) {
 				t.Errorf("%v, want it to exist: %t, class %d", err, test.exists, test.class)
@@ -78,7 +80,7 @@ func TestWhatIsCreatedIsLookedForByOneListOrADryRun(t *testing.T) {
 	list := func(names ...string) func(*http.Request) (int, any) {
 		return func(request *http.Request) (int, any) {
 			if !strings.Contains(request.Header.Get("Accept"), "as=Table") || request.URL.Query().Get("labelSelector") != "" {
-				return failing(http.StatusBadRequest, metav1.StatusReasonBadRequest)
+				return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest)
 			}
 			return http.StatusOK, namesTable(names...)
 		}
@@ -86,7 +88,9 @@ func TestWhatIsCreatedIsLookedForByOneListOrADryRun(t *testing.T) {
 	objects := func(*http.Request) (int, any) { // a server that cannot print
 		return http.StatusOK, &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "apps/v1", "kind": "DeploymentList", "items": []any{}}}
 	}
-	refuse := func(*http.Request) (int, any) { return failing(http.StatusForbidden, metav1.StatusReasonForbidden) }
+	refuse := func(*http.Request) (int, any) {
+		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+	}
 	for name, test := range map[string]struct {
 		list   func(*http.Request) (int, any)
 		dryRun int // status of the response to a dry run before, 0 for none
@@ -106,23 +110,23 @@ func TestWhatIsCreatedIsLookedForByOneListOrADryRun(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			var asked []string
-			cluster := clusterOf(t, fakeAPI{func(verb, _ string, request *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(verb, _ string, request *http.Request) (int, any) {
 				mu.Lock()
 				defer mu.Unlock()
 				asked = append(asked, verb)
 				switch {
 				case verb == "patch":
-					return test.dryRun, deployment("", 0)
+					return test.dryRun, kubetest.Deployment("", 0)
 				case verb == "list":
 					return test.list(request)
 				case test.there:
-					return http.StatusOK, deployment("1", 0)
+					return http.StatusOK, kubetest.Deployment("1", 0)
 				default:
 					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: "deployments", Name: "trainer"}}
 				}
 			}})
 			if test.dryRun != 0 {
-				_, created, err := cluster.DryRunNew(t.Context(), deployment("", 0))
+				_, created, err := cluster.DryRunNew(t.Context(), kubetest.Deployment("", 0))
 				if err != nil || created != (test.dryRun == http.StatusCreated) {
 					t.Fatalf("created %t, error %v", created, err)
 				}
@@ -146,7 +150,7 @@ func TestWhatIsCreatedIsLookedForByOneListOrADryRun(t *testing.T) {
 func TestNamesAreListedAgainAfterAWhile(t *testing.T) {
 	t.Parallel()
 	lists := 0
-	cluster := clusterOf(t, fakeAPI{func(string, string, *http.Request) (int, any) {
+	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 		lists++
 		return http.StatusOK, namesTable()
 	}})

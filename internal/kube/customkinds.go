@@ -21,7 +21,7 @@ import (
 func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
 	var groups metav1.APIGroupList
 	if _, err := c.discover(ctx, "", &groups); err != nil {
-		return nil, wrap("look up", Ref{}, err)
+		return nil, Wrap("look up", Ref{}, err)
 	}
 	var kinds []Kind
 	for _, group := range groups.Groups {

@@ -29,7 +29,7 @@ func (c *Cluster) RefOf(ctx context.Context, obj *unstructured.Unstructured) (Re
 		Name: obj.GetName()}
 	resources, err := c.served(ctx, gvk.GroupVersion(), gvk.Kind)
 	if err != nil {
-		return ref, wrap("look up", ref, err)
+		return ref, Wrap("look up", ref, err)
 	}
 	found, ok := resources[gvk.Kind]
 	if !ok {
@@ -65,7 +65,7 @@ func (c *Cluster) LiveRef(ctx context.Context, obj *unstructured.Unstructured) (
 func (c *Cluster) Installed(ctx context.Context, kind Kind) (bool, error) {
 	resources, err := c.served(ctx, kind.GroupVersion(), kind.Kind)
 	if err != nil {
-		return false, wrap("look up", Ref{Kind: kind}, err)
+		return false, Wrap("look up", Ref{Kind: kind}, err)
 	}
 	_, ok := resources[kind.Kind]
 	return ok, nil

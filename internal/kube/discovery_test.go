@@ -14,6 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 func object(apiVersion, kind string) *unstructured.Unstructured {
@@ -25,7 +26,7 @@ func object(apiVersion, kind string) *unstructured.Unstructured {
 // discovery answers what the group example.com/v1 holds, and counts the questions.
 func discovery(t *testing.T, asked *atomic.Int32) *Cluster {
 	t.Helper()
-	return clusterOf(t, fakeAPI{func(_, path string, _ *http.Request) (int, any) {
+	return clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
 		asked.Add(1)
 		switch path {
 		case "/apis/example.com/v1":
@@ -33,9 +34,9 @@ func discovery(t *testing.T, asked *atomic.Int32) *Cluster {
 				{Name: "runs/status", Kind: "Run"}, {Name: "runs", Kind: "Run", Namespaced: true}, {Name: "fleets", Kind: "Fleet"},
 			}}
 		case "/apis/down.example.com/v1":
-			return failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+			return kubetest.Failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 		}
-		return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}})
 }
 
@@ -125,7 +126,7 @@ func TestCRDThatArrivesDuringTheRunIsInstalled(t *testing.T) {
 			t.Parallel()
 			var arrived atomic.Bool
 			var asked atomic.Int32
-			cluster := clusterOf(t, fakeAPI{func(_, path string, _ *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
 				if path == "/apis/kubetorch.com/"+kind.KubetorchWorkload().Version {
 					asked.Add(1)
 					switch {
@@ -135,7 +136,7 @@ func TestCRDThatArrivesDuringTheRunIsInstalled(t *testing.T) {
 						return http.StatusOK, before
 					}
 				}
-				return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+				return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 			}})
 			expect := func(want bool, questions int32) {
 				t.Helper()
@@ -174,7 +175,7 @@ func TestMissingKindSaysWhatToInstall(t *testing.T) {
 		{kind.KubetorchWorkload(), []string{"Kubetorch's Helm chart", "CRD kubetorchworkloads.kubetorch.com"}},
 		{kind.Deployment(), []string{"not the address of an API server"}},
 	} {
-		err := wrap("apply", Ref{Kind: test.kind, Namespace: "ml", Name: "a"}, answered(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{}))
+		err := Wrap("apply", Ref{Kind: test.kind, Namespace: "ml", Name: "a"}, answered(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{}))
 		var failure *Error
 		if !errors.As(err, &failure) || failure.Class != KindMissing {
 			t.Fatalf("%v", err)
@@ -254,7 +255,7 @@ func TestKindsAreListedOnceAndWithTheirGroup(t *testing.T) {
 func TestKindThatIsInstalledDuringTheRunIsRead(t *testing.T) {
 	t.Parallel()
 	var installed atomic.Bool
-	cluster := clusterOf(t, fakeAPI{func(verb, _ string, _ *http.Request) (int, any) {
+	cluster := clusterOf(t, kubetest.API{Answer: func(verb, _ string, _ *http.Request) (int, any) {
 		if !installed.Load() || verb != "get" { // the list is tried again later than this test takes
 			return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{}}
 		}

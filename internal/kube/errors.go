@@ -120,9 +120,9 @@ func IsNotFound(err error) bool {
 	return class == NotFound || class == NamespaceMissing
 }
 
-// wrap classifies err. Distinguishing Denied from Refused requires a request:
+// Wrap returns err as an *Error of its class, or nil. Distinguishing Denied from Refused requires a request:
 // see Cluster.denied.
-func wrap(op string, ref Ref, err error) error {
+func Wrap(op string, ref Ref, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -134,9 +134,9 @@ func wrap(op string, ref Ref, err error) error {
 	return e
 }
 
-// wrapWrite is wrap for a write with a recorded outcome.
+// wrapWrite is Wrap for a write with a recorded outcome.
 func wrapWrite(op string, ref Ref, err error, sent *outcome) error {
-	err = wrap(op, ref, err)
+	err = Wrap(op, ref, err)
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.OutcomeUnknown = sent.unknown.Load()
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -92,7 +93,7 @@ func failures() map[string]struct {
 func trainerFailure(t *testing.T, err error) *Error {
 	t.Helper()
 	var failure *Error
-	if !errors.As(wrap("apply", trainer(), err), &failure) {
+	if !errors.As(Wrap("apply", trainer(), err), &failure) {
 		t.Fatal("not wrapped")
 	}
 	return failure
@@ -110,7 +111,7 @@ func TestFailuresAreClassified(t *testing.T) {
 			if !errors.Is(failure, test.err) {
 				t.Error("the error itself is lost")
 			}
-			if again := wrap("read", trainer(), fmt.Errorf("once more: %w", failure)); ClassOf(again) != test.class {
+			if again := Wrap("read", trainer(), fmt.Errorf("once more: %w", failure)); ClassOf(again) != test.class {
 				t.Errorf("wrapped again it is of class %d", ClassOf(again))
 			}
 			if gone := IsNotFound(failure); gone != (test.class == NotFound || test.class == NamespaceMissing) {
@@ -130,7 +131,7 @@ func TestFailuresExplainThemselves(t *testing.T) {
 	denied.Class = Denied // as Cluster.denied finds out
 	cases["rbac"] = &denied
 	delete(cases, "rbac-or-admission")
-	list := wrap("list", Ref{Kind: kind.Deployment(), Namespace: "ml"}, tried(&net.OpError{Op: "dial", Net: "tcp", Err: errors.New("i/o timeout")}))
+	list := Wrap("list", Ref{Kind: kind.Deployment(), Namespace: "ml"}, tried(&net.OpError{Op: "dial", Net: "tcp", Err: errors.New("i/o timeout")}))
 	if !errors.As(list, new(*Error)) {
 		t.Fatal("not wrapped")
 	}
@@ -179,16 +180,16 @@ func TestRightAndAdmissionAreToldApartByAsking(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster := clusterOf(t, fakeAPI{func(_, path string, request *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
 				if test.nothing || !strings.HasSuffix(path, "/selfsubjectaccessreviews") {
 					t.Errorf("asked for %s", path)
 				}
 				if test.may == nil {
-					return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				}
-				return reviewed(request, func(verb string) bool { return test.may[verb] })
+				return kubetest.Reviewed(request, func(verb string) bool { return test.may[verb] })
 			}})
-			if got := ClassOf(cluster.denied(t.Context(), test.verb, trainer(), wrap("apply", trainer(), test.err))); got != test.class {
+			if got := ClassOf(cluster.denied(t.Context(), test.verb, trainer(), Wrap("apply", trainer(), test.err))); got != test.class {
 				t.Errorf("class %d, want %d", got, test.class)
 			}
 		})
@@ -211,7 +212,7 @@ func TestObjectsAndAllOfAKindAreNamed(t *testing.T) {
 
 func TestNoErrorStaysNone(t *testing.T) {
 	t.Parallel()
-	if err := wrap("apply", trainer(), nil); err != nil {
+	if err := Wrap("apply", trainer(), nil); err != nil {
 		t.Error(err)
 	}
 	if ClassOf(nil) != Other || IsNotFound(nil) {

@@ -28,7 +28,7 @@ func (c *Cluster) Events(ctx context.Context, namespace, name string, filter Eve
 	if err != nil {
 		return nil, err
 	}
-	pods, err := c.podsNow(ctx, Backend{Namespace: namespace, Selector: c.podLabels(ctx, workload)})
+	pods, err := PodsNow(ctx, c, namespace, c.podLabels(ctx, workload))
 	if err != nil {
 		return nil, err
 	}
@@ -38,15 +38,11 @@ func (c *Cluster) Events(ctx context.Context, namespace, name string, filter Eve
 	if filter.Type != "" {
 		options.FieldSelector = fields.OneTermEqualSelector("type", filter.Type).String()
 	}
-	err = eachPage(ctx, c, Ref{Kind: kind.Event(), Namespace: namespace}, options, func(page *corev1.EventList) {
-		for i := range page.Items {
-			event := &page.Items[i]
-			if len(filter.Reasons) > 0 && !slices.Contains(filter.Reasons, event.Reason) {
-				continue
-			}
-			if concerns(known, event) || ofStatefulSet(workload, event) {
-				selected = append(selected, event.DeepCopy()) // releases the page
-			}
+	events := Ref{Kind: kind.Event(), Namespace: namespace}
+	err = Each[corev1.EventList](ctx, c, events, options, func(event *corev1.Event) {
+		wanted := len(filter.Reasons) == 0 || slices.Contains(filter.Reasons, event.Reason)
+		if wanted && (concerns(known, event) || ofStatefulSet(workload, event)) {
+			selected = append(selected, event)
 		}
 	})
 	if err != nil {

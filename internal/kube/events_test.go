@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // eventAt is an event about an object, minutes after the others began.
@@ -33,13 +35,13 @@ func TestEventsAreThoseOfTheComputeNewestLast(t *testing.T) {
 		eventAt(3, "PersistentVolumeClaim", "weights", "Provisioning"),
 		eventAt(7, "Service", "trainer", "OfAnotherKind"),
 	}
-	pod := runningPod("trainer-1-a")
+	pod := kubetest.RunningPod("trainer-1-a")
 	pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "weights"}}}}
-	cluster := clusterOf(t, fakeAPI{answer: func(_, path string, request *http.Request) (int, any) {
+	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
 		query := request.URL.Query()
 		switch {
-		case path == trainerPath:
-			d := deployment("1", 1)
+		case path == kubetest.TrainerPath:
+			d := kubetest.Deployment("1", 1)
 			_ = unstructured.SetNestedMap(d.Object, map[string]any{"app": "trainer"}, "spec", "selector", "matchLabels")
 			return http.StatusOK, d
 		case strings.HasSuffix(path, "/pods") && query.Get("labelSelector") == "app=trainer":
@@ -51,7 +53,7 @@ func TestEventsAreThoseOfTheComputeNewestLast(t *testing.T) {
 		case strings.HasPrefix(path, "/apis/compute."): // no operator is installed
 			return http.StatusNotFound, nil
 		}
-		return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}})
 	for name, test := range map[string]struct {
 		filter EventFilter

@@ -3,105 +3,23 @@ package kube
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync/atomic"
-	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
-
-// fault spoils one exchange; execute carries the request out.
-type fault func(w http.ResponseWriter, execute func() *httptest.ResponseRecorder)
-
-// status answers with a Status of the API server.
-func status(code int, reason metav1.StatusReason) fault {
-	return func(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(metav1.Status{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
-			Code: int32(code), Reason: reason, Message: string(reason), Details: &metav1.StatusDetails{Name: "trainer", Kind: "deployments"},
-		})
-	}
-}
-
-func gateway(code int) fault {
-	return func(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
-		http.Error(w, http.StatusText(code), code)
-	}
-}
-
-func throttled(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
-	w.Header().Set("Retry-After", "7")
-	http.Error(w, "too many requests", http.StatusTooManyRequests)
-}
-
-// hangUp closes the connection, by a reset where asked for, before or after the
-// request was carried out.
-func hangUp(reset, after bool) fault {
-	return func(w http.ResponseWriter, execute func() *httptest.ResponseRecorder) {
-		if after {
-			execute()
-		}
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			panic(err)
-		}
-		if tcp, ok := conn.(*net.TCPConn); ok && reset {
-			_ = tcp.SetLinger(0)
-		}
-		_ = conn.Close()
-	}
-}
-
-// truncated cuts the answer; where it is honest about the length, the cut is seen
-// in the text alone.
-func truncated(honest bool) fault {
-	return func(w http.ResponseWriter, execute func() *httptest.ResponseRecorder) {
-		answer := execute().Body.Bytes()
-		w.Header().Set("Content-Type", "application/json")
-		if !honest {
-			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-		}
-		_, _ = w.Write(answer[:len(answer)/2])
-	}
-}
-
-func passing() map[string]fault {
-	return map[string]fault{
-		"throttled":                throttled,
-		"internal error":           status(500, metav1.StatusReasonInternalError),
-		"etcd is slow":             status(500, metav1.StatusReasonUnknown),
-		"starting":                 status(503, metav1.StatusReasonServiceUnavailable),
-		"timeout":                  status(504, metav1.StatusReasonTimeout),
-		"gateway 502":              gateway(502),
-		"gateway 503":              gateway(503),
-		"gateway 504":              gateway(504),
-		"gateway 429":              gateway(429),
-		"gateway 404":              gateway(404),
-		"reset before":             hangUp(true, false),
-		"reset after":              hangUp(true, true),
-		"closed before":            hangUp(false, false),
-		"closed after":             hangUp(false, true),
-		"truncated":                truncated(false),
-		"truncated as if whole":    truncated(true),
-		"expired once":             status(401, metav1.StatusReasonUnauthorized),
-		"another writer was first": status(409, metav1.StatusReasonConflict),
-	}
-}
 
 // flaky is an API server with one Deployment, one Secret and one claim of
 // everything that is asked for; strike says which fault a request meets.
 type flaky struct {
-	strike func(n int32, request *http.Request) fault
+	strike func(n int32, request *http.Request) kubetest.Fault
 
 	requests, carriedOut atomic.Int32
 }
@@ -112,7 +30,7 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	execute := func() *httptest.ResponseRecorder {
 		f.carriedOut.Add(1)
 		answer := httptest.NewRecorder()
-		fakeAPI{f.answer}.ServeHTTP(answer, request)
+		kubetest.API{Answer: f.answer}.ServeHTTP(answer, request)
 		return answer
 	}
 	if strike := f.strike(f.requests.Add(1), request); strike != nil {
@@ -128,7 +46,7 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 func (f *flaky) answer(verb, path string, _ *http.Request) (int, any) {
 	switch {
 	case verb == "list":
-		return http.StatusOK, map[string]any{"apiVersion": "apps/v1", "kind": "DeploymentList", "metadata": map[string]any{"resourceVersion": "3"}, "items": []any{deployment("2", 1).Object}}
+		return http.StatusOK, map[string]any{"apiVersion": "apps/v1", "kind": "DeploymentList", "metadata": map[string]any{"resourceVersion": "3"}, "items": []any{kubetest.Deployment("2", 1).Object}}
 	case strings.Contains(path, "/secrets/"):
 		return http.StatusOK, aSecret().Object
 	case strings.HasPrefix(path, "/apis/example.com/v1"):
@@ -136,7 +54,7 @@ func (f *flaky) answer(verb, path string, _ *http.Request) (int, any) {
 	case verb == "delete":
 		return http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess}
 	default:
-		return http.StatusOK, deployment("2", 1).Object
+		return http.StatusOK, kubetest.Deployment("2", 1).Object
 	}
 }
 
@@ -146,22 +64,21 @@ func aSecret() *unstructured.Unstructured {
 	}}
 }
 
-func clusterOn(t *testing.T, server http.Handler) *Cluster {
-	t.Helper()
-	at := httptest.NewServer(server)
-	t.Cleanup(at.Close)
-	return clusterAt(t, at.URL)
-}
-
 // verbs are all ways in which the provider asks a server for something.
 func verbs() map[string]func(context.Context, *Cluster) error {
 	secret := SecretRef("ml", "token")
 	return map[string]func(context.Context, *Cluster) error{
-		"get":     func(ctx context.Context, c *Cluster) error { _, err := c.Get(ctx, trainer()); return err },
-		"list":    func(ctx context.Context, c *Cluster) error { _, err := c.list(ctx, trainer()); return err },
-		"apply":   func(ctx context.Context, c *Cluster) error { _, err := c.Apply(ctx, deployment("", 0)); return err },
-		"dry run": func(ctx context.Context, c *Cluster) error { _, err := c.DryRun(ctx, deployment("", 0)); return err },
-		"delete":  func(ctx context.Context, c *Cluster) error { return c.Delete(ctx, trainer(), "u") },
+		"get":  func(ctx context.Context, c *Cluster) error { _, err := c.Get(ctx, trainer()); return err },
+		"list": func(ctx context.Context, c *Cluster) error { _, err := c.list(ctx, trainer()); return err },
+		"apply": func(ctx context.Context, c *Cluster) error {
+			_, err := c.Apply(ctx, kubetest.Deployment("", 0))
+			return err
+		},
+		"dry run": func(ctx context.Context, c *Cluster) error {
+			_, err := c.DryRun(ctx, kubetest.Deployment("", 0))
+			return err
+		},
+		"delete": func(ctx context.Context, c *Cluster) error { return c.Delete(ctx, trainer(), "u") },
 		"patch": func(ctx context.Context, c *Cluster) error {
 			return c.patchJSON(ctx, trainer(), []patchOp{{Op: "replace", Path: "/metadata/resourceVersion", Value: "2"}}, nil)
 		},
@@ -180,7 +97,7 @@ func verbs() map[string]func(context.Context, *Cluster) error {
 		},
 		"discover": func(ctx context.Context, c *Cluster) error {
 			_, err := c.served(ctx, schema.GroupVersion{Group: "example.com", Version: "v1"}, "Run")
-			return wrap("look up", Ref{}, err)
+			return Wrap("look up", Ref{}, err)
 		},
 		"read": func(ctx context.Context, c *Cluster) error { _, err := c.Read(ctx, trainer()); return err },
 	}

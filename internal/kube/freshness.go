@@ -40,7 +40,7 @@ func (c *collection) ready(ctx context.Context) error {
 			c.refresh(ctx) // a stream that should list, and does not
 		}
 		if ctx.Err() != nil {
-			return wrap("list", c.scope, context.Cause(ctx))
+			return Wrap("list", c.scope, context.Cause(ctx))
 		}
 	}
 }
@@ -104,11 +104,11 @@ func (c *collection) refreshQuiet(ctx context.Context) {
 func (c *Cluster) listAll(ctx context.Context, scope Ref) ([]any, string, error) {
 	resource, err := c.resource(scope)
 	if err != nil {
-		return nil, "", wrap("list", scope, err)
+		return nil, "", Wrap("list", scope, err)
 	}
 	list, err := resource.List(ctx, selected(scope.Kind, metav1.ListOptions{}))
 	if err != nil {
-		return nil, "", c.denied(ctx, "list", scope, wrap("list", scope, err))
+		return nil, "", c.denied(ctx, "list", scope, Wrap("list", scope, err))
 	}
 	objects := make([]any, len(list.Items))
 	for i := range list.Items {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 func TestReadsAskAgainAfterTheWatchFailed(t *testing.T) {
@@ -39,7 +40,7 @@ func TestReadsAskAgainAfterTheWatchFailed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
-			clock := &rushed{}
+			clock := &kubetest.Clock{}
 			c.clock = clock
 			var lists atomic.Int32
 			c.list = func() ([]any, string, error) {
@@ -52,7 +53,7 @@ func TestReadsAskAgainAfterTheWatchFailed(t *testing.T) {
 			if test.failure != nil {
 				c.failed(test.failure)
 			}
-			clock.skipped.Add(int64(test.later))
+			clock.Skip(test.later)
 			if err := c.ready(t.Context()); !errors.Is(err, test.want) || lists.Load() != test.lists {
 				t.Errorf("%d lists, and %v; want %d, and %v", lists.Load(), err, test.lists, test.want)
 			}
@@ -93,10 +94,10 @@ func silent(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
 
 // becoming is a server whose Deployment is ready after some requests that are no
 // watches. Watches that no fault strikes say nothing.
-func becoming(t *testing.T, strike func(verb, path string) fault) *Cluster {
+func becoming(t *testing.T, strike func(verb, path string) kubetest.Fault) *Cluster {
 	t.Helper()
 	var looks atomic.Int32
-	api := fakeAPI{func(verb, path string, _ *http.Request) (int, any) {
+	api := kubetest.API{Answer: func(verb, path string, _ *http.Request) (int, any) {
 		kind := map[bool]string{true: "DeploymentList", false: "List"}[strings.HasSuffix(path, "/deployments")]
 		ready := int64(0)
 		if looks.Add(1) > 6 {
@@ -104,16 +105,16 @@ func becoming(t *testing.T, strike func(verb, path string) fault) *Cluster {
 		}
 		switch {
 		case verb == "list" && strings.HasSuffix(path, "/deployments"):
-			return http.StatusOK, map[string]any{"apiVersion": "apps/v1", "kind": kind, "metadata": map[string]any{"resourceVersion": "9"}, "items": []any{deployment("9", ready).Object}}
+			return http.StatusOK, map[string]any{"apiVersion": "apps/v1", "kind": kind, "metadata": map[string]any{"resourceVersion": "9"}, "items": []any{kubetest.Deployment("9", ready).Object}}
 		case verb == "list":
 			return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"resourceVersion": "9"}, "items": []any{}}
 		case strings.HasSuffix(path, "/trainer"):
-			return http.StatusOK, deployment("9", ready).Object
+			return http.StatusOK, kubetest.Deployment("9", ready).Object
 		}
-		return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}}
 	ended := t.Context().Done()
-	return clusterOn(t, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+	return clusterOf(t, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		verb := map[bool]string{true: "watch", false: "read"}[request.URL.Query().Get("watch") == "true"]
 		if spoil := strike(verb, request.URL.Path); spoil != nil {
 			spoil(w, nil)
@@ -136,15 +137,15 @@ func becoming(t *testing.T, strike func(verb, path string) fault) *Cluster {
 
 func TestTroubleWithWatchesDoesNotEndAWait(t *testing.T) {
 	t.Parallel()
-	faults := map[string]fault{
-		"500": status(500, metav1.StatusReasonInternalError), "401": status(401, metav1.StatusReasonUnauthorized),
-		"410": status(410, metav1.StatusReasonExpired), "429": throttled, "reset": hangUp(true, false), "closed": hangUp(false, false), "silent": silent,
+	faults := map[string]kubetest.Fault{
+		"500": kubetest.Status(500, metav1.StatusReasonInternalError), "401": kubetest.Status(401, metav1.StatusReasonUnauthorized),
+		"410": kubetest.Status(410, metav1.StatusReasonExpired), "429": kubetest.Throttled, "reset": kubetest.HangUp(true, false), "closed": kubetest.HangUp(false, false), "silent": silent,
 	}
 	for name, strike := range faults {
 		for _, of := range []string{"/deployments", "/pods", "/replicasets", "/events"} {
 			t.Run(name+" of "+of[1:], func(t *testing.T) {
 				t.Parallel()
-				cluster := becoming(t, func(verb, path string) fault {
+				cluster := becoming(t, func(verb, path string) kubetest.Fault {
 					if verb == "watch" && strings.HasSuffix(path, of) {
 						return strike
 					}
@@ -162,9 +163,9 @@ func TestTroubleWithWatchesDoesNotEndAWait(t *testing.T) {
 
 func TestDiagnosisDoesWithoutWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	cluster := becoming(t, func(_, path string) fault {
+	cluster := becoming(t, func(_, path string) kubetest.Fault {
 		if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/replicasets") {
-			return status(500, metav1.StatusReasonInternalError)
+			return kubetest.Status(500, metav1.StatusReasonInternalError)
 		}
 		return nil
 	})
@@ -177,13 +178,13 @@ func TestDiagnosisDoesWithoutWhatCannotBeRead(t *testing.T) {
 
 func TestWaitWithoutWordFromTheServerIsNoVerdictOnTheObject(t *testing.T) {
 	t.Parallel()
-	for name, strike := range map[string]fault{
-		"away": hangUp(true, false), "broken": status(500, metav1.StatusReasonInternalError), "expired": status(401, metav1.StatusReasonUnauthorized), "throttling": throttled,
+	for name, strike := range map[string]kubetest.Fault{
+		"away": kubetest.HangUp(true, false), "broken": kubetest.Status(500, metav1.StatusReasonInternalError), "expired": kubetest.Status(401, metav1.StatusReasonUnauthorized), "throttling": kubetest.Throttled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var requests atomic.Int32
-			cluster := becoming(t, func(string, string) fault {
+			cluster := becoming(t, func(string, string) kubetest.Fault {
 				if requests.Add(1) > 4 {
 					return strike
 				}
@@ -206,7 +207,7 @@ func TestWaitWithoutWordFromTheServerIsNoVerdictOnTheObject(t *testing.T) {
 func TestConnectionsThatAreAcceptedAndClosedDoNotHangAReadOrAWait(t *testing.T) {
 	t.Parallel()
 	for _, reset := range []bool{false, true} {
-		cluster := becoming(t, func(string, string) fault { return hangUp(reset, false) })
+		cluster := becoming(t, func(string, string) kubetest.Fault { return kubetest.HangUp(reset, false) })
 		if _, err := cluster.Read(t.Context(), trainer()); ClassOf(err) != Unreachable {
 			t.Errorf("read: %v", err)
 		}

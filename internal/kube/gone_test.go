@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
@@ -47,17 +48,17 @@ func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 					"deletionTimestamp": "2026-11-21T08:00:00Z",
 				}})
 			}
-			cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 				switch {
 				case verb == "list" && strings.HasSuffix(path, "/pods"):
 					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": "1"}, "items": pods}
 				case request.URL.Query().Get("sendInitialEvents") != "":
-					return failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+					return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 				case verb == "watch":
 					<-request.Context().Done()
 					return http.StatusOK, nil
 				case verb == "list":
-					return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				case test.finalizers == nil:
 					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about(test.ref.Kind.Resource, test.ref.Kind.Group, test.ref.Name)}
 				}
@@ -103,17 +104,17 @@ func TestPodsThatCannotBeListedAreNotTakenForGone(t *testing.T) {
 			t.Parallel()
 			ray := Ref{Kind: row("ray.io", "RayCluster"), Namespace: "ml", Name: "trainer"}
 			var lists atomic.Int32
-			cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 				switch {
 				case request.URL.Query().Get("sendInitialEvents") != "":
-					return failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+					return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 				case verb == "watch":
 					<-request.Context().Done()
 					return http.StatusOK, nil
 				case verb == "list" && strings.HasSuffix(path, "/pods"):
 					n := lists.Add(1)
 					if n <= test.failures {
-						return failing(test.code, test.reason)
+						return kubetest.Failing(test.code, test.reason)
 					}
 					pods := []any{}
 					if n < test.failures+podList {
@@ -123,7 +124,7 @@ func TestPodsThatCannotBeListedAreNotTakenForGone(t *testing.T) {
 					}
 					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": fmt.Sprint(n)}, "items": pods}
 				case verb == "list":
-					return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				}
 				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about(ray.Kind.Resource, ray.Kind.Group, ray.Name)}
 			}})
@@ -141,7 +142,7 @@ func TestPodsThatCannotBeListedAreNotTakenForGone(t *testing.T) {
 func TestADeletionThatTheWatchHasToldIsBelievedOfThatObjectOnly(t *testing.T) {
 	t.Parallel()
 	col := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
-	if err := col.Replace([]any{deployment("1", 0)}, "1"); err != nil {
+	if err := col.Replace([]any{kubetest.Deployment("1", 0)}, "1"); err != nil {
 		t.Fatal(err)
 	}
 	expect := func(when string, uid types.UID, want bool) {
@@ -151,12 +152,12 @@ func TestADeletionThatTheWatchHasToldIsBelievedOfThatObjectOnly(t *testing.T) {
 		}
 	}
 	expect("while it is there", "u", false)
-	if err := col.Delete(deployment("2", 0)); err != nil {
+	if err := col.Delete(kubetest.Deployment("2", 0)); err != nil {
 		t.Fatal(err)
 	}
 	expect("after its deletion", "u", true)
 	expect("after the deletion of another", "v", false)
-	next := deployment("3", 0)
+	next := kubetest.Deployment("3", 0)
 	next.SetUID("v")
 	if err := col.Add(next); err != nil {
 		t.Fatal(err)

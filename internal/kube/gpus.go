@@ -55,22 +55,18 @@ func (c *Cluster) GPUs(ctx context.Context, filter GPUFilter) ([]GPUProduct, err
 		selector[gpuProduct] = filter.Product
 	}
 	options := metav1.ListOptions{LabelSelector: selector.String()}
-	err := eachPage(ctx, c, Ref{Kind: kind.Node()}, options, func(page *corev1.NodeList) {
-		for i := range page.Items {
-			if node, ok := gpuNode(&page.Items[i]); ok && (node.Schedulable || !filter.Schedulable) {
-				nodes[node.Name] = &node
-			}
+	err := Each[corev1.NodeList](ctx, c, Ref{Kind: kind.Node()}, options, func(live *corev1.Node) {
+		if node, ok := gpuNode(live); ok && (node.Schedulable || !filter.Schedulable) {
+			nodes[node.Name] = &node
 		}
 	})
 	if err != nil || len(nodes) == 0 {
 		return nil, err
 	}
 	options = metav1.ListOptions{FieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"}
-	err = eachPage(ctx, c, Ref{Kind: kind.Pod()}, options, func(page *corev1.PodList) {
-		for i := range page.Items {
-			if node := nodes[page.Items[i].Spec.NodeName]; node != nil {
-				node.Free = max(0, node.Free-gpusOf(&page.Items[i]))
-			}
+	err = Each[corev1.PodList](ctx, c, Ref{Kind: kind.Pod()}, options, func(pod *corev1.Pod) {
+		if node := nodes[pod.Spec.NodeName]; node != nil {
+			node.Free = max(0, node.Free-gpusOf(pod))
 		}
 	})
 	return byProduct(nodes), err

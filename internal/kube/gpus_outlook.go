@@ -40,10 +40,8 @@ func (c *Cluster) GPUOutlook(ctx context.Context, ask GPUAsk, workload string) (
 	}
 	places, err := recall(c, "GPU nodes", func() ([]gpuPlace, error) {
 		places := []gpuPlace{}
-		err := eachPage(ctx, c, Ref{Kind: kind.Node()}, metav1.ListOptions{}, func(page *corev1.NodeList) {
-			for i := range page.Items {
-				places = append(places, placeOf(&page.Items[i]))
-			}
+		err := Each[corev1.NodeList](ctx, c, Ref{Kind: kind.Node()}, metav1.ListOptions{}, func(node *corev1.Node) {
+			places = append(places, placeOf(node))
 		})
 		if class := ClassOf(err); class == Denied || class == Refused {
 			return nil, nil // nodes are unknown for this run

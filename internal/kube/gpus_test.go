@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 func gpuNodeOf(name, product, gpus string) corev1.Node {
@@ -60,13 +62,13 @@ func TestGPUOutlookWarnsOfWhatNoNodeCanEverHold(t *testing.T) {
 }
 
 // nodesAPI has two pages of nodes, and may have an autoscaler.
-func nodesAPI(lists *atomic.Int64, autoscaler, mayList bool) fakeAPI {
-	return fakeAPI{answer: func(verb, path string, request *http.Request) (int, any) {
+func nodesAPI(lists *atomic.Int64, autoscaler, mayList bool) kubetest.API {
+	return kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 		switch {
 		case strings.HasSuffix(path, "/selfsubjectaccessreviews"):
-			return reviewed(request, func(string) bool { return mayList })
+			return kubetest.Reviewed(request, func(string) bool { return mayList })
 		case verb == "list" && strings.HasSuffix(path, "/nodes") && !mayList:
-			return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 		case verb == "list" && strings.HasSuffix(path, "/nodes"):
 			lists.Add(1)
 			page := corev1.NodeList{Items: []corev1.Node{gpuNodeOf("a", "L4", "1")}}

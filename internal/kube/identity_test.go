@@ -12,6 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 func TestAClusterIsAskedOnceForItsIdentity(t *testing.T) {
@@ -28,7 +29,7 @@ func TestAClusterIsAskedOnceForItsIdentity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int32
-			cluster := clusterOf(t, fakeAPI{func(_, path string, _ *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
 				asked.Add(1)
 				if path != "/api/v1/namespaces/kube-system" {
 					t.Errorf("asked for %s", path)
@@ -50,7 +51,7 @@ func TestAClusterIsAskedOnceForItsIdentity(t *testing.T) {
 
 func TestAKindIsRemovedOnlyIfNoVersionServesIt(t *testing.T) {
 	t.Parallel()
-	cluster := clusterOf(t, fakeAPI{func(_, path string, _ *http.Request) (int, any) {
+	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
 		versions := func(group string, all ...string) metav1.APIGroup {
 			out := metav1.APIGroup{Name: group}
 			for _, version := range all {
@@ -68,9 +69,9 @@ func TestAKindIsRemovedOnlyIfNoVersionServesIt(t *testing.T) {
 		case "/apis/half.example.com":
 			return http.StatusOK, versions("half.example.com", "v1")
 		case "/apis/half.example.com/v1", "/apis/down.example.com":
-			return failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+			return kubetest.Failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 		}
-		return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}})
 	for kind, want := range map[schema.GroupVersionKind]bool{
 		{Group: "example.com", Version: "v1", Kind: "Run"}:       false,
@@ -95,7 +96,7 @@ func TestAKindThatIsInstalledAgainIsNoLongerRemoved(t *testing.T) {
 	var installed atomic.Bool
 	var requests atomic.Int32
 	kind := row("ray.io", "RayCluster")
-	cluster := clusterOf(t, fakeAPI{func(_, path string, _ *http.Request) (int, any) {
+	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
 		switch {
 		case path == "/apis/"+kind.Group:
 			requests.Add(1)
@@ -107,7 +108,7 @@ func TestAKindThatIsInstalledAgainIsNoLongerRemoved(t *testing.T) {
 		case path == "/apis/"+kind.GroupVersion().String() && installed.Load():
 			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: kind.Resource, Kind: kind.Kind}}}
 		}
-		return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}})
 	clock := clocktesting.NewFakeClock(cluster.clock.Now())
 	cluster.clock = clock
@@ -158,7 +159,7 @@ func TestA404IsBelievedOnlyWithTheListOfGroups(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster := clusterOn(t, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+			cluster := clusterOf(t, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 				if request.URL.Path == "/apis/" {
 					test.groups(w)
 					return

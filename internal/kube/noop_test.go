@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 func TestApplyChangesNothingComparesWithTheVersionOfTheDryRun(t *testing.T) {
@@ -27,14 +29,14 @@ func TestApplyChangesNothingComparesWithTheVersionOfTheDryRun(t *testing.T) {
 			var mu sync.Mutex
 			version, changes := 1, test.changes
 			object := func() *unstructured.Unstructured {
-				obj := deployment(strconv.Itoa(version), 1)
+				obj := kubetest.Deployment(strconv.Itoa(version), 1)
 				obj.SetAnnotations(map[string]string{"controller": strconv.Itoa(version)})
 				return obj
 			}
-			cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 				mu.Lock()
 				defer mu.Unlock()
-				if code, body, ok := getsOnly(verb, path, request); ok {
+				if code, body, ok := kubetest.GetsOnly(verb, path, request); ok {
 					return code, body
 				}
 				if verb != "patch" {
@@ -50,7 +52,7 @@ func TestApplyChangesNothingComparesWithTheVersionOfTheDryRun(t *testing.T) {
 				}
 				return http.StatusOK, after
 			}})
-			if got, err := cluster.ApplyChangesNothing(t.Context(), deployment("", 0)); err != nil || got != test.want {
+			if got, err := cluster.ApplyChangesNothing(t.Context(), kubetest.Deployment("", 0)); err != nil || got != test.want {
 				t.Errorf("%t, %v; want %t", got, err, test.want)
 			}
 		})

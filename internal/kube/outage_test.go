@@ -13,25 +13,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 func TestTroubleOfTheServerIsToldInItsOwnWords(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		strike fault
+		strike kubetest.Fault
 		class  Class
 		says   []string
 		not    string
 	}{
-		"an answer that is cut":         {truncated(true), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
-		"a connection that breaks off":  {truncated(false), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
-		"a gateway that knows no path":  {gateway(404), Unreachable, []string{"cannot be reached", "`host` or the kubeconfig"}, "install"},
-		"a server with internal errors": {status(500, metav1.StatusReasonInternalError), Other, []string{"internal error of the API server", "Run the command again"}, "install"},
+		"an answer that is cut":         {kubetest.Truncated(true), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
+		"a connection that breaks off":  {kubetest.Truncated(false), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
+		"a gateway that knows no path":  {kubetest.Gateway(404), Unreachable, []string{"cannot be reached", "`host` or the kubeconfig"}, "install"},
+		"a server with internal errors": {kubetest.Status(500, metav1.StatusReasonInternalError), Other, []string{"internal error of the API server", "Run the command again"}, "install"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := &flaky{strike: func(int32, *http.Request) fault { return test.strike }}
-			_, err := clusterOn(t, server).Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"})
+			server := &flaky{strike: func(int32, *http.Request) kubetest.Fault { return test.strike }}
+			_, err := clusterOf(t, server).Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"})
 			var failure *Error
 			if !errors.As(err, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %d, want %d", err, ClassOf(err), test.class)
@@ -51,8 +52,8 @@ func TestTroubleOfTheServerIsToldInItsOwnWords(t *testing.T) {
 
 func TestOutageIsExplainedOnceARun(t *testing.T) {
 	t.Parallel()
-	server := &flaky{strike: func(int32, *http.Request) fault { return gateway(502) }}
-	cluster := clusterOn(t, server)
+	server := &flaky{strike: func(int32, *http.Request) kubetest.Fault { return kubetest.Gateway(502) }}
+	cluster := clusterOf(t, server)
 	for _, name := range []string{"a", "b", "c"} {
 		_, err := cluster.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: name})
 		var failure *Error
@@ -74,7 +75,7 @@ func TestKindIsReadAndDeletedAtAVersionThatIsServed(t *testing.T) {
 	t.Parallel()
 	const at = "/apis/example.com/v2/namespaces/ml/runs/train"
 	var deleted []string
-	cluster := clusterOf(t, fakeAPI{func(verb, path string, _ *http.Request) (int, any) {
+	cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, _ *http.Request) (int, any) {
 		run := map[string]any{"apiVersion": "example.com/v2", "kind": "Run", "metadata": map[string]any{"namespace": "ml", "name": "train", "uid": "u"}}
 		switch {
 		case path == "/apis/example.com":
@@ -116,20 +117,20 @@ func TestOutageInWhichNobodyAsksDoesNotSpendThePatienceOfTheNext(t *testing.T) {
 	t.Parallel()
 	var until atomic.Int32
 	until.Store(1 << 30)
-	server := &flaky{strike: func(n int32, _ *http.Request) fault {
+	server := &flaky{strike: func(n int32, _ *http.Request) kubetest.Fault {
 		if n > 1 && n <= until.Load() {
-			return gateway(503)
+			return kubetest.Gateway(503)
 		}
 		return nil
 	}}
-	cluster := clusterOn(t, server)
+	cluster := clusterOf(t, server)
 	if _, err := cluster.Get(t.Context(), trainer()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := cluster.Get(t.Context(), trainer()); ClassOf(err) != Unreachable {
 		t.Fatalf("during the outage: %v", err)
 	}
-	cluster.clock.(*rushed).skipped.Add(int64(5 * time.Minute))
+	cluster.clock.(*kubetest.Clock).Skip(5 * time.Minute)
 	until.Store(server.requests.Load() + 2)
 	if _, err := cluster.Get(t.Context(), trainer()); err != nil {
 		t.Errorf("minutes later, after %d requests: %v", server.requests.Load(), err)

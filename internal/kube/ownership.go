@@ -62,7 +62,7 @@ func (c *Cluster) patchRecords(ctx context.Context, ref Ref, entries []metav1.Ma
 	}
 	body, err := json.Marshal(patch)
 	if err != nil {
-		return wrap("apply", ref, err)
+		return Wrap("apply", ref, err)
 	}
 	_, err = c.secretRequest(ctx, http.MethodPatch, types.JSONPatchType, ref, map[string]string{"fieldManager": Manager},
 		body)

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -32,8 +31,8 @@ func (c *Cluster) queueOf(ctx context.Context, workload *unstructured.Unstructur
 		if q.NotInstalled = err == nil && version == ""; version == "" {
 			return q, nil
 		}
-		q.Queues = c.objects(ctx, kind.KAIQueue(), "", func(*entry) bool { return true })
-		q.Holds = c.objects(ctx, kind.KAIPodGroup(), q.Namespace, func(e *entry) bool {
+		q.Queues = c.objects(ctx, kind.KAIQueue(), "", func(*Entry) bool { return true })
+		q.Holds = c.objects(ctx, kind.KAIPodGroup(), q.Namespace, func(e *Entry) bool {
 			return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return ready.PodGroupOf(pod) == e.Name })
 		})
 		return q, []Kind{kind.KAIQueue(), kind.KAIPodGroup()}
@@ -43,10 +42,10 @@ func (c *Cluster) queueOf(ctx context.Context, workload *unstructured.Unstructur
 		return q, nil
 	}
 	localQueues, workloads := kind.LocalQueue(version), kind.KueueWorkload(version)
-	q.Queues = c.objects(ctx, localQueues, q.Namespace, func(*entry) bool { return true })
-	q.Holds = c.objects(ctx, workloads, q.Namespace, func(e *entry) bool { return holds(e, workload, pods) })
+	q.Queues = c.objects(ctx, localQueues, q.Namespace, func(*Entry) bool { return true })
+	q.Holds = c.objects(ctx, workloads, q.Namespace, func(e *Entry) bool { return holds(e, workload, pods) })
 	if name := q.ClusterQueueOf(); name != "" {
-		for _, found := range c.objects(ctx, kind.ClusterQueue(version), "", func(e *entry) bool { return e.Name == name }) {
+		for _, found := range c.objects(ctx, kind.ClusterQueue(version), "", func(e *Entry) bool { return e.Name == name }) {
 			q.ClusterQueue = found
 		}
 	}
@@ -72,13 +71,13 @@ func waitsInQueue(pod *corev1.Pod) bool {
 // holds reports whether a Workload of Kueue belongs to this workload or to one
 // of its pods, by its owners or its label. The UIDs of owners are searched in
 // its JSON without decoding, because there may be thousands of Workloads.
-func holds(e *entry, workload *unstructured.Unstructured, pods []*corev1.Pod) bool {
+func holds(e *Entry, workload *unstructured.Unstructured, pods []*corev1.Pod) bool {
 	uids := []types.UID{workload.GetUID()}
 	for _, pod := range pods {
 		uids = append(uids, pod.UID)
 	}
 	return slices.ContainsFunc(uids, func(uid types.UID) bool {
-		return uid != "" && (e.Labels[kind.KueueJobUIDLabel] == string(uid) || bytes.Contains(e.json, []byte(`"`+uid+`"`)))
+		return uid != "" && (e.Labels[kind.KueueJobUIDLabel] == string(uid) || e.Mentions(`"`+string(uid)+`"`))
 	})
 }
 
@@ -110,7 +109,7 @@ func (c *Cluster) queueNamed(ctx context.Context, scheduler, namespace, name str
 	group := map[string]string{ready.Kueue: kind.KueueGroup, ready.KAI: kind.KAIGroup}[scheduler]
 	version, err := c.preferred(ctx, group)
 	if err != nil {
-		return nil, wrap("look up", Ref{Kind: Kind{GroupVersionKind: schema.GroupVersionKind{Group: group}}}, err)
+		return nil, Wrap("look up", Ref{Kind: Kind{GroupVersionKind: schema.GroupVersionKind{Group: group}}}, err)
 	}
 	if version == "" {
 		q.NotInstalled = true

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -47,11 +48,11 @@ func (s *shelf) answer(verb, path string, request *http.Request) (int, any) {
 	last := path[strings.LastIndex(path, "/")+1:]
 	switch {
 	case strings.HasSuffix(path, "/selfsubjectaccessreviews"):
-		return reviewed(request, func(string) bool { return false })
+		return kubetest.Reviewed(request, func(string) bool { return false })
 	case doc == "forbidden":
-		return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 	case request.URL.Query().Get("sendInitialEvents") != "":
-		return failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid) // as a server that cannot
+		return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid) // as a server that cannot
 	case verb == "watch":
 		<-request.Context().Done()
 		return http.StatusOK, nil
@@ -72,7 +73,7 @@ func shelfOf(t *testing.T, docs ...map[string]string) (*Cluster, *shelf) {
 	for _, more := range docs {
 		maps.Copy(s.docs, more)
 	}
-	return clusterOf(t, fakeAPI{s.answer}), s
+	return clusterOf(t, kubetest.API{Answer: s.answer}), s
 }
 
 const (

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func (c *Cluster) readAt(ctx context.Context, ref Ref) (*unstructured.Unstructur
 		return nil, err
 	}
 	if e, ok := col.get(ref.Name); ok {
-		return e.object()
+		return e.Object()
 	}
 	return c.Get(ctx, ref)
 }
@@ -56,32 +57,17 @@ func podsWith(selector map[string]string) Kind {
 // podsOf returns the pods that have all labels of selector. The result is never
 // nil without an error.
 func (c *Cluster) podsOf(ctx context.Context, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
-	col := c.cache.collection(podsWith(selector), namespace)
-	if err := col.ready(ctx); err != nil {
-		return nil, err
-	}
-	return decodeAll[corev1.Pod](col.filter(func(e *entry) bool {
-		for key, value := range selector {
-			if e.Labels[key] != value {
-				return false
-			}
-		}
-		return true
-	}))
+	chosen := labels.SelectorFromSet(selector)
+	return ReadAllAs[corev1.Pod](ctx, c, podsWith(selector), namespace,
+		func(e *Entry) bool { return chosen.Matches(labels.Set(e.Labels)) })
 }
 
 // replicaSetsOf returns the ReplicaSets that a workload owns. The result is
 // never nil without an error.
 func (c *Cluster) replicaSetsOf(ctx context.Context, workload *unstructured.Unstructured) ([]*appsv1.ReplicaSet,
 	error) {
-	col := c.cache.collection(kind.ReplicaSet(), workload.GetNamespace())
-	if err := col.ready(ctx); err != nil {
-		return nil, err
-	}
-	all, err := decodeAll[appsv1.ReplicaSet](col.filter(func(e *entry) bool {
-		return replicaSetOf(e.Name,
-			workload.GetName())
-	}))
+	all, err := ReadAllAs[appsv1.ReplicaSet](ctx, c, kind.ReplicaSet(), workload.GetNamespace(),
+		func(e *Entry) bool { return replicaSetOf(e.Name, workload.GetName()) })
 	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
 }
 
@@ -94,10 +80,6 @@ func (c *Cluster) warningsOf(ctx context.Context, namespace string, known ready.
 // eventsOf is warningsOf for the events of another collection.
 func (c *Cluster) eventsOf(ctx context.Context, kind Kind, namespace string, known ready.Snapshot) ([]*corev1.Event,
 	error) {
-	col := c.cache.collection(kind, namespace)
-	if err := col.ready(ctx); err != nil {
-		return nil, err
-	}
 	pods := map[string]bool{}
 	for _, pod := range known.Pods {
 		pods[pod.Name] = true
@@ -105,11 +87,11 @@ func (c *Cluster) eventsOf(ctx context.Context, kind Kind, namespace string, kno
 	workload := known.Workload.GetName()
 	// The name of an event starts with the name of its object, which avoids
 	// decoding the events of all other workloads of the namespace.
-	all, err := decodeAll[corev1.Event](col.filter(func(e *entry) bool {
+	all, err := ReadAllAs[corev1.Event](ctx, c, kind, namespace, func(e *Entry) bool {
 		about := e.Name[:max(0, strings.LastIndexByte(e.Name, '.'))]
 		_, claim := known.Claims[about]
 		return claim || pods[about] || workload != "" && (about == workload || strings.HasPrefix(about, workload+"-"))
-	}))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -171,10 +153,10 @@ func (c *Cluster) partsOf(ctx context.Context, workload *unstructured.Unstructur
 	}
 	if parts.Label != "" {
 		return c.objects(ctx, parts.Kind, workload.GetNamespace(),
-			func(e *entry) bool { return e.Labels[parts.Label] == workload.GetName() })
+			func(e *Entry) bool { return e.Labels[parts.Label] == workload.GetName() })
 	}
 	named := c.objects(ctx, parts.Kind, workload.GetNamespace(),
-		func(e *entry) bool { return e.Name == workload.GetName() })
+		func(e *Entry) bool { return e.Name == workload.GetName() })
 	return slices.DeleteFunc(named, func(part *unstructured.Unstructured) bool {
 		return !metav1.IsControlledBy(part,
 			workload)
@@ -184,17 +166,14 @@ func (c *Cluster) partsOf(ctx context.Context, workload *unstructured.Unstructur
 // objects returns the objects of a shared collection for which keep returns
 // true. It returns nil only without permission to read them.
 func (c *Cluster) objects(ctx context.Context, kind Kind, namespace string,
-	keep func(*entry) bool) []*unstructured.Unstructured {
-	if kind.ClusterScoped {
-		namespace = ""
-	}
-	col := c.cache.collection(kind, namespace)
-	if err := col.ready(ctx); err != nil {
+	keep func(*Entry) bool) []*unstructured.Unstructured {
+	entries, err := c.ReadAll(ctx, kind, namespace, keep)
+	if err != nil {
 		return nil
 	}
 	out := []*unstructured.Unstructured{}
-	for _, e := range col.filter(keep) {
-		if obj, err := e.object(); err == nil {
+	for _, e := range entries {
+		if obj, err := e.Object(); err == nil {
 			out = append(out, obj)
 		}
 	}
@@ -203,22 +182,55 @@ func (c *Cluster) objects(ctx context.Context, kind Kind, namespace string,
 
 // nodes returns all nodes, or nil without permission to list them.
 func (c *Cluster) nodes(ctx context.Context) []*corev1.Node {
-	col := c.cache.collection(kind.Node(), "")
-	if err := col.ready(ctx); err != nil {
-		return nil
-	}
-	nodes, err := decodeAll[corev1.Node](col.filter(func(*entry) bool { return true }))
+	nodes, err := ReadAllAs[corev1.Node](ctx, c, kind.Node(), "", func(*Entry) bool { return true })
 	if err != nil {
 		return nil
 	}
 	return nodes
 }
 
-func decodeAll[T any](entries []*entry) ([]*T, error) {
+// Reader reads objects from the shared list and watch of their kind.
+type Reader interface {
+	ReadAll(ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool) ([]*Entry, error)
+}
+
+// ReadAll returns the objects of a kind and namespace for which keep returns
+// true, in no order, from their shared list and watch. Objects that the
+// selectors of the kind exclude are not included.
+func (c *Cluster) ReadAll(ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool) ([]*Entry, error) {
+	col := c.collection(kind, namespace)
+	if err := col.ready(ctx); err != nil {
+		return nil, err
+	}
+	return col.filter(keep), nil
+}
+
+// Changed returns a channel that is closed at the next change of an object of a
+// kind and namespace, or of the watch.
+func (c *Cluster) Changed(kind Kind, namespace string) <-chan struct{} {
+	return c.collection(kind, namespace).changed()
+}
+
+func (c *Cluster) collection(kind Kind, namespace string) *collection {
+	if kind.ClusterScoped {
+		namespace = ""
+	}
+	return c.cache.collection(kind, namespace)
+}
+
+// ReadAllAs is [Cluster.ReadAll] with objects of the type T. The result is never
+// nil without an error.
+func ReadAllAs[T any](
+	ctx context.Context, reader Reader, kind Kind, namespace string, keep func(*Entry) bool,
+) ([]*T, error) {
+	entries, err := reader.ReadAll(ctx, kind, namespace, keep)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]*T, 0, len(entries))
 	for _, e := range entries {
 		obj := new(T)
-		if err := e.decode(obj); err != nil {
+		if err := json.Unmarshal(e.json, obj); err != nil {
 			return nil, err
 		}
 		out = append(out, obj)
@@ -226,6 +238,7 @@ func decodeAll[T any](entries []*entry) ([]*T, error) {
 	return out, nil
 }
 
-func convert(obj *unstructured.Unstructured, into any) error {
+// Convert converts an object to a typed one, such as *corev1.Pod.
+func Convert(obj *unstructured.Unstructured, into any) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, into)
 }

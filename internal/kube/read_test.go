@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -17,7 +18,7 @@ func TestEventsOfFormerObjectsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	meta := func(name, uid string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, UID: types.UID(uid)} }
 	known := ready.Snapshot{
-		Workload:    deployment("1", 0), // trainer, its UID is u
+		Workload:    kubetest.Deployment("1", 0), // trainer, its UID is u
 		ReplicaSets: []*appsv1.ReplicaSet{{ObjectMeta: meta("trainer-1", "rs")}},
 		Pods:        []*corev1.Pod{{ObjectMeta: meta("trainer-1-a", "pod")}},
 		Claims:      map[string]*corev1.PersistentVolumeClaim{"weights": {ObjectMeta: meta("weights", "claim")}, "missing": nil},

@@ -127,7 +127,7 @@ func (c *Cluster) holdByApply(ctx context.Context, ref Ref) error {
 		}
 		upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(Manager), Manager)
 		if err != nil || upgrade == nil {
-			return wrap("repair", ref, err)
+			return Wrap("repair", ref, err)
 		}
 		return c.patchJSON(ctx, ref, json.RawMessage(upgrade), nil)
 	})
@@ -136,16 +136,16 @@ func (c *Cluster) holdByApply(ctx context.Context, ref Ref) error {
 func (c *Cluster) patchJSON(ctx context.Context, ref Ref, patch any, dryRun []string) error {
 	resource, err := c.resource(ref)
 	if err != nil {
-		return wrap("repair", ref, err)
+		return Wrap("repair", ref, err)
 	}
 	data, err := json.Marshal(patch)
 	if err != nil {
-		return wrap("repair", ref, err)
+		return Wrap("repair", ref, err)
 	}
 	_, err = resource.Patch(ctx, ref.Name, types.JSONPatchType, data, metav1.PatchOptions{
 		FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
 	})
-	return c.denied(ctx, "patch", ref, wrap("repair", ref, err))
+	return c.denied(ctx, "patch", ref, Wrap("repair", ref, err))
 }
 
 // repairs returns the patch that repairs the causes, or nil if there is none.

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // repeats says whether a fault passes for a verb: a conflict does for an apply
@@ -34,7 +36,7 @@ func repeats(verb, fault string) bool {
 func TestFaultsThatPassAreSurvivedByEveryVerb(t *testing.T) {
 	t.Parallel()
 	for verb, ask := range verbs() {
-		for name, strike := range passing() {
+		for name, strike := range kubetest.Passing() {
 			if !repeats(verb, name) {
 				continue
 			}
@@ -44,13 +46,13 @@ func TestFaultsThatPassAreSurvivedByEveryVerb(t *testing.T) {
 				if name == "expired once" {
 					strikes = 1
 				}
-				server := &flaky{strike: func(n int32, _ *http.Request) fault {
+				server := &flaky{strike: func(n int32, _ *http.Request) kubetest.Fault {
 					if n <= strikes {
 						return strike
 					}
 					return nil
 				}}
-				if err := ask(t.Context(), clusterOn(t, server)); err != nil {
+				if err := ask(t.Context(), clusterOf(t, server)); err != nil {
 					t.Errorf("after %d requests: %v", server.requests.Load(), err)
 				}
 			})
@@ -61,12 +63,12 @@ func TestFaultsThatPassAreSurvivedByEveryVerb(t *testing.T) {
 func TestRefusalsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		strike fault
+		strike kubetest.Fault
 		class  Class
 	}{
-		"bad request": {status(400, metav1.StatusReasonBadRequest), Invalid},
-		"not found":   {status(404, metav1.StatusReasonNotFound), NotFound},
-		"invalid":     {status(422, metav1.StatusReasonInvalid), Refused},
+		"bad request": {kubetest.Status(400, metav1.StatusReasonBadRequest), Invalid},
+		"not found":   {kubetest.Status(404, metav1.StatusReasonNotFound), NotFound},
+		"invalid":     {kubetest.Status(422, metav1.StatusReasonInvalid), Refused},
 		"another type": {func(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusInternalServerError)
@@ -75,8 +77,8 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := &flaky{strike: func(int32, *http.Request) fault { return test.strike }}
-			_, err := clusterOn(t, server).DryRun(t.Context(), deployment("", 0))
+			server := &flaky{strike: func(int32, *http.Request) kubetest.Fault { return test.strike }}
+			_, err := clusterOf(t, server).DryRun(t.Context(), kubetest.Deployment("", 0))
 			if asked := server.requests.Load(); ClassOf(err) != test.class || asked > 2 || OutcomeUnknown(err) { // the second one looks for what a repair could mend
 				t.Errorf("%d requests ended with class %d: %v", asked, ClassOf(err), err)
 			}
@@ -86,28 +88,28 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 
 func TestRepetitionsEnd(t *testing.T) {
 	t.Parallel()
-	refused := "http://" + unusedAddress(t)
+	refused := "http://" + kubetest.UnusedAddress(t)
 	for name, test := range map[string]struct {
 		before  bool // the server has answered once in this run
-		strike  fault
+		strike  kubetest.Fault
 		longest time.Duration
 	}{
 		"nobody is at the address":       {false, nil, dialPatience},
-		"a tunnel with a dead end":       {false, hangUp(true, false), firstPatience},
-		"a gateway without its server":   {false, gateway(503), firstPatience},
-		"a server that went away":        {true, hangUp(false, false), serverPatience},
-		"a server that is always broken": {true, status(500, metav1.StatusReasonInternalError), serverPatience},
-		"one that always throttles":      {true, throttled, requestTime},
+		"a tunnel with a dead end":       {false, kubetest.HangUp(true, false), firstPatience},
+		"a gateway without its server":   {false, kubetest.Gateway(503), firstPatience},
+		"a server that went away":        {true, kubetest.HangUp(false, false), serverPatience},
+		"a server that is always broken": {true, kubetest.Status(500, metav1.StatusReasonInternalError), serverPatience},
+		"one that always throttles":      {true, kubetest.Throttled, requestTime},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := &flaky{strike: func(n int32, _ *http.Request) fault {
+			server := &flaky{strike: func(n int32, _ *http.Request) kubetest.Fault {
 				if test.before && n == 1 {
 					return nil
 				}
 				return test.strike
 			}}
-			cluster := clusterOn(t, server)
+			cluster := clusterOf(t, server)
 			if test.strike == nil {
 				cluster = clusterAt(t, refused)
 			}
@@ -117,7 +119,7 @@ func TestRepetitionsEnd(t *testing.T) {
 				}
 			}
 			_, err := cluster.Get(t.Context(), trainer())
-			took := time.Duration(cluster.clock.(*rushed).skipped.Load())
+			took := cluster.clock.(*kubetest.Clock).Skipped()
 			if err == nil || took > test.longest || took < test.longest/4 {
 				t.Errorf("took %v, want at most %v: %v", took, test.longest, err)
 			}
@@ -131,29 +133,6 @@ func TestRepetitionsEnd(t *testing.T) {
 			}
 		})
 	}
-}
-
-// unusedAddress is one at which nobody listens until the test ends: it is the local
-// one of a connection that is held, so that no other socket gets it.
-func unusedAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
-	conn, err := dialer.DialContext(t.Context(), "tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	accepted, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = accepted.Close() })
-	return conn.LocalAddr().String()
 }
 
 func TestFailuresToTrustTheServerAreNotRepeated(t *testing.T) {
@@ -176,13 +155,13 @@ func TestFailuresToTrustTheServerAreNotRepeated(t *testing.T) {
 
 func TestRateOfFailuresThatIsSurvived(t *testing.T) {
 	t.Parallel()
-	kinds := []fault{throttled, status(500, metav1.StatusReasonInternalError), gateway(502), gateway(503), hangUp(true, false), hangUp(true, true), truncated(false), status(401, metav1.StatusReasonUnauthorized)}
+	kinds := []kubetest.Fault{kubetest.Throttled, kubetest.Status(500, metav1.StatusReasonInternalError), kubetest.Gateway(502), kubetest.Gateway(503), kubetest.HangUp(true, false), kubetest.HangUp(true, true), kubetest.Truncated(false), kubetest.Status(401, metav1.StatusReasonUnauthorized)}
 	for every, mayFail := range map[int32]int{20: 0, 5: 10} { // of 200
 		t.Run(strconv.Itoa(int(100/every))+" of 100 requests", func(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			seed := uint32(every)
-			server := &flaky{strike: func(int32, *http.Request) fault {
+			server := &flaky{strike: func(int32, *http.Request) kubetest.Fault {
 				mu.Lock()
 				defer mu.Unlock()
 				seed = seed*1664525 + 1013904223
@@ -191,10 +170,10 @@ func TestRateOfFailuresThatIsSurvived(t *testing.T) {
 				}
 				return nil
 			}}
-			cluster := clusterOn(t, server)
+			cluster := clusterOf(t, server)
 			failed := 0
 			for range 200 {
-				_, err := cluster.Apply(t.Context(), deployment("", 0))
+				_, err := cluster.Apply(t.Context(), kubetest.Deployment("", 0))
 				if err == nil {
 					_, err = cluster.Get(t.Context(), trainer())
 				}
@@ -213,26 +192,26 @@ func TestInterruptedWriteIsSeenThrough(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		verb  string
-		first fault
+		first kubetest.Fault
 	}{
 		"an apply whose answer is slow":      {"apply", nil},
-		"an apply whose answer is lost":      {"apply", hangUp(true, true)},
-		"a Secret whose answer is lost":      {"apply a Secret", hangUp(true, true)},
-		"a deletion whose answer is lost":    {"delete", hangUp(true, true)},
-		"keys of a Secret, answer cut short": {"remove keys of a Secret", truncated(false)},
+		"an apply whose answer is lost":      {"apply", kubetest.HangUp(true, true)},
+		"a Secret whose answer is lost":      {"apply a Secret", kubetest.HangUp(true, true)},
+		"a deletion whose answer is lost":    {"delete", kubetest.HangUp(true, true)},
+		"keys of a Secret, answer cut short": {"remove keys of a Secret", kubetest.Truncated(false)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
-			server := &flaky{strike: func(n int32, _ *http.Request) fault {
+			server := &flaky{strike: func(n int32, _ *http.Request) kubetest.Fault {
 				if n == 1 {
 					interrupt()
 					return test.first
 				}
 				return nil
 			}}
-			if err := verbs()[test.verb](ctx, clusterOn(t, server)); err != nil {
+			if err := verbs()[test.verb](ctx, clusterOf(t, server)); err != nil {
 				t.Errorf("after %d requests: %v", server.requests.Load(), err)
 			}
 		})
@@ -246,13 +225,13 @@ func TestInterruptedWriteEndsSoonWithAnUnknownOutcome(t *testing.T) {
 			t.Parallel()
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
-			server := &flaky{strike: func(int32, *http.Request) fault {
+			server := &flaky{strike: func(int32, *http.Request) kubetest.Fault {
 				interrupt()
-				return hangUp(true, true)
+				return kubetest.HangUp(true, true)
 			}}
-			cluster := clusterOn(t, server)
+			cluster := clusterOf(t, server)
 			err := verbs()[verb](ctx, cluster)
-			took := time.Duration(cluster.clock.(*rushed).skipped.Load())
+			took := cluster.clock.(*kubetest.Clock).Skipped()
 			if err == nil || took > settleTime || took < settleTime/4 {
 				t.Errorf("ended after %v with %v", took, err)
 			}
@@ -265,18 +244,18 @@ func TestInterruptedWriteEndsSoonWithAnUnknownOutcome(t *testing.T) {
 
 func TestInterruptedReadsAndRequestsThatWereNotCarriedOutEndAtOnce(t *testing.T) {
 	t.Parallel()
-	for verb, strike := range map[string]fault{
-		"get": hangUp(true, true), "dry run": hangUp(true, true), "dry run of a Secret": gateway(502), "apply": throttled,
+	for verb, strike := range map[string]kubetest.Fault{
+		"get": kubetest.HangUp(true, true), "dry run": kubetest.HangUp(true, true), "dry run of a Secret": kubetest.Gateway(502), "apply": kubetest.Throttled,
 	} {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
-			server := &flaky{strike: func(int32, *http.Request) fault {
+			server := &flaky{strike: func(int32, *http.Request) kubetest.Fault {
 				interrupt()
 				return strike
 			}}
-			err := verbs()[verb](ctx, clusterOn(t, server))
+			err := verbs()[verb](ctx, clusterOf(t, server))
 			if ClassOf(err) != Canceled || OutcomeUnknown(err) || server.requests.Load() != 1 {
 				t.Errorf("%d requests ended with %v", server.requests.Load(), err)
 			}
@@ -331,9 +310,9 @@ func TestDeletionIsNotTakenForDoneByAConflict(t *testing.T) {
 		for _, secret := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				cluster := clusterOf(t, fakeAPI{func(verb, _ string, _ *http.Request) (int, any) {
+				cluster := clusterOf(t, kubetest.API{Answer: func(verb, _ string, _ *http.Request) (int, any) {
 					if verb == "delete" {
-						return failing(http.StatusConflict, metav1.StatusReasonConflict)
+						return kubetest.Failing(http.StatusConflict, metav1.StatusReasonConflict)
 					}
 					live := aSecret()
 					live.SetUID("u")

@@ -49,7 +49,7 @@ func (c *Cluster) HasField(ctx context.Context, gvk schema.GroupVersionKind, pat
 		return document, json.Unmarshal(data, &document)
 	})
 	if err != nil {
-		return true, wrap("read the schema of", Ref{Kind: Kind{GroupVersionKind: gvk}}, err)
+		return true, Wrap("read the schema of", Ref{Kind: Kind{GroupVersionKind: gvk}}, err)
 	}
 	for _, of := range document.Components.Schemas {
 		if slices.Contains(of.Kinds, gvk) {

@@ -6,6 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // schemaOf is an OpenAPI document with a Compute whose spec has fields.
@@ -45,14 +47,14 @@ func TestFieldsOfAnInstalledKindAreReadFromItsSchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster := clusterOf(t, fakeAPI{answer: func(_, path string, _ *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
 				switch {
 				case path == "/openapi/v3/apis/compute.skytorch.dev/v1alpha1":
 					return c.code, c.document
 				case c.installed:
 					return http.StatusOK, resources
 				default:
-					return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+					return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 				}
 			}})
 			has, err := cluster.HasField(t.Context(), gvk, "spec", "override")

@@ -40,7 +40,7 @@ func (c *Cluster) Env() config.Env { return c.config.Env }
 // GetSecret returns one Secret from the server.
 func (c *Cluster) GetSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	live, err := c.secretRequest(ctx, http.MethodGet, "", ref, nil, nil)
-	return live, c.denied(ctx, "get", ref, wrap("read", ref, err))
+	return live, c.denied(ctx, "get", ref, Wrap("read", ref, err))
 }
 
 // SecretMetadata returns the metadata of one Secret with permission to write
@@ -48,13 +48,13 @@ func (c *Cluster) GetSecret(ctx context.Context, ref Ref) (*unstructured.Unstruc
 func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	conn, err := c.connect()
 	if err != nil {
-		return nil, wrap("read", ref, err)
+		return nil, Wrap("read", ref, err)
 	}
 	answer, err := conn.rest.Patch(types.MergePatchType).WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
 		SetHeader("Accept", metadataOnly).Param("dryRun", metav1.DryRunAll).Param("fieldManager",
 		Manager).Body([]byte("{}")).Do(ctx).Raw()
 	if err != nil {
-		return nil, wrap("read", ref, err)
+		return nil, Wrap("read", ref, err)
 	}
 	var read metav1.PartialObjectMetadata
 	if json.Unmarshal(answer, &read) != nil { // its error would quote the response
@@ -90,7 +90,7 @@ func (c *Cluster) applySecret(ctx context.Context, obj *unstructured.Unstructure
 	}
 	body, err := json.Marshal(obj.Object)
 	if err != nil {
-		return nil, wrap("apply", ref, err)
+		return nil, Wrap("apply", ref, err)
 	}
 	params := map[string]string{"fieldManager": Manager, "force": strconv.FormatBool(force),
 		"fieldValidation": metav1.FieldValidationStrict}
@@ -149,7 +149,7 @@ func (c *Cluster) removeSecretKeys(ctx context.Context, ref Ref, live *unstructu
 		"data":     data,
 	})
 	if err != nil {
-		return nil, wrap("apply", ref, err)
+		return nil, Wrap("apply", ref, err)
 	}
 	writing, sent := withOutcome(ctx)
 	after, err := c.secretRequest(writing, http.MethodPatch, types.MergePatchType, ref,
@@ -175,7 +175,7 @@ func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) erro
 		Preconditions: &metav1.Preconditions{UID: &uid},
 	})
 	if err != nil {
-		return wrap("delete", ref, err)
+		return Wrap("delete", ref, err)
 	}
 	dropped, err := c.DeleteUnlessClaimed(ctx, ref, func() error {
 		return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
@@ -282,7 +282,7 @@ func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.Pat
 // cluster in it. If the latter are unknown, the text is removed.
 func (c *Cluster) discreetly(ctx context.Context, op, verb string, ref Ref, err error,
 	sent *unstructured.Unstructured) error {
-	err = c.denied(ctx, verb, ref, wrap(op, ref, err))
+	err = c.denied(ctx, verb, ref, Wrap(op, ref, err))
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || ClassOf(err) == Denied || ClassOf(err) == NotFound {
 		return err // errors of network, authorizer and storage contain no values

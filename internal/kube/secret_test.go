@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // keyedSecret is the Secret ml/token with a value under each key.
@@ -42,12 +44,12 @@ func TestRemovalOfKeysLooksAgainAfterAConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			patches := 0 // requests come one after another
-			cluster := clusterOf(t, fakeAPI{func(verb, _ string, request *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(verb, _ string, request *http.Request) (int, any) {
 				switch {
 				case verb == "get" && test.code == http.StatusNotFound:
 					return test.code, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about("secrets", "", "token")}
 				case verb == "get" && test.code == http.StatusForbidden:
-					return failing(test.code, metav1.StatusReasonForbidden)
+					return kubetest.Failing(test.code, metav1.StatusReasonForbidden)
 				case verb == "get":
 					return test.code, test.there
 				}
@@ -62,7 +64,7 @@ func TestRemovalOfKeysLooksAgainAfterAConflict(t *testing.T) {
 				case !named || value != nil || sent.Metadata.UID != "u":
 					t.Errorf("the patch is %+v", sent)
 				case test.there == nil || sent.Metadata.ResourceVersion != test.there.GetResourceVersion():
-					return failing(http.StatusConflict, metav1.StatusReasonConflict)
+					return kubetest.Failing(http.StatusConflict, metav1.StatusReasonConflict)
 				}
 				return http.StatusOK, keyedSecret("u", "4", "b")
 			}})

@@ -122,7 +122,7 @@ func (c *Cluster) claimsOf(ctx context.Context, pods []*corev1.Pod) map[string]*
 				claims[name] = nil
 			case err == nil:
 				claim := &corev1.PersistentVolumeClaim{}
-				if convert(obj, claim) == nil {
+				if Convert(obj, claim) == nil {
 					claims[name] = claim
 				}
 			}

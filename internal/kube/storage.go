@@ -14,11 +14,8 @@ import (
 
 // StorageClasses returns all storage classes, by one shared list.
 func (c *Cluster) StorageClasses(ctx context.Context) ([]*storagev1.StorageClass, error) {
-	col := c.cache.collection(kind.StorageClass(), "")
-	if err := col.ready(ctx); err != nil {
-		return nil, err
-	}
-	classes, err := decodeAll[storagev1.StorageClass](col.filter(func(*entry) bool { return true }))
+	classes, err := ReadAllAs[storagev1.StorageClass](ctx, c, kind.StorageClass(), "",
+		func(*Entry) bool { return true })
 	slices.SortFunc(classes, func(a, b *storagev1.StorageClass) int { return strings.Compare(a.Name, b.Name) })
 	return classes, err
 }
@@ -31,7 +28,7 @@ func (c *Cluster) StorageClassNamed(ctx context.Context, name string) (*storagev
 		return nil, err
 	}
 	class := &storagev1.StorageClass{}
-	return class, convert(obj, class)
+	return class, Convert(obj, class)
 }
 
 // WaitClaim waits until a claim is bound and has the requested size, and
@@ -77,7 +74,7 @@ func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, erro
 		return ready.Verdict{}, err
 	}
 	claim := &corev1.PersistentVolumeClaim{}
-	if err := convert(obj, claim); err != nil {
+	if err := Convert(obj, claim); err != nil {
 		return ready.Verdict{}, err
 	}
 	s := ready.ClaimSnapshot{Claim: claim}
@@ -93,7 +90,7 @@ func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, erro
 	if name := claim.Spec.VolumeName; name != "" && claim.Status.Phase != corev1.ClaimBound && !bindCompleted(claim) {
 		obj, err := c.Get(ctx, Ref{Kind: kind.PersistentVolume(), Name: name})
 		volume := &corev1.PersistentVolume{}
-		if s.VolumeMissing = IsNotFound(err); err == nil && convert(obj, volume) == nil {
+		if s.VolumeMissing = IsNotFound(err); err == nil && Convert(obj, volume) == nil {
 			s.Volume = volume
 		}
 	}
@@ -113,14 +110,8 @@ func bindCompleted(claim *corev1.PersistentVolumeClaim) bool {
 // warningsAbout returns the warning events of a claim, without those of a
 // former claim of the same name.
 func (c *Cluster) warningsAbout(ctx context.Context, claim *corev1.PersistentVolumeClaim) ([]*corev1.Event, error) {
-	col := c.cache.collection(kind.Event(), claim.Namespace)
-	if err := col.ready(ctx); err != nil {
-		return nil, err
-	}
-	events, err := decodeAll[corev1.Event](col.filter(func(e *entry) bool {
-		return strings.HasPrefix(e.Name,
-			claim.Name+".")
-	}))
+	events, err := ReadAllAs[corev1.Event](ctx, c, kind.Event(), claim.Namespace,
+		func(e *Entry) bool { return strings.HasPrefix(e.Name, claim.Name+".") })
 	return slices.DeleteFunc(events, func(event *corev1.Event) bool {
 		about := event.InvolvedObject
 		return about.Kind != kind.PersistentVolumeClaim().Kind || about.Name != claim.Name ||

@@ -94,11 +94,7 @@ func anyPod() Kind {
 // with a node, including completed ones (podUsesPVC of the
 // pvc-protection-controller).
 func (c *Cluster) podsHolding(ctx context.Context, claim Ref) ([]*corev1.Pod, error) {
-	col := c.cache.collection(anyPod(), claim.Namespace)
-	if err := col.ready(ctx); err != nil {
-		return nil, err
-	}
-	pods, err := decodeAll[corev1.Pod](col.filter(func(*entry) bool { return true }))
+	pods, err := ReadAllAs[corev1.Pod](ctx, c, anyPod(), claim.Namespace, func(*Entry) bool { return true })
 	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		return pod.Spec.NodeName == "" || !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name

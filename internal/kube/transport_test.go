@@ -55,7 +55,7 @@ func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
 				_ = response.Body.Close()
 				t.Fatal("no error")
 			}
-			wrapped := wrap("read", Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}, err)
+			wrapped := Wrap("read", Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}, err)
 			var failure *Error
 			if !errors.As(wrapped, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %v, want %v", wrapped, ClassOf(wrapped), test.class)
@@ -77,7 +77,7 @@ func TestAServerThatDoesNotAnswerIsToldAtOnce(t *testing.T) {
 	}
 	ref := Ref{Kind: kind.Deployment(), Namespace: "ml"}
 	_, err = dyn.Resource(ref.gvr()).Namespace(ref.Namespace).Watch(t.Context(), metav1.ListOptions{})
-	if class := ClassOf(wrap("watch", ref, err)); class != Unreachable {
+	if class := ClassOf(Wrap("watch", ref, err)); class != Unreachable {
 		t.Errorf("%v is of class %v, want %v", err, class, Unreachable)
 	}
 	if !strings.Contains(err.Error(), "dial: i/o timeout") || requests.Load() != 1 {

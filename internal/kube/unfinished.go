@@ -310,13 +310,14 @@ func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, 
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
 
-// path returns the REST path of the object.
+// path returns the REST path of the object. Without a namespace, its last but
+// one element is the path of the objects of all namespaces.
 func (r Ref) path() []string {
 	root := []string{"/apis", r.Kind.Group, r.Kind.Version}
 	if r.Kind.Group == "" {
 		root = []string{"/api", r.Kind.Version}
 	}
-	if !r.Kind.ClusterScoped {
+	if !r.Kind.ClusterScoped && r.Namespace != "" {
 		root = append(root, "namespaces", r.Namespace)
 	}
 	return append(root, r.Kind.Resource, r.Name)

@@ -15,12 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // applied is a Deployment as after an apply by a manager, with the annotation
 // of that creation.
 func applied(manager, id string) *unstructured.Unstructured {
-	obj := MarkUnfinished(deployment("1", 0), id)
+	obj := MarkUnfinished(kubetest.Deployment("1", 0), id)
 	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1", FieldsType: "FieldsV1",
 		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}}},"f:spec":{"f:replicas":{}}}`),
@@ -36,7 +38,7 @@ func TestOnlyAnAnnotationThatTheProviderAppliedMeansUnfinished(t *testing.T) {
 	if got := UnfinishedCreation(applied("kubectl-rollout", "a")); got != "" {
 		t.Errorf("what somebody else wrote is creation %q", got)
 	}
-	if got := UnfinishedCreation(deployment("1", 0)); got != "" {
+	if got := UnfinishedCreation(kubetest.Deployment("1", 0)); got != "" {
 		t.Errorf("an object without the annotation is creation %q", got)
 	}
 }
@@ -57,14 +59,14 @@ type patches struct {
 
 func (p *patches) cluster(t *testing.T) *Cluster {
 	t.Helper()
-	return clusterOf(t, fakeAPI{answer: func(verb, path string, request *http.Request) (int, any) {
+	return clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 		var operations []map[string]any
 		_ = json.NewDecoder(request.Body).Decode(&operations)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		text, _ := json.Marshal(operations)
 		p.seen = append(p.seen, verb+" "+path+" "+string(text))
-		return http.StatusOK, deployment("2", 0)
+		return http.StatusOK, kubetest.Deployment("2", 0)
 	}})
 }
 
@@ -74,13 +76,13 @@ func TestTheAnnotationOfThisVeryCreationIsRemovedAtTheEnd(t *testing.T) {
 	completions := NewCompletions(func() bool { return true })
 	cluster := api.cluster(t).WithCompletions(completions)
 	cluster.Complete(trainer(), applied(Manager, "a"))
-	cluster.Complete(trainer(), deployment("1", 0)) // which has none
+	cluster.Complete(trainer(), kubetest.Deployment("1", 0)) // which has none
 	if len(api.seen) > 0 {
 		t.Errorf("removed before the end: %v", api.seen)
 	}
 	completions.Flush(t.Context())
 	completions.Flush(t.Context())
-	want := []string{`patch ` + trainerPath + ` [{"op":"test","path":"/metadata/uid","value":"u"},` +
+	want := []string{`patch ` + kubetest.TrainerPath + ` [{"op":"test","path":"/metadata/uid","value":"u"},` +
 		`{"op":"test","path":"/metadata/annotations/kt.dev~1unfinished","value":"a"},{"op":"remove","path":"/metadata/annotations/kt.dev~1unfinished"}]`}
 	if !slices.Equal(api.seen, want) {
 		t.Errorf("got %v\nwant %v", api.seen, want)
@@ -116,10 +118,10 @@ func TestFlushEndsWithItsTime(t *testing.T) {
 func TestFlushDoesNotWaitForARequestThatOutlivesItsTime(t *testing.T) {
 	t.Parallel()
 	asked, held := make(chan struct{}), make(chan struct{})
-	cluster := clusterOf(t, fakeAPI{func(string, string, *http.Request) (int, any) {
+	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 		close(asked)
 		<-held
-		return http.StatusOK, deployment("2", 0)
+		return http.StatusOK, kubetest.Deployment("2", 0)
 	}})
 	cluster.clock = clocktesting.NewFakeClock(time.Now()) // on which settleTime never ends
 	defer close(held)                                     // or else the server waits for the request

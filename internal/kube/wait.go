@@ -250,7 +250,7 @@ func (c *Cluster) restarted(ctx context.Context, logs *ready.LogRef) bool {
 		return false
 	}
 	pod := &corev1.Pod{}
-	return convert(obj, pod) == nil && ready.Restarts(pod, logs.Container) > logs.Restarts
+	return Convert(obj, pod) == nil && ready.Restarts(pod, logs.Container) > logs.Restarts
 }
 
 // firstSeen contains the last cause, and the start of its uninterrupted

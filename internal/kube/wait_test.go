@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -141,8 +142,8 @@ func TestPauseBetweenLooks(t *testing.T) {
 
 func TestWaitSeesAChangeOfEachOfManyKinds(t *testing.T) {
 	t.Parallel()
-	cluster := clusterOf(t, fakeAPI{func(string, string, *http.Request) (int, any) {
-		return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
+		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 	}})
 	kinds := []Kind{kind.Pod(), kind.Event(), kind.Service(), kind.ConfigMap(), kind.PersistentVolumeClaim(), kind.StatefulSet(), kind.Deployment(), row("ray.io", "RayCluster")}
 	for i := range kinds {
@@ -165,21 +166,21 @@ func TestWaitSeesAChangeOfEachOfManyKinds(t *testing.T) {
 
 func TestWaitGoesByGetsWithoutTheRightToListOrWatch(t *testing.T) {
 	t.Parallel()
-	cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
-		if code, body, ok := getsOnly(verb, path, request); ok {
+	cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
+		if code, body, ok := kubetest.GetsOnly(verb, path, request); ok {
 			return code, body
 		}
 		if verb == "patch" {
-			return http.StatusOK, deployment("1", 0).Object
+			return http.StatusOK, kubetest.Deployment("1", 0).Object
 		}
-		return http.StatusOK, deployment("2", 1).Object
+		return http.StatusOK, kubetest.Deployment("2", 1).Object
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := cluster.Read(ctx, trainer()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cluster.Apply(ctx, deployment("", 0)); err != nil {
+	if _, err := cluster.Apply(ctx, kubetest.Deployment("", 0)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := cluster.WaitReady(ctx, trainer(), nil); err != nil {
@@ -190,14 +191,14 @@ func TestWaitGoesByGetsWithoutTheRightToListOrWatch(t *testing.T) {
 func TestWaitOutlastsAnOutage(t *testing.T) {
 	t.Parallel()
 	var gets atomic.Int32
-	cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
-		if code, body, ok := getsOnly(verb, path, request); ok {
+	cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
+		if code, body, ok := kubetest.GetsOnly(verb, path, request); ok {
 			return code, body
 		}
 		if gets.Add(1) == 1 {
-			return failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+			return kubetest.Failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 		}
-		return http.StatusOK, deployment("2", 1).Object
+		return http.StatusOK, kubetest.Deployment("2", 1).Object
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -208,8 +209,8 @@ func TestWaitOutlastsAnOutage(t *testing.T) {
 
 func TestWaitEndsWithTheCredentials(t *testing.T) {
 	t.Parallel()
-	cluster := clusterOf(t, fakeAPI{func(string, string, *http.Request) (int, any) {
-		return failing(http.StatusUnauthorized, metav1.StatusReasonUnauthorized)
+	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
+		return kubetest.Failing(http.StatusUnauthorized, metav1.StatusReasonUnauthorized)
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -230,31 +231,31 @@ func TestWaitThatIsCutShortSaysWhatWasSeenBefore(t *testing.T) {
 		}},
 	}
 	var claims atomic.Int32
-	cluster := clusterOf(t, fakeAPI{func(verb, path string, request *http.Request) (int, any) {
+	cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 		switch {
 		case path == "/api/v1/namespaces/ml/pods" && verb == "list":
 			return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{pod}}
 		case path == "/api/v1/namespaces/ml/pods" && request.URL.Query().Get("sendInitialEvents") != "":
-			return failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid) // as a server that cannot
+			return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid) // as a server that cannot
 		case path == "/api/v1/namespaces/ml/pods":
 			<-request.Context().Done()
 			return http.StatusOK, nil
-		case path == trainerPath:
-			return http.StatusOK, deployment("1", 0).Object
-		case path == claimPath:
+		case path == kubetest.TrainerPath:
+			return http.StatusOK, kubetest.Deployment("1", 0).Object
+		case path == kubetest.ClaimPath:
 			if claims.Add(1) > 1 {
 				cancel()
-				return failing(http.StatusInternalServerError, metav1.StatusReasonInternalError)
+				return kubetest.Failing(http.StatusInternalServerError, metav1.StatusReasonInternalError)
 			}
 			return http.StatusOK, map[string]any{
 				"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"namespace": "ml", "name": "weights"},
 				"spec": map[string]any{"storageClassName": "fast"}, "status": map[string]any{"phase": "Pending"},
 			}
 		}
-		if code, body, ok := getsOnly(verb, path, request); ok {
+		if code, body, ok := kubetest.GetsOnly(verb, path, request); ok {
 			return code, body
 		}
-		return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 	}})
 	_, err := cluster.WaitReady(ctx, trainer(), map[string]string{"pod-template-hash": "1"})
 	var failure *NotReadyError
@@ -292,13 +293,13 @@ func TestAbsentObjectIsLookedForBeforeGivingUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked string
-			cluster := clusterOf(t, fakeAPI{func(_, path string, request *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
 				asked = path
 				if accept := request.Header.Get("Accept"); !strings.Contains(accept, "as=PartialObjectMetadata") {
 					t.Errorf("values were asked for: Accept %q", accept)
 				}
 				if test.code != http.StatusOK {
-					return failing(test.code, test.reason)
+					return kubetest.Failing(test.code, test.reason)
 				}
 				return http.StatusOK, map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
 			}})
@@ -331,17 +332,17 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster := clusterOf(t, fakeAPI{func(_, path string, request *http.Request) (int, any) {
+			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
 				if strings.HasSuffix(path, "/selfsubjectaccessreviews") {
-					return reviewed(request, func(string) bool { return false })
+					return kubetest.Reviewed(request, func(string) bool { return false })
 				}
 				switch test.codes[path] {
 				case http.StatusOK:
 					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x"}}
 				case http.StatusForbidden:
-					return failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				case http.StatusServiceUnavailable:
-					return failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+					return kubetest.Failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 				}
 				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about("configmaps", "", "x")}
 			}})

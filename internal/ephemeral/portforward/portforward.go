@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -96,7 +97,7 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 		return
 	}
 	log := context.WithoutCancel(ctx)
-	forward, err := p.data.Cluster.Forward(ctx, backend, int(m.LocalPort.ValueInt32()), func(err error) {
+	forward, err := portforward.Listen(ctx, p.data.Cluster, backend, int(m.LocalPort.ValueInt32()), func(err error) {
 		tflog.Warn(log, "connection not forwarded", map[string]any{"error": err.Error()})
 	})
 	if err != nil {
@@ -116,14 +117,14 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 
 // try connects once, so that problems are reported when the tunnel opens. It
 // retries errors without a class, such as a reset stream, once.
-func (m *model) try(ctx context.Context, cluster *kube.Cluster, backend kube.Backend) diag.Diagnostics {
-	conn, err := cluster.Dial(ctx, backend)
-	var podless *kube.NoPodError
+func (m *model) try(ctx context.Context, cluster *kube.Cluster, backend portforward.Backend) diag.Diagnostics {
+	conn, err := portforward.Dial(ctx, cluster, backend)
+	var podless *portforward.NoPodError
 	for range 2 {
 		if err == nil || errors.As(err, &podless) || kube.ClassOf(err) != kube.Other || ctx.Err() != nil {
 			break
 		}
-		conn, err = cluster.Dial(ctx, backend)
+		conn, err = portforward.Dial(ctx, cluster, backend)
 	}
 	if err != nil {
 		if errors.As(err, &podless) && !m.Required.IsNull() && !m.Required.ValueBool() {
@@ -150,7 +151,7 @@ func (p *portForward) Close(ctx context.Context, req ephemeral.CloseRequest, res
 	if !ok {
 		return // the process that opened the tunnel has ended, which closed the tunnel
 	}
-	if err := forward.(*kube.Forward).Close(); err != nil && !errors.Is(err, net.ErrClosed) { //nolint:forcetypeassert,errcheck // nothing else is stored
+	if err := forward.(*portforward.Forward).Close(); err != nil && !errors.Is(err, net.ErrClosed) { //nolint:forcetypeassert,errcheck // nothing else is stored
 		resp.Diagnostics.AddWarning("Cannot close the tunnel", err.Error())
 	}
 }

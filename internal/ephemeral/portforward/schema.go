@@ -14,7 +14,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -67,24 +69,24 @@ func (p *portForward) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 }
 
 // backend resolves the target of the tunnel.
-func (m *model) backend(ctx context.Context, cluster *kube.Cluster) (kube.Backend, diag.Diagnostics) {
+func (m *model) backend(ctx context.Context, cluster *kube.Cluster) (portforward.Backend, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if m.Namespace.IsNull() {
 		namespace, err := cluster.Namespace()
 		if err != nil {
 			diags.Append(failureAt(path.Root("namespace"), err))
-			return kube.Backend{}, diags
+			return portforward.Backend{}, diags
 		}
 		m.Namespace = types.StringValue(namespace)
 	}
 	namespace, port := m.Namespace.ValueString(), m.Port.ValueInt32()
-	var backend kube.Backend
+	var backend portforward.Backend
 	var err error
 	switch {
 	case !m.Pod.IsNull():
-		backend = kube.Backend{Namespace: namespace, Pod: m.Pod.ValueString(), Port: intstr.FromInt32(port)}
+		backend = portforward.Backend{Namespace: namespace, Pod: m.Pod.ValueString(), Port: intstr.FromInt32(port)}
 	case !m.Service.IsNull():
-		backend, err = cluster.ServiceBackend(ctx, namespace, m.Service.ValueString(), port)
+		backend, err = portforward.ServiceBackend(ctx, cluster, namespace, m.Service.ValueString(), port)
 	default:
 		backend, err = computeBackend(ctx, cluster, namespace, m.Name.ValueString(), port)
 	}
@@ -94,19 +96,19 @@ func (m *model) backend(ctx context.Context, cluster *kube.Cluster) (kube.Backen
 	return backend, diags
 }
 
-func computeBackend(ctx context.Context, cluster *kube.Cluster, namespace, name string, port int32) (kube.Backend, error) {
-	endpoint, err := cluster.Endpoint(ctx, namespace, name)
+func computeBackend(ctx context.Context, cluster *kube.Cluster, namespace, name string, port int32) (portforward.Backend, error) {
+	found, err := endpoint.Of(ctx, cluster, namespace, name)
 	switch {
 	case err != nil:
-		return kube.Backend{}, err
-	case endpoint.Elsewhere:
-		return kube.Backend{}, fmt.Errorf("compute %s is reached at %s (`endpoint.url`), which needs no tunnel", endpoint.ID(), endpoint.URL)
-	case port == 0 || port == endpoint.Port:
-		return endpoint.Backend, nil
-	case endpoint.Service != "":
-		return cluster.ServiceBackend(ctx, namespace, endpoint.Service, port)
+		return portforward.Backend{}, err
+	case found.Elsewhere:
+		return portforward.Backend{}, fmt.Errorf("compute %s is reached at %s (`endpoint.url`), which needs no tunnel", found.ID(), found.URL)
+	case port == 0 || port == found.Port:
+		return found.Backend, nil
+	case found.Service != "":
+		return portforward.ServiceBackend(ctx, cluster, namespace, found.Service, port)
 	}
-	backend := endpoint.Backend
+	backend := found.Backend
 	backend.Port = intstr.FromInt32(port)
 	return backend, nil
 }

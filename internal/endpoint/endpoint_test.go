@@ -1,4 +1,4 @@
-package kube
+package endpoint
 
 import (
 	"testing"
@@ -8,6 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 )
 
 func serviceOf(spec corev1.ServiceSpec) *corev1.Service {
@@ -17,7 +20,9 @@ func serviceOf(spec corev1.ServiceSpec) *corev1.Service {
 func TestEndpointTakesWhatItsServiceSays(t *testing.T) {
 	t.Parallel()
 	pods, h2c := map[string]string{"app": "pool"}, "kubernetes.io/h2c"
-	backend := func(port intstr.IntOrString) Backend { return Backend{Selector: pods, Port: port} }
+	backend := func(port intstr.IntOrString) portforward.Backend {
+		return portforward.Backend{Selector: pods, Port: port}
+	}
 	for name, test := range map[string]struct {
 		spec corev1.ServiceSpec
 		want Endpoint
@@ -68,7 +73,7 @@ func TestEndpointOfAComputeHasItsGateways(t *testing.T) {
 		map[string]any{"type": "IPAddress", "value": ""},
 		"nonsense",
 	}}}})
-	want := Endpoint{GRPC: true, Gateways: []string{"203.0.113.7:50051", "gw.example.com:443", "[2001:db8::7]:50051"}, Backend: Backend{Port: intstr.FromInt32(50051)}}
+	want := Endpoint{GRPC: true, Gateways: []string{"203.0.113.7:50051", "gw.example.com:443", "[2001:db8::7]:50051"}, Backend: portforward.Backend{Port: intstr.FromInt32(50051)}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -93,17 +98,17 @@ func TestEndpointOfTheUsersOwnAddress(t *testing.T) {
 
 func TestPortForwardCommandNamesWhatKubectlCanForwardTo(t *testing.T) {
 	t.Parallel()
-	ready := runningPod("pool-0")
+	ready := kubetest.RunningPod("pool-0")
 	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	ready.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8012}}
 	for name, test := range map[string]struct {
 		endpoint Endpoint
 		want     string
 	}{
-		"a Service at a low port":        {Endpoint{Service: "pool", Port: 80, Backend: Backend{Port: intstr.FromInt32(32300)}}, "kubectl -n ml port-forward service/pool 8080:80"},
-		"a Service at a high port":       {Endpoint{Service: "pool", Port: 50051, Backend: Backend{Port: intstr.FromString("grpc")}}, "kubectl -n ml port-forward service/pool 50051:50051"},
-		"a pod where no Service selects": {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{runningPod("new"), ready}}, "kubectl -n ml port-forward pod/pool-0 8080:8012"},
-		"nothing while no pod is ready":  {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{runningPod("new")}}, ""},
+		"a Service at a low port":        {Endpoint{Service: "pool", Port: 80, Backend: portforward.Backend{Port: intstr.FromInt32(32300)}}, "kubectl -n ml port-forward service/pool 8080:80"},
+		"a Service at a high port":       {Endpoint{Service: "pool", Port: 50051, Backend: portforward.Backend{Port: intstr.FromString("grpc")}}, "kubectl -n ml port-forward service/pool 50051:50051"},
+		"a pod where no Service selects": {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new"), ready}}, "kubectl -n ml port-forward pod/pool-0 8080:8012"},
+		"nothing while no pod is ready":  {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new")}}, ""},
 	} {
 		test.endpoint.Namespace = "ml"
 		if got := test.endpoint.PortForwardCommand(); got != test.want {

@@ -1,4 +1,4 @@
-package kube
+package portforward
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
 // patience is the time that a connection waits for a ready pod, while the
@@ -20,14 +22,14 @@ type Forward struct {
 	running  sync.WaitGroup
 }
 
-// Forward listens on a port of 127.0.0.1, or on any free port if it is 0, and
+// Listen listens on a port of 127.0.0.1, or on any free port if it is 0, and
 // forwards connections to the backend until it is closed. It outlives ctx.
 // report receives the values of ctx and the errors of connections that could
 // not be forwarded.
 //
 // Each connection selects a ready pod, so that the next connection after a
 // replacement of the pod reaches the new pod, and waits for it if necessary.
-func (c *Cluster) Forward(ctx context.Context, b Backend, port int, report func(error)) (*Forward, error) {
+func Listen(ctx context.Context, c Cluster, b Backend, port int, report func(error)) (*Forward, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
@@ -42,7 +44,7 @@ func (c *Cluster) Forward(ctx context.Context, b Backend, port int, report func(
 				return // the listener was closed
 			}
 			f.running.Go(func() {
-				if err := c.serve(ctx, b, local); err != nil && ctx.Err() == nil {
+				if err := serve(ctx, c, b, local); err != nil && ctx.Err() == nil {
 					report(err)
 				}
 			})
@@ -68,9 +70,9 @@ func (f *Forward) Close() error {
 
 // serve connects a local connection to the backend. If the backend aborts, the
 // local connection is reset instead of closed.
-func (c *Cluster) serve(ctx context.Context, b Backend, local net.Conn) error {
+func serve(ctx context.Context, c Cluster, b Backend, local net.Conn) error {
 	defer local.Close()
-	remote, err := c.dialPatiently(ctx, b)
+	remote, err := dialPatiently(ctx, c, b)
 	if err != nil {
 		reset(local)
 		return err
@@ -110,15 +112,15 @@ func reset(conn net.Conn) {
 
 // dialPatiently connects, and waits for a ready pod if there is none. Permanent
 // errors end the wait immediately.
-func (c *Cluster) dialPatiently(ctx context.Context, b Backend) (net.Conn, error) {
+func dialPatiently(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if b.Pod != "" {
-		return c.Dial(ctx, b)
+		return Dial(ctx, c, b)
 	}
 	for {
-		changed := c.cache.collection(podsOfBackend(b), b.Namespace).changed()
-		conn, err := c.Dial(ctx, b)
+		changed := c.Changed(podsOfBackend(b), b.Namespace)
+		conn, err := Dial(ctx, c, b)
 		if err == nil || !mayHeal(err) {
 			return conn, err
 		}
@@ -136,6 +138,6 @@ func mayHeal(err error) bool {
 	if missing, ok := err.(*NoPodError); ok { //nolint:errorlint // nothing wraps it
 		return missing.err == nil
 	}
-	class := ClassOf(err)
-	return class == NotFound || class == Other
+	class := kube.ClassOf(err)
+	return class == kube.NotFound || class == kube.Other
 }

@@ -1,4 +1,4 @@
-package kube
+package portforward
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -27,30 +27,30 @@ type Backend struct {
 	Port intstr.IntOrString
 }
 
-// Dial connects to a backend, as [Cluster.DialPod] does. An error is an *Error,
-// or a *NoPodError.
-func (c *Cluster) Dial(ctx context.Context, b Backend) (net.Conn, error) {
-	pod, err := c.target(ctx, b)
+// Dial connects to a backend, as [DialPod] does. An error is a *kube.Error, or a
+// *NoPodError.
+func Dial(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
+	pod, err := target(ctx, c, b)
 	if err != nil {
 		return nil, err
 	}
-	port, err := podPort(pod, b.Port)
+	port, err := PodPort(pod, b.Port)
 	if err != nil {
 		return nil, &NoPodError{Backend: b, Pods: []*corev1.Pod{pod}, err: err}
 	}
-	return c.DialPod(ctx, pod.Namespace, pod.Name, port)
+	return DialPod(ctx, c, pod.Namespace, pod.Name, port)
 }
 
 // target selects the pod of a connection.
-func (c *Cluster) target(ctx context.Context, b Backend) (*corev1.Pod, error) {
+func target(ctx context.Context, c Cluster, b Backend) (*corev1.Pod, error) {
 	if b.Pod != "" {
-		ref := Ref{Kind: kind.Pod(), Namespace: b.Namespace, Name: b.Pod}
+		ref := kube.Ref{Kind: kind.Pod(), Namespace: b.Namespace, Name: b.Pod}
 		obj, err := c.Get(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
 		pod := &corev1.Pod{}
-		if err := convert(obj, pod); err != nil {
+		if err := kube.Convert(obj, pod); err != nil {
 			return nil, err
 		}
 		if pod.Status.Phase != corev1.PodRunning {
@@ -58,37 +58,32 @@ func (c *Cluster) target(ctx context.Context, b Backend) (*corev1.Pod, error) {
 		}
 		return pod, nil
 	}
-	pods, err := c.podsBehind(ctx, b)
-	if err == nil && firstReady(pods) == nil {
-		pods, err = c.podsNow(ctx, b) // the watch may be slightly outdated
+	pods, err := Pods(ctx, c, b)
+	if err == nil && FirstReady(pods) == nil {
+		pods, err = podsNow(ctx, c, b) // the watch may be slightly outdated
 	}
 	if err != nil {
 		return nil, err
 	}
-	if pod := firstReady(pods); pod != nil {
+	if pod := FirstReady(pods); pod != nil {
 		return pod, nil
 	}
 	return nil, &NoPodError{Backend: b, Pods: pods}
 }
 
-// podsBehind returns the pods of a backend, sorted by name, from a shared list
-// and watch of the pods of Kubetorch, or otherwise of all pods of the
-// namespace.
-func (c *Cluster) podsBehind(ctx context.Context, b Backend) ([]*corev1.Pod, error) {
-	kind := podsOfBackend(b)
-	col := c.cache.collection(kind, b.Namespace)
-	if err := col.ready(ctx); err != nil {
-		if ClassOf(err) == Denied {
-			return c.podsNow(ctx, b) // listing may be allowed without watching
-		}
-		return nil, err
-	}
+// Pods returns the pods of a backend, sorted by name, from a shared list and
+// watch of the pods of Kubetorch, or otherwise of all pods of the namespace.
+func Pods(ctx context.Context, c Cluster, b Backend) ([]*corev1.Pod, error) {
 	chosen := labels.SelectorFromSet(b.Selector)
-	pods, err := decodeAll[corev1.Pod](col.filter(func(e *entry) bool { return chosen.Matches(labels.Set(e.Labels)) }))
+	pods, err := kube.ReadAllAs[corev1.Pod](ctx, c, podsOfBackend(b), b.Namespace,
+		func(e *kube.Entry) bool { return chosen.Matches(labels.Set(e.Labels)) })
+	if kube.ClassOf(err) == kube.Denied {
+		return podsNow(ctx, c, b) // listing may be allowed without watching
+	}
 	return byName(pods), err
 }
 
-func podsOfBackend(b Backend) Kind {
+func podsOfBackend(b Backend) kube.Kind {
 	pods := kind.Pod()
 	if _, shared := b.Selector[kind.ServiceLabel]; !shared {
 		pods.LabelSelector = ""
@@ -96,15 +91,8 @@ func podsOfBackend(b Backend) Kind {
 	return pods
 }
 
-// podsNow returns the pods of a backend from the server, without the cache.
-func (c *Cluster) podsNow(ctx context.Context, b Backend) ([]*corev1.Pod, error) {
-	var pods []*corev1.Pod
-	options := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.Selector).String()}
-	err := eachPage(ctx, c, Ref{Kind: kind.Pod(), Namespace: b.Namespace}, options, func(page *corev1.PodList) {
-		for i := range page.Items {
-			pods = append(pods, &page.Items[i])
-		}
-	})
+func podsNow(ctx context.Context, c Cluster, b Backend) ([]*corev1.Pod, error) {
+	pods, err := kube.PodsNow(ctx, c, b.Namespace, b.Selector)
 	return byName(pods), err
 }
 
@@ -113,22 +101,23 @@ func byName(pods []*corev1.Pod) []*corev1.Pod {
 	return pods
 }
 
-func firstReady(pods []*corev1.Pod) *corev1.Pod {
-	if i := slices.IndexFunc(pods, isReady); i >= 0 {
+// FirstReady returns the first pod that accepts calls, or nil.
+func FirstReady(pods []*corev1.Pod) *corev1.Pod {
+	if i := slices.IndexFunc(pods, Ready); i >= 0 {
 		return pods[i]
 	}
 	return nil
 }
 
-// isReady reports whether a pod accepts calls.
-func isReady(pod *corev1.Pod) bool {
+// Ready reports whether a pod accepts calls.
+func Ready(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 
-// podPort returns a port of a pod by its number or name.
-func podPort(pod *corev1.Pod, port intstr.IntOrString) (int32, error) {
+// PodPort returns a port of a pod by its number or name.
+func PodPort(pod *corev1.Pod, port intstr.IntOrString) (int32, error) {
 	if port.Type == intstr.Int && port.IntVal > 0 {
 		return port.IntVal, nil
 	}
@@ -172,7 +161,7 @@ func (e *NoPodError) Error() string {
 
 func (e *NoPodError) Unwrap() error { return e.err }
 
-// Explain is what [Error.Explain] is.
+// Explain implements the same method as [kube.Error.Explain].
 func (e *NoPodError) Explain() (summary, detail string) {
 	command := fmt.Sprintf("kubectl -n %s get pods -l %s", e.Backend.Namespace, labels.Set(e.Backend.Selector))
 	if e.Backend.Pod != "" {
@@ -200,16 +189,32 @@ func describe(pod *corev1.Pod) string {
 	return string(pod.Status.Phase)
 }
 
+// Services is the kind of all Services of a namespace, including those that an
+// operator creates.
+func Services() kube.Kind {
+	k := kind.Service()
+	k.LabelSelector = ""
+	return k
+}
+
+// TargetPort returns the port of the pods for a port of a Service.
+func TargetPort(p corev1.ServicePort) intstr.IntOrString {
+	if p.TargetPort == (intstr.IntOrString{}) {
+		return intstr.FromInt32(p.Port)
+	}
+	return p.TargetPort
+}
+
 // ServiceBackend returns the backend of a port of a Service, or of its first
 // port if port is 0. A port that the Service does not have is used as a port of
 // the pods.
-func (c *Cluster) ServiceBackend(ctx context.Context, namespace, name string, port int32) (Backend, error) {
-	obj, err := c.Read(ctx, Ref{Kind: services(), Namespace: namespace, Name: name})
+func ServiceBackend(ctx context.Context, c Cluster, namespace, name string, port int32) (Backend, error) {
+	obj, err := c.Read(ctx, kube.Ref{Kind: Services(), Namespace: namespace, Name: name})
 	if err != nil {
 		return Backend{}, err
 	}
 	service := &corev1.Service{}
-	if err := convert(obj, service); err != nil {
+	if err := kube.Convert(obj, service); err != nil {
 		return Backend{}, err
 	}
 	if len(service.Spec.Selector) == 0 {

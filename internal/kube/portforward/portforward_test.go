@@ -1,4 +1,4 @@
-package kube
+package portforward
 
 import (
 	"bytes"
@@ -23,7 +23,9 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // loopback is what a kubelet does with the streams of a port-forward, for pods
@@ -49,18 +51,18 @@ func (loopback) PortForward(ctx context.Context, _, _ string, port int32, stream
 // kubeletBehind is an API server of which only pods and their port-forwards are
 // asked. The streams are served by the code that kubelets and container
 // runtimes serve them with.
-func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *Cluster {
+func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
 	t.Helper()
-	api := fakeAPI{answer: func(verb, path string, _ *http.Request) (int, any) {
+	api := kubetest.API{Answer: func(verb, path string, _ *http.Request) (int, any) {
 		for _, pod := range pods {
 			if verb == "get" && strings.HasSuffix(path, "/pods/"+pod.Name) {
 				return http.StatusOK, pod
 			}
 		}
 		if strings.HasSuffix(path, "/portforward") {
-			return failing(http.StatusBadRequest, metav1.StatusReasonBadRequest) // as before websockets were tunnels
+			return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest) // as before websockets were tunnels
 		}
-		return failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if !strings.HasSuffix(request.URL.Path, "/portforward") || request.Method == http.MethodGet {
@@ -70,16 +72,7 @@ func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *Cluster {
 		portforward.ServePortForward(w, request, loopback{}, "pod", "", nil, time.Minute, time.Minute, []string{portforward.ProtocolV1Name})
 	}))
 	t.Cleanup(server.Close)
-	return NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})
-}
-
-func runningPod(name string) *corev1.Pod {
-	return &corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server"}}},
-		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
-	}
+	return kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})
 }
 
 // echo is a server that sends back what it gets until the other side is done.
@@ -130,7 +123,7 @@ func mustEcho(t *testing.T, conn interface {
 
 func TestDialPodCarriesBytesBothWaysAndTheEndOfEach(t *testing.T) {
 	t.Parallel()
-	conn, err := kubeletBehind(t, runningPod("trainer-0")).DialPod(t.Context(), "ml", "trainer-0", echo(t))
+	conn, err := DialPod(t.Context(), kubeletBehind(t, kubetest.RunningPod("trainer-0")), "ml", "trainer-0", echo(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,12 +133,12 @@ func TestDialPodCarriesBytesBothWaysAndTheEndOfEach(t *testing.T) {
 
 func TestDialPodSaysWhatTheKubeletComplainsOf(t *testing.T) {
 	t.Parallel()
-	unused, err := net.ResolveTCPAddr("tcp", unusedAddress(t))
+	unused, err := net.ResolveTCPAddr("tcp", kubetest.UnusedAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	free := int32(unused.Port)
-	conn, err := kubeletBehind(t, runningPod("trainer-0")).DialPod(t.Context(), "ml", "trainer-0", free)
+	conn, err := DialPod(t.Context(), kubeletBehind(t, kubetest.RunningPod("trainer-0")), "ml", "trainer-0", free)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +178,7 @@ func TestDialPodSaysWhatTheKubeletComplainsOfBeforeTheStreamIsOpen(t *testing.T)
 		}
 	}))
 	t.Cleanup(server.Close)
-	conn, err := NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}).DialPod(t.Context(), "ml", "trainer-0", 80)
+	conn, err := DialPod(t.Context(), kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}), "ml", "trainer-0", 80)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,14 +197,16 @@ func TestDialPodSaysWhatTheKubeletComplainsOfBeforeTheStreamIsOpen(t *testing.T)
 func TestDialPodNamesTheRightThatIsMissing(t *testing.T) {
 	t.Parallel()
 	const message = `pods "trainer-0" is forbidden: User "eve" cannot create resource "pods/portforward" in API group "" in the namespace "ml"`
-	cluster := clusterOf(t, fakeAPI{answer: func(string, string, *http.Request) (int, any) {
+	server := httptest.NewServer(kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 		return http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden, Message: message}
 	}})
-	_, err := cluster.DialPod(t.Context(), "ml", "trainer-0", 80)
-	if ClassOf(err) != Denied {
-		t.Fatalf("%v is of class %v", err, ClassOf(err))
+	t.Cleanup(server.Close)
+	cluster := kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})
+	_, err := DialPod(t.Context(), cluster, "ml", "trainer-0", 80)
+	if kube.ClassOf(err) != kube.Denied {
+		t.Fatalf("%v is of class %v", err, kube.ClassOf(err))
 	}
-	var failure *Error
+	var failure *kube.Error
 	errors.As(err, &failure)
 	summary, detail := failure.Explain()
 	if summary != "No permission to port-forward to Pod ml/trainer-0" || !strings.Contains(detail, `"pods/portforward"`) {
@@ -225,24 +220,24 @@ func TestDialPodGivesUpOnAServerThatDoesNotAnswer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stalled }))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(stalled) })
-	cluster := NewCluster(t.Context(), config.Config{Host: server.URL})
+	cluster := kube.NewCluster(t.Context(), config.Config{Host: server.URL})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := cluster.DialPod(ctx, "ml", "trainer-0", 80)
+		_, err := DialPod(ctx, cluster, "ml", "trainer-0", 80)
 		done <- err
 	}()
 	cancel()
-	if err := <-done; ClassOf(err) != Canceled {
+	if err := <-done; kube.ClassOf(err) != kube.Canceled {
 		t.Errorf("it ended with %v", err)
 	}
 }
 
 func TestDialExplainsThatNoPodFits(t *testing.T) {
 	t.Parallel()
-	pending := runningPod("pending")
+	pending := kubetest.RunningPod("pending")
 	pending.Status.Phase = corev1.PodPending
-	portless := runningPod("unnamed-0")
+	portless := kubetest.RunningPod("unnamed-0")
 	cluster := kubeletBehind(t, pending, portless)
 	for name, test := range map[string]struct {
 		backend Backend
@@ -255,7 +250,7 @@ func TestDialExplainsThatNoPodFits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := cluster.Dial(t.Context(), test.backend); err == nil || !strings.Contains(err.Error(), test.says) {
+			if _, err := Dial(t.Context(), cluster, test.backend); err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("the error is %v, want %q in it", err, test.says)
 			}
 		})
@@ -265,8 +260,8 @@ func TestDialExplainsThatNoPodFits(t *testing.T) {
 // It looks at all goroutines of the process, so it runs alone.
 func TestForwardLeavesNothingBehind(t *testing.T) {
 	port := echo(t)
-	cluster := kubeletBehind(t, runningPod("trainer-0"))
-	forward, err := cluster.Forward(t.Context(), Backend{Namespace: "ml", Pod: "trainer-0", Port: intstr.FromInt32(port)}, 0, func(err error) { t.Error(err) })
+	cluster := kubeletBehind(t, kubetest.RunningPod("trainer-0"))
+	forward, err := Listen(t.Context(), cluster, Backend{Namespace: "ml", Pod: "trainer-0", Port: intstr.FromInt32(port)}, 0, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +317,7 @@ func tunnels(t *testing.T) string {
 	stacks := make([]byte, 4<<20)
 	var found []string
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-		for _, part := range []string{"spdystream", "kube.(*podConn)", "kube.(*Cluster).Forward", "kube.(*Cluster).serve", "kube.untilDone"} {
+		for _, part := range []string{"spdystream", "portforward.(*podConn)", "portforward.Listen", "portforward.serve", "portforward.untilDone"} {
 			if strings.Contains(stack, part) {
 				found = append(found, stack)
 				break

@@ -1,4 +1,6 @@
-package kube
+// Package portforward connects to pods through the API server, as kubectl
+// port-forward does.
+package portforward
 
 import (
 	"bytes"
@@ -9,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"time"
@@ -18,27 +19,37 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/portforward"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
-	clientforward "k8s.io/client-go/tools/portforward"
-	spdytransport "k8s.io/client-go/transport/spdy"
-	"k8s.io/client-go/transport/websocket"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
-	"k8s.io/streaming/pkg/httpstream/spdy"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
-// DialPod connects to a port of a pod through the API server, as kubectl
-// port-forward does. ctx applies only to connecting. Errors are of type *Error,
-// with the class Denied without permission to create pods/portforward. If
-// nothing listens on the port, the first Read returns a *net.OpError.
+// Cluster is the part of the client that a port-forward uses. *kube.Cluster
+// implements it.
+type Cluster interface {
+	kube.Reader
+	kube.Pages
+	RESTConfig() (*rest.Config, error)
+	Get(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error)
+	Read(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error)
+	Changed(kind kube.Kind, namespace string) <-chan struct{}
+}
+
+// DialPod connects to a port of a pod. ctx applies only to connecting. Errors
+// are of type *kube.Error, with the class Denied without permission to create
+// pods/portforward. If nothing listens on the port, the first Read returns a
+// *net.OpError.
 //
 // Each connection has a separate tunnel: the streams of one tunnel wait for
 // each other, so that one slow reader would block all others.
-func (c *Cluster) DialPod(ctx context.Context, namespace, pod string, port int32) (net.Conn, error) {
-	ref := Ref{Kind: kind.Pod(), Namespace: namespace, Name: pod}
-	tunnel, err := c.openTunnel(ctx, ref)
+func DialPod(ctx context.Context, c Cluster, namespace, pod string, port int32) (net.Conn, error) {
+	ref := kube.Ref{Kind: kind.Pod(), Namespace: namespace, Name: pod}
+	tunnel, err := openTunnel(ctx, c, ref)
 	if err != nil {
 		return nil, forwardFailure(ref, err)
 	}
@@ -49,10 +60,10 @@ func (c *Cluster) DialPod(ctx context.Context, namespace, pod string, port int32
 	return conn, nil
 }
 
-func forwardFailure(ref Ref, err error) error {
-	failure, ok := errors.AsType[*Error](wrap("port-forward to", ref, err))
+func forwardFailure(ref kube.Ref, err error) error {
+	failure, ok := errors.AsType[*kube.Error](kube.Wrap("port-forward to", ref, err))
 	if ok && apierrors.IsForbidden(failure.Err) {
-		failure.Class = Denied // admission does not apply to connections, except for webhooks
+		failure.Class = kube.Denied // admission does not apply to connections, except for webhooks
 	}
 	return failure
 }
@@ -60,98 +71,66 @@ func forwardFailure(ref Ref, err error) error {
 // openTunnel opens the subresource portforward of a pod by WebSocket, or by
 // SPDY for API servers before Kubernetes 1.31 and proxies that block
 // WebSockets.
-func (c *Cluster) openTunnel(ctx context.Context, pod Ref) (httpstream.Connection, error) {
-	conn, err := c.connect()
+func openTunnel(ctx context.Context, c Cluster, pod kube.Ref) (httpstream.Connection, error) {
+	config, err := c.RESTConfig()
 	if err != nil {
 		return nil, err
 	}
-	config, err := c.restConfig()
+	var rejection error
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(req.WithContext(ctx)) // the dialers take no context
+			if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
+				resp.Body, rejection, err = statusOf(resp.Body)
+			}
+			return resp, err
+		})
+	})
+	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, err
 	}
-	at := conn.rest.Get().AbsPath("/api/v1/namespaces", pod.Namespace, "pods", pod.Name, "portforward").URL()
-	tunnel, err := untilDone(ctx, func() (httpstream.Connection, error) { return overWebsocket(ctx, config, at) })
-	if refused, ok := errors.AsType[*httpstream.UpgradeFailureError](err); ok {
-		if apierrors.IsNotFound(refused.Cause) {
-			return nil, refused.Cause
+	at := server.JoinPath("api/v1/namespaces", pod.Namespace, "pods", pod.Name, "portforward")
+	websocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(at, config)
+	if err != nil {
+		return nil, err
+	}
+	transport, upgrader, err := spdy.RoundTripperFor(config)
+	if err != nil {
+		return nil, err
+	}
+	older := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, at)
+	dialer := portforward.NewFallbackDialerForStreaming(websocket, older, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	})
+	return untilDone(ctx, func() (httpstream.Connection, error) {
+		conn, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
+		if err != nil && rejection != nil {
+			return nil, rejection
 		}
-		return untilDone(ctx, func() (httpstream.Connection, error) { return overSPDY(ctx, config, at) })
-	}
-	return tunnel, err
+		return conn, err
+	})
 }
 
-// restConfig returns the configuration of the connection. It contains
-// credentials.
-func (c *Cluster) restConfig() (*rest.Config, error) {
-	resolved, err := recall(c, "configuration", c.config.Resolve)
-	return resolved.REST, err
-}
+type roundTripper func(*http.Request) (*http.Response, error)
 
-const pingPeriod = 10 * time.Second
+func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
 
-func overWebsocket(ctx context.Context, config *rest.Config, at *url.URL) (httpstream.Connection, error) {
-	transport, holder, err := websocket.RoundTripperFor(config)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := websocket.Negotiate(transport, holder, req,
-		portforward.WebsocketsSPDYTunnelingPrefix+clientforward.PortForwardProtocolV1Name)
-	if err != nil {
-		return nil, err
-	}
-	return spdy.NewClientConnectionWithPings(clientforward.NewTunnelingConnection("client", conn), pingPeriod)
-}
-
-func overSPDY(ctx context.Context, config *rest.Config, at *url.URL) (httpstream.Connection, error) {
-	transport, upgrader, err := spdytransport.RoundTripperFor(config)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at.String(), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	answer := &refusalKeeper{next: transport}
-	conn, _, err := spdytransport.NegotiateStreaming(upgrader, &http.Client{Transport: answer}, req,
-		clientforward.PortForwardProtocolV1Name)
-	if answer.status != nil {
-		return nil, answer.status
-	}
-	return conn, err
-}
-
-// refusalKeeper keeps the Status of an API server that does not upgrade a
-// connection, because the SPDY client returns only its message.
-type refusalKeeper struct {
-	next   http.RoundTripper
-	status error
-}
-
-func (r *refusalKeeper) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := r.next.RoundTrip(req)
-	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
-		return resp, err
-	}
+// statusOf returns the Status in the response of an API server that does not
+// upgrade a connection, because the SPDY client returns only its message. It
+// also returns the body to read again.
+func statusOf(body io.ReadCloser) (again io.ReadCloser, rejection, err error) {
 	const longest = 64 << 10
-	body, err := io.ReadAll(io.LimitReader(resp.Body, longest))
-	if err != nil {
-		return nil, errors.Join(err, resp.Body.Close())
+	data, err := io.ReadAll(io.LimitReader(body, longest))
+	if err := errors.Join(err, body.Close()); err != nil {
+		return nil, nil, err
 	}
 	var status metav1.Status
-	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
-		r.status = &apierrors.StatusError{ErrStatus: status}
+	if json.Unmarshal(data, &status) == nil && status.Kind == "Status" {
+		rejection = &apierrors.StatusError{ErrStatus: status}
 	}
-	resp.Body = readCloser{bytes.NewReader(body), resp.Body}
-	return resp, nil
-}
-
-type readCloser struct {
-	io.Reader
-	io.Closer
+	return io.NopCloser(bytes.NewReader(data)), rejection, nil
 }
 
 // untilDone waits for a connection until ctx ends. It closes a later
@@ -181,7 +160,7 @@ func untilDone(ctx context.Context, open func() (httpstream.Connection, error)) 
 
 // openStreams opens the two streams of a connection: one for data, and one for
 // errors of the kubelet (for the headers, see k8s.io/api/core/v1).
-func openStreams(tunnel httpstream.Connection, pod Ref, port int32) (*podConn, error) {
+func openStreams(tunnel httpstream.Connection, pod kube.Ref, port int32) (*podConn, error) {
 	headers := http.Header{}
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
 	headers.Set(corev1.PortHeader, strconv.Itoa(int(port)))

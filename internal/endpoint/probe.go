@@ -1,0 +1,115 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
+)
+
+// Methods of a probe.
+const (
+	MethodHealth = "health"
+	MethodHTTP   = "http"
+	MethodTensor = "tensor"
+)
+
+// ProbeRequest describes a probe of an endpoint.
+type ProbeRequest struct {
+	Endpoint *Endpoint
+	Method   string
+	Route    Route
+	Timeout  time.Duration
+	Bytes    int64 // size of the tensor of [MethodTensor]
+}
+
+// Prober sends each probe once, even if several data sources request it, as
+// long as the pods stay the same. Its methods may be called concurrently.
+type Prober struct {
+	results      sync.Map // of probeKey to func() probeOutcome
+	unresponsive addresses
+}
+
+type probeKey struct {
+	cluster Cluster // with -debug, one process serves many runs
+	request string
+}
+
+type probeOutcome struct {
+	result probe.Result
+	err    error
+}
+
+// Run sends the probe. An error has its cause on the client's side, such as a missing permission.
+func (p *Prober) Run(ctx context.Context, c Cluster, q ProbeRequest) (probe.Result, error) {
+	result, _ := p.results.LoadOrStore(probeKey{c, q.String()}, sync.OnceValue(func() probeOutcome {
+		result, err := q.Send(ctx, q.Route.dialer(&p.unresponsive))
+		return probeOutcome{result, err}
+	}))
+	f := result.(func() probeOutcome)() //nolint:forcetypeassert,errcheck // nothing else is stored
+	return f.result, f.err
+}
+
+// String returns the key of the request, which differs for different pods.
+func (q ProbeRequest) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s %s %d", q.Endpoint.ID(), q.Method, q.Route, q.Timeout, q.Bytes)
+	for _, pod := range q.Endpoint.Pods {
+		fmt.Fprintf(&b, " %s %t", pod.UID, portforward.Ready(pod))
+	}
+	return b.String()
+}
+
+// Send sends the probe, unlike [Prober.Run] every time.
+func (q ProbeRequest) Send(ctx context.Context, dial *Dialer) (probe.Result, error) {
+	e := q.Endpoint
+	var result probe.Result
+	if q.Method == MethodHTTP {
+		result = probe.HTTP(ctx, probe.Web{
+			URL: q.Route.URL, Timeout: q.Timeout,
+			Dialer: func(ctx context.Context, _, address string) (net.Conn, error) { return dial.Dial(ctx, address) },
+		})
+	} else {
+		result = probe.GRPC(ctx, probe.Endpoint{
+			Target: q.Route.Target, Protocol: protocolOf(e), RoundTrip: q.Bytes, Timeout: q.Timeout, Seed: seedOf(e.ID()),
+			Options: tensor.Options{ComputeID: q.Route.ComputeID, Dialer: dial.Dial},
+		})
+	}
+	if failure := dial.Failure(); failure != nil && result.Status != probe.Serving {
+		switch kube.ClassOf(failure) {
+		case kube.Denied, kube.Unauthorized, kube.Misconfigured:
+			return result, failure
+		default:
+			result.Detail = failure.Error()
+		}
+	}
+	return result, nil
+}
+
+func protocolOf(e *Endpoint) probe.Protocol {
+	switch e.Runtime {
+	case kind.RuntimeSkyTorch:
+		return probe.SkyTorch
+	case kind.RuntimeKPU:
+		return probe.KPU
+	default:
+		return probe.Auto
+	}
+}
+
+// seedOf returns a different seed for each endpoint, so that the tensor of one
+// endpoint is never accepted from another.
+func seedOf(id string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id)) // never fails
+	return h.Sum64()
+}

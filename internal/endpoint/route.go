@@ -1,0 +1,140 @@
+package endpoint
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
+)
+
+// Routes to an endpoint.
+const (
+	ViaAuto        = "auto"
+	ViaDirect      = "direct"
+	ViaPortForward = "port_forward"
+)
+
+// ConnectTimeout limits connecting within the timeout of a probe. An endpoint
+// that accepts no connection in this time is unreachable, however long a round
+// trip may take.
+const ConnectTimeout = 5 * time.Second
+
+// Route describes how an endpoint is reached.
+type Route struct {
+	Target    string // host:port
+	URL       string // for HTTP
+	ComputeID string // for a gateway, otherwise ""
+
+	cluster Cluster
+	backend *portforward.Backend // target of the port-forward; nil for direct
+}
+
+// RouteTo returns the route to an endpoint. via is a constant such as
+// [ViaDirect], or "" for [ViaAuto].
+func RouteTo(c Cluster, e *Endpoint, via string) Route {
+	inside := inCluster(c)
+	if via = cmp.Or(via, ViaAuto); via == ViaAuto {
+		via = ViaPortForward
+		if inside || e.Elsewhere {
+			via = ViaDirect
+		}
+	}
+	r := Route{cluster: c, Target: e.Address(), URL: e.URL}
+	switch {
+	case via == ViaPortForward:
+		r.backend = &e.Backend
+	case !inside && len(e.Gateways) > 0:
+		r.Target, r.ComputeID = e.Gateways[0], e.ID()
+	}
+	return r
+}
+
+// inCluster reports whether this process runs in a pod of the same cluster.
+// Only there, the names and addresses of Services can be used.
+func inCluster(c Cluster) bool {
+	host := c.Env().Get("KUBERNETES_SERVICE_HOST")
+	config, err := c.RESTConfig()
+	if host == "" || err != nil {
+		return false
+	}
+	parsed, err := url.Parse(config.Host)
+	return err == nil && (parsed.Hostname() == host || strings.HasPrefix(parsed.Hostname(), "kubernetes.default"))
+}
+
+func (r Route) String() string {
+	if r.backend != nil {
+		return ViaPortForward
+	}
+	return ViaDirect + " " + r.Target + " " + r.URL
+}
+
+// Dialer returns a dialer for the connections of one read.
+func (r Route) Dialer() *Dialer { return r.dialer(&addresses{}) }
+
+// dialer returns a [Route.Dialer] that does not dial the addresses at which
+// other reads timed out.
+func (r Route) dialer(unresponsive *addresses) *Dialer {
+	return &Dialer{route: r, unresponsive: unresponsive}
+}
+
+// Dialer connects to an endpoint, and records the last error.
+type Dialer struct {
+	route        Route
+	unresponsive *addresses
+
+	mu   sync.Mutex
+	last error
+}
+
+// addresses records addresses that accepted no connection before the deadline,
+// so that other reads do not wait for them, too. Hundreds of computes can share
+// the address of one gateway.
+type addresses struct{ since sync.Map } // of "host:port" to time.Time
+
+// unresponsiveFor is the time during which an unresponsive address is not dialed again.
+const unresponsiveFor = 30 * time.Second
+
+var errUnresponsive = errors.New("connection attempt timed out a moment ago")
+
+func (a *addresses) dial(ctx context.Context, address string) (net.Conn, error) {
+	if when, ok := a.since.Load(address); ok && time.Since(when.(time.Time)) < unresponsiveFor { //nolint:forcetypeassert,errcheck // nothing else is stored
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("%s: %w", address, errUnresponsive)}
+	}
+	var plain net.Dialer
+	conn, err := plain.DialContext(ctx, "tcp", address)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		a.since.Store(address, time.Now())
+	}
+	return conn, err
+}
+
+// Dial connects to an address, or to the backend of a port-forward.
+func (d *Dialer) Dial(ctx context.Context, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
+	defer cancel()
+	var conn net.Conn
+	var err error
+	if d.route.backend != nil {
+		conn, err = portforward.Dial(ctx, d.route.cluster, *d.route.backend)
+	} else {
+		conn, err = d.unresponsive.dial(ctx, address)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last = err
+	return conn, err
+}
+
+// Failure returns the error of the last connection attempt, or nil if it succeeded.
+func (d *Dialer) Failure() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.last
+}

@@ -1,0 +1,106 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// Locate returns the workload of a compute, of any kind. It prefers workloads
+// that no controller created for another object.
+func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
+	if _, compute, err := c.TensorCompute(ctx, namespace, name); compute != nil || err != nil {
+		return compute, err
+	}
+	var made *unstructured.Unstructured
+	workloads := kind.Workloads()
+	slices.SortStableFunc(workloads, func(a, b Kind) int { return cmp.Compare(rank(a), rank(b)) })
+	for _, of := range workloads {
+		if of.Custom() {
+			if installed, err := c.Installed(ctx, of); err != nil || !installed {
+				continue
+			}
+		}
+		found, err := c.Get(ctx, Ref{Kind: of, Namespace: namespace, Name: name})
+		switch class := ClassOf(err); {
+		case err == nil && metav1.GetControllerOf(found) == nil:
+			return found, nil
+		case err == nil:
+			made = cmp.Or(made, found)
+		case class == NotFound, class == KindMissing, class == Denied:
+		default:
+			return nil, err
+		}
+	}
+	if made == nil {
+		return nil, &MissingComputeError{Namespace: namespace, Name: name}
+	}
+	return made, nil
+}
+
+// rank orders the kinds of Kubernetes first, which need no discovery, and kinds
+// that were already checked last.
+func rank(of Kind) int {
+	switch {
+	case of.RunsTensorServer():
+		return 2
+	case of.Custom():
+		return 1
+	default:
+		return 0
+	}
+}
+
+// TensorCompute returns the object of the operator for a compute, or nil.
+func (c *Cluster) TensorCompute(ctx context.Context, namespace, name string) (runtime string,
+	compute *unstructured.Unstructured, err error) {
+	for _, of := range kind.TensorServers() {
+		named := &unstructured.Unstructured{}
+		named.SetGroupVersionKind(of.GroupVersionKind)
+		named.SetNamespace(namespace)
+		named.SetName(name)
+		if installed, err := c.Installed(ctx, of); err != nil || !installed {
+			if err != nil {
+				return "", nil, err
+			}
+			continue
+		}
+		ref, err := c.RefOf(ctx, named)
+		if err != nil {
+			return "", nil, err
+		}
+		found, err := c.Read(ctx, ref)
+		switch {
+		case err == nil:
+			return of.Server.Runtime, found, nil
+		case !IsNotFound(err):
+			return "", nil, err
+		}
+	}
+	return kind.RuntimeKubetorch, nil, nil
+}
+
+// MissingComputeError reports that no object has the name of a compute.
+type MissingComputeError struct{ Namespace, Name string }
+
+func (e *MissingComputeError) Error() string {
+	return fmt.Sprintf("there is no compute %s in namespace %s", e.Name, e.Namespace)
+}
+
+// Explain implements the same method as [Error.Explain].
+func (e *MissingComputeError) Explain() (summary, detail string) {
+	return fmt.Sprintf("Compute %s/%s does not exist", e.Namespace, e.Name), ready.Explain(&ready.Cause{
+		Summary: fmt.Sprintf("Namespace %[2]s contains neither a Service nor a workload with the name %[1]s.", e.Name,
+			e.Namespace),
+		Hint: "Correct the name or the namespace. If the same run creates the compute, add `depends_on` with the " +
+			"kt_compute.",
+		Command: fmt.Sprintf("kubectl -n %s get services,deployments", e.Namespace),
+	}, nil)
+}
