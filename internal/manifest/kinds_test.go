@@ -230,9 +230,6 @@ func TestRenderRefusesCombinations(t *testing.T) {
 	spread := func(d manifest.Distribute) func(*manifest.Compute) {
 		return func(c *manifest.Compute) { c.Distribute = &d }
 	}
-	selected := func(change func(*manifest.Compute)) func(*manifest.Compute) {
-		return func(c *manifest.Compute) { c.Selector = map[string]string{"a": "b"}; change(c) }
-	}
 	for name, tc := range map[string]struct {
 		change    func(*manifest.Compute)
 		attribute string
@@ -261,9 +258,6 @@ func TestRenderRefusesCombinations(t *testing.T) {
 			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{Workers: 4}, 3, true
 		}, "replicas", "their number is distribute.workers"},
 		"a name too long for a Service": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 55); c.Distribute = &manifest.Distribute{} }, "name", "give a name of at most 54"},
-		"selected pods that scale":      {selected(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }), "autoscale", "with selector alone the pods exist already"},
-		"selected pods that suspend":    {selected(func(c *manifest.Compute) { c.Suspend = true }), "suspend", "with selector alone the pods exist already"},
-		"selected pods by number":       {selected(func(c *manifest.Compute) { c.ReplicasGiven = true }), "replicas", "with selector alone the pods exist already"},
 		"a set-up of nothing":           {func(c *manifest.Compute) { c.ImageSetup = &manifest.ImageSetup{} }, "image_setup.config_map", "is required"},
 		"a volume over the set-up": {func(c *manifest.Compute) {
 			c.ImageSetup = &manifest.ImageSetup{ConfigMap: "x"}

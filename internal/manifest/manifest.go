@@ -141,9 +141,8 @@ type Compute struct {
 	// compute's own pods.
 	Endpoint *Endpoint
 
-	// Given lists which of gpu_anti_affinity, logging and renderer_revision the
-	// user set: no field tells their value from a default.
-	Given []string
+	// Settings are the attributes that the user has set.
+	Settings []Setting
 
 	// Registered adds the KubetorchWorkload by which Python users find the
 	// compute. Its CRD must be installed.

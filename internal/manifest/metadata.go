@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -129,4 +132,35 @@ func toAny(m map[string]string) map[string]any {
 		result[k] = v
 	}
 	return result
+}
+
+// observeMetadata is the inverse of workloadMetadata.
+func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
+	labels := union(workload.GetLabels())
+	for scheduler, key := range map[string]string{QueueSchedulerKueue: kind.KueueQueueLabel, QueueSchedulerKAI: kind.KAIQueueLabel} {
+		if queue, ok := labels[key]; ok {
+			c.QueueName, c.QueueScheduler = queue, scheduler
+		}
+		delete(labels, key)
+	}
+	if labels[kind.AppLabel] == c.Name {
+		delete(labels, kind.AppLabel)
+	}
+	for _, key := range []string{kind.ServiceLabel, kind.TemplateLabel, kind.UsernameLabel, kind.VersionLabel, kind.ManagedByLabel} {
+		delete(labels, key)
+	}
+	c.Labels = labels
+
+	annotations := union(workload.GetAnnotations())
+	c.InactivityTTL = annotations[kind.InactivityTTLAnnotation]
+	if formats := annotations[kind.AllowedSerializationAnnotation]; formats != "" {
+		c.AllowedSerialization = strings.Split(formats, ",")
+	}
+	if mib, err := strconv.ParseInt(annotations[kind.GPUMemoryAnnotation], 10, 64); err == nil {
+		c.GPUMemory = resource.NewQuantity(mib<<20, resource.BinarySI)
+	}
+	for _, key := range []string{kind.InactivityTTLAnnotation, kind.AllowedSerializationAnnotation, kind.GPUMemoryAnnotation} {
+		delete(annotations, key)
+	}
+	c.Annotations = annotations
 }

@@ -155,3 +155,40 @@ func givesLogLevel(c Compute) bool {
 		return slices.Contains(s.EnvVars, logLevelEnv)
 	})
 }
+
+// observeContainer is the inverse of container, but for the mounts.
+func observeContainer(c *Compute, container corev1.Container) {
+	c.Image, c.ImagePullPolicy, c.WorkingDir = container.Image, string(container.ImagePullPolicy), container.WorkingDir
+	for name, into := range map[corev1.ResourceName]**resource.Quantity{
+		corev1.ResourceCPU: &c.CPUs, corev1.ResourceMemory: &c.Memory, corev1.ResourceEphemeralStorage: &c.DiskSize,
+	} {
+		if quantity, ok := container.Resources.Requests[name]; ok {
+			*into = &quantity
+		}
+	}
+	gpus, ok := container.Resources.Requests[gpuResource]
+	if !ok {
+		gpus, ok = container.Resources.Limits[gpuResource] // the request is the limit then
+	}
+	if ok {
+		c.GPUs = gpus.Value()
+		c.Tolerations = withoutGPUTolerations(c.Tolerations)
+	}
+	security := container.SecurityContext
+	c.Freeze = security == nil || security.Capabilities == nil || !slices.Contains(security.Capabilities.Add, "SYS_PTRACE")
+	if probe := container.StartupProbe; probe != nil {
+		c.LaunchTimeout = time.Duration(probe.FailureThreshold) * startupPeriod * time.Second
+	}
+	c.EnvVars = map[string]string{}
+	for _, variable := range container.Env {
+		switch {
+		case variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil:
+			secret := secretNamed(c, variable.ValueFrom.SecretKeyRef.Name)
+			secret.EnvVars = append(secret.EnvVars, variable.Name)
+		case variable.ValueFrom == nil && variable.Name == logLevelEnv:
+			c.LogLevel = strings.ToLower(variable.Value)
+		case variable.ValueFrom == nil:
+			c.EnvVars[variable.Name] = variable.Value
+		}
+	}
+}

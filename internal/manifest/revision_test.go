@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -115,10 +114,6 @@ func TestKubetorchVersionIsInstalledAndLabelled(t *testing.T) {
 	}
 	if text := toJSON(t, render(t, c)[0].Object); !strings.Contains(text, "kubetorch[server]==0.4.9") || strings.Contains(text, manifest.KubetorchVersion) {
 		t.Errorf("not only 0.4.9 is installed:\n%s", text)
-	}
-	c.Runtime = kind.RuntimeSkyTorch
-	if _, err := manifest.Render(c); err == nil || !strings.Contains(err.Error(), "kubetorch_version") {
-		t.Errorf("a tensor server takes a version of Kubetorch: %v", err)
 	}
 }
 

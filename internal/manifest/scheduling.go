@@ -27,6 +27,29 @@ func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
 	}
 }
 
+// observePod is the inverse of schedule.
+func observePod(c *Compute, pod corev1.PodSpec) {
+	c.ServiceAccountName, c.PriorityClassName = pod.ServiceAccountName, pod.PriorityClassName
+	c.NodeSelector = union(pod.NodeSelector)
+	c.GPUType = c.NodeSelector[gpuProductLabel]
+	delete(c.NodeSelector, gpuProductLabel)
+	for _, t := range pod.Tolerations {
+		c.Tolerations = append(c.Tolerations, Toleration{
+			Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect), TolerationSeconds: t.TolerationSeconds,
+		})
+	}
+	c.GPUAntiAffinity = pod.Affinity != nil && pod.Affinity.NodeAffinity != nil &&
+		keepsOffGPUs(pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+}
+
+func keepsOffGPUs(selector *corev1.NodeSelector) bool {
+	return selector != nil && slices.ContainsFunc(selector.NodeSelectorTerms, func(term corev1.NodeSelectorTerm) bool {
+		return slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
+			return r.Key == string(gpuResource) && r.Operator == corev1.NodeSelectorOpDoesNotExist
+		})
+	})
+}
+
 func wantsGPU(c Compute) bool { return c.GPUs > 0 || c.GPUMemory != nil }
 
 // NodeSelector is what a compute asks of its nodes' labels, its GPU product
@@ -107,4 +130,11 @@ func offGPUNodes() *corev1ac.NodeAffinityApplyConfiguration {
 	}
 	return corev1ac.NodeAffinity().WithRequiredDuringSchedulingIgnoredDuringExecution(
 		corev1ac.NodeSelector().WithNodeSelectorTerms(term))
+}
+
+// withoutGPUTolerations leaves out what schedule adds for GPUs by itself.
+func withoutGPUTolerations(tolerations []Toleration) []Toleration {
+	return slices.DeleteFunc(slices.Clone(tolerations), func(t Toleration) bool {
+		return slices.ContainsFunc(gpuTolerations(), func(gpu Toleration) bool { return sameTaint(t, gpu) && t.TolerationSeconds == nil })
+	})
 }

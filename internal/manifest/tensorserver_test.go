@@ -118,21 +118,9 @@ func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
 	}{
 		"two pods":                   {func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 2, true }, "replicas", "runs one pod"},
 		"no pods":                    {func(c *manifest.Compute) { c.ReplicasGiven = true }, "replicas", "give suspend = true for none"},
-		"a queue":                    {func(c *manifest.Compute) { c.QueueName = "q" }, "queue_name", `has no place in the Compute resource of runtime "skytorch"`},
-		"autoscale":                  {func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }, "autoscale", "has no place"},
-		"distribute":                 {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray"} }, "distribute", "has no place"},
-		"an endpoint":                {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{URL: "http://x"} }, "endpoint", "has no place"},
-		"a working directory":        {func(c *manifest.Compute) { c.WorkingDir = "/x" }, "working_dir", "has no place"},
-		"no live sync":               {func(c *manifest.Compute) { c.Freeze = true }, "freeze", "has no place"},
 		"a variable of the operator": {func(c *manifest.Compute) { c.EnvVars = map[string]string{"SKYTORCH_HOST": "::"} }, `env_vars["SKYTORCH_HOST"]`, "sets SKYTORCH_HOST, which the operator sets itself"},
 		"a secret as variables":      {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}}} }, "secrets[0].env_vars", "does not pass on"},
-		"a node selector of KPU":     {func(c *manifest.Compute) { c.Runtime, c.NodeSelector = "kpu", map[string]string{"a": "b"} }, "node_selector", "has no field in the Compute of KPU"},
-		"a node selector of SkyTorch 0.1.0": {func(c *manifest.Compute) { c.NoOverride, c.NodeSelector = true, map[string]string{"a": "b"} }, "node_selector",
-			"has no field in the Compute that is installed (CRD computes.compute.skytorch.dev, v1alpha1): it has neither override nor volumeClaimTemplates, as that of SkyTorch 0.1.0"},
-		"claims of KPU": {func(c *manifest.Compute) {
-			c.Runtime, c.VolumeClaimTemplates = "kpu", []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"), MountPath: "/a"}}
-		}, "volume_claim_templates", "has no field in the Compute of KPU"},
-		"a long name": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name", "give a name of at most 52"},
+		"a long name":                {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name", "give a name of at most 52"},
 		"a label of the operator's": {func(c *manifest.Compute) { c.Labels = map[string]string{"app.kubernetes.io/name": "mine"} }, "labels",
 			`it must be "skytorch-server" here: the operator finds the pods by it`},
 		"a default label of the operator's": {func(c *manifest.Compute) { c.DefaultLabels = map[string]string{"app.kubernetes.io/instance": "mine"} }, "labels",
@@ -150,8 +138,6 @@ func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
 		"a template without the label": {func(c *manifest.Compute) {
 			c.ServiceTemplate = fromJSON(t, `{"spec": {"labels": {"kubetorch.com/service": "x"}}}`)
 		}, "service_template", "changes spec.labels.kubetorch.com/service"},
-		"a command of Kubetorch": {func(c *manifest.Compute) { c.Runtime, c.Command = "", []string{"x"} }, "command", "is for a tensor server"},
-		"arguments of Kubetorch": {func(c *manifest.Compute) { c.Runtime, c.Args = "kubetorch", []string{"x"} }, "args", `give runtime = "skytorch" or "kpu"`},
 		"a Compute as a manifest": {func(c *manifest.Compute) {
 			c.Runtime, c.Manifest = "", map[string]any{"apiVersion": "compute.kpu.dev/v1alpha1", "kind": "Compute"}
 		}, "manifest", "is a Compute of compute.kpu.dev: set runtime instead"},

@@ -86,21 +86,6 @@ func validateConfiguration(c Compute, errs *Errors) {
 	validatePodTemplatePath(c, errs)
 }
 
-// setAttribute is an attribute, and whether it is set to more than its zero value.
-type setAttribute struct {
-	attribute string
-	set       bool
-}
-
-// refuseSet reports the attributes that are set. The format is a sentence without its subject, the attribute.
-func refuseSet(errs *Errors, attributes []setAttribute, concerns []Path, format string, args ...any) {
-	for _, a := range attributes {
-		if a.set {
-			errs.report(At(a.attribute), conflict, "%s "+format, append([]any{a.attribute}, args...)...).concerning(concerns...)
-		}
-	}
-}
-
 const conflict = "Conflicting attributes"
 
 func validateGPUs(c Compute, errs *Errors) {
@@ -127,7 +112,7 @@ func validateGPUs(c Compute, errs *Errors) {
 // validateScheduling finds settings that contradict each other. The rules for tolerations are Kubernetes' own
 // (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
 func validateScheduling(c Compute, errs *Errors) {
-	if c.GPUAntiAffinity && c.isGiven("gpu_anti_affinity") && wantsGPU(c) {
+	if c.GPUAntiAffinity && c.isSet("gpu_anti_affinity") && wantsGPU(c) {
 		errs.report(At("gpu_anti_affinity"), conflict,
 			"gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory asks for GPUs: leave out one of the two.")
 	}

@@ -36,22 +36,7 @@ func validatePodless(c Compute, errs *Errors) {
 	if len(c.Selector) == 0 || c.Manifest != nil || slices.ContainsFunc(*errs, conflicting) {
 		return
 	}
-	refuseSet(errs, []setAttribute{
-		{"autoscale", c.Autoscale != nil}, {"distribute", c.Distribute != nil}, {"replicas", c.ReplicasGiven},
-		{"cpus", c.CPUs != nil}, {"memory", c.Memory != nil}, {"disk_size", c.DiskSize != nil},
-		{"gpus", c.GPUs > 0}, {"gpu_type", c.GPUType != ""}, {"gpu_memory", c.GPUMemory != nil},
-		{"gpu_anti_affinity", c.GPUAntiAffinity && c.isGiven("gpu_anti_affinity")},
-		{"shared_memory_limit", c.SharedMemoryLimit != nil},
-		{"node_selector", len(c.NodeSelector) > 0}, {"tolerations", len(c.Tolerations) > 0},
-		{"service_account_name", c.ServiceAccountName != ""}, {"priority_class_name", c.PriorityClassName != ""},
-		{"image", c.Image != ""}, {"image_setup", c.ImageSetup != nil}, {"image_pull_policy", c.ImagePullPolicy != ""},
-		{"working_dir", c.WorkingDir != ""}, {"env_vars", len(c.EnvVars) > 0}, {"secrets", len(c.Secrets) > 0},
-		{"volumes", len(c.Volumes) > 0},
-		{"queue_name", c.QueueName != ""}, {"service_template", len(c.ServiceTemplate) > 0}, {"freeze", c.Freeze},
-		{"suspend", c.Suspend},
-	}, []Path{At("manifest")},
-		"says how pods are run, but with selector alone the pods exist already and no workload is made: leave it out, or "+
-			"bring the workload in manifest.")
+	c.refuseUnsupported(Existing, errs, At("manifest"))
 }
 
 // validatePodTemplatePath finds a path to no pod template. Of the kinds that the provider knows, it knows where it is.
@@ -151,6 +136,3 @@ func validateArgs(d *Distribute, errs *Errors) {
 		}
 	}
 }
-
-// isGiven tells whether the user set an attribute that [Compute.Given] lists.
-func (c Compute) isGiven(attribute string) bool { return slices.Contains(c.Given, attribute) }

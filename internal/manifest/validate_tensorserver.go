@@ -15,32 +15,15 @@ const longestTensorServerName = longestName - len("-0123456789")
 // validateRuntime finds what has no place in a Compute of an operator, and what only such a one has.
 func validateRuntime(c Compute) Errors {
 	var errs Errors
-	runtime := []Path{At("runtime")}
+	runtime := At("runtime")
+	c.refuseUnsupported(c.runner(), &errs, runtime)
 	if !RunsTensorServer(c.Runtime) {
-		refuseSet(&errs, []setAttribute{
-			{"command", len(c.Command) > 0}, {"args", len(c.Args) > 0},
-			{"volume_claim_templates", len(c.VolumeClaimTemplates) > 0},
-		}, runtime, "is for a tensor server: leave it out, or give runtime = %q or %q.", kind.RuntimeSkyTorch,
-			kind.RuntimeKPU)
 		if c.Manifest != nil && kindOf(c).RunsTensorServer() {
 			errs.add("manifest", "is a Compute of %s: set runtime instead, with the attributes for it.", kindOf(c).Group).
-				concerning(runtime...)
+				concerning(runtime)
 		}
 		return errs
 	}
-	refuseSet(&errs, []setAttribute{
-		{"autoscale", c.Autoscale != nil}, {"distribute", c.Distribute != nil},
-		{"manifest", c.Manifest != nil}, {"pod_template_path", len(c.PodTemplatePath) > 0},
-		{"selector", len(c.Selector) > 0}, {"endpoint", c.Endpoint != nil},
-		{"image_setup", c.ImageSetup != nil}, {"queue_name", c.QueueName != ""},
-		{"priority_class_name", c.PriorityClassName != ""},
-		{"image_pull_policy", c.ImagePullPolicy != ""}, {"working_dir", c.WorkingDir != ""},
-		{"gpu_memory", c.GPUMemory != nil}, {"shared_memory_limit", c.SharedMemoryLimit != nil},
-		{"freeze", c.Freeze}, {"inactivity_ttl", c.InactivityTTL != ""},
-		{"allowed_serialization", len(c.AllowedSerialization) > 0},
-		{"logging", c.isGiven("logging")}, {"kubetorch_version", c.KubetorchVersion != ""},
-		{"renderer_revision", c.isGiven("renderer_revision")},
-	}, nil, "has no place in the Compute resource of runtime %q: leave it out.", c.Runtime)
 	if c.ReplicasGiven && c.Replicas != 1 {
 		errs.report(At("replicas"), conflict, "replicas is %d, but the operator of runtime %q runs one pod: leave it out, "+
 			"or give suspend = true for none.",
@@ -62,17 +45,6 @@ func validateRuntime(c Compute) Errors {
 				"out.", at, noSecretVariables)
 		}
 	}
-	switch {
-	case c.Runtime == kind.RuntimeKPU:
-		refuseSet(&errs, append(ofOverride(c), setAttribute{"gpu_anti_affinity",
-			c.GPUAntiAffinity && c.isGiven("gpu_anti_affinity")}), nil,
-			"%s: leave it out, or give runtime = %q.", noKPUField, kind.RuntimeSkyTorch)
-	case c.NoOverride:
-		refuseSet(&errs, ofOverride(c), nil, "has no field in the Compute that is installed (CRD computes.%s, %s): "+
-			"it has neither override nor volumeClaimTemplates, as that of SkyTorch 0.1.0. Remove it, or install a newer "+
-			"operator.",
-			kind.SkyTorchGroup, kind.SkyTorchCompute().Version)
-	}
 	return errs
 }
 
@@ -80,10 +52,6 @@ func validateRuntime(c Compute) Errors {
 // github.com/astefanutti/skytorch: up to commit deb2850 of February 2026 the keys of the list repeat, which the API
 // server refuses; at 39cbfc9 the variable has no value).
 const noSecretVariables = "which its operator does not pass on: the compute never becomes ready, or the variable is empty"
-
-// noKPUField says why an attribute of the pods has no place in KPU's Compute
-// (pkg/apis/kpu/v1alpha1/compute_types.go of github.com/astefanutti/skytorch at commit 160d108).
-const noKPUField = "has no field in the Compute of KPU, which has neither override nor volumeClaimTemplates"
 
 // ReservedVariable says why a variable of a tensor server cannot be set; "" where it can. Operators set three
 // themselves, and up to SkyTorch's commit deb2850 (pkg/controllers/statefulset.go) a second one of the same name makes
@@ -100,16 +68,6 @@ func ReservedVariable(runtime, name string) string {
 			"becomes ready"
 	default:
 		return ""
-	}
-}
-
-// ofOverride are the attributes of a tensor server that are rendered into override or volumeClaimTemplates.
-func ofOverride(c Compute) []setAttribute {
-	return []setAttribute{
-		{"node_selector", len(c.NodeSelector) > 0}, {"gpu_type", c.GPUType != ""}, {"tolerations", len(c.Tolerations) > 0},
-		{"service_account_name", c.ServiceAccountName != ""}, {"volumes", len(c.Volumes) > 0},
-		{"secrets", len(c.Secrets) > 0},
-		{"volume_claim_templates", len(c.VolumeClaimTemplates) > 0},
 	}
 }
 

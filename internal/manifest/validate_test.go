@@ -24,7 +24,8 @@ func TestValidateRefusesConfigurations(t *testing.T) {
 		"seconds of NoSchedule": {tolerates(manifest.Toleration{Key: "a", Effect: "NoSchedule", TolerationSeconds: &seconds}), "tolerations[0].toleration_seconds", "needs the effect NoExecute"},
 		"KAI without a queue":   {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_scheduler", "give queue_name too"},
 		"GPUs off GPU nodes": {func(c *manifest.Compute) {
-			c.GPUs, c.GPUAntiAffinity, c.Given = 1, true, []string{"gpu_anti_affinity"}
+			c.GPUs, c.GPUAntiAffinity = 1, true
+			c.Settings = []manifest.Setting{{Attribute: "gpu_anti_affinity", Runners: manifest.Kubetorch}}
 		}, "gpu_anti_affinity", "leave out one of the two"},
 		"a set-up without a digest": {func(c *manifest.Compute) { c.ImageSetup = &manifest.ImageSetup{ConfigMap: "a"} }, "image_setup.digest", "is required"},
 		"args that are attributes": {func(c *manifest.Compute) {
@@ -33,9 +34,7 @@ func TestValidateRefusesConfigurations(t *testing.T) {
 		"replicas of workers": {func(c *manifest.Compute) {
 			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{}, 2, true
 		}, "replicas", "their number is distribute.workers"},
-		"pods of a selector":            {func(c *manifest.Compute) { c.Selector, c.CPUs = map[string]string{"a": "b"}, quantity(t, "1") }, "cpus", "no workload is made"},
 		"a pod template of no manifest": {func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec"} }, "pod_template_path", "give manifest too"},
-		"logging of a tensor server":    {func(c *manifest.Compute) { c.Runtime, c.Given = "skytorch", []string{"logging"} }, "logging", "has no place"},
 		"permissions of files not there": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}, DefaultMode: new(int32(0o400))}}
 		}, "secrets[0].default_mode", "give mount_path"},
@@ -62,8 +61,6 @@ func TestValidateSaysNothingThatDependsOnAnUnknownAttribute(t *testing.T) {
 		"queue":                {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_name"},
 		"workers":              {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{QuorumWorkers: new(int64(3))} }, "distribute.workers"},
 		"class of autoscaling": {func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{Metric: "cpu"} }, "autoscale.autoscaler_class"},
-		"runtime":              {func(c *manifest.Compute) { c.Command = []string{"x"} }, "runtime"},
-		"manifest":             {func(c *manifest.Compute) { c.Selector, c.Suspend = map[string]string{"a": "b"}, true }, "manifest"},
 		"mode of a label":      {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/template": "ksvc"} }, "autoscale"},
 		"name in a template":   {func(c *manifest.Compute) { c.ServiceTemplate = fromJSON(t, `{"metadata": {"name": "x"}}`) }, "name"},
 	} {

@@ -3,11 +3,14 @@ package manifest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 const (
@@ -118,4 +121,40 @@ func hashedVolumeName(name, source string) string {
 	}, name)
 	label = label[:min(len(label), validation.DNS1123LabelMaxLength-len(hash)-1)]
 	return strings.Trim(label+"-"+hash, "-")
+}
+
+// observeMounts is the inverse of volumesAndMounts.
+func observeMounts(c *Compute, container corev1.Container, template corev1.PodTemplateSpec) {
+	volumes := template.Spec.Volumes
+	for _, mount := range container.VolumeMounts {
+		i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		if i < 0 {
+			continue
+		}
+		switch volume := volumes[i]; {
+		case volume.Name == sharedMemoryVolume && volume.EmptyDir != nil:
+			c.SharedMemoryLimit = volume.EmptyDir.SizeLimit
+		case volume.Name == imageVolume && volume.ConfigMap != nil:
+			c.ImageSetup = &ImageSetup{ConfigMap: volume.ConfigMap.Name, Digest: template.Annotations[kind.ImageDigestAnnotation]}
+		case volume.Secret != nil:
+			secret := secretNamed(c, volume.Secret.SecretName)
+			if secret.MountPath != "" { // mounted twice
+				c.Secrets = append(c.Secrets, SecretRef{Name: secret.Name})
+				secret = &c.Secrets[len(c.Secrets)-1]
+			}
+			secret.MountPath, secret.DefaultMode = mount.MountPath, volume.Secret.DefaultMode
+		case volume.PersistentVolumeClaim != nil:
+			c.Volumes = append(c.Volumes, VolumeRef{
+				ClaimName: volume.PersistentVolumeClaim.ClaimName, MountPath: mount.MountPath, ReadOnly: mount.ReadOnly,
+			})
+		}
+	}
+}
+
+func secretNamed(c *Compute, name string) *SecretRef {
+	i := slices.IndexFunc(c.Secrets, func(s SecretRef) bool { return s.Name == name })
+	if i < 0 {
+		i, c.Secrets = len(c.Secrets), append(c.Secrets, SecretRef{Name: name})
+	}
+	return &c.Secrets[i]
 }

@@ -23,54 +23,11 @@ import (
 // its own wording, so that nothing but drift ever shows in a plan.
 func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag.Diagnostics {
 	f := follower{ctx: ctx}
-	followQuantity(&m.CPUs, before.CPUs, after.CPUs)
-	followQuantity(&m.Memory, before.Memory, after.Memory)
-	followQuantity(&m.DiskSize, before.DiskSize, after.DiskSize)
-	followQuantity(&m.GPUMemory, before.GPUMemory, after.GPUMemory)
-	followQuantity(&m.SharedMemoryLimit, before.SharedMemoryLimit, after.SharedMemoryLimit)
-	if before.GPUs != after.GPUs {
-		m.GPUs = types.Int64Value(after.GPUs)
+	for _, r := range rows {
+		if r.follow != nil {
+			r.follow(&f, m, &before, &after)
+		}
 	}
-	m.followReplicas(before.Replicas, after.Replicas)
-	if before.Suspend != after.Suspend {
-		m.Suspend = types.BoolValue(after.Suspend)
-	}
-	m.followAutoscale(&f, before.Autoscale, after.Autoscale)
-	m.followDistribute(&f, before.Distribute, after.Distribute)
-	m.followImageSetup(&f, before.ImageSetup, after.ImageSetup)
-	f.maps(&m.Labels, before.Labels, after.Labels)
-	f.maps(&m.Annotations, before.Annotations, after.Annotations)
-	f.maps(&m.EnvVars, before.EnvVars, after.EnvVars)
-	m.followNodes(&f, before, after)
-	f.texts(map[*types.String][2]string{
-		&m.ServiceAccountName: {before.ServiceAccountName, after.ServiceAccountName},
-		&m.PriorityClassName:  {before.PriorityClassName, after.PriorityClassName},
-		&m.ImagePullPolicy:    {before.ImagePullPolicy, after.ImagePullPolicy},
-		&m.WorkingDir:         {before.WorkingDir, after.WorkingDir},
-		&m.Image:              {before.Image, after.Image},
-		&m.QueueName:          {before.QueueName, after.QueueName},
-	})
-	if before.QueueScheduler != after.QueueScheduler && after.QueueScheduler != "" {
-		m.QueueScheduler = types.StringValue(after.QueueScheduler)
-	}
-	if before.InactivityTTL != after.InactivityTTL {
-		m.InactivityTTL = tf.DurationOf(after.InactivityTTL)
-	}
-	if before.LaunchTimeout != after.LaunchTimeout && after.LaunchTimeout > 0 {
-		m.LaunchTimeout = tf.DurationOf(durationText(after.LaunchTimeout))
-	}
-	if before.Freeze != after.Freeze {
-		m.Freeze = types.BoolValue(after.Freeze)
-	}
-	if before.GPUAntiAffinity != after.GPUAntiAffinity && !(m.GPUAntiAffinity.IsNull() && !after.GPUAntiAffinity) {
-		m.GPUAntiAffinity = types.BoolValue(after.GPUAntiAffinity)
-	}
-	m.followLogLevel(&f, before.LogLevel, after.LogLevel)
-	followList(&f, &m.AllowedSerialization, before.AllowedSerialization, after.AllowedSerialization, func(format string) string { return format })
-	followList(&f, &m.Tolerations, before.Tolerations, after.Tolerations, tolerationOf)
-	followList(&f, &m.Secrets, before.Secrets, after.Secrets, f.secretOf)
-	followList(&f, &m.Volumes, before.Volumes, after.Volumes, volumeOf)
-	m.followTensorServer(&f, before, after)
 	return f.diags
 }
 
@@ -194,15 +151,6 @@ func without(m, defaults map[string]string) map[string]string {
 	return out
 }
 
-// followReplicas takes a scaled workload for resumed where it was suspended.
-func (m *model) followReplicas(before, after int64) {
-	if before == after {
-		return
-	}
-	m.Replicas = types.Int64Value(after)
-	m.Suspend = types.BoolValue(false)
-}
-
 // followLogLevel follows the log level in env_vars, if it is given there, else in logging.
 func (m *model) followLogLevel(f *follower, before, after string) {
 	if _, given := m.EnvVars.Elements()[manifest.LogLevelVariable]; given {
@@ -227,17 +175,18 @@ func logLevelVariable(level string) map[string]string {
 }
 
 // followNodes follows the node selector, one label of which may stand in gpu_type.
-func (m *model) followNodes(f *follower, before, after manifest.Compute) {
+func followNodes(f *follower, m *model, before, after *manifest.Compute) {
 	f.texts(map[*types.String][2]string{&m.GPUType: {before.GPUType, after.GPUType}})
+	was, is := before.NodeSelector, after.NodeSelector
 	key, _, err := manifest.ParseGPUType(m.GPUType.ValueString())
-	if value := after.NodeSelector[key]; err == nil && before.NodeSelector[key] != value {
+	if value := is[key]; err == nil && was[key] != value {
 		m.GPUType = types.StringNull()
 		if value != "" {
 			m.GPUType = types.StringValue(key + ": " + value)
 		}
-		before.NodeSelector, after.NodeSelector = without(before.NodeSelector, map[string]string{key: before.NodeSelector[key]}), without(after.NodeSelector, map[string]string{key: value})
+		was, is = without(was, map[string]string{key: was[key]}), without(is, map[string]string{key: value})
 	}
-	f.maps(&m.NodeSelector, before.NodeSelector, after.NodeSelector)
+	f.maps(&m.NodeSelector, was, is)
 }
 
 func followQuantity(attribute *tf.Quantity, before, after *resource.Quantity) {
@@ -330,14 +279,14 @@ func listOf[S, T any](f *follower, element attr.Type, items []S, of func(S) T) t
 	return list
 }
 
-func tolerationOf(t manifest.Toleration) tolerationModel {
+func (f *follower) toleration(t manifest.Toleration) tolerationModel {
 	return tolerationModel{
 		Key: textOrNull(t.Key), Operator: textOrNull(t.Operator), Value: textOrNull(t.Value),
 		Effect: textOrNull(t.Effect), TolerationSeconds: types.Int64PointerValue(t.TolerationSeconds),
 	}
 }
 
-func (f *follower) secretOf(s manifest.SecretRef) secretModel {
+func (f *follower) secret(s manifest.SecretRef) secretModel {
 	mode := types.StringNull()
 	if s.DefaultMode != nil {
 		mode = types.StringValue(manifest.FileModeText(*s.DefaultMode))
@@ -348,7 +297,7 @@ func (f *follower) secretOf(s manifest.SecretRef) secretModel {
 	}
 }
 
-func volumeOf(v manifest.VolumeRef) volumeModel {
+func (f *follower) volume(v manifest.VolumeRef) volumeModel {
 	readOnly := types.BoolNull()
 	if v.ReadOnly {
 		readOnly = types.BoolValue(true)

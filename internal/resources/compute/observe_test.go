@@ -111,7 +111,7 @@ func settings(t *testing.T) map[string]func(*model) {
 		},
 		"scheduling": func(m *model) {
 			m.NodeSelector = texts(t, map[string]string{"zone": "a"})
-			m.Tolerations = listOf(f, m.Tolerations.ElementType(f.ctx), []manifest.Toleration{{Key: "spot", Operator: "Exists"}}, tolerationOf)
+			m.Tolerations = listOf(f, m.Tolerations.ElementType(f.ctx), []manifest.Toleration{{Key: "spot", Operator: "Exists"}}, f.toleration)
 			m.GPUAntiAffinity = types.BoolValue(true)
 			m.ServiceAccountName, m.PriorityClassName = types.StringValue("runner"), types.StringValue("high")
 		},
@@ -121,8 +121,8 @@ func settings(t *testing.T) map[string]func(*model) {
 		},
 		"log level as a variable": func(m *model) { m.EnvVars = texts(t, map[string]string{"KT_LOG_LEVEL": "TRACE"}) },
 		"mounts": func(m *model) {
-			m.Secrets = listOf(f, m.Secrets.ElementType(f.ctx), []manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens"}}, f.secretOf)
-			m.Volumes = listOf(f, m.Volumes.ElementType(f.ctx), []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}}, volumeOf)
+			m.Secrets = listOf(f, m.Secrets.ElementType(f.ctx), []manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens"}}, f.secret)
+			m.Volumes = listOf(f, m.Volumes.ElementType(f.ctx), []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}}, f.volume)
 		},
 		"queue of Kueue": func(m *model) { m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kueue") },
 		"queue of KAI":   func(m *model) { m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kai") },

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -20,62 +19,15 @@ import (
 func (m *model) spec(ctx context.Context, defaults tf.Defaults) (manifest.Compute, diag.Diagnostics) {
 	d := decoder{ctx: ctx}
 	c := manifest.Compute{
-		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(),
-		KubetorchVersion: m.KubetorchVersion.ValueString(),
-		Username:         defaults.Username, InstallNamespace: defaults.InstallNamespace,
+		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Runtime: m.Runtime.ValueString(),
+		Username: defaults.Username, InstallNamespace: defaults.InstallNamespace,
 		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
-
-		CPUs:              d.quantity("cpus", m.CPUs),
-		Memory:            d.quantity("memory", m.Memory),
-		DiskSize:          d.quantity("disk_size", m.DiskSize),
-		GPUMemory:         d.quantity("gpu_memory", m.GPUMemory),
-		SharedMemoryLimit: d.quantity("shared_memory_limit", m.SharedMemoryLimit),
-		GPUs:              m.GPUs.ValueInt64(),
-		GPUType:           m.GPUType.ValueString(),
-		Replicas:          m.Replicas.ValueInt64(),
-		ReplicasGiven:     !m.Replicas.IsNull() && !m.Replicas.IsUnknown(),
-		Suspend:           m.Suspend.ValueBool(),
-
-		Labels: decodeMap(&d, m.Labels), Annotations: decodeMap(&d, m.Annotations), NodeSelector: decodeMap(&d, m.NodeSelector),
-		Tolerations:        d.tolerations(m.Tolerations),
-		ServiceAccountName: m.ServiceAccountName.ValueString(),
-		PriorityClassName:  m.PriorityClassName.ValueString(),
-		ImagePullPolicy:    m.ImagePullPolicy.ValueString(),
-		WorkingDir:         m.WorkingDir.ValueString(),
-
-		Image: m.Image.ValueString(), EnvVars: decodeMap(&d, m.EnvVars),
-		Secrets: d.secrets(m.Secrets), Volumes: d.volumes(m.Volumes),
-
-		Runtime: m.Runtime.ValueString(),
-		Command: decodeList[string](&d, m.Command), Args: decodeList[string](&d, m.Args),
-		VolumeClaimTemplates: d.claimTemplates(m.VolumeClaimTemplates),
-
-		QueueName: m.QueueName.ValueString(), QueueScheduler: m.QueueScheduler.ValueString(),
-
-		Freeze:               m.Freeze.ValueBool(),
-		InactivityTTL:        m.InactivityTTL.ValueString(),
-		LaunchTimeout:        defaults.LaunchTimeout,
-		GPUAntiAffinity:      defaults.GPUAntiAffinity,
-		AllowedSerialization: decodeList[string](&d, m.AllowedSerialization),
-		ServiceTemplate:      d.template(m.ServiceTemplate.StringValue),
-		Endpoint:             d.endpoint(m.Endpoint),
-
-		Autoscale: d.autoscale(m.Autoscale), Distribute: d.distribute(m.Distribute),
-		Manifest: d.manifest(m.Manifest), PodTemplatePath: fieldPath(m.PodTemplatePath),
-		Selector: decodeMap(&d, m.Selector), ImageSetup: d.imageSetup(m.ImageSetup),
+		LaunchTimeout: defaults.LaunchTimeout, GPUAntiAffinity: defaults.GPUAntiAffinity,
 	}
-	if timeout := d.duration("launch_timeout", m.LaunchTimeout); timeout != nil {
-		c.LaunchTimeout = *timeout
-	}
-	if !m.GPUAntiAffinity.IsNull() {
-		c.GPUAntiAffinity = m.GPUAntiAffinity.ValueBool()
-	}
-	c.LogLevel, c.Logging = d.logging(m.Logging)
-	for name, value := range map[string]attr.Value{
-		"gpu_anti_affinity": m.GPUAntiAffinity, "logging": m.Logging, "renderer_revision": m.RendererRevision,
-	} {
-		if isGiven(value) {
-			c.Given = append(c.Given, name)
+	for _, r := range rows {
+		r.spec(&d, m, &c)
+		if r.isSet(m) {
+			c.Settings = append(c.Settings, manifest.Setting{Attribute: r.name, Runners: r.runners})
 		}
 	}
 	return c, d.diags
@@ -120,26 +72,26 @@ func decodeList[T any](d *decoder, list types.List) []T {
 	return out
 }
 
-func (d *decoder) tolerations(list types.List) []manifest.Toleration {
-	var out []manifest.Toleration
-	for _, t := range decodeList[tolerationModel](d, list) {
-		out = append(out, manifest.Toleration{
-			Key: t.Key.ValueString(), Operator: t.Operator.ValueString(), Value: t.Value.ValueString(),
-			Effect: t.Effect.ValueString(), TolerationSeconds: t.TolerationSeconds.ValueInt64Pointer(),
-		})
+func decodeItems[M, C any](d *decoder, list types.List, decode func(*decoder, M) C) []C {
+	var out []C
+	for _, item := range decodeList[M](d, list) {
+		out = append(out, decode(d, item))
 	}
 	return out
 }
 
-func (d *decoder) secrets(list types.List) []manifest.SecretRef {
-	var out []manifest.SecretRef
-	for _, s := range decodeList[secretModel](d, list) {
-		out = append(out, manifest.SecretRef{
-			Name: s.Name.ValueString(), EnvVars: decodeList[string](d, s.EnvVars), MountPath: s.MountPath.ValueString(),
-			DefaultMode: fileMode(s.DefaultMode),
-		})
+func (d *decoder) toleration(t tolerationModel) manifest.Toleration {
+	return manifest.Toleration{
+		Key: t.Key.ValueString(), Operator: t.Operator.ValueString(), Value: t.Value.ValueString(),
+		Effect: t.Effect.ValueString(), TolerationSeconds: t.TolerationSeconds.ValueInt64Pointer(),
 	}
-	return out
+}
+
+func (d *decoder) secret(s secretModel) manifest.SecretRef {
+	return manifest.SecretRef{
+		Name: s.Name.ValueString(), EnvVars: decodeList[string](d, s.EnvVars), MountPath: s.MountPath.ValueString(),
+		DefaultMode: fileMode(s.DefaultMode),
+	}
 }
 
 // fileMode are permission bits that the validator of the attribute took; nil where it is not set.
@@ -151,14 +103,10 @@ func fileMode(text types.String) *int32 {
 	return &mode
 }
 
-func (d *decoder) volumes(list types.List) []manifest.VolumeRef {
-	var out []manifest.VolumeRef
-	for _, v := range decodeList[volumeModel](d, list) {
-		out = append(out, manifest.VolumeRef{
-			ClaimName: v.ClaimName.ValueString(), MountPath: v.MountPath.ValueString(), ReadOnly: v.ReadOnly.ValueBool(),
-		})
+func (d *decoder) volume(v volumeModel) manifest.VolumeRef {
+	return manifest.VolumeRef{
+		ClaimName: v.ClaimName.ValueString(), MountPath: v.MountPath.ValueString(), ReadOnly: v.ReadOnly.ValueBool(),
 	}
-	return out
 }
 
 func (d *decoder) template(text types.String) map[string]any {

@@ -12,26 +12,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-func (d *decoder) claimTemplates(list types.List) []manifest.VolumeClaimTemplate {
-	var out []manifest.VolumeClaimTemplate
-	for _, t := range decodeList[claimTemplateModel](d, list) {
-		out = append(out, manifest.VolumeClaimTemplate{
-			Name: t.Name.ValueString(), Size: d.quantity("volume_claim_templates", t.Size), MountPath: t.MountPath.ValueString(),
-			StorageClass: t.StorageClass.ValueString(), AccessMode: t.AccessMode.ValueString(),
-		})
+func (d *decoder) claimTemplate(t claimTemplateModel) manifest.VolumeClaimTemplate {
+	return manifest.VolumeClaimTemplate{
+		Name: t.Name.ValueString(), Size: d.quantity("volume_claim_templates", t.Size), MountPath: t.MountPath.ValueString(),
+		StorageClass: t.StorageClass.ValueString(), AccessMode: t.AccessMode.ValueString(),
 	}
-	return out
 }
 
-// followTensorServer follows what only a tensor server has.
-func (m *model) followTensorServer(f *follower, before, after manifest.Compute) {
-	word := func(text string) string { return text }
-	followList(f, &m.Command, before.Command, after.Command, word)
-	followList(f, &m.Args, before.Args, after.Args, word)
-	followList(f, &m.VolumeClaimTemplates, before.VolumeClaimTemplates, after.VolumeClaimTemplates, claimTemplateOf)
-}
-
-func claimTemplateOf(t manifest.VolumeClaimTemplate) claimTemplateModel {
+func (f *follower) claimTemplate(t manifest.VolumeClaimTemplate) claimTemplateModel {
 	size := ""
 	if t.Size != nil {
 		size = t.Size.String()

@@ -53,8 +53,8 @@ func (p *planner) templatesLast(ctx context.Context, workload *unstructured.Unst
 func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 	var diags diag.Diagnostics
 	d := decoder{ctx: ctx}
-	made := d.claimTemplates(p.State.VolumeClaimTemplates)
-	for i, t := range d.claimTemplates(p.Plan.VolumeClaimTemplates) {
+	made := decodeItems(&d, p.State.VolumeClaimTemplates, (*decoder).claimTemplate)
+	for i, t := range decodeItems(&d, p.Plan.VolumeClaimTemplates, (*decoder).claimTemplate) {
 		at := path.Root("volume_claim_templates").AtListIndex(i)
 		was := slices.IndexFunc(made, func(o manifest.VolumeClaimTemplate) bool { return o.Name == t.Name })
 		switch {

@@ -20,28 +20,30 @@ import (
 
 // droppedAttributes are the attributes whose part of a Compute's override an operator left out.
 func (m *model) droppedAttributes(field string) []string {
-	name, _, _ := strings.Cut(field, "[")
-	switch name {
-	case "nodeSelector":
-		var found []string
-		key, _, err := manifest.ParseGPUType(m.GPUType.ValueString())
-		if m.GPUType.ValueString() != "" && err == nil && field == "nodeSelector["+key+"]" {
-			found = append(found, "gpu_type")
-		}
-		if _, given := m.NodeSelector.Elements()[strings.TrimSuffix(strings.TrimPrefix(field, "nodeSelector["), "]")]; given {
-			found = append(found, "node_selector")
-		}
-		return found
-	case "serviceAccountName":
-		return []string{"service_account_name"}
-	case "tolerations":
-		return []string{"tolerations"}
-	case "volumes":
-		if len(m.Secrets.Elements()) > 0 {
-			return []string{"secrets"}
+	name, key, _ := strings.Cut(strings.TrimSuffix(field, "]"), "[")
+	var found []string
+	for _, r := range rows {
+		if r.override == name && r.isSet(m) && (name != "nodeSelector" || m.selectsNodesBy(r.name, key)) {
+			found = append(found, r.name)
 		}
 	}
-	return []string{"service_template"}
+	if name == "volumes" && len(m.Secrets.Elements()) > 0 {
+		found = append(found, "secrets")
+	}
+	if len(found) == 0 {
+		return []string{"service_template"}
+	}
+	return found
+}
+
+// selectsNodesBy reports whether gpu_type or node_selector has the label.
+func (m *model) selectsNodesBy(attribute, label string) bool {
+	if attribute == "gpu_type" {
+		key, _, err := manifest.ParseGPUType(m.GPUType.ValueString())
+		return err == nil && key == label
+	}
+	_, ok := m.NodeSelector.Elements()[label]
+	return ok
 }
 
 // atDropped places the error of a wait that ended because the operator left out fields: one at each attribute that they
@@ -74,22 +76,14 @@ func warnOfDropped(ctx context.Context, state, m *model) diag.Diagnostics {
 	if m.Runtime.ValueString() != kind.RuntimeSkyTorch {
 		return diags
 	}
-	before := map[string]attr.Value{
-		"node_selector": state.NodeSelector, "gpu_type": state.GPUType, "tolerations": state.Tolerations, "service_account_name": state.ServiceAccountName,
-	}
 	warn := func(at path.Path) {
 		diags.AddAttributeWarning(at, "SkyTorch's operator may not apply this",
 			fmt.Sprintf("The versions of SkyTorch's operator that this provider knows leave out %s without an error: the pod would run without it. "+
 				"The apply compares the pod's template with what was asked for, and fails where the installed operator leaves it out.", at))
 	}
-	for _, a := range []struct {
-		at    string
-		value attr.Value
-	}{
-		{"node_selector", m.NodeSelector}, {"gpu_type", m.GPUType}, {"tolerations", m.Tolerations}, {"service_account_name", m.ServiceAccountName},
-	} {
-		if isFilled(a.value) && !a.value.Equal(before[a.at]) {
-			warn(path.Root(a.at))
+	for _, r := range rows {
+		if r.override != "" && r.isSet(m) && !r.value(m).Equal(r.value(state)) {
+			warn(path.Root(r.name))
 		}
 	}
 	if m.Secrets.Equal(state.Secrets) {

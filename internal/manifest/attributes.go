@@ -1,0 +1,81 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// Runners is a set of what can run the pods of a compute.
+type Runners uint8
+
+const (
+	// Kubetorch is a workload whose pods run Kubetorch's server.
+	Kubetorch Runners = 1 << iota
+	// Existing is a compute without a workload: selector finds pods that exist already.
+	Existing
+	// SkyTorch is a Compute of SkyTorch's operator.
+	SkyTorch
+	// SkyTorch010 is that of SkyTorch 0.1.0, which has neither override nor volumeClaimTemplates.
+	SkyTorch010
+	// KPU is a Compute of KPU's operator, which has neither of these fields.
+	KPU
+)
+
+// Setting is an attribute that the user has set to more than its zero value.
+type Setting struct {
+	Attribute string
+	Runners   Runners // that support the attribute
+}
+
+// runner returns what runs the pods of a compute that has a workload.
+func (c Compute) runner() Runners {
+	switch {
+	case c.Runtime == kind.RuntimeKPU:
+		return KPU
+	case c.Runtime != kind.RuntimeSkyTorch:
+		return Kubetorch
+	case c.NoOverride:
+		return SkyTorch010
+	default:
+		return SkyTorch
+	}
+}
+
+// refuseUnsupported reports the attributes that a runner does not support.
+func (c Compute) refuseUnsupported(runner Runners, errs *Errors, concerns ...Path) {
+	for _, s := range c.Settings {
+		if s.Runners&runner == 0 {
+			errs.report(At(s.Attribute), conflict, "%s %s", s.Attribute, c.unsupported(runner, s.Runners)).
+				concerning(concerns...)
+		}
+	}
+}
+
+// unsupported returns why a runner does not support an attribute, a sentence without its subject.
+func (c Compute) unsupported(runner, supporting Runners) string {
+	switch {
+	case runner == Existing:
+		return "says how pods are run, but with selector alone the pods exist already and no workload is made: " +
+			"leave it out, or bring the workload in manifest."
+	case runner == Kubetorch:
+		return fmt.Sprintf("is for a tensor server: leave it out, or give runtime = %q or %q.",
+			kind.RuntimeSkyTorch, kind.RuntimeKPU)
+	case runner == KPU && supporting&SkyTorch != 0:
+		// pkg/apis/kpu/v1alpha1/compute_types.go of github.com/astefanutti/skytorch at commit 160d108
+		return fmt.Sprintf("has no field in the Compute of KPU, which has neither override nor volumeClaimTemplates: "+
+			"leave it out, or give runtime = %q.", kind.RuntimeSkyTorch)
+	case runner == SkyTorch010 && supporting&SkyTorch != 0:
+		return fmt.Sprintf("has no field in the Compute that is installed (CRD computes.%s, %s): it has neither "+
+			"override nor volumeClaimTemplates, as that of SkyTorch 0.1.0. Remove it, or install a newer operator.",
+			kind.SkyTorchGroup, kind.SkyTorchCompute().Version)
+	default:
+		return fmt.Sprintf("has no place in the Compute resource of runtime %q: leave it out.", c.Runtime)
+	}
+}
+
+// isSet reports whether an attribute is among the settings.
+func (c Compute) isSet(attribute string) bool {
+	return slices.ContainsFunc(c.Settings, func(s Setting) bool { return s.Attribute == attribute })
+}

@@ -1,0 +1,71 @@
+package manifest_test
+
+import (
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+func TestAttributesThatARunnerDoesNotSupportAreRefused(t *testing.T) {
+	t.Parallel()
+	const anyTensorServer = manifest.SkyTorch | manifest.SkyTorch010 | manifest.KPU
+	runtime := func(name string) func(*manifest.Compute) {
+		return func(c *manifest.Compute) { c.Runtime, c.Replicas = name, 0 }
+	}
+	skyTorch010 := func(c *manifest.Compute) { c.Runtime, c.Replicas, c.NoOverride = kind.RuntimeSkyTorch, 0, true }
+	existing := func(c *manifest.Compute) { c.Selector = map[string]string{"a": "b"} }
+	for name, tc := range map[string]struct {
+		runs      func(*manifest.Compute)
+		supported manifest.Runners
+		says      string // "" if the attribute is accepted
+	}{
+		"a tensor server's of Kubetorch": {func(*manifest.Compute) {}, anyTensorServer,
+			`x is for a tensor server: leave it out, or give runtime = "skytorch" or "kpu".`},
+		"Kubetorch's of a tensor server": {runtime("skytorch"),
+			manifest.Kubetorch, `x has no place in the Compute resource of runtime "skytorch": leave it out.`},
+		"Kubetorch's of KPU": {runtime("kpu"),
+			manifest.Kubetorch, `x has no place in the Compute resource of runtime "kpu": leave it out.`},
+		"an override of KPU": {runtime("kpu"),
+			manifest.SkyTorch, "x has no field in the Compute of KPU, which has neither override nor"},
+		"an override of SkyTorch": {runtime("skytorch"), manifest.SkyTorch, ""},
+		"an override of SkyTorch 0.1.0": {skyTorch010, manifest.SkyTorch,
+			"x has no field in the Compute that is installed (CRD computes.compute.skytorch.dev, v1alpha1): it has " +
+				"neither override nor volumeClaimTemplates, as that of SkyTorch 0.1.0"},
+		"pods of existing ones": {existing, manifest.Kubetorch, "x says how pods are run, but with selector alone " +
+			"the pods exist already and no workload is made"},
+		"a registration of existing pods": {existing, manifest.Kubetorch | manifest.Existing, ""},
+		"pods of a selector and a manifest": {func(c *manifest.Compute) {
+			existing(c)
+			c.Manifest = fromJSON(t, `{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": []}}`)
+		}, manifest.Kubetorch, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := minimal(tc.runs)
+			c.Settings = []manifest.Setting{{Attribute: "x", Runners: tc.supported}}
+			if tc.says != "" {
+				refused(t, c, "x", tc.says)
+			} else if errs := manifest.Validate(c, func(manifest.Path) bool { return false }); len(errs) > 0 {
+				t.Error(errs)
+			}
+		})
+	}
+}
+
+func TestAttributesAreNotRefusedWhileTheRunnerIsUnknown(t *testing.T) {
+	t.Parallel()
+	for unknown, c := range map[string]manifest.Compute{
+		"runtime":  minimal(),
+		"manifest": minimal(func(c *manifest.Compute) { c.Selector = map[string]string{"a": "b"} }),
+	} {
+		c.Settings = []manifest.Setting{{Attribute: "x", Runners: manifest.SkyTorch}}
+		if unknown == "manifest" {
+			c.Settings[0].Runners = manifest.Kubetorch
+		}
+		errs := manifest.Validate(c, func(at manifest.Path) bool { return at.String() == unknown })
+		if len(errs) > 0 {
+			t.Errorf("%s: %v", unknown, errs)
+		}
+	}
+}
