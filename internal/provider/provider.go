@@ -139,8 +139,8 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				"Changing this restarts the pods.", tf.NamespaceName()),
 			"launch_timeout": schema.StringAttribute{Optional: true, CustomType: tf.DurationType{},
 				MarkdownDescription: "Maximum time for the server of a compute to start. Defaults to `15m`. For new " +
-					"resources, it can be set with the environment variable `KT_LAUNCH_TIMEOUT`, in seconds. Changing " +
-					"this restarts the pods."},
+					"resources, it can be set with the environment variable `KT_LAUNCH_TIMEOUT`, in seconds. " +
+					"Changing this restarts the pods."},
 			"gpu_anti_affinity": flag("Whether to keep computes without GPUs off GPU nodes. Defaults to `false`. " +
 				"For new resources, it can be set with the environment variable `KT_GPU_ANTI_AFFINITY`. Changing " +
 				"this restarts the pods."),

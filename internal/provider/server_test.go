@@ -59,7 +59,8 @@ func TestServerImplementsAllInterfacesOfTheFramework(t *testing.T) {
 	own := NewServer(New(t.Context(), "test", config.Env{}, nil)())
 	for name, implements := range map[string]func(tfprotov6.ProviderServer) bool{
 		"lists": func(s tfprotov6.ProviderServer) bool {
-			_, ok := s.(tfprotov6.ProviderServerWithListResource) //nolint:staticcheck // the framework still looks for it
+			//nolint:staticcheck // the framework still looks for it
+			_, ok := s.(tfprotov6.ProviderServerWithListResource)
 			return ok
 		},
 		"actions": func(s tfprotov6.ProviderServer) bool {

@@ -26,7 +26,8 @@ func TestStateOfAnEarlierVersionIsUpgraded(t *testing.T) {
 		},
 		"a volume of the current version": {
 			resource: "kt_volume", version: 1,
-			state: `{"id": "ml/data", "bound_volume_name": "pvc-1"}`, want: `{"id": "ml/data", "bound_volume_name": "pvc-1"}`,
+			state: `{"id": "ml/data", "bound_volume_name": "pvc-1"}`,
+			want:  `{"id": "ml/data", "bound_volume_name": "pvc-1"}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -75,14 +75,17 @@ func goodInputs() map[string]string {
 		"endpoint by URL":                   `{"endpoint": {"url": "https://api.example.com/train?x=1"}}`,
 		"endpoint by address":               `{"endpoint": {"url": "my-svc.my-ns.svc.cluster.local:8080"}}`,
 		"endpoint by selector":              `{"endpoint": {"selector": {"app": "ray", "role": "head"}}}`,
-		"template that adds":                `{"service_template": "{\"spec\": {\"template\": {\"spec\": {\"containers\": [{\"name\": \"kubetorch\", \"tty\": true}, {\"name\": \"sidecar\", \"image\": \"x\"}]}}}}"}`,
-		"template that is empty":            `{"service_template": "{}"}`,
-		"template that is null":             `{"service_template": "null"}`,
+		"template that adds": `{"service_template": "{\"spec\": {\"template\": {\"spec\": ` +
+			`{\"containers\": [{\"name\": \"kubetorch\", \"tty\": true},
+			{\"name\": \"sidecar\", \"image\": \"x\"}]}}}}"}`,
+		"template that is empty": `{"service_template": "{}"}`,
+		"template that is null":  `{"service_template": "null"}`,
 		// The namespace of the compute is that of the provider, which is unknown during validation.
 		"template of a namespace": `{"service_template": "{\"metadata\": {\"namespace\": \"ml\"}}"}`,
 		"empty collections": `{"labels": {}, "annotations": {}, "node_selector": {}, "env_vars": {},
 			"tolerations": [], "secrets": [], "volumes": []}`,
-		"choices": `{"image_pull_policy": "Never", "on_not_ready": "warn", "runtime": "kubetorch", "logging": {"level": "debug"}, "allowed_serialization": ["json", "pickle"],
+		"choices": `{"image_pull_policy": "Never", "on_not_ready": "warn", "runtime": "kubetorch",
+			"logging": {"level": "debug"}, "allowed_serialization": ["json", "pickle"],
 			"freeze": true, "suspend": true, "adopt_existing": true, "deletion_protection": true}`,
 		"logging with defaults": `{"logging": {}}`,
 	}

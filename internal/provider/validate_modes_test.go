@@ -77,7 +77,8 @@ func badAutoscale() []badInput {
 		{"target_utilization", `0.7`, "autoscale.target_utilization is 0.7, but must be an integer."},
 		{"concurrency", `-1`, "must be between 0 and 2147483647, got: -1"},
 		{"metric", `"cpu"`,
-			`autoscale.metric is "cpu", but kpa.autoscaling.knative.dev knows concurrency and rps only: give autoscaler_class = "hpa.autoscaling.knative.dev"`},
+			`autoscale.metric is "cpu", but kpa.autoscaling.knative.dev knows concurrency and rps only: give ` +
+				`autoscaler_class = "hpa.autoscaling.knative.dev"`},
 		{"metric", `"memory"`, `give autoscaler_class = "hpa.autoscaling.knative.dev"`},
 		{"metric", `""`, "string length must be at least 1, got: 0"},
 		{"autoscaler_class", `"hpa"`,
@@ -169,8 +170,9 @@ func badModes() []badInput {
 			config: bringing(knative, `"endpoint": {"selector": {"app": "x"}}`), at: "endpoint.selector",
 			says: "Knative makes the Service"},
 		{name: "ray with a Deployment", config: bringing(deployment, `"distribute": {"type": "ray"}`),
-			at:   "distribute.type",
-			says: `distribute.type is "ray", but manifest is of mode deployment: bring a RayCluster, or give another type.`},
+			at: "distribute.type",
+			says: `distribute.type is "ray", but manifest is of mode deployment: bring a RayCluster, or give another ` +
+				`type.`},
 		{name: "workers of a Knative manifest", config: bringing(knative,
 			`"distribute": {"type": "spmd", "workers": 2}`), at: "distribute", says: "distribute needs a fixed " +
 			"number of workers, but Knative"},
@@ -223,8 +225,7 @@ func badManifests() []badInput {
 		"kind:\tPod\n\t- x": "manifest is no YAML",
 		"apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: Pod": "manifest holds more than one YAML document, " +
 			"and a compute is one workload: give the others to resources of their own",
-		`{}`: "manifest has no apiVersion and kind that name a kind of " +
-			"workload: give both.",
+		`{}`:                                   "manifest has no apiVersion and kind that name a kind of workload: give both.",
 		`{kind: Deployment}`:                   "has no apiVersion and kind",
 		`{apiVersion: apps/v1}`:                "has no apiVersion and kind",
 		`{apiVersion: apps/v1, kind: 7}`:       "has no apiVersion and kind",
@@ -236,13 +237,17 @@ func badManifests() []badInput {
 		`{apiVersion: v1, kind: ConfigMap}`: "manifest is a ConfigMap of v1, which the provider does not " +
 			"know",
 		workflow: "manifest is a Workflow of argoproj.io/v1alpha1, which the provider does not know",
-		`{apiVersion: apps/v1, kind: Deployment, status: {replicas: 1}}`:                                                "manifest sets status, which belongs to the cluster: remove it.",
-		`{apiVersion: apps/v1, kind: Deployment, metadata: {uid: "1"}}`:                                                 "manifest sets metadata.uid, which belongs to the cluster",
-		`{apiVersion: apps/v1, kind: Deployment, metadata: {resourceVersion: "1"}}`:                                     "manifest sets metadata.resourceVersion",
-		`{apiVersion: apps/v1, kind: Deployment, metadata: {generateName: x-}}`:                                         "manifest sets metadata.generateName",
-		`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: trainer}}`:                                          "manifest has something else than a map at metadata.labels, or on the way there",
-		`{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: {}}}}}`:                           "manifest has no list at spec.template.spec.containers.",
-		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob}`:                                                               "manifest is a PyTorchJob without pods: give at least one pod template.",
+		`{apiVersion: apps/v1, kind: Deployment, status: {replicas: 1}}`: "manifest sets status, which belongs to " +
+			"the cluster: remove it.",
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {uid: "1"}}`: "manifest sets metadata.uid, which belongs " +
+			"to the cluster",
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {resourceVersion: "1"}}`: "manifest sets metadata.resourceVersion",
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {generateName: x-}}`:     "manifest sets metadata.generateName",
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: trainer}}`: "manifest has something else than a " +
+			"map at metadata.labels, or on the way there",
+		`{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: {}}}}}`: "manifest has no list at spec.template.spec.containers.",
+		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob}`: "manifest is a PyTorchJob without pods: give at least one " +
+			"pod template.",
 		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {template: {spec: 1}}}}}`: "manifest has something else than a map at spec.pytorchReplicaSpecs.Master.template.spec",
 		`{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: []}}`:                              "manifest is a JobSet without pods",
 	} {
@@ -299,8 +304,9 @@ func badPodTemplatePaths() []badInput {
 		{name: "empty pod_template_path", config: bringing(workflow, `"pod_template_path": ""`),
 			at: "pod_template_path", says: "which is not a valid field path"},
 		{name: "pod_template_path as JSONPath", config: bringing(workflow, `"pod_template_path": ".spec.template"`),
-			at:   "pod_template_path",
-			says: `pod_template_path is ".spec.template", which is not a valid field path: separate the field names with dots`},
+			at: "pod_template_path",
+			says: `pod_template_path is ".spec.template", which is not a valid field path: separate the field names ` +
+				`with dots`},
 		{name: "pod_template_path against a kind that is known",
 			config: bringing(job, `"pod_template_path": "spec.jobTemplate"`), at: "pod_template_path",
 			says: "pod_template_path is spec.jobTemplate, but the provider knows where the pods of a Job are: remove " +
@@ -322,11 +328,13 @@ func badSelectors() []badInput {
 		"autoscale": `{}`, "distribute": `{}`, "replicas": `2`, "cpus": `"1"`, "memory": `"1Gi"`, "disk_size": `"1Gi"`,
 		"gpus": `1`, "gpu_type": `"L4"`, "gpu_memory": `"4Gi"`, "gpu_anti_affinity": `true`,
 		"shared_memory_limit": `"1Gi"`,
-		"node_selector":       `{"a": "b"}`, "tolerations": `[{"operator": "Exists"}]`, "service_account_name": `"robot"`,
-		"priority_class_name": `"high"`,
-		"image":               `"pytorch"`, "image_setup": `{"config_map": "c", "digest": "d"}`, "image_pull_policy": `"Always"`,
-		"working_dir": `"/app"`,
-		"env_vars":    `{"A": "b"}`, "secrets": `[{"name": "hf", "mount_path": "/hf"}]`,
+		"node_selector":       `{"a": "b"}`, "tolerations": `[{"operator": "Exists"}]`,
+		"service_account_name": `"robot"`,
+		"priority_class_name":  `"high"`,
+		"image":                `"pytorch"`, "image_setup": `{"config_map": "c", "digest": "d"}`,
+		"image_pull_policy": `"Always"`,
+		"working_dir":       `"/app"`,
+		"env_vars":          `{"A": "b"}`, "secrets": `[{"name": "hf", "mount_path": "/hf"}]`,
 		"volumes":    `[{"claim_name": "c", "mount_path": "/c"}]`,
 		"queue_name": `"q"`, "service_template": `"{\"spec\": {}}"`, "freeze": `true`, "suspend": `true`,
 	} {

@@ -124,9 +124,10 @@ func badTemplates() []badInput {
 		`{"spec": {"selector": {"matchLabels": {"app": "x"}}}}`:                            "changes spec.selector",
 		`{"spec": {"selector": null}}`:                                                     "changes spec.selector",
 		`{"spec": {"template": {"metadata": {"labels": {"kubetorch.com/service": "x"}}}}}`: "changes spec.template.metadata.labels.kubetorch.com/service",
-		`{"spec": {"template": {"spec": {"containers": [{"image": "x"}]}}}}`:               "removes the container kubetorch: give each item a name",
-		`{"spec": {"template": {"spec": {"containers": null}}}}`:                           "removes the container kubetorch",
-		`{"spec": {"template": {"spec": {"containers": "kubetorch"}}}}`:                    "removes the container kubetorch",
+		`{"spec": {"template": {"spec": {"containers": [{"image": "x"}]}}}}`: "removes the container kubetorch: give " +
+			"each item a name",
+		`{"spec": {"template": {"spec": {"containers": null}}}}`:        "removes the container kubetorch",
+		`{"spec": {"template": {"spec": {"containers": "kubetorch"}}}}`: "removes the container kubetorch",
 	} {
 		encoded, err := json.Marshal(template)
 		if err != nil {

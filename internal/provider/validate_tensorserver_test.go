@@ -11,7 +11,8 @@ import (
 func badTensorServers() []badInput {
 	cases := []badInput{
 		{name: "more than one tensor server", config: `{"runtime": "skytorch", "replicas": 2}`, at: "replicas",
-			says: `replicas is 2, but the operator of runtime "skytorch" runs one pod: leave it out, or give suspend = true for none.`},
+			says: `replicas is 2, but the operator of runtime "skytorch" runs one pod: leave it out, or give suspend ` +
+				`= true for none.`},
 		{name: "no tensor server", config: `{"runtime": "kpu", "replicas": 0}`, at: "replicas",
 			says: "give suspend = true for none"},
 		{name: "name too long for a StatefulSet", config: `{"name": "` + strings.Repeat("a", 53) +
@@ -19,10 +20,12 @@ func badTensorServers() []badInput {
 			says: "name has 53 characters, but the pod of a tensor server gets a label with it, a dash and a hash, " +
 				"and no value of a label is longer than 63: give a name of at most 52."},
 		{name: "label of the operator", config: `{"runtime": "kpu", "labels": {"app.kubernetes.io/name": "mine"}}`,
-			at:   "labels",
-			says: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the operator finds the pods by it. Remove it.`},
+			at: "labels",
+			says: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the ` +
+				`operator finds the pods by it. Remove it.`},
 		{name: "template that changes the label",
-			config: `{"runtime": "kpu", "service_template": "{\"spec\": {\"labels\": {\"kubetorch.com/service\": \"x\"}}}"}`, at: "service_template", says: "changes spec.labels.kubetorch.com/service"},
+			config: `{"runtime": "kpu", "service_template": "{\"spec\": {\"labels\": {\"kubetorch.com/service\": ` +
+				`\"x\"}}}"}`, at: "service_template", says: "changes spec.labels.kubetorch.com/service"},
 		{name: "command of Kubetorch", config: `{"command": ["serve"]}`, at: "command",
 			says: `command is for a tensor server: leave it out, or give runtime = "skytorch" or "kpu".`},
 		{name: "args of Kubetorch", config: `{"runtime": "kubetorch", "args": ["--x"]}`, at: "args",
@@ -97,8 +100,9 @@ func badTensorServers() []badInput {
 func beyondKPU() map[string]string {
 	return map[string]string{
 		"node_selector": `{"a": "b"}`, "gpu_type": `"L4"`, "tolerations": `[{"operator": "Exists"}]`,
-		"service_account_name": `"a"`,
-		"volumes":              `[{"claim_name": "x", "mount_path": "/a"}]`, "secrets": `[{"name": "a", "mount_path": "/a"}]`,
+		"service_account_name":   `"a"`,
+		"volumes":                `[{"claim_name": "x", "mount_path": "/a"}]`,
+		"secrets":                `[{"name": "a", "mount_path": "/a"}]`,
 		"volume_claim_templates": `[{"name": "a", "size": "1Gi", "mount_path": "/a"}]`, "gpu_anti_affinity": `true`,
 	}
 }
@@ -133,10 +137,12 @@ func goodTensorServers() map[string]string {
 			"size": "1Gi", "mount_path": "/dev/shm"}]}`,
 		"tensor server with a claim twice": `{"runtime": "skytorch", "volumes": [{"claim_name": "a",
 			"mount_path": "/a"}, {"claim_name": "a", "mount_path": "/b", "read_only": true}]}`,
-		"tensor server with a template": `{"runtime": "skytorch", "service_template": "{\"spec\": {\"override\": {\"imagePullSecrets\": [{\"name\": \"x\"}]}}}"}`,
+		"tensor server with a template": `{"runtime": "skytorch", "service_template": "{\"spec\": {\"override\": ` +
+			`{\"imagePullSecrets\": [{\"name\": \"x\"}]}}}"}`,
 		"tensor server with empty collections": `{"runtime": "skytorch", "volumes": [], "volume_claim_templates": [],
 			"secrets": [], "env_vars": {}}`,
-		"variables of the server":          `{"runtime": "skytorch", "env_vars": {"SKYTORCH_METRICS_SOURCES": "nvidia-gpu", "SKYTORCH_GRPC_COMPRESSION": "gzip", "KPU_PORT": "1", "PORT": "1"}}`,
+		"variables of the server": `{"runtime": "skytorch", "env_vars": {"SKYTORCH_METRICS_SOURCES": ` +
+			`"nvidia-gpu", "SKYTORCH_GRPC_COMPRESSION": "gzip", "KPU_PORT": "1", "PORT": "1"}}`,
 		"labels of another with Kubetorch": `{"labels": {"app.kubernetes.io/name": "mine"}}`,
 	}
 }

@@ -73,7 +73,8 @@ func badNames() []badInput {
 		{name: "name with blank", config: `{"name": "llm train"}`, at: "name", says: `Did you mean "llm-train"?`},
 		{name: "name with dot", config: `{"name": "llm.train"}`, at: "name", says: `Did you mean "llm-train"?`},
 		{name: "name with leading digit", config: `{"name": "8b-trainer"}`, at: "name",
-			says: `name is "8b-trainer", but must be an RFC 1035 label of at most 63 lowercase letters, digits and dashes that starts with a letter`},
+			says: `name is "8b-trainer", but must be an RFC 1035 label of at most 63 lowercase letters, digits and ` +
+				`dashes that starts with a letter`},
 		{name: "name with trailing dash", config: `{"name": "trainer-"}`, at: "name", says: `Did you mean "trainer"?`},
 		{name: "name of 64 characters", config: `{"name": "` + long + `"}`, at: "name", says: "at most 63"},
 		{name: "name with a line break", config: `{"name": "trainer\n"}`, at: "name", says: `name is "trainer\n"`},
@@ -189,7 +190,8 @@ func badDurations() []badInput {
 		{name: "ttl in bare seconds under a minute", config: `{"inactivity_ttl": "30"}`, at: "inactivity_ttl",
 			says: "less than a minute", warns: true},
 		{name: "timeout in words", config: `{"timeouts": {"create": "ten minutes"}}`, at: "timeouts.create",
-			says: `timeouts.create is "ten minutes", which is not a duration: use numbers with units (h, m, s), as in "20m" or "1h30m".`},
+			says: `timeouts.create is "ten minutes", which is not a duration: use numbers with units (h, m, s), as ` +
+				`in "20m" or "1h30m".`},
 		{name: "timeout without a unit", config: `{"timeouts": {"update": "600"}}`, at: "timeouts.update",
 			says: `timeouts.update is "600", which is not a duration`},
 		{name: "empty timeout", config: `{"timeouts": {"delete": ""}}`, at: "timeouts.delete",
@@ -231,7 +233,8 @@ func badMaps() []badInput {
 		{name: "node selector key", config: `{"node_selector": {"zone:": "eu"}}`, at: `node_selector["zone:"]`,
 			says: `a key of node_selector is "zone:"`},
 		{name: "variable with leading digit", config: `{"env_vars": {"1BAD": "x"}}`, at: `env_vars["1BAD"]`,
-			says: `a key of env_vars is "1BAD", but must be the name of an environment variable: letters, digits, underscores, dashes and dots that do not start with a digit`},
+			says: `a key of env_vars is "1BAD", but must be the name of an environment variable: letters, digits, ` +
+				`underscores, dashes and dots that do not start with a digit`},
 		{name: "variable with equals sign", config: `{"env_vars": {"A=B": "x"}}`, at: `env_vars["A=B"]`,
 			says: `a key of env_vars is "A=B"`},
 		{name: "variable without a name", config: `{"env_vars": {"": "x"}}`, at: `env_vars[""]`,
@@ -358,8 +361,10 @@ func badIdentity() []badInput {
 func TestComputeReportsEachOfSeveralProblems(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
-	config := `{"name": "Bad", "memory": "4gb", "gpus": -1, "image": "a b", "gpu_type": "L 4", "launch_timeout": "1x", "queue_scheduler": "kai",
-		"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}], "volumes": [{"claim_name": "a", "mount_path": "x"}],
+	config := `{"name": "Bad", "memory": "4gb", "gpus": -1, "image": "a b", "gpu_type": "L 4", "launch_timeout": "1x",
+		"queue_scheduler": "kai",
+		"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}], "volumes": [{"claim_name": "a",
+		"mount_path": "x"}],
 		"autoscale": {"window": "2s", "target": 0, "min_scale": 2, "max_scale": 1}, "distribute": {"args": "[]"}, "image_setup": {"config_map": "c"}, "logging": {"poll_timeout": "x"}}`
 	var at []string
 	for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], config)) {

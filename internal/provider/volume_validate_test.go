@@ -82,13 +82,16 @@ func TestVolumeAcceptsValidInput(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for name, config := range map[string]string{
-		"required attributes":             `{"name": "data", "size": "1Gi"}`,
-		"name with dots":                  `{"name": "data.v1", "size": "1Gi"}`,
-		"size as a number":                `{"name": "data", "size": "1073741824"}`,
-		"size with an exponent":           `{"name": "data", "size": "1e9"}`,
-		"very large size":                 `{"name": "data", "size": "4Ei"}`,
-		"no class":                        volumeOf(`"storage_class": ""`),
-		"everything":                      volumeOf(`"namespace": "ml", "access_mode": "ReadWriteOncePod", "storage_class": "fast", "volume_name": "pv-1", "labels": {"team": "ml", "app": "x"}, "annotations": {"owner": "alice"}, "wait_for_bound": false, "adopt_existing": true, "deletion_protection": true, "timeouts": {"create": "1h", "update": "30m", "delete": "1m30s"}`),
+		"required attributes":   `{"name": "data", "size": "1Gi"}`,
+		"name with dots":        `{"name": "data.v1", "size": "1Gi"}`,
+		"size as a number":      `{"name": "data", "size": "1073741824"}`,
+		"size with an exponent": `{"name": "data", "size": "1e9"}`,
+		"very large size":       `{"name": "data", "size": "4Ei"}`,
+		"no class":              volumeOf(`"storage_class": ""`),
+		"everything": volumeOf(`"namespace": "ml", "access_mode": "ReadWriteOncePod", ` +
+			`"storage_class": "fast", "volume_name": "pv-1", "labels": {"team": "ml",
+			"app": "x"}, "annotations": {"owner": "alice"}, "wait_for_bound": false, "adopt_existing": true,
+			"deletion_protection": true, "timeouts": {"create": "1h", "update": "30m", "delete": "1m30s"}`),
 		"labels equal to reserved labels": volumeOf(`"labels": {"kubetorch.com/volume": "data"}`),
 		"everything unknown": `{"name": "` + unknown + `", "namespace": "` + unknown +
 			`", "size": "` + unknown + `", "mount_path": "` + unknown + `", "access_mode": "` + unknown +

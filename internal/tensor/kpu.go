@@ -97,7 +97,8 @@ func (c *Client) push(t *transfer, st grpc.ClientStream, tensors []Tensor) error
 		size, chunkSize := e.Size(), int64(c.options.ChunkSize)
 		total := (size + chunkSize - 1) / chunkSize
 		for n := range total {
-			chunk := wire.KPUChunk{ID: tensor.ID, Number: uint32(n), Total: uint32(total), Last: n+1 == total} //nolint:gosec // 2^32 chunks of 1 MiB
+			//nolint:gosec // 2^32 chunks of 1 MiB
+			chunk := wire.KPUChunk{ID: tensor.ID, Number: uint32(n), Total: uint32(total), Last: n+1 == total}
 			if n == 0 {
 				chunk.Metadata = fileMetadata(tensor.Layout, size)
 			}

@@ -56,7 +56,8 @@ func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, da
 		return err
 	}
 	for n := range total {
-		chunk := wire.SkyChunk{Numbering: c.options.Numbering, ID: id, Number: uint32(n), Total: uint32(total)} //nolint:gosec // 2^32 chunks of 1 MiB
+		//nolint:gosec // 2^32 chunks of 1 MiB
+		chunk := wire.SkyChunk{Numbering: c.options.Numbering, ID: id, Number: uint32(n), Total: uint32(total)}
 		if n == 0 {
 			describe(&chunk, l, size)
 		}

@@ -42,7 +42,8 @@ func TestResolveFindsTheClusterInTheDocumentedOrder(t *testing.T) {
 		"~/.kube/config before in-cluster files": {[]func(world, *Config){home, pod}, from("home")},
 		"host and token over config_path's": {[]func(world, *Config){path, host},
 			identity{"https://host.example.com:6443", "host-token", "explicit-namespace"}},
-		"an empty path is no path":                {[]func(world, *Config){func(_ world, c *Config) { c.ConfigPaths = []string{""} }, home}, from("home")},
+		"an empty path is no path": {[]func(world, *Config){func(_ world, c *Config) { c.ConfigPaths = []string{""} },
+			home}, from("home")},
 		"KUBECONFIG without a file, then the pod": {[]func(world, *Config){func(w world, _ *Config) { w.vars["KUBECONFIG"] = os.DevNull }, pod}, inCluster},
 		"an empty ~/.kube/config, then the pod":   {[]func(world, *Config){func(w world, _ *Config) { w.write(".kube/config", "") }, pod}, inCluster},
 		"missing files in KUBECONFIG are left out": {[]func(world, *Config){func(w world, _ *Config) {

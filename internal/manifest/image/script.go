@@ -258,7 +258,8 @@ func (w *writer) pipFunction() string {
 	if w.spec.InstallCmd != "" {
 		return fmt.Sprintf("_kt_pip() {\n  bash -c %s install \"$@\"\n}", quote(w.spec.InstallCmd+` "$@"`))
 	}
-	find := `$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; return 127; }`
+	find := `$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; ` +
+		`return 127; }`
 	if w.spec.PythonPath != "" {
 		find = quote(w.spec.PythonPath)
 	}

@@ -100,7 +100,8 @@ func newTCPPeer(ctx context.Context, address string, largest int64) (peer, error
 func (p *tcpPeer) close() { _ = p.conn.Close() }
 
 func (p *tcpPeer) ask(kind byte, size int64) error {
-	_, err := p.conn.Write(binary.LittleEndian.AppendUint64([]byte{kind}, uint64(size))) //nolint:gosec // never negative
+	//nolint:gosec // never negative
+	_, err := p.conn.Write(binary.LittleEndian.AppendUint64([]byte{kind}, uint64(size)))
 	return err
 }
 

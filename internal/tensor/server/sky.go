@@ -162,7 +162,8 @@ func (s *skyService) sendTensor(st grpc.ServerStream, id uint64, v view, c *cont
 	total := max((bytes+size-1)/size, 1)
 	next := uint32(0)
 	return c.pieces(v.layout, size, func(data mem.BufferSlice) error {
-		chunk := wire.SkyChunk{Numbering: v.numbering, ID: id, Number: next, Total: uint32(total), Data: data} //nolint:gosec // at most 2^43 chunks
+		//nolint:gosec // at most 2^43 chunks
+		chunk := wire.SkyChunk{Numbering: v.numbering, ID: id, Number: next, Total: uint32(total), Data: data}
 		if next == 0 {
 			chunk.Layout = v.layout.Packed()
 			chunk.Layout.Stride = chunk.Layout.Strides()

@@ -69,7 +69,8 @@ type deflateReader struct {
 }
 
 func (r *deflateReader) reset(from io.Reader) error {
-	return r.ReadCloser.(zlib.Resetter).Reset(from, nil) //nolint:forcetypeassert,errcheck // as zlib.NewReader documents
+	//nolint:forcetypeassert,errcheck // as zlib.NewReader documents
+	return r.ReadCloser.(zlib.Resetter).Reset(from, nil)
 }
 
 func (r *deflateReader) Read(p []byte) (int, error) {

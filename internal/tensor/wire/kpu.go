@@ -48,7 +48,8 @@ func (c *KPUChunk) marshal() ([]byte, mem.BufferSlice) {
 	for k, v := range c.Metadata {
 		// with a tag of one byte each
 		size := 2 + protowire.SizeBytes(len(k)) + protowire.SizeBytes(len(v))
-		b = protowire.AppendVarint(protowire.AppendTag(b, 6, protowire.BytesType), uint64(size)) //nolint:gosec // never negative
+		//nolint:gosec // never negative
+		b = protowire.AppendVarint(protowire.AppendTag(b, 6, protowire.BytesType), uint64(size))
 		b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType), k)
 		b = protowire.AppendString(protowire.AppendTag(b, 2, protowire.BytesType), v)
 	}
