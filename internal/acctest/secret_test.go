@@ -123,10 +123,10 @@ func TestAccSecretOfVariablesIsRotated(t *testing.T) {
 	v.has(t, "x", "HF_TOKEN", second)
 	v.Setenv("LOCAL_TOKEN", "")
 	missing := "env_vars: not set, or empty, in the environment of Terraform: LOCAL_TOKEN."
-	said(t, v.must(t, "plan", "-detailed-exitcode"), "Warning: The source of the secret cannot be read", missing)
+	said(t, v.must(t, "plan", "-detailed-exitcode"), "Warning: Cannot read the source of the secret", missing)
 	v.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }
   labels = { team = "ml" }`))
-	v.refused(t, []string{"plan"}, "Error: The source of the secret cannot be read", missing)
+	v.refused(t, []string{"plan"}, "Error: Cannot read the source of the secret", missing)
 	v.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }`))
 	v.must(t, "destroy", "-auto-approve") // needs no variable
 }
@@ -259,14 +259,14 @@ func TestAccSecretThatIsGoneOrReplacedIsMadeAgain(t *testing.T) {
 	cluster.Kubectl(t, "create", "secret", "generic", "x", "-n", v.ns, "--from-literal=theirs="+v.canary())
 	v.refused(t, []string{"plan"}, "Secret "+v.ns+"/x was not created by this provider", "managed by kubectl-create")
 	v.write(t, secretX("path = \"~/creds\"\n adopt_existing = true"))
-	said(t, v.apply(t), "Secret "+v.ns+"/x loses keys", "Its keys theirs are not among those of the source")
+	said(t, v.apply(t), "Secret "+v.ns+"/x loses keys", "The apply removes its keys that are not in the source: theirs")
 	v.has(t, "x", "a", value)
 	v.has(t, "x", "theirs", "")
 
 	v.patch(t, `{"immutable":true}`)
 	v.same(t)
 	v.file(t, "creds/a", v.canary())
-	said(t, v.apply(t), "Somebody set immutable: true on it", "must be replaced", "1 to add, 0 to change, 1 to destroy")
+	said(t, v.apply(t), "It has immutable: true", "must be replaced", "1 to add, 0 to change, 1 to destroy")
 	v.must(t, "destroy", "-auto-approve")
 	if left := cluster.Kubectl(t, "get", "secrets", "-n", v.ns, "-o", "name"); left != "" {
 		t.Errorf("left behind: %s", left)

@@ -1,6 +1,5 @@
-// Package secret says what a kt_secret is in Kubernetes: which files and
-// variables a provider's credentials are in, which keys they become, and the
-// metadata of the Secret. It is pure: it reads no file and no environment.
+// Package secret defines the Kubernetes representation of a kt_secret: the usual files and environment variables of
+// credential providers, the keys for them, and the metadata of the Secret. It reads no files and no environment.
 package secret
 
 import (
@@ -8,25 +7,25 @@ import (
 	"slices"
 )
 
-// Provider is where the credentials of one service are, on the machine that
-// runs Terraform. The facts are Kubetorch 0.5.0's.
+// Provider is the location of the credentials of one service on the machine that runs Terraform. The values are
+// those of Kubetorch 0.5.0.
 type Provider struct {
-	// Dir is the folder of Files, with ~ for the home folder; "" where the
-	// provider has no files. They are mounted at the same place.
+	// Dir is the directory of Files, with ~ for the home directory, or "" if the provider has no files. The files
+	// are mounted at the same path.
 	Dir   string
 	Files []string
-	// EnvVars are variables, each also the key of its value.
+	// EnvVars are environment variables. Each is also the key of its value.
 	EnvVars []string
-	// FileKey is the key of the only file, where that is exposed as an
-	// environment variable instead of being mounted.
+	// FileKey is the key of the only file, if it is exposed as an environment variable instead of being mounted.
 	FileKey string
-	// DefaultMode are the permission bits of the mounted files, as the attribute has them, where the provider's tools
-	// refuse files that group or others can read; "" for Kubernetes' own default.
+	// DefaultMode contains the permission bits of the mounted files, as in the attribute, if the provider's tools
+	// reject files that group or others can read. It is "" for the default of Kubernetes.
 	DefaultMode string
 }
 
-// providers is a function, so that the table cannot change. Of their tools only ssh refuses a file by its mode: a key that
-// belongs to its user and is accessible to group or others (sshkey_perm_ok in authfile.c of openssh-portable).
+// providers is a function so that the table cannot change. Among the tools, only ssh rejects a file because of its
+// mode: a key that belongs to its user and is accessible to group or others (sshkey_perm_ok in authfile.c of
+// openssh-portable).
 func providers() map[string]Provider {
 	return map[string]Provider{
 		"anthropic":   {EnvVars: []string{"ANTHROPIC_API_KEY"}},
@@ -46,10 +45,10 @@ func providers() map[string]Provider {
 	}
 }
 
-// Providers are the names of all providers, in order.
+// Providers returns the sorted names of all providers.
 func Providers() []string { return slices.Sorted(maps.Keys(providers())) }
 
-// ProviderNamed finds a provider.
+// ProviderNamed returns the provider with a name.
 func ProviderNamed(name string) (Provider, bool) {
 	p, ok := providers()[name]
 	return p, ok

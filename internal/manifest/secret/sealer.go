@@ -10,21 +10,21 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Cost of a digest: about 8 ms and 4 MiB, for the provider as for whoever has the state and tests a guess. Why it is not
-// more: docs/adr/0016.
+// Cost of a digest: about 8 ms and 4 MiB, for the provider and for anyone who has the state and tests guesses. For
+// the reason, see docs/adr/0016.
 const (
 	argonPasses  = 3
 	argonMemory  = 4 << 10 // KiB
 	argonThreads = 1
-	// argonAtOnce bounds the memory of digests that are computed at the same time.
+	// argonAtOnce limits the memory of digests that are computed at the same time.
 	argonAtOnce = 4
 )
 
-// Sealer computes digests, and each only once: what a run has computed, or found to be known, it keeps for the rest of
-// the run. It keeps no value. All methods may be called at the same time.
+// Sealer computes digests, and keeps those that were computed or confirmed until the end of the run. It stores no
+// value. Its methods are safe for concurrent use.
 type Sealer struct {
-	key     [sha256.Size]byte // of this run, so that what is kept in memory tells nothing without it
-	known   sync.Map          // of the fingerprint of a seal, key and value to the digest
+	key     [sha256.Size]byte // of this run; without it, the stored fingerprints reveal nothing
+	known   sync.Map          // from the fingerprint of a seal, key and value to the digest
 	working chan struct{}
 }
 
@@ -35,12 +35,12 @@ func NewSealer() *Sealer {
 	return s
 }
 
-// fingerprint tells values apart within the run.
+// fingerprint identifies a value within the run.
 func (s *Sealer) fingerprint(seal []byte, key string, value []byte) [sha256.Size]byte {
-	return [sha256.Size]byte(quick(s.key[:], fmt.Sprintf("%x:%s", seal, key), value))
+	return [sha256.Size]byte(hmacDigest(s.key[:], fmt.Sprintf("%x:%s", seal, key), value))
 }
 
-// digest is the slow digest of the value of a key under a seal, its salt.
+// digest returns the slow digest of the value of a key. The seal is the salt.
 func (s *Sealer) digest(seal []byte, key string, value []byte) []byte {
 	at := s.fingerprint(seal, key, value)
 	if digest, ok := s.known.Load(at); ok {
@@ -48,18 +48,18 @@ func (s *Sealer) digest(seal []byte, key string, value []byte) []byte {
 	}
 	s.working <- struct{}{}
 	defer func() { <-s.working }()
-	digest := argon2.IDKey(quick(seal, key, value), seal, argonPasses, argonMemory, argonThreads, sha256.Size)
+	digest := argon2.IDKey(hmacDigest(seal, key, value), seal, argonPasses, argonMemory, argonThreads, sha256.Size)
 	s.known.Store(at, digest)
 	return digest
 }
 
-// learn notes the digest of a value, which is known without computing it.
-func (s *Sealer) learn(seal []byte, key string, value, digest []byte) {
+// confirm records the known digest of a value.
+func (s *Sealer) confirm(seal []byte, key string, value, digest []byte) {
 	s.known.Store(s.fingerprint(seal, key, value), digest)
 }
 
-// quick is the HMAC-SHA-256 of a key and its value.
-func quick(seal []byte, key string, value []byte) []byte {
+// hmacDigest returns the HMAC-SHA-256 of a key and its value.
+func hmacDigest(seal []byte, key string, value []byte) []byte {
 	mac := hmac.New(sha256.New, seal)
 	fmt.Fprintf(mac, "%d:%s", len(key), key)
 	mac.Write(value)

@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// The labels and annotations that Kubetorch reads.
+// Labels and annotations that Kubetorch reads.
 const (
 	MountTypeLabel = kind.KubetorchGroup + "/mount-type"
 	NameLabel      = kind.KubetorchGroup + "/secret-name"
@@ -19,7 +19,7 @@ const (
 	PathAnnotation      = kind.KubetorchGroup + "/secret-path"
 	FilenamesAnnotation = kind.KubetorchGroup + "/secret-filenames" // a JSON list
 	OverrideAnnotation  = kind.KubetorchGroup + "/override"         // true or false
-	// DefaultModeAnnotation is the provider's own: an import finds there what pods mount the keys with.
+	// DefaultModeAnnotation is used only by this provider: an import reads the mode of the mounted files from it.
 	DefaultModeAnnotation = kind.KubetorchGroup + "/secret-default-mode"
 )
 
@@ -29,27 +29,27 @@ const (
 	VolumeMount = "volume"
 )
 
-// Secret is everything about one Secret but its values.
+// Secret describes one Secret without its values.
 type Secret struct {
 	Name, Namespace string
 	Username        string // a label value; empty: no label
 	Provider        string // empty: no label
 	Adopt           bool
 
-	// Folder is where the keys are mounted as files, as Folder writes it; ""
-	// where they become environment variables.
-	Folder string
+	// SourceDir is the directory where the keys are mounted as files, as returned by the function SourceDir. It is
+	// "" if they become environment variables.
+	SourceDir string
 	// Filenames are the keys that are mounted.
 	Filenames []string
-	// DefaultMode are the permission bits of the mounted files: "0400"; "" for Kubernetes' own default.
+	// DefaultMode contains the permission bits of the mounted files: "0400"; "" for the default of Kubernetes.
 	DefaultMode string
 
-	// Of the provider's configuration. They lose against Labels and Annotations.
+	// From the configuration of the provider. Labels and Annotations override them.
 	DefaultLabels, DefaultAnnotations map[string]string
 	Labels, Annotations               map[string]string
 }
 
-// Object is the Secret without its values.
+// Object returns the Secret without its values.
 func (s Secret) Object() (*unstructured.Unstructured, error) {
 	annotations := map[string]string{OverrideAnnotation: strconv.FormatBool(s.Adopt)}
 	labels := map[string]string{
@@ -61,9 +61,9 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 	if s.Provider != "" {
 		labels[ProviderLabel] = s.Provider
 	}
-	if s.Folder != "" {
+	if s.SourceDir != "" {
 		labels[MountTypeLabel] = VolumeMount
-		annotations[PathAnnotation] = s.Folder
+		annotations[PathAnnotation] = s.SourceDir
 		names, err := json.Marshal(s.Filenames)
 		if err != nil {
 			return nil, err
@@ -86,8 +86,8 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 	}}, nil
 }
 
-// Own says whether a label or annotation is one that Object sets by itself.
-func Own(key string) bool {
+// IsReserved reports whether Object sets a label or annotation.
+func IsReserved(key string) bool {
 	switch key {
 	case NameLabel, MountTypeLabel, ProviderLabel, kind.ManagedByLabel, kind.UsernameLabel,
 		PathAnnotation, FilenamesAnnotation, OverrideAnnotation, DefaultModeAnnotation:
@@ -96,7 +96,7 @@ func Own(key string) bool {
 	return false
 }
 
-// WithData is a copy of the object with these values.
+// WithData returns a copy of the object with the values.
 func WithData(obj *unstructured.Unstructured, data map[string][]byte) *unstructured.Unstructured {
 	out := obj.DeepCopy()
 	encoded := make(map[string]any, len(data))
@@ -107,7 +107,7 @@ func WithData(obj *unstructured.Unstructured, data map[string][]byte) *unstructu
 	return out
 }
 
-// WithoutData is a copy of the object without any value.
+// WithoutData returns a copy of the object without values.
 func WithoutData(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: make(map[string]any, len(obj.Object))}
 	for field, value := range obj.Object {
@@ -118,7 +118,7 @@ func WithoutData(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return out.DeepCopy()
 }
 
-// union is a new map with the entries of all; the later ones win.
+// union returns a new map with all entries. Later ones override earlier ones.
 func union(all ...map[string]string) map[string]any {
 	out := map[string]any{}
 	for _, one := range all {

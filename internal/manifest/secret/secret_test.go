@@ -28,7 +28,7 @@ func TestObjectHasKubetorchsMetadata(t *testing.T) {
 			map[string]string{"kubetorch.com/override": "false"},
 		},
 		"files with a mode": {
-			secret.Secret{Name: "ssh", Namespace: "ml", Provider: "ssh", Folder: "~/.ssh", Filenames: []string{"id_rsa"}, DefaultMode: "0400"},
+			secret.Secret{Name: "ssh", Namespace: "ml", Provider: "ssh", SourceDir: "~/.ssh", Filenames: []string{"id_rsa"}, DefaultMode: "0400"},
 			map[string]string{
 				"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "volume", "kubetorch.com/secret-name": "ssh", "kubetorch.com/provider": "ssh",
 			},
@@ -38,7 +38,7 @@ func TestObjectHasKubetorchsMetadata(t *testing.T) {
 			},
 		},
 		"files": {
-			secret.Secret{Name: "aws", Namespace: "ml", Adopt: true, Folder: "~/.aws", Filenames: []string{"config", "credentials"}, Annotations: map[string]string{"note": "x"}},
+			secret.Secret{Name: "aws", Namespace: "ml", Adopt: true, SourceDir: "~/.aws", Filenames: []string{"config", "credentials"}, Annotations: map[string]string{"note": "x"}},
 			map[string]string{"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "volume", "kubetorch.com/secret-name": "aws"},
 			map[string]string{
 				"kubetorch.com/override": "true", "kubetorch.com/secret-path": "~/.aws", "kubetorch.com/secret-filenames": `["config","credentials"]`, "note": "x",
@@ -53,14 +53,14 @@ func TestObjectHasKubetorchsMetadata(t *testing.T) {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 		for key := range test.labels {
-			if given := key == "team" || key == "org"; secret.Own(key) == given {
-				t.Errorf("Own(%s) is %t", key, secret.Own(key))
+			if given := key == "team" || key == "org"; secret.IsReserved(key) == given {
+				t.Errorf("Own(%s) is %t", key, secret.IsReserved(key))
 			}
 		}
 	}
 }
 
-func TestFoldersAreMountedWhereTheToolsExpectThem(t *testing.T) {
+func TestDirectoriesAreMountedAtTheirPath(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"~/.aws":            "/root/.aws",
@@ -77,22 +77,22 @@ func TestFoldersAreMountedWhereTheToolsExpectThem(t *testing.T) {
 		"./creds":           "",
 		".":                 "",
 	} {
-		folder, err := secret.Folder(in, "/home/alice")
-		if (err != nil) != (want == "") || err == nil && secret.MountPath(folder) != want {
-			t.Errorf("%s: %s, %v; want %s", in, secret.MountPath(folder), err, want)
+		sourceDir, err := secret.SourceDir(in, "/home/alice")
+		if (err != nil) != (want == "") || err == nil && secret.MountPath(sourceDir) != want {
+			t.Errorf("%s: %s, %v; want %s", in, secret.MountPath(sourceDir), err, want)
 		}
 	}
 }
 
-func TestDigestsTellValuesApartAndSayNothingOfThem(t *testing.T) {
+func TestDigestsDistinguishValuesWithoutRevealingThem(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-of-digests"
-	ledger := secret.NewLedger(secret.NewSealer())
+	ledger := secret.NewDigests(secret.NewSealer())
 	ledger.Values["a"] = ledger.First("a", []byte(canary))
 	if !ledger.Same("a", []byte(canary)) || ledger.Same("a", []byte(canary+"x")) || ledger.Same("b", []byte(canary)) {
 		t.Error("values are not told apart")
 	}
-	other := secret.NewLedger(secret.NewSealer())
+	other := secret.NewDigests(secret.NewSealer())
 	other.Values["a"] = other.First("a", []byte(canary))
 	if cmp.Equal(ledger.Values, other.Values) || cmp.Equal(ledger.Digest("a", nil), ledger.Digest("b", nil)) {
 		t.Error("two secrets, or two keys, have the same digest of one value")
@@ -101,11 +101,11 @@ func TestDigestsTellValuesApartAndSayNothingOfThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	veiled := ledger.Veil(secret.WithData(obj, map[string][]byte{"a": []byte(canary)}), map[string][]byte{"a": []byte(canary)})
-	if diff := cmp.Diff(ledger.Recall(obj), veiled); diff != "" {
+	masked := ledger.Mask(secret.WithData(obj, map[string][]byte{"a": []byte(canary)}), map[string][]byte{"a": []byte(canary)})
+	if diff := cmp.Diff(ledger.MaskApplied(obj), masked); diff != "" {
 		t.Errorf("what is remembered is not what is seen:\n%s", diff)
 	}
-	for _, v := range []any{ledger, veiled.Object} {
+	for _, v := range []any{ledger, masked.Object} {
 		text, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -121,19 +121,19 @@ func TestDigestsTellValuesApartAndSayNothingOfThem(t *testing.T) {
 	}
 }
 
-// The first version of the provider stored HMAC-SHA-256 digests, and no method. A ledger of its own goes on telling values
-// apart, and its successor has the same revisions.
-func TestLedgersOfTheFirstVersionAreRenewed(t *testing.T) {
+// The first version of the provider stored HMAC-SHA-256 digests without a method. Its digests still distinguish
+// values, and renewed ones keep the revisions.
+func TestDigestsOfTheFirstVersionAreRenewed(t *testing.T) {
 	t.Parallel()
 	sealer := secret.NewSealer()
-	var old secret.Ledger
+	var old secret.Digests
 	// HMAC-SHA-256 of "1:avalue" under the bytes 0 to 31.
 	const stored = `{"seal": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
 		"values": {"a": {"digest": "Voivypx5ZOFwt6Jyfmd8SOW0mCt5GFS0g7Is2lKsk30=", "revision": 3, "text": "revision 3 (5688afca)"}}}`
 	if err := json.Unmarshal([]byte(stored), &old); err != nil {
 		t.Fatal(err)
 	}
-	old = old.With(sealer)
+	old = old.WithSealer(sealer)
 	if !old.Same("a", []byte("value")) || old.Same("a", []byte("other")) {
 		t.Fatal("an old ledger does not know its values any more")
 	}
@@ -148,10 +148,10 @@ func TestLedgersOfTheFirstVersionAreRenewed(t *testing.T) {
 
 func TestDigestsOfKnownValuesAreNotComputed(t *testing.T) {
 	t.Parallel()
-	ledger := secret.NewLedger(secret.NewSealer())
+	ledger := secret.NewDigests(secret.NewSealer())
 	const digest = "not computed"
 	ledger.Values["a"] = secret.Entry{Digest: []byte(digest), Revision: 1}
-	ledger.Learn(map[string][]byte{"a": []byte("value"), "b": []byte("value")})
+	ledger.Confirm(map[string][]byte{"a": []byte("value"), "b": []byte("value")})
 	if string(ledger.Digest("a", []byte("value"))) != digest {
 		t.Error("the digest of a value that is known was computed")
 	}
@@ -163,13 +163,13 @@ func TestDigestsOfKnownValuesAreNotComputed(t *testing.T) {
 }
 
 func BenchmarkDigest(b *testing.B) {
-	ledger := secret.NewLedger(secret.NewSealer())
+	ledger := secret.NewDigests(secret.NewSealer())
 	for i := 0; b.Loop(); i++ {
 		ledger.Digest("a", fmt.Append(nil, i))
 	}
 }
 
-// FuzzKey looks for a file that becomes no key that Kubernetes takes.
+// FuzzKey searches for a file name whose key Kubernetes rejects.
 func FuzzKey(f *testing.F) {
 	for _, name := range []string{"id_rsa", "my key.txt", "..data", ".", "é", ""} {
 		f.Add(name)

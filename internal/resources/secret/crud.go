@@ -16,22 +16,21 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// Apply reads the source again and applies what it gives now, unless it differs
-// from what the plan saw. The plan of a new Secret shows its keys, and nothing that
-// would tell one value from another.
+// Apply reads the source again and applies its values, unless they differ from the plan. The plan of a new Secret
+// shows its keys, but nothing that distinguishes values.
 func (hooks) Apply(ctx context.Context, w *writing) {
 	if w.Creating {
-		w.PrivateState = remembered{ledger: spec.NewLedger(sealerOf(w.Data))}
+		w.PrivateState = privateState{digests: spec.NewDigests(sealerOf(w.Data))}
 	}
 	if !w.Creating && w.Plan.Keys.Equal(w.Prior.Keys) && w.Plan.Manifests.Equal(w.Prior.Manifests) {
-		w.Plan.UID = w.Prior.UID // nothing but the provider's own settings changes
+		w.Plan.UID = w.Prior.UID // only settings of the provider change
 	} else if !(writer{w}).write(ctx) {
 		return
 	}
 	w.Save(ctx)
 }
 
-// Delete deletes the Secret that is ours, and waits until it is gone.
+// Delete deletes the Secret if it is ours, and waits until it no longer exists.
 func (hooks) Delete(ctx context.Context, d *deleting) {
 	cluster, ref := d.Data.Cluster, d.State.ref()
 	uid, diags, err := toDelete(ctx, d)
@@ -45,9 +44,9 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	d.Diags.Append(owned.NotDeletedWarning(cluster, ref)...)
 }
 
-// toDelete returns the UID of the Secret to delete, "" for none. Another one than
-// that of state is left alone with a warning. Without permission to read it, the
-// UID in state has to do: the server deletes no other one.
+// toDelete returns the UID of the Secret to delete, or "". It does not return a Secret other than the one in state,
+// which it reports in a warning. Without permission to read it, it returns the UID in state, because the server then
+// deletes no other Secret.
 func toDelete(ctx context.Context, d *deleting) (apitypes.UID, diag.Diagnostics, error) {
 	ref, inState := d.State.ref(), apitypes.UID(d.State.UID.ValueString())
 	d.Memory.Recover(secretKey(ref), inState, false)
@@ -67,18 +66,18 @@ func toDelete(ctx context.Context, d *deleting) (apitypes.UID, diag.Diagnostics,
 	return live.GetUID(), nil, nil
 }
 
-// writer carries out one plan.
+// writer executes one plan.
 type writer struct{ *writing }
 
-// write applies the Secret, and says whether there is something to put into state.
+// write applies the Secret, and reports whether there is something to save in state.
 func (w writer) write(ctx context.Context) bool {
-	source, diags := gather(w.Config, machineOf(w.Data))
+	source, diags := gather(w.Config, localSourceOf(w.Data))
 	w.Diags.Append(diags...)
 	if w.Diags.HasError() {
 		return false
 	}
-	revisions := revisionsOf(w.Plan, w.Prior, w.PrivateState.ledger, w.Config, w.Creating)
-	entries, diags := revisions.settle(source, w.Plan.Keys)
+	revisions := revisionsOf(w.Plan, w.Prior, w.PrivateState.digests, w.Config, w.Creating)
+	entries, diags := revisions.resolveEntries(source, w.Plan.Keys)
 	w.Diags.Append(diags...)
 	mount := mountPath(w.Plan, source)
 	w.Diags.Append(refuseUnusedMode(w.Plan, mount)...)
@@ -89,7 +88,7 @@ func (w writer) write(ctx context.Context) bool {
 		return false
 	}
 	ref := w.Plan.ref()
-	live, err := w.look(ctx, ref)
+	live, err := w.readSecret(ctx, ref)
 	if unreadable := kube.ClassOf(err) == kube.Denied; w.Creating && (live != nil || unreadable) {
 		if live, err = w.prepareCreate(ctx, ref, live); err != nil {
 			w.fail(err)
@@ -108,8 +107,8 @@ func (w writer) write(ctx context.Context) bool {
 			return false
 		}
 	}
-	sent := spec.WithData(object, revisions.toSend(source, live))
-	if err := w.vacate(ctx, ref, live, sent); err != nil {
+	sent := spec.WithData(object, revisions.valuesToSend(source, live))
+	if err := w.claimRemovedFields(ctx, ref, live, sent); err != nil {
 		w.Diags.Append(tf.Failure(err))
 		return false
 	}
@@ -119,7 +118,7 @@ func (w writer) write(ctx context.Context) bool {
 		return false
 	}
 	if err != nil {
-		applied = nil // it may exist: who has it in state can delete it
+		applied = nil // it may exist, and can be deleted if it is in state
 		w.Memory.Expect(manifest.Key(sent), w.Creation)
 	} else {
 		applied = w.prune(ctx, applied, source.keys())
@@ -127,14 +126,14 @@ func (w writer) write(ctx context.Context) bool {
 			w.Diags.Append(owned.TakeOver(ctx, w.Data.Cluster, ref, applied)...)
 		}
 	}
-	w.PrivateState.ledger.Values = entries
-	w.note(manifests, source, sent, applied)
+	w.PrivateState.digests.Values = entries
+	w.record(manifests, source, sent, applied)
 	return true
 }
 
-// vacate lets the apply remove what leaves the Secret. Without permission to read
-// it, that may not be known.
-func (w writer) vacate(ctx context.Context, ref kube.Ref, live, sent *unstructured.Unstructured) error {
+// claimRemovedFields makes sure that the apply removes omitted keys. Without permission to read the Secret, this may
+// be impossible.
+func (w writer) claimRemovedFields(ctx context.Context, ref kube.Ref, live, sent *unstructured.Unstructured) error {
 	if live == nil {
 		return nil
 	}
@@ -143,8 +142,7 @@ func (w writer) vacate(ctx context.Context, ref kube.Ref, live, sent *unstructur
 	return owned.ClaimRemovedFields(ctx, cluster, w.Memory, ref, manifest.Key(sent), live, dryRun)
 }
 
-// toUpdate adds the UID to the Secret in state, so that the server makes no other
-// one, should it have gone.
+// toUpdate adds the UID of the Secret in state, so that the server does not create a new one if it was deleted.
 func (w writer) toUpdate(ref kube.Ref, live, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if uid := w.Plan.UID.ValueString(); uid != "" {
 		object = object.DeepCopy()
@@ -154,8 +152,8 @@ func (w writer) toUpdate(ref kube.Ref, live, object *unstructured.Unstructured) 
 	return w.Memory.ObjectToSend(secretKey(ref), ref, live, object)
 }
 
-// look reads the Secret that is there; nil for none that a creation can find.
-func (w writer) look(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
+// readSecret reads the live Secret, or returns nil if a creation finds none.
+func (w writer) readSecret(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
 	if w.Creating {
 		return w.Creation.LookUp(ctx, w.Data.Cluster, ref)
 	}
@@ -169,8 +167,7 @@ func (w writer) fail(err error) {
 	}
 }
 
-// send applies the Secret. One that is new is marked as unfinished until it is
-// in state.
+// send applies the Secret. A new one is marked as unfinished until it is in state.
 func (w writer) send(
 	ctx context.Context, ref kube.Ref, secret *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
@@ -185,9 +182,8 @@ func (w writer) send(
 	return owned.CreateSecret(ctx, cluster, w.Creation, ref, secret)
 }
 
-// prepareCreate sees to it that a new Secret can be created where there is one,
-// or where that may not be read: live is nil then. It returns the one that is
-// taken over, nil for none.
+// prepareCreate makes sure that a Secret can be created although one exists, or although reading it is denied; live
+// is then nil. It returns the Secret that is taken over, or nil.
 func (w writer) prepareCreate(
 	ctx context.Context, ref kube.Ref, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
@@ -209,13 +205,12 @@ func (w writer) prepareCreate(
 	return live, nil
 }
 
-// prune removes the keys that the plan showed as going. Others came since: the
-// next plan shows them.
+// prune removes the keys that the plan showed as removed. Others were added since, and appear in the next plan.
 func (w writer) prune(
 	ctx context.Context, applied *unstructured.Unstructured, keys []string,
 ) *unstructured.Unstructured {
 	shown := texts(w.Prior.Keys)
-	extra := slices.DeleteFunc(beyond(applied, keys), func(key string) bool {
+	extra := slices.DeleteFunc(extraKeys(applied, keys), func(key string) bool {
 		_, planned := shown[key]
 		return !planned && !w.Creating
 	})
@@ -230,30 +225,29 @@ func (w writer) prune(
 	return pruned
 }
 
-// appliedAs says whether a Secret has the values of the ledger and no others.
-func (w writer) appliedAs(live *unstructured.Unstructured) bool {
+// matchesDigests reports whether a Secret has exactly the values of the digests.
+func (w writer) matchesDigests(live *unstructured.Unstructured) bool {
 	data := kube.SecretData(live)
 	for key, value := range data {
-		if !w.PrivateState.ledger.Same(key, value) {
+		if !w.PrivateState.digests.Same(key, value) {
 			return false
 		}
 	}
-	return len(data) == len(w.PrivateState.ledger.Values)
+	return len(data) == len(w.PrivateState.digests.Values)
 }
 
-// note puts what was applied into the model and the memory; live is nil where it
-// is not known what came of it.
-func (w writer) note(manifests types.Map, source content, sent, live *unstructured.Unstructured) {
+// record stores the result of the apply in the model and the memory. live is nil if the result is unknown.
+func (w writer) record(manifests types.Map, source content, sent, live *unstructured.Unstructured) {
 	keys := map[string]string{}
-	for key, entry := range w.PrivateState.ledger.Values {
+	for key, entry := range w.PrivateState.digests.Values {
 		keys[key] = entry.Text
 	}
-	for key, text := range texts(w.Prior.Keys) { // what could not be removed
+	for key, text := range texts(w.Prior.Keys) { // keys that could not be removed
 		if _, there := kube.SecretData(live)[key]; there && keys[key] == "" {
 			keys[key] = text
 		}
 	}
-	w.PrivateState.privateState = privateState{}
+	w.PrivateState.secretStatus = secretStatus{}
 	w.Plan.UID = types.StringNull()
 	if live != nil {
 		w.remember(sent, live)
@@ -266,12 +260,12 @@ func (w writer) note(manifests types.Map, source content, sent, live *unstructur
 }
 
 func (w writer) remember(sent, live *unstructured.Unstructured) {
-	ledger := w.PrivateState.ledger
-	veiled := ledger.Veil(sent, kube.SecretData(sent))
-	rewritten, err := w.Memory.Remember(manifest.Key(sent), veiled, ledger.Veil(live, kube.SecretData(live)))
+	digests := w.PrivateState.digests
+	masked := digests.Mask(sent, kube.SecretData(sent))
+	rewritten, err := w.Memory.Remember(manifest.Key(sent), masked, digests.Mask(live, kube.SecretData(live)))
 	w.fail(err)
 	w.Diags.Append(owned.AdmissionWarnings(w.Plan.ref().String(), rewritten)...)
-	if w.appliedAs(live) {
-		w.PrivateState.privateState.Matched = versionOf(live)
+	if w.matchesDigests(live) {
+		w.PrivateState.secretStatus.Matched = versionOf(live)
 	}
 }

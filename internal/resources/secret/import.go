@@ -11,35 +11,34 @@ import (
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 )
 
-// imported fills in a state of which only the name is known. Where the values
-// come from, no Secret says; but whether those of a source are the same, the
-// digests tell. Of a Secret that is not ours, the fields become ours with the
-// next apply, which the plan shows.
+// imported completes a state that contains only the name. A Secret does not record its source, but the digests show
+// whether a source has the same values. If the Secret is not ours, the next apply takes over its fields, which the
+// plan shows.
 func (l reader) imported(live *unstructured.Unstructured) error {
 	set, ours, err := kube.OwnedFields(live)
 	if err != nil {
 		return err
 	}
 	if !ours {
-		set = fieldpath.NewSet() // its name is all that we know of it
+		set = fieldpath.NewSet() // only its name is known
 	}
 	keys := map[string]string{}
 	for key, value := range kube.SecretData(live) {
-		entry := l.PrivateState.ledger.First(key, value)
+		entry := l.PrivateState.digests.First(key, value)
 		switch {
 		case !ours:
 			keys[key] = imported
 		case !set.Has(dataPath(key)):
-			keys[key] = addedThere
+			keys[key] = addedInCluster
 			continue
 		default:
 			keys[key] = entry.Text
 		}
-		l.PrivateState.ledger.Values[key] = entry
+		l.PrivateState.digests.Values[key] = entry
 	}
-	veiled := l.PrivateState.ledger.Veil(live, kube.SecretData(live))
-	doc := &unstructured.Unstructured{Object: fields.Project(veiled.Object, set)}
-	if _, err := l.Memory.RememberSet(manifest.Key(doc), doc, veiled, set); err != nil {
+	masked := l.PrivateState.digests.Mask(live, kube.SecretData(live))
+	doc := &unstructured.Unstructured{Object: fields.Project(masked.Object, set)}
+	if _, err := l.Memory.RememberSet(manifest.Key(doc), doc, masked, set); err != nil {
 		return err
 	}
 	text, err := manifest.JSON(spec.WithoutData(doc))
@@ -49,8 +48,8 @@ func (l reader) imported(live *unstructured.Unstructured) error {
 	l.State.Manifests = textMap(map[string]string{manifest.Key(doc): text})
 	l.State.UID = types.StringValue(string(live.GetUID()))
 	l.State.Keys = textMap(keys)
-	l.State.Labels = l.given(doc.GetLabels(), l.Data.Defaults.Labels)
-	l.State.Annotations = l.given(doc.GetAnnotations(), l.Data.Defaults.Annotations)
+	l.State.Labels = l.configured(doc.GetLabels(), l.Data.Defaults.Labels)
+	l.State.Annotations = l.configured(doc.GetAnnotations(), l.Data.Defaults.Annotations)
 	l.State.AdoptExisting = types.BoolValue(doc.GetAnnotations()[spec.OverrideAnnotation] == "true")
 	l.State.DeletionProtection = types.BoolValue(false)
 	mount := ""
@@ -61,16 +60,16 @@ func (l reader) imported(live *unstructured.Unstructured) error {
 	if mode != presetMode(doc.GetLabels()[spec.ProviderLabel]) {
 		l.State.DefaultMode = textOrNull(mode)
 	}
-	l.State.Ref = reference(l.State.Name, mount, mode, content{data: kube.SecretData(veiled)}.keys())
+	l.State.Ref = reference(l.State.Name, mount, mode, content{data: kube.SecretData(masked)}.keys())
 	return nil
 }
 
-// given are the labels or annotations that a configuration has to name: neither
-// our own, nor the provider's defaults.
-func (l reader) given(there, defaults map[string]string) types.Map {
+// configured returns the labels or annotations that a configuration must contain: neither reserved ones nor defaults
+// of the provider.
+func (l reader) configured(there, defaults map[string]string) types.Map {
 	out := map[string]string{}
 	for key, value := range there {
-		if preset, is := defaults[key]; !spec.Own(key) && (!is || preset != value) {
+		if preset, is := defaults[key]; !spec.IsReserved(key) && (!is || preset != value) {
 			out[key] = value
 		}
 	}

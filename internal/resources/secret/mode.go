@@ -8,11 +8,12 @@ import (
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 )
 
-// defaultMode are the permission bits of the mounted files, "" for Kubernetes' own default. The state is empty for a new
-// Secret.
+// defaultMode returns the permission bits of the mounted files, or "" for the default of Kubernetes. The state is
+// empty for a new Secret.
 //
-// What the provider's tools need is decided where the files are first mounted, or mounted elsewhere, and for another
-// provider. Else a Secret that was made without a mode stays so, since the pods that mount it would restart.
+// The mode for the provider's tools is set when the files are first mounted, when they are mounted at another path,
+// and for another provider. Otherwise, a Secret that was created without a mode keeps none, because a mode would
+// restart the pods that mount it.
 func defaultMode(plan, state *model, mount string) string {
 	preset := presetMode(plan.ProviderName.ValueString())
 	switch was := refOf(state); {
@@ -29,13 +30,13 @@ func defaultMode(plan, state *model, mount string) string {
 	}
 }
 
-// presetMode is what the tools of a provider need; "" where any mode will do.
+// presetMode returns the mode that the tools of a provider require, or "".
 func presetMode(provider string) string {
 	p, _ := spec.ProviderNamed(provider)
 	return p.DefaultMode
 }
 
-// mounted are the folder and the permission bits in the attribute ref.
+// mounted is the directory and the permission bits in the attribute ref.
 type mounted struct{ mount, mode string }
 
 func refOf(m *model) mounted {
@@ -46,13 +47,14 @@ func refOf(m *model) mounted {
 	return mounted{mount: text("mount_path"), mode: text("default_mode")}
 }
 
-// refuseUnusedMode refuses a mode for files where the keys become environment variables.
+// refuseUnusedMode rejects a mode for files if the keys become environment variables.
 func refuseUnusedMode(m *model, mount string) diag.Diagnostics {
 	if mount != "" || m.DefaultMode.IsNull() {
 		return nil
 	}
-	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("default_mode"), "No files to set permissions of",
-		"default_mode is for files, but the keys of this secret become environment variables: give mount_path, or remove default_mode.")}
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("default_mode"), "default_mode without mounted files",
+		"default_mode applies to files, but the keys of this secret become environment variables: set mount_path, or "+
+			"remove default_mode.")}
 }
 
 func textOrNull(text string) types.String {

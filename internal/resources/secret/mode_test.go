@@ -6,8 +6,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// A Secret of an earlier release has no mode in state: it stays so, since the pods that mount it would restart.
-func TestDefaultModeIsDecidedWhereFilesAreFirstMounted(t *testing.T) {
+// A Secret of an earlier release has no mode in state. It keeps none, because a mode would restart the pods that
+// mount it.
+func TestDefaultModeIsSetWhenFilesAreFirstMounted(t *testing.T) {
 	t.Parallel()
 	const ssh, here, there = "ssh", "/root/.ssh", "/keys"
 	text := textOrNull
@@ -19,23 +20,23 @@ func TestDefaultModeIsDecidedWhereFilesAreFirstMounted(t *testing.T) {
 		state, plan model
 		mount, want string
 	}{
-		"a new ssh key":                          {model{}, plan(ssh, ""), here, "0400"},
-		"a new ssh key with a mode":              {model{}, plan(ssh, "0444"), here, "0444"},
-		"a new ssh key with no permission":       {model{}, plan(ssh, "0000"), here, "0000"},
-		"new files of another provider":          {model{}, plan("aws", ""), "/root/.aws", ""},
-		"new files of no provider":               {model{}, plan("", ""), here, ""},
-		"new variables":                          {model{}, plan("aws", ""), "", ""},
-		"an ssh key of an earlier release":       {state(ssh, here, ""), plan(ssh, ""), here, ""},
-		"one that gets a mode":                   {state(ssh, here, ""), plan(ssh, "0400"), here, "0400"},
-		"one that is mounted elsewhere":          {state(ssh, here, ""), plan(ssh, ""), there, "0400"},
-		"one that was imported":                  {state("", here, ""), plan(ssh, ""), here, ""},
-		"an ssh key of this release":             {state(ssh, here, "0400"), plan(ssh, ""), here, "0400"},
-		"one whose own mode is removed":          {state(ssh, here, "0444"), plan(ssh, ""), here, "0400"},
-		"files whose own mode is removed":        {state("", here, "0400"), plan("", ""), here, ""},
-		"files that become an ssh key":           {state("aws", here, ""), plan(ssh, ""), here, "0400"},
-		"an ssh key that becomes another file":   {state(ssh, here, "0400"), plan("aws", ""), here, ""},
-		"an ssh key that becomes a variable":     {state(ssh, here, "0400"), plan("aws", ""), "", ""},
-		"a variable that becomes a mounted file": {state(ssh, "", ""), plan(ssh, ""), here, "0400"},
+		"a new ssh key":                               {model{}, plan(ssh, ""), here, "0400"},
+		"a new ssh key with a mode":                   {model{}, plan(ssh, "0444"), here, "0444"},
+		"a new ssh key with no permission":            {model{}, plan(ssh, "0000"), here, "0000"},
+		"new files of another provider":               {model{}, plan("aws", ""), "/root/.aws", ""},
+		"new files of no provider":                    {model{}, plan("", ""), here, ""},
+		"new variables":                               {model{}, plan("aws", ""), "", ""},
+		"an ssh key of an earlier release":            {state(ssh, here, ""), plan(ssh, ""), here, ""},
+		"an ssh key that gets a mode":                 {state(ssh, here, ""), plan(ssh, "0400"), here, "0400"},
+		"an ssh key at another path":                  {state(ssh, here, ""), plan(ssh, ""), there, "0400"},
+		"an imported ssh key":                         {state("", here, ""), plan(ssh, ""), here, ""},
+		"an ssh key of this release":                  {state(ssh, here, "0400"), plan(ssh, ""), here, "0400"},
+		"an ssh key whose configured mode is removed": {state(ssh, here, "0444"), plan(ssh, ""), here, "0400"},
+		"files whose configured mode is removed":      {state("", here, "0400"), plan("", ""), here, ""},
+		"files that become an ssh key":                {state("aws", here, ""), plan(ssh, ""), here, "0400"},
+		"an ssh key that becomes another file":        {state(ssh, here, "0400"), plan("aws", ""), here, ""},
+		"an ssh key that becomes a variable":          {state(ssh, here, "0400"), plan("aws", ""), "", ""},
+		"a variable that becomes a mounted file":      {state(ssh, "", ""), plan(ssh, ""), here, "0400"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,7 +12,7 @@ import (
 type model struct {
 	lifecycle.Common
 
-	ValuesWO        types.Map    `tfsdk:"values_wo"` // null but in a configuration
+	ValuesWO        types.Map    `tfsdk:"values_wo"` // null except in a configuration
 	ValuesWOVersion types.Int64  `tfsdk:"values_wo_version"`
 	Values          types.Map    `tfsdk:"values"`
 	ProviderName    types.String `tfsdk:"provider_name"`
@@ -29,12 +29,12 @@ type model struct {
 	Ref  types.Object `tfsdk:"ref"`
 }
 
-// ref names the Secret; only for a model whose name and namespace are known.
+// ref returns the Secret of a model whose name and namespace are known.
 func (m *model) ref() kube.Ref {
 	return kube.SecretRef(m.Namespace.ValueString(), m.Name.ValueString())
 }
 
-// refTypes are the attributes of an item of kt_compute's secrets.
+// refTypes returns the attribute types of an item of secrets of kt_compute.
 func refTypes() map[string]attr.Type {
 	return map[string]attr.Type{
 		"name": types.StringType, "env_vars": types.ListType{ElemType: types.StringType},
@@ -42,15 +42,15 @@ func refTypes() map[string]attr.Type {
 	}
 }
 
-// What keys says of a key that is not as it was applied.
+// Texts in keys for a key that differs from the applied one.
 const (
-	changedThere = "changed in the cluster"
-	missingThere = "missing in the cluster"
-	addedThere   = "added in the cluster"
-	imported     = "imported"
+	changedInCluster = "changed in the cluster"
+	missingInCluster = "missing in the cluster"
+	addedInCluster   = "added in the cluster"
+	imported         = "imported"
 )
 
-// textMap is a map of texts as an attribute.
+// textMap returns a map of texts as an attribute.
 func textMap(texts map[string]string) types.Map {
 	elements := make(map[string]attr.Value, len(texts))
 	for key, text := range texts {
@@ -59,7 +59,7 @@ func textMap(texts map[string]string) types.Map {
 	return types.MapValueMust(types.StringType, elements)
 }
 
-// texts are the known elements of a map of texts.
+// texts returns the known elements of a map of texts.
 func texts(m types.Map) map[string]string {
 	out := map[string]string{}
 	for key, element := range m.Elements() {

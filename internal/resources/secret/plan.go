@@ -21,29 +21,28 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// Plan reads the source, shows by key what changes, and asks the cluster whether it
-// would take that.
+// Plan reads the source, shows the keys that change, and runs a server-side dry run.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := planner{planning: planned}
 	if p.Creating {
-		p.PrivateState = remembered{ledger: spec.NewLedger(sealerOf(p.Data))}
+		p.PrivateState = privateState{digests: spec.NewDigests(sealerOf(p.Data))}
 	}
 	p.ReplaceIfMoved()
-	if p.PrivateState.privateState.Ending {
+	if p.PrivateState.secretStatus.Ending {
 		p.Replace.Append(path.Root("uid"))
 	}
 	p.gather()
-	if p.kept {
+	if p.unread {
 		p.Plan.Keys, p.Plan.Ref, p.Plan.Manifests = p.State.Keys, p.State.Ref, p.State.Manifests
 	} else {
 		p.describe()
 	}
 	p.Plan.UID = p.uid()
-	if !p.Diags.HasError() && p.asks() {
+	if !p.Diags.HasError() && p.needsDryRun() {
 		if p.Creating {
-			p.Data.Cluster.PreviewCreation(ctx, func() { p.ask(ctx) })
+			p.Data.Cluster.PreviewCreation(ctx, func() { p.dryRun(ctx) })
 		} else {
-			p.ask(ctx)
+			p.dryRun(ctx)
 		}
 	}
 	if len(p.Replace) > 0 {
@@ -51,33 +50,31 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	}
 }
 
-// planner works out one plan. Its methods fill in Plan, in the order in which
-// [hooks.Plan] calls them.
+// planner computes one plan. [hooks.Plan] calls its methods in order, and each completes Plan.
 type planner struct {
 	*planning
 
 	content content
 	object  *unstructured.Unstructured // without values; nil while something is unknown
-	kept    bool                       // the Secret stays as it is, since its source cannot be read
+	unread  bool                       // the source cannot be read, and the Secret is kept unchanged
 }
 
-// gather reads the source and fills in keys. Where the source cannot be read
-// and nothing else changes, the Secret stays as it is: a machine without the
-// files must be able to plan other things, and to destroy.
+// gather reads the source and sets keys. If the source cannot be read and nothing else changes, it keeps the Secret
+// unchanged. A machine without the files must be able to plan other resources, and to destroy this one.
 func (p *planner) gather() {
-	source, diags := gather(p.Config, machineOf(p.Data))
-	if diags.HasError() && p.rests() {
+	source, diags := gather(p.Config, localSourceOf(p.Data))
+	if diags.HasError() && p.isUnchanged() {
 		for _, d := range diags {
 			warning := diag.NewWarningDiagnostic(d.Summary(), d.Detail()+"\n\n"+
-				"The Secret in the cluster stays as it is: whether its values are still those of the source is not known, "+
-				"and nothing is put back. Any other change of it needs the source.")
+				"The Secret in the cluster is kept unchanged. The provider cannot compare its values with the source, and "+
+				"restores nothing. Any other change of the Secret requires the source.")
 			if at, ok := d.(diag.DiagnosticWithPath); ok {
 				p.Diags.Append(diag.WithPath(at.Path(), warning))
 			} else {
 				p.Diags.Append(warning)
 			}
 		}
-		p.kept = true
+		p.unread = true
 		return
 	}
 	p.Diags.Append(diags...)
@@ -85,13 +82,13 @@ func (p *planner) gather() {
 	p.Plan.Keys = p.revisions().planned(source)
 }
 
-// same says whether nothing of the Secret changes.
+// same reports whether the Secret does not change.
 func (p *planner) same() bool {
 	return p.Plan.Keys.Equal(p.State.Keys) && p.Plan.Manifests.Equal(p.State.Manifests)
 }
 
-// uid is that of the Secret in state. Where state has none, since the answer to
-// the creation was lost, the next apply tells it.
+// uid returns the UID in state. If state has none because the response to the creation was lost, the next apply sets
+// it.
 func (p *planner) uid() types.String {
 	if p.Creating || p.State.UID.IsNull() && !p.same() {
 		return types.StringUnknown()
@@ -100,11 +97,11 @@ func (p *planner) uid() types.String {
 }
 
 func (p *planner) revisions() revisions {
-	return revisionsOf(p.Plan, p.State, p.PrivateState.ledger, p.Config, p.Creating)
+	return revisionsOf(p.Plan, p.State, p.PrivateState.digests, p.Config, p.Creating)
 }
 
-// rests says whether the configuration asks for nothing else than what is there.
-func (p *planner) rests() bool {
+// isUnchanged reports whether the configuration contains no other change.
+func (p *planner) isUnchanged() bool {
 	plan, state := p.Plan, p.State
 	return !p.Creating && len(p.Replace) == 0 && !state.Ref.IsNull() &&
 		plan.ProviderName.Equal(state.ProviderName) && plan.Path.Equal(state.Path) && plan.Filenames.Equal(state.Filenames) &&
@@ -113,20 +110,20 @@ func (p *planner) rests() bool {
 		plan.Annotations.Equal(state.Annotations) && plan.AdoptExisting.Equal(state.AdoptExisting)
 }
 
-// machineOf is nil while the provider's configuration is not known.
-func machineOf(data *tf.ProviderData) *machine {
+// localSourceOf returns nil while the provider's configuration is unknown.
+func localSourceOf(data *tf.ProviderData) *localSource {
 	if !data.Configured() {
 		return nil
 	}
 	env := data.Cluster.Env()
-	return &machine{home: env.Home, getenv: env.Get}
+	return &localSource{home: env.Home, getenv: env.Get}
 }
 
-// describe fills in ref and manifests.
+// describe sets ref and manifests.
 func (p *planner) describe() {
 	p.Plan.Ref = types.ObjectUnknown(refTypes())
 	p.Plan.Manifests = types.MapUnknown(types.StringType)
-	if p.Diags.HasError() || p.content.open || anyUnknown(p.Plan.Name, p.Plan.MountPath, p.Plan.DefaultMode) {
+	if p.Diags.HasError() || p.content.unknown || anyUnknown(p.Plan.Name, p.Plan.MountPath, p.Plan.DefaultMode) {
 		return
 	}
 	mount := mountPath(p.Plan, p.content)
@@ -144,15 +141,15 @@ func (p *planner) describe() {
 	p.object, p.Plan.Manifests = object, text
 }
 
-// mountPath is where the keys are mounted in the container, "" for nowhere.
+// mountPath returns the directory in the container where the keys are mounted, or "".
 func mountPath(m *model, c content) string {
 	if !m.MountPath.IsNull() {
 		return m.MountPath.ValueString()
 	}
-	return spec.MountPath(c.folder)
+	return spec.MountPath(c.sourceDir)
 }
 
-// reference is the attribute ref.
+// reference returns the attribute ref.
 func reference(name types.String, mount, mode string, keys []string) types.Object {
 	ref := map[string]attr.Value{
 		"name": name, "env_vars": types.ListNull(types.StringType),
@@ -173,19 +170,19 @@ func reference(name types.String, mount, mode string, keys []string) types.Objec
 	return types.ObjectValueMust(refTypes(), ref)
 }
 
-// render makes the object without its values, and the attribute manifests.
+// render returns the object without its values, and the attribute manifests.
 func render(
 	m *model, c content, mode string, defaults tf.Defaults,
 ) (*unstructured.Unstructured, types.Map, diag.Diagnostics) {
 	s := spec.Secret{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Username: defaults.Username,
 		Provider: m.ProviderName.ValueString(), Adopt: m.AdoptExisting.ValueBool(),
-		Folder: c.folder, Filenames: c.keys(), DefaultMode: mode,
+		SourceDir: c.sourceDir, Filenames: c.keys(), DefaultMode: mode,
 		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
 		Labels: texts(m.Labels), Annotations: texts(m.Annotations),
 	}
 	if !m.MountPath.IsNull() {
-		s.Folder = m.MountPath.ValueString()
+		s.SourceDir = m.MountPath.ValueString()
 	}
 	object, err := s.Object()
 	if err == nil {
@@ -194,22 +191,22 @@ func render(
 			return object, textMap(map[string]string{manifest.Key(object): text}), nil
 		}
 	}
-	failure := diag.NewErrorDiagnostic("The secret cannot be rendered", err.Error())
+	failure := diag.NewErrorDiagnostic("Cannot render the secret", err.Error())
 	return nil, types.MapUnknown(types.StringType), diag.Diagnostics{failure}
 }
 
-// asks says whether there is something to ask the server.
-func (p *planner) asks() bool {
+// needsDryRun reports whether a server-side dry run is required.
+func (p *planner) needsDryRun() bool {
 	known := p.object != nil && p.content.known()
 	return !p.same() && (known || p.Creating) && len(p.Replace) == 0 && !p.Plan.ID.IsUnknown() && p.Data.Configured()
 }
 
-// ask has the server run the apply dry, and looks at the Secret that is there.
-func (p *planner) ask(ctx context.Context) {
+// dryRun runs a server-side dry run, and checks an existing Secret.
+func (p *planner) dryRun(ctx context.Context) {
 	known := p.object != nil && p.content.known()
 	cluster, ref := p.Data.Cluster, p.Plan.ref()
 	if p.Creating && known && p.Replaced[secretKey(ref)].UID == "" {
-		created, err := cluster.DryRunNewSecret(ctx, spec.WithData(p.object, p.revisions().toSend(p.content, nil)))
+		created, err := cluster.DryRunNewSecret(ctx, spec.WithData(p.object, p.revisions().valuesToSend(p.content, nil)))
 		if created && err == nil {
 			return
 		}
@@ -225,31 +222,30 @@ func (p *planner) ask(ctx context.Context) {
 		p.Diags.Append(owned.PlanRejection(err, p.Creating))
 		return
 	case p.Creating && p.Replaced[secretKey(ref)].UID == live.GetUID():
-		return // it goes first
+		return // it is deleted first
 	case p.Creating:
 		p.takeOver(ref, live)
-	case rigid(live) != "" && p.changesWhatIsRigid(live):
-		p.Diags.AddWarning(ref.String()+" has to be replaced",
-			rigid(live)+" The plan deletes it and makes it again; pods that run keep what they have.")
+	case immutableReason(live) != "" && p.changesImmutableField(live):
+		p.Diags.AddWarning(ref.String()+" must be replaced",
+			immutableReason(live)+" The plan deletes and creates it again. Running pods keep their values.")
 		p.Replace.Append(path.Root("keys"))
 		return
 	}
 	if p.Diags.HasError() || !known {
 		return
 	}
-	answer, err := cluster.ApplySecret(ctx, spec.WithData(p.object, p.revisions().toSend(p.content, live)), true)
+	response, err := cluster.ApplySecret(ctx, spec.WithData(p.object, p.revisions().valuesToSend(p.content, live)), true)
 	if err != nil {
 		p.Diags.Append(owned.PlanRejection(err, p.Creating))
 		return
 	}
 	if !p.Creating {
-		p.Diags.Append(p.Memory.RetainedWarning(ref, manifest.Key(p.object), answer)...)
+		p.Diags.Append(p.Memory.RetainedWarning(ref, manifest.Key(p.object), response)...)
 	}
 }
 
-// admitUnread is admit of a Secret that may not be read, and says whether the
-// server can be asked about the apply. Only a Secret that is known not to exist
-// counts as none.
+// admitUnread is like admit, for a Secret that may not be read. It reports whether a server-side dry run is
+// possible. Only a Secret that certainly does not exist counts as missing.
 func (p *planner) admitUnread(ctx context.Context, ref kube.Ref) bool {
 	if !p.Creating {
 		return true
@@ -265,22 +261,20 @@ func (p *planner) admitUnread(ctx context.Context, ref kube.Ref) bool {
 	return true
 }
 
-// admit refuses a Secret that cannot become this resource's.
+// admit returns an error for a Secret that cannot become an object of this resource.
 func (p *planner) admit(ref kube.Ref, live *unstructured.Unstructured) {
 	if err := p.Creation().Admit(ref, live); err != nil {
 		p.Diags.Append(owned.Failure(err))
 	}
 }
 
-// changesWhatIsRigid says whether the values differ from those of the cluster,
-// or the type does.
-func (p *planner) changesWhatIsRigid(live *unstructured.Unstructured) bool {
-	there, wanted := kube.SecretData(live), p.revisions().toSend(p.content, live)
+// changesImmutableField reports whether the values or the type differ from those in the cluster.
+func (p *planner) changesImmutableField(live *unstructured.Unstructured) bool {
+	there, wanted := kube.SecretData(live), p.revisions().valuesToSend(p.content, live)
 	return secretType(live) != opaque || !maps.EqualFunc(there, wanted, bytes.Equal)
 }
 
-// takeOver says whether a Secret that is there can become ours, and what of it
-// will go.
+// takeOver checks whether an existing Secret can be adopted, and reports the keys that will be removed.
 func (p *planner) takeOver(ref kube.Ref, live *unstructured.Unstructured) {
 	if !p.Plan.AdoptExisting.ValueBool() {
 		p.admit(ref, live)
@@ -289,21 +283,21 @@ func (p *planner) takeOver(ref kube.Ref, live *unstructured.Unstructured) {
 	if p.object == nil || !p.content.known() {
 		return
 	}
-	if rigid(live) != "" && p.changesWhatIsRigid(live) {
+	if immutableReason(live) != "" && p.changesImmutableField(live) {
 		p.Diags.AddError(ref.String()+" cannot be taken over",
-			fmt.Sprintf("%s Choose another name, or delete it and apply again:\n  kubectl delete secret %s -n %s",
-				rigid(live), ref.Name, ref.Namespace))
+			fmt.Sprintf("%s\n\nNext step: Choose another name, or delete it and apply again:\n  kubectl delete secret %s -n %s",
+				immutableReason(live), ref.Name, ref.Namespace))
 		return
 	}
-	if extra := beyond(live, p.content.keys()); len(extra) > 0 {
+	if extra := extraKeys(live, p.content.keys()); len(extra) > 0 {
 		p.Diags.AddWarning(ref.String()+" loses keys",
-			fmt.Sprintf("It exists, and adopt_existing takes it over. "+
-				"Its keys %s are not among those of the source: the apply removes them.", strings.Join(extra, ", ")))
+			fmt.Sprintf("It exists, and adopt_existing takes it over. The apply removes its keys that are not in the source: %s.",
+				strings.Join(extra, ", ")))
 	}
 }
 
-// beyond are the keys of a Secret that are not among the given ones.
-func beyond(live *unstructured.Unstructured, keys []string) []string {
+// extraKeys returns the keys of a Secret that are not in keys.
+func extraKeys(live *unstructured.Unstructured, keys []string) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(kube.SecretData(live))) {
 		if !slices.Contains(keys, key) {

@@ -8,9 +8,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// After a lost answer, state has no UID. An apply learns it, and may then not
-// have planned null.
-func TestUIDIsUnknownWhereTheApplyLearnsIt(t *testing.T) {
+// After a lost response, state has no UID. The apply sets it, which requires that the plan is unknown rather than
+// null.
+func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 	t.Parallel()
 	none, some := types.StringNull(), types.StringValue("u")
 	as := func(uid types.String, key, label string) model {

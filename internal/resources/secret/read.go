@@ -21,8 +21,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// Refresh compares the Secret with what was applied. Its values are turned into
-// digests at once, and all that follows is about these.
+// Refresh compares the Secret with the applied one. It replaces the values by digests first, and uses only these.
 func (hooks) Refresh(ctx context.Context, r *reading) error {
 	l := reader{reading: r, ref: r.State.ref()}
 	live, err := r.Data.Cluster.GetSecret(ctx, l.ref)
@@ -31,8 +30,8 @@ func (hooks) Refresh(ctx context.Context, r *reading) error {
 		r.Diags.Append(r.Memory.Missing(secretKey(l.ref), l.ref))
 		return owned.ErrGone
 	case kube.ClassOf(err) == kube.Denied:
-		return lifecycle.KeepState(err, "The state is kept as it is, and what somebody may have changed is not seen. "+
-			"Applying works without this right.")
+		return lifecycle.KeepState(err, "The state is kept unchanged, and changes in the cluster are not detected. "+
+			"An apply does not require this permission.")
 	case err != nil:
 		return err
 	}
@@ -51,9 +50,9 @@ func (hooks) Import(ctx context.Context, r *reading) error {
 	switch {
 	case kube.IsNotFound(err):
 		r.Diags.AddError("Nothing to import", fmt.Sprintf(
-			"There is no %s.\n\nInvestigate with:\n  kubectl get secrets -n %s", l.ref, l.ref.Namespace))
+			"%s does not exist.\n\nInvestigate with:\n  kubectl get secrets -n %s", l.ref, l.ref.Namespace))
 		return owned.ErrGone
-	case kube.ClassOf(err) == kube.Denied: // an error, since there is no state to keep
+	case kube.ClassOf(err) == kube.Denied: // an error, because there is no state to keep
 		r.Diags.Append(tf.Failure(err))
 		return owned.ErrGone
 	case err != nil:
@@ -72,10 +71,10 @@ type reader struct {
 	ref kube.Ref
 }
 
-// resource is the type and ID.
+// resource returns the type and ID.
 func (l reader) resource() string { return "kt_secret " + l.State.ID.ValueString() }
 
-// refresh compares the Secret with what was applied.
+// refresh compares the Secret with the applied one.
 func (l reader) refresh(live *unstructured.Unstructured) error {
 	key := secretKey(l.ref)
 	l.Memory.Recover(key, apitypes.UID(l.State.UID.ValueString()), false)
@@ -89,30 +88,30 @@ func (l reader) refresh(live *unstructured.Unstructured) error {
 		return err
 	}
 	data := kube.SecretData(live)
-	if l.PrivateState.privateState.Matched == versionOf(live) {
-		l.PrivateState.ledger.Learn(data)
+	if l.PrivateState.secretStatus.Matched == versionOf(live) {
+		l.PrivateState.digests.Confirm(data)
 	}
-	veiled := l.PrivateState.ledger.Veil(live, data)
-	extra := beyond(live, keysOf(l.PrivateState.ledger))
-	memory, err := watching(l.Memory, key, extra)
+	masked := l.PrivateState.digests.Mask(live, data)
+	extra := extraKeys(live, keysOf(l.PrivateState.digests))
+	memory, err := withForeignKeys(l.Memory, key, extra)
 	if err != nil {
 		return err
 	}
-	fresh, err := memory.Refresh(key, sent, veiled)
+	fresh, err := memory.Refresh(key, sent, masked)
 	if err != nil {
 		return err
 	}
 	if entry, known := l.Memory[key]; known {
-		entry.Sent = memory[key].Sent // the rest is for this comparison only
+		entry.Sent = memory[key].Sent // other fields are only for this comparison
 		l.Memory[key] = entry
 	}
 	l.keys(data, extra, fresh.Changes)
 	l.State.UID = types.StringValue(string(live.GetUID()))
-	l.PrivateState.privateState.Ending = live.GetDeletionTimestamp() != nil
-	if l.PrivateState.privateState.Ending {
+	l.PrivateState.secretStatus.Ending = live.GetDeletionTimestamp() != nil
+	if l.PrivateState.secretStatus.Ending {
 		l.Diags.Append(owned.TerminatingWarning(l.ref, live))
 	}
-	l.renew(key, live, data, extra, fresh.Changes)
+	l.updateDigests(key, live, data, extra, fresh.Changes)
 	l.Diags.Append(owned.DriftWarning(l.ref, fresh.Changes)...)
 	if !fresh.Differs {
 		return nil
@@ -128,63 +127,63 @@ func (l reader) refresh(live *unstructured.Unstructured) error {
 	return nil
 }
 
-// secretKey is the key of a Secret in manifests.
+// secretKey returns the key of a Secret in manifests.
 func secretKey(ref kube.Ref) string { return "Secret/" + ref.Namespace + "/" + ref.Name }
 
-// renew notes that the values are those of the ledger, so that the next refresh
-// need not digest them, and brings a ledger of the first version to the present
-// method. It needs the values for that, and does nothing where one is another.
-func (l reader) renew(
+// updateDigests records that the values match the digests, so that the next refresh need not compute them. It also
+// converts digests of the first version to the current method, which requires all values. It does nothing if a value
+// differs.
+func (l reader) updateDigests(
 	key string, live *unstructured.Unstructured, data map[string][]byte, extra []string, changes []fields.Change,
 ) {
-	l.PrivateState.privateState.Matched = ""
-	if len(extra) > 0 || len(data) != len(l.PrivateState.ledger.Values) ||
+	l.PrivateState.secretStatus.Matched = ""
+	if len(extra) > 0 || len(data) != len(l.PrivateState.digests.Values) ||
 		slices.ContainsFunc(changes, func(c fields.Change) bool { return strings.HasPrefix(c.Path, "data") }) {
 		return
 	}
-	l.PrivateState.privateState.Matched = versionOf(live)
+	l.PrivateState.secretStatus.Matched = versionOf(live)
 	entry := l.Memory[key]
 	_, rewritten := entry.Admitted["data"]
-	if l.PrivateState.ledger.Method == "" && !rewritten && entry.Sent == nil { // else it holds old digests as well
-		l.PrivateState.ledger = l.PrivateState.ledger.Renewed(data)
+	if l.PrivateState.digests.Method == "" && !rewritten && entry.Sent == nil { // otherwise it also contains old digests
+		l.PrivateState.digests = l.PrivateState.digests.Renewed(data)
 	}
 }
 
-// sent is what was applied, with digests for values.
+// sent returns the applied Secret, with digests instead of values.
 func (l reader) sent() (*unstructured.Unstructured, error) {
 	for _, text := range texts(l.State.Manifests) {
 		obj := &unstructured.Unstructured{}
 		if err := obj.UnmarshalJSON([]byte(text)); err != nil {
-			return nil, fmt.Errorf("the attribute manifests cannot be read: %w", err)
+			return nil, fmt.Errorf("cannot read the attribute manifests: %w", err)
 		}
-		return l.PrivateState.ledger.Recall(obj), nil
+		return l.PrivateState.digests.MaskApplied(obj), nil
 	}
 	return nil, fmt.Errorf("the attribute manifests is empty")
 }
 
-// keys brings the attribute up to date.
+// keys updates the attribute keys.
 func (l reader) keys(data map[string][]byte, extra []string, changes []fields.Change) {
 	changed := map[string]bool{}
 	for _, change := range changes {
 		changed[change.Path] = true
 	}
 	out := map[string]string{}
-	for key, entry := range l.PrivateState.ledger.Values {
+	for key, entry := range l.PrivateState.digests.Values {
 		_, there := data[key]
 		switch {
 		case !there:
-			out[key] = missingThere
+			out[key] = missingInCluster
 		case changed[fields.String(dataPath(key))]:
-			out[key] = changedThere
+			out[key] = changedInCluster
 		default:
 			out[key] = entry.Text
 		}
 	}
 	for _, key := range extra {
-		out[key] = addedThere
+		out[key] = addedInCluster
 	}
-	for key, text := range texts(l.State.Keys) { // until the first apply after an import
-		if _, there := out[key]; there && text == imported && out[key] != missingThere {
+	for key, text := range texts(l.State.Keys) { // unchanged until the first apply after an import
+		if _, there := out[key]; there && text == imported && out[key] != missingInCluster {
 			out[key] = imported
 		}
 	}
@@ -193,17 +192,17 @@ func (l reader) keys(data map[string][]byte, extra []string, changes []fields.Ch
 
 func dataPath(key string) fieldpath.Path { return fieldpath.MakePathOrDie("data", key) }
 
-func keysOf(ledger spec.Ledger) []string {
+func keysOf(digests spec.Digests) []string {
 	var out []string
-	for key := range ledger.Values {
+	for key := range digests.Values {
 		out = append(out, key)
 	}
 	return out
 }
 
-// watching is the memory, with the keys of others as if they were ours and had
-// not been there: so their being there is told like any other change.
-func watching(memory owned.Memory, key string, extra []string) (owned.Memory, error) {
+// withForeignKeys returns the memory as if keys of others were ours and had been absent. Their presence is then
+// reported like any other change.
+func withForeignKeys(memory owned.Memory, key string, extra []string) (owned.Memory, error) {
 	entry, known := memory[key]
 	if !known || len(extra) == 0 || len(entry.Set) == 0 {
 		return memory, nil
@@ -223,24 +222,23 @@ func watching(memory owned.Memory, key string, extra []string) (owned.Memory, er
 	return out, nil
 }
 
-// follow gives labels or annotations of the configuration the values that they
-// have now. Those that it does not name show in manifests only.
+// follow sets labels or annotations of the configuration to their live values. Others appear only in manifests.
 func follow(attribute types.Map, before, after map[string]string) types.Map {
-	given := texts(attribute)
+	configured := texts(attribute)
 	changed := false
-	for key := range given {
+	for key := range configured {
 		if before[key] == after[key] {
 			continue
 		}
 		changed = true
 		if value, there := after[key]; there {
-			given[key] = value
+			configured[key] = value
 		} else {
-			delete(given, key)
+			delete(configured, key)
 		}
 	}
 	if !changed {
 		return attribute
 	}
-	return textMap(given)
+	return textMap(configured)
 }

@@ -1,6 +1,5 @@
-// Package secret is the resource kt_secret. No value of a Secret leaves it, but
-// to the cluster: not into state, a plan, a log or an error. The one exception
-// is the attribute values, which Terraform itself keeps.
+// Package secret implements the resource kt_secret. It passes the values of a Secret only to the cluster, never to
+// state, plans, logs or errors. The only exception is the attribute values, which Terraform stores.
 package secret
 
 import (
@@ -19,17 +18,17 @@ const timeLimit = 5 * time.Minute
 
 // secretResource adds the schema and the validation to the common life cycle.
 type secretResource struct {
-	lifecycle.Resource[model, *model, remembered]
+	lifecycle.Resource[model, *model, privateState]
 }
 
 // hooks are the part of the life cycle that is specific to secrets.
 type hooks struct{}
 
 type (
-	reading  = lifecycle.Reading[model, remembered]
-	planning = lifecycle.Planning[model, remembered]
-	writing  = lifecycle.Writing[model, remembered]
-	deleting = lifecycle.Deleting[model, remembered]
+	reading  = lifecycle.Reading[model, privateState]
+	planning = lifecycle.Planning[model, privateState]
+	writing  = lifecycle.Writing[model, privateState]
+	deleting = lifecycle.Deleting[model, privateState]
 )
 
 var (
@@ -40,17 +39,17 @@ var (
 	_ resource.ResourceWithValidateConfig = (*secretResource)(nil)
 )
 
-// New makes the resource.
+// New returns the resource.
 func New() resource.Resource {
-	r := &secretResource{lifecycle.Resource[model, *model, remembered]{
+	r := &secretResource{lifecycle.Resource[model, *model, privateState]{
 		Kind: lifecycle.Kind{
 			Type: "kt_secret", Noun: "secret", Example: "huggingface",
 			Create: timeLimit, Update: timeLimit, Delete: timeLimit,
 		},
 		Hooks: hooks{},
 	}}
-	r.PrivateState = lifecycle.PrivateStateCodec[remembered]{
-		Load: func(ctx context.Context, private owned.PrivateReader) (remembered, diag.Diagnostics) {
+	r.PrivateState = lifecycle.PrivateStateCodec[privateState]{
+		Load: func(ctx context.Context, private owned.PrivateReader) (privateState, diag.Diagnostics) {
 			return recall(ctx, private, sealerOf(r.Data()))
 		},
 		Save: save,

@@ -16,47 +16,46 @@ import (
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 )
 
-// content is what a source gives: the values, as far as they are known.
+// content contains the values of a source, as far as they are known.
 type content struct {
 	data map[string][]byte
-	// later are keys whose values are not known yet.
-	later []string
-	// open says that not even the keys are known yet.
-	open bool
-	// folder is where a file source is mounted, in the form of spec.Folder.
-	folder string
-	// outside says that the values come from files or variables, which Terraform
-	// does not see: they may change between a plan and its apply.
-	outside bool
-	// at is the attribute to blame.
+	// unknownKeys are keys whose values are unknown.
+	unknownKeys []string
+	// unknown is true if the keys are unknown, too.
+	unknown bool
+	// sourceDir is the directory where a file source is mounted, as returned by spec.SourceDir.
+	sourceDir string
+	// external is true if the values are from files or environment variables. Terraform does not track these, and
+	// they can change between a plan and its apply.
+	external bool
+	// at is the attribute for error messages.
 	at string
 }
 
-// keys are all keys, in order.
+// keys returns all keys, sorted.
 func (c content) keys() []string {
-	return slices.Sorted(slices.Values(slices.Concat(c.later, slices.Collect(maps.Keys(c.data)))))
+	return slices.Sorted(slices.Values(slices.Concat(c.unknownKeys, slices.Collect(maps.Keys(c.data)))))
 }
 
-func (c content) known() bool { return !c.open && len(c.later) == 0 }
+func (c content) known() bool { return !c.unknown && len(c.unknownKeys) == 0 }
 
-// gather reads the source that a configuration names. It asks nothing of
-// Terraform that Terraform has in a plan as well, but for values_wo.
-func gather(config *model, m *machine) (content, diag.Diagnostics) {
+// gather reads the source of a configuration. Except for values_wo, it uses only attributes that are also in a plan.
+func gather(config *model, m *localSource) (content, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	var out content
 	fail := func(attribute string, err error) {
-		diags.AddAttributeError(path.Root(attribute), "The source of the secret cannot be read", attribute+": "+err.Error()+".")
+		diags.AddAttributeError(path.Root(attribute), "Cannot read the source of the secret", attribute+": "+err.Error()+".")
 	}
 	names, namesKnown := fileNames(config.Filenames)
 	switch {
 	case !config.ValuesWO.IsNull():
-		out = given(config.ValuesWO)
+		out = configured(config.ValuesWO)
 		out.at = "values_wo"
 	case !config.Values.IsNull():
-		out = given(config.Values)
+		out = configured(config.Values)
 		out.at = "values"
 	case m == nil, !namesKnown, anyUnknown(config.ProviderName, config.Path, config.EnvVars, config.MountPath):
-		out = content{open: true}
+		out = content{unknown: true}
 	case !config.ProviderName.IsNull():
 		p, _ := spec.ProviderNamed(config.ProviderName.ValueString())
 		var err error
@@ -78,7 +77,7 @@ func gather(config *model, m *machine) (content, diag.Diagnostics) {
 		if out.data, err = m.variables(texts(config.EnvVars)); err != nil {
 			fail("env_vars", err)
 		}
-		out.at, out.outside = "env_vars", true
+		out.at, out.external = "env_vars", true
 	}
 	if err := spec.CheckSize(out.data); err != nil && !diags.HasError() {
 		diags.AddError("The secret is too large", out.at+": "+err.Error()+".")
@@ -86,75 +85,76 @@ func gather(config *model, m *machine) (content, diag.Diagnostics) {
 	return out, diags
 }
 
-// provider finds the credentials of a provider: its files, else its variables.
-func (m *machine) provider(p spec.Provider, config *model, names []string) (content, error) {
-	place := p.Dir
+// provider reads the credentials of a provider from its files, or otherwise from its environment variables.
+func (m *localSource) provider(p spec.Provider, config *model, names []string) (content, error) {
+	dir := p.Dir
 	if !config.Path.IsNull() || !config.EnvVars.IsNull() {
-		place = config.Path.ValueString() // these replace the usual places
+		dir = config.Path.ValueString() // these replace the usual locations
 	}
 	variables := texts(config.EnvVars)
-	if place == p.Dir && config.EnvVars.IsNull() {
+	if dir == p.Dir && config.EnvVars.IsNull() {
 		for _, name := range p.EnvVars {
 			variables[name] = name
 		}
 	}
-	var lookedFor []string
-	if place != "" {
-		read, err := m.read(place, names, p.Files)
+	var searched []string
+	if dir != "" {
+		read, err := m.read(dir, names, p.Files)
 		if err == nil {
 			return m.exposed(read, p, config)
 		}
-		if !errors.Is(err, errNothingThere) {
+		if !errors.Is(err, errNoFiles) {
 			return content{}, err
 		}
-		lookedFor = append(lookedFor, fmt.Sprintf("in %s the files %s", place, strings.Join(p.Files, " and ")))
+		searched = append(searched, fmt.Sprintf("the files %s in %s", strings.Join(p.Files, " and "), dir))
 	}
 	if len(variables) > 0 {
 		data, err := m.variables(variables)
 		if err == nil {
-			return content{data: data, outside: true}, nil
+			return content{data: data, external: true}, nil
 		}
-		lookedFor = append(lookedFor, "the environment variables "+strings.Join(slices.Sorted(maps.Values(variables)), " and "))
+		searched = append(searched, "the environment variables "+strings.Join(slices.Sorted(maps.Values(variables)), " and "))
 	}
-	return content{}, fmt.Errorf("no credentials of %s are on the machine that runs Terraform. This was looked for: %s", config.ProviderName.ValueString(), strings.Join(lookedFor, "; "))
+	return content{}, fmt.Errorf("no credentials of %s exist on the machine that runs Terraform. Searched for: %s",
+		config.ProviderName.ValueString(), strings.Join(searched, "; "))
 }
 
-// exposed makes an environment variable of the one file that a provider's tools
-// take as such, unless it is to be mounted; all others are mounted.
-func (m *machine) exposed(read folder, p spec.Provider, config *model) (content, error) {
+// exposed returns an environment variable for a single file that the provider's tools accept as a variable, unless
+// it must be mounted. All other files are mounted.
+func (m *localSource) exposed(read sourceDir, p spec.Provider, config *model) (content, error) {
 	if p.FileKey == "" || len(read.files) != 1 || !config.MountPath.IsNull() {
 		return m.mounted(read, config)
 	}
 	for _, file := range read.files {
-		return content{data: map[string][]byte{p.FileKey: bytes.TrimSpace(file)}, outside: true}, nil
+		return content{data: map[string][]byte{p.FileKey: bytes.TrimSpace(file)}, external: true}, nil
 	}
-	return content{}, errNothingThere
+	return content{}, errNoFiles
 }
 
-// mounted makes keys of files.
-func (m *machine) mounted(read folder, config *model) (content, error) {
+// mounted returns the files by key.
+func (m *localSource) mounted(read sourceDir, config *model) (content, error) {
 	keys, err := spec.Keys(slices.Sorted(maps.Keys(read.files)))
 	if err != nil {
 		return content{}, err
 	}
-	out := content{data: map[string][]byte{}, outside: true}
+	out := content{data: map[string][]byte{}, external: true}
 	for key, file := range keys {
 		out.data[key] = read.files[file]
 	}
 	if config.MountPath.IsNull() {
-		out.folder, err = spec.Folder(read.dir, m.home)
+		out.sourceDir, err = spec.SourceDir(read.dir, m.home)
 	}
 	return out, err
 }
 
-// given are values that stand in the configuration.
-func given(values types.Map) content {
-	out := content{data: map[string][]byte{}, open: values.IsUnknown()}
+// configured returns the values in the configuration.
+func configured(values types.Map) content {
+	out := content{data: map[string][]byte{}, unknown: values.IsUnknown()}
 	for key, element := range values.Elements() {
 		if value, ok := element.(types.String); ok && !value.IsUnknown() {
 			out.data[key] = []byte(value.ValueString())
 		} else {
-			out.later = append(out.later, key)
+			out.unknownKeys = append(out.unknownKeys, key)
 		}
 	}
 	return out

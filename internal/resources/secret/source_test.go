@@ -15,8 +15,8 @@ import (
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 )
 
-// fixture is a machine with these files below its home, and these variables.
-func fixture(t *testing.T, files, variables map[string]string) *machine {
+// fixture returns a source with files below its home directory, and with environment variables.
+func fixture(t *testing.T, files, variables map[string]string) *localSource {
 	t.Helper()
 	home := t.TempDir()
 	for name, content := range files {
@@ -28,10 +28,10 @@ func fixture(t *testing.T, files, variables map[string]string) *machine {
 			t.Fatal(err)
 		}
 	}
-	return &machine{home: home, getenv: func(name string) string { return variables[name] }}
+	return &localSource{home: home, getenv: func(name string) string { return variables[name] }}
 }
 
-// config is a configuration with these attributes; the others are null.
+// config returns a configuration with some attributes; the others are null.
 func config(change func(*model)) *model {
 	m := &model{
 		ValuesWO: types.MapNull(types.StringType), Values: types.MapNull(types.StringType),
@@ -53,14 +53,14 @@ func list(names ...string) types.List {
 	return types.ListValueMust(types.StringType, elements)
 }
 
-// found is what a source gives, in a form that can be compared.
+// found is the content of a source, in a form that can be compared.
 type found struct {
 	Data  map[string]string
 	Mount string
 	Env   bool
 }
 
-func look(t *testing.T, m *machine, cfg *model) (found, string) {
+func gatherSource(t *testing.T, m *localSource, cfg *model) (found, string) {
 	t.Helper()
 	c, diags := gather(cfg, m)
 	if diags.HasError() {
@@ -74,7 +74,7 @@ func look(t *testing.T, m *machine, cfg *model) (found, string) {
 	return out, ""
 }
 
-func TestEachProvidersCredentialsAreFound(t *testing.T) {
+func TestCredentialsOfEachProviderAreRead(t *testing.T) {
 	t.Parallel()
 	type fixtures struct {
 		files, variables map[string]string
@@ -137,7 +137,7 @@ func TestEachProvidersCredentialsAreFound(t *testing.T) {
 		for i, test := range cases[name] {
 			t.Run(fmt.Sprintf("%s %d", name, i+1), func(t *testing.T) {
 				t.Parallel()
-				got, problem := look(t, fixture(t, test.files, test.variables), ofProvider(name))
+				got, problem := gatherSource(t, fixture(t, test.files, test.variables), ofProvider(name))
 				if diff := cmp.Diff(test.want, got); diff != "" || problem != "" {
 					t.Errorf("%s\n%s", problem, diff)
 				}
@@ -145,7 +145,7 @@ func TestEachProvidersCredentialsAreFound(t *testing.T) {
 		}
 		t.Run(name+" without credentials", func(t *testing.T) {
 			t.Parallel()
-			_, problem := look(t, fixture(t, nil, nil), ofProvider(name))
+			_, problem := gatherSource(t, fixture(t, nil, nil), ofProvider(name))
 			provider, _ := spec.ProviderNamed(name)
 			for _, text := range append(append([]string{name}, provider.Files...), provider.EnvVars...) {
 				if !strings.Contains(problem, text) {
@@ -159,7 +159,7 @@ func TestEachProvidersCredentialsAreFound(t *testing.T) {
 	}
 }
 
-func TestPathsFilenamesAndVariablesAreTaken(t *testing.T) {
+func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"creds/a": "1", "creds/my key.txt": "2", "creds/sub/c": "3", "one/token": "4\n", "clash/a b": "", "clash/a-b": "", "empty/sub/x": "",
@@ -180,10 +180,10 @@ func TestPathsFilenamesAndVariablesAreTaken(t *testing.T) {
 		want    found
 		problem string
 	}{
-		"a folder":                   {config: func(string) *model { return at("~/creds", nil) }, want: found{Data: map[string]string{"a": "1", "my-key.txt": "2"}, Mount: "/root/creds"}},
-		"a folder by its whole path": {config: func(home string) *model { return at(home+"/creds/", named("a")) }, want: found{Data: map[string]string{"a": "1"}, Mount: "/root/creds"}},
-		"a file":                     {config: func(string) *model { return at("~/one/token", nil) }, want: found{Data: map[string]string{"token": "4\n"}, Mount: "/root/one"}},
-		"a file elsewhere":           {config: func(string) *model { return at("~/one/token", mounted) }, want: found{Data: map[string]string{"token": "4\n"}, Mount: "/etc/creds"}},
+		"a directory":                      {config: func(string) *model { return at("~/creds", nil) }, want: found{Data: map[string]string{"a": "1", "my-key.txt": "2"}, Mount: "/root/creds"}},
+		"a directory by its absolute path": {config: func(home string) *model { return at(home+"/creds/", named("a")) }, want: found{Data: map[string]string{"a": "1"}, Mount: "/root/creds"}},
+		"a file":                           {config: func(string) *model { return at("~/one/token", nil) }, want: found{Data: map[string]string{"token": "4\n"}, Mount: "/root/one"}},
+		"a file elsewhere":                 {config: func(string) *model { return at("~/one/token", mounted) }, want: found{Data: map[string]string{"token": "4\n"}, Mount: "/etc/creds"}},
 		"a file of a provider": {config: func(string) *model {
 			m := ofProvider("huggingface")
 			m.Path = types.StringValue("~/one/token")
@@ -204,13 +204,13 @@ func TestPathsFilenamesAndVariablesAreTaken(t *testing.T) {
 			return m
 		}, want: found{Data: map[string]string{"AWS_ACCESS_KEY_ID": "v"}, Env: true}},
 
-		"no such path":          {config: func(string) *model { return at("~/none", nil) }, problem: "path: ~/none does not exist on the machine that runs Terraform."},
-		"no such file":          {config: func(string) *model { return at("~/creds", named("a", "x", "y")) }, problem: "has no file x, y."},
-		"filenames with a file": {config: func(string) *model { return at("~/one/token", named("token")) }, problem: "~/one/token is a file, not a folder"},
-		"an empty folder":       {config: func(string) *model { return at("~/empty", nil) }, problem: "~/empty has no files"},
-		"two files for one key": {config: func(string) *model { return at("~/clash", nil) }, problem: `"a b" and "a-b" would both become the key "a-b"`},
-		"over the home folder":  {config: func(string) *model { return at("~/top", nil) }, problem: "over all of /root in the container: set mount_path"},
-		"another user's home":   {config: func(string) *model { return at("~bob/x", nil) }, problem: "give the whole path"},
+		"no such path":                  {config: func(string) *model { return at("~/none", nil) }, problem: "path: ~/none does not exist on the machine that runs Terraform."},
+		"no such file":                  {config: func(string) *model { return at("~/creds", named("a", "x", "y")) }, problem: "has no file x, y."},
+		"filenames with a file":         {config: func(string) *model { return at("~/one/token", named("token")) }, problem: "~/one/token is a file, not a directory"},
+		"an empty directory":            {config: func(string) *model { return at("~/empty", nil) }, problem: "~/empty contains no files"},
+		"two files for one key":         {config: func(string) *model { return at("~/clash", nil) }, problem: `"a b" and "a-b" would both become the key "a-b"`},
+		"over the home directory":       {config: func(string) *model { return at("~/top", nil) }, problem: "hide the content of /root in the container: set mount_path"},
+		"another user's home directory": {config: func(string) *model { return at("~bob/x", nil) }, problem: "set the absolute path"},
 		"a variable that is not set": {config: func(string) *model {
 			return config(func(m *model) {
 				m.EnvVars = textMap(map[string]string{"A": "MISSING_A", "B": "MISSING_B", "C": "LOCAL"})
@@ -220,7 +220,7 @@ func TestPathsFilenamesAndVariablesAreTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := fixture(t, files, map[string]string{"LOCAL": "v"})
-			got, problem := look(t, m, test.config(m.home))
+			got, problem := gatherSource(t, m, test.config(m.home))
 			if diff := cmp.Diff(test.want, got); diff != "" || !strings.Contains(problem, test.problem) || (test.problem == "") != (problem == "") {
 				t.Errorf("problem %q, want %q\n%s", problem, test.problem, diff)
 			}
@@ -228,16 +228,16 @@ func TestPathsFilenamesAndVariablesAreTaken(t *testing.T) {
 	}
 }
 
-func TestTooLargeSourcesAreRefusedUnread(t *testing.T) {
+func TestTooLargeSourcesAreRejectedWithoutReading(t *testing.T) {
 	t.Parallel()
 	m := fixture(t, map[string]string{"big/a": "x", "big/weights": strings.Repeat("x", 1<<20)}, nil)
-	_, problem := look(t, m, config(func(c *model) { c.Path = types.StringValue("~/big") }))
-	if want := "1048577 bytes in all, but a Secret holds at most 1048576 (1 MiB); the largest is weights with 1048576 bytes"; !strings.Contains(problem, want) {
-		t.Errorf("%q does not say %q", problem, want)
+	_, problem := gatherSource(t, m, config(func(c *model) { c.Path = types.StringValue("~/big") }))
+	if want := "1048577 bytes in total, but a Secret can contain at most 1048576 (1 MiB). The largest is weights with 1048576 bytes"; !strings.Contains(problem, want) {
+		t.Errorf("%q does not contain %q", problem, want)
 	}
 }
 
-func TestWhatIsUnknownStaysOpen(t *testing.T) {
+func TestUnknownSourcesAreUnknown(t *testing.T) {
 	t.Parallel()
 	m := fixture(t, nil, nil)
 	for name, cfg := range map[string]*model{
@@ -248,25 +248,25 @@ func TestWhatIsUnknownStaysOpen(t *testing.T) {
 		}),
 		"values": config(func(m *model) { m.Values = types.MapUnknown(types.StringType) }),
 	} {
-		if c, diags := gather(cfg, m); !c.open || diags.HasError() {
+		if c, diags := gather(cfg, m); !c.unknown || diags.HasError() {
 			t.Errorf("%s: %v %v", name, c.keys(), diags)
 		}
 	}
 	c, _ := gather(config(func(m *model) {
 		m.Values = types.MapValueMust(types.StringType, map[string]attr.Value{"A": types.StringUnknown(), "B": types.StringValue("b")})
 	}), nil)
-	if diff := cmp.Diff([]string{"A", "B"}, c.keys()); diff != "" || c.known() || c.open {
+	if diff := cmp.Diff([]string{"A", "B"}, c.keys()); diff != "" || c.known() || c.unknown {
 		t.Errorf("one unknown value: %s", diff)
 	}
-	if c, _ := gather(ofProvider("aws"), nil); !c.open {
-		t.Error("a provider that is not configured knows the machine")
+	if c, _ := gather(ofProvider("aws"), nil); !c.unknown {
+		t.Error("a provider that is not configured reads local files")
 	}
 }
 
-func TestRevisionsCountWhatChanges(t *testing.T) {
+func TestRevisionsCountChanges(t *testing.T) {
 	t.Parallel()
-	ledger := spec.NewLedger(spec.NewSealer())
-	ledger.Values["a"], ledger.Values["b"] = ledger.First("a", []byte("1")), ledger.First("b", []byte("2"))
+	digests := spec.NewDigests(spec.NewSealer())
+	digests.Values["a"], digests.Values["b"] = digests.First("a", []byte("1")), digests.First("b", []byte("2"))
 	applied := map[string]string{"a": "revision 1", "b": "revision 1"}
 	with := func(changes map[string]string) map[string]string {
 		out := maps.Clone(applied)
@@ -278,18 +278,18 @@ func TestRevisionsCountWhatChanges(t *testing.T) {
 		data map[string]string
 		want map[string]string
 	}{
-		"nothing":                         {revisions{shown: applied}, map[string]string{"a": "1", "b": "2"}, applied},
-		"a value":                         {revisions{shown: applied}, map[string]string{"a": "1", "b": "3"}, with(map[string]string{"b": "revision 2"})},
-		"a new key":                       {revisions{shown: applied}, map[string]string{"a": "1", "b": "2", "c": "3"}, with(map[string]string{"c": "revision 1"})},
-		"a key less":                      {revisions{shown: applied}, map[string]string{"a": "1"}, map[string]string{"a": "revision 1"}},
-		"drift":                           {revisions{shown: with(map[string]string{"a": changedThere})}, map[string]string{"a": "1", "b": "2"}, applied},
-		"drift and a new value":           {revisions{shown: with(map[string]string{"a": changedThere})}, map[string]string{"a": "9", "b": "2"}, with(map[string]string{"a": "revision 2"})},
-		"pinned":                          {revisions{shown: applied, pinned: true}, map[string]string{"a": "8", "b": "9"}, applied},
-		"pinned, a new version":           {revisions{shown: applied, pinned: true, bumped: true}, map[string]string{"a": "1", "b": "9"}, map[string]string{"a": "revision 2", "b": "revision 2"}},
-		"pinned, drift":                   {revisions{shown: with(map[string]string{"a": missingThere}), pinned: true}, map[string]string{"a": "8", "b": "9"}, with(map[string]string{"a": "revision 2"})},
-		"pinned, drift of the same value": {revisions{shown: with(map[string]string{"a": missingThere}), pinned: true}, map[string]string{"a": "1", "b": "9"}, applied},
+		"nothing":                            {revisions{shown: applied}, map[string]string{"a": "1", "b": "2"}, applied},
+		"a value":                            {revisions{shown: applied}, map[string]string{"a": "1", "b": "3"}, with(map[string]string{"b": "revision 2"})},
+		"a new key":                          {revisions{shown: applied}, map[string]string{"a": "1", "b": "2", "c": "3"}, with(map[string]string{"c": "revision 1"})},
+		"a removed key":                      {revisions{shown: applied}, map[string]string{"a": "1"}, map[string]string{"a": "revision 1"}},
+		"drift":                              {revisions{shown: with(map[string]string{"a": changedInCluster})}, map[string]string{"a": "1", "b": "2"}, applied},
+		"drift and a new value":              {revisions{shown: with(map[string]string{"a": changedInCluster})}, map[string]string{"a": "9", "b": "2"}, with(map[string]string{"a": "revision 2"})},
+		"versioned":                          {revisions{shown: applied, versioned: true}, map[string]string{"a": "8", "b": "9"}, applied},
+		"versioned, a new version":           {revisions{shown: applied, versioned: true, versionChanged: true}, map[string]string{"a": "1", "b": "9"}, map[string]string{"a": "revision 2", "b": "revision 2"}},
+		"versioned, drift":                   {revisions{shown: with(map[string]string{"a": missingInCluster}), versioned: true}, map[string]string{"a": "8", "b": "9"}, with(map[string]string{"a": "revision 2"})},
+		"versioned, drift of the same value": {revisions{shown: with(map[string]string{"a": missingInCluster}), versioned: true}, map[string]string{"a": "1", "b": "9"}, applied},
 	} {
-		test.r.ledger = ledger
+		test.r.digests = digests
 		c := content{data: map[string][]byte{}}
 		for key, value := range test.data {
 			c.data[key] = []byte(value)
@@ -297,22 +297,22 @@ func TestRevisionsCountWhatChanges(t *testing.T) {
 		if diff := cmp.Diff(test.want, texts(test.r.planned(c))); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
-		if _, diags := test.r.settle(c, textMap(test.want)); diags.HasError() {
-			t.Errorf("%s: an apply of the same is refused: %v", name, diags)
+		if _, diags := test.r.resolveEntries(c, textMap(test.want)); diags.HasError() {
+			t.Errorf("%s: an apply of the same values is rejected: %v", name, diags)
 		}
 	}
 }
 
-func TestAnApplyOfAnotherValueThanPlannedIsRefused(t *testing.T) {
+func TestApplyOfAnotherValueThanPlannedIsRejected(t *testing.T) {
 	t.Parallel()
-	r := revisions{ledger: spec.NewLedger(spec.NewSealer()), shown: map[string]string{}}
-	planned := r.planned(content{data: map[string][]byte{"a": []byte("seen")}, outside: true})
+	r := revisions{digests: spec.NewDigests(spec.NewSealer()), shown: map[string]string{}}
+	planned := r.planned(content{data: map[string][]byte{"a": []byte("seen")}, external: true})
 	for name, c := range map[string]content{
-		"another value":   {data: map[string][]byte{"a": []byte("swapped")}, outside: true, at: "path"},
-		"another key too": {data: map[string][]byte{"a": []byte("seen"), "b": nil}, outside: true, at: "env_vars"},
+		"another value":   {data: map[string][]byte{"a": []byte("swapped")}, external: true, at: "path"},
+		"another key too": {data: map[string][]byte{"a": []byte("seen"), "b": nil}, external: true, at: "env_vars"},
 		"no such key":     {at: "path"},
 	} {
-		_, diags := r.settle(c, planned)
+		_, diags := r.resolveEntries(c, planned)
 		if !diags.HasError() {
 			t.Errorf("%s: it is applied", name)
 		}

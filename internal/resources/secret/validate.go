@@ -16,9 +16,8 @@ import (
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 )
 
-// ValidateConfig checks what attributes say together, and the two that hold
-// values. What is wrong with those is said of the resource as a whole: at their
-// own path, Terraform would print the line that the value is on.
+// ValidateConfig checks attributes that depend on each other, and the two that contain values. It reports problems
+// of values without a path, because with a path Terraform would print the line of the value.
 func (r *secretResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
@@ -35,12 +34,14 @@ func (r *secretResource) ValidateConfig(ctx context.Context, req resource.Valida
 	v.metadata("labels", m.Labels)
 	v.metadata("annotations", m.Annotations)
 	if writeOnly := req.ClientCapabilities.WriteOnlyAttributesAllowed; !writeOnly && !m.ValuesWO.IsNull() {
-		v.diags.AddError("values_wo needs a newer Terraform",
-			"values_wo is a write-only attribute, which Terraform 1.11 and OpenTofu 1.11 were the first to know. "+
-				"Upgrade, or take another source: provider_name, path or env_vars, whose values are not in state either; or values, which are.")
+		v.diags.AddError("values_wo requires a newer Terraform",
+			"values_wo is a write-only attribute, which requires Terraform 1.11 or OpenTofu 1.11.\n\n"+
+				"Next step: Upgrade, or use another source: provider_name, path or env_vars, whose values are not in state "+
+				"either; or values, which are.")
 	} else if writeOnly && !m.Values.IsNull() {
 		v.diags.AddWarning("The values of this secret are in state",
-			"Who can read the state or a saved plan can read values. values_wo takes the same map, and is kept nowhere.")
+			"Anyone who can read the state or a saved plan can read values. values_wo accepts the same map, and Terraform "+
+				"does not store it.")
 	}
 	resp.Diagnostics.Append(v.diags...)
 }
@@ -50,28 +51,30 @@ type validation struct {
 	diags  diag.Diagnostics
 }
 
-// sources requires exactly one source; provider_name may have path and env_vars
-// beside it, which say where else the provider's credentials are.
+// sources requires exactly one source. provider_name accepts path and env_vars as other locations of the provider's
+// credentials.
 func (v *validation) sources() {
 	m := v.config
-	given := map[string]attr.Value{
+	configured := map[string]attr.Value{
 		"values_wo": m.ValuesWO, "values": m.Values, "provider_name": m.ProviderName, "path": m.Path, "env_vars": m.EnvVars,
 	}
 	var set []string
 	unknown := false
 	for _, name := range []string{"values_wo", "values", "provider_name", "path", "env_vars"} {
-		unknown = unknown || given[name].IsUnknown()
-		if !given[name].IsNull() && !given[name].IsUnknown() {
+		unknown = unknown || configured[name].IsUnknown()
+		if !configured[name].IsNull() && !configured[name].IsUnknown() {
 			set = append(set, name)
 		}
 	}
 	if len(set) == 0 && !unknown {
-		v.diags.AddError("The secret has no source", "Give its values by one of values_wo, provider_name, path, env_vars and values.")
+		v.diags.AddError("The secret has no source", "Next step: Set one of values_wo, provider_name, path, env_vars and values.")
 	}
 	if len(set) < 2 || slices.Contains(set, "provider_name") && !slices.Contains(set, "values_wo") && !slices.Contains(set, "values") {
 		return
 	}
-	summary, detail := "The secret has more than one source", fmt.Sprintf("Of %s only one can be given. Only path and env_vars may stand beside provider_name.", strings.Join(set, " and "))
+	summary := "The secret has more than one source"
+	detail := fmt.Sprintf("Only one of %s can be set. path and env_vars can be set together with provider_name.",
+		strings.Join(set, " and "))
 	if last := set[len(set)-1]; last == "values" {
 		v.diags.AddError(summary, detail)
 	} else {
@@ -79,11 +82,12 @@ func (v *validation) sources() {
 	}
 }
 
-// companions checks attributes that mean nothing without another one.
+// companions checks attributes that require another one.
 func (v *validation) companions() {
 	m := v.config
 	if !m.ValuesWOVersion.IsNull() && m.ValuesWO.IsNull() {
-		v.diags.AddAttributeError(path.Root("values_wo_version"), "values_wo is missing", "values_wo_version says when values_wo is written again: give both, or neither.")
+		v.diags.AddAttributeError(path.Root("values_wo_version"), "values_wo is missing",
+			"values_wo_version determines when values_wo is written again: set both, or neither.")
 	}
 	provider, known := spec.ProviderNamed(m.ProviderName.ValueString())
 	if m.MountPath.IsNull() && m.Path.IsNull() && (m.ProviderName.IsNull() || known && provider.Dir == "") {
@@ -94,26 +98,28 @@ func (v *validation) companions() {
 	}
 	switch {
 	case m.ProviderName.IsNull():
-		v.diags.AddAttributeError(path.Root("filenames"), "path is missing", "filenames are those of files in the folder path, or of a provider: give path or provider_name.")
+		v.diags.AddAttributeError(path.Root("filenames"), "path is missing",
+			"filenames selects files in the directory path, or of a provider: set path or provider_name.")
 	case known && provider.Dir == "":
-		v.diags.AddAttributeError(path.Root("filenames"), "path is missing", fmt.Sprintf("%s has no usual files: give the folder in path.", m.ProviderName.ValueString()))
+		v.diags.AddAttributeError(path.Root("filenames"), "path is missing",
+			fmt.Sprintf("%s has no usual files: set path to a directory.", m.ProviderName.ValueString()))
 	}
 }
 
-// values checks a map of values, without quoting any of it.
+// values checks a map of values, without quoting a value.
 func (v *validation) values(name string, values types.Map) {
 	if values.IsNull() || values.IsUnknown() {
 		return
 	}
 	keys := slices.Sorted(maps.Keys(values.Elements()))
 	if len(keys) == 0 {
-		v.diags.AddError("The secret has no values", name+" is empty: give at least one key.")
+		v.diags.AddError("The secret has no values", name+" is empty: set at least one key.")
 	}
 	data, valid := map[string][]byte{}, true
 	for _, key := range keys {
 		value, _ := values.Elements()[key].(types.String)
 		if value.IsNull() {
-			v.diags.AddError("Null value", fmt.Sprintf("%s[%q] is null: give a value, or leave the key out.", name, key))
+			v.diags.AddError("Null value", fmt.Sprintf("%s[%q] is null: set a value, or remove the key.", name, key))
 		}
 		if err := spec.CheckKey(key); err != nil {
 			v.diags.AddError("Invalid key", fmt.Sprintf("%s: %v.", name, err))
@@ -151,7 +157,8 @@ func (v *validation) files() {
 		switch text := name.ValueString(); {
 		case name.IsNull(), name.IsUnknown():
 		case text == "", strings.ContainsAny(text, `/\`):
-			v.diags.AddAttributeError(at, "Invalid file name", fmt.Sprintf("%s is %q, but must be the name of a file in the folder, without a folder of its own.", at, text))
+			v.diags.AddAttributeError(at, "Invalid file name",
+				fmt.Sprintf("%s is %q, but must be the name of a file in the directory, without slashes.", at, text))
 		default:
 			names = append(names, text)
 		}
@@ -160,17 +167,18 @@ func (v *validation) files() {
 		v.diags.AddAttributeError(path.Root("filenames"), "Invalid file name", err.Error()+".")
 	}
 	if file := v.config.Path; !file.IsNull() && !file.IsUnknown() && v.config.MountPath.IsNull() && v.config.ProviderName.IsNull() {
-		if _, err := spec.Folder(file.ValueString(), ""); err != nil && !strings.HasPrefix(file.ValueString(), "/") {
-			v.diags.AddAttributeError(path.Root("path"), "The place in the container is not known", "path: "+err.Error()+".")
+		if _, err := spec.SourceDir(file.ValueString(), ""); err != nil && !strings.HasPrefix(file.ValueString(), "/") {
+			v.diags.AddAttributeError(path.Root("path"), "Unknown path in the container", "path: "+err.Error()+".")
 		}
 	}
 }
 
-// metadata refuses what the provider sets by itself.
+// metadata rejects keys that the provider sets.
 func (v *validation) metadata(attribute string, entries types.Map) {
 	for _, key := range slices.Sorted(maps.Keys(entries.Elements())) {
-		if spec.Own(key) {
-			v.diags.AddAttributeError(path.Root(attribute).AtMapKey(key), "Reserved key", fmt.Sprintf("%s[%q] is set by the provider: leave it out.", attribute, key))
+		if spec.IsReserved(key) {
+			v.diags.AddAttributeError(path.Root(attribute).AtMapKey(key), "Reserved key",
+				fmt.Sprintf("%s[%q] is set by the provider: remove it.", attribute, key))
 		}
 	}
 }

@@ -14,37 +14,37 @@ import (
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 )
 
-// machine is the one that runs Terraform, as far as a secret can come from it.
-type machine struct {
+// localSource reads files and environment variables of the machine that runs Terraform.
+type localSource struct {
 	home   string
 	getenv func(string) string
 }
 
-// folder is the content of some files of one folder, by file name.
-type folder struct {
-	dir   string // as the configuration or the provider names it, with ~
+// sourceDir contains files of one directory, by file name.
+type sourceDir struct {
+	dir   string // as in the configuration or the table of providers, with ~
 	files map[string][]byte
 }
 
-var errNothingThere = errors.New("none of its files is there")
+var errNoFiles = errors.New("none of the files exists")
 
-// read reads the named files of a folder, all of which must be there; else the
-// usual ones that are, and errNothingThere where none is; else all. A path may
-// also be that of one file.
-func (m machine) read(path string, names, usual []string) (folder, error) {
+// read reads the named files of a directory, all of which must exist. Without names, it reads the usual files that
+// exist, and returns errNoFiles if none does. Without either, it reads all files. A path may also be the path of one
+// file.
+func (m localSource) read(path string, names, usual []string) (sourceDir, error) {
 	full, err := m.expand(path)
 	if err != nil {
-		return folder{}, err
+		return sourceDir{}, err
 	}
 	optional := len(names) == 0 && len(usual) > 0
 	info, err := os.Stat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && optional:
-		return folder{}, errNothingThere
+		return sourceDir{}, errNoFiles
 	case err != nil:
-		return folder{}, problem(path, err)
+		return sourceDir{}, problem(path, err)
 	case !info.IsDir() && len(names) > 0:
-		return folder{}, fmt.Errorf("%s is a file, not a folder: filenames are those of files in a folder", path)
+		return sourceDir{}, fmt.Errorf("%s is a file, not a directory: filenames selects files in a directory", path)
 	case !info.IsDir():
 		out, err := readFiles(filepath.Dir(full), []string{filepath.Base(full)}, false)
 		out.dir = parent(path)
@@ -53,10 +53,10 @@ func (m machine) read(path string, names, usual []string) (folder, error) {
 		names = usual
 	case len(names) == 0:
 		if names, err = listed(full); err != nil {
-			return folder{}, problem(path, err)
+			return sourceDir{}, problem(path, err)
 		}
 		if len(names) == 0 {
-			return folder{}, fmt.Errorf("the folder %s has no files; those of subfolders do not count", path)
+			return sourceDir{}, fmt.Errorf("the directory %s contains no files, not counting subdirectories", path)
 		}
 	}
 	out, err := readFiles(full, names, optional)
@@ -64,7 +64,7 @@ func (m machine) read(path string, names, usual []string) (folder, error) {
 	return out, err
 }
 
-// parent is the folder of a file, in the words in which the file is named.
+// parent returns the directory of a file, in the notation of the file.
 func parent(path string) string {
 	if dir := strings.TrimSuffix(path, filepath.Base(path)); dir != "" {
 		return dir
@@ -72,7 +72,7 @@ func parent(path string) string {
 	return "."
 }
 
-// listed are the names of the regular files of a folder, or of links to such.
+// listed returns the names of the regular files of a directory, and of links to regular files.
 func listed(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -87,10 +87,9 @@ func listed(dir string) ([]string, error) {
 	return names, nil
 }
 
-// readFiles looks at the sizes before it reads anything: a path may lead to a
-// data set by mistake.
-func readFiles(dir string, names []string, optional bool) (folder, error) {
-	out := folder{files: map[string][]byte{}}
+// readFiles checks the sizes before it reads anything, because a path may refer to a data set by mistake.
+func readFiles(dir string, names []string, optional bool) (sourceDir, error) {
+	out := sourceDir{files: map[string][]byte{}}
 	var there, missing []string
 	total, largest, size := 0, "", -1
 	for _, name := range names {
@@ -112,9 +111,9 @@ func readFiles(dir string, names []string, optional bool) (folder, error) {
 	}
 	switch {
 	case optional && len(there) == 0:
-		return out, errNothingThere
+		return out, errNoFiles
 	case !optional && len(missing) > 0:
-		return out, fmt.Errorf("the folder %s has no file %s", dir, strings.Join(missing, ", "))
+		return out, fmt.Errorf("the directory %s has no file %s", dir, strings.Join(missing, ", "))
 	case total > corev1.MaxSecretSize:
 		return out, spec.TooLargeError(total, largest, size)
 	}
@@ -128,23 +127,23 @@ func readFiles(dir string, names []string, optional bool) (folder, error) {
 	return out, nil
 }
 
-// expand puts the home folder in the place of ~.
-func (m machine) expand(path string) (string, error) {
+// expand replaces ~ by the home directory.
+func (m localSource) expand(path string) (string, error) {
 	rest, inHome := strings.CutPrefix(path, "~")
 	switch {
 	case !inHome:
 		return path, nil
 	case rest != "" && !strings.HasPrefix(rest, "/"):
-		return "", fmt.Errorf("%s is the home folder of another user, which is not looked up: give the whole path", path)
+		return "", fmt.Errorf("%s is the home directory of another user, which is not supported: set the absolute path",
+			path)
 	case m.home == "":
-		return "", fmt.Errorf("%s cannot be found: the machine that runs Terraform has no home folder (HOME is not set)", path)
+		return "", fmt.Errorf("%s cannot be resolved: HOME is not set on the machine that runs Terraform", path)
 	}
 	return filepath.Join(m.home, rest), nil
 }
 
-// variables are the values of environment variables, by key. Where one is not
-// set, the error names all that are not.
-func (m machine) variables(byKey map[string]string) (map[string][]byte, error) {
+// variables returns the values of environment variables, by key. The error lists all variables that are not set.
+func (m localSource) variables(byKey map[string]string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	var missing []string
 	for key, name := range byKey {
@@ -161,7 +160,7 @@ func (m machine) variables(byKey map[string]string) (map[string][]byte, error) {
 	return out, nil
 }
 
-// problem says what is wrong with a file by the name that the user knows.
+// problem describes an error of a file, with the path in the notation of the user.
 func problem(path string, err error) error {
 	var cause *fs.PathError
 	switch {
