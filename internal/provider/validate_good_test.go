@@ -76,8 +76,8 @@ func goodInputs() map[string]string {
 		"endpoint by address":               `{"endpoint": {"url": "my-svc.my-ns.svc.cluster.local:8080"}}`,
 		"endpoint by selector":              `{"endpoint": {"selector": {"app": "ray", "role": "head"}}}`,
 		"template that adds": `{"service_template": "{\"spec\": {\"template\": {\"spec\": ` +
-			`{\"containers\": [{\"name\": \"kubetorch\", \"tty\": true},
-			{\"name\": \"sidecar\", \"image\": \"x\"}]}}}}"}`,
+			`{\"containers\": [{\"name\": \"kubetorch\", \"tty\": true}, ` +
+			`{\"name\": \"sidecar\", \"image\": \"x\"}]}}}}"}`,
 		"template that is empty": `{"service_template": "{}"}`,
 		"template that is null":  `{"service_template": "null"}`,
 		// The namespace of the compute is that of the provider, which is unknown during validation.
