@@ -25,16 +25,15 @@ type CLI struct {
 // else terraform or tofu on PATH.
 func NewCLI(t *testing.T) *CLI {
 	t.Helper()
-	bin := os.Getenv("KT_PROVIDER_DIR")
-	if bin == "" {
-		bin = filepath.Join(Root(), "bin")
-	}
-	return NewCLIWith(t, bin)
+	return NewCLIWith(t, programPath("KT_PROVIDER_DIR", ""))
 }
 
 // NewCLIWith is NewCLI with the provider binary of a folder.
 func NewCLIWith(t *testing.T, bin string) *CLI {
 	t.Helper()
+	if os.Getenv("TF_ACC") == "" {
+		t.Skip("TF_ACC is not set")
+	}
 	if _, err := os.Stat(filepath.Join(bin, "terraform-provider-kt")); err != nil {
 		t.Fatalf("%v; build the provider with: make build", err)
 	}

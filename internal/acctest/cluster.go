@@ -1,5 +1,6 @@
-// Package acctest runs the provider against a real control plane: the dev
-// cluster, or any cluster that KT_ACC_KUBECONFIG names.
+// Package acctest contains what the acceptance tests in its subdirectories share:
+// dev clusters, Terraform with the provider, configurations, and checks of plans,
+// output and objects.
 package acctest
 
 import (
@@ -12,20 +13,30 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// Cluster is a running cluster that tests share. Each test has a namespace of
-// its own in it.
+// Cluster is a dev cluster, or the cluster of KT_ACC_KUBECONFIG. Each test uses
+// namespaces of its own in it.
 type Cluster struct {
-	// Kubeconfig is the path of a kubeconfig with all rights.
-	Kubeconfig string
 	binary     string
-	stop       func() error
+	start      func() (*running, error)
+	enabled    string // environment variable without which tests are skipped
+	once       sync.Once
+	running    *running
+	err        error
 	namespaces atomic.Int64
+}
+
+// running is a started cluster: the path of a cluster-admin kubeconfig, and how
+// to stop it.
+type running struct {
+	kubeconfig string
+	stop       func() error
 }
 
 // Root is the root of the repository, seen from a test's working directory.
@@ -40,26 +51,102 @@ func Root() string {
 	return "."
 }
 
-// StartCluster starts the dev cluster with arguments of its command line, and
-// returns when a workload can run. The binary is KT_DEVCLUSTER, else
-// bin/devcluster. With KT_ACC_KUBECONFIG set, that cluster is used instead,
-// unless arguments ask for a particular one.
+// Testdata returns the path of a file in testdata.
+func Testdata(name string) string {
+	return filepath.Join(Root(), "internal", "acctest", "testdata", name)
+}
+
+// StartCluster starts the dev cluster with these arguments, and returns when
+// workloads can run. The binary is KT_DEVCLUSTER, or bin/devcluster.
 func StartCluster(args ...string) (*Cluster, error) {
-	binary := os.Getenv("KT_DEVCLUSTER")
-	if binary == "" {
-		binary = filepath.Join(Root(), "bin", "devcluster")
+	c := newCluster("", func() (*running, error) { return startDevCluster(args...) })
+	return c, c.use()
+}
+
+// SharedCluster returns a cluster for all tests of a package, which starts when a
+// test first uses it. It is the cluster of KT_ACC_KUBECONFIG if that is set, and
+// otherwise a dev cluster with enough GPUs for tests that run in parallel.
+// Without TF_ACC, the tests that use it are skipped.
+func SharedCluster() *Cluster {
+	return newCluster("TF_ACC", func() (*running, error) {
+		if kubeconfig := os.Getenv("KT_ACC_KUBECONFIG"); kubeconfig != "" {
+			return &running{kubeconfig, func() error { return nil }}, nil
+		}
+		return startDevCluster(manyNodes()...)
+	})
+}
+
+// OwnCluster starts a dev cluster with one node for a single test that changes
+// what the whole cluster shares. It stops when the test ends.
+func OwnCluster(t *testing.T, args ...string) *Cluster {
+	t.Helper()
+	c := newCluster("TF_ACC", func() (*running, error) {
+		return startDevCluster(append([]string{"--node", "name=cpu-0"}, args...)...)
+	})
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c.Started(t)
+}
+
+// RunTests runs the tests of a package, stops the clusters that they have
+// started, and returns the exit code for TestMain.
+func RunTests(m *testing.M, clusters ...*Cluster) int {
+	code := m.Run()
+	for _, c := range clusters {
+		if err := c.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "cannot stop a dev cluster:", err)
+			code = 1
+		}
 	}
-	if kubeconfig := os.Getenv("KT_ACC_KUBECONFIG"); kubeconfig != "" && len(args) == 0 {
-		return &Cluster{Kubeconfig: kubeconfig, binary: binary, stop: func() error { return nil }}, nil
+	return code
+}
+
+func newCluster(enabled string, start func() (*running, error)) *Cluster {
+	return &Cluster{binary: programPath("KT_DEVCLUSTER", "devcluster"), start: start, enabled: enabled}
+}
+
+// programPath returns the path in an environment variable, or the program of bin/.
+func programPath(variable, name string) string {
+	if path := os.Getenv(variable); path != "" {
+		return path
 	}
-	if len(args) == 0 {
-		args = roomForAll()
+	return filepath.Join(Root(), "bin", name)
+}
+
+func startDevCluster(args ...string) (*running, error) {
+	kubeconfig, stop, err := startUntilReady(programPath("KT_DEVCLUSTER", "devcluster"), args...)
+	return &running{kubeconfig, stop}, err
+}
+
+// use starts the cluster, or waits until another test has started it.
+func (c *Cluster) use() error {
+	c.once.Do(func() { c.running, c.err = c.start() })
+	return c.err
+}
+
+// Started returns the cluster when it has started. Tests call it only if they
+// use nothing else of the cluster that has a *testing.T.
+func (c *Cluster) Started(t *testing.T) *Cluster {
+	t.Helper()
+	if c.enabled != "" && os.Getenv(c.enabled) == "" {
+		t.Skip(c.enabled + " is not set")
 	}
-	kubeconfig, stop, err := startUntilReady(binary, args...)
-	if err != nil {
-		return nil, err
+	if err := c.use(); err != nil {
+		t.Fatal(err)
 	}
-	return &Cluster{Kubeconfig: kubeconfig, binary: binary, stop: stop}, nil
+	return c
+}
+
+// Kubeconfig returns the path of a cluster-admin kubeconfig. It panics if the
+// cluster cannot start.
+func (c *Cluster) Kubeconfig() string {
+	if err := c.use(); err != nil {
+		panic(err)
+	}
+	return c.running.kubeconfig
 }
 
 // startUntilReady starts a program and waits for the line on its stdout that
@@ -93,9 +180,9 @@ func startUntilReady(binary string, args ...string) (ready string, stop func() e
 	return "", nil, fmt.Errorf("%s ended before it was ready:\n%s", filepath.Base(binary), stderr.String())
 }
 
-// roomForAll has enough GPUs that tests which run side by side don't wait for
-// each other's.
-func roomForAll() []string {
+// manyNodes are arguments for a dev cluster whose GPUs suffice for many tests that
+// run in parallel.
+func manyNodes() []string {
 	var args []string
 	for i := range 12 {
 		args = append(args,
@@ -106,8 +193,13 @@ func roomForAll() []string {
 	return args
 }
 
-// Stop stops the dev cluster and waits until it is gone.
-func (c *Cluster) Stop() error { return c.stop() }
+// Stop stops the dev cluster, if it was started, and waits until it has ended.
+func (c *Cluster) Stop() error {
+	if c.running == nil || c.err != nil {
+		return nil
+	}
+	return c.running.stop()
+}
 
 // Kubectl runs kubectl as cluster admin and returns what it prints.
 func (c *Cluster) Kubectl(t *testing.T, args ...string) string {
@@ -122,9 +214,11 @@ func (c *Cluster) Kubectl(t *testing.T, args ...string) string {
 // TryKubectl is Kubectl for commands that may fail.
 func (c *Cluster) TryKubectl(t *testing.T, args ...string) (string, error) {
 	t.Helper()
+	c.Started(t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, c.binary, append([]string{"kubectl", "--kubeconfig", c.Kubeconfig}, args...)...)
+	command := exec.CommandContext(ctx, c.binary,
+		append([]string{"kubectl", "--kubeconfig", c.Kubeconfig()}, args...)...)
 	out, err := command.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
@@ -134,7 +228,7 @@ func (c *Cluster) TryKubectl(t *testing.T, args ...string) (string, error) {
 func (c *Cluster) KubectlDir(t *testing.T, namespace string) string {
 	t.Helper()
 	dir := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl --kubeconfig '%s' -n '%s' \"$@\"\n", c.binary, c.Kubeconfig, namespace)
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl --kubeconfig '%s' -n '%s' \"$@\"\n", c.binary, c.Kubeconfig(), namespace)
 	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}

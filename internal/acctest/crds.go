@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 )
@@ -59,17 +58,18 @@ func queueCRDs() []moduleFile {
 	}
 }
 
-// StartClusterWithCRDs is StartCluster with the kinds of Knative Serving,
+// SharedClusterWithCRDs is SharedCluster with the kinds of Knative Serving,
 // KubeRay, JobSet, LeaderWorkerSet, the training operator and Kueue, and
-// KubetorchWorkload; no controller acts on them. More arguments of the dev cluster may follow.
-func StartClusterWithCRDs(args ...string) (*Cluster, error) {
-	found, err := crdArgs(append(append(computeCRDs(), uncontrolledCRDs()...), queueCRDs()...))
-	if err != nil {
-		return nil, err
-	}
-	registration := filepath.Join(Root(), "internal", "acctest", "testdata", "kubetorchworkload-crd.yaml")
-	found = append(found, "--crds", registration)
-	return StartCluster(append(append(roomForAll(), found...), args...)...)
+// KubetorchWorkload, which other shared clusters lack. No controller acts on them.
+func SharedClusterWithCRDs() *Cluster {
+	return newCluster("TF_ACC", func() (*running, error) {
+		crds, err := crdArgs(append(append(computeCRDs(), uncontrolledCRDs()...), queueCRDs()...))
+		if err != nil {
+			return nil, err
+		}
+		crds = append(crds, "--crds", Testdata("kubetorchworkload-crd.yaml"))
+		return startDevCluster(append(manyNodes(), crds...)...)
+	})
 }
 
 // crdArgs are the arguments by which the dev cluster installs CRDs.
@@ -132,40 +132,6 @@ func locate(folders map[string][]string, file moduleFile) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s is not in module %s of ecosystem/crds/go.mod, whose folders are %q", file.path, file.module, folders[file.module])
-}
-
-// LazyCluster starts when a test first asks for it: clusters with many CRDs
-// take seconds of CPU, which a run of a few tests need not spend.
-type LazyCluster struct {
-	start   func() (*Cluster, error)
-	once    sync.Once
-	cluster *Cluster
-	err     error
-}
-
-// NewLazyCluster is a cluster that start will start.
-func NewLazyCluster(start func() (*Cluster, error)) *LazyCluster { return &LazyCluster{start: start} }
-
-// Get starts the cluster, or waits until another test has. Without TF_ACC it
-// skips the test.
-func (l *LazyCluster) Get(t *testing.T) *Cluster {
-	t.Helper()
-	if os.Getenv("TF_ACC") == "" {
-		t.Skip("TF_ACC is not set")
-	}
-	l.once.Do(func() { l.cluster, l.err = l.start() })
-	if l.err != nil {
-		t.Fatal(l.err)
-	}
-	return l.cluster
-}
-
-// Stop stops the cluster if it was started, after the last test.
-func (l *LazyCluster) Stop() error {
-	if l.cluster == nil {
-		return nil
-	}
-	return l.cluster.Stop()
 }
 
 // InstallRayCluster installs the CRD of KubeRay's RayCluster in a running cluster.

@@ -3,19 +3,10 @@ package acctest
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 )
-
-// Ecosystem is a dev cluster on which the real controllers of KubeRay, JobSet,
-// LeaderWorkerSet, the training operator and Kueue run.
-type Ecosystem struct {
-	*Cluster
-
-	stops []func() error // of the controllers
-}
 
 // controllers are the programs of ecosystem/. Those with webhooks come last:
 // the API server calls these for what the others create.
@@ -35,10 +26,13 @@ type controller struct {
 	webhooks moduleFile // none if empty
 }
 
-// StartEcosystem starts the cluster and the controllers, and returns when they
-// reconcile. The binaries are in KT_ECOSYSTEM_DIR, else in bin/. More
-// arguments of the dev cluster may be given.
-func StartEcosystem(args ...string) (*Ecosystem, error) {
+// SharedEcosystem is SharedCluster with the real controllers of KubeRay, JobSet,
+// LeaderWorkerSet, the training operator and Kueue. Their binaries are in
+// KT_ECOSYSTEM_DIR, or in bin/. Without KT_ECOSYSTEM, the tests that use it are
+// skipped.
+func SharedEcosystem() *Cluster { return newCluster("KT_ECOSYSTEM", startEcosystem) }
+
+func startEcosystem() (*running, error) {
 	folders, err := moduleFolders()
 	if err != nil {
 		return nil, err
@@ -47,59 +41,52 @@ func StartEcosystem(args ...string) (*Ecosystem, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := StartCluster(append(append(roomForAll(), crds...), args...)...)
+	cluster, err := startDevCluster(append(manyNodes(), crds...)...)
 	if err != nil {
 		return nil, err
 	}
-	e := &Ecosystem{Cluster: cluster}
-	for _, controller := range controllers() {
-		if err := e.run(controller, folders); err != nil {
-			return nil, errors.Join(err, e.Stop())
+	var stops []func() error
+	all := &running{cluster.kubeconfig, func() error { // the controllers first
+		errs := make([]error, len(stops))
+		var stopping sync.WaitGroup
+		for i, stop := range stops {
+			stopping.Go(func() { errs[i] = stop() })
 		}
+		stopping.Wait()
+		return errors.Join(append(errs, cluster.stop())...)
+	}}
+	for _, c := range controllers() {
+		stop, err := c.run(cluster.kubeconfig, folders)
+		if err != nil {
+			return nil, errors.Join(err, all.stop())
+		}
+		stops = append(stops, stop)
 	}
-	return e, nil
+	return all, nil
 }
 
-func (e *Ecosystem) run(c controller, folders map[string][]string) error {
-	dir := os.Getenv("KT_ECOSYSTEM_DIR")
-	if dir == "" {
-		dir = filepath.Join(Root(), "bin")
-	}
-	args := []string{"--kubeconfig", e.Kubeconfig}
+func (c controller) run(kubeconfig string, folders map[string][]string) (stop func() error, err error) {
+	args := []string{"--kubeconfig", kubeconfig}
 	if c.webhooks.module != "" {
 		file, err := locate(folders, c.webhooks)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		args = append(args, "--webhooks", file)
 	}
-	_, stop, err := startUntilReady(filepath.Join(dir, c.name), args...)
-	if err != nil {
-		return err
-	}
-	e.stops = append(e.stops, stop)
-	return nil
-}
-
-// Stop stops the controllers, then the cluster, and waits until they are gone.
-func (e *Ecosystem) Stop() error {
-	errs := make([]error, len(e.stops))
-	var stopping sync.WaitGroup
-	for i, stop := range e.stops {
-		stopping.Go(func() { errs[i] = stop() })
-	}
-	stopping.Wait()
-	return errors.Join(errors.Join(errs...), e.Cluster.Stop())
+	dir := programPath("KT_ECOSYSTEM_DIR", "")
+	_, stop, err = startUntilReady(filepath.Join(dir, c.name), args...)
+	return stop, err
 }
 
 // Queue makes a Kueue queue in a namespace, of a ClusterQueue of its own that
 // admits so many GPUs at a time, with any CPU and memory. It returns the name
 // of the LocalQueue; the ClusterQueue and its flavor are named as the
 // namespace. It goes with the test.
-func (e *Ecosystem) Queue(t *testing.T, namespace string, gpus int) string {
+func (c *Cluster) Queue(t *testing.T, namespace string, gpus int) string {
 	t.Helper()
 	const local = "team"
-	e.Apply(t, fmt.Sprintf(`
+	c.Apply(t, fmt.Sprintf(`
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
 metadata: {name: %[1]s}
@@ -112,16 +99,16 @@ metadata: {name: %[2]s, namespace: %[1]s}
 spec: {clusterQueue: %[1]s}
 `, namespace, local, clusterQueue(namespace, gpus)))
 	t.Cleanup(func() {
-		e.Kubectl(t, "delete", "clusterqueue/"+namespace, "resourceflavor/"+namespace, "--wait=false")
+		c.Kubectl(t, "delete", "clusterqueue/"+namespace, "resourceflavor/"+namespace, "--wait=false")
 	})
-	e.Kubectl(t, "wait", "--for=condition=Active", "clusterqueue/"+namespace, "--timeout=2m")
+	c.Kubectl(t, "wait", "--for=condition=Active", "clusterqueue/"+namespace, "--timeout=2m")
 	return local
 }
 
 // SetQuota changes how many GPUs the queue of a namespace admits at a time.
-func (e *Ecosystem) SetQuota(t *testing.T, namespace string, gpus int) {
+func (c *Cluster) SetQuota(t *testing.T, namespace string, gpus int) {
 	t.Helper()
-	e.Apply(t, clusterQueue(namespace, gpus))
+	c.Apply(t, clusterQueue(namespace, gpus))
 }
 
 // clusterQueue has the namespace's name. Kueue admits nothing that asks for a

@@ -70,5 +70,5 @@ provider "kt" {
   namespace   = %q
   username    = "alice"
 }
-%s`, c.Kubeconfig, namespace, config)
+%s`, c.Kubeconfig(), namespace, config)
 }

@@ -61,7 +61,7 @@ func run(sizes string, runs int) (err error) {
 			err = stopErr
 		}
 	}()
-	b.kubeconfig = cluster.Kubeconfig
+	b.kubeconfig = cluster.Kubeconfig()
 
 	fmt.Println("| computes | plan with kt | plan with echo | ratio | API requests | peak memory |")
 	fmt.Println("|---:|---:|---:|---:|---:|---:|")

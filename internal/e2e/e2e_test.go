@@ -31,7 +31,7 @@ func terraform(t *testing.T) (cli *acctest.CLI, namespace string) {
 			t.Errorf("destroy: %v\n%s", err, out)
 		}
 	})
-	cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig)
+	cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 	cli.Setenv("KT_NAMESPACE", namespace)
 	return cli, namespace
 }

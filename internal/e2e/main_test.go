@@ -50,7 +50,7 @@ func run(m *testing.M) (code int, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	arguments := []string{
 		"--kubelet", "--node", "name=cpu-0",
-		"--crds", filepath.Join(acctest.Root(), "internal", "acctest", "testdata", "skytorch-compute-crd.yaml"),
+		"--crds", acctest.Testdata("skytorch-compute-crd.yaml"),
 	}
 	server, hog := filepath.Join(acctest.Root(), "bin", "tensor-server.tar"), filepath.Join(dir, "hog.tar")
 	if serverImage, err = imageIn(server); err != nil {
@@ -64,7 +64,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, cluster.Stop()) }()
-	o, err := operator.New(context.Background(), cluster.Kubeconfig, operator.Options{Release: operator.SkyTorch(), Place: operator.OnRealNodes})
+	o, err := operator.New(context.Background(), cluster.Kubeconfig(), operator.Options{Release: operator.SkyTorch(), Place: operator.OnRealNodes})
 	if err != nil {
 		return 1, err
 	}

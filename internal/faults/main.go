@@ -84,7 +84,7 @@ func start(opts options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.Stop()) }()
-	c, err := connect(ctx, dev.Kubeconfig)
+	c, err := connect(ctx, dev.Kubeconfig())
 	if err != nil {
 		return err
 	}

@@ -147,7 +147,7 @@ func (b *bench) runRestarts(ctx context.Context, items []item) (err error) {
 		}
 		return err
 	}
-	c, err := connect(ctx, dev.Kubeconfig)
+	c, err := connect(ctx, dev.Kubeconfig())
 	if err != nil {
 		return err
 	}

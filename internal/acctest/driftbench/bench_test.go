@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,19 +38,8 @@ type bench struct {
 // KT_DRIFT_ONLY limits it to subjects whose names begin so, and KT_DRIFT_MINUTES ends
 // it after the round that is then under way.
 func TestAccDriftBench(t *testing.T) {
-	if os.Getenv("TF_ACC") == "" {
-		t.Skip("TF_ACC is not set")
-	}
 	must, mustNot, seed := setting("KT_DRIFT_MUST", 60), setting("KT_DRIFT_MUST_NOT", 30), setting("KT_DRIFT_SEED", 1)
-	cluster, err := acctest.StartClusterWithCRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	cluster := withCRDs.Started(t)
 	end := time.Now().Add(time.Duration(setting("KT_DRIFT_MINUTES", 120)) * time.Minute)
 	b := start(t, cluster, seed)
 	for round := 1; time.Now().Before(end) && (b.table.must < must || b.table.mustNot < mustNot); round++ {
@@ -66,12 +54,12 @@ func TestAccDriftBench(t *testing.T) {
 // start creates all subjects.
 func start(t *testing.T, cluster *acctest.Cluster, seed int) *bench {
 	t.Helper()
-	crd := filepath.Join(acctest.Root(), "internal", "acctest", "testdata", "skytorch-compute-crd.yaml")
+	crd := acctest.Testdata("skytorch-compute-crd.yaml")
 	cluster.Kubectl(t, "apply", "--server-side", "-f", crd)
 	cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/computes.compute.skytorch.dev")
 	ns := cluster.Namespace(t)
 	b := &bench{
-		cli: acctest.NewCLI(t), clients: newClients(t, cluster.Kubeconfig), random: rand.New(rand.NewPCG(uint64(seed), 0)),
+		cli: acctest.NewCLI(t), clients: newClients(t, cluster.Kubeconfig()), random: rand.New(rand.NewPCG(uint64(seed), 0)),
 		table: &table{}, config: func(text string) string { return cluster.Config(ns, text) },
 	}
 	for _, s := range subjects() {

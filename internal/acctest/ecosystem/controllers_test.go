@@ -3,8 +3,6 @@ package ecosystem_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
 // These hold the controllers to what the tests of the provider take for
@@ -12,121 +10,111 @@ import (
 
 func TestEcoRayClusterGetsReadyAndSuspends(t *testing.T) {
 	t.Parallel()
-	e := ecosystem(t)
-	ns := e.Namespace(t)
-	e.Apply(t, rayCluster, "-n", ns)
-	e.Await(t, ns, "raycluster/ray", "jsonpath={.status.state}=ready")
-	expectFields(t, e, ns, "raycluster/ray", "{.status.readyWorkerReplicas} {.status.head.serviceName}", "2 ray-head-svc")
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, rayCluster, "-n", ns)
+	cluster.Await(t, ns, "raycluster/ray", "jsonpath={.status.state}=ready")
+	expectFields(t, ns, "raycluster/ray", "{.status.readyWorkerReplicas} {.status.head.serviceName}", "2 ray-head-svc")
 
-	e.Kubectl(t, "patch", "-n", ns, "raycluster/ray", "--type=merge", "-p", `{"spec": {"suspend": true}}`)
-	e.Await(t, ns, "raycluster/ray", "jsonpath={.status.state}=suspended")
+	cluster.Kubectl(t, "patch", "-n", ns, "raycluster/ray", "--type=merge", "-p", `{"spec": {"suspend": true}}`)
+	cluster.Await(t, ns, "raycluster/ray", "jsonpath={.status.state}=suspended")
 }
 
 func TestEcoJobSetCompletesOnceItIsNotSuspended(t *testing.T) {
 	t.Parallel()
-	e := ecosystem(t)
-	ns := e.Namespace(t)
-	e.Apply(t, jobSet, "-n", ns)
-	e.Await(t, ns, "jobset/set", "condition=Suspended")
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, suspendedJobSet, "-n", ns)
+	cluster.Await(t, ns, "jobset/set", "condition=Suspended")
 
-	e.Kubectl(t, "patch", "-n", ns, "jobset/set", "--type=merge", "-p", `{"spec": {"suspend": false}}`)
-	e.Await(t, ns, "jobset/set", "condition=Completed")
-	expectFields(t, e, ns, "jobset/set", "{.status.replicatedJobsStatus[0].succeeded}", "2")
+	cluster.Kubectl(t, "patch", "-n", ns, "jobset/set", "--type=merge", "-p", `{"spec": {"suspend": false}}`)
+	cluster.Await(t, ns, "jobset/set", "condition=Completed")
+	expectFields(t, ns, "jobset/set", "{.status.replicatedJobsStatus[0].succeeded}", "2")
 }
 
 func TestEcoJobSetWebhookSetsDefaults(t *testing.T) {
 	t.Parallel()
-	e := ecosystem(t)
-	ns := e.Namespace(t)
-	e.Apply(t, jobSet, "-n", ns)
-	expectFields(t, e, ns, "jobset/set", "{.spec.replicatedJobs[0].template.spec.completionMode}", "Indexed")
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, suspendedJobSet, "-n", ns)
+	expectFields(t, ns, "jobset/set", "{.spec.replicatedJobs[0].template.spec.completionMode}", "Indexed")
 }
 
 func TestEcoLeaderWorkerSetGetsAvailable(t *testing.T) {
 	t.Parallel()
-	e := ecosystem(t)
-	ns := e.Namespace(t)
-	e.Apply(t, leaderWorkerSet, "-n", ns)
-	e.Await(t, ns, "leaderworkerset/groups", "condition=Available")
-	expectFields(t, e, ns, "leaderworkerset/groups", "{.status.readyReplicas} {.spec.networkConfig.subdomainPolicy}", "2 Shared")
-	expectFields(t, e, ns, "pod/groups-1-2", `{.metadata.labels.leaderworkerset\.sigs\.k8s\.io/worker-index}`, "2")
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, leaderWorkerSet, "-n", ns)
+	cluster.Await(t, ns, "leaderworkerset/groups", "condition=Available")
+	expectFields(t, ns, "leaderworkerset/groups", "{.status.readyReplicas} {.spec.networkConfig.subdomainPolicy}", "2 Shared")
+	expectFields(t, ns, "pod/groups-1-2", `{.metadata.labels.leaderworkerset\.sigs\.k8s\.io/worker-index}`, "2")
 }
 
 func TestEcoPyTorchJobRuns(t *testing.T) {
 	t.Parallel()
-	e := ecosystem(t)
-	ns := e.Namespace(t)
-	e.Apply(t, pyTorchJob, "-n", ns)
-	e.Await(t, ns, "pytorchjob/train", "condition=Running")
-	expectFields(t, e, ns, "pytorchjob/train",
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, pyTorchJob, "-n", ns)
+	cluster.Await(t, ns, "pytorchjob/train", "condition=Running")
+	expectFields(t, ns, "pytorchjob/train",
 		"{.status.replicaStatuses.Master.active} {.status.replicaStatuses.Worker.active}", "1 2")
 }
 
 func TestEcoQueueAdmitsPodsOfADeploymentUpToItsQuota(t *testing.T) {
 	t.Parallel()
-	e := ecosystem(t)
-	ns := e.Namespace(t)
-	queue := e.Queue(t, ns, 4)
-	e.Apply(t, inQueue(deployment, queue), "-n", ns)
-	e.Await(t, ns, "deployment/gpus", "jsonpath={.status.replicas}=6")
-	e.Await(t, ns, "deployment/gpus", "jsonpath={.status.readyReplicas}=4")
-	if got := gated(t, e, ns); got != 2 {
+	ns := cluster.Namespace(t)
+	queue := cluster.Queue(t, ns, 4)
+	cluster.Apply(t, inQueue(deployment, queue), "-n", ns)
+	cluster.Await(t, ns, "deployment/gpus", "jsonpath={.status.replicas}=6")
+	cluster.Await(t, ns, "deployment/gpus", "jsonpath={.status.readyReplicas}=4")
+	if got := gated(t, ns); got != 2 {
 		t.Errorf("%d pods are gated; want 2", got)
 	}
-	e.SetQuota(t, ns, 6)
-	e.Await(t, ns, "deployment/gpus", "jsonpath={.status.readyReplicas}=6")
+	cluster.SetQuota(t, ns, 6)
+	cluster.Await(t, ns, "deployment/gpus", "jsonpath={.status.readyReplicas}=6")
 }
 
 func TestEcoQueueHoldsAJobUntilThereIsQuota(t *testing.T) {
 	t.Parallel()
-	e := ecosystem(t)
-	ns := e.Namespace(t)
-	queue := e.Queue(t, ns, 4)
-	e.Apply(t, inQueue(job, queue), "-n", ns)
-	e.Await(t, ns, "job/gpus", "jsonpath={.spec.suspend}=true")
-	workload := workloadOf(t, e, ns, "Job")
-	e.Await(t, ns, workload, "condition=QuotaReserved=false")
-	if got := reason(t, e, ns, workload); !strings.Contains(got, "insufficient") || !strings.Contains(got, "nvidia.com/gpu") {
+	ns := cluster.Namespace(t)
+	queue := cluster.Queue(t, ns, 4)
+	cluster.Apply(t, inQueue(job, queue), "-n", ns)
+	cluster.Await(t, ns, "job/gpus", "jsonpath={.spec.suspend}=true")
+	workload := workloadOf(t, ns, "Job")
+	cluster.Await(t, ns, workload, "condition=QuotaReserved=false")
+	if got := reason(t, ns, workload); !strings.Contains(got, "insufficient") || !strings.Contains(got, "nvidia.com/gpu") {
 		t.Errorf("not admitted for: %s; want the lack of GPUs", got)
 	}
-	e.SetQuota(t, ns, 6)
-	e.Await(t, ns, workload, "condition=Admitted")
-	e.Await(t, ns, "job/gpus", "condition=Complete")
+	cluster.SetQuota(t, ns, 6)
+	cluster.Await(t, ns, workload, "condition=Admitted")
+	cluster.Await(t, ns, "job/gpus", "condition=Complete")
 }
 
 func TestEcoQueueStartsAPyTorchJob(t *testing.T) {
 	t.Parallel()
-	e := ecosystem(t)
-	ns := e.Namespace(t)
-	queue := e.Queue(t, ns, 0)
-	e.Apply(t, inQueue(pyTorchJob, queue), "-n", ns)
-	e.Await(t, ns, "pytorchjob/train", "jsonpath={.spec.runPolicy.suspend}=true")
-	e.SetQuota(t, ns, 3)
-	e.Await(t, ns, "pytorchjob/train", "condition=Running")
-	expectFields(t, e, ns, "pytorchjob/train", "{.spec.runPolicy.suspend}", "false")
+	ns := cluster.Namespace(t)
+	queue := cluster.Queue(t, ns, 0)
+	cluster.Apply(t, inQueue(pyTorchJob, queue), "-n", ns)
+	cluster.Await(t, ns, "pytorchjob/train", "jsonpath={.spec.runPolicy.suspend}=true")
+	cluster.SetQuota(t, ns, 3)
+	cluster.Await(t, ns, "pytorchjob/train", "condition=Running")
+	expectFields(t, ns, "pytorchjob/train", "{.spec.runPolicy.suspend}", "false")
 }
 
 func TestEcoQueueThatIsMissingHoldsAJob(t *testing.T) {
 	t.Parallel()
-	e := ecosystem(t)
-	ns := e.Namespace(t)
-	e.Apply(t, inQueue(job, "nowhere"), "-n", ns)
-	e.Await(t, ns, "job/gpus", "jsonpath={.spec.suspend}=true")
-	workload := workloadOf(t, e, ns, "Job")
-	e.Await(t, ns, workload, "condition=QuotaReserved=false")
-	if got := reason(t, e, ns, workload); !strings.Contains(got, "nowhere") {
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, inQueue(job, "nowhere"), "-n", ns)
+	cluster.Await(t, ns, "job/gpus", "jsonpath={.spec.suspend}=true")
+	workload := workloadOf(t, ns, "Job")
+	cluster.Await(t, ns, workload, "condition=QuotaReserved=false")
+	if got := reason(t, ns, workload); !strings.Contains(got, "nowhere") {
 		t.Errorf("not admitted for: %s; want the missing LocalQueue", got)
 	}
 }
 
 func TestEcoQueueReadsAnOlderVersionOfItsAPI(t *testing.T) {
 	t.Parallel()
-	e := ecosystem(t)
-	ns := e.Namespace(t)
-	e.Queue(t, ns, 4)
+	ns := cluster.Namespace(t)
+	cluster.Queue(t, ns, 4)
 	// A field that v1beta2 has under another name: only Kueue's conversion webhook knows.
-	e.Kubectl(t, "patch", "clusterqueue/"+ns, "--type=merge", "-p", `{"spec": {"cohortName": "research"}}`)
-	if got := e.Kubectl(t, "get", "clusterqueues.v1beta1.kueue.x-k8s.io", ns, "-o", "jsonpath={.spec.cohort}"); !strings.HasSuffix(got, "research") {
+	cluster.Kubectl(t, "patch", "clusterqueue/"+ns, "--type=merge", "-p", `{"spec": {"cohortName": "research"}}`)
+	if got := cluster.Kubectl(t, "get", "clusterqueues.v1beta1.kueue.x-k8s.io", ns, "-o", "jsonpath={.spec.cohort}"); !strings.HasSuffix(got, "research") {
 		t.Errorf("spec.cohort of v1beta1 is %q; want research", got)
 	}
 }
@@ -136,30 +124,30 @@ func inQueue(manifest, queue string) string {
 	return strings.Replace(manifest, "metadata:\n", "metadata:\n  labels: {kueue.x-k8s.io/queue-name: "+queue+"}\n", 1)
 }
 
-func expectFields(t *testing.T, e *acctest.Ecosystem, ns, object, path, want string) {
+func expectFields(t *testing.T, ns, object, path, want string) {
 	t.Helper()
-	if got := e.Kubectl(t, "get", "-n", ns, object, "-o", "jsonpath="+path); got != want {
+	if got := cluster.Kubectl(t, "get", "-n", ns, object, "-o", "jsonpath="+path); got != want {
 		t.Errorf("%s of %s is %q; want %q", path, object, got, want)
 	}
 }
 
 // gated counts the pods of a namespace that wait at a gate.
-func gated(t *testing.T, e *acctest.Ecosystem, ns string) int {
+func gated(t *testing.T, ns string) int {
 	t.Helper()
-	reasons := e.Kubectl(t, "get", "pods", "-n", ns, "-o", `jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].reason}`)
+	reasons := cluster.Kubectl(t, "get", "pods", "-n", ns, "-o", `jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].reason}`)
 	return strings.Count(reasons, "SchedulingGated")
 }
 
 // workloadOf waits for Kueue's Workload of the only object of a kind.
-func workloadOf(t *testing.T, e *acctest.Ecosystem, ns, kind string) string {
+func workloadOf(t *testing.T, ns, kind string) string {
 	t.Helper()
-	e.Kubectl(t, "wait", "-n", ns, "--for=create", "workload", "-l", "kueue.x-k8s.io/job-uid", "--timeout=100s")
-	name := e.Kubectl(t, "get", "workload", "-n", ns, "-o", `jsonpath={.items[?(@.metadata.ownerReferences[0].kind=="`+kind+`")].metadata.name}`)
+	cluster.Kubectl(t, "wait", "-n", ns, "--for=create", "workload", "-l", "kueue.x-k8s.io/job-uid", "--timeout=100s")
+	name := cluster.Kubectl(t, "get", "workload", "-n", ns, "-o", `jsonpath={.items[?(@.metadata.ownerReferences[0].kind=="`+kind+`")].metadata.name}`)
 	return "workload/" + name
 }
 
 // reason is why Kueue has not reserved quota.
-func reason(t *testing.T, e *acctest.Ecosystem, ns, workload string) string {
+func reason(t *testing.T, ns, workload string) string {
 	t.Helper()
-	return e.Kubectl(t, "get", "-n", ns, workload, "-o", `jsonpath={.status.conditions[?(@.type=="QuotaReserved")].message}`)
+	return cluster.Kubectl(t, "get", "-n", ns, workload, "-o", `jsonpath={.status.conditions[?(@.type=="QuotaReserved")].message}`)
 }

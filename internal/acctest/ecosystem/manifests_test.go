@@ -23,7 +23,7 @@ spec:
         containers: [{name: ray-worker, image: rayproject/ray:2.40.0}]
 `
 
-const jobSet = `
+const suspendedJobSet = `
 apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
 metadata:

@@ -1,0 +1,80 @@
+package computes_test
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+func TestAccCLIShowsDriftInThePlan(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, acctest.Compute("replicas = 2")))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cluster.Kubectl(t, "scale", "deployment/trainer", "--replicas=5", "-n", ns)
+	cluster.Kubectl(t, "set", "image", "deployment/trainer", "kubetorch=other:1", "-n", ns)
+
+	out, err := cli.Run(t, "plan", "-detailed-exitcode")
+	if exit := (&exec.ExitError{}); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		t.Errorf("plan ended with %v, want exit code 2, for changes", err)
+	}
+	acctest.ExpectText(t, out,
+		"Warning: Deployment "+ns+"/trainer was changed outside of Terraform",
+		`spec.template.spec.containers["kubetorch"].image: changed by kubectl-set at 20`,
+		"spec.replicas: changed by kubectl",
+		`~ image = "other:1" -> "ghcr.io/run-house/server:v3"`,
+		"~ replicas = 5 -> 2",
+		"Plan: 0 to add, 1 to change, 0 to destroy.",
+	)
+	cli.MustRun(t, "apply", "-refresh-only", "-auto-approve") // state now says what the cluster has
+	acctest.ExpectText(t, cli.MustRun(t, "plan"), "~ replicas = 5 -> 2", "Plan: 0 to add, 1 to change, 0 to destroy.")
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+func TestAccCLIAppliesNothingToWhatWentSinceThePlan(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, acctest.Compute("")))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.Write(t, cluster.Config(ns, acctest.Compute(`memory = "2Gi"`)))
+	cli.MustRun(t, "plan", "-out=saved")
+	cluster.Kubectl(t, "delete", "deployment/trainer", "-n", ns)
+
+	out, err := cli.Run(t, "apply", "saved")
+	if err == nil {
+		t.Errorf("the apply of a plan that no longer holds succeeds:\n%s", out)
+	}
+	acctest.ExpectText(t, out, "Another client changed Deployment "+ns+"/trainer at the same time", "uid mismatch")
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+func TestAccCLIAppliesNothingOverWhatCameSinceThePlan(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, acctest.Compute("")))
+	cli.MustRun(t, "plan", "-out=saved")
+	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
+
+	out, err := cli.Run(t, "apply", "saved")
+	if err == nil {
+		t.Errorf("the apply over somebody else's Deployment succeeds:\n%s", out)
+	}
+	acctest.ExpectText(t, out, "Deployment "+ns+"/trainer was not created by this provider")
+	if state := cli.MustRun(t, "state", "list"); strings.Contains(state, "kt_compute") {
+		t.Errorf("state has what was not made:\n%s", state)
+	}
+	if image := cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o", "jsonpath={.spec.template.spec.containers[0].image}"); image != "by-hand:1" {
+		t.Errorf("the Deployment of somebody else runs %s now", image)
+	}
+}

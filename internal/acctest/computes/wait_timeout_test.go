@@ -1,0 +1,65 @@
+package computes_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+func TestAccWaitTimeoutChangesNoObjectAndDoesNotWait(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	config := func(attributes string) string { return cluster.Config(ns, acctest.ComputeNamed("trainer", attributes)) }
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: config(`wait_timeout = "2m"`)},
+			{Config: config(`wait_timeout = "120s"`), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
+			{
+				Config: config(`wait_timeout = "1h"`),
+				ConfigPlanChecks: resource.ConfigPlanChecks{
+					PreApply: []plancheck.PlanCheck{
+						acctest.PlanShows([]string{"wait_timeout"}, nil),
+						knownReady{}, // it is unknown where the apply waits
+					},
+					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+				},
+			},
+		},
+	})
+}
+
+// The startup probe allows a minute; the apply ends long before.
+func TestAccWaitTimeoutEndsTheWaitAndIsNamed(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, acctest.Compute("image = \"broken.invalid/never\"\n wait_timeout = \"2s\"")))
+	out, _ := cli.Run(t, "apply", "-auto-approve") // whether this fails the run is no matter here
+	if flat := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " "); !strings.Contains(flat, "after 2s (`wait_timeout`)") {
+		t.Errorf("the end of the wait does not name wait_timeout:\n%s", out)
+	}
+	const probe = "jsonpath={.spec.template.spec.containers[0].startupProbe.failureThreshold}"
+	if got := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", ns, "-o", probe); got != "12" {
+		t.Errorf("the startup probe may fail %s times, want 12: launch_timeout is 1m, a probe every 5 s", got)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// knownReady checks that a plan of the trainer knows whether it will be ready.
+type knownReady struct{}
+
+func (knownReady) CheckPlan(_ context.Context, req plancheck.CheckPlanRequest, resp *plancheck.CheckPlanResponse) {
+	for _, r := range req.Plan.ResourceChanges {
+		unknown, _ := r.Change.AfterUnknown.(map[string]any)
+		if r.Address == acctest.Trainer && unknown["ready"] == true {
+			resp.Error = errors.New("the plan leaves ready unknown: the apply would wait")
+		}
+	}
+}

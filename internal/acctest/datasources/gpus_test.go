@@ -1,0 +1,104 @@
+package datasources_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// gpuNode registers a node that no controller manages, with GPUs of a product
+// that no other node has.
+func gpuNode(t *testing.T, name, product, labels string, capacity, allocatable int) {
+	t.Helper()
+	cluster.Apply(t, fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata: {name: %s, labels: {nvidia.com/gpu.product: %s%s}}\n", name, product, labels))
+	t.Cleanup(func() { cluster.Kubectl(t, "delete", "node", name) })
+	cluster.Kubectl(t, "patch", "node", name, "--subresource=status", "--type=merge", "-p", fmt.Sprintf(
+		`{"status": {"capacity": {"nvidia.com/gpu": "%d"}, "allocatable": {"nvidia.com/gpu": "%d"}, "conditions": [{"type": "Ready", "status": "True"}]}}`, capacity, allocatable))
+}
+
+// gpuPod is one with GPUs on a node, in a phase.
+func gpuPod(t *testing.T, ns, name, node string, gpus int, phase string) {
+	t.Helper()
+	cluster.Apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, namespace: %s}
+spec:
+  nodeName: %q
+  schedulerName: nobody
+  automountServiceAccountToken: false
+  terminationGracePeriodSeconds: 0
+  containers: [{name: train, image: example.com/train, resources: {limits: {nvidia.com/gpu: "%d"}}}]
+`, name, ns, node, gpus))
+	cluster.Kubectl(t, "patch", "pod", name, "-n", ns, "--subresource=status", "--type=merge", "-p", fmt.Sprintf(`{"status": {"phase": %q}}`, phase))
+}
+
+func TestAccGPUsAreCountedByProduct(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	product := "TEST-" + ns
+	gpuNode(t, "a-"+ns, product, "", 8, 6)
+	gpuNode(t, "b-"+ns, product, ", zone: east", 4, 4)
+	cluster.Kubectl(t, "cordon", "b-"+ns)
+	gpuPod(t, ns, "runs", "a-"+ns, 3, "Running")
+	gpuPod(t, ns, "starts", "b-"+ns, 1, "Pending")
+	gpuPod(t, ns, "ended", "a-"+ns, 2, "Succeeded")
+	gpuPod(t, ns, "waits", "", 1, "Pending")
+
+	number := func(n int64) knownvalue.Check { return knownvalue.Int64Exact(n) }
+	node := func(name string, capacity, allocatable, free int64, schedulable bool) knownvalue.Check {
+		return knownvalue.ObjectExact(map[string]knownvalue.Check{
+			"name": knownvalue.StringExact(name + "-" + ns), "capacity": number(capacity), "allocatable": number(allocatable),
+			"free": number(free), "schedulable": knownvalue.Bool(schedulable),
+		})
+	}
+	a, b := node("a", 8, 6, 3, true), node("b", 4, 4, 3, false)
+	for name, test := range map[string]struct {
+		filter                             string
+		nodes                              []knownvalue.Check
+		capacity, allocatable, free, large int64
+	}{
+		"a product":          {``, []knownvalue.Check{a, b}, 12, 10, 6, 3},
+		"by node label":      {`node_selector = { zone = "east" }`, []knownvalue.Check{b}, 4, 4, 3, 3},
+		"that take pods now": {`schedulable_only = true`, []knownvalue.Check{a}, 8, 6, 3, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.Factories(t),
+				Steps: []resource.TestStep{{
+					Config: cluster.Config(ns, fmt.Sprintf("data \"kt_gpus\" \"it\" {\n product = %q\n %s\n}\n", product, test.filter)),
+					ConfigStateChecks: []statecheck.StateCheck{
+						expectValue("data.kt_gpus.it", "free", number(test.free)),
+						expectValue("data.kt_gpus.it", "capacity", number(test.capacity)),
+						expectValue("data.kt_gpus.it", "allocatable", number(test.allocatable)),
+						expectValue("data.kt_gpus.it", "products", knownvalue.ListExact([]knownvalue.Check{knownvalue.ObjectExact(map[string]knownvalue.Check{
+							"product": knownvalue.StringExact(product), "capacity": number(test.capacity), "allocatable": number(test.allocatable),
+							"free": number(test.free), "largest_free": number(test.large), "nodes": knownvalue.ListExact(test.nodes),
+						})})),
+					},
+				}},
+			})
+		})
+	}
+}
+
+func TestAccGPUsOfAProductThatIsNotThereAreNone(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{{
+			Config: cluster.Config(ns, "data \"kt_gpus\" \"it\" {\n product = \"NVIDIA-NONE\"\n}\n"),
+			ConfigStateChecks: []statecheck.StateCheck{
+				expectValue("data.kt_gpus.it", "free", knownvalue.Int64Exact(0)),
+				expectValue("data.kt_gpus.it", "products", knownvalue.ListSizeExact(0)),
+			},
+		}},
+	})
+}

@@ -1,0 +1,177 @@
+package datasources_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/cri-streaming/pkg/streaming/portforward"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// kubelet is a node whose pods are in this process: a port of theirs is one of
+// 127.0.0.1. The API server reaches it as any kubelet, and it serves the streams
+// of port-forwards with the code that kubelets and container runtimes use.
+type kubelet struct {
+	on   *acctest.Cluster
+	node string
+
+	mu    sync.Mutex
+	asked []string // the pods that were forwarded to, in order
+	// gate, where it is set, is called with each connection before it is made.
+	gate func()
+}
+
+// startKubelet registers a node, which goes with the test.
+func startKubelet(t *testing.T, on *acctest.Cluster, ns string) *kubelet {
+	t.Helper()
+	k := &kubelet{on: on, node: "kubelet-" + ns}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/portForward/{namespace}/{pod}", func(w http.ResponseWriter, r *http.Request) {
+		pod := r.PathValue("pod")
+		k.mu.Lock()
+		k.asked = append(k.asked, pod)
+		k.mu.Unlock()
+		portforward.ServePortForward(w, r, k, pod, "", nil, time.Minute, time.Minute, []string{portforward.ProtocolV1Name})
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, TLSConfig: &tls.Config{Certificates: []tls.Certificate{k.certificate(t)}}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.ServeTLS(listener, "", "")
+	}()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-done
+	})
+	on.Apply(t, fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata: {name: %s}\n", k.node))
+	t.Cleanup(func() { on.Kubectl(t, "delete", "node", k.node) })
+	on.Kubectl(t, "patch", "node", k.node, "--subresource=status", "--type=merge", "-p", fmt.Sprintf(
+		`{"status": {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %d}}}}`,
+		listener.Addr().(*net.TCPAddr).Port))
+	return k
+}
+
+// certificate is a serving certificate of the node's, which the cluster signs
+// (https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers).
+func (k *kubelet) certificate(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+		Subject:     pkix.Name{CommonName: "system:node:" + k.node, Organization: []string{"system:nodes"}},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.on.Apply(t, fmt.Sprintf(`
+apiVersion: certificates.k8s.io/v1
+kind: CertificateSigningRequest
+metadata: {name: %s}
+spec:
+  signerName: kubernetes.io/kubelet-serving
+  usages: [digital signature, server auth]
+  request: %s
+`, k.node, base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request}))),
+		"--as=system:node:"+k.node, "--as-group=system:nodes", "--as-group=system:masters")
+	t.Cleanup(func() { k.on.Kubectl(t, "delete", "csr", k.node) })
+	k.on.Kubectl(t, "certificate", "approve", k.node)
+	k.on.Kubectl(t, "wait", "csr/"+k.node, "--for=jsonpath={.status.certificate}", "--timeout=60s")
+	text, err := base64.StdEncoding.DecodeString(k.on.Kubectl(t, "get", "csr", k.node, "-o", "jsonpath={.status.certificate}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(text)
+	return tls.Certificate{Certificate: [][]byte{block.Bytes}, PrivateKey: key}
+}
+
+// PortForward joins a stream to a port of this process.
+func (k *kubelet) PortForward(ctx context.Context, _, _ string, port int32, stream io.ReadWriteCloser) error {
+	k.mu.Lock()
+	gate := k.gate
+	k.mu.Unlock()
+	if gate != nil {
+		gate()
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer stream.Close()
+	go func() {
+		_, _ = io.Copy(conn, stream)
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}()
+	_, err = io.Copy(stream, conn)
+	return err
+}
+
+// forwarded are the pods that were forwarded to until now.
+func (k *kubelet) forwarded() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return append([]string{}, k.asked...)
+}
+
+// run puts a pod on the node, with a label app and no more rights than it
+// needs, and says that it is ready. The node reports no heartbeats, so the pod
+// tolerates that: else it would be evicted after five minutes, which tests that
+// wait for their turn may take.
+func (k *kubelet) run(t *testing.T, ns, name, app string) {
+	t.Helper()
+	k.on.Apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, namespace: %s, labels: {app: %s}}
+spec:
+  nodeName: %s
+  automountServiceAccountToken: false
+  terminationGracePeriodSeconds: 0
+  tolerations: [{operator: Exists}]
+  containers: [{name: server, image: example.com/server}]
+`, name, ns, app, k.node))
+	k.on.Kubectl(t, "patch", "pod", name, "-n", ns, "--subresource=status", "--type=merge", "-p",
+		`{"status": {"phase": "Running", "podIP": "10.80.255.1", "podIPs": [{"ip": "10.80.255.1"}], "conditions": [{"type": "Ready", "status": "True"}]}}`)
+}
+
+// expose makes a Service of the pods of an app, whose port leads to a port of
+// this process.
+func (k *kubelet) expose(t *testing.T, ns, app, portName string, port, target int) {
+	t.Helper()
+	k.on.Apply(t, service(ns, app, app, portName, port, target))
+}
+
+func service(ns, name, app, portName string, port, target int) string {
+	return strings.TrimSpace(fmt.Sprintf(`
+apiVersion: v1
+kind: Service
+metadata: {name: %s, namespace: %s}
+spec:
+  selector: {app: %s}
+  ports: [{name: %s, port: %d, targetPort: %d}]
+`, name, ns, app, portName, port, target)) + "\n"
+}

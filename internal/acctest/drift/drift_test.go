@@ -1,0 +1,424 @@
+package drift_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// drifting is a compute with something of everything that people change by hand.
+const drifting = `
+  memory        = "1Gi"
+  replicas      = 2
+  labels        = { team = "ml" }
+  annotations   = { owner = "alice" }
+  env_vars      = { MODE = "fast" }
+  node_selector = { "kubernetes.io/os" = "linux" }
+  shared_memory_limit = "256Mi"
+`
+
+// foreign changes fields that the provider does not own. Its containers and
+// ports come before ours.
+func foreign(t *testing.T, ns, name string) {
+	t.Helper()
+	cluster.Kubectl(t, "patch", "deployment/"+name, "-n", ns, "-p", `{
+		"metadata": {"annotations": {"controller.example/seen": "yes"}, "labels": {"controller.example/zone": "a"}},
+		"spec": {"revisionHistoryLimit": 3, "template": {
+			"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z"}},
+			"spec": {
+				"volumes": [{"name": "injected", "emptyDir": {}}],
+				"containers": [
+					{"name": "injected", "image": "sidecar:1"},
+					{"name": "kubetorch", "env": [{"name": "INJECTED", "value": "1"}], "resources": {"limits": {"memory": "8Gi"}},
+					 "volumeMounts": [{"name": "injected", "mountPath": "/injected"}]}]}}}}`)
+	cluster.Kubectl(t, "patch", "service/"+name, "-n", ns, "-p", `{
+		"metadata": {"annotations": {"controller.example/seen": "yes"}},
+		"spec": {"sessionAffinity": "ClientIP", "ports": [{"name": "debug", "port": 81}]}}`)
+}
+
+// change is one thing that somebody does behind Terraform's back.
+type change struct {
+	name       string
+	attributes string   // of the compute; drifting if empty
+	kubectl    []string // what changes it
+	vanishes   bool     // an object goes, and what others had written into it
+
+	// What the next plan shows: attributes apart from manifests, fields in
+	// manifests, and warnings.
+	plans    []string
+	fields   []string
+	warnings []string
+}
+
+// slug is the name of the compute that the change is done to.
+func (c change) slug() string { return acctest.CaseName(c.name) }
+
+func (c change) commands() []string {
+	var out []string
+	for _, word := range c.kubectl {
+		out = append(out, strings.ReplaceAll(word, "trainer", c.slug()))
+	}
+	return out
+}
+
+func jsonPatch(object, operations string) []string {
+	return []string{"patch", object, "--type=json", "-p", operations}
+}
+
+const (
+	dep       = "Deployment "
+	container = dep + "spec.template.spec.containers.0."
+	thePod    = "spec.template.spec."
+	named     = `spec.template.spec.containers["kubetorch"].`
+)
+
+func changes() []change {
+	return []change{
+		{
+			name: "replicas scaled", kubectl: []string{"scale", "deployment/trainer", "--replicas=5"},
+			plans: []string{"replicas"}, fields: []string{dep + "spec.replicas"},
+			warnings: []string{"spec.replicas: changed by kubectl\n"},
+		},
+		{
+			name: "image set", kubectl: []string{"set", "image", "deployment/trainer", "kubetorch=other:1"},
+			plans: []string{"image"}, fields: []string{container + "image"},
+			warnings: []string{named + "image: changed by kubectl-set at "},
+		},
+		{
+			name: "log level set", kubectl: []string{"set", "env", "deployment/trainer", "-c", "kubetorch", "KT_LOG_LEVEL=DEBUG"},
+			plans: []string{"logging"}, fields: []string{container + "env.1.value"},
+			warnings: []string{named + `env["KT_LOG_LEVEL"].value: changed by kubectl-set at `},
+		},
+		{
+			name: "variable set", kubectl: []string{"set", "env", "deployment/trainer", "-c", "kubetorch", "MODE=slow"},
+			plans: []string{"env_vars"}, fields: []string{container + "env.0.value"},
+			warnings: []string{named + `env["MODE"].value: changed by kubectl-set at `},
+		},
+		{
+			name: "variable removed", kubectl: []string{"set", "env", "deployment/trainer", "-c", "kubetorch", "MODE-"},
+			plans: []string{"env_vars"}, fields: []string{container + "env"},
+			warnings: []string{named + `env["MODE"]: removed (Kubernetes does not record who removes a field)`},
+		},
+		{
+			name: "resources set", kubectl: []string{"set", "resources", "deployment/trainer", "-c", "kubetorch", "--requests=cpu=2,memory=3Gi"},
+			plans: []string{"cpus", "memory"}, fields: []string{container + "resources.requests.cpu", container + "resources.requests.memory"},
+			warnings: []string{named + "resources.requests.cpu: changed by kubectl-set at ", named + "resources.requests.memory: changed by kubectl-set at "},
+		},
+		{
+			name: "label changed", kubectl: []string{"label", "deployment/trainer", "--overwrite", "team=web"},
+			plans: []string{"labels"}, fields: []string{dep + "metadata.labels.team"},
+			warnings: []string{"metadata.labels.team: changed by kubectl-label at "},
+		},
+		{
+			name: "label removed", kubectl: []string{"label", "deployment/trainer", "team-"},
+			plans: []string{"labels"}, fields: []string{dep + "metadata.labels.team"},
+			warnings: []string{"metadata.labels.team: removed (Kubernetes does not record who removes a field)"},
+		},
+		{
+			name: "label of the pods removed", kubectl: jsonPatch("deployment/trainer", `[{"op": "remove", "path": "/spec/template/metadata/labels/team"}]`),
+			fields:   []string{dep + "spec.template.metadata.labels.team"},
+			warnings: []string{"spec.template.metadata.labels.team: removed ("},
+		},
+		{
+			name: "our own label removed", kubectl: []string{"label", "deployment/trainer", "app.kubernetes.io/managed-by-"},
+			fields:   []string{dep + "metadata.labels.app.kubernetes.io/managed-by"},
+			warnings: []string{`metadata.labels["app.kubernetes.io/managed-by"]: removed (`},
+		},
+		{
+			name: "annotation changed", kubectl: []string{"annotate", "deployment/trainer", "--overwrite", "owner=bob"},
+			plans: []string{"annotations"}, fields: []string{dep + "metadata.annotations.owner"},
+			warnings: []string{"metadata.annotations.owner: changed by kubectl-annotate at "},
+		},
+		{
+			name: "toleration added", attributes: `
+			  gpus     = 1
+			  gpu_type = "NVIDIA-L4"`,
+			kubectl: jsonPatch("deployment/trainer", `[{"op": "add", "path": "/spec/template/spec/tolerations/-", "value": {"key": "spot", "operator": "Exists"}}]`),
+			plans:   []string{"tolerations"}, fields: []string{dep + thePod + "tolerations"},
+			warnings: []string{"spec.template.spec.tolerations: changed by kubectl-patch at "},
+		},
+		{
+			name: "GPU product changed", attributes: `gpu_type = "NVIDIA-L4"`,
+			kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"template": {"spec": {"nodeSelector": {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}}}}}`},
+			plans:   []string{"gpu_type"}, fields: []string{dep + thePod + "nodeSelector.nvidia.com/gpu.product"},
+			warnings: []string{`spec.template.spec.nodeSelector: changed by kubectl-patch at `},
+		},
+		{
+			name:    "node selector changed",
+			kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/os": "windows"}}}}}`},
+			plans:   []string{"node_selector"}, fields: []string{dep + thePod + "nodeSelector.kubernetes.io/os"},
+			warnings: []string{`spec.template.spec.nodeSelector: changed by kubectl-patch at `},
+		},
+		{
+			name: "service account changed", kubectl: []string{"set", "serviceaccount", "deployment/trainer", "default"},
+			plans: []string{"service_account_name"}, fields: []string{dep + thePod + "serviceAccountName"},
+			warnings: []string{"spec.template.spec.serviceAccountName: changed by kubectl-set at "},
+		},
+		{
+			name:     "probe edited",
+			kubectl:  jsonPatch("deployment/trainer", `[{"op": "replace", "path": "/spec/template/spec/containers/1/readinessProbe/periodSeconds", "value": 9}]`),
+			fields:   []string{container + "readinessProbe.periodSeconds"},
+			warnings: []string{named + "readinessProbe.periodSeconds: changed by kubectl-patch at "},
+		},
+		{
+			name:    "start-up time edited",
+			kubectl: jsonPatch("deployment/trainer", `[{"op": "replace", "path": "/spec/template/spec/containers/1/startupProbe/failureThreshold", "value": 60}]`),
+			plans:   []string{"launch_timeout"}, fields: []string{container + "startupProbe.failureThreshold"},
+			warnings: []string{named + "startupProbe.failureThreshold: changed by kubectl-patch at "},
+		},
+		{
+			name: "probe replaced by a command",
+			kubectl: jsonPatch("deployment/trainer", `[
+				{"op": "remove", "path": "/spec/template/spec/containers/1/livenessProbe/httpGet"},
+				{"op": "add", "path": "/spec/template/spec/containers/1/livenessProbe/exec", "value": {"command": ["true"]}}]`),
+			fields:   []string{container + "livenessProbe.httpGet"},
+			warnings: []string{named + "livenessProbe.httpGet.path: removed ("},
+		},
+		{
+			name: "capability removed", kubectl: jsonPatch("deployment/trainer", `[{"op": "remove", "path": "/spec/template/spec/containers/1/securityContext"}]`),
+			plans: []string{"freeze"}, fields: []string{container + "securityContext"},
+			warnings: []string{named + "securityContext.capabilities.add: removed ("},
+		},
+		{
+			name: "strategy changed", kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"strategy": {"type": "RollingUpdate"}}}`},
+			fields:   []string{dep + "spec.strategy.type"},
+			warnings: []string{"spec.strategy.type: changed by kubectl-patch at "},
+		},
+		{
+			name: "shared memory resized", kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"template": {"spec": {"volumes": [{"name": "dshm", "emptyDir": {"sizeLimit": "1Gi"}}]}}}}`},
+			plans: []string{"shared_memory_limit"}, fields: []string{dep + thePod + "volumes.0.emptyDir.sizeLimit"},
+			warnings: []string{`spec.template.spec.volumes["dshm"].emptyDir.sizeLimit: changed by kubectl-patch at `},
+		},
+		{
+			name: "source of a volume swapped",
+			kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"template": {"spec": {"volumes": [
+				{"name": "dshm", "emptyDir": null, "hostPath": {"path": "/etc"}}]}}}}`},
+			plans: []string{"shared_memory_limit"}, fields: []string{dep + thePod + "volumes.0.emptyDir"},
+			warnings: []string{`spec.template.spec.volumes["dshm"].hostPath: added by kubectl-patch at `},
+		},
+		{
+			name: "variable made a reference",
+			kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"template": {"spec": {"containers": [
+				{"name": "kubetorch", "env": [
+					{"name": "MODE", "value": null, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]}]}}}}`},
+			plans: []string{"env_vars"}, fields: []string{container + "env.0.value"},
+			warnings: []string{
+				named + `env["MODE"].value: removed (`, named + `env["MODE"].valueFrom: added by kubectl-patch at `,
+			},
+		},
+		{
+			name: "container port changed", kubectl: jsonPatch("deployment/trainer", `[{"op": "replace", "path": "/spec/template/spec/containers/1/ports/0/containerPort", "value": 9000}]`),
+			fields:   []string{container + "ports"},
+			warnings: []string{named + "ports[containerPort=32300,protocol=TCP]: removed ("},
+		},
+		{
+			name: "port of the Service changed", kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/ports/1/port", "value": 8080}]`),
+			fields:   []string{"Service spec.ports"},
+			warnings: []string{"Service ID was changed outside of Terraform", "spec.ports[port=80,protocol=TCP]: removed (Kubernetes does not record who removes a field)"},
+		},
+		{
+			name: "target of the Service changed", kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/ports/1/targetPort", "value": 9000}]`),
+			fields:   []string{"Service spec.ports.0.targetPort"},
+			warnings: []string{"spec.ports[port=80,protocol=TCP].targetPort: changed by kubectl-patch at "},
+		},
+		{
+			name: "selector of the Service changed", kubectl: []string{"set", "selector", "service", "trainer", "kubetorch.com/service=other"},
+			plans: []string{"endpoint"}, fields: []string{"Service spec.selector.kubetorch.com/service"},
+			warnings: []string{`spec.selector: changed by kubectl-set at `},
+		},
+		{
+			name: "Service deleted", kubectl: []string{"delete", "service", "trainer"}, vanishes: true,
+			fields:   []string{"Service"},
+			warnings: []string{"Service ID does not exist any more"},
+		},
+	}
+}
+
+// All changes happen in one run, each to a compute of its own.
+func TestAccDriftShowsByFieldAndIsRepaired(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	seen := &acctest.Warnings{}
+	var resources []string
+	checks := acctest.PlanChecks{}
+	for _, c := range changes() {
+		resources = append(resources, acctest.ComputeNamed(c.slug(), cmp.Or(c.attributes, drifting)))
+		checks["kt_compute."+c.slug()] = func(p acctest.Plan) error {
+			return errors.Join(acctest.PlanShows(c.plans, c.fields)(p), seen.ExpectAbout(ns+"/"+c.slug(), c.warnings...))
+		}
+	}
+	config := cluster.Config(ns, strings.Join(resources, "\n"))
+	var before map[string]string
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.Watch(acctest.Factories(t)),
+		CheckDestroy:             cluster.NothingLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig: func() {
+					for _, c := range changes() {
+						foreign(t, ns, c.slug())
+					}
+					before = cluster.LiveObjects(t, ns)
+					for _, c := range changes() {
+						cluster.Kubectl(t, append(c.commands(), "-n", ns)...)
+					}
+				},
+				Config:           config,
+				ConfigPlanChecks: acctest.PreApply(checks),
+				Check: func(*terraform.State) error {
+					var errs []error
+					after := cluster.LiveObjects(t, ns)
+					for _, c := range changes() {
+						if name := c.slug(); !c.vanishes && after[name] != before[name] {
+							errs = append(errs, fmt.Errorf("%s: the repair left something else than there was.\nbefore: %s\nafter:  %s", name, before[name], after[name]))
+						}
+					}
+					return errors.Join(errs...)
+				},
+			},
+		},
+	})
+}
+
+func TestAccDriftIsNotSeenInFieldsOfOthers(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	config := cluster.Config(ns, acctest.Compute(drifting))
+	seen := &acctest.Warnings{}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.Watch(acctest.Factories(t)),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig:        func() { foreign(t, ns, "trainer") },
+				Config:           config,
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan(), seen.ExpectNone()),
+			},
+		},
+	})
+}
+
+func TestAccDriftOfADeletedDeploymentIsRepaired(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	config := cluster.Config(ns, acctest.Compute(drifting))
+	seen := &acctest.Warnings{}
+	deletes := func(objects ...string) func() {
+		return func() { cluster.Kubectl(t, append([]string{"delete", "-n", ns}, objects...)...) }
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.Watch(acctest.Factories(t)),
+		CheckDestroy:             cluster.NothingLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig: deletes("deployment/trainer"),
+				Config:    config,
+				ConfigPlanChecks: acctest.PreApply(
+					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
+					acctest.PlanShows(nil, []string{"Deployment"}),
+					seen.Expect(ns, "Deployment ID does not exist any more"),
+				),
+			},
+			{
+				PreConfig:        deletes("deployment/trainer", "service/trainer"),
+				Config:           config,
+				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionCreate),
+			},
+			{PreConfig: deletes("deployment/trainer"), Config: config, Destroy: true},
+		},
+	})
+}
+
+func TestAccDriftOfAttributesCanBeIgnored(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	config := func(more string) string {
+		return cluster.Config(ns, acctest.Compute(drifting+more+"\nlifecycle {\n ignore_changes = [image, env_vars, cpus, labels, endpoint]\n}"))
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: config("")},
+			{
+				PreConfig: func() {
+					for _, args := range [][]string{
+						{"set", "image", "deployment/trainer", "kubetorch=other:1"},
+						{"set", "env", "deployment/trainer", "MODE=slow"},
+						{"set", "resources", "deployment/trainer", "--requests=cpu=2"},
+						{"label", "deployment/trainer", "team-"},
+						{"set", "selector", "service", "trainer", "kubetorch.com/service=other"},
+					} {
+						cluster.Kubectl(t, append(args, "-n", ns)...)
+					}
+				},
+				Config: config(""),
+				ConfigPlanChecks: resource.ConfigPlanChecks{
+					PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+				},
+			},
+			{
+				Config: config("\nworking_dir = \"/work\""),
+				ConfigPlanChecks: acctest.PreApply(
+					acctest.PlanShows([]string{"working_dir"}, []string{container + "workingDir"}),
+				),
+			},
+		},
+	})
+}
+
+func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ object, attributes string }{
+		"of an attribute":     {"deployment/trainer", ""},
+		"of workers":          {"deployment/trainer", `distribute = { type = "pytorch", workers = 3 }`},
+		"of a manifest":       {"deployment/trainer", acctest.Manifest("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}")},
+		"of another manifest": {"statefulset/trainer", acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet\nspec: {replicas: 2}")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := cluster.Namespace(t)
+			config := func(more string) string {
+				return cluster.Config(ns, acctest.BareCompute(c.attributes+more+"\nlifecycle {\n ignore_changes = [replicas]\n}"))
+			}
+			scaled := func(replicas string) resource.TestStep {
+				return resource.TestStep{
+					PreConfig: func() { cluster.Kubectl(t, "scale", c.object, "--replicas="+replicas, "-n", ns) },
+					Config:    config(""),
+					ConfigPlanChecks: resource.ConfigPlanChecks{
+						PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+					},
+				}
+			}
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.Factories(t),
+				Steps: []resource.TestStep{
+					{Config: config("")},
+					scaled("3"), scaled("1"), scaled("4"),
+					{
+						Config: config("\nlabels = { a = \"b\" }"),
+						ConfigPlanChecks: acctest.PreApply(
+							plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
+							acctest.PlanCheck(func(p acctest.Plan) error { return p.ChangesOnly("labels") }),
+						),
+						Check: func(*terraform.State) error {
+							if got := cluster.Kubectl(t, "get", c.object, "-n", ns, "-o", "jsonpath={.spec.replicas}"); got != "4" {
+								return fmt.Errorf("%s pods, want the 4 that somebody else asked for", got)
+							}
+							return nil
+						},
+					},
+				},
+			})
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package failures_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+func TestAccLostAnswerLeavesNoOrphan(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		resources string
+		object    string // whose answers are lost
+		warning   bool   // nothing is tainted
+		kind      string
+	}{
+		"compute":              {acctest.Compute(`image = "python:3.12"`), "/deployments/trainer", false, "deployment,service"},
+		"Service of a compute": {acctest.Compute(`image = "python:3.12"`), "/services/trainer", true, "deployment,service"},
+		"secret": {`resource "kt_secret" "token" {
+  name      = "token"
+  values_wo = { TOKEN = "x" }
+}`, "/secrets/token", false, "secret/token"},
+		"volume": {acctest.Volume("size = \"1Gi\"\n" + acctest.ReadWriteOnce), "/persistentvolumeclaims/data", true, "persistentvolumeclaim"},
+		"image": {`resource "kt_image" "base" {
+  name  = "base"
+  base  = "python:3.12"
+  steps = [{ run_bash = "true" }]
+}`, "/configmaps/kt-image-base", false, "configmap/kt-image-base"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := cluster.Namespace(t)
+			proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool { return acctest.Writes(request, test.object) })
+			cli := acctest.NewCLI(t)
+			cli.Write(t, proxy.Config(ns, test.resources))
+			a := cli.RunJSON(t, "apply", "-auto-approve")
+			if a.Failed == test.warning || proxy.Lost.Load() < 2 {
+				t.Errorf("failed: %t, %d answers were lost\n%s", a.Failed, proxy.Lost.Load(), a)
+			}
+			state := cli.State(t)
+			if len(state) != 1 || (state[0].Status == "tainted") == test.warning {
+				t.Errorf("state holds %+v", state)
+			}
+			proxy.Repaired.Store(true)
+			cli.MustRun(t, "destroy", "-auto-approve")
+			if left := cluster.Kubectl(t, "get", test.kind, "-n", ns, "--ignore-not-found", "-o", "name"); strings.TrimSpace(left) != "" {
+				t.Errorf("after the destroy there is still %s", left)
+			}
+		})
+	}
+}
+
+func TestAccLostAnswerIsCompletedByTheNextApplyWithoutReplacement(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		resources, object, kept, missing string
+		before                           bool
+	}{
+		"Service of a compute": {acctest.Compute(`image = "python:3.12"`), "/services/trainer", "deployment/trainer", "service/trainer", true},
+		"volume":               {acctest.Volume("size = \"1Gi\"\n" + acctest.ReadWriteOnce), "/persistentvolumeclaims/data", "persistentvolumeclaim/data", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := cluster.Namespace(t)
+			proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool { return acctest.Writes(request, test.object) })
+			proxy.DropRequests = test.before
+			cli := acctest.NewCLI(t)
+			cli.Write(t, proxy.Config(ns, test.resources))
+			cli.MustRun(t, "apply", "-auto-approve")
+			uid := func() string { return cluster.Kubectl(t, "get", test.kept, "-n", ns, "-o", "jsonpath={.metadata.uid}") }
+			before := uid()
+			proxy.Repaired.Store(true)
+			cli.MustRun(t, "apply", "-auto-approve")
+			if after := uid(); after != before {
+				t.Errorf("%s was replaced", test.kept)
+			}
+			if test.missing != "" {
+				cluster.Kubectl(t, "get", test.missing, "-n", ns)
+			}
+			cli.MustRun(t, "plan", "-detailed-exitcode")
+			cli.MustRun(t, "destroy", "-auto-approve")
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package failures_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+func TestAccSignalsInterruptedWaitEndsAtOnceWithStateSaved(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	// Nothing is wrong with this compute that could end the wait early.
+	cli.Write(t, cluster.Config(ns, acctest.Compute(`image = "broken.invalid/never"`)))
+
+	command := cli.Command(t.Context(), "apply", "-auto-approve", "-no-color")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForPods(t, ns, 1)
+	if err := syscall.Kill(-command.Process.Pid, syscall.SIGINT); err != nil { // as Ctrl-C does
+		t.Fatal(err)
+	}
+	signalled := time.Now()
+	done := make(chan error, 1)
+	go func() { done <- command.Wait() }()
+	select {
+	case err := <-done:
+		t.Logf("ended %s after SIGINT", time.Since(signalled).Round(time.Millisecond))
+		if err == nil {
+			t.Errorf("an interrupted apply reports success:\n%s", out.String())
+		}
+	case <-time.After(acctest.TimeToStop):
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+		t.Fatalf("still running %s after SIGINT:\n%s", acctest.TimeToStop, out.String())
+	}
+	acctest.ExpectNoProcess(t, command.Process.Pid)
+	if !strings.Contains(strings.ToLower(out.String()), "interrupted") {
+		t.Errorf("the error does not say that the wait was interrupted:\n%s", out.String())
+	}
+	state := cli.State(t)
+	if len(state) != 1 || state[0].Status != "" || state[0].Attributes.Ready || state[0].Attributes.UID == "" {
+		t.Errorf("state holds %+v, want the compute, not tainted and not ready", state)
+	}
+	if action := planned(t, cli, acctest.Trainer); action != "update" {
+		t.Errorf("the next plan has the action %q, want an update that waits again", action)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+func TestAccSignalsKilledApplyIsFinishedByTheNextOne(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	const count = 6
+	cli.Write(t, cluster.Config(ns, fmt.Sprintf(`
+resource "kt_compute" "pool" {
+  count          = %d
+  name           = "pool-${count.index}"
+  cpus           = "100m"
+  image          = "broken.invalid/slow"
+  launch_timeout = "2m"
+}`, count)))
+
+	command := cli.Command(t.Context(), "apply", "-auto-approve", "-no-color", "-parallelism=3")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the provider is killed with it
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForPods(t, ns, 2)
+	if err := syscall.Kill(-command.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait() // it was killed: its status says nothing
+	acctest.ExpectNoProcess(t, command.Process.Pid)
+	before := uids(t, ns)
+
+	_ = os.Remove(filepath.Join(cli.Dir, ".terraform.tfstate.lock.info")) // as `terraform force-unlock` would
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	after := uids(t, ns)
+	if len(after) != count {
+		t.Errorf("there are %d Deployments, want %d: %v", len(after), count, after)
+	}
+	for name, uid := range before {
+		if after[name] != uid {
+			t.Errorf("Deployment %s of the killed run was replaced, not finished", name)
+		}
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+func TestAccSignalsProviderEndsWhenItsTerraformWasKilled(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, acctest.Compute(`image = "broken.invalid/never"`)))
+	command := cli.Command(t.Context(), "apply", "-auto-approve", "-no-color")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForPods(t, ns, 1)
+	if err := command.Process.Kill(); err != nil { // Terraform alone: it can tell its provider nothing
+		t.Fatal(err)
+	}
+	_ = command.Wait() // it was killed: its status says nothing
+	acctest.ExpectNoProcess(t, command.Process.Pid)
+	cluster.Kubectl(t, "delete", "deployments,services", "--all", "-n", ns, "--wait=false")
+}
+
+// waitForPods waits until there are that many pods.
+func waitForPods(t *testing.T, namespace string, count int) {
+	t.Helper()
+	acctest.WaitUntil(t, fmt.Sprintf("%d pods", count), func() bool {
+		return len(strings.Fields(cluster.Kubectl(t, "get", "pods", "-n", namespace, "-o", "name"))) >= count
+	})
+}
+
+func uids(t *testing.T, namespace string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for line := range strings.Lines(cluster.Kubectl(t, "get", "deployments", "-n", namespace,
+		"-o", `jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{"\n"}{end}`)) {
+		if name, uid, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			out[name] = uid
+		}
+	}
+	return out
+}

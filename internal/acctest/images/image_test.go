@@ -1,0 +1,556 @@
+package images_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// An imageCase is a kt_image that goes from some attributes to others, and back
+// to those of the plain one.
+type imageCase struct{ name, created, changed string }
+
+// plainImage is all that an image needs.
+const plainImage = `image_id = "debian:12"`
+
+func imageCases(dir string) []imageCase {
+	file := func(name string) string { return fmt.Sprintf("%q", filepath.Join(dir, name)) }
+	return []imageCase{
+		{"image-id", `image_id = "nvcr.io/nvidia/pytorch:24.08-py3"`, `image_id = "python:3.12"`},
+		{"base", `base = "python3.12"`, `base = "ray:2.40.0"`},
+		{"python", "image_id = \"debian:12\"\n python_path = \"/opt/py/bin/python\"\n install_cmd = \"uv pip install --system\"", "image_id = \"debian:12\"\n python_path = \"/usr/bin/python3\"\n install_cmd = \"pip install\""},
+		{"dockerfile", "dockerfile = <<-E\n FROM debian:12\n # a comment\n RUN apt-get update \\\n   && apt-get install -y git\n ENV PATH=\"$PATH:/opt/bin\"\n COPY " + filepath.Join(dir, "a.txt") + " /app/\n E", "dockerfile = \"FROM python:3.12-slim\\nCMD [\\\"true\\\"]\\n\""},
+		{"dockerfile-and-base", "base = \"debian\"\n dockerfile = \"RUN echo one\\n\"", "base = \"ubuntu\"\n dockerfile = \"RUN echo two\""},
+		{"steps", `image_id = "debian:12"
+		  steps = [
+		    { pip_install = ["torch==2.5.1", "it's"] },
+		    { env = { A = "1", PATH = "$PATH:/x" } },
+		    { run_bash = "set -x\necho \"$A\" | cat" },
+		    { copy = { source = ` + file("a.txt") + `, dest = "/app/" } },
+		    { copy = { source = ` + file("folder") + `, dest = "/app/folder" } },
+		    { sync_package = ` + file("package") + ` },
+		  ]`, `image_id = "debian:12"
+		  steps = [{ run_bash = "echo changed" }]`},
+		{"labels", plainImage + "\n labels = { team = \"ml\", tier = \"\" }\n annotations = { owner = \"alice\" }", plainImage + "\n labels = { team = \"web\" }\n annotations = { owner = \"bob\", \"example.com/cost\" = \"\" }"},
+		{"life-cycle", plainImage + "\n adopt_existing = true\n deletion_protection = true\n" +
+			"timeouts = { create = \"2m\", delete = \"3m\" }",
+			plainImage + "\n adopt_existing = false\n deletion_protection = false\n timeouts = { update = \"2m\" }"},
+		{"pinned", `image_id = "127.0.0.1:1/a@sha256:` + strings.Repeat("a", 64) + "\"\n pin_digest = true", `image_id = "127.0.0.1:1/a@sha256:` + strings.Repeat("b", 64) + "\"\n pin_digest = false"},
+	}
+}
+
+func imageConfig(ns string, cases []imageCase, of func(imageCase) string) string {
+	var out strings.Builder
+	for _, c := range append(cases, imageCase{name: "plain"}) {
+		attributes := plainImage
+		if c.name != "plain" {
+			attributes = of(c)
+		}
+		fmt.Fprintf(&out, "resource \"kt_image\" %[1]q {\n name = %[1]q\n %[2]s\n}\n", c.name, attributes)
+	}
+	return cluster.Config(ns, out.String())
+}
+
+// localFiles are what images copy.
+func localFiles(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.txt": "hello", "folder/run.sh": "#!/bin/sh\n", "folder/deep/bytes": "\xff\x00", "package/__init__.py": "x = 1", "package/.git/config": "not this",
+	} {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// imageChanges checks which attributes change.
+func imageChanges(action string, attributes ...string) acctest.PlanCheck {
+	return func(p acctest.Plan) error {
+		var changed []string
+		for name := range p.After {
+			if !reflect.DeepEqual(p.Before[name], p.After[name]) {
+				changed = append(changed, name)
+			}
+		}
+		if !slices.Equal(p.Actions, []string{action}) {
+			return fmt.Errorf("the plan is to %v, want %s; it changes %q", p.Actions, action, changed)
+		}
+		return acctest.SameElements("attributes", changed, attributes)
+	}
+}
+
+func TestAccImageAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
+	t.Parallel()
+	ns, cases := cluster.Namespace(t), imageCases(localFiles(t))
+	created := imageConfig(ns, cases, func(c imageCase) string { return c.created })
+	var removed, imported strings.Builder
+	imports := acctest.PlanChecks{}
+	var updates []plancheck.PlanCheck
+	for _, c := range cases {
+		fmt.Fprintf(&removed, "removed {\n from = kt_image.%s\n lifecycle {\n destroy = false\n }\n}\n", c.name)
+		fmt.Fprintf(&imported, "import {\n to = kt_image.%[1]s\n id = \"%[2]s/%[1]s\"\n}\n", c.name, ns)
+		imports["kt_image."+c.name] = imageChanges("no-op")
+		updates = append(updates, plancheck.ExpectResourceAction("kt_image."+c.name, plancheck.ResourceActionUpdate))
+	}
+	// These attributes are not stored in the cluster.
+	imports["kt_image.life-cycle"] = imageChanges("update", "adopt_existing", "deletion_protection", "timeouts")
+	updates = append(updates, plancheck.ExpectResourceAction("kt_image.plain", plancheck.ResourceActionNoop))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noImageLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: created},
+			{Config: imageConfig(ns, nil, nil) + removed.String()},
+			{Config: created + imported.String(), ConfigPlanChecks: acctest.PreApply(imports)},
+			{
+				Config:           imageConfig(ns, cases, func(c imageCase) string { return c.changed }),
+				ConfigPlanChecks: acctest.PreApply(updates...),
+			},
+			{
+				Config: imageConfig(ns, cases, func(imageCase) string { return plainImage }),
+				Check:  func(*terraform.State) error { return allImagesPlain(t, ns) },
+			},
+		},
+	})
+}
+
+// allImagesPlain checks that nothing stayed of attributes that were removed.
+func allImagesPlain(t *testing.T, ns string) error {
+	t.Helper()
+	var list struct {
+		Items []struct {
+			Metadata struct {
+				Name                string
+				Labels, Annotations map[string]string
+			}
+			Data, BinaryData map[string]string
+		}
+	}
+	if err := json.Unmarshal([]byte(cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o", "json")), &list); err != nil {
+		return err
+	}
+	var errs []error
+	for i, item := range list.Items {
+		delete(item.Metadata.Labels, "kubetorch.com/image")
+		item.Metadata.Name = ""
+		list.Items[i] = item
+		if !reflect.DeepEqual(item, list.Items[0]) {
+			errs = append(errs, fmt.Errorf("something stayed: %v\nunlike %v", item, list.Items[0]))
+		}
+	}
+	if len(list.Items) < 2 {
+		errs = append(errs, fmt.Errorf("%d ConfigMaps", len(list.Items)))
+	}
+	return errors.Join(errs...)
+}
+
+func noImageLeft(t *testing.T, ns string) resource.TestCheckFunc {
+	t.Helper()
+	return func(*terraform.State) error {
+		if left := cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o", "name"); left != "" {
+			return fmt.Errorf("left behind: %s", left)
+		}
+		return nil
+	}
+}
+
+func TestAccImageAttributesAreAllCovered(t *testing.T) {
+	t.Parallel()
+	server, err := acctest.Factories(t)["kt"]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, c := range imageCases("x") {
+		all.WriteString(c.created + "\n" + c.changed + "\n")
+	}
+	for _, attribute := range schema.ResourceSchemas["kt_image"].Block.Attributes {
+		if attribute.Name == "name" || attribute.Name == "namespace" || (attribute.Computed && !attribute.Optional) {
+			continue // in every test, or not to be set
+		}
+		if !regexp.MustCompile(`(?m)^\s*` + attribute.Name + `\s+= `).MatchString(all.String()) {
+			t.Errorf("no case has the attribute %s", attribute.Name)
+		}
+	}
+}
+
+const theImage = "kt_image.torch"
+
+func imageNamed(ns, attributes string) string {
+	return cluster.Config(ns, "resource \"kt_image\" \"torch\" {\n name = \"torch\"\n"+attributes+"\n}")
+}
+
+func TestAccImageSaysWhatRunsAndHowItIsSetUp(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	known := func(name string, value knownvalue.Check) statecheck.StateCheck {
+		return statecheck.ExpectKnownValue(theImage, tfjsonpath.New(name), value)
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noImageLeft(t, ns),
+		Steps: []resource.TestStep{
+			{
+				Config: imageNamed(ns, "base = \"pytorch\"\n python_path = \"/usr/bin/python3\"\n steps = [{ pip_install = [\"a\"] }]"),
+				// All of it is known before anything is applied.
+				ConfigPlanChecks: acctest.PreApply(
+					plancheck.ExpectKnownValue(theImage, tfjsonpath.New("setup").AtMapKey("digest"), knownvalue.StringRegexp(regexp.MustCompile("^sha256:[0-9a-f]{64}$"))),
+					plancheck.ExpectKnownValue(theImage, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(1)),
+				),
+				ConfigStateChecks: []statecheck.StateCheck{
+					known("id", knownvalue.StringExact(ns+"/torch")), known("image", knownvalue.StringExact("nvcr.io/nvidia/pytorch:23.12-py3")),
+					known("image_id", knownvalue.StringExact("nvcr.io/nvidia/pytorch:23.12-py3")), known("digest", knownvalue.Null()),
+					known("rendered_dockerfile", knownvalue.StringExact("FROM nvcr.io/nvidia/pytorch:23.12-py3\nRUN [\"pip\", \"install\", \"a\"]\n")),
+					known("setup", knownvalue.ObjectPartial(map[string]knownvalue.Check{
+						"config_map": knownvalue.StringExact("kt-image-torch"), "python_path": knownvalue.StringExact("/usr/bin/python3"), "install_cmd": knownvalue.Null(),
+					})),
+				},
+				Check: func(*terraform.State) error {
+					got := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o", `jsonpath={.metadata.labels} {.data}`)
+					for _, part := range []string{`"app.kubernetes.io/managed-by":"terraform-provider-kt"`, `"kubetorch.com/username":"alice"`, `"Dockerfile":"FROM nvcr.io`, `"setup.sh":"# `} {
+						if !strings.Contains(got, part) {
+							return fmt.Errorf("%s is not in %s", part, got)
+						}
+					}
+					return nil
+				},
+			},
+			{ResourceName: theImage, ImportState: true, ImportStateVerify: true},
+		},
+	})
+}
+
+func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
+	t.Parallel()
+	ns, dir := cluster.Namespace(t), localFiles(t)
+	config := imageNamed(ns, fmt.Sprintf("image_id = \"debian:12\"\n steps = [{ copy = { source = %q, dest = \"/app/\" } }, { sync_package = %q }]", filepath.Join(dir, "a.txt"), filepath.Join(dir, "package")))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noImageLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig:        func() { writeFile(t, filepath.Join(dir, "package", "__pycache__", "x"), "litter") },
+				Config:           config,
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan()),
+			},
+			{
+				PreConfig: func() { writeFile(t, filepath.Join(dir, "a.txt"), "a canary in the content") },
+				Config:    config,
+				ConfigPlanChecks: acctest.PreApply(
+					acctest.PlanChecks{theImage: func(p acctest.Plan) error {
+						if strings.Contains(fmt.Sprint(p.After), "canary") {
+							return fmt.Errorf("the plan has the content: %v", p.After)
+						}
+						return errors.Join(imageChanges("update", "setup", "manifests")(p), acctest.SameElements("fields", p.Fields(), []string{
+							"ConfigMap data.1-a.txt", "ConfigMap data.setup.sh", "ConfigMap metadata.annotations.kubetorch.com/image-setup-digest",
+						}))
+					}},
+				),
+			},
+			{
+				PreConfig:   func() { writeFile(t, filepath.Join(dir, "a.txt"), strings.Repeat("x", 1<<20)) },
+				Config:      config,
+				ExpectError: regexp.MustCompile(`(?s)too large for a ConfigMap.*1-a.txt: 1024 KiB`),
+			},
+			{
+				PreConfig: func() {
+					if err := os.Remove(filepath.Join(dir, "a.txt")); err != nil {
+						t.Fatal(err)
+					}
+				},
+				Config:      config,
+				ExpectError: regexp.MustCompile(`(?s)steps\[0\].copy:\s+\S+\s+does\s+not\s+exist`),
+			},
+			{PreConfig: func() { writeFile(t, filepath.Join(dir, "a.txt"), "back") }, Config: config},
+		},
+	})
+}
+
+func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	config := imageNamed(ns, "image_id = \"debian:12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"echo original\" }]")
+	seen := &acctest.Warnings{}
+	says := func(parts ...string) acctest.PlanChecks {
+		return acctest.PlanChecks{theImage: func(acctest.Plan) error {
+			return seen.ExpectAbout(ns+"/kt-image-torch", parts...)
+		}}
+	}
+	steps := []resource.TestStep{{Config: config}}
+	for _, drift := range []struct {
+		kubectl    []string
+		action     string
+		attributes []string
+		says       string
+	}{
+		{[]string{"patch", "configmap/kt-image-torch", "-p", `{"data": {"setup.sh": "echo edited"}}`}, "update", []string{"manifests"}, `data["setup.sh"]: changed by kubectl-patch at `},
+		{[]string{"patch", "configmap/kt-image-torch", "--type=json", "-p", `[{"op": "remove", "path": "/data/Dockerfile"}]`}, "update", []string{"manifests"}, `data.Dockerfile: removed`},
+		{[]string{"label", "configmap/kt-image-torch", "--overwrite", "team=web"}, "update", []string{"labels", "manifests"}, `metadata.labels.team: changed by kubectl-label at `},
+		{[]string{"label", "configmap/kt-image-torch", "app.kubernetes.io/managed-by-"}, "update", []string{"manifests"}, `metadata.labels["app.kubernetes.io/managed-by"]: removed`},
+		{[]string{"patch", "configmap/kt-image-torch", "-p", `{"data": {"theirs": "x"}, "metadata": {"labels": {"theirs": "x"}}}`}, "no-op", nil, ""},
+	} {
+		steps = append(steps, resource.TestStep{
+			PreConfig: func() { cluster.Kubectl(t, append(drift.kubectl, "-n", ns)...) },
+			Config:    config,
+			ConfigPlanChecks: resource.ConfigPlanChecks{
+				PreApply:             []plancheck.PlanCheck{acctest.PlanChecks{theImage: imageChanges(drift.action, drift.attributes...)}, says(drift.says)},
+				PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+			},
+		})
+	}
+	steps = append(steps,
+		resource.TestStep{
+			PreConfig:        func() { cluster.Kubectl(t, "delete", "configmap/kt-image-torch", "-n", ns) },
+			Config:           config,
+			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionCreate), says("does not exist any more")),
+		},
+		resource.TestStep{
+			PreConfig: func() {
+				cluster.Kubectl(t, "delete", "configmap/kt-image-torch", "-n", ns)
+				cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
+			},
+			Config:      config,
+			ExpectError: regexp.MustCompile(`(?s)was not created by this provider.*kubectl-create`),
+		},
+		resource.TestStep{
+			PreConfig: func() { cluster.Kubectl(t, "delete", "configmap/kt-image-torch", "-n", ns) },
+			Config:    config,
+		},
+		resource.TestStep{ // what is immutable now is made anew
+			PreConfig: func() {
+				cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns, "-p", `{"immutable": true}`)
+			},
+			Config:           strings.Replace(config, "original", "another", 1),
+			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionDestroyBeforeCreate)),
+		},
+	)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.Watch(acctest.Factories(t)),
+		CheckDestroy:             noImageLeft(t, ns),
+		Steps:                    steps,
+	})
+}
+
+func TestAccImageOfSomebodyElseIsAdoptedOrImported(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
+	asked := imageNamed(ns, plainImage+"\nadopt_existing = true")
+	keeps := func(*terraform.State) error {
+		if got := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o", "jsonpath={.data.own}"); got != "1" {
+			return fmt.Errorf("the key of others is %q", got)
+		}
+		return nil
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noImageLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: imageNamed(ns, plainImage), ExpectError: regexp.MustCompile(`(?s)ConfigMap \S+/kt-image-torch already exists.*kubectl-create`)},
+			{Config: asked, Check: keeps},
+			{Config: cluster.Config(ns, ""), Check: noImageLeft(t, ns)},
+			{
+				PreConfig:    func() { cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1") },
+				Config:       imageNamed(ns, plainImage),
+				ResourceName: theImage, ImportState: true, ImportStateId: ns + "/torch", ImportStatePersist: true,
+			},
+			{
+				Config:           imageNamed(ns, plainImage),
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionUpdate)),
+				Check:            keeps,
+			},
+			{
+				Config:       imageNamed(ns, plainImage),
+				ResourceName: theImage, ImportState: true, ImportStateId: ns + "/kt-image-torch",
+				ExpectError: regexp.MustCompile(`(?s)Import\s+the\s+name\s+of\s+the\s+image`),
+			},
+			{
+				Config:       imageNamed(ns, plainImage),
+				ResourceName: theImage, ImportState: true, ImportStateId: "torch",
+				ExpectError: regexp.MustCompile(`must have the format namespace/name`),
+			},
+		},
+	})
+}
+
+func TestAccImageUnderProtectionIsNotDeletedOrMoved(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	protected := imageNamed(ns, plainImage+"\ndeletion_protection = true")
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noImageLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: protected},
+			{Config: cluster.Config(ns, ""), ExpectError: regexp.MustCompile("protected from deletion")},
+			{Config: strings.Replace(protected, `name = "torch"`, `name = "other"`, 1), ExpectError: regexp.MustCompile("protected from deletion")},
+			{Config: imageNamed(ns, plainImage)},
+			{
+				Config:           strings.Replace(imageNamed(ns, plainImage), `name = "torch"`, `name = "other"`, 1),
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionDestroyBeforeCreate)),
+			},
+		},
+	})
+}
+
+func TestAccImageDeletionEndsAtItsTimeout(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	config := imageNamed(ns, plainImage+"\ntimeouts = { delete = \"3s\" }")
+	hold := func(finalizers string) {
+		cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns,
+			"-p", `{"metadata": {"finalizers": `+finalizers+`}}`)
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noImageLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig: func() { hold(`["example.com/hold"]`) },
+				Config:    config, Destroy: true,
+				ExpectError: regexp.MustCompile(`(?s)example\.com/hold.*after\s+3s\s+\(.timeouts.delete.\)`),
+			},
+			{PreConfig: func() { hold("null") }, Config: config},
+		},
+	})
+}
+
+func TestAccImageTakesValuesThatAreUnknownInThePlan(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noImageLeft(t, ns),
+		Steps: []resource.TestStep{{
+			Config: cluster.Config(ns, `
+resource "terraform_data" "tag" {
+  input = "3.12"
+}
+resource "kt_image" "torch" {
+  name   = "torch"
+  base   = "python${terraform_data.tag.output}"
+  labels = { tag = terraform_data.tag.output }
+  steps  = [
+    { run_bash = "echo ${terraform_data.tag.output}" },
+    { env = { TAG = terraform_data.tag.output } },
+    terraform_data.tag.output == "" ? { run_bash = "true" } : { run_bash = "false" },
+  ]
+}`),
+			ConfigStateChecks: []statecheck.StateCheck{
+				statecheck.ExpectKnownValue(theImage, tfjsonpath.New("image"), knownvalue.StringExact("python:3.12-slim")),
+			},
+			ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
+		}},
+	})
+}
+
+func TestAccImageSetsUpACompute(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	config := func(command string) string {
+		return imageNamed(ns, "base = \"python3.12\"\n steps = [{ run_bash = \""+command+"\" }]") +
+			acctest.Compute("image = kt_image.torch.image\n image_setup = kt_image.torch.setup")
+	}
+	digest := tfjsonpath.New("setup").AtMapKey("digest")
+	carried := statecheck.CompareValue(digestInPods{t, ns})
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             resource.ComposeTestCheckFunc(noImageLeft(t, ns), cluster.NothingLeft(t, ns)),
+		Steps: []resource.TestStep{
+			{
+				Config: config("echo one"),
+				ConfigPlanChecks: resource.ConfigPlanChecks{
+					PreApply:             []plancheck.PlanCheck{plancheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(2))},
+					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+				},
+				ConfigStateChecks: []statecheck.StateCheck{carried.AddStateValue(theImage, digest)},
+			},
+			{
+				Config:            config("echo two"),
+				ConfigPlanChecks:  acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate),
+				ConfigStateChecks: []statecheck.StateCheck{carried.AddStateValue(theImage, digest)},
+			},
+		},
+	})
+}
+
+// digestInPods checks that the pods have the digest of the setup, each time
+// another one.
+type digestInPods struct {
+	t  *testing.T
+	ns string
+}
+
+func (d digestInPods) CompareValues(values ...any) error {
+	last := fmt.Sprint(values[len(values)-1])
+	template := cluster.Kubectl(d.t, "get", "deployment/trainer", "-n", d.ns, "-o", "jsonpath={.spec.template}")
+	if !strings.Contains(template, last) || !strings.Contains(template, "kt-image-torch") || !strings.Contains(template, "python:3.12-slim") {
+		return fmt.Errorf("the pod template has not %s, kt-image-torch and python:3.12-slim: %s", last, template)
+	}
+	if len(values) > 1 && values[0] == values[1] {
+		return errors.New("another setup has the same digest")
+	}
+	return nil
+}
+
+// Terraform imports by identity since 1.12, OpenTofu not yet: so the provider is
+// asked itself.
+func TestAccImageImportByIdentity(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
+	server := acctest.ConfiguredProvider(t, map[string]string{"config_path": cluster.Kubeconfig(), "namespace": ns})
+	for _, namespace := range []any{ns, nil} {
+		kind := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"namespace": tftypes.String, "name": tftypes.String}}
+		imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
+			TypeName: "kt_image",
+			Identity: &tfprotov6.ResourceIdentityData{IdentityData: acctest.DynamicValue(t, kind, map[string]tftypes.Value{
+				"namespace": tftypes.NewValue(tftypes.String, namespace), "name": tftypes.NewValue(tftypes.String, "torch"),
+			})},
+		})
+		if err != nil || len(imported.Diagnostics) > 0 || len(imported.ImportedResources) != 1 {
+			t.Fatalf("%v %v", err, imported)
+		}
+		got := imported.ImportedResources[0]
+		read, err := server.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
+			TypeName: "kt_image", CurrentState: got.State, Private: got.Private, CurrentIdentity: got.Identity,
+		})
+		if err != nil || len(read.Diagnostics) > 0 || read.NewState == nil {
+			t.Fatalf("%v %v", err, read)
+		}
+	}
+}

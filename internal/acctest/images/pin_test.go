@@ -1,0 +1,227 @@
+package images_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// imageRegistry is a real registry on loopback, in memory, which can be down.
+type imageRegistry struct {
+	t        *testing.T
+	host     string
+	password string // "" for none
+	down     atomic.Bool
+	asked    atomic.Int64 // requests for manifests by the provider
+}
+
+func serveRegistry(t *testing.T, password string) *imageRegistry {
+	t.Helper()
+	r := &imageRegistry{t: t, password: password}
+	served := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if _, given, _ := req.BasicAuth(); given != r.password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if r.down.Load() {
+			panic(http.ErrAbortHandler) // the connection ends without an answer
+		}
+		if strings.Contains(req.URL.Path, "/manifests/") && strings.Contains(req.UserAgent(), "terraform-provider-kt") {
+			r.asked.Add(1)
+		}
+		served.ServeHTTP(w, req)
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(server.Close)
+	r.host = strings.TrimPrefix(server.URL, "http://")
+	return r
+}
+
+// push moves a tag to a new image and returns its digest.
+func (r *imageRegistry) push(tag string) string {
+	r.t.Helper()
+	img, err := random.Image(64, 1)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ref, err := name.ParseReference(r.host + "/" + tag)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	auth := authn.Anonymous
+	if r.password != "" {
+		auth = &authn.Basic{Username: "ci", Password: r.password}
+	}
+	if err := remote.Write(ref, img, remote.WithAuth(auth)); err != nil {
+		r.t.Fatal(err)
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return digest.String()
+}
+
+func TestAccImagePinFollowsTheTagAndOutlivesTheRegistry(t *testing.T) {
+	t.Parallel()
+	ns, served := cluster.Namespace(t), serveRegistry(t, "")
+	first := served.push("team/torch:2.5")
+	second := "" // known once the tag is moved
+	config := imageNamed(ns, fmt.Sprintf("dockerfile = \"FROM %s/team/torch:2.5\\nRUN echo\\n\"\n pin_digest = true", served.host))
+	seen := &acctest.Warnings{}
+	pinned := func(digest *string) resource.TestCheckFunc {
+		return func(s *terraform.State) error {
+			got := s.RootModule().Resources[theImage].Primary.Attributes
+			image := served.host + "/team/torch@" + *digest
+			dockerfile := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o", "jsonpath={.data.Dockerfile}")
+			if got["digest"] != *digest || got["image"] != image || got["image_id"] != image || dockerfile != "FROM "+image+"\nRUN echo" {
+				return fmt.Errorf("digest %s, image %s, image_id %s, Dockerfile %q; want %s", got["digest"], got["image"], got["image_id"], dockerfile, *digest)
+			}
+			return nil
+		}
+	}
+	noChange := resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}, PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.Watch(acctest.Factories(t)),
+		CheckDestroy:             noImageLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config, Check: pinned(&first)},
+			{ResourceName: theImage, ImportState: true, ImportStateVerify: true},
+			{
+				PreConfig:        func() { served.down.Store(true) },
+				Config:           config,
+				ConfigPlanChecks: noChange,
+				Check: func(s *terraform.State) error {
+					if text := seen.Text(); !strings.Contains(text, "Cannot reach the registry") || !strings.Contains(text, "The last known digest remains in use: "+first) {
+						return fmt.Errorf("the warnings are: %s", text)
+					}
+					return pinned(&first)(s)
+				},
+			},
+			{
+				PreConfig: func() {
+					served.down.Store(false)
+					second = served.push("team/torch:2.5")
+				},
+				Config: config,
+				ConfigPlanChecks: acctest.PreApply(
+					acctest.PlanChecks{theImage: imageChanges("update", "digest", "image", "image_id", "rendered_dockerfile", "manifests")},
+					acctest.PlanChecks{theImage: func(acctest.Plan) error {
+						if text := seen.Text(); !strings.Contains(text, "was "+first+", and is now "+second) {
+							return fmt.Errorf("the warnings are: %s", text)
+						}
+						return nil
+					}},
+				),
+				Check: func(s *terraform.State) error { return pinned(&second)(s) },
+			},
+			{Config: strings.Replace(config, "pin_digest = true", "pin_digest = false", 1), ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
+			{Config: config, Check: func(s *terraform.State) error { return pinned(&second)(s) }},
+		},
+	})
+}
+
+func TestAccImagePinIsFoundAtApplyWhereThePlanCouldNot(t *testing.T) {
+	t.Parallel()
+	ns, served := cluster.Namespace(t), serveRegistry(t, "")
+	digest := served.push("torch:1")
+	cli := imageCLI(t, ns, fmt.Sprintf("image_id = \"%s/torch:1\"\n pin_digest = true", served.host))
+
+	served.down.Store(true)
+	out := cli.MustRun(t, "plan", "-out=plan")
+	if !strings.Contains(out, "Warning: Cannot reach the registry") || !regexp.MustCompile(`\+ digest +=\s\(known after apply\)`).MatchString(out) || !regexp.MustCompile(`\+ digest +=\s"sha256:`).MatchString(out) {
+		t.Errorf("the plan warns, hides the digest of the image and shows the digest of the setup: %s", out)
+	}
+	out, err := cli.Run(t, "apply", "plan")
+	if err == nil || !strings.Contains(out, "Error: Cannot reach the registry") || !strings.Contains(out, "pin_digest") {
+		t.Errorf("an apply without the registry: %v\n%s", err, out)
+	}
+	if left := cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o", "name"); left != "" {
+		t.Errorf("it made %s", left)
+	}
+	cli.MustRun(t, "plan", "-out=plan")
+	served.down.Store(false)
+	if out := cli.MustRun(t, "apply", "plan"); !strings.Contains(cli.MustRun(t, "state", "show", theImage), served.host+"/torch@"+digest) {
+		t.Errorf("the image is not pinned: %s", out)
+	}
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+
+	// A tag that moves between plan and apply: what was planned is applied.
+	served.push("torch:1")
+	cli.MustRun(t, "plan", "-out=plan")
+	planned := regexp.MustCompile(`-> "(sha256:[0-9a-f]{64})"`).FindStringSubmatch(cli.MustRun(t, "show", "plan"))
+	served.push("torch:1")
+	cli.MustRun(t, "apply", "plan")
+	if shown := cli.MustRun(t, "state", "show", theImage); len(planned) == 0 || !strings.Contains(shown, "torch@"+planned[1]) {
+		t.Errorf("planned %v, applied:\n%s", planned, shown)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+func imageCLI(t *testing.T, ns, attributes string) *acctest.CLI {
+	t.Helper()
+	cli := acctest.NewCLI(t)
+	cli.Write(t, imageNamed(ns, attributes))
+	return cli
+}
+
+func TestAccImagePinLogsInAsDockerDoes(t *testing.T) {
+	t.Parallel()
+	const password = "canary-of-the-registry"
+	ns, served := cluster.Namespace(t), serveRegistry(t, password)
+	digest := served.push("private/torch:1")
+	cli := imageCLI(t, ns, fmt.Sprintf("image_id = \"%s/private/torch:1\"\n pin_digest = true", served.host))
+	out, err := cli.Run(t, "apply", "-auto-approve")
+	if err == nil || !strings.Contains(out, "Error: Registry access denied") || !strings.Contains(out, "docker login") {
+		t.Errorf("without credentials: %v\n%s", err, out)
+	}
+
+	docker := t.TempDir()
+	writeFile(t, filepath.Join(docker, "config.json"), fmt.Sprintf(`{"auths": {%q: {"username": "ci", "password": %q}}}`, served.host, password))
+	cli.Setenv("DOCKER_CONFIG", docker)
+	cli.Setenv("TF_LOG", "TRACE")
+	out = cli.MustRun(t, "apply", "-auto-approve")
+	state := cli.MustRun(t, "show", "-json")
+	if !strings.Contains(state, "private/torch@"+digest) {
+		t.Errorf("the image is not pinned: %s", state)
+	}
+	if strings.Contains(out+state, password) {
+		t.Error("the password shows in the log or in state")
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+func TestAccImagePinsAskOnceForEachReference(t *testing.T) {
+	t.Parallel()
+	ns, served := cluster.Namespace(t), serveRegistry(t, "")
+	served.push("torch:1")
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, fmt.Sprintf("resource \"kt_image\" \"torch\" {\n count = 12\n name = \"torch-${count.index}\"\n image_id = \"%s/torch:1\"\n pin_digest = true\n}", served.host)))
+	cli.MustRun(t, "apply", "-auto-approve")
+	served.asked.Store(0)
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	if asked := served.asked.Load(); asked != 1 {
+		t.Errorf("a plan of 12 images of the same tag asks %d times, want once", asked)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}

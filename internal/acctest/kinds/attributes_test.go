@@ -1,0 +1,296 @@
+package kinds_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// attributes are attributes that go together, from one value to another to none.
+type attributes struct {
+	name    string
+	objects string // YAML of what must be there
+	always  string // attributes that stay
+
+	created, changed string
+
+	// hidden are attributes that the cluster does not show, so that the plan
+	// after an import sets them, and nothing else.
+	hidden []string
+}
+
+func allAttributes() []attributes {
+	return []attributes{
+		{
+			name:    "resources",
+			created: "cpus = \"500m\"\n memory = \"512Mi\"\n disk_size = \"1Gi\"\n shared_memory_limit = \"64Mi\"",
+			changed: "cpus = 0.25\n memory = \"1Gi\"\n disk_size = \"2G\"\n shared_memory_limit = \"128Mi\"",
+		},
+		{
+			name:    "whole GPUs",
+			created: "gpus = 1\n gpu_type = \"NVIDIA-L4\"",
+			changed: "gpus = 2\n gpu_type = \"nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3\"",
+		},
+		{
+			name:    "a share of a GPU",
+			created: `gpu_memory = "4Gi"`,
+			changed: `gpu_memory = "5000M"`,
+		},
+		{
+			name:    "replicas",
+			created: "replicas = 3",
+			changed: "replicas = 2",
+		},
+		{
+			name:    "labels and annotations",
+			created: "labels = { team = \"ml\", tier = \"\" }\n annotations = { owner = \"alice\" }",
+			changed: "labels = { team = \"web\" }\n annotations = { owner = \"bob\", \"example.com/cost\" = \"\" }",
+		},
+		{
+			name:    "scheduling",
+			objects: "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: runner}",
+			created: `
+			  node_selector        = { "kubernetes.io/os" = "linux" }
+			  tolerations          = [{ key = "spot", operator = "Exists" }, { key = "zone", value = "a", effect = "NoExecute", toleration_seconds = 60 }]
+			  gpu_anti_affinity    = true
+			  service_account_name = "runner"`,
+			changed: `
+			  node_selector = { "kubernetes.io/arch" = "amd64" }
+			  tolerations   = [{ key = "spot", operator = "Equal", value = "yes" }]
+			  gpu_anti_affinity = false`,
+		},
+		{
+			name:    "priority",
+			created: `priority_class_name = "system-cluster-critical"`,
+			changed: `priority_class_name = "system-node-critical"`,
+		},
+		{
+			name:    "container",
+			created: "image = \"one:1\"\n image_pull_policy = \"Always\"\n working_dir = \"/work\"\n env_vars = { MODE = \"fast\", EMPTY = \"\" }",
+			changed: "image = \"two:2\"\n image_pull_policy = \"Never\"\n working_dir = \"/tmp\"\n env_vars = { MODE = \"slow\", PATHS = \"$HOME/x\" }",
+		},
+		{
+			name: "secrets and volumes",
+			objects: `
+apiVersion: v1
+kind: Secret
+metadata: {name: tokens}
+stringData: {HF_TOKEN: none, WANDB_API_KEY: none}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
+			created: `
+			  secrets = [{ name = "tokens", env_vars = ["HF_TOKEN"], mount_path = "/secrets" }]
+			  volumes = [{ claim_name = "data", mount_path = "/data", read_only = true }]`,
+			changed: `
+			  secrets = [{ name = "tokens", env_vars = ["WANDB_API_KEY", "HF_TOKEN"] }]
+			  volumes = [{ claim_name = "data", mount_path = "/mnt" }]`,
+		},
+		{
+			name:    "files of secrets",
+			objects: "apiVersion: v1\nkind: Secret\nmetadata: {name: keys}\nstringData: {id_rsa: none}",
+			created: `
+			  secrets = [
+			    { name = "keys", mount_path = "/none", default_mode = "0000" }, { name = "keys", mount_path = "/ssh", default_mode = "0400" },
+			    { name = "keys", mount_path = "/open", default_mode = "0644" }, { name = "keys", mount_path = "/default" },
+			  ]`,
+			changed: `
+			  secrets = [
+			    { name = "keys", mount_path = "/none" }, { name = "keys", mount_path = "/ssh", default_mode = "0000" },
+			    { name = "keys", mount_path = "/default", default_mode = "0644" },
+			  ]`,
+		},
+		{
+			name:    "queue of Kueue",
+			created: `queue_name = "team-a"`,
+			changed: "queue_name = \"team-b\"\n queue_scheduler = \"kueue\"",
+		},
+		{
+			name: "queue of KAI", always: `on_not_ready = "ignore"`,
+			created: "queue_name = \"team-a\"\n queue_scheduler = \"kai\"",
+			changed: "queue_name = \"team-b\"\n queue_scheduler = \"kai\"",
+		},
+		{
+			name: "behaviour",
+			created: `
+			  freeze                = true
+			  launch_timeout        = "3m"
+			  inactivity_ttl        = "2h"
+			  allowed_serialization = ["json", "pickle"]
+			  logging               = { level = "debug", stream_logs = false }`,
+			changed: `
+			  launch_timeout        = "1m30s"
+			  inactivity_ttl        = "30m"
+			  allowed_serialization = ["json"]
+			  logging               = { level = "warning", grace_period = "5s" }`,
+			hidden: []string{"logging"}, // all but the level is in the registration, where there is one
+		},
+		{
+			name: "image set-up",
+			objects: `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kt-image-one}
+data: {setup.sh: "true"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kt-image-two}
+data: {setup.sh: "true"}`,
+			created: `image_setup = { config_map = "kt-image-one", digest = "sha256:1" }`,
+			changed: `image_setup = { config_map = "kt-image-two", digest = "sha256:2", python_path = "/opt/bin/python", install_cmd = "pip install --no-deps" }`,
+		},
+		{
+			name: "service template", hidden: []string{"service_template"},
+			created: `service_template = jsonencode({ spec = { minReadySeconds = 1, template = { spec = {
+			  terminationGracePeriodSeconds = 5
+			  containers = [{ name = "kubetorch", readinessProbe = null, lifecycle = { preStop = { sleep = { seconds = 1 } } } }, { name = "sidecar", image = "sidecar:1" }]
+			} } } })`,
+			changed: `service_template = jsonencode({ spec = { template = { spec = { terminationGracePeriodSeconds = 7 } } } })`,
+		},
+		{
+			name: "endpoint elsewhere", hidden: []string{"endpoint", "url"},
+			created: `endpoint = { url = "http://gateway.example:8080" }`,
+			changed: `endpoint = { url = "http://gateway.example:9090" }`,
+		},
+		{
+			name:    "endpoint of other pods",
+			created: `endpoint = { selector = { app = "proxy" } }`,
+			changed: `endpoint = { selector = { app = "proxy", tier = "web" } }`,
+		},
+		{
+			name:    "suspension",
+			created: "suspend = true",
+			changed: "suspend = false\n replicas = 2",
+		},
+		{
+			name:    "suspension of several",
+			created: "suspend = true\n replicas = 3",
+			changed: "suspend = true\n replicas = 1",
+		},
+		{
+			name: "what is only the provider's", hidden: []string{"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
+			created: "runtime = \"kubetorch\"\n adopt_existing = true\n on_not_ready = \"warn\"\n deletion_protection = true\n timeouts = { create = \"2m\", delete = \"3m\" }",
+			changed: "adopt_existing = false\n on_not_ready = \"error\"\n timeouts = { update = \"2m\" }",
+		},
+	}
+}
+
+// plain is a compute with nothing set, which all others become in the end.
+const plain = "resource \"kt_compute\" \"case-plain\" {\n name = \"case-plain\"\n}"
+
+// config is a configuration of all cases with the attributes that of returns,
+// beside the plain one.
+func config(ns string, of func(attributes) string) string {
+	resources := []string{plain}
+	for _, a := range allAttributes() {
+		resources = append(resources, fmt.Sprintf("resource \"kt_compute\" %[1]q {\n name = %[1]q\n %[2]s\n %[3]s\n}", acctest.CaseName(a.name), a.always, of(a)))
+	}
+	return cluster.ConfigWith(ns, `launch_timeout = "2m"`, strings.Join(resources, "\n"))
+}
+
+// blocks repeats a block for every case.
+func blocks(format string, values ...any) string {
+	var out strings.Builder
+	for _, a := range allAttributes() {
+		fmt.Fprintf(&out, format+"\n", append([]any{acctest.CaseName(a.name)}, values...)...)
+	}
+	return out.String()
+}
+
+// All cases run in one configuration, each on a compute of its own.
+func TestAccAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	for _, a := range allAttributes() {
+		if a.objects != "" {
+			cluster.Apply(t, a.objects, "-n", ns)
+		}
+	}
+	created := config(ns, func(a attributes) string { return a.created })
+	imports, updates := acctest.PlanChecks{}, []plancheck.PlanCheck{}
+	for _, a := range allAttributes() {
+		address := "kt_compute." + acctest.CaseName(a.name)
+		imports[address] = acctest.ExpectImport(a.hidden...)
+		updates = append(updates, plancheck.ExpectResourceAction(address, plancheck.ResourceActionUpdate))
+	}
+	updates = append(updates, plancheck.ExpectResourceAction("kt_compute.case-plain", plancheck.ResourceActionNoop))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             cluster.NothingLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: created},
+			{Config: cluster.Config(ns, plain+"\n"+
+				blocks("removed {\n from = kt_compute.%s\n lifecycle {\n destroy = false\n }\n}"))},
+			{
+				Config:           created + "\n" + blocks("import {\n to = kt_compute.%[1]s\n id = \"%[2]s/%[1]s\"\n}", ns),
+				ConfigPlanChecks: acctest.PreApply(imports),
+			},
+			{
+				Config:           config(ns, func(a attributes) string { return a.changed }),
+				ConfigPlanChecks: acctest.PreApply(updates...),
+			},
+			{
+				Config:           config(ns, func(attributes) string { return "" }),
+				ConfigPlanChecks: acctest.PreApply(updates...),
+				Check:            func(*terraform.State) error { return allPlain(t, ns) },
+			},
+		},
+	})
+}
+
+// allPlain checks that nothing stayed of attributes that were removed.
+func allPlain(t *testing.T, ns string) error {
+	t.Helper()
+	objects := cluster.LiveObjects(t, ns)
+	var errs []error
+	for _, a := range allAttributes() {
+		if got := objects[acctest.CaseName(a.name)]; a.always == "" && got != objects["case-plain"] {
+			errs = append(errs, fmt.Errorf("%s: something stayed.\ngot:  %s\nwant: %s", a.name, got, objects["case-plain"]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func TestAccAttributesAreAllCovered(t *testing.T) {
+	t.Parallel()
+	server, err := acctest.Factories(t)["kt"]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, a := range allAttributes() {
+		all.WriteString(a.created + "\n" + a.changed + "\n")
+	}
+	for _, w := range ways() {
+		all.WriteString(w.Created + "\n" + w.Changed + "\n")
+	}
+	for _, attribute := range schema.ResourceSchemas["kt_compute"].Block.Attributes {
+		elsewhere := []string{
+			"name", "namespace", "autoscale", "pod_template_path", "command", "args", "volume_claim_templates",
+			"kubetorch_version", "renderer_revision", "wait_timeout",
+		} // in tests of their own
+		if slices.Contains(elsewhere, attribute.Name) || (attribute.Computed && !attribute.Optional) {
+			continue // in every test, or not to be set
+		}
+		if !regexp.MustCompile(`(?m)^\s*` + attribute.Name + `\s+= `).MatchString(all.String()) {
+			t.Errorf("no case has the attribute %s", attribute.Name)
+		}
+	}
+}

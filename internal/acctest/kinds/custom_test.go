@@ -1,0 +1,366 @@
+package kinds_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	k8s "k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// A standIn writes the status that a controller would, for kinds whose
+// controllers do not run here.
+type standIn struct {
+	gvr    schema.GroupVersionResource
+	status func(*unstructured.Unstructured) map[string]any
+	// pods are how many it runs of the template at each path; nil: none.
+	pods func(*unstructured.Unstructured) map[string]int64
+}
+
+func knative() standIn {
+	return standIn{
+		gvr: schema.GroupVersionResource{Group: "serving.knative.dev", Version: "v1", Resource: "services"},
+		status: func(obj *unstructured.Unstructured) map[string]any {
+			return map[string]any{
+				"observedGeneration": obj.GetGeneration(),
+				"conditions":         conditions("ConfigurationsReady", "RoutesReady", "Ready"),
+			}
+		},
+	}
+}
+
+func mxJobs() standIn {
+	return standIn{
+		gvr: schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "mxjobs"},
+		status: func(obj *unstructured.Unstructured) map[string]any {
+			if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "runPolicy", "suspend"); suspended {
+				return map[string]any{"conditions": conditions("Created", "Suspended"), "replicaStatuses": nil}
+			}
+			active := map[string]any{}
+			for role, number := range mxRoles(obj) {
+				active[role] = map[string]any{"active": number}
+			}
+			return map[string]any{"conditions": conditions("Created", "Running"), "replicaStatuses": active}
+		},
+		pods: func(obj *unstructured.Unstructured) map[string]int64 {
+			all := map[string]int64{}
+			if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "runPolicy", "suspend"); !suspended {
+				for role, number := range mxRoles(obj) {
+					all["spec.mxReplicaSpecs."+role+".template"] = number
+				}
+			}
+			return all
+		},
+	}
+}
+
+// mxRoles are how many pods each role of an MXJob has.
+func mxRoles(job *unstructured.Unstructured) map[string]int64 {
+	roles, _, _ := unstructured.NestedMap(job.Object, "spec", "mxReplicaSpecs")
+	all := map[string]int64{}
+	for role := range roles {
+		all[role], _, _ = unstructured.NestedInt64(job.Object, "spec", "mxReplicaSpecs", role, "replicas")
+	}
+	return all
+}
+
+// run makes the pods of an object anew.
+func (s standIn) run(ctx context.Context, client k8s.Interface, obj *unstructured.Unstructured) {
+	pods := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(obj.GetNamespace())
+	now := int64(0)
+	_ = pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{LabelSelector: "kubetorch.com/service=" + obj.GetName()})
+	for path, number := range s.pods(obj) {
+		template, _, _ := unstructured.NestedMap(obj.Object, strings.Split(path, ".")...)
+		for range number {
+			pod := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(template)}
+			pod.SetAPIVersion("v1")
+			pod.SetKind("Pod")
+			pod.SetGenerateName(obj.GetName() + "-")
+			controller := true
+			pod.SetOwnerReferences([]metav1.OwnerReference{{
+				APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Name: obj.GetName(), UID: obj.GetUID(), Controller: &controller, BlockOwnerDeletion: &controller,
+			}})
+			_, _ = pods.Create(ctx, pod, metav1.CreateOptions{FieldManager: "controller"})
+		}
+	}
+}
+
+func fleets() standIn {
+	return standIn{
+		gvr: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "fleets"},
+		status: func(obj *unstructured.Unstructured) map[string]any {
+			return map[string]any{"observedGeneration": obj.GetGeneration(), "conditions": conditions("Ready")}
+		},
+	}
+}
+
+func conditions(kinds ...string) []any {
+	var all []any
+	for _, kind := range kinds {
+		all = append(all, map[string]any{"type": kind, "status": "True", "reason": kind, "lastTransitionTime": "2026-01-01T00:00:00Z"})
+	}
+	return all
+}
+
+// play answers every change in a namespace until the test ends.
+func (s standIn) play(t *testing.T, on *acctest.Cluster, ns string) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", on.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := k8s.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	objects := client.Resource(s.gvr).Namespace(ns)
+	changes, err := objects.Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		seen := map[types.UID]int64{}
+		for change := range changes.ResultChan() {
+			obj, ok := change.Object.(*unstructured.Unstructured)
+			if !ok || obj.GetDeletionTimestamp() != nil || seen[obj.GetUID()] == obj.GetGeneration() {
+				continue
+			}
+			seen[obj.GetUID()] = obj.GetGeneration()
+			if s.pods != nil {
+				s.run(ctx, client, obj)
+			}
+			patch, err := json.Marshal(map[string]any{"status": s.status(obj)})
+			if err == nil {
+				_, _ = objects.Patch(ctx, obj.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "controller"}, "status")
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		changes.Stop()
+		cancel()
+		<-done
+	})
+}
+
+func TestAccAutoscaledComputeLivesItsWholeLife(t *testing.T) {
+	t.Parallel()
+	on := withCRDs
+	ns := on.Namespace(t)
+	knative().play(t, on, ns)
+	acctest.LifeCycle{
+		Mode:    "knative",
+		Created: "gpus = 1\n autoscale = { min_scale = 1, max_scale = 4, target = 5, window = \"90s\" }",
+		Changed: "autoscale = { max_scale = 8, metric = \"rps\", target = 100, concurrency = 10, target_utilization = 80, initial_scale = 2, progress_deadline = \"20m\", scale_down_delay = \"5m\" }",
+		Kubectl: []string{"patch", "services.serving.knative.dev/trainer", "--type=merge", "-p", `{"spec": {"template": {"metadata": {"annotations": {"autoscaling.knative.dev/max-scale": "9"}}}}}`},
+		Drifts:  []string{"autoscale"},
+	}.Run(t, on, ns)
+}
+
+func TestAccKnativeServiceOfTheUsersLivesItsWholeLife(t *testing.T) {
+	t.Parallel()
+	on := withCRDs
+	ns := on.Namespace(t)
+	knative().play(t, on, ns)
+	acctest.LifeCycle{
+		Mode:    "knative",
+		Created: acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: {template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}"),
+		Changed: acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: {template: {spec: {containers: [{name: kubetorch, image: \"mine:2\"}]}}}") + "memory = \"1Gi\"",
+		Kubectl: []string{"patch", "services.serving.knative.dev/trainer", "--type=json", "-p", `[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "theirs:1"}]`},
+		Drifts:  []string{"image"},
+		Hidden:  []string{"autoscale", "manifest"}, // a Knative Service is taken for an autoscaled one
+	}.Run(t, on, ns)
+}
+
+func TestAccMXJobLivesItsWholeLife(t *testing.T) {
+	t.Parallel()
+	on := withCRDs
+	ns := on.Namespace(t)
+	mxJobs().play(t, on, ns)
+	job := func(workers int) string {
+		return acctest.Manifest(fmt.Sprintf(`
+apiVersion: kubeflow.org/v1
+kind: MXJob
+spec:
+  jobMode: MXTrain
+  mxReplicaSpecs:
+    Scheduler: {replicas: 1, template: {spec: {containers: [{name: mxnet, image: "mine:1"}]}}}
+    Server: {replicas: 1, template: {spec: {containers: [{name: mxnet, image: "mine:1"}]}}}
+    Worker: {replicas: %d, template: {spec: {containers: [{name: mxnet, image: "mine:1"}]}}}`, workers))
+	}
+	acctest.LifeCycle{
+		Mode: "mxjob", Created: job(2), Changed: job(3),
+		Kubectl: []string{"patch", "mxjob/trainer", "--type=merge", "-p", `{"spec": {"mxReplicaSpecs": {"Worker": {"replicas": 5}}}}`},
+		Drifts:  []string{"replicas"},
+	}.Run(t, on, ns)
+}
+
+// A kind that no table knows: anything with a pod template.
+func TestAccKindWithAPodTemplatePathIsAppliedAndDestroyed(t *testing.T) {
+	t.Parallel()
+	on := withCRDs
+	ns := on.Namespace(t)
+	on.Apply(t, acctest.FleetCRD)
+	on.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
+	fleets().play(t, on, ns)
+	config := func(image string) string {
+		return on.Config(ns, acctest.BareCompute(acctest.Manifest(fmt.Sprintf(`
+apiVersion: example.com/v1
+kind: Fleet
+spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %q}]}}}}`, image))+`
+  pod_template_path = "spec.pods.template"`))
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{
+				Config: config("mine:1"),
+				Check: resource.ComposeAggregateTestCheckFunc(
+					resource.TestCheckResourceAttr(acctest.Trainer, "mode", "fleet"),
+					resource.TestCheckResourceAttr(acctest.Trainer, "image", "mine:1"),
+					resource.TestCheckResourceAttr(acctest.Trainer, "ready", "true"),
+				),
+			},
+			{
+				Config:           config("mine:2"),
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate)),
+				Check:            resource.TestCheckResourceAttr(acctest.Trainer, "image", "mine:2"),
+			},
+		},
+	})
+	if left := on.Kubectl(t, "get", "fleets,services", "-n", ns, "-o", "name"); left != "" {
+		t.Errorf("left behind:\n%s", left)
+	}
+}
+
+// A status with a phase alone, and a generation as text, does not tell that
+// anything is ready.
+func TestAccKindWhoseStatusDoesNotTellIsReadyByItsPods(t *testing.T) {
+	t.Parallel()
+	on := withCRDs
+	ns := on.Namespace(t)
+	on.Apply(t, acctest.FleetCRD)
+	on.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
+	silent := fleets()
+	silent.status = func(obj *unstructured.Unstructured) map[string]any {
+		return map[string]any{"phase": "Running", "observedGeneration": fmt.Sprint(obj.GetGeneration())}
+	}
+	silent.pods = func(*unstructured.Unstructured) map[string]int64 { return map[string]int64{"spec.pods.template": 2} }
+	silent.play(t, on, ns)
+	config := func(image, limit string) string {
+		return on.Config(ns, acctest.ComputeWithTimeout(limit, acctest.Manifest(fmt.Sprintf(`
+apiVersion: example.com/v1
+kind: Fleet
+spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %q}]}}}}`, image))+`
+  pod_template_path = "spec.pods.template"`))
+	}
+	ready := func(is string) resource.TestCheckFunc {
+		return resource.TestCheckResourceAttr(acctest.Trainer, "ready", is)
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: config("broken.invalid/never:1", "3s"), Check: ready("false"), ExpectNonEmptyPlan: true},
+			{Config: config("mine:1", "2m"), Check: ready("true")},
+			{RefreshState: true, Check: ready("true")},
+		},
+	})
+}
+
+// registered is what stands in the registration of the trainer.
+func registered(t *testing.T, on *acctest.Cluster, ns string) map[string]any {
+	t.Helper()
+	var spec map[string]any
+	text := on.Kubectl(t, "get", "kubetorchworkload/trainer", "-n", ns, "-o", "jsonpath={.spec}")
+	if err := json.Unmarshal([]byte(text), &spec); err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+func TestAccComputesAreRegisteredWhereKubetorchIsInstalled(t *testing.T) {
+	t.Parallel()
+	on := withCRDs
+	for name, c := range map[string]struct {
+		attributes string
+		stands     []string // parts of the registration, as JSON
+	}{
+		"deployment": {
+			"inactivity_ttl = \"2h\"\n allowed_serialization = [\"json\", \"pickle\"]\n logging = { level = \"debug\", stream_logs = false, include_events = false, grace_period = \"3s\" }",
+			[]string{`"deploymentMode":"deployment"`, `"inactivityTtl":"2h"`, `"logStreamingEnabled":false`, `"logLevel":"DEBUG"`, `"allowedSerialization":"json,pickle"`, `"serverPort":32300`, `"resourceKind":"Deployment"`, `"username":"alice"`},
+		},
+		"distributed":  {`distribute = { type = "pytorch", workers = 2 }`, []string{`"createHeadlessService":true`, `"distribution_type":"pytorch"`}},
+		"pods of mine": {`selector = { app = "mine" }`, []string{`"selector":{"app":"mine"}`, `"deploymentMode":"selector"`}},
+		"a service of mine": {
+			`endpoint = { url = "http://gateway.example:8080" }`, []string{`"url":"http://gateway.example:8080"`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := on.Namespace(t)
+			on.Apply(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: own, labels: {app: mine}}\nspec: {containers: [{name: a, image: \"a:1\"}]}", "-n", ns)
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.Factories(t),
+				Steps: []resource.TestStep{{
+					Config: on.Config(ns, acctest.BareCompute(c.attributes)),
+					ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{acctest.PlanCheck(func(acctest.Plan) error {
+						spec, err := json.Marshal(registered(t, on, ns))
+						if err != nil {
+							return err
+						}
+						for _, part := range c.stands {
+							if !strings.Contains(string(spec), part) {
+								return fmt.Errorf("%s does not stand in %s", part, spec)
+							}
+						}
+						return nil
+					})}},
+				}},
+			})
+			if left := on.Kubectl(t, "get", "kubetorchworkloads", "-n", ns, "-o", "name"); left != "" {
+				t.Errorf("left behind: %s", left)
+			}
+		})
+	}
+}
+
+func TestAccChangedRegistrationIsRepaired(t *testing.T) {
+	t.Parallel()
+	on := withCRDs
+	ns := on.Namespace(t)
+	config := on.Config(ns, acctest.BareCompute(""))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: config},
+			{
+				PreConfig: func() {
+					on.Kubectl(t, "patch", "kubetorchworkload/trainer", "-n", ns, "--type=merge", "-p", `{"spec": {"serverPort": 1, "module": {"type": "fn"}}}`)
+				},
+				Config:           config,
+				ConfigPlanChecks: acctest.PreApply(acctest.PlanShows(nil, []string{"KubetorchWorkload spec.serverPort"})),
+			},
+			{
+				PreConfig: func() { on.Kubectl(t, "delete", "kubetorchworkload/trainer", "-n", ns) },
+				Config:    config,
+				ConfigPlanChecks: acctest.PreApply(
+					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
+				),
+			},
+		},
+	})
+}

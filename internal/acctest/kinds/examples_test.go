@@ -1,0 +1,88 @@
+package kinds_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// prerequisites are what production-service takes for granted in its namespace.
+const prerequisites = `
+apiVersion: v1
+kind: Secret
+metadata: {name: huggingface}
+stringData: {HF_TOKEN: not-a-real-token}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: aws}
+stringData: {credentials: none}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: weights}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}
+`
+
+func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
+	t.Parallel()
+	for _, e := range []acctest.Example{
+		{Dir: "cpu-service"},
+		{Dir: "gpu-training"},
+		{Dir: "production-service", Prepare: func(t *testing.T, ns string) {
+			t.Helper()
+			cluster.Apply(t, prerequisites, "-n", ns)
+		}},
+		{Dir: "ddp-training"},
+		{Dir: "team-storage", Env: map[string]string{"HF_TOKEN": "not-a-real-token"}},
+	} {
+		t.Run(e.Dir, func(t *testing.T) {
+			t.Parallel()
+			e.Run(t, cluster)
+		})
+	}
+	t.Run("autoscaled-inference", func(t *testing.T) {
+		t.Parallel()
+		on := withCRDs
+		acctest.Example{Dir: "autoscaled-inference", Prepare: func(t *testing.T, ns string) {
+			t.Helper()
+			knative().play(t, on, ns)
+		}}.Run(t, on)
+	})
+	t.Run("tensor-server", func(t *testing.T) {
+		t.Parallel()
+		on := withCRDs.WithComputes(t)
+		acctest.Example{Dir: "tensor-server", Prepare: func(t *testing.T, ns string) {
+			t.Helper()
+			acctest.SkyTorch().Run(t, on, ns)
+		}}.Run(t, on)
+	})
+}
+
+// The examples that need controllers of other projects are in the tests of the package ecosystem.
+func TestAccExamplesAreAllRun(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(acctest.Root(), "examples", "*", "main.tf"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples found: %v", err)
+	}
+	var source []byte
+	for _, file := range []string{"examples_test.go", filepath.Join("..", "ecosystem", "examples_test.go")} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = append(source, text...)
+	}
+	for _, file := range files {
+		if dir := filepath.Base(filepath.Dir(file)); !strings.Contains(string(source), fmt.Sprintf("Dir: %q", dir)) {
+			t.Errorf("no test applies examples/%s", dir)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package acctest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+)
+
+// NoneLeft returns an error if a namespace has objects of a compute of any kind.
+func (c *Cluster) NoneLeft(t *testing.T, ns string) error {
+	t.Helper()
+	kinds := "deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs,services,pods"
+	if left := c.Kubectl(t, "get", kinds, "-n", ns, "-l", "kubetorch.com/service", "-o", "name"); left != "" {
+		return fmt.Errorf("left behind:\n%s", left)
+	}
+	return nil
+}
+
+// StorageClass creates a storage class until the test ends, and returns its name.
+// It must not be a default class, because other tests share the cluster.
+func (c *Cluster) StorageClass(t *testing.T, ns, more string) string {
+	t.Helper()
+	name := "class-" + ns
+	c.Apply(t, "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: "+name+"}\n"+more)
+	t.Cleanup(func() { c.Kubectl(t, "delete", "storageclass", name, "--ignore-not-found") })
+	return name
+}
+
+// PersistentVolume creates a PersistentVolume of 100Gi until the test ends, and
+// returns its name.
+func (c *Cluster) PersistentVolume(t *testing.T, ns, more string) string {
+	t.Helper()
+	name := "pv-" + ns
+	c.Apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %s}
+spec:
+  capacity: {storage: 100Gi}
+  accessModes: [ReadWriteMany]
+  persistentVolumeReclaimPolicy: Retain
+  hostPath: {path: /nowhere}
+%s`, name, more))
+	t.Cleanup(func() { c.Kubectl(t, "delete", "persistentvolume", name, "--ignore-not-found", "--wait=false") })
+	return name
+}
+
+// LiveObjects returns the Deployments and Services of a namespace as JSON, by
+// name, without the fields that only the server writes. NAME replaces the name.
+func (c *Cluster) LiveObjects(t *testing.T, ns string) map[string]string {
+	t.Helper()
+	var list struct {
+		Items []map[string]any `json:"items"`
+	}
+	text := c.Kubectl(t, "get", "deployments,services", "-n", ns, "-o", "json")
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, item := range list.Items {
+		metadata, _ := item["metadata"].(map[string]any)
+		name := fmt.Sprint(metadata["name"])
+		for _, field := range []string{"resourceVersion", "generation", "managedFields", "uid", "creationTimestamp"} {
+			delete(metadata, field)
+		}
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			delete(annotations, "deployment.kubernetes.io/revision")
+			delete(annotations, kube.CreationAnnotation) // differs by creation
+			if len(annotations) == 0 {
+				delete(metadata, "annotations")
+			}
+		}
+		spec, _ := item["spec"].(map[string]any)
+		delete(spec, "clusterIP")
+		delete(spec, "clusterIPs")
+		delete(item, "status")
+		out, err := json.Marshal(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] += strings.ReplaceAll(string(out), name, "NAME") + "\n"
+	}
+	return all
+}
+
+// ConfigWith is Config with more attributes in the provider block.
+func (c *Cluster) ConfigWith(ns, block, config string) string {
+	return strings.Replace(c.Config(ns, config), "provider \"kt\" {", "provider \"kt\" {\n"+block, 1)
+}
+
+// ClosedPort returns an address on which nothing listens.
+func ClosedPort(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// RESTConfig returns the connection of a cluster admin, with the contents of files.
+func (c *Cluster) RESTConfig(t *testing.T) *rest.Config {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
+	if err == nil {
+		err = rest.LoadTLSFiles(config)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// ServiceAccount creates a service account with a cluster role in its namespace,
+// and returns a token.
+func (c *Cluster) ServiceAccount(t *testing.T, ns, name, role string) string {
+	t.Helper()
+	c.Kubectl(t, "create", "serviceaccount", name, "-n", ns)
+	c.Kubectl(t, "create", "rolebinding", name, "-n", ns, "--clusterrole="+role, "--serviceaccount="+ns+":"+name)
+	return c.Kubectl(t, "create", "token", name, "-n", ns)
+}
+
+// TokenAttributes returns the attributes of a provider block that uses a token.
+func (c *Cluster) TokenAttributes(t *testing.T, ns, token string) string {
+	t.Helper()
+	config := c.RESTConfig(t)
+	return fmt.Sprintf("  host = %q\n  cluster_ca_certificate = %q\n  token = %q\n  namespace = %q\n",
+		config.Host, config.CAData, token, ns)
+}
+
+// NothingLeft checks that a namespace has no objects of a compute.
+func (c *Cluster) NothingLeft(t *testing.T, ns string) resource.TestCheckFunc {
+	t.Helper()
+	return func(*terraform.State) error {
+		if left := c.Kubectl(t, "get", "deployments,services,pods", "-n", ns, "-o", "name"); left != "" {
+			return fmt.Errorf("left behind:\n%s", left)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,215 @@
+package ownership_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// ownedObjects are the objects of leavingConfig, as somebody makes them by hand.
+const ownedObjects = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: same, labels: {team: ml}}
+spec:
+  selector: {matchLabels: {kubetorch.com/service: same}}
+  template:
+    metadata: {labels: {kubetorch.com/service: same, team: ml}}
+    spec:
+      containers:
+      - {name: kubetorch, image: "main:1", workingDir: /srv, resources: {requests: {memory: 1Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: same, labels: {team: ml}}
+spec: {accessModes: [ReadWriteOnce], storageClassName: standard, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: same, labels: {team: ml}}
+data: {KEY: dmFsdWU=}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kt-image-same, labels: {team: ml}}
+`
+
+// leavingConfig has one resource of each type. Settings are of all of them, and
+// container of the compute.
+func leavingConfig(settings, container string) string {
+	return fmt.Sprintf(`
+resource "kt_compute" "same" {
+  name         = "same"
+  image        = "main:1"
+  on_not_ready = "ignore"
+  %[1]s
+  %[2]s
+}
+resource "kt_volume" "same" {
+  name           = "same"
+  size           = "1Gi"
+  access_mode    = "ReadWriteOnce"
+  storage_class  = "standard"
+  wait_for_bound = false
+  %[1]s
+}
+resource "kt_secret" "same" {
+  name   = "same"
+  values = { KEY = "value" }
+  %[1]s
+}
+resource "kt_image" "same" {
+  name     = "same"
+  image_id = "main:1"
+  %[1]s
+}`, settings, container)
+}
+
+// leavingRun is a run in a namespace of its own.
+type leavingRun struct {
+	*acctest.CLI
+	t  *testing.T
+	ns string
+}
+
+func newLeavingRun(t *testing.T) leavingRun {
+	t.Helper()
+	run := leavingRun{acctest.NewCLI(t), t, cluster.Namespace(t)}
+	run.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
+	run.Setenv("KT_NAMESPACE", run.ns)
+	return run
+}
+
+func (r leavingRun) apply(settings, container string) string {
+	r.t.Helper()
+	r.Write(r.t, leavingConfig(settings, container))
+	return r.MustRun(r.t, "apply", "-auto-approve")
+}
+
+// teams are the values of the label team, of the four objects and of the pods.
+func (r leavingRun) teams() string {
+	r.t.Helper()
+	return cluster.Kubectl(r.t, "get", "deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same", "-n", r.ns,
+		"-o", "jsonpath={.items[*].metadata.labels.team} {.items[0].spec.template.metadata.labels.team}")
+}
+
+// inContainer is what the container says of itself besides its image.
+func (r leavingRun) inContainer() string {
+	r.t.Helper()
+	return cluster.Kubectl(r.t, "get", "deployment/same", "-n", r.ns,
+		"-o", "jsonpath={.spec.template.spec.containers[0].workingDir} {.spec.template.spec.containers[0].resources.requests.memory}")
+}
+
+func (r leavingRun) expect(what, got, want string) {
+	r.t.Helper()
+	if strings.TrimSpace(got) != want {
+		r.t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// endsEmpty checks that nothing is left to do, and destroys all.
+func (r leavingRun) endsEmpty() {
+	r.t.Helper()
+	if out := r.MustRun(r.t, "plan"); !strings.Contains(out, "No changes") {
+		r.t.Errorf("the last plan says:\n%s", out)
+	}
+	r.MustRun(r.t, "destroy", "-auto-approve")
+}
+
+const (
+	labelled   = `labels = { team = "ml" }`
+	inPod      = "working_dir = \"/srv\"\n memory = \"1Gi\""
+	takeItOver = "\n adopt_existing = true"
+)
+
+// allLabelled is the label on each of the five places that have it.
+func allLabelled() string { return strings.TrimSpace(strings.Repeat("ml ", 5)) }
+
+func TestAccWhatLeavesAnAdoptedObjectIsRemoved(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string][]string{
+		"made by kubectl apply":               nil,
+		"made by kubectl apply --server-side": {"--server-side", "--field-manager=by-hand"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := newLeavingRun(t)
+			cluster.Apply(t, ownedObjects, append([]string{"-n", run.ns}, how...)...)
+			run.apply(labelled+takeItOver, inPod)
+			run.expect("adopted", run.teams(), allLabelled())
+			run.apply(takeItOver, "")
+			run.expect("labels", run.teams(), "")
+			run.expect("container", run.inContainer(), "")
+			run.endsEmpty()
+		})
+	}
+}
+
+func TestAccWhatLeavesAnImportedObjectIsRemoved(t *testing.T) {
+	t.Parallel()
+	run := newLeavingRun(t)
+	cluster.Apply(t, ownedObjects, "-n", run.ns)
+	imports := ""
+	for _, kind := range []string{"kt_compute", "kt_volume", "kt_secret", "kt_image"} {
+		imports += fmt.Sprintf("\nimport {\n to = %s.same\n id = \"%s/same\"\n}", kind, run.ns)
+	}
+	run.Write(t, leavingConfig(labelled, inPod)+imports)
+	run.MustRun(t, "apply", "-auto-approve")
+	run.expect("imported", run.teams(), allLabelled())
+	run.apply("", "")
+	run.expect("labels", run.teams(), "")
+	run.expect("container", run.inContainer(), "")
+	run.endsEmpty()
+}
+
+func TestAccWhatSomebodyEditedAndLeavesIsRemoved(t *testing.T) {
+	t.Parallel()
+	run := newLeavingRun(t)
+	run.apply(labelled, inPod)
+	for _, object := range []string{"deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same"} {
+		cluster.Kubectl(t, "label", "--overwrite", object, "team=edited", "-n", run.ns)
+	}
+	cluster.Kubectl(t, "set", "resources", "deployment/same", "--requests=memory=2Gi", "-n", run.ns)
+	run.expect("edited", run.inContainer(), "/srv 2Gi")
+	// The edit goes into the configuration, but for the pods' label, and comes out again.
+	run.apply(`labels = { team = "edited" }`, "working_dir = \"/srv\"\n memory = \"2Gi\"")
+	run.apply("", "working_dir = \"/srv\"")
+	run.expect("labels", run.teams(), "")
+	run.expect("container", run.inContainer(), "/srv")
+	run.endsEmpty()
+}
+
+func TestAccRemovalOfWhatSomebodyEditedRemovesIt(t *testing.T) {
+	t.Parallel()
+	run := newLeavingRun(t)
+	run.apply(labelled, inPod)
+	cluster.Kubectl(t, "set", "resources", "deployment/same", "--requests=memory=2Gi", "-n", run.ns)
+	for _, object := range []string{"deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same"} {
+		cluster.Kubectl(t, "label", "--overwrite", object, "team=edited", "-n", run.ns)
+	}
+	run.apply("", "")
+	run.expect("labels", run.teams(), "")
+	run.expect("container", run.inContainer(), "")
+	run.endsEmpty()
+}
+
+func TestAccWhatAnotherManagerAppliesStaysAndThePlanSaysSo(t *testing.T) {
+	t.Parallel()
+	run := newLeavingRun(t)
+	run.apply(labelled, inPod)
+	cluster.Apply(t, ownedObjects, "-n", run.ns, "--server-side", "--field-manager=other", "--force-conflicts")
+	run.Write(t, leavingConfig("", ""))
+	out := run.MustRun(t, "plan")
+	for _, object := range []string{"Deployment", "PersistentVolumeClaim", "Secret", "ConfigMap"} {
+		if !strings.Contains(acctest.Unwrap(out), object+" "+run.ns) {
+			t.Errorf("nothing is said of the %s:\n%s", object, out)
+		}
+	}
+	acctest.ExpectText(t, acctest.Unwrap(out), "keeps fields that the plan removes", `metadata.labels.team: managed by other`, `workingDir: managed by other`)
+	run.apply("", "")
+	run.expect("labels", run.teams(), allLabelled())
+	run.expect("container", run.inContainer(), "/srv 1Gi")
+	run.endsEmpty()
+}

@@ -1,0 +1,349 @@
+package provider_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// refusal is a provider block that cannot do what it should.
+type refusal struct {
+	attributes string
+	plans      bool     // the plan stands, with a warning
+	says       []string // what the error of apply says, all of it
+	secret     string   // what may be seen nowhere
+}
+
+func TestAccCredentialsThatFail(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range map[string]func(t *testing.T, ns string) refusal{
+		"wrong-address":      wrongAddress,
+		"wrong-authority":    wrongAuthority,
+		"wrong-token":        wrongToken,
+		"revoked-token":      revokedToken,
+		"read-only":          readOnly,
+		"no-rights":          noRights,
+		"unknown-context":    unknownContext,
+		"missing-kubeconfig": missingKubeconfig,
+		"nothing-configured": nothingConfigured,
+		"failing-plugin":     failingPlugin,
+		"missing-plugin":     missingPlugin,
+		"closed-proxy":       closedProxy,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := cluster.Namespace(t)
+			refused := refuse(t, ns)
+			cli := acctest.NewCLI(t)
+			cli.Write(t, smallest(refused.attributes))
+			plan, err := cli.Run(t, "plan")
+			plan = acctest.Unwrap(plan)
+			switch {
+			case refused.plans && (err != nil || !strings.Contains(plan, "Warning: ") || !strings.Contains(plan, "The plan stands")):
+				t.Errorf("the plan should stand with a warning: %v\n%s", err, plan)
+			case !refused.plans && err == nil:
+				t.Errorf("the plan should be refused:\n%s", plan)
+			}
+			applied, err := cli.Run(t, "apply", "-auto-approve")
+			applied = acctest.Unwrap(applied)
+			_, failure, _ := strings.Cut(applied, "Error: ")
+			if err == nil || failure == "" {
+				t.Errorf("apply did not fail: %v\n%s", err, applied)
+			}
+			for _, text := range refused.says {
+				if !strings.Contains(failure, text) {
+					t.Errorf("the error does not say %q:\n%s", text, failure)
+				}
+			}
+			if refused.secret != "" && strings.Contains(squeezed(plan+applied), refused.secret) {
+				t.Error("a credential was shown")
+			}
+			nothingCameOfIt(t, cli, ns)
+		})
+	}
+}
+
+// nothingCameOfIt requires state and cluster to agree that there is nothing.
+func nothingCameOfIt(t *testing.T, cli *acctest.CLI, ns string) {
+	t.Helper()
+	if state, _ := cli.Run(t, "state", "list"); strings.Contains(state, "kt_compute") {
+		t.Errorf("in state: %s", state)
+	}
+	if left := cluster.Kubectl(t, "get", "deployments,services,pods", "-n", ns, "-o", "name"); left != "" {
+		t.Errorf("in the cluster:\n%s", left)
+	}
+}
+
+// squeezed leaves no blanks that could hide a credential which was wrapped.
+func squeezed(output string) string { return strings.ReplaceAll(output, " ", "") }
+
+func wrongAddress(t *testing.T, ns string) refusal {
+	t.Helper()
+	token := cluster.ServiceAccount(t, ns, "deployer", "admin")
+	address := acctest.ClosedPort(t)
+	return refusal{
+		attributes: attribute("host", "https://"+address) + attribute("token", token) + attribute("namespace", ns),
+		plans:      true, secret: token,
+		says: []string{"The Kubernetes API server cannot be reached", "kt_compute.trainer", "Deployment " + ns, "https://" + address + "/apis/apps/v1/namespaces/" + ns + "/deployments/trainer: dial tcp", "connection refused", "kubectl cluster-info"},
+	}
+}
+
+func wrongAuthority(t *testing.T, ns string) refusal {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := cluster.ServiceAccount(t, ns, "deployer", "admin")
+	return refusal{
+		attributes: attribute("host", cluster.RESTConfig(t).Host) + attribute("token", token) + attribute("namespace", ns) +
+			attribute("cluster_ca_certificate", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))),
+		plans: true, secret: token,
+		says: []string{"The Kubernetes API server cannot be reached", "certificate signed by unknown authority", "the certificate of the server"},
+	}
+}
+
+func wrongToken(t *testing.T, ns string) refusal {
+	t.Helper()
+	token := "c2VjcmV0LXRva2Vu"
+	return refusal{
+		attributes: cluster.TokenAttributes(t, ns, token), secret: token,
+		says: []string{"The API server rejected the credentials", "invalid or expired", "kubectl auth whoami"},
+	}
+}
+
+// revokedToken is a real token that the server accepts no longer. One that has
+// expired looks just the same to it, but cannot be had in less than ten minutes.
+func revokedToken(t *testing.T, ns string) refusal {
+	t.Helper()
+	token := cluster.ServiceAccount(t, ns, "deployer", "admin")
+	cluster.Kubectl(t, "delete", "serviceaccount", "deployer", "-n", ns)
+	return refusal{
+		attributes: cluster.TokenAttributes(t, ns, token), secret: token,
+		says: []string{"The API server rejected the credentials", "invalid or expired", "kubectl auth whoami"},
+	}
+}
+
+func readOnly(t *testing.T, ns string) refusal {
+	t.Helper()
+	token := cluster.ServiceAccount(t, ns, "reader", "view")
+	return refusal{
+		attributes: cluster.TokenAttributes(t, ns, token), plans: true, secret: token,
+		says: []string{"No permission to apply Deployment " + ns + "/trainer", `cannot patch resource "deployments"`, "reader", "kubectl auth can-i --list -n " + ns},
+	}
+}
+
+func noRights(t *testing.T, ns string) refusal {
+	t.Helper()
+	cluster.Kubectl(t, "create", "serviceaccount", "nobody", "-n", ns)
+	token := cluster.Kubectl(t, "create", "token", "nobody", "-n", ns)
+	return refusal{
+		attributes: cluster.TokenAttributes(t, ns, token), plans: true, secret: token,
+		says: []string{"No permission to", "Deployment " + ns, "nobody", "kubectl auth can-i --list -n " + ns},
+	}
+}
+
+func unknownContext(_ *testing.T, ns string) refusal {
+	return refusal{
+		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("config_context", "no-such-context") + attribute("namespace", ns),
+		plans:      true,
+		says:       []string{"The provider is not configured for a cluster", `context "no-such-context" is not in kubeconfig ` + cluster.Kubeconfig(), "which has the contexts: "},
+	}
+}
+
+func missingKubeconfig(t *testing.T, _ string) refusal {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "missing")
+	return refusal{
+		attributes: attribute("config_path", file), plans: true,
+		says: []string{"The provider is not configured for a cluster", "cannot read kubeconfig " + file + ": no such file or directory"},
+	}
+}
+
+func nothingConfigured(*testing.T, string) refusal {
+	return refusal{
+		plans: true,
+		says: []string{
+			"The provider is not configured for a cluster", "no Kubernetes cluster is configured", "set host or config_path",
+			"- attribute host, KUBE_HOST: not set", "- KUBECONFIG: not set", "- ~/.kube/config: no such file", "- in-cluster service account: ",
+		},
+	}
+}
+
+// byPlugin are the attributes that reach the cluster with a credential plugin.
+func byPlugin(t *testing.T, ns, command string) string {
+	t.Helper()
+	config := cluster.RESTConfig(t)
+	return attribute("host", config.Host) + attribute("cluster_ca_certificate", string(config.CAData)) + attribute("namespace", ns) +
+		fmt.Sprintf("  exec = {\n    api_version = \"client.authentication.k8s.io/v1\"\n    command = %q\n  }\n", command)
+}
+
+func failingPlugin(t *testing.T, ns string) refusal {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "login.sh")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\necho c2VjcmV0LXRva2Vu\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return refusal{
+		attributes: byPlugin(t, ns, file), plans: true, secret: "c2VjcmV0LXRva2Vu",
+		says: []string{"The provider is not configured for a cluster", "the credential plugin " + file + " did not return credentials", "exit code 3", "Run the plugin by hand"},
+	}
+}
+
+func missingPlugin(t *testing.T, ns string) refusal {
+	t.Helper()
+	return refusal{
+		attributes: byPlugin(t, ns, "kt-no-such-plugin"), plans: true,
+		says: []string{"The provider is not configured for a cluster", "exec: executable kt-no-such-plugin not found"},
+	}
+}
+
+func closedProxy(t *testing.T, ns string) refusal {
+	t.Helper()
+	address := acctest.ClosedPort(t)
+	return refusal{
+		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("namespace", ns) + attribute("proxy_url", "http://anna:c2VjcmV0LXRva2Vu@"+address),
+		plans:      true, secret: "c2VjcmV0LXRva2Vu",
+		says: []string{"The Kubernetes API server cannot be reached", "proxyconnect", address, "connection refused"},
+	}
+}
+
+// A token that ends between plan and apply, and one that ends after it.
+func TestAccCredentialsThatEndKeepStateAndClusterTogether(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	token := func(name string) string {
+		token := cluster.ServiceAccount(t, ns, name, "admin")
+		cli.Write(t, smallest(cluster.TokenAttributes(t, ns, token)))
+		return token
+	}
+	mustBeRefused := func(token string, args ...string) {
+		t.Helper()
+		output, err := cli.Run(t, args...)
+		output = acctest.Unwrap(output)
+		if err == nil || !strings.Contains(output, "The API server rejected the credentials") {
+			t.Errorf("%v: %v\n%s", args, err, output)
+		}
+		if strings.Contains(squeezed(output), token) {
+			t.Error("the token was shown")
+		}
+	}
+
+	first := token("first")
+	cli.MustRun(t, "plan", "-out", "saved")
+	revoke(t, ns, "first", first)
+	mustBeRefused(first, "apply", "saved")
+	nothingCameOfIt(t, cli, ns)
+
+	second := token("second")
+	cli.MustRun(t, "apply", "-auto-approve")
+	revoke(t, ns, "second", second)
+	mustBeRefused(second, "plan")
+	mustBeRefused(second, "apply", "-auto-approve")
+	mustBeRefused(second, "destroy", "-auto-approve")
+	if state := cli.MustRun(t, "state", "list"); !strings.Contains(state, acctest.Trainer) {
+		t.Errorf("the compute left state: %s", state)
+	}
+	cluster.Kubectl(t, "get", "deployment,service", "trainer", "-n", ns)
+
+	token("third")
+	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// A host that has come to lead to something else says nothing about what the
+// cluster has.
+func TestAccCredentialsForAnotherServerKeepState(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	ours := smallest(attribute("config_path", cluster.Kubeconfig()) + attribute("namespace", ns))
+	cli.Write(t, ours)
+	cli.MustRun(t, "apply", "-auto-approve")
+	for name, answer := range map[string]struct {
+		status int
+		body   string
+	}{
+		"a web server without the page": {http.StatusNotFound, "404 page not found\n"},
+		"a login page":                  {http.StatusOK, "<html>Please log in.</html>"},
+		"a proxy without its server":    {http.StatusBadGateway, "Bad Gateway"},
+		"a gateway that is not ours":    {http.StatusForbidden, "Forbidden"},
+	} {
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(answer.status)
+			_, _ = io.WriteString(w, answer.body)
+		}))
+		server.Config.ErrorLog = log.New(io.Discard, "", 0) // a run that ends breaks off its connections
+		server.StartTLS()
+		cli.Write(t, smallest(attribute("host", server.URL)+attribute("namespace", ns)+"  insecure = true\n"))
+		if output, err := cli.Run(t, "plan", "-detailed-exitcode"); err == nil || strings.Contains(output, "will be created") {
+			t.Errorf("%s: %v\n%s", name, err, output)
+		}
+		for _, command := range [][]string{{"apply", "-auto-approve"}, {"destroy", "-auto-approve"}, {"destroy", "-auto-approve", "-refresh=false"}} {
+			output, err := cli.Run(t, command...)
+			if err == nil {
+				t.Errorf("%s: %v went through:\n%s", name, command, output)
+			}
+			if state := cli.MustRun(t, "state", "list"); !strings.Contains(state, acctest.Trainer) {
+				t.Fatalf("%s: after %v the compute is gone from state:\n%s", name, command, output)
+			}
+		}
+		server.Close()
+	}
+	cluster.Kubectl(t, "get", "deployment,service", "trainer", "-n", ns)
+	cli.Write(t, ours)
+	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// revoke makes a token of a service account invalid, and waits until the API
+// server has forgotten that it was valid: it remembers that for ten seconds.
+func revoke(t *testing.T, ns, name, token string) {
+	t.Helper()
+	cluster.Kubectl(t, "delete", "serviceaccount", name, "-n", ns)
+	config := rest.AnonymousClientConfig(cluster.RESTConfig(t))
+	config.BearerToken = token
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/api/v1/namespaces/"+ns+"/services", nil)
+		if err != nil {
+			return false, err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return false, err
+		}
+		return answer.StatusCode == http.StatusUnauthorized, answer.Body.Close()
+	})
+	if err != nil {
+		t.Fatalf("the API server still accepts a revoked token: %v", err)
+	}
+}

@@ -1,0 +1,173 @@
+package provider_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// requestCount counts the requests that reach the API server, by verb and resource.
+type requestCount struct {
+	mu   sync.Mutex
+	seen map[string]int
+}
+
+func (c *requestCount) note(request *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen[verbOf(request)+" "+resourceOf(request.URL.Path)]++
+}
+
+// take returns what was counted since the last call.
+func (c *requestCount) take() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := c.seen
+	c.seen = map[string]int{}
+	return seen
+}
+
+// verbOf is the verb of a request as RBAC names it, and what tells patches apart.
+func verbOf(request *http.Request) string {
+	query := request.URL.Query()
+	switch {
+	case query.Get("watch") != "":
+		return "watch"
+	case request.Method == http.MethodGet && namesObject(request.URL.Path):
+		return "get"
+	case request.Method == http.MethodGet:
+		return "list"
+	case request.Method == http.MethodPatch && query.Get("dryRun") != "":
+		return "dry run"
+	case request.Method == http.MethodPatch && strings.Contains(request.Header.Get("Content-Type"), "apply"):
+		return "apply"
+	default:
+		return strings.ToLower(request.Method)
+	}
+}
+
+// steps splits the path of a request, without its group, version and namespace.
+func steps(path string) []string {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch skip := map[string]int{"api": 2, "apis": 3}[parts[0]]; {
+	case skip == 0 || len(parts) <= skip:
+		return []string{path}
+	case len(parts) > skip+2 && parts[skip] == "namespaces":
+		return parts[skip+2:]
+	default:
+		return parts[skip:]
+	}
+}
+
+func namesObject(path string) bool { return len(steps(path)) > 1 }
+
+func resourceOf(path string) string { return steps(path)[0] }
+
+// table writes counts of requests, those of one resource at the end of each line.
+func table(title string, seen map[string]int, resources int) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s: %d requests, %.2f a resource\n", title, total(seen), float64(total(seen))/float64(resources))
+	for _, what := range slices.Sorted(maps.Keys(seen)) {
+		fmt.Fprintf(&out, "  %5d  %s\n", seen[what], what)
+	}
+	return out.String()
+}
+
+func total(seen map[string]int) int {
+	sum := 0
+	for _, n := range seen {
+		sum += n
+	}
+	return sum
+}
+
+// TestAccRequestsOfARun counts all requests of runs over twenty resources of a
+// kind: what is shared by them, such as lists and watches, is included.
+func TestAccRequestsOfARun(t *testing.T) {
+	t.Parallel()
+	const resources = 20
+	for name, test := range map[string]struct {
+		config string // of %[1]d resources, the first %[2]d of which differ
+		// How many requests a resource may cost. All of them are planned, and one or
+		// all are updated.
+		create, plan, updateOne, updateAll, destroy float64
+	}{
+		"computes": {
+			config: `
+resource "kt_compute" "pool" {
+  count  = %[1]d
+  name   = "pool-${count.index}"
+  image  = "python:3.12"
+  cpus   = "10m"
+  memory = "16Mi"
+  env_vars = { CHANGED = count.index < %[2]d ? "yes" : "no" }
+}`,
+			create: 6, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 3,
+		},
+		"volumes": {
+			config: `
+resource "kt_volume" "pool" {
+  count       = %[1]d
+  name        = "pool-${count.index}"
+  size        = "1Gi"
+  ` + acctest.ReadWriteOnce + `
+  labels      = { changed = count.index < %[2]d ? "yes" : "no" }
+}`,
+			create: 4, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 4,
+		},
+		"secrets": {
+			config: `
+resource "kt_secret" "pool" {
+  count  = %[1]d
+  name   = "pool-${count.index}"
+  values = { TOKEN = count.index < %[2]d ? "yes" : "no" }
+}`,
+			create: 4, plan: 1.5, updateOne: 2, updateAll: 7, destroy: 4.5,
+		},
+		"images": {
+			config: `
+resource "kt_image" "pool" {
+  count = %[1]d
+  name  = "pool-${count.index}"
+  base  = "python:3.12"
+  steps = [{ run_bash = count.index < %[2]d ? "true" : "false" }]
+}`,
+			create: 4, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 3,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := cluster.Namespace(t)
+			count := &requestCount{seen: map[string]int{}}
+			proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool {
+				count.note(request)
+				return false
+			})
+			cli := acctest.NewCLI(t)
+			run := func(title string, most float64, changed int, args ...string) {
+				cli.Write(t, proxy.Config(ns, fmt.Sprintf(test.config, resources, changed)))
+				count.take()
+				out := cli.MustRun(t, args...)
+				seen := count.take()
+				t.Log(table(title, seen, resources))
+				// Every three seconds the provider looks whether Kubetorch's CRD has arrived:
+				// that counts the seconds of the run, not its resources.
+				repeated := max(0, seen["list /apis/kubetorch.com/v1alpha1"]-2)
+				if used := float64(total(seen)-repeated) / resources; used > most || total(seen) == 0 {
+					t.Errorf("%s: %.2f requests a resource, want at most %.2f\n%s", title, used, most, out)
+				}
+			}
+			run("creation", test.create, 0, "apply", "-auto-approve")
+			run("plan without changes", test.plan, 0, "plan", "-detailed-exitcode")
+			run("update of one", test.updateOne, 1, "apply", "-auto-approve")
+			run("update of all", test.updateAll, resources, "apply", "-auto-approve")
+			run("destruction", test.destroy, resources, "destroy", "-auto-approve")
+		})
+	}
+}

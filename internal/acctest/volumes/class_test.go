@@ -1,0 +1,203 @@
+package volumes_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
+
+// Classes are of the whole cluster, and a default one is everybody's: so this
+// test has a cluster of its own.
+func TestAccVolumeChoosesItsClass(t *testing.T) {
+	t.Parallel()
+	alone := acctest.OwnCluster(t)
+	ns := alone.Namespace(t)
+	made := func(name, provisioner string) {
+		alone.Apply(t, fmt.Sprintf("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: %s}\nprovisioner: %s", name, provisioner))
+	}
+	mark := func(name, value string) {
+		alone.Kubectl(t, "annotate", "storageclass", name, "--overwrite", "storageclass.kubernetes.io/is-default-class="+value)
+	}
+	cli := acctest.NewCLI(t)
+	plans := func(attributes string, says ...string) string {
+		t.Helper()
+		cli.Write(t, alone.Config(ns, acctest.Volume("size = \"1Gi\"\n"+attributes)))
+		out, err := cli.Run(t, "plan")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		acctest.ExpectText(t, out, says...)
+		return out
+	}
+	const open = "+ storage_class = (known after apply)"
+	applies := func(attributes, class string) {
+		t.Helper()
+		cli.Write(t, alone.Config(ns, acctest.Volume("size = \"1Gi\"\n wait_for_bound = false\n"+attributes)))
+		cli.MustRun(t, "apply", "-auto-approve")
+		cli.MustRun(t, "plan", "-detailed-exitcode")
+		if got := alone.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.spec.storageClassName}"); got != class {
+			t.Errorf("the class is %q, want %q", got, class)
+		}
+		cli.MustRun(t, "destroy", "-auto-approve")
+	}
+
+	cli.Write(t, alone.Config(ns, acctest.Volume(acctest.SmallVolume)))
+	cli.MustRun(t, "apply", "-auto-approve")
+	mark("standard", "false")
+	cli.MustRun(t, "plan", "-detailed-exitcode") // chosen once, and kept
+	cli.MustRun(t, "destroy", "-auto-approve")
+
+	made("block", "ebs.csi.aws.com")
+	cli.Write(t, alone.Config(ns, acctest.Volume(`size = "1Gi"`)))
+	out := cli.MustRun(t, "plan") // the same run may create one
+	acctest.ExpectText(t, out, "No storage class to choose", "The plan stands if the same run creates a class")
+	out, err := cli.Run(t, "apply", "-auto-approve")
+	if err == nil {
+		t.Errorf("a class is chosen where there is none to choose:\n%s", out)
+	}
+	acctest.ExpectText(t, out, "No storage class to choose", "nor one of the NFS or CephFS CSI driver for ReadWriteMany",
+		"block (provisioner ebs.csi.aws.com), standard (provisioner kubernetes.io/host-path)")
+
+	mark("block", "true")
+	plans("", open, "The storage class cannot share volumes between nodes", `StorageClass "block" (provisioner ebs.csi.aws.com)`)
+	if out := plans(acctest.ReadWriteOnce, open); strings.Contains(out, "cannot share") {
+		t.Errorf("one writer is warned of a class that cannot share:\n%s", out)
+	}
+
+	made("shared", "nfs.csi.k8s.io")
+	if out := plans("", open); strings.Contains(out, "cannot share") {
+		t.Errorf("a class that shares is warned of:\n%s", out)
+	}
+	applies(acctest.ReadWriteOnce, "block")
+	applies("", "shared")
+	plans(`storage_class = "standard"`, `+ storage_class = "standard"`, "cannot share")
+	plans(`storage_class = "later"`, "The storage class does not exist yet", `no StorageClass "later"`, "block (provisioner ebs.csi.aws.com, the default)")
+	plans(`volume_name = "pv"`, `+ storageClassName = ""`) // of the claim; OpenTofu shows no empty attribute
+
+	made("newest", "pd.csi.storage.gke.io")
+	mark("newest", "true")
+	applies(acctest.ReadWriteOnce, "newest")
+}
+
+func TestAccVolumeIsPlannedWithoutTheCluster(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	block := "provider \"kt\" {\n host = \"https://" + acctest.ClosedPort(t) + "\"\n token = \"none\"\n namespace = \"" + ns + "\"\n}\n"
+	cli.Write(t, block+acctest.Volume(`size = "1Gi"`))
+	acctest.ExpectText(t, cli.MustRun(t, "plan"), "The Kubernetes API server cannot be reached", "the storage class is chosen at apply",
+		`+ ref = { + claim_name = "data" + mount_path = "/data" }`, "+ storage_class = (known after apply)", "Plan: 1 to add")
+}
+
+// Whoever has rights in a namespace only may not see classes, which belong to the cluster.
+func TestAccVolumeOfAUserWhoSeesNoClasses(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	block := "provider \"kt\" {\n" + cluster.TokenAttributes(t, ns, cluster.ServiceAccount(t, ns, "deployer", "admin")) + "}\n"
+	cli.Write(t, block+acctest.Volume(acctest.SmallVolume))
+	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "No permission to", "storageclasses.storage.k8s.io is forbidden", "Kubernetes chooses the storage class")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	if class := cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.spec.storageClassName}"); class != "standard" {
+		t.Errorf("the class is %q, want the default one", class)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+func TestAccVolumeTakesValuesThatAreUnknownInThePlan(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	config := cluster.Config(ns, fmt.Sprintf(`
+resource "terraform_data" "later" {
+  input = { name = "data", size = "1Gi", path = "/data", class = "standard", mode = "ReadWriteOnce", namespace = %q }
+}
+
+resource "kt_volume" "data" {
+  name          = terraform_data.later.output.name
+  namespace     = terraform_data.later.output.namespace
+  size          = terraform_data.later.output.size
+  mount_path    = terraform_data.later.output.path
+  storage_class = terraform_data.later.output.class
+  access_mode   = terraform_data.later.output.mode
+  labels        = { later = terraform_data.later.output.name }
+}
+
+resource "kt_compute" "trainer" {
+  name           = "trainer"
+  launch_timeout = "1m"
+  volumes        = [kt_volume.data.ref]
+}`, ns))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{{
+			Config: config,
+			ConfigPlanChecks: resource.ConfigPlanChecks{
+				PreApply:             []plancheck.PlanCheck{plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("manifests")), plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("storage_class"))},
+				PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+			},
+			ConfigStateChecks: []statecheck.StateCheck{volumeHas("storage_class", "standard"), volumeHas("phase", "Bound")},
+		}},
+	})
+}
+
+// What a plan says to stay must stay once the size is known.
+func TestAccVolumeGrowsToASizeThatIsUnknownInThePlan(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
+	sized := func(size string) string {
+		return cluster.Config(ns, fmt.Sprintf("resource \"terraform_data\" \"later\" {\n input = %q\n}\n", size)+
+			acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = terraform_data.later.output", acctest.ReadWriteOnce, class)))
+	}
+	resizer := patchStatus(t, ns, `{"capacity": {"storage": "2Gi"}}`)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: sized("1Gi")},
+			{
+				Config: sized("2Gi"),
+				ConfigPlanChecks: resource.ConfigPlanChecks{
+					PreApply:             []plancheck.PlanCheck{plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("capacity")), resizer},
+					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+				},
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "2Gi"), volumeHas("phase", "Bound")},
+			},
+		},
+	})
+}
+
+// Terraform imports by identity since 1.12, OpenTofu not yet: so the provider is
+// asked itself.
+func TestAccVolumeImportByIdentity(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, byHandClaim, "-n", ns)
+	server := acctest.ConfiguredProvider(t, map[string]string{"config_path": cluster.Kubeconfig(), "namespace": ns})
+	imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
+		TypeName: "kt_volume",
+		Identity: &tfprotov6.ResourceIdentityData{IdentityData: acctest.DynamicValue(t, tftypes.Object{
+			AttributeTypes: map[string]tftypes.Type{"namespace": tftypes.String, "name": tftypes.String},
+		}, map[string]tftypes.Value{"namespace": tftypes.NewValue(tftypes.String, nil), "name": tftypes.NewValue(tftypes.String, "data")})},
+	})
+	if err != nil || len(imported.Diagnostics) > 0 || len(imported.ImportedResources) != 1 {
+		t.Fatalf("%v %v", err, imported)
+	}
+	got := imported.ImportedResources[0]
+	read, err := server.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
+		TypeName: "kt_volume", CurrentState: got.State, Private: got.Private, CurrentIdentity: got.Identity,
+	})
+	if err != nil || len(read.Diagnostics) > 0 || read.NewState == nil {
+		t.Fatalf("%v %v", err, read)
+	}
+}
