@@ -86,7 +86,8 @@ func (c *cluster) makeAccount(ctx context.Context) error {
 	}
 	day := int64(24 * 60 * 60)
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}
-	granted, err := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	granted, err := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).CreateToken(ctx, name, request,
+		metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,8 @@ func (c *cluster) makeAccount(ctx context.Context) error {
 
 // makeNamespace creates a namespace in which pods can be created.
 func (c *cluster) makeNamespace(ctx context.Context, name string) error {
-	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
@@ -215,7 +217,8 @@ func (c *cluster) admitWaitingPods(ctx context.Context) {
 			}
 			patch := []byte(`[{"op": "remove", "path": "/spec/schedulingGates"}]`)
 			// A failed patch is retried at the next tick.
-			_, _ = c.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
+			_, _ = c.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.JSONPatchType, patch,
+				metav1.PatchOptions{})
 		}
 	}
 }

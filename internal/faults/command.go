@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,15 +58,19 @@ func (r *running) signal(kind proxy.Kind) {
 	}
 }
 
+// emptyState is a state without resources, as a destroy leaves it.
+const emptyState = `{"version": 4, "terraform_version": "1.9.0", "serial": 0, "outputs": {}, "resources": [],
+	"lineage": "5f0a6f5e-0000-0000-0000-000000000000"}`
+
 // killBetweenWrites sends SIGKILL to the CLI, but not while it writes its state. The
 // CLI truncates the file and writes it in place (statemgr.Filesystem in OpenTofu 1.12
 // and Terraform), so a kill in between loses the complete state, regardless of the
-// provider. The file is also empty before the first write.
+// provider. The file is valid before the first write, because it begins as emptyState.
 func killBetweenWrites(pid int, state string) {
-	const pause, checks = 3 * time.Millisecond, 7
-	for range checks {
+	const pause, patience = 3 * time.Millisecond, 10 * time.Second
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may already have exited
-		awaitStop(pid)
+		awaitStop(pid, deadline)
 		if data, err := os.ReadFile(state); err != nil || json.Valid(data) {
 			break
 		}
@@ -77,12 +80,12 @@ func killBetweenWrites(pid int, state string) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// awaitStop waits for a signalled process to stop, for up to 50 ms.
-func awaitStop(pid int) {
-	for range 50 {
+// awaitStop waits for a signalled process to stop or exit.
+func awaitStop(pid int, deadline time.Time) {
+	for time.Now().Before(deadline) {
 		fields := processStat(fmt.Sprintf("/proc/%d/stat", pid))
 		if len(fields) == 0 || !strings.Contains("RSD", fields[0]) {
-			return // stopped or exited
+			return
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -204,13 +207,10 @@ type state struct {
 	tainted   []string // resource addresses
 }
 
-// readState reads the state file. A missing file is an empty state.
+// readState reads the state file.
 func (f folder) readState() (state, error) {
 	out := state{manifests: map[string]bool{}}
 	data, err := os.ReadFile(f.state())
-	if errors.Is(err, fs.ErrNotExist) {
-		return out, nil
-	}
 	if err != nil {
 		return out, err
 	}
@@ -226,9 +226,6 @@ func (f folder) readState() (state, error) {
 				}
 			}
 		}
-	}
-	if len(data) == 0 {
-		return out, nil // killed before the first write
 	}
 	if err := json.Unmarshal(data, &decoded); err != nil {
 		return out, err

@@ -80,7 +80,8 @@ func newPlace(ctx context.Context, c *cluster, name string, base folder, http2 b
 	if err != nil {
 		return nil, err
 	}
-	return p, os.WriteFile(p.kubeconfig(), text, 0o600)
+	return p, errors.Join(os.WriteFile(p.kubeconfig(), text, 0o600),
+		os.WriteFile(p.folder.state(), []byte(emptyState), 0o600))
 }
 
 func (p *place) kubeconfig() string { return filepath.Join(p.folder.dir, "kubeconfig") }
@@ -108,7 +109,8 @@ var errEnded = errors.New("the cycle ended after a violation")
 // runCycle runs an item. It returns only errors of the bench itself.
 func (p *place) runCycle(ctx context.Context, it item) (result, error) {
 	c := &cycle{place: p, item: it, result: result{
-		requests: map[step][]proxy.Record{}, injected: map[proxy.Kind]int{}, exits: map[step]int{}, slowest: map[proxy.Kind]time.Duration{},
+		requests: map[step][]proxy.Record{}, injected: map[proxy.Kind]int{}, exits: map[step]int{},
+		slowest: map[proxy.Kind]time.Duration{},
 	}}
 	err := c.run(ctx)
 	if errors.Is(err, errEnded) {
@@ -382,7 +384,8 @@ func (c *cycle) destroy(ctx context.Context) error {
 		return err
 	}
 	if len(left) > 0 {
-		return c.violate(destroy, "orphans after the destroy: "+strings.ReplaceAll(strings.Join(left, ", "), c.namespace+"/", ""))
+		return c.violate(destroy, "orphans after the destroy: "+
+			strings.ReplaceAll(strings.Join(left, ", "), c.namespace+"/", ""))
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ type options struct {
 func main() {
 	var opts options
 	kinds := flag.String("kind", "", "kinds of faults, separated by commas (default: all)")
-	flag.StringVar(&opts.modes, "mode", "exhaustive,random,rate5,rate20,kill,restart", "modes to run, separated by commas")
+	flag.StringVar(&opts.modes, "mode", "exhaustive,random,rate5,rate20,kill,restart",
+		"modes to run, separated by commas")
 	flag.Int64Var(&opts.seed, "seed", 1, "seed of the random numbers")
 	flag.IntVar(&opts.runs, "runs", 40, "number of cycles with random faults, for each mode")
 	flag.IntVar(&opts.parallel, "parallel", 3, "number of parallel cycles; four times as many for cycles that "+
@@ -113,7 +114,8 @@ func newFolder(dir, cli string) (folder, error) {
 		return folder{}, fmt.Errorf("%w; build the provider with: make build", err)
 	}
 	f := folder{dir: dir, cli: cli, settings: filepath.Join(dir, "cli.tfrc")}
-	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n", providers)
+	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n",
+		providers)
 	return f, os.WriteFile(f.settings, []byte(text), 0o600)
 }
 

@@ -78,7 +78,8 @@ func (b *bench) items(ctx context.Context, mode string, seed int64) ([]item, err
 			return nil, err
 		}
 		all := targets(seen, b.opts.kinds)
-		fmt.Printf("requests: create %d, update %d, destroy %d; faults: %d\n", len(seen[create]), len(seen[update]), len(seen[destroy]),
+		fmt.Printf("requests: create %d, update %d, destroy %d; faults: %d\n", len(seen[create]), len(seen[update]),
+			len(seen[destroy]),
 			len(all[create])+len(all[update])+len(all[destroy]))
 		items = exhaustive(all, seed, allResources())
 		if b.opts.short {
@@ -112,7 +113,9 @@ func (b *bench) items(ctx context.Context, mode string, seed int64) ([]item, err
 }
 
 // spread lists cycles with one fault each in the creation: at a random request in each part of it.
-func (b *bench) spread(ctx context.Context, mode string, kind proxy.Kind, count int, seed int64, sc scenario) ([]item, error) {
+func (b *bench) spread(
+	ctx context.Context, mode string, kind proxy.Kind, count int, seed int64, sc scenario,
+) ([]item, error) {
 	seen, err := b.record(ctx, sc, create)
 	if err != nil {
 		return nil, err

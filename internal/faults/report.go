@@ -104,7 +104,8 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 	for _, kind := range append(proxy.Kinds(), proxy.Restart) {
 		if n := t.injected[kind]; n > 0 {
 			injected += n
-			fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.1f s\t\n", kind, n, max(0, n-t.violated[kind]), t.violated[kind], t.slowest[kind].Seconds())
+			fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.1f s\t\n", kind, n, max(0, n-t.violated[kind]), t.violated[kind],
+				t.slowest[kind].Seconds())
 		}
 	}
 	fmt.Fprintf(table, "all\t%d\t\t%d\t\t\n", injected, len(t.violations))
@@ -119,12 +120,14 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 				parts = append(parts, fmt.Sprintf("%s %d of %d", at, count[1], count[0]))
 			}
 		}
-		fmt.Fprintf(w, "\nsuccess with %s %% of requests failing: %s\n", strings.TrimPrefix(name, "rate"), strings.Join(parts, ", "))
+		fmt.Fprintf(w, "\nsuccess with %s %% of requests failing: %s\n", strings.TrimPrefix(name, "rate"),
+			strings.Join(parts, ", "))
 	}
 	fmt.Fprintf(w, "\n%d cycles, %d faults at %d different requests, %d violations, %s\n",
 		t.cycles, injected, len(t.reached), len(t.violations), took.Round(time.Second))
 	for _, v := range t.violations {
-		fmt.Fprintf(w, "\n%s %v: %s\n  %s\n  make faults FAULTS='%s'\n", v.step, v.kinds, v.what, v.file, v.item.reproduce)
+		fmt.Fprintf(w, "\n%s %v: %s\n  %s\n  make faults FAULTS='%s'\n", v.step, v.kinds, v.what, v.file,
+			v.item.reproduce)
 	}
 	for _, err := range t.errors {
 		fmt.Fprintln(w, "\nerror of the bench:", err)
@@ -140,6 +143,7 @@ func (c *cycle) violate(at step, what string) error {
 			kinds = append(kinds, record.Fault)
 		}
 	}
-	c.result.violations = append(c.result.violations, violation{item: c.item, step: at, kinds: kinds, what: what, detail: c.log.String()})
+	c.result.violations = append(c.result.violations, violation{item: c.item, step: at, kinds: kinds, what: what,
+		detail: c.log.String()})
 	return errEnded
 }

@@ -72,7 +72,8 @@ func exhaustive(all map[step][]target, seed int64, sc scenario) []item {
 			queues[at], longest = list, max(longest, len(list))
 		}
 		for i := range longest {
-			it := item{name: fmt.Sprintf("exhaustive-%t-%d", slow, i), seed: seed, scenario: sc, slow: slow, faults: map[step]proxy.Plan{}}
+			it := item{name: fmt.Sprintf("exhaustive-%t-%d", slow, i), seed: seed, scenario: sc, slow: slow,
+				faults: map[step]proxy.Plan{}}
 			var names []string
 			for _, at := range []step{create, update, destroy} {
 				if i < len(queues[at]) {

@@ -41,14 +41,17 @@ const (
 // Kinds lists the kinds of faults that affect only one command, which are all except Restart.
 func Kinds() []Kind {
 	return []Kind{
-		ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout, Delay, CutBody, ShortBody,
-		WatchCut, WatchSilent, Unauthorized, Conflict, Gone, OutageRefused, OutageReset, Held, KillCLI, InterruptCLI, KillProvider,
+		ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout, Delay, CutBody,
+		ShortBody,
+		WatchCut, WatchSilent, Unauthorized, Conflict, Gone, OutageRefused, OutageReset, Held, KillCLI, InterruptCLI,
+		KillProvider,
 	}
 }
 
 // Transient lists the kinds after which a retried request succeeds immediately.
 func Transient() []Kind {
-	return []Kind{ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout, CutBody, ShortBody}
+	return []Kind{ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout,
+		CutBody, ShortBody}
 }
 
 // ParseKinds parses a comma-separated list of kinds. An empty list means all kinds.

@@ -222,7 +222,10 @@ func (p *Proxy) reject(w http.ResponseWriter, kind Kind) {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, status)
+	_,
+		_ = fmt.Fprintf(w,
+		`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`,
+		message, reason, status)
 }
 
 // spoil forwards a request to the server and disturbs the response.
@@ -277,7 +280,8 @@ func (p *Proxy) spoil(w http.ResponseWriter, r *http.Request, kind Kind, signal 
 // client.
 func (p *Proxy) execute(r *http.Request) (*http.Response, error) {
 	out := r.Clone(context.WithoutCancel(r.Context()))
-	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.opts.Upstream.Scheme, p.opts.Upstream.Host, p.opts.Upstream.Host, ""
+	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.opts.Upstream.Scheme, p.opts.Upstream.Host,
+		p.opts.Upstream.Host, ""
 	return p.opts.Transport.RoundTrip(out)
 }
 

@@ -43,7 +43,8 @@ func setup(t *testing.T, http2 bool) (p *Proxy, client *http.Client, base string
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err = Start(Options{Upstream: upstream, Transport: &http.Transport{}, Token: "secret", Namespace: "ns", HTTP2: http2})
+	p, err = Start(Options{Upstream: upstream, Transport: &http.Transport{}, Token: "secret", Namespace: "ns",
+		HTTP2: http2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,8 @@ func TestFaultsHaveTheEffectOfTheirKind(t *testing.T) {
 				p, client, base, executed := setup(t, http2)
 				p.Begin(always(c.kind), nil)
 				status, body, err := send(t, client, c.method, base+path)
-				if (err != nil) != c.failed || c.status != 0 && status != 0 && status != c.status || !strings.Contains(body, c.body) {
+				if (err != nil) != c.failed || c.status != 0 && status != 0 && status != c.status ||
+					!strings.Contains(body, c.body) {
 					t.Errorf("%d %q %v; want %+v", status, body, err, c)
 				}
 				if got := executed.Load(); got != c.executed {
@@ -187,7 +189,8 @@ func TestWatchesAreResetOrSilent(t *testing.T) {
 	t.Parallel()
 	p, client, base, _ := setup(t, false)
 	p.Begin(always(WatchCut), nil)
-	if status, body, err := send(t, client, http.MethodGet, base+"/api?watch=true"); status != 200 || body != answer || err == nil {
+	if status, body, err := send(t, client, http.MethodGet, base+"/api?watch=true"); status != 200 || body != answer ||
+		err == nil {
 		t.Errorf("cut: %d %q %v", status, body, err)
 	}
 	p.Begin(always(WatchSilent), nil)
