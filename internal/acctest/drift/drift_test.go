@@ -237,7 +237,7 @@ func changes() []change {
 		{
 			name: "Service deleted", kubectl: []string{"delete", "service", "trainer"}, vanishes: true,
 			fields:   []string{"Service"},
-			warnings: []string{"Service ID does not exist any more"},
+			warnings: []string{"Service ID no longer exists"},
 		},
 	}
 }
@@ -326,7 +326,7 @@ func TestAccDriftOfADeletedDeploymentIsRepaired(t *testing.T) {
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
 					acctest.PlanShows(nil, []string{"Deployment"}),
-					seen.Expect(ns, "Deployment ID does not exist any more"),
+					seen.Expect(ns, "Deployment ID no longer exists"),
 				),
 			},
 			{

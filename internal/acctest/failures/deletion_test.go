@@ -143,7 +143,7 @@ func TestAccVolumeThatIsBoundMeanwhileIsKeptAfterADestroyThatFailed(t *testing.T
 	if err == nil {
 		t.Errorf("a volume that may hold data is replaced:\n%s", out)
 	}
-	acctest.ExpectText(t, out, "A volume with data is not replaced unasked")
+	acctest.ExpectText(t, out, "Replacement of a bound volume was not requested")
 	cli.Write(t, config("1Gi"))
 	cli.MustRun(t, "destroy", "-auto-approve") // which asks for its end
 }

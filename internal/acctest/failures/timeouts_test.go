@@ -175,7 +175,7 @@ func TestAccVolumeThatIsNotBoundGivesWayToAnother(t *testing.T) {
 	if err == nil {
 		t.Errorf("a volume that was bound after the plan is replaced:\n%s", out)
 	}
-	acctest.ExpectText(t, out, "A volume with data is not replaced unasked", "bound now and may hold data")
+	acctest.ExpectText(t, out, "Replacement of a bound volume was not requested", "bound now and may contain data")
 	if got := one(t, cli); got.Attributes.UID != uid || got.Status != "" {
 		t.Errorf("state holds %+v, want the volume %s as before", got, uid)
 	}

@@ -335,7 +335,7 @@ func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
 		resource.TestStep{
 			PreConfig:        func() { cluster.Kubectl(t, "delete", "configmap/kt-image-torch", "-n", ns) },
 			Config:           config,
-			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionCreate), says("does not exist any more")),
+			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionCreate), says("no longer exists")),
 		},
 		resource.TestStep{
 			PreConfig: func() {

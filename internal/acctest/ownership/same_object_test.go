@@ -48,7 +48,7 @@ func TestAccReplacementThatIsCreatedFirstIsNotDeleted(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	before := objectsLeft(t, ns)
 	for _, kind := range kinds() {
-		acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve", "-replace="+kind+".it"), "same stays", "leave create_before_destroy out")
+		acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve", "-replace="+kind+".it"), "same was not deleted", "remove create_before_destroy")
 		cli.MustRun(t, "plan", "-detailed-exitcode")
 	}
 	if after := objectsLeft(t, ns); after != before {

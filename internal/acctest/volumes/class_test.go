@@ -59,12 +59,12 @@ func TestAccVolumeChoosesItsClass(t *testing.T) {
 	made("block", "ebs.csi.aws.com")
 	cli.Write(t, alone.Config(ns, acctest.Volume(`size = "1Gi"`)))
 	out := cli.MustRun(t, "plan") // the same run may create one
-	acctest.ExpectText(t, out, "No storage class to choose", "The plan stands if the same run creates a class")
+	acctest.ExpectText(t, out, "No default storage class", "The plan continues, because the same run may create a class")
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
 		t.Errorf("a class is chosen where there is none to choose:\n%s", out)
 	}
-	acctest.ExpectText(t, out, "No storage class to choose", "nor one of the NFS or CephFS CSI driver for ReadWriteMany",
+	acctest.ExpectText(t, out, "No default storage class", "nor one of the NFS or CephFS CSI driver for ReadWriteMany",
 		"block (provisioner ebs.csi.aws.com), standard (provisioner kubernetes.io/host-path)")
 
 	mark("block", "true")
@@ -94,7 +94,7 @@ func TestAccVolumeIsPlannedWithoutTheCluster(t *testing.T) {
 	cli := acctest.NewCLI(t)
 	block := "provider \"kt\" {\n host = \"https://" + acctest.ClosedPort(t) + "\"\n token = \"none\"\n namespace = \"" + ns + "\"\n}\n"
 	cli.Write(t, block+acctest.Volume(`size = "1Gi"`))
-	acctest.ExpectText(t, cli.MustRun(t, "plan"), "The Kubernetes API server cannot be reached", "the storage class is chosen at apply",
+	acctest.ExpectText(t, cli.MustRun(t, "plan"), "The Kubernetes API server cannot be reached", "The storage class is selected at apply",
 		`+ ref = { + claim_name = "data" + mount_path = "/data" }`, "+ storage_class = (known after apply)", "Plan: 1 to add")
 }
 
@@ -105,7 +105,7 @@ func TestAccVolumeOfAUserWhoSeesNoClasses(t *testing.T) {
 	cli := acctest.NewCLI(t)
 	block := "provider \"kt\" {\n" + cluster.TokenAttributes(t, ns, cluster.ServiceAccount(t, ns, "deployer", "admin")) + "}\n"
 	cli.Write(t, block+acctest.Volume(acctest.SmallVolume))
-	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "No permission to", "storageclasses.storage.k8s.io is forbidden", "Kubernetes chooses the storage class")
+	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "No permission to", "storageclasses.storage.k8s.io is forbidden", "Kubernetes selects the default storage class")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	if class := cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.spec.storageClassName}"); class != "standard" {
 		t.Errorf("the class is %q, want the default one", class)

@@ -113,7 +113,7 @@ func TestAccVolumeThatIsTaintedIsKeptOnceItIsBound(t *testing.T) {
 	if err == nil {
 		t.Errorf("a volume that may hold data is replaced:\n%s", out)
 	}
-	acctest.ExpectText(t, out, "A volume with data is not replaced unasked", "terraform untaint ADDRESS")
+	acctest.ExpectText(t, out, "Replacement of a bound volume was not requested", "terraform untaint ADDRESS")
 	cli.MustRun(t, "untaint", acctest.DataVolume)
 	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
 	cli.MustRun(t, "taint", acctest.DataVolume)
@@ -359,7 +359,7 @@ func TestAccVolumeDriftShowsByAttributeAndManager(t *testing.T) {
 					cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "--subresource=status", "-p", `{"status": {"capacity": {"storage": "5Gi"}}}`)
 				},
 				Config: config(""), PlanOnly: true,
-				ExpectError: regexp.MustCompile(`(?s)A volume cannot shrink.*asks for 5Gi and holds 5Gi.*Set\s+size = "5Gi"`),
+				ExpectError: regexp.MustCompile(`(?s)A volume cannot shrink.*requests 5Gi and has 5Gi.*Set\s+size = "5Gi"`),
 			},
 			{Config: config("lifecycle {\n ignore_changes = [size]\n}"), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
 			{Config: strings.Replace(config(""), `size = "1Gi"`, `size = "5Gi"`, 1), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
@@ -382,7 +382,7 @@ func TestAccVolumeThatWasDeletedIsMadeAnew(t *testing.T) {
 				Config:    config,
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectResourceAction(acctest.DataVolume, plancheck.ResourceActionCreate),
-					volumeWarns(seen, ns, "PersistentVolumeClaim ID does not exist any more"),
+					volumeWarns(seen, ns, "PersistentVolumeClaim ID no longer exists"),
 				),
 			},
 		},

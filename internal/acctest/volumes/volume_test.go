@@ -251,7 +251,7 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 			},
 			{
 				Config: sized("1Gi", ""), PlanOnly: true,
-				ExpectError: regexp.MustCompile(`(?s)A volume cannot shrink.*asks for 2Gi and holds 2Gi.*size = "2Gi"`),
+				ExpectError: regexp.MustCompile(`(?s)A volume cannot shrink.*requests 2Gi and has 2Gi.*size = "2Gi"`),
 			},
 			{
 				Config:            sized("3Gi", ""),
@@ -333,7 +333,7 @@ func TestAccVolumeThatCannotGrowIsRefusedInThePlan(t *testing.T) {
 			{
 				PreConfig: func() { cluster.Kubectl(t, "delete", "storageclass", class) },
 				Config:    sized("2Gi"), PlanOnly: true,
-				ExpectError: regexp.MustCompile(`(?s)The volume cannot grow.*does not\s+exist any more`),
+				ExpectError: regexp.MustCompile(`(?s)The volume cannot grow.*no\s+longer\s+exists`),
 			},
 			{Config: sized("1Gi"), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
 		},
@@ -352,7 +352,7 @@ func TestAccVolumeIsNeverReplacedUnasked(t *testing.T) {
 		{"data", acctest.ReadWriteOnce + fmt.Sprintf("namespace = %q", other), `has the\s+namespace "` + ns + `"`},
 		{"data", "access_mode = \"ReadWriteMany\"", `has the access mode\s+"ReadWriteOnce"`},
 		{"data", acctest.ReadWriteOnce + "storage_class = \"fast\"", `has the storage\s+class "standard"`},
-		{"data", acctest.ReadWriteOnce + "storage_class = \"\"", `never lets that change to ""`},
+		{"data", acctest.ReadWriteOnce + "storage_class = \"\"", `immutable\s+and\s+cannot\s+be\s+changed\s+to\s+""`},
 		{"data", acctest.ReadWriteOnce + "volume_name = \"pv\"", `has the\s+PersistentVolume\s+\(none\)`},
 	} {
 		steps = append(steps, resource.TestStep{

@@ -1,7 +1,6 @@
-// Package claim renders a volume into the PersistentVolumeClaim that asks for
-// it, and chooses the StorageClass that provides it.
+// Package claim renders a volume as a PersistentVolumeClaim, and selects its StorageClass.
 //
-// It is pure: nothing is read from a cluster, a file or the environment.
+// It is pure: it reads nothing from a cluster, a file or the environment.
 package claim
 
 import (
@@ -16,41 +15,39 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// What Kubetorch puts on the claims of its volumes.
+// Labels and annotations of the claims of Kubetorch's volumes.
 const (
 	AppValue            = "kubetorch" // of the label app
 	VolumeLabel         = kind.KubetorchGroup + "/volume"
 	MountPathAnnotation = kind.KubetorchGroup + "/mount-path"
 )
 
-// DefaultAccessMode lets the pods of all nodes write, as Kubetorch's volumes do.
+// DefaultAccessMode allows the pods of all nodes to write, like Kubetorch's volumes.
 const DefaultAccessMode = "ReadWriteMany"
 
-// AccessModes are those of Kubernetes
+// AccessModes returns the access modes of Kubernetes
 // (https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes).
 func AccessModes() []string {
 	return []string{"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"}
 }
 
-// Claim is everything that decides the object of one kt_volume. A zero field is
-// an attribute that is not set.
+// Claim is the input for the object of one kt_volume. A zero field is an attribute that is not set.
 type Claim struct {
 	Name, Namespace string
 
-	Size         resource.Quantity // what is asked for; the volume may be larger
+	Size         resource.Quantity // requested; the volume may be larger
 	AccessMode   string            // one of AccessModes
-	StorageClass *string           // "" is none at all; nil leaves it to Kubernetes
+	StorageClass *string           // "" is no class; nil lets Kubernetes select one
 	VolumeName   string            // the PersistentVolume to bind
-	MountPath    string            // where computes mount it, an absolute path
+	MountPath    string            // absolute path in computes
 
 	Labels, Annotations map[string]string
-	// Of the provider. They go where Labels and Annotations go, and lose
-	// against them.
+	// From the configuration of the provider. Labels and Annotations override them.
 	DefaultLabels, DefaultAnnotations map[string]string
 }
 
-// Render returns the PersistentVolumeClaim, normalized. The error is of type
-// [manifest.Errors]: all that is wrong, each part with its attribute.
+// Render returns the PersistentVolumeClaim, normalized. The error has the type [manifest.Errors]: every problem with
+// its attribute.
 func Render(c Claim) (*unstructured.Unstructured, error) {
 	if errs := conflicts(c); len(errs) > 0 {
 		return nil, errs
@@ -65,7 +62,7 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 	if c.StorageClass != nil {
 		spec["storageClassName"] = *c.StorageClass
 	}
-	annotations := anyMap(c.DefaultAnnotations, c.Annotations, fixedAnnotations(c))
+	annotations := anyMap(c.DefaultAnnotations, c.Annotations, reservedAnnotations(c))
 	if c.MountPath == "" {
 		delete(annotations, MountPathAnnotation)
 	}
@@ -73,7 +70,7 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
 		"metadata": map[string]any{
 			"name": c.Name, "namespace": c.Namespace,
-			"labels":      anyMap(map[string]string{kind.AppLabel: AppValue}, c.DefaultLabels, c.Labels, fixedLabels(c)),
+			"labels":      anyMap(map[string]string{kind.AppLabel: AppValue}, c.DefaultLabels, c.Labels, reservedLabels(c)),
 			"annotations": annotations,
 		},
 		"spec": spec,
@@ -81,42 +78,41 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: manifest.Normalize(rendered)}, nil
 }
 
-// fixedLabels are those that nobody may set to something else.
-func fixedLabels(c Claim) map[string]string {
+// reservedLabels returns the labels that a configuration cannot set to another value.
+func reservedLabels(c Claim) map[string]string {
 	return map[string]string{VolumeLabel: c.Name, kind.ManagedByLabel: kind.ManagedByValue}
 }
 
-// fixedAnnotations are likewise; an empty one is not to be there.
-func fixedAnnotations(c Claim) map[string]string {
+// reservedAnnotations returns the annotations that a configuration cannot set to another value. An empty one must
+// not exist.
+func reservedAnnotations(c Claim) map[string]string {
 	return map[string]string{MountPathAnnotation: c.MountPath}
 }
 
-// conflicts refuses labels and annotations that say otherwise than ours. One
-// that says the same is no conflict.
+// conflicts rejects labels and annotations that differ from reserved ones.
 func conflicts(c Claim) manifest.Errors {
 	var errs manifest.Errors
-	instead := map[string]string{
-		VolumeLabel:         "it names the volume",
-		kind.ManagedByLabel: "the provider finds its objects by it",
-		MountPathAnnotation: "it follows mount_path; set that",
+	reason := map[string]string{
+		VolumeLabel:         "it contains the name of the volume",
+		kind.ManagedByLabel: "the provider finds its objects with it",
+		MountPathAnnotation: "it is set from mount_path",
 	}
-	check := func(attribute, where string, given, ours map[string]string) {
-		for _, key := range slices.Sorted(maps.Keys(given)) {
-			if want, ok := ours[key]; ok && given[key] != want {
+	check := func(attribute, where string, configured, ours map[string]string) {
+		for _, key := range slices.Sorted(maps.Keys(configured)) {
+			if want, ok := ours[key]; ok && configured[key] != want {
 				errs = append(errs, &manifest.AttributeError{Path: manifest.At(attribute), Detail: fmt.Sprintf("%s sets %s to %q, but it must be %q here: %s. Remove it.",
-					where, key, given[key], want, instead[key])})
+					where, key, configured[key], want, reason[key])})
 			}
 		}
 	}
-	check("labels", "the provider's default_labels", c.DefaultLabels, fixedLabels(c))
-	check("labels", "labels", c.Labels, fixedLabels(c))
-	check("annotations", "the provider's default_annotations", c.DefaultAnnotations, fixedAnnotations(c))
-	check("annotations", "annotations", c.Annotations, fixedAnnotations(c))
+	check("labels", "the provider's default_labels", c.DefaultLabels, reservedLabels(c))
+	check("labels", "labels", c.Labels, reservedLabels(c))
+	check("annotations", "the provider's default_annotations", c.DefaultAnnotations, reservedAnnotations(c))
+	check("annotations", "annotations", c.Annotations, reservedAnnotations(c))
 	return errs
 }
 
-// Observe reads the attributes of a volume out of a claim. What only Render
-// adds to labels and annotations is left out.
+// Observe returns the attributes of a volume for a claim, without the labels and annotations that Render adds.
 func Observe(o *unstructured.Unstructured) Claim {
 	c := Claim{Name: o.GetName(), Namespace: o.GetNamespace()}
 	if text, ok, _ := unstructured.NestedString(o.Object, "spec", "resources", "requests", "storage"); ok {
@@ -139,7 +135,7 @@ func Observe(o *unstructured.Unstructured) Claim {
 	return c
 }
 
-// without leaves out the entries of m that added holds too.
+// without returns m without the entries that are also in added.
 func without(m, added map[string]string) map[string]string {
 	rest := maps.Clone(m)
 	maps.DeleteFunc(rest, func(key, value string) bool {
@@ -149,7 +145,7 @@ func without(m, added map[string]string) map[string]string {
 	return rest
 }
 
-// anyMap has the entries of all; the later ones win.
+// anyMap returns the entries of all maps. Later ones override earlier ones.
 func anyMap(all ...map[string]string) map[string]any {
 	out := map[string]any{}
 	for _, m := range all {
@@ -160,9 +156,8 @@ func anyMap(all ...map[string]string) map[string]any {
 	return out
 }
 
-// CanBecome says whether a claim differs from a wanted one in nothing that
-// Kubernetes never lets change. One that is not bound may change nothing of its
-// spec, but that it may be given the class that it has none of.
+// CanBecome reports whether a claim can be changed to a wanted one, because no immutable field differs. In the spec
+// of a claim that is not bound, only a missing class can be set.
 func CanBecome(live, wanted *unstructured.Unstructured) bool {
 	was, will := Observe(live), Observe(wanted)
 	sameClass := was.StorageClass == nil || will.StorageClass == nil || *was.StorageClass == *will.StorageClass
@@ -170,8 +165,8 @@ func CanBecome(live, wanted *unstructured.Unstructured) bool {
 		(will.VolumeName == "" || was.VolumeName == will.VolumeName)
 }
 
-// Bound says whether a claim has, or had, a volume, in which there may be data. A
-// claim that names a PersistentVolume need not have got it.
+// Bound reports whether a claim has, or had, a volume, which may contain data. A claim with the name of a
+// PersistentVolume may not be bound to it.
 func Bound(live *unstructured.Unstructured) bool {
 	phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
 	_, completed := live.GetAnnotations()["pv.kubernetes.io/bind-completed"] // written before the phase

@@ -27,7 +27,7 @@ func datasets() claim.Claim {
 	}
 }
 
-func TestRenderGivesWhatKubetorchReads(t *testing.T) {
+func TestRenderSetsTheMetadataOfKubetorch(t *testing.T) {
 	t.Parallel()
 	c := datasets()
 	c.DefaultLabels, c.DefaultAnnotations = map[string]string{"org": "x", "team": "web"}, map[string]string{"owner": "bob", "cost": ""}
@@ -49,7 +49,7 @@ func TestRenderGivesWhatKubetorchReads(t *testing.T) {
 	}
 }
 
-func TestRenderTellsNoClassFromOneLeftToKubernetes(t *testing.T) {
+func TestRenderDistinguishesNoClassFromTheDefaultClass(t *testing.T) {
 	t.Parallel()
 	none := ""
 	for name, test := range map[string]struct {
@@ -79,7 +79,7 @@ func TestRenderTellsNoClassFromOneLeftToKubernetes(t *testing.T) {
 	}
 }
 
-func TestRenderIsWhatObserveSees(t *testing.T) {
+func TestObserveIsTheInverseOfRender(t *testing.T) {
 	t.Parallel()
 	want := datasets()
 	want.VolumeName = "by-hand"
@@ -97,7 +97,7 @@ func TestRenderIsWhatObserveSees(t *testing.T) {
 	}
 }
 
-func TestRenderRefusesWhatWouldHideAVolume(t *testing.T) {
+func TestRenderRejectsChangedReservedLabels(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change    func(*claim.Claim)
@@ -129,7 +129,7 @@ func TestRenderRefusesWhatWouldHideAVolume(t *testing.T) {
 	}
 }
 
-func TestCanBecomeKeepsWhatNeverChanges(t *testing.T) {
+func TestCanBecomeComparesImmutableFields(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(*claim.Claim)
@@ -162,7 +162,7 @@ func TestCanBecomeKeepsWhatNeverChanges(t *testing.T) {
 	}
 }
 
-// class is a StorageClass; those that are marked default are as many days old.
+// class returns a StorageClass. Default ones have an age in days.
 func class(name, provisioner string, defaultFor int) *storagev1.StorageClass {
 	c := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner}
 	if defaultFor > 0 {
@@ -172,7 +172,7 @@ func class(name, provisioner string, defaultFor int) *storagev1.StorageClass {
 	return c
 }
 
-func TestChooseTakesAClassThatSharesForManyWriters(t *testing.T) {
+func TestChooseReturnsASharedClassForReadWriteMany(t *testing.T) {
 	t.Parallel()
 	const ebs, nfs, ceph = "ebs.csi.aws.com", "nfs.csi.k8s.io", "cephfs.csi.ceph.com"
 	beta := class("beta", ebs, 0)
@@ -211,7 +211,7 @@ func TestChooseTakesAClassThatSharesForManyWriters(t *testing.T) {
 	}
 }
 
-func TestListNamesClassesWithTheirProvisioners(t *testing.T) {
+func TestListShowsClassesWithTheirProvisioners(t *testing.T) {
 	t.Parallel()
 	got := claim.List([]*storagev1.StorageClass{class("slow", "nfs.csi.k8s.io", 0), class("fast", "ebs.csi.aws.com", 1)})
 	if want := "fast (provisioner ebs.csi.aws.com, the default), slow (provisioner nfs.csi.k8s.io)"; got != want {
@@ -222,11 +222,11 @@ func TestListNamesClassesWithTheirProvisioners(t *testing.T) {
 	}
 }
 
-func TestCompareDecidesFromTheNumbers(t *testing.T) {
+func TestCompareOfSizes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		wanted, asked, given string
-		want                 claim.Resize
+		wanted, requested, configured string
+		want                          claim.Resize
 	}{
 		"the same in another notation":               {"1Gi", "1024Mi", "1Gi", claim.Same},
 		"the same, of a larger PersistentVolume":     {"1Gi", "1Gi", "100Gi", claim.Same},
@@ -243,19 +243,19 @@ func TestCompareDecidesFromTheNumbers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var given *resource.Quantity
-			if test.given != "" {
-				q := resource.MustParse(test.given)
-				given = &q
+			var configured *resource.Quantity
+			if test.configured != "" {
+				q := resource.MustParse(test.configured)
+				configured = &q
 			}
-			if got := claim.Compare(resource.MustParse(test.wanted), resource.MustParse(test.asked), given); got != test.want {
+			if got := claim.Compare(resource.MustParse(test.wanted), resource.MustParse(test.requested), configured); got != test.want {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})
 	}
 }
 
-func TestRenderIsAClaimOfTheAPI(t *testing.T) {
+func TestRenderedClaimIsValidInTheAPI(t *testing.T) {
 	t.Parallel()
 	object, err := claim.Render(datasets())
 	if err != nil {
@@ -267,7 +267,7 @@ func TestRenderIsAClaimOfTheAPI(t *testing.T) {
 	}
 }
 
-func TestBoundIsWhatMayHoldData(t *testing.T) {
+func TestBoundClaimsMayContainData(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(*corev1.PersistentVolumeClaim)

@@ -9,16 +9,15 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 )
 
-// Choose returns the class for a volume that names none: for ReadWriteMany one
-// that is known to share volumes, else the cluster's default class; nil where
-// there is neither.
+// Choose returns the class for a volume without one: for ReadWriteMany a class that is known to share volumes,
+// otherwise the default class of the cluster. It returns nil if there is neither.
 func Choose(accessMode string, classes []*storagev1.StorageClass) *storagev1.StorageClass {
-	standard := Default(classes)
+	defaultClass := Default(classes)
 	if accessMode != DefaultAccessMode {
-		return standard
+		return defaultClass
 	}
-	if standard != nil && shares(standard.Provisioner) {
-		return standard
+	if defaultClass != nil && shares(defaultClass.Provisioner) {
+		return defaultClass
 	}
 	var sharing *storagev1.StorageClass
 	for _, class := range classes {
@@ -26,11 +25,11 @@ func Choose(accessMode string, classes []*storagev1.StorageClass) *storagev1.Sto
 			sharing = class
 		}
 	}
-	return cmp.Or(sharing, standard)
+	return cmp.Or(sharing, defaultClass)
 }
 
-// Default is the class that Kubernetes gives a claim without one: of those that
-// are marked the newest, of equally old ones the first by name
+// Default returns the class that Kubernetes sets for a claim without one: the newest of the marked classes, and the
+// first by name of equally old ones
 // (https://kubernetes.io/docs/concepts/storage/storage-classes/#default-storageclass).
 func Default(classes []*storagev1.StorageClass) *storagev1.StorageClass {
 	var chosen *storagev1.StorageClass
@@ -45,21 +44,19 @@ func Default(classes []*storagev1.StorageClass) *storagev1.StorageClass {
 	return chosen
 }
 
-// isDefault also knows the annotation from before Kubernetes 1.6, which is
-// still honoured.
+// isDefault also accepts the annotation from before Kubernetes 1.6, which is still in effect.
 func isDefault(class *storagev1.StorageClass) bool {
 	return class.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
 		class.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"
 }
 
-// shares says whether a provisioner is one whose volumes the pods of all nodes
-// can write to.
+// shares reports whether pods on all nodes can write to volumes of a provisioner.
 func shares(provisioner string) bool {
 	return provisioner == "nfs.csi.k8s.io" || provisioner == "cephfs.csi.ceph.com"
 }
 
-// CannotShare says whether a provisioner is known to make volumes that one node
-// at a time can write to: disks of clouds, and folders of nodes.
+// CannotShare reports whether volumes of a provisioner can only be written from one node at a time: disks of clouds,
+// and directories of nodes.
 func CannotShare(provisioner string) bool {
 	switch provisioner {
 	case "ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com", "kubernetes.io/aws-ebs",
@@ -75,17 +72,17 @@ func CannotShare(provisioner string) bool {
 	}
 }
 
-// List names classes for a message: "fast (provisioner ebs.csi.aws.com, the
-// default), shared (provisioner nfs.csi.k8s.io)".
+// List formats classes for a message: "fast (provisioner ebs.csi.aws.com, the default), shared (provisioner
+// nfs.csi.k8s.io)".
 func List(classes []*storagev1.StorageClass) string {
 	if len(classes) == 0 {
 		return "none"
 	}
-	standard := Default(classes)
+	defaultClass := Default(classes)
 	var names []string
 	for _, class := range classes {
 		mark := ""
-		if class == standard {
+		if class == defaultClass {
 			mark = ", the default"
 		}
 		names = append(names, fmt.Sprintf("%s (provisioner %s%s)", class.Name, class.Provisioner, mark))
@@ -94,12 +91,12 @@ func List(classes []*storagev1.StorageClass) string {
 	return strings.Join(names, ", ")
 }
 
-// Grows says whether the volumes of a class can be made larger.
+// Grows reports whether the volumes of a class can grow.
 func Grows(class *storagev1.StorageClass) bool {
 	return class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion
 }
 
-// WaitsForConsumer says whether a class provides a volume only once a pod needs it.
+// WaitsForConsumer reports whether a class provides a volume only when a pod uses it.
 func WaitsForConsumer(class *storagev1.StorageClass) bool {
 	return class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
 }

@@ -2,31 +2,30 @@ package claim
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// Resize is what another size means for a claim.
+// Resize is the effect of another size on a claim.
 type Resize int
 
-// The ways in which a size can change.
+// Effects of another size.
 const (
 	Same    Resize = iota
-	Grow           // needs a class that allows it
-	Lower          // asks for less again, but for more than there is: a growth that failed is given up
+	Grow           // requires a class that allows it
+	Lower          // requests less, but more than the capacity, to cancel a failed growth
 	Shrink         // Kubernetes never does this
-	Unbound        // there is no volume yet, and Kubernetes changes the size of bound claims only
+	Unbound        // has no volume yet, and Kubernetes can only change the size of bound claims
 )
 
-// Compare says what it means to ask for wanted where a claim asks for asked and
-// has been given a volume of a capacity; nil while it has none. It follows
-// ValidatePersistentVolumeClaimUpdate of Kubernetes (pkg/apis/core/validation).
-func Compare(wanted, asked resource.Quantity, given *resource.Quantity) Resize {
-	order := wanted.Cmp(asked)
+// Compare returns the effect of requesting wanted for a claim that requests another size and has a volume of a
+// capacity, or nil. It follows ValidatePersistentVolumeClaimUpdate of Kubernetes (pkg/apis/core/validation).
+func Compare(wanted, requested resource.Quantity, configured *resource.Quantity) Resize {
+	order := wanted.Cmp(requested)
 	switch {
 	case order == 0:
 		return Same
-	case given == nil:
+	case configured == nil:
 		return Unbound
 	case order > 0:
 		return Grow
-	case wanted.Cmp(*given) > 0:
+	case wanted.Cmp(*configured) > 0:
 		return Lower
 	default:
 		return Shrink

@@ -18,10 +18,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// writer carries out one plan, and keeps the state true to the cluster.
+// writer executes one plan, and keeps the state consistent with the cluster.
 type writer struct{ *writing }
 
-// Apply creates or updates the claim, puts it into state, and waits.
+// Apply creates or updates the claim, saves it in state, and waits.
 func (hooks) Apply(ctx context.Context, w *writing) {
 	writer := writer{w}
 	if !w.Creating {
@@ -31,13 +31,13 @@ func (hooks) Apply(ctx context.Context, w *writing) {
 	if writer.create(ctx) {
 		writer.wait(ctx)
 	}
-	w.Diags.Append(ask(ctx, w.Private, false)...) // that was of the volume before this one
+	w.Diags.Append(markDestroyRequested(ctx, w.Private, false)...) // the mark was for the replaced volume
 }
 
-// create says whether the claim exists and is in state.
+// create reports whether the claim exists and is in state.
 func (w writer) create(ctx context.Context) bool {
 	if w.Plan.StorageClass.IsUnknown() {
-		w.chooseClass(ctx)
+		w.selectClass(ctx)
 	}
 	if w.Diags.HasError() {
 		return false
@@ -48,7 +48,7 @@ func (w writer) create(ctx context.Context) bool {
 	}
 	err := owned.PrepareCreate(ctx, w.Data.Cluster, w.Creation, object, nil)
 	if err == nil && !w.Creation.IsNew(w.Plan.claimRef()) {
-		err = w.makeRoom(ctx, object)
+		err = w.deleteUnfinished(ctx, object)
 	}
 	if err != nil {
 		w.Diags.Append(owned.Failure(err))
@@ -57,8 +57,7 @@ func (w writer) create(ctx context.Context) bool {
 	return w.apply(ctx, object)
 }
 
-// update applies the claim if it changes, and waits if it grows. A claim that does
-// not change costs no request.
+// update applies the claim if it changes, and waits if it grows. It sends no request for an unchanged claim.
 func (w writer) update(ctx context.Context) {
 	mustWait := w.Plan.Phase.IsUnknown()
 	object := w.planned(ctx)
@@ -70,7 +69,7 @@ func (w writer) update(ctx context.Context) {
 		w.PrivateState.Imported = false // all settings of the configuration are in state now
 		w.save(ctx)
 	} else {
-		// The UID keeps the server from making another claim if this one has gone.
+		// The UID prevents the server from creating another claim if this one was deleted.
 		object.SetUID(apitypes.UID(w.Prior.UID.ValueString()))
 		if !w.apply(ctx, object) {
 			return
@@ -81,14 +80,14 @@ func (w writer) update(ctx context.Context) {
 	}
 }
 
-// keepStatus leaves what Kubernetes says of the claim as state has it.
+// keepStatus keeps the status in state.
 func (w writer) keepStatus(prior *model) {
 	w.Plan.UID = prior.UID
 	w.Plan.claimStatus = prior.claimStatus
 }
 
-// planned is the claim as the plan shows it, rendered now if the plan could not;
-// nil with a diagnostic if it cannot be.
+// planned returns the claim of the plan. It renders the claim if the plan could not. It returns nil with a
+// diagnostic on failure.
 func (w writer) planned(ctx context.Context) *unstructured.Unstructured {
 	if w.Plan.Manifests.IsUnknown() {
 		var diags diag.Diagnostics
@@ -97,7 +96,7 @@ func (w writer) planned(ctx context.Context) *unstructured.Unstructured {
 	}
 	object, err := w.Plan.object()
 	if err != nil {
-		w.Diags.AddError("The plan cannot be read", err.Error())
+		w.Diags.AddError("Cannot read the plan", err.Error())
 	}
 	if w.Diags.HasError() {
 		return nil
@@ -105,9 +104,9 @@ func (w writer) planned(ctx context.Context) *unstructured.Unstructured {
 	return object
 }
 
-// makeRoom deletes a claim of ours that an earlier run left, if it cannot become
-// the one that is wanted and is not bound, so that it holds no data.
-func (w writer) makeRoom(ctx context.Context, wanted *unstructured.Unstructured) error {
+// deleteUnfinished deletes a claim of ours that an earlier run left behind, if it is not bound, and therefore empty,
+// and if it cannot be changed to the wanted claim.
+func (w writer) deleteUnfinished(ctx context.Context, wanted *unstructured.Unstructured) error {
 	cluster, ref := w.Data.Cluster, w.Plan.claimRef()
 	live, err := cluster.Get(ctx, ref)
 	if kube.IsNotFound(err) {
@@ -125,7 +124,7 @@ func (w writer) makeRoom(ctx context.Context, wanted *unstructured.Unstructured)
 	return cluster.WaitClaimGone(ctx, ref)
 }
 
-// apply sends the claim and puts it into state.
+// apply sends the claim and saves it in state.
 func (w writer) apply(ctx context.Context, object *unstructured.Unstructured) bool {
 	var live *unstructured.Unstructured
 	var diags diag.Diagnostics
@@ -143,18 +142,17 @@ func (w writer) apply(ctx context.Context, object *unstructured.Unstructured) bo
 		w.save(ctx)
 		return true
 	case w.Creating && kube.OutcomeUnknown(err):
-		w.saveUncertain(ctx, err)
+		w.saveUnknownOutcome(ctx, err)
 	default:
 		w.Diags.Append(owned.Failure(err))
 	}
 	return false
 }
 
-// saveUncertain puts a claim into state of which it is not known whether it was
-// created: who has it in state can delete it. It is a warning, since an error would
-// taint a claim that may hold data by the time of the next apply.
-func (w writer) saveUncertain(ctx context.Context, err error) {
-	w.Diags.Append(tf.Warning(err, "The volume is in state. The next plan shows whether it is there, and creates it if it is not."))
+// saveUnknownOutcome saves a claim in state whose creation may have succeeded, so that it can be deleted. It reports
+// a warning, because an error would taint a claim that may contain data by the time of the next apply.
+func (w writer) saveUnknownOutcome(ctx context.Context, err error) {
+	w.Diags.Append(tf.Warning(err, "The volume is in state. The next plan shows whether it exists, and creates it if it does not."))
 	w.Plan.UID, w.Plan.claimStatus = types.StringNull(), claimStatus{}
 	w.PrivateState.Waiting = true
 	w.save(ctx)
@@ -165,8 +163,7 @@ func (w writer) save(ctx context.Context) {
 	w.Save(ctx)
 }
 
-// wait waits until the claim is bound and as large as it asks, and notes in
-// state how it is then.
+// wait waits until the claim is bound and has the requested size, and then updates the status in state.
 func (w writer) wait(ctx context.Context) {
 	if w.Diags.HasError() {
 		return
@@ -174,10 +171,10 @@ func (w writer) wait(ctx context.Context) {
 	if wanted := w.Plan.WaitForBound; wanted.IsNull() || wanted.ValueBool() {
 		cluster, ref := w.Data.Cluster, w.Plan.claimRef()
 		verdict, err := cluster.WaitClaim(ctx, ref, wanted.ValueBool())
-		w.lastLook(ctx)
+		w.refreshStatus(ctx)
 		if err != nil {
 			w.notReady(err)
-		} else if w.Plan.smaller() && verdict.Ready {
+		} else if w.Plan.isSmaller() && verdict.Ready {
 			w.Diags.AddAttributeWarning(path.Root("size"), "The file system has not grown yet", verdict.Message+" Restart the pods that use it.")
 		}
 		w.PrivateState.Waiting = err != nil
@@ -187,9 +184,8 @@ func (w writer) wait(ctx context.Context) {
 	w.save(ctx)
 }
 
-// lastLook notes how the claim is at the end of a wait, also of one that was
-// interrupted.
-func (w writer) lastLook(ctx context.Context) {
+// refreshStatus updates the status of the claim at the end of a wait, even if the wait was interrupted.
+func (w writer) refreshStatus(ctx context.Context) {
 	const moment = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moment)
 	defer cancel()
@@ -198,9 +194,9 @@ func (w writer) lastLook(ctx context.Context) {
 	}
 }
 
-// notReady reports how a wait ended. An error after a creation makes Terraform
-// taint the volume and replace it with the next apply: only what waiting cannot
-// resolve is one, and never of a claim that is bound and may hold data.
+// notReady reports how a wait ended. An error after a creation makes Terraform taint the volume and replace it in
+// the next apply. Therefore it is an error only if waiting cannot resolve the problem, and never for a bound claim,
+// which may contain data.
 func (w writer) notReady(err error) {
 	bound := w.Plan.Phase.ValueString() == string(corev1.ClaimBound)
 	if kube.IsPermanent(err) && !(w.Creating && bound) {
@@ -210,11 +206,10 @@ func (w writer) notReady(err error) {
 	w.Diags.Append(tf.Warning(err, "The volume is in state. The next plan waits for it again, and does not replace it."))
 }
 
-// Delete removes the claim and waits until it is gone. It begins only once no
-// pod holds the claim: a deletion that has begun cannot be taken back, and takes
-// the data with the last pod.
+// Delete deletes the claim and waits until it no longer exists. It starts only when no pod uses the claim, because a
+// deletion cannot be undone and deletes the data when the last pod ends.
 func (hooks) Delete(ctx context.Context, d *deleting) {
-	wanted, diags := asked(ctx, d.Private)
+	wanted, diags := destroyRequested(ctx, d.Private)
 	d.Diags.Append(diags...)
 	if diags.HasError() {
 		return
@@ -237,11 +232,11 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	case err != nil:
 		d.Diags.Append(tf.Failure(err))
 		return
-	case !same: // what was made in its place belongs to somebody else
+	case !same: // another claim was created in its place
 		d.Diags.Append(owned.OtherObjectWarning(d.Memory, d.State.key(), ref, live, nil)...)
 		return
 	case !wanted && claim.Bound(live):
-		d.Diags.Append(keepTainted(ref))
+		d.Diags.Append(boundError(ref))
 		return
 	}
 	if live.GetDeletionTimestamp() == nil {
@@ -264,12 +259,12 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	}
 }
 
-// keepTainted refuses to replace a volume without being asked, where it is
-// bound by now: one that Terraform has marked as tainted when its creation
-// failed, or one that was not bound yet when its replacement was planned.
-func keepTainted(ref kube.Ref) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("A volume with data is not replaced unasked",
-		fmt.Sprintf("%s would be replaced because its creation failed (it is tainted) or because it was not bound when the plan was made. It is bound now and may hold data, "+
-			"so nothing was deleted.\n\nTo keep it, remove the mark where there is one, and plan again:\n  terraform untaint ADDRESS\n"+
-			"To replace it on purpose, do so too, and then:\n  terraform apply -replace=ADDRESS", ref))
+// boundError rejects the replacement of a bound volume that was not requested. Either Terraform has marked it as
+// tainted because its creation failed, or it was not yet bound when the replacement was planned.
+func boundError(ref kube.Ref) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Replacement of a bound volume was not requested",
+		fmt.Sprintf("%s would be replaced because its creation failed (it is tainted) or because it was not bound when "+
+			"the plan was created. It is bound now and may contain data. Therefore nothing was deleted.\n\n"+
+			"To keep it, remove the taint if there is one, and plan again:\n  terraform untaint ADDRESS\n"+
+			"To replace it, also do this, and then run:\n  terraform apply -replace=ADDRESS", ref))
 }

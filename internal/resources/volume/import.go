@@ -16,21 +16,22 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// imported fills in a state of which only the name is known. Of a claim that is
-// ours it knows everything; of another one the labels and annotations become
-// ours with the next apply, which the plan shows.
+// imported completes a state that contains only the name. For a claim that is not ours, the next apply takes over
+// labels and annotations, which the plan shows.
 func (l reader) imported(ctx context.Context) error {
 	ref := l.State.claimRef()
 	live, err := l.Data.Cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
-		l.Diags.AddError("Nothing to import", fmt.Sprintf("There is no %s.\n\nInvestigate with:\n  kubectl get persistentvolumeclaims -n %s", ref, ref.Namespace))
+		l.Diags.AddError("Nothing to import", fmt.Sprintf("%s does not exist.\n\n"+
+			"Investigate with:\n  kubectl get persistentvolumeclaims -n %s", ref, ref.Namespace))
 		return owned.ErrGone
 	}
 	if err != nil {
 		return err
 	}
 	if modes, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "accessModes"); len(modes) > 1 {
-		l.Diags.AddError("The claim has several access modes", fmt.Sprintf("%s has %s, and a kt_volume has one. Mount it by its name in a compute's volumes instead.", ref, strings.Join(modes, ", ")))
+		l.Diags.AddError("The claim has several access modes", fmt.Sprintf("%s has %s, but a kt_volume has one access mode.\n\n"+
+			"Next step: Add the claim to the volumes of a compute by its name instead.", ref, strings.Join(modes, ", ")))
 		return owned.ErrGone
 	}
 	set, ours, err := kube.OwnedFields(live)
@@ -38,7 +39,7 @@ func (l reader) imported(ctx context.Context) error {
 		return err
 	}
 	if !ours {
-		set = fieldpath.NewSet() // its name is all that we know of it
+		set = fieldpath.NewSet() // only its name is known
 	}
 	doc := &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
 	if _, err := l.Memory.RememberSet(l.State.key(), doc, live, set); err != nil {
@@ -56,11 +57,11 @@ func (l reader) imported(ctx context.Context) error {
 	if l.State.Manifests, err = manifestsOf(doc); err != nil {
 		return err
 	}
-	l.condition(ref, live)
+	l.updateStatus(ref, live)
 	return nil
 }
 
-// without leaves out what the provider's defaults add.
+// without removes the entries that the provider's defaults add.
 func without(m, defaults map[string]string) map[string]string {
 	rest := maps.Clone(m)
 	maps.DeleteFunc(rest, func(key, value string) bool {

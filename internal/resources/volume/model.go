@@ -19,8 +19,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// model is one kt_volume. Collections are Terraform values rather than Go ones,
-// since any of them may be unknown in a plan.
+// model is one kt_volume. Collections are Terraform values, because any of them may be unknown in a plan.
 type model struct {
 	lifecycle.Common
 
@@ -38,7 +37,7 @@ type model struct {
 	Ref types.Object `tfsdk:"ref"`
 }
 
-// claimStatus are the attributes that Kubernetes reports.
+// claimStatus contains the attributes that Kubernetes reports.
 type claimStatus struct {
 	Phase           types.String `tfsdk:"phase"`
 	Capacity        types.String `tfsdk:"capacity"`
@@ -49,7 +48,7 @@ func unknownStatus() claimStatus {
 	return claimStatus{types.StringUnknown(), types.StringUnknown(), types.StringUnknown()}
 }
 
-// key is the claim's manifest.Key.
+// key returns the manifest.Key of the claim.
 func (m *model) key() string {
 	return kind.PersistentVolumeClaim().Kind + "/" + m.Namespace.ValueString() + "/" + m.Name.ValueString()
 }
@@ -58,7 +57,7 @@ func (m *model) claimRef() kube.Ref {
 	return kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString()}
 }
 
-// spec turns a wholly known model into what the renderer takes.
+// spec converts a completely known model to the input of the renderer.
 func (m *model) spec(ctx context.Context, defaults tf.Defaults) (claim.Claim, diag.Diagnostics) {
 	c := claim.Claim{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(),
@@ -83,7 +82,7 @@ func elements(ctx context.Context, m types.Map, into *map[string]string) diag.Di
 	return m.ElementsAs(ctx, into, false)
 }
 
-// render makes the attribute manifests of a wholly known model.
+// render returns the attribute manifests of a completely known model.
 func (m *model) render(ctx context.Context, defaults tf.Defaults) (types.Map, diag.Diagnostics) {
 	spec, diags := m.spec(ctx, defaults)
 	if diags.HasError() {
@@ -95,17 +94,17 @@ func (m *model) render(ctx context.Context, defaults tf.Defaults) (types.Map, di
 	}
 	value, err := manifestsOf(object)
 	if err != nil {
-		diags.AddError("The claim of this volume cannot be rendered", err.Error())
+		diags.AddError("Cannot render the claim of the volume", err.Error())
 	}
 	return value, diags
 }
 
-// renderErrors puts each error of the renderer at its attribute.
+// renderErrors reports each error of the renderer at its attribute.
 func renderErrors(err error) diag.Diagnostics {
 	var diags diag.Diagnostics
 	found, ok := errors.AsType[manifest.Errors](err)
 	if !ok {
-		diags.AddError("The claim of this volume cannot be rendered", err.Error())
+		diags.AddError("Cannot render the claim of the volume", err.Error())
 	}
 	for _, e := range found {
 		detail := e.Detail
@@ -117,7 +116,7 @@ func renderErrors(err error) diag.Diagnostics {
 	return diags
 }
 
-// manifestsOf is the attribute manifests with one object.
+// manifestsOf returns the attribute manifests with one object.
 func manifestsOf(object *unstructured.Unstructured) (types.Map, error) {
 	text, err := manifest.JSON(object)
 	if err != nil {
@@ -126,8 +125,7 @@ func manifestsOf(object *unstructured.Unstructured) (types.Map, error) {
 	return types.MapValueMust(types.StringType, map[string]attr.Value{manifest.Key(object): types.StringValue(text)}), nil
 }
 
-// object is the claim in the attribute manifests; nil where there is none, or
-// where it is not known.
+// object returns the claim in the attribute manifests, or nil if there is none or if it is unknown.
 func (m *model) object() (*unstructured.Unstructured, error) {
 	for _, element := range m.Manifests.Elements() {
 		text, ok := element.(types.String)
@@ -140,13 +138,13 @@ func (m *model) object() (*unstructured.Unstructured, error) {
 	return nil, nil
 }
 
-// appliesClass says whether the storage class is among what was applied.
+// appliesClass reports whether the storage class is among the applied fields.
 func (m *model) appliesClass() bool {
 	object, err := m.object()
 	return err == nil && object != nil && claim.Observe(object).StorageClass != nil
 }
 
-// ref is the attribute ref, as far as it is known.
+// ref returns the attribute ref, as far as it is known.
 func (m *model) ref() types.Object {
 	readOnly := types.BoolNull()
 	switch {

@@ -13,9 +13,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// follow makes the typed attributes follow what changed between two observations
-// of the claim. An attribute whose field did not change keeps its own wording.
-// What Kubernetes never lets change cannot have.
+// follow updates the typed attributes with the differences between two observations of the claim. An attribute whose
+// field did not change keeps its notation. Immutable fields cannot differ.
 func (m *model) follow(ctx context.Context, before, after claim.Claim) diag.Diagnostics {
 	if before.Size.Cmp(after.Size) != 0 {
 		m.Size = tf.QuantityOf(after.Size.String())
@@ -27,8 +26,8 @@ func (m *model) follow(ctx context.Context, before, after claim.Claim) diag.Diag
 	return append(diags, followMap(ctx, &m.Annotations, before.Annotations, after.Annotations)...)
 }
 
-// followMap follows the keys that the attribute has, and ones that are new. A key
-// that came from the provider's defaults shows in manifests only.
+// followMap updates the keys of the attribute, and adds new ones. A key from the defaults of the provider appears
+// only in manifests.
 func followMap(ctx context.Context, attribute *types.Map, before, after map[string]string) diag.Diagnostics {
 	current := map[string]string{}
 	diags := elements(ctx, *attribute, &current)
@@ -56,7 +55,7 @@ func followMap(ctx context.Context, attribute *types.Map, before, after map[stri
 	return diags
 }
 
-// observe fills in, from a claim of whomever, what every volume has.
+// observe sets the attributes that any claim has, regardless of its owner.
 func (m *model) observe(live *unstructured.Unstructured) {
 	seen := claim.Observe(live)
 	m.Size = tf.QuantityOf(seen.Size.String())
@@ -65,12 +64,12 @@ func (m *model) observe(live *unstructured.Unstructured) {
 	m.MountPath = textOrNull(seen.MountPath)
 	m.VolumeName = types.StringNull()
 	if _, found := live.GetAnnotations()["pv.kubernetes.io/bound-by-controller"]; !found {
-		m.VolumeName = textOrNull(seen.VolumeName) // not chosen by Kubernetes, so by who made the claim
+		m.VolumeName = textOrNull(seen.VolumeName) // selected by the creator of the claim rather than by Kubernetes
 	}
 	m.status(live)
 }
 
-// less says whether a quantity is known to be less than another.
+// less reports whether a quantity is known to be less than another.
 func less(a, b tf.Quantity) bool {
 	qa, errA := manifest.ParseQuantity(a.ValueString())
 	qb, errB := manifest.ParseQuantity(b.ValueString())

@@ -12,42 +12,40 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// planner completes one plan. Its methods are called in the order in which they
-// stand here.
+// planner completes one plan. Its methods are called in the order of their definition.
 type planner struct {
 	*planning
 
-	before  *model       // the claim as it is, of state or in the cluster; nil for a new one
-	goes    apitypes.UID // of a claim in the way that is deleted first
-	resizes bool
-	// choosesLater reports that the provider chooses the storage class at apply.
-	choosesLater bool
+	before      *model       // the existing claim, from state or from the cluster; nil for a new one
+	replacedUID apitypes.UID // of an existing claim that is deleted first
+	resizes     bool
+	// selectsAtApply is true if the provider selects the storage class at apply.
+	selectsAtApply bool
 }
 
-// PlanDestroy marks a plan in which somebody asked for the end of the volume.
+// PlanDestroy marks a plan in which the deletion of the volume was requested.
 func (hooks) PlanDestroy(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
-	return ask(ctx, private, true)
+	return markDestroyRequested(ctx, private, true)
 }
 
-// Plan renders what will be applied, refuses what would lose data, and asks the
-// cluster to validate the changes.
+// Plan renders the claim, rejects changes that would lose data, and runs a server-side dry run.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := &planner{planning: planned}
 	if p.Creating {
 		p.replacement(ctx)
-		p.look(ctx)
+		p.findExisting(ctx)
 	} else {
 		p.before = p.State
-		if before, _ := asked(ctx, p.Request.Private); before {
-			p.Diags.Append(ask(ctx, p.Private, false)...)
+		if before, _ := destroyRequested(ctx, p.Request.Private); before {
+			p.Diags.Append(markDestroyRequested(ctx, p.Private, false)...)
 		}
 	}
-	p.decide(ctx)
-	p.keep()
+	p.setImmutable(ctx)
+	p.checkImmutable()
 	p.resize(ctx)
 	replaces := len(p.Replace) > 0
 	if !p.Creating && replaces != p.PrivateState.Empty {
-		p.PrivateState.Empty = replaces // a replacement that failed may have left it
+		p.PrivateState.Empty = replaces // it may remain from a failed replacement
 		p.SavePrivateState(ctx)
 	}
 	if replaces {
@@ -63,26 +61,25 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	p.keepImported()
 }
 
-// replacement is for a volume that is deleted before this one is created.
+// replacement handles a volume that is deleted before this one is created.
 func (p *planner) replacement(ctx context.Context) {
 	if len(p.Replaced) == 0 {
 		return
 	}
 	p.Diags.Append(owned.RefuseIfProtected(p.ReplacedPrivateState.Protected, "volume", p.Plan.Name.ValueString())...)
-	// Unless it was asked for, a claim that is bound by the time of the apply is kept.
-	p.Diags.Append(ask(ctx, p.Private, !p.ReplacedPrivateState.Empty)...)
+	// Unless its deletion was requested, a claim that is bound at apply is kept.
+	p.Diags.Append(markDestroyRequested(ctx, p.Private, !p.ReplacedPrivateState.Empty)...)
 }
 
-// look finds a claim that a new volume would take over: one that is adopted, or
-// one of ours that an interrupted run did not put into state. One that goes
-// first has no say, nor has one of ours that is not bound and so holds nothing:
-// it is made anew if it has to be.
-func (p *planner) look(ctx context.Context) {
+// findExisting finds a claim that a new volume would take over: one that is adopted, or one of ours that an
+// interrupted run did not save in state. It ignores a claim that is deleted first, and one of ours that is not bound
+// and therefore empty, which is created again if necessary.
+func (p *planner) findExisting(ctx context.Context) {
 	if p.Plan.ID.IsUnknown() || !p.Data.Configured() {
 		return
 	}
 	live, err := p.Data.Cluster.Look(ctx, p.Plan.claimRef())
-	if err != nil || live == nil { // the dry run says why it cannot be read
+	if err != nil || live == nil { // the dry run reports read errors
 		return
 	}
 	creation := p.Creation()
@@ -93,14 +90,14 @@ func (p *planner) look(ctx context.Context) {
 	}
 	switch {
 	case live.GetDeletionTimestamp() != nil, p.Replaced[p.Plan.key()].UID == live.GetUID(), !adopts && !claim.Bound(live):
-		p.goes = live.GetUID()
+		p.replacedUID = live.GetUID()
 	default:
 		p.before = &model{Common: lifecycle.Common{Name: p.Plan.Name, Namespace: p.Plan.Namespace}}
 		p.before.observe(live)
 	}
 }
 
-// render fills in manifests.
+// render sets manifests.
 func (p *planner) render(ctx context.Context, known bool) {
 	if !known || !p.Data.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)
@@ -108,16 +105,15 @@ func (p *planner) render(ctx context.Context, known bool) {
 	}
 	rendered := *p.Plan
 	if p.Config.StorageClass.IsNull() && !p.Creating && !p.State.appliesClass() {
-		rendered.StorageClass = types.StringNull() // Kubernetes has chosen it, and goes on to own it
+		rendered.StorageClass = types.StringNull() // Kubernetes selected it and still owns it
 	}
 	var diags diag.Diagnostics
 	p.Plan.Manifests, diags = rendered.render(ctx, p.Data.Defaults)
 	p.Diags.Append(diags...)
 }
 
-// keepImported keeps the default that an import gave to a setting of the
-// provider alone, where the plan then changes nothing at all: an update takes
-// every setting from the configuration.
+// keepImported keeps the default that an import has assumed for a setting that only the provider uses, if the plan
+// then changes nothing: an update uses every setting of the configuration.
 func (p *planner) keepImported() {
 	if p.Creating || !p.PrivateState.Imported {
 		return
@@ -127,7 +123,7 @@ func (p *planner) keepImported() {
 	})
 }
 
-// dryRun asks the server about a claim that is new or changes.
+// dryRun runs a server-side dry run for a new or changed claim.
 func (p *planner) dryRun(ctx context.Context) {
 	object, err := p.Plan.object()
 	if err != nil {
@@ -140,25 +136,25 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	if !known {
 		p.Data.Cluster.PreviewCreation(ctx, func() {
-			verdict := owned.Preview(ctx, p.Data.Cluster, object, p.Creation(), p.goes)
+			verdict := owned.Preview(ctx, p.Data.Cluster, object, p.Creation(), p.replacedUID)
 			p.Diags.Append(verdict.Diagnostics(true, false)...)
 		})
 		return
 	}
-	verdict := owned.Preview(ctx, p.Data.Cluster, object, nil, p.goes)
+	verdict := owned.Preview(ctx, p.Data.Cluster, object, nil, p.replacedUID)
 	if verdict.Immutable {
-		p.Diags.AddError("Immutable PersistentVolumeClaim field changed", p.Plan.claimRef().String()+
-			" would change in a field that Kubernetes never lets change.\n\nNext step: Check what the plan changes in `manifests`, and put that back.")
+		p.Diags.AddError("Immutable PersistentVolumeClaim field changed", "The plan would change an immutable field of "+
+			p.Plan.claimRef().String()+".\n\nNext step: Check what the plan changes in `manifests`, and revert this change.")
 		return
 	}
 	p.Diags.Append(verdict.Diagnostics(false, true)...)
 	p.Diags.Append(p.Memory.RetainedWarning(verdict.Ref, p.Plan.key(), verdict.After)...)
 }
 
-// computed decides what the remaining computed attributes will be.
+// computed sets the other computed attributes.
 func (p *planner) computed() {
 	p.Plan.Ref = p.Plan.ref()
-	p.leaveClass()
+	p.hideClass()
 	if p.Creating {
 		if p.Data.Configured() && p.Data.Defaults.CompactPlans {
 			p.Plan.Manifests = types.MapUnknown(types.StringType)
@@ -171,7 +167,7 @@ func (p *planner) computed() {
 	p.Plan.claimStatus = p.State.claimStatus
 	waits := p.resizes || p.PrivateState.Waiting
 	if p.State.UID.IsNull() && (waits || !p.Plan.Manifests.Equal(p.State.Manifests)) {
-		p.Plan.UID = types.StringUnknown() // the answer to the creation was lost: the next one tells it
+		p.Plan.UID = types.StringUnknown() // the response to the creation was lost: the apply sets it
 	}
 	if waits {
 		p.Plan.claimStatus = unknownStatus()

@@ -13,79 +13,79 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// decide fills in what a claim can be given only once: as configured, else as it
-// has it, else as a new one gets it.
-func (p *planner) decide(ctx context.Context) {
+// setImmutable sets the attributes that only a new claim can get: from the configuration, from the existing claim,
+// or from the defaults.
+func (p *planner) setImmutable(ctx context.Context) {
 	before := model{AccessMode: types.StringValue(claim.DefaultAccessMode), VolumeName: types.StringNull()}
 	if p.before != nil {
 		before = *p.before
 	}
-	p.Plan.AccessMode = either(p.Config.AccessMode, before.AccessMode)
-	p.Plan.VolumeName = either(p.Config.VolumeName, before.VolumeName)
+	p.Plan.AccessMode = orDefault(p.Config.AccessMode, before.AccessMode)
+	p.Plan.VolumeName = orDefault(p.Config.VolumeName, before.VolumeName)
 	if p.before != nil {
-		p.Plan.StorageClass = either(p.Config.StorageClass, before.StorageClass)
+		p.Plan.StorageClass = orDefault(p.Config.StorageClass, before.StorageClass)
 		return
 	}
 	p.Plan.StorageClass = p.newClass(ctx)
 }
 
-func either(configured, otherwise types.String) types.String {
+func orDefault(configured, otherwise types.String) types.String {
 	if configured.IsNull() {
 		return otherwise
 	}
 	return configured
 }
 
-// newClass is the storage class of a new claim; unknown where it cannot be
-// chosen yet. One that the provider chooses may be another at apply, when the
-// same run has installed a driver or marked another class as the default: it is
-// what the dry run is asked about, and open in the plan.
+// newClass returns the storage class of a new claim. It is unknown if it cannot be selected yet. The provider may
+// select another class at apply if the same run has installed a driver or marked another class as the default.
+// Therefore the selected class is used for the dry run, but unknown in the plan.
 func (p *planner) newClass(ctx context.Context) types.String {
-	given := p.Config.StorageClass
+	configured := p.Config.StorageClass
 	switch {
-	case given.IsUnknown(), p.Plan.AccessMode.IsUnknown(), p.Plan.VolumeName.IsUnknown():
-		return either(given, types.StringUnknown())
-	case given.IsNull() && !p.Plan.VolumeName.IsNull():
-		return types.StringValue("") // a PersistentVolume made by hand has none
+	case configured.IsUnknown(), p.Plan.AccessMode.IsUnknown(), p.Plan.VolumeName.IsUnknown():
+		return orDefault(configured, types.StringUnknown())
+	case configured.IsNull() && !p.Plan.VolumeName.IsNull():
+		return types.StringValue("") // a manually created PersistentVolume has none
 	case !p.Data.Configured():
-		return either(given, types.StringUnknown())
-	case given.Equal(types.StringValue("")):
-		return given
+		return orDefault(configured, types.StringUnknown())
+	case configured.Equal(types.StringValue("")):
+		return configured
 	}
 	classes, err := p.Data.Cluster.StorageClasses(ctx)
 	if err != nil {
-		p.classesUnknown(err)
-		return either(given, types.StringUnknown())
+		p.listClassesFailed(err)
+		return orDefault(configured, types.StringUnknown())
 	}
-	p.choosesLater = given.IsNull()
+	p.selectsAtApply = configured.IsNull()
 	chosen := claim.Choose(p.Plan.AccessMode.ValueString(), classes)
-	if !given.IsNull() {
-		chosen = named(classes, given.ValueString())
+	if !configured.IsNull() {
+		chosen = named(classes, configured.ValueString())
 	}
 	switch {
 	case chosen != nil:
-		p.caution(chosen)
+		p.warnAboutClass(chosen)
 		return types.StringValue(chosen.Name)
-	case !given.IsNull():
+	case !configured.IsNull():
 		p.Diags.AddAttributeWarning(path.Root("storage_class"), "The storage class does not exist yet",
-			fmt.Sprintf("The cluster has no StorageClass %q. The plan stands if the same run creates it before the volume. There are: %s.", given.ValueString(), claim.List(classes)))
-		return given
+			fmt.Sprintf("The cluster has no StorageClass %q. The plan continues, because the same run may create it before "+
+				"the volume. Existing classes: %s.", configured.ValueString(), claim.List(classes)))
+		return configured
 	}
-	p.Diags.AddAttributeWarning(path.Root("storage_class"), "No storage class to choose",
-		noClass(p.Plan.AccessMode, classes)+"\n\nThe plan stands if the same run creates a class before the volume.")
+	p.Diags.AddAttributeWarning(path.Root("storage_class"), "No default storage class",
+		noClass(p.Plan.AccessMode, classes)+"\n\nThe plan continues, because the same run may create a class before the volume.")
 	return types.StringUnknown()
 }
 
-// leaveClass leaves open what the apply chooses.
-func (p *planner) leaveClass() {
-	if p.choosesLater {
+// hideClass makes a class unknown that is selected at apply.
+func (p *planner) hideClass() {
+	if p.selectsAtApply {
 		p.Plan.StorageClass, p.Plan.Manifests = types.StringUnknown(), types.MapUnknown(types.StringType)
 	}
 }
 
-// chooseClass chooses the storage class that the plan left open; null where the
-// classes may not be listed, so that Kubernetes chooses.
-func (w writer) chooseClass(ctx context.Context) {
+// selectClass selects the storage class that is unknown in the plan. It is null without permission to list classes,
+// so that Kubernetes selects one.
+func (w writer) selectClass(ctx context.Context) {
 	classes, err := w.Data.Cluster.StorageClasses(ctx)
 	chosen := claim.Choose(w.Plan.AccessMode.ValueString(), classes)
 	switch {
@@ -94,15 +94,15 @@ func (w writer) chooseClass(ctx context.Context) {
 	case err != nil:
 		w.Diags.Append(tf.Failure(err))
 	case chosen == nil:
-		w.Diags.AddAttributeError(path.Root("storage_class"), "No storage class to choose", noClass(w.Plan.AccessMode, classes))
+		w.Diags.AddAttributeError(path.Root("storage_class"), "No default storage class", noClass(w.Plan.AccessMode, classes))
 	default:
 		w.Plan.StorageClass = types.StringValue(chosen.Name)
 	}
 }
 
 func noClass(accessMode types.String, classes []*storagev1.StorageClass) string {
-	return fmt.Sprintf("storage_class is not set, and the cluster has no default StorageClass%s. Set storage_class to one of these: %s.",
-		sharing(accessMode), claim.List(classes))
+	return fmt.Sprintf("storage_class is not set, and the cluster has no default StorageClass%s.\n\n"+
+		"Next step: Set storage_class to one of these: %s.", sharing(accessMode), claim.List(classes))
 }
 
 func named(classes []*storagev1.StorageClass, name string) *storagev1.StorageClass {
@@ -114,7 +114,7 @@ func named(classes []*storagev1.StorageClass, name string) *storagev1.StorageCla
 	return nil
 }
 
-// sharing adds to a message what else was looked for.
+// sharing adds the other classes that were searched for to a message.
 func sharing(accessMode types.String) string {
 	if accessMode.ValueString() != claim.DefaultAccessMode {
 		return ""
@@ -122,31 +122,35 @@ func sharing(accessMode types.String) string {
 	return ", nor one of the NFS or CephFS CSI driver for " + claim.DefaultAccessMode
 }
 
-// classesUnknown says that the classes could not be asked for. The dry run
-// reports this too where a class is given.
-func (p *planner) classesUnknown(err error) {
+// listClassesFailed reports that the classes cannot be listed. If a class is configured, the dry run reports this
+// too.
+func (p *planner) listClassesFailed(err error) {
 	if !p.Config.StorageClass.IsNull() {
 		return
 	}
 	switch kube.ClassOf(err) {
 	case kube.Denied:
-		p.Diags.Append(tf.Warning(err, "The plan stands, but Kubernetes chooses the storage class: the cluster's default one."))
+		p.Diags.Append(tf.Warning(err, "The plan continues. Kubernetes selects the default storage class of the cluster."))
 	case kube.Unreachable, kube.Misconfigured:
-		p.Diags.Append(tf.Warning(err, "The plan stands, but the storage class is chosen at apply, which needs the cluster."))
+		p.Diags.Append(tf.Warning(err, "The plan continues. The storage class is selected at apply, which requires the cluster."))
 	default:
 		p.Diags.Append(tf.Failure(err))
 	}
 }
 
-// caution warns of a class that does not go with what is asked of it.
-func (p *planner) caution(class *storagev1.StorageClass) {
+// warnAboutClass warns of a class that does not fit the other attributes.
+func (p *planner) warnAboutClass(class *storagev1.StorageClass) {
 	if p.Plan.AccessMode.ValueString() == claim.DefaultAccessMode && claim.CannotShare(class.Provisioner) {
 		p.Diags.AddAttributeWarning(path.Root("access_mode"), "The storage class cannot share volumes between nodes",
-			fmt.Sprintf("access_mode is ReadWriteMany, but volumes of StorageClass %q (provisioner %s) can be written from one node at a time: the claim may never be bound, or its pods may not start on several nodes. "+
-				"Set storage_class to one that shares volumes, such as of NFS or CephFS, or access_mode = \"ReadWriteOnce\".", class.Name, class.Provisioner))
+			fmt.Sprintf("access_mode is ReadWriteMany, but volumes of StorageClass %q (provisioner %s) can be written from "+
+				"one node at a time. The claim may never be bound, or its pods may not start on several nodes.\n\n"+
+				"Next step: Set storage_class to a class with shared volumes, such as NFS or CephFS, or set access_mode = "+
+				"\"ReadWriteOnce\".", class.Name, class.Provisioner))
 	}
 	if p.Plan.WaitForBound.ValueBool() && claim.WaitsForConsumer(class) {
-		p.Diags.AddAttributeWarning(path.Root("wait_for_bound"), "The wait needs a pod from elsewhere",
-			fmt.Sprintf("StorageClass %q provides a volume once a pod needs it. A compute of this configuration that uses the volume starts only after the wait: leave wait_for_bound out, unless something else uses it.", class.Name))
+		p.Diags.AddAttributeWarning(path.Root("wait_for_bound"), "wait_for_bound requires a pod that uses the volume",
+			fmt.Sprintf("StorageClass %q provides a volume only when a pod uses it. A compute of this configuration that uses "+
+				"the volume starts only after the wait.\n\nNext step: Remove wait_for_bound, unless another pod uses the volume.",
+				class.Name))
 	}
 }

@@ -14,21 +14,20 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 )
 
-// onPurpose is how to do what loses the data. A plan with -replace comes to the
-// same error first, and so does a destroy that refreshes, since that begins with
-// a plan too.
-const onPurpose = "To keep the data, put the value back; or add another kt_volume beside this one, copy the data there, and take this one out.\n" +
-	"To give the data up on purpose, destroy the volume first (with deletion_protection = false applied), then apply again:\n" +
+// dataLossHint explains how to delete the data. A plan with -replace returns the same error first, and so does a
+// destroy with a refresh, because it starts with a plan.
+const dataLossHint = "To keep the data, restore the value. Alternatively, add another kt_volume, copy the data to it, and " +
+	"remove this one.\n" +
+	"To delete the data, destroy the volume first (after applying deletion_protection = false), then apply again:\n" +
 	"  terraform destroy -refresh=false -target=ADDRESS"
 
-// keep refuses what Kubernetes never lets change of a claim: another claim in
-// its place would have none of the data.
-func (p *planner) keep() {
+// checkImmutable rejects changes of immutable fields of a claim, because a new claim would not contain the data.
+func (p *planner) checkImmutable() {
 	if p.before == nil {
 		return
 	}
-	for _, fixed := range []struct {
-		attribute, what string
+	for _, field := range []struct {
+		attribute, noun string
 		before, after   types.String
 	}{
 		{"name", "name", p.before.Name, p.Plan.Name},
@@ -37,13 +36,13 @@ func (p *planner) keep() {
 		{"storage_class", "storage class", p.before.StorageClass, p.Plan.StorageClass},
 		{"volume_name", "PersistentVolume", p.before.VolumeName, p.Plan.VolumeName},
 	} {
-		at := path.Root(fixed.attribute)
-		unchanged := fixed.after.Equal(fixed.before)
-		if fixed.attribute == "volume_name" {
+		at := path.Root(field.attribute)
+		unchanged := field.after.Equal(field.before)
+		if field.attribute == "volume_name" {
 			// Setting the name of the bound PersistentVolume changes nothing.
-			unchanged = unchanged || fixed.after.Equal(p.before.BoundVolumeName)
+			unchanged = unchanged || field.after.Equal(p.before.BoundVolumeName)
 		}
-		if unchanged || fixed.after.IsUnknown() {
+		if unchanged || field.after.IsUnknown() {
 			continue
 		}
 		if p.empty() {
@@ -51,14 +50,14 @@ func (p *planner) keep() {
 			continue
 		}
 		p.Diags.AddAttributeError(at, "The data of the volume would be lost",
-			fmt.Sprintf("%s has the %s %s, and Kubernetes never lets that change to %s. Another claim in its place would be empty, so this plan is refused.\n\n%s",
-				p.before.claimRef(), fixed.what, quoted(fixed.before), quoted(fixed.after), onPurpose))
+			fmt.Sprintf("%s has the %s %s, which is immutable and cannot be changed to %s. A new claim would be empty. "+
+				"Therefore this plan is rejected.\n\n%s",
+				p.before.claimRef(), field.noun, quoted(field.before), quoted(field.after), dataLossHint))
 	}
 }
 
-// empty says whether the claim in state has never been bound, and so holds no
-// data: another one in its place loses nothing. Delete makes sure that it still
-// is not bound.
+// empty reports whether the claim in state has never been bound and therefore contains no data, so that it can be
+// replaced. Delete checks that it is still not bound.
 func (p *planner) empty() bool {
 	return !p.Creating && p.State.Phase.ValueString() == string(corev1.ClaimPending)
 }
@@ -70,60 +69,63 @@ func quoted(text types.String) string {
 	return fmt.Sprintf("%q", text.ValueString())
 }
 
-// resize refuses sizes that the claim can never have. It decides from the
-// numbers: what the server says to them differs by its version.
+// resize rejects sizes that the claim cannot have. It compares the numbers, because the responses of servers depend
+// on their version.
 func (p *planner) resize(ctx context.Context) {
 	if p.before == nil {
 		return
 	}
 	if p.Plan.Size.IsUnknown() {
-		p.resizes = true // perhaps: what is said to stay must stay
+		p.resizes = true // possibly: attributes that are known in the plan must not change
 		return
 	}
 	wanted, err := manifest.ParseQuantity(p.Plan.Size.ValueString())
-	asked, askedErr := manifest.ParseQuantity(p.before.Size.ValueString())
+	destroyRequested, askedErr := manifest.ParseQuantity(p.before.Size.ValueString())
 	if err != nil || askedErr != nil {
-		return // reported where it is rendered
+		return // render reports the error
 	}
-	var given *resource.Quantity
+	var configured *resource.Quantity
 	if text := p.before.Capacity; !text.IsNull() {
 		if capacity, err := manifest.ParseQuantity(text.ValueString()); err == nil {
-			given = &capacity
+			configured = &capacity
 		}
 	}
 	ref := p.before.claimRef()
 	refuse := func(summary, format string, args ...any) {
 		p.Diags.AddAttributeError(path.Root("size"), summary, fmt.Sprintf(format, args...))
 	}
-	switch claim.Compare(wanted, asked, given) {
+	switch claim.Compare(wanted, destroyRequested, configured) {
 	case claim.Same:
 	case claim.Shrink:
-		refuse("A volume cannot shrink", "%s asks for %s and holds %s, and Kubernetes makes no volume smaller than it is: %s is refused.\n\nSet size = %q. %s",
-			ref, asked.String(), given.String(), wanted.String(), asked.String(), onPurpose)
+		refuse("A volume cannot shrink", "%s requests %s and has %s. Kubernetes cannot reduce the size of a volume to %s."+
+			"\n\nNext step: Set size = %q. %s",
+			ref, destroyRequested.String(), configured.String(), wanted.String(), destroyRequested.String(), dataLossHint)
 	case claim.Unbound:
 		if p.empty() {
 			p.Replace = append(p.Replace, path.Root("size"))
 			return
 		}
-		refuse("The claim is not bound yet", "%s asks for %s, and Kubernetes changes the size of bound claims only. Start what uses the volume first, or put size back to %q.",
-			ref, asked.String(), asked.String())
+		refuse("The claim is not bound yet", "%s requests %s. Kubernetes can only change the size of bound claims."+
+			"\n\nNext step: Start a pod that uses the volume first, or restore size = %q.",
+			ref, destroyRequested.String(), destroyRequested.String())
 	case claim.Lower:
 		p.resizes = true
 	case claim.Grow:
 		p.resizes = true
 		if why := p.cannotGrow(ctx); why != "" {
-			refuse("The volume cannot grow", "%s has %s and cannot grow to %s: %s\n\nSet size = %q, or add a larger kt_volume beside this one and copy the data there.",
-				ref, asked.String(), wanted.String(), why, asked.String())
+			refuse("The volume cannot grow", "%s has %s and cannot grow to %s: %s\n\nNext step: Set size = %q, or add a larger kt_volume and "+
+				"copy the data to it.",
+				ref, destroyRequested.String(), wanted.String(), why, destroyRequested.String())
 		}
 	}
 }
 
-// cannotGrow says why the claim's class lets no volume grow, "" where it does or
-// where that is not known.
+// cannotGrow returns the reason why volumes of the claim's class cannot grow, or "" if they can or if this is
+// unknown.
 func (p *planner) cannotGrow(ctx context.Context) string {
 	name := p.before.StorageClass.ValueString()
 	if name == "" {
-		return "it has no storage class, and Kubernetes grows only volumes that a class has provided."
+		return "it has no storage class, and only volumes of a class with allowVolumeExpansion can grow."
 	}
 	if !p.Data.Configured() {
 		return ""
@@ -131,9 +133,10 @@ func (p *planner) cannotGrow(ctx context.Context) string {
 	class, err := p.Data.Cluster.StorageClassNamed(ctx, name)
 	switch {
 	case kube.IsNotFound(err):
-		return fmt.Sprintf("its StorageClass %q does not exist any more, and the class is what allows it.", name)
+		return fmt.Sprintf("its StorageClass %q no longer exists, and only a class can allow this.", name)
 	case err == nil && !claim.Grows(class):
-		return fmt.Sprintf("its StorageClass %q does not have allowVolumeExpansion. If its provisioner %s can do it, whoever runs the cluster can allow it:\n"+
+		return fmt.Sprintf("its StorageClass %q does not have allowVolumeExpansion. If its provisioner %s supports it, a cluster administrator "+
+			"can allow it:\n"+
 			"  kubectl patch storageclass %s -p '{\"allowVolumeExpansion\":true}'", name, class.Provisioner, name)
 	}
 	return ""

@@ -9,14 +9,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// objects is the attribute manifests with one object.
+// objects returns the attribute manifests with one object.
 func objects(text string) types.Map {
 	return types.MapValueMust(types.StringType, map[string]attr.Value{"PersistentVolumeClaim/ml/data": types.StringValue(text)})
 }
 
-// After a lost answer, state has no UID. Whatever writes or looks at the claim
-// learns it, and may then not have planned null.
-func TestUIDIsUnknownWhereTheApplyLearnsIt(t *testing.T) {
+// After a lost response, state has no UID. The next read or write of the claim sets it, which requires that the plan
+// is unknown rather than null.
+func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 	t.Parallel()
 	none, some := types.StringNull(), types.StringValue("u")
 	for name, c := range map[string]struct {
@@ -54,7 +54,7 @@ func TestUIDIsUnknownWhereTheApplyLearnsIt(t *testing.T) {
 	}
 }
 
-func TestUIDThatNothingHasToldStaysNull(t *testing.T) {
+func TestUIDWithoutAResponseRemainsNull(t *testing.T) {
 	t.Parallel()
 	prior := &model{
 		Common:      lifecycle.Common{UID: types.StringNull()},

@@ -19,13 +19,13 @@ import (
 // reader updates one state.
 type reader struct{ *reading }
 
-// Refresh updates the state to the claim as the shared collection has it.
+// Refresh updates the state from the shared cache.
 func (hooks) Refresh(ctx context.Context, r *reading) error { return reader{r}.refresh(ctx) }
 
 // Import reads a claim into a new state.
 func (hooks) Import(ctx context.Context, r *reading) error { return reader{r}.imported(ctx) }
 
-// refresh looks at the claim that was applied.
+// refresh compares the claim with the applied one.
 func (l reader) refresh(ctx context.Context) error {
 	sent, err := l.State.object()
 	if err != nil {
@@ -51,33 +51,37 @@ func (l reader) refresh(ctx context.Context) error {
 		}
 		l.Diags.Append(l.State.follow(ctx, claim.Observe(sent), claim.Observe(fresh.Object))...)
 	}
-	l.condition(ref, found.Live)
+	l.updateStatus(ref, found.Live)
 	return nil
 }
 
-// condition takes over how the claim is, and warns of one whose data is in danger.
-func (l reader) condition(ref kube.Ref, live *unstructured.Unstructured) {
+// updateStatus updates the status of the claim, and warns if its data is in danger.
+func (l reader) updateStatus(ref kube.Ref, live *unstructured.Unstructured) {
 	l.State.status(live)
 	l.State.Ref = l.State.ref()
 	bound := l.State.Phase.ValueString() == string(corev1.ClaimBound)
-	l.PrivateState.Waiting = l.PrivateState.Waiting && (!bound || l.State.smaller())
+	l.PrivateState.Waiting = l.PrivateState.Waiting && (!bound || l.State.isSmaller())
 	volume := l.State.BoundVolumeName.ValueString()
 	if l.State.Phase.ValueString() == string(corev1.ClaimLost) {
-		l.Diags.AddWarning(ref.String()+" has lost its volume", fmt.Sprintf("PersistentVolume %q is gone, and pods that use the claim do not start. "+
-			"The state is kept.\n\nNext step: Restore the PersistentVolume under its name, or give the claim up: remove it from the configuration and apply, then add it again.\nInvestigate with:\n  kubectl -n %s describe persistentvolumeclaim %s",
-			volume, ref.Namespace, ref.Name))
+		l.Diags.AddWarning(ref.String()+" has lost its volume", fmt.Sprintf("PersistentVolume %q no longer exists, and pods "+
+			"that use the claim do not start. The state is kept.\n\n"+
+			"Next step: Restore the PersistentVolume with its name. To create an empty claim instead, remove the volume from "+
+			"the configuration and apply, then add it again.\n"+
+			"Investigate with:\n  kubectl -n %s describe persistentvolumeclaim %s", volume, ref.Namespace, ref.Name))
 	}
-	if gone := live.GetDeletionTimestamp(); gone != nil {
+	if deletedAt := live.GetDeletionTimestamp(); deletedAt != nil {
 		rescue := ""
 		if volume != "" {
-			rescue = fmt.Sprintf(" To keep its data, have the PersistentVolume outlive it now:\n  kubectl patch persistentvolume %s -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}'", volume)
+			rescue = fmt.Sprintf("\n\nNext step: To keep its data, retain the PersistentVolume now:\n"+
+				"  kubectl patch persistentvolume %s -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}'", volume)
 		}
-		l.Diags.AddWarning(ref.String()+" is being deleted", fmt.Sprintf("Its deletion began at %s and cannot be taken back: it goes once no pod uses it. An apply after that makes a new, empty one.%s",
-			gone.UTC().Format(time.RFC3339), rescue))
+		l.Diags.AddWarning(ref.String()+" is being deleted", fmt.Sprintf("Its deletion began at %s and cannot be undone. It is deleted "+
+			"when no pod uses it. An apply after that creates a new, empty claim.%s",
+			deletedAt.UTC().Format(time.RFC3339), rescue))
 	}
 }
 
-// status takes over what Kubernetes says of a claim.
+// status copies the status that Kubernetes reports.
 func (m *model) status(live *unstructured.Unstructured) {
 	text := func(path ...string) types.String {
 		value, _, _ := unstructured.NestedString(live.Object, path...)
@@ -91,12 +95,12 @@ func (m *model) status(live *unstructured.Unstructured) {
 		m.BoundVolumeName = text("spec", "volumeName")
 	}
 	if class := claim.Observe(live).StorageClass; m.StorageClass.IsNull() && class != nil {
-		m.StorageClass = types.StringValue(*class) // the default class, which Kubernetes has filled in
+		m.StorageClass = types.StringValue(*class) // the default class, set by Kubernetes
 	}
 }
 
-// smaller says whether the volume holds less than is asked for.
-func (m *model) smaller() bool {
+// isSmaller reports whether the volume is smaller than requested.
+func (m *model) isSmaller() bool {
 	capacity, size := tf.QuantityOf(m.Capacity.ValueString()), m.Size
 	return less(capacity, size)
 }

@@ -1,4 +1,4 @@
-// Package volume is the resource kt_volume.
+// Package volume implements the resource kt_volume.
 package volume
 
 import (
@@ -14,7 +14,7 @@ type volumeResource struct {
 	lifecycle.Resource[model, *model, privateState]
 }
 
-// hooks are what is special to volumes in the common life cycle.
+// hooks are the part of the life cycle that is specific to volumes.
 type hooks struct{}
 
 type (
@@ -33,12 +33,12 @@ var (
 	_ resource.ResourceWithValidateConfig = (*volumeResource)(nil)
 )
 
-// New makes the resource.
+// New returns the resource.
 func New() resource.Resource {
 	return &volumeResource{lifecycle.Resource[model, *model, privateState]{
 		Kind: lifecycle.Kind{
 			Type: "kt_volume", Noun: "volume", Example: "datasets",
-			Create: 10 * time.Minute, Update: 10 * time.Minute, // file systems of clouds take minutes to be created
+			Create: 10 * time.Minute, Update: 10 * time.Minute, // cloud file systems take minutes to create
 			Delete: 5 * time.Minute,
 		},
 		Hooks: hooks{},

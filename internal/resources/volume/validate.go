@@ -15,19 +15,18 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// ValidateConfig checks offline what the schema cannot check by itself. What is
-// unknown yet is checked in the plan.
+// ValidateConfig performs the offline checks that the schema cannot. Unknown values are checked in the plan.
 func (r *volumeResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
 	if req.Config.Get(ctx, &config).HasError() {
-		return // what cannot be read is for the schema to report
+		return // the schema reports the error
 	}
 	resp.Diagnostics.Append(checkSize(config.Size)...)
 	resp.Diagnostics.Append(checkClass(ctx, config.StorageClass)...)
 	resp.Diagnostics.Append(checkConflicts(&config)...)
 }
 
-// checkSize requires at least one byte. Less is nearly always 10m for 10M.
+// checkSize requires at least one byte. A smaller size is usually 10m instead of 10M.
 func checkSize(size tf.Quantity) diag.Diagnostics {
 	if size.IsNull() || size.IsUnknown() {
 		return nil
@@ -39,15 +38,17 @@ func checkSize(size tf.Quantity) diag.Diagnostics {
 	var diags diag.Diagnostics
 	switch text := size.ValueString(); {
 	case quantity.Sign() <= 0:
-		diags.AddAttributeError(path.Root("size"), "Invalid size", fmt.Sprintf("size is %q, but must be more than nothing: give a size such as \"100Gi\".", text))
+		diags.AddAttributeError(path.Root("size"), "Invalid size", fmt.Sprintf("size is %q, but must be more than zero: "+
+			"set a size such as \"100Gi\".", text))
 	case quantity.CmpInt64(1<<40) < 0 && quantity.MilliValue()%1000 != 0:
 		diags.AddAttributeError(path.Root("size"), "Invalid size",
-			fmt.Sprintf("size is %q, which is not a whole number of bytes: m is a thousandth, M a million. Give a size such as \"100Gi\".", text))
+			fmt.Sprintf("size is %q, which is a fraction of a byte: m means a thousandth, M a million. "+
+				"Set a size such as \"100Gi\".", text))
 	}
 	return diags
 }
 
-// checkClass takes what an object may be called, or nothing at all.
+// checkClass accepts an object name or an empty text.
 func checkClass(ctx context.Context, class types.String) diag.Diagnostics {
 	if class.ValueString() == "" {
 		return nil
@@ -57,8 +58,8 @@ func checkClass(ctx context.Context, class types.String) diag.Diagnostics {
 	return resp.Diagnostics
 }
 
-// checkConflicts asks the renderer what labels and annotations are its own. It
-// is given only what is wholly known.
+// checkConflicts returns the conflicts of labels and annotations with those of the renderer, which gets only known
+// values.
 func checkConflicts(config *model) diag.Diagnostics {
 	if config.Name.IsUnknown() || config.MountPath.IsUnknown() {
 		return nil
@@ -72,7 +73,7 @@ func checkConflicts(config *model) diag.Diagnostics {
 	return renderErrors(err)
 }
 
-// texts are the entries of a map that are known and not null.
+// texts returns the entries of a map that are known and not null.
 func texts(m types.Map) map[string]string {
 	out := map[string]string{}
 	for key, element := range m.Elements() {
