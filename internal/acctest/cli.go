@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// CLI is a folder with a configuration, and the real Terraform or OpenTofu
-// with the real provider binary in it, for what the in-process provider of
-// terraform-plugin-testing cannot show: warnings, signals, logs, files.
+// CLI is a working directory of Terraform or OpenTofu with the provider binary.
+// Tests use it for what terraform-plugin-testing, which runs the provider in the
+// test's process, does not show: warnings, signals, logs and files.
 type CLI struct {
 	Dir    string
 	binary string
 	env    []string
 }
 
-// NewCLI makes an empty folder. The provider binary is in KT_PROVIDER_DIR,
-// else bin/; the command line tool is TF_ACC_TERRAFORM_PATH,
-// else terraform or tofu on PATH.
+// NewCLI returns an empty working directory. The provider binary is in
+// KT_PROVIDER_DIR, or in bin/. The CLI is TF_ACC_TERRAFORM_PATH, or terraform or
+// tofu on PATH.
 func NewCLI(t *testing.T) *CLI {
 	t.Helper()
 	return NewCLIWith(t, programPath("KT_PROVIDER_DIR", ""))
 }
 
-// NewCLIWith is NewCLI with the provider binary of a folder.
+// NewCLIWith is NewCLI with the provider binary in a directory.
 func NewCLIWith(t *testing.T, bin string) *CLI {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" {
@@ -61,7 +61,7 @@ func NewCLIWith(t *testing.T, bin string) *CLI {
 // Setenv adds a variable to the environment of the runs.
 func (c *CLI) Setenv(name, value string) { c.env = append(c.env, name+"="+value) }
 
-// Write writes the configuration, which must name no required_providers.
+// Write replaces the configuration, which must not have required_providers.
 func (c *CLI) Write(t *testing.T, config string) {
 	t.Helper()
 	text := "terraform {\n  required_providers {\n    kt = {\n      source = \"ktdev/kt\"\n    }\n  }\n}\n" + config
@@ -70,14 +70,14 @@ func (c *CLI) Write(t *testing.T, config string) {
 	}
 }
 
-// Command prepares a run, such as apply -auto-approve.
+// Command returns a command, such as apply -auto-approve, that was not started.
 func (c *CLI) Command(ctx context.Context, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, c.binary, args...)
 	command.Dir, command.Env = c.Dir, c.env
 	return command
 }
 
-// Run runs to the end and returns all output.
+// Run runs a command and returns its output.
 func (c *CLI) Run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
@@ -89,7 +89,7 @@ func (c *CLI) Run(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// MustRun is Run that ends the test on an error.
+// MustRun is Run for commands that must not fail.
 func (c *CLI) MustRun(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := c.Run(t, args...)

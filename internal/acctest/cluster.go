@@ -39,7 +39,7 @@ type running struct {
 	stop       func() error
 }
 
-// Root is the root of the repository, seen from a test's working directory.
+// Root returns the root of the repository, from the working directory of a test.
 func Root() string {
 	dir, err := os.Getwd()
 	for err == nil && dir != filepath.Dir(dir) {
@@ -149,9 +149,9 @@ func (c *Cluster) Kubeconfig() string {
 	return c.running.kubeconfig
 }
 
-// startUntilReady starts a program and waits for the line on its stdout that
-// begins with READY, of which it returns the rest. Stop tells it to stop and
-// waits for its end.
+// startUntilReady starts a program, waits until it prints a line that begins with
+// READY, and returns the rest of that line. Stop stops the program and waits until
+// it has ended.
 func startUntilReady(binary string, args ...string) (ready string, stop func() error, err error) {
 	command := exec.Command(binary, args...)
 	var stderr bytes.Buffer
@@ -160,7 +160,7 @@ func startUntilReady(binary string, args ...string) (ready string, stop func() e
 	if err != nil {
 		return "", nil, err
 	}
-	if err := startTethered(command); err != nil {
+	if err := startChild(command); err != nil {
 		return "", nil, fmt.Errorf("%w; build it with: make bin/%s", err, filepath.Base(binary))
 	}
 	stop = func() error {
@@ -223,12 +223,13 @@ func (c *Cluster) TryKubectl(t *testing.T, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// KubectlDir is a folder with a kubectl for programs that run one: it is
-// cluster admin, and of a namespace unless told another.
+// KubectlDir returns a directory with a kubectl for programs that run it, as
+// cluster admin and by default in a namespace.
 func (c *Cluster) KubectlDir(t *testing.T, namespace string) string {
 	t.Helper()
 	dir := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl --kubeconfig '%s' -n '%s' \"$@\"\n", c.binary, c.Kubeconfig(), namespace)
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl --kubeconfig '%s' -n '%s' \"$@\"\n", c.binary, c.Kubeconfig(),
+		namespace)
 	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -245,8 +246,8 @@ func (c *Cluster) Apply(t *testing.T, yaml string, args ...string) {
 	c.Kubectl(t, append([]string{"apply", "-f", file}, args...)...)
 }
 
-// Namespace makes a namespace with Kubetorch's service account, which goes
-// with the test.
+// Namespace creates a namespace with Kubetorch's service account until the test
+// ends, and returns its name.
 func (c *Cluster) Namespace(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("acc-%d-%d", os.Getpid(), c.namespaces.Add(1))
@@ -256,13 +257,13 @@ func (c *Cluster) Namespace(t *testing.T) string {
 	return name
 }
 
-// WaitUntil returns once the condition holds, which what names, and fails the
-// test if it does not within two minutes: long enough for a busy machine.
-func WaitUntil(t *testing.T, what string, condition func() bool) {
+// WaitUntil waits until the condition is true, and fails the test after two
+// minutes, which suffice on an overloaded machine.
+func WaitUntil(t *testing.T, description string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("never saw %s", what)
+			t.Fatalf("timed out while waiting for %s", description)
 		}
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Projects that others than this one serve, as Go modules. Their versions are
-// in ecosystem/crds/go.mod.
+// Go modules of other projects. Their versions are in ecosystem/crds/go.mod.
 const (
 	jobSetModule   = "sigs.k8s.io/jobset"
 	knativeModule  = "knative.dev/serving"
@@ -24,10 +23,10 @@ const (
 	trainingModule = "github.com/kubeflow/training-operator"
 )
 
-// moduleFile is a file or folder in a Go module.
+// moduleFile is a file or directory in a Go module.
 type moduleFile struct{ module, path string }
 
-// computeCRDs define the kinds that a compute can be.
+// computeCRDs returns the CRDs of the kinds of a compute.
 func computeCRDs() []moduleFile {
 	return []moduleFile{
 		{jobSetModule, "config/components/crd/bases"},
@@ -39,7 +38,7 @@ func computeCRDs() []moduleFile {
 	}
 }
 
-// uncontrolledCRDs define kinds that no controller here acts on.
+// uncontrolledCRDs returns the CRDs of kinds whose controllers are not in ecosystem/.
 func uncontrolledCRDs() []moduleFile {
 	return []moduleFile{
 		{knativeModule, "config/core/300-resources/service.yaml"},
@@ -47,7 +46,7 @@ func uncontrolledCRDs() []moduleFile {
 	}
 }
 
-// queueCRDs define what the provider reads of Kueue.
+// queueCRDs returns the CRDs of Kueue that the provider reads.
 func queueCRDs() []moduleFile {
 	const bases = "config/components/crd/bases/"
 	return []moduleFile{
@@ -72,7 +71,7 @@ func SharedClusterWithCRDs() *Cluster {
 	})
 }
 
-// crdArgs are the arguments by which the dev cluster installs CRDs.
+// crdArgs returns the arguments of the dev cluster that install CRDs.
 func crdArgs(files []moduleFile) ([]string, error) {
 	folders, err := moduleFolders()
 	if err != nil {
@@ -89,9 +88,8 @@ func crdArgs(files []moduleFile) ([]string, error) {
 	return args, nil
 }
 
-// moduleFolders are the folders that ecosystem/crds/go.mod pins, downloaded
-// where they are not there yet. A module can have several, which are in the
-// order of that file.
+// moduleFolders returns the directories of the modules in ecosystem/crds/go.mod,
+// and downloads missing ones. A module can have several, in the order of that file.
 func moduleFolders() (map[string][]string, error) {
 	command := exec.Command("go", "mod", "download", "-json")
 	command.Dir = filepath.Join(Root(), "ecosystem", "crds")
@@ -123,7 +121,7 @@ func decodeFolders(out io.Reader) (map[string][]string, error) {
 	}
 }
 
-// locate finds a file in the first folder of its module that has it.
+// locate finds a file in the first directory of its module that contains it.
 func locate(folders map[string][]string, file moduleFile) (string, error) {
 	for _, folder := range folders[file.module] {
 		path := filepath.Join(folder, filepath.FromSlash(file.path))
@@ -131,7 +129,8 @@ func locate(folders map[string][]string, file moduleFile) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not in module %s of ecosystem/crds/go.mod, whose folders are %q", file.path, file.module, folders[file.module])
+	return "", fmt.Errorf("%s is not in module %s of ecosystem/crds/go.mod, whose folders are %q", file.path,
+		file.module, folders[file.module])
 }
 
 // InstallRayCluster installs the CRD of KubeRay's RayCluster in a running cluster.

@@ -25,10 +25,11 @@ func TestModuleFoldersAreReadInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestFileIsLocatedInTheFirstFolderThatHasIt(t *testing.T) {
+func TestFileIsLocatedInTheFirstDirectoryThatContainsIt(t *testing.T) {
 	t.Parallel()
 	newer, older := t.TempDir(), t.TempDir()
-	for _, file := range []string{filepath.Join(newer, "both"), filepath.Join(older, "both"), filepath.Join(older, "gone")} {
+	for _, file := range []string{filepath.Join(newer, "both"), filepath.Join(older, "both"),
+		filepath.Join(older, "gone")} {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestFileIsLocatedInTheFirstFolderThatHasIt(t *testing.T) {
 }
 
 // The CRDs come from ecosystem/crds, the controllers from modules that compile.
-func TestControllersAreOfTheVersionsOfTheirCRDs(t *testing.T) {
+func TestControllersHaveTheVersionsOfTheirCRDs(t *testing.T) {
 	t.Parallel()
 	pinned := requirements(t, "ecosystem/crds")
 	for _, module := range []string{"ecosystem", "ecosystem/kuberay"} {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// controllers are the programs of ecosystem/. Those with webhooks come last:
-// the API server calls these for what the others create.
+// controllers returns the programs of ecosystem/. Those with webhooks are last,
+// because the API server calls webhooks for the objects that the others create.
 func controllers() []controller {
 	const webhooks = "config/components/webhook/manifests.yaml"
 	return []controller{
@@ -79,10 +79,9 @@ func (c controller) run(kubeconfig string, folders map[string][]string) (stop fu
 	return stop, err
 }
 
-// Queue makes a Kueue queue in a namespace, of a ClusterQueue of its own that
-// admits so many GPUs at a time, with any CPU and memory. It returns the name
-// of the LocalQueue; the ClusterQueue and its flavor are named as the
-// namespace. It goes with the test.
+// Queue creates a Kueue queue in a namespace until the test ends, with a quota of
+// GPUs and any CPU and memory. It returns the name of the LocalQueue. The
+// ClusterQueue and its flavor have the name of the namespace.
 func (c *Cluster) Queue(t *testing.T, namespace string, gpus int) string {
 	t.Helper()
 	const local = "team"
@@ -105,14 +104,15 @@ spec: {clusterQueue: %[1]s}
 	return local
 }
 
-// SetQuota changes how many GPUs the queue of a namespace admits at a time.
+// SetQuota changes the quota of GPUs of the queue of a namespace.
 func (c *Cluster) SetQuota(t *testing.T, namespace string, gpus int) {
 	t.Helper()
 	c.Apply(t, clusterQueue(namespace, gpus))
 }
 
-// clusterQueue has the namespace's name. Kueue admits nothing that asks for a
-// resource which the queue does not have, so there is plenty of the others.
+// clusterQueue returns a ClusterQueue with the name of the namespace. Its quota of
+// other resources is large, because Kueue admits no workload that requests a
+// resource without quota.
 func clusterQueue(namespace string, gpus int) string {
 	return fmt.Sprintf(`
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -132,9 +132,9 @@ spec:
 `, namespace, gpus)
 }
 
-// Await waits until kubectl sees a condition on an object of a namespace, as
-// in "condition=Ready" or "jsonpath={.status.state}=ready". Where it does not
-// come, the test ends with the object and the namespace's events.
+// Await waits for a condition of an object in a namespace, as kubectl wait does:
+// "condition=Ready" or "jsonpath={.status.state}=ready". If it times out, it fails
+// the test and prints the object and the events of the namespace.
 func (c *Cluster) Await(t *testing.T, namespace, object, condition string) {
 	t.Helper()
 	out, err := c.TryKubectl(t, "wait", "-n", namespace, object, "--for="+condition, "--timeout=100s")
@@ -143,5 +143,5 @@ func (c *Cluster) Await(t *testing.T, namespace, object, condition string) {
 	}
 	found, _ := c.TryKubectl(t, "get", "-n", namespace, object, "-o", "yaml")
 	events, _ := c.TryKubectl(t, "events", "-n", namespace)
-	t.Fatalf("%s did not come to %s: %s\n%s\n%s", object, condition, out, found, events)
+	t.Fatalf("timed out while waiting for %s to have %s: %s\n%s\n%s", object, condition, out, found, events)
 }

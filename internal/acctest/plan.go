@@ -163,6 +163,11 @@ func union(a, b map[string]any) map[string]any {
 	return all
 }
 
+// ExpectEmptyPlanAfterApply checks that the plan after the apply is empty.
+func ExpectEmptyPlanAfterApply() resource.ConfigPlanChecks {
+	return resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}
+}
+
 // ExpectAction checks the action that is planned for a resource, and that the plan
 // after it is empty.
 func ExpectAction(address string, action plancheck.ResourceActionType) resource.ConfigPlanChecks {

@@ -15,8 +15,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
 )
 
-// Factories serves the provider in the test's own process. It sees nothing of
-// this process's environment, so that tests can run side by side.
+// Factories returns a provider that runs in the process of the test. It does not
+// read the environment of the process, because tests run in parallel.
 func Factories(t *testing.T) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
 	return FactoriesWith(t, kubeconfig.Env{Getenv: func(string) string { return "" }})
@@ -28,8 +28,10 @@ func FactoriesWith(t *testing.T, env kubeconfig.Env) map[string]func() (tfprotov
 	return FactoriesRendering(t, env, manifest.Revisions())
 }
 
-// FactoriesRendering is FactoriesWith of a release that renders other revisions.
-func FactoriesRendering(t *testing.T, env kubeconfig.Env, revisions []manifest.Revision) map[string]func() (tfprotov6.ProviderServer, error) {
+// FactoriesRendering is FactoriesWith for a release with other renderer revisions.
+func FactoriesRendering(
+	t *testing.T, env kubeconfig.Env, revisions []manifest.Revision,
+) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
 	var mu sync.Mutex
 	end := func() {} // ends the watches of the provider that served the last command
@@ -61,8 +63,8 @@ func FactoriesRendering(t *testing.T, env kubeconfig.Env, revisions []manifest.R
 	}
 }
 
-// Config puts a provider block for the cluster and the namespace before the
-// given configuration.
+// Config returns a configuration with a provider block for the cluster and the
+// namespace.
 func (c *Cluster) Config(namespace, config string) string {
 	return fmt.Sprintf(`
 provider "kt" {

@@ -38,7 +38,8 @@ func run(sizes string, runs int) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := bench{dir: dir, audit: filepath.Join(dir, "audit.log"), cli: os.Getenv("KT_CLI"), providers: map[string]string{}}
+	b := bench{dir: dir, audit: filepath.Join(dir, "audit.log"), cli: os.Getenv("KT_CLI"),
+		providers: map[string]string{}}
 	if b.cli == "" {
 		b.cli = "terraform"
 	}
@@ -49,7 +50,8 @@ func run(sizes string, runs int) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("Time from the start of the provider until its schema is served: %s (median of %d)\n\n", start.Round(time.Millisecond), runs)
+	fmt.Printf("Time from the start of the provider until its schema is served: %s (median of %d)\n\n",
+		start.Round(time.Millisecond), runs)
 
 	fmt.Fprintln(os.Stderr, "starting the dev cluster")
 	cluster, err := acctest.StartCluster("--dir", filepath.Join(dir, "cluster"), "--audit-log", b.audit)
@@ -87,7 +89,8 @@ func (b *bench) build(ctx context.Context) error {
 	for name, pkg := range map[string]string{"kt": ".", "echo": "./internal/bench/echo"} {
 		b.providers[name] = filepath.Join(b.dir, name)
 		fmt.Fprintln(os.Stderr, "building the provider", name)
-		command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(b.providers[name], "terraform-provider-kt"), pkg)
+		command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o",
+			filepath.Join(b.providers[name], "terraform-provider-kt"), pkg)
 		command.Dir, command.Stderr = acctest.Root(), os.Stderr
 		if err := command.Run(); err != nil {
 			return err

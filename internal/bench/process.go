@@ -27,7 +27,8 @@ type result struct {
 // terraform runs one command with one of the providers.
 func (b *bench) terraform(ctx context.Context, provider string, args ...string) (result, error) {
 	settings := filepath.Join(b.dir, provider+".tfrc")
-	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n", b.providers[provider])
+	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n",
+		b.providers[provider])
 	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
 		return result{}, err
 	}

@@ -19,7 +19,8 @@ const (
 )
 
 func call(address, answer string) (code int) {
-	result := probe.GRPC(context.Background(), probe.Endpoint{Target: address, RoundTrip: 1 << 20, Timeout: time.Minute})
+	result := probe.GRPC(context.Background(),
+		probe.Endpoint{Target: address, RoundTrip: 1 << 20, Timeout: time.Minute})
 	text, err := json.Marshal(result)
 	if err == nil {
 		err = os.WriteFile(answer, text, 0o600)

@@ -133,7 +133,8 @@ func TestE2ETensorServerServesSuspendsAndResumes(t *testing.T) {
 	answer := filepath.Join(t.TempDir(), "answer.json")
 	cli.Write(t, fmt.Sprintf(tensorServer, serverImage, self, answer))
 	cli.MustRun(t, "apply", "-auto-approve")
-	serves := map[string]string{"status": "SERVING", "fast": "true", "nodes": "real-0", "limit": "2.68435456e+08", "received": "true"}
+	serves := map[string]string{"status": "SERVING", "fast": "true", "nodes": "real-0", "limit": "2.68435456e+08",
+		"received": "true"}
 	expectOutputs(t, cli, serves)
 	if got := answerIn(t, answer); got.Status != probe.Serving || got.Bytes != 1<<20 {
 		t.Errorf("through the tunnel: %+v", got)
@@ -142,12 +143,14 @@ func TestE2ETensorServerServesSuspendsAndResumes(t *testing.T) {
 		t.Errorf("the second plan is not empty:\n%s", out)
 	}
 
-	if out, err := cli.Run(t, "apply", "-auto-approve", "-var", "least=1e12"); err == nil || !strings.Contains(out, "The server is too slow.") {
+	if out, err := cli.Run(t, "apply", "-auto-approve", "-var", "least=1e12"); err == nil ||
+		!strings.Contains(out, "The server is too slow.") {
 		t.Errorf("a postcondition on the throughput did not hold the run up: %v\n%s", err, out)
 	}
 
 	cli.MustRun(t, "apply", "-auto-approve", "-var", "suspend=true")
-	expectOutputs(t, cli, map[string]string{"status": "UNREACHABLE", "fast": "false", "limit": "<nil>", "received": "false"})
+	expectOutputs(t, cli,
+		map[string]string{"status": "UNREACHABLE", "fast": "false", "limit": "<nil>", "received": "false"})
 	// One that has ended may be there for a moment longer.
 	if left := pods(t, ns, "--field-selector=status.phase=Running"); left != "" {
 		t.Errorf("suspended, there still runs %s", left)
@@ -168,7 +171,8 @@ func TestE2EDeploymentIsReadyByItsProbe(t *testing.T) {
 	cli.Write(t, deployment(serverImage, `["-memory-limit", "256Mi"]`, "256Mi"))
 	cli.MustRun(t, "apply", "-auto-approve")
 	expectOutputs(t, cli, map[string]string{"ready": "true"})
-	if got := cluster.Kubectl(t, "get", "pods", "-n", ns, "-o", "jsonpath={.items[*].status.containerStatuses[*].ready}"); got != "true" {
+	if got := cluster.Kubectl(t, "get", "pods", "-n", ns, "-o",
+		"jsonpath={.items[*].status.containerStatuses[*].ready}"); got != "true" {
 		t.Errorf("containers ready: %s", got)
 	}
 	if out := cli.MustRun(t, "plan"); !strings.Contains(out, "No changes.") {
@@ -176,7 +180,7 @@ func TestE2EDeploymentIsReadyByItsProbe(t *testing.T) {
 	}
 }
 
-func TestE2EFailureExplainsItself(t *testing.T) {
+func TestE2EFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		config string

@@ -64,7 +64,8 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, cluster.Stop()) }()
-	o, err := operator.New(context.Background(), cluster.Kubeconfig(), operator.Options{Release: operator.SkyTorch(), Place: operator.OnRealNodes})
+	o, err := operator.New(context.Background(), cluster.Kubeconfig(),
+		operator.Options{Release: operator.SkyTorch(), Place: operator.OnRealNodes})
 	if err != nil {
 		return 1, err
 	}

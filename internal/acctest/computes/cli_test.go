@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-func TestAccCLIShowsDriftInThePlan(t *testing.T) {
+func TestAccDriftIsShownInTheOutputOfPlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -38,7 +38,7 @@ func TestAccCLIShowsDriftInThePlan(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-func TestAccCLIAppliesNothingToWhatWentSinceThePlan(t *testing.T) {
+func TestAccSavedPlanIsRejectedIfAnObjectWasDeletedSince(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -58,7 +58,7 @@ func TestAccCLIAppliesNothingToWhatWentSinceThePlan(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-func TestAccCLIAppliesNothingOverWhatCameSinceThePlan(t *testing.T) {
+func TestAccSavedPlanIsRejectedIfAnObjectWasCreatedSince(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -74,7 +74,8 @@ func TestAccCLIAppliesNothingOverWhatCameSinceThePlan(t *testing.T) {
 	if state := cli.MustRun(t, "state", "list"); strings.Contains(state, "kt_compute") {
 		t.Errorf("state has what was not made:\n%s", state)
 	}
-	if image := cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o", "jsonpath={.spec.template.spec.containers[0].image}"); image != "by-hand:1" {
+	if image := cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o",
+		"jsonpath={.spec.template.spec.containers[0].image}"); image != "by-hand:1" {
 		t.Errorf("the Deployment of somebody else runs %s now", image)
 	}
 }

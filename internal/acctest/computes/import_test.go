@@ -26,7 +26,7 @@ resource "kt_compute" "trainer" {
   labels               = { team = "ml" }
 }`
 
-func TestAccImportOfSomebodyElsesOnlyTakesOwnership(t *testing.T) {
+func TestAccImportOfObjectsOfAnotherClientChangesOnlyOwnership(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
@@ -37,17 +37,21 @@ func TestAccImportOfSomebodyElsesOnlyTakesOwnership(t *testing.T) {
 		Steps: []resource.TestStep{
 			{
 				Config:       cluster.Config(ns, asByHand),
-				ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true,
+				ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer",
+				ImportStatePersist: true,
 			},
 			{
 				Config: cluster.Config(ns, asByHand),
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
-					acctest.PlanCheck(func(p acctest.Plan) error { return p.ChangesOnly("kubetorch_version", "labels", "renderer_revision") }),
+					acctest.PlanCheck(func(p acctest.Plan) error {
+						return p.ChangesOnly("kubetorch_version", "labels", "renderer_revision")
+					}),
 				),
 				Check: func(*terraform.State) error {
 					got := cluster.Kubectl(t, "get", "deployment/trainer", "service/trainer", "-n", ns, "-o",
-						"jsonpath={.items[*].metadata.annotations.made-by} {.items[0].spec.template.spec.containers[*].name} {.items[1].spec.ports[*].port}")
+						"jsonpath={.items[*].metadata.annotations.made-by} "+
+							"{.items[0].spec.template.spec.containers[*].name} {.items[1].spec.ports[*].port}")
 					if want := "hand kubetorch sidecar 80"; got != want {
 						return fmt.Errorf("got %q, want %q", got, want)
 					}
@@ -58,7 +62,7 @@ func TestAccImportOfSomebodyElsesOnlyTakesOwnership(t *testing.T) {
 	})
 }
 
-func TestAccImportOfSomebodyElsesCanBeDestroyedAtOnce(t *testing.T) {
+func TestAccImportedObjectsOfAnotherClientCanBeDestroyed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
@@ -72,7 +76,7 @@ func TestAccImportOfSomebodyElsesCanBeDestroyedAtOnce(t *testing.T) {
 	})
 }
 
-func TestAccImportOfWhatCannotBecomeTheComputeReplacesIt(t *testing.T) {
+func TestAccImportOfAnIncompatibleObjectReplacesIt(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "app"), "-n", ns)
@@ -82,7 +86,8 @@ func TestAccImportOfWhatCannotBecomeTheComputeReplacesIt(t *testing.T) {
 		Steps: []resource.TestStep{
 			{
 				Config:       cluster.Config(ns, asByHand),
-				ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true,
+				ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer",
+				ImportStatePersist: true,
 			},
 			{
 				Config:           cluster.Config(ns, acctest.Compute("")),
@@ -92,7 +97,7 @@ func TestAccImportOfWhatCannotBecomeTheComputeReplacesIt(t *testing.T) {
 	})
 }
 
-func TestAccImportLeavesAServiceAloneThatIsNotWanted(t *testing.T) {
+func TestAccImportDoesNotChangeAnUnusedService(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
@@ -102,7 +107,8 @@ func TestAccImportLeavesAServiceAloneThatIsNotWanted(t *testing.T) {
 		Steps: []resource.TestStep{
 			{
 				Config:       config,
-				ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true,
+				ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer",
+				ImportStatePersist: true,
 			},
 			{
 				Config: config,
@@ -143,14 +149,16 @@ func TestAccImportByIdentity(t *testing.T) {
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
 	for name, identity := range map[string]map[string]tftypes.Value{
-		"namespace and name": {"namespace": tftypes.NewValue(tftypes.String, ns), "name": tftypes.NewValue(tftypes.String, "trainer")},
+		"namespace and name": {"namespace": tftypes.NewValue(tftypes.String, ns),
+			"name": tftypes.NewValue(tftypes.String, "trainer")},
 		"the provider's namespace": {
 			"namespace": tftypes.NewValue(tftypes.String, nil), "name": tftypes.NewValue(tftypes.String, "trainer"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := acctest.ConfiguredProvider(t, map[string]string{"config_path": cluster.Kubeconfig(), "namespace": ns})
+			server := acctest.ConfiguredProvider(t,
+				map[string]string{"config_path": cluster.Kubeconfig(), "namespace": ns})
 			imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
 				TypeName: "kt_compute",
 				Identity: &tfprotov6.ResourceIdentityData{IdentityData: acctest.DynamicValue(t, tftypes.Object{
@@ -178,7 +186,9 @@ func TestAccImportByIdentity(t *testing.T) {
 	}
 }
 
-func attributesOf(t *testing.T, server tfprotov6.ProviderServer, state *tfprotov6.DynamicValue) map[string]tftypes.Value {
+func attributesOf(
+	t *testing.T, server tfprotov6.ProviderServer, state *tfprotov6.DynamicValue,
+) map[string]tftypes.Value {
 	t.Helper()
 	described, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
@@ -196,7 +206,7 @@ func attributesOf(t *testing.T, server tfprotov6.ProviderServer, state *tfprotov
 }
 
 // What Terraform writes for an import holds all attributes, defaults too.
-func TestAccConfigurationThatIsGeneratedPlans(t *testing.T) {
+func TestAccGeneratedConfigurationOfAnImportPlansNoChange(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	for name, attributes := range map[string]string{
@@ -216,7 +226,8 @@ func TestAccConfigurationThatIsGeneratedPlans(t *testing.T) {
 			made.Write(t, acctest.BareCompute(attributes+"\non_not_ready = \"ignore\""))
 			made.MustRun(t, "apply", "-auto-approve")
 			imported.Write(t, fmt.Sprintf("import {\n to = kt_compute.trainer\n id = \"%s/trainer\"\n}", ns))
-			if out := imported.MustRun(t, "plan", "-generate-config-out=generated.tf"); !strings.Contains(out, "1 to import, 0 to add, 0 to change, 0 to destroy") {
+			if out := imported.MustRun(t, "plan", "-generate-config-out=generated.tf"); !strings.Contains(out,
+				"1 to import, 0 to add, 0 to change, 0 to destroy") {
 				t.Errorf("the plan says:\n%s", out)
 			}
 			made.MustRun(t, "destroy", "-auto-approve")

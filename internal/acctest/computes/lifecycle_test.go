@@ -28,21 +28,29 @@ func TestAccComputeIsCreatedUpdatedSuspendedResumedImportedAndDeleted(t *testing
 				Config:           config(`memory = "4096Mi"`),
 				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionCreate),
 				ConfigStateChecks: []statecheck.StateCheck{
-					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("id"), knownvalue.StringExact(ns+"/trainer")),
+					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("id"),
+						knownvalue.StringExact(ns+"/trainer")),
 					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("ready"), knownvalue.Bool(true)),
-					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("mode"), knownvalue.StringExact("deployment")),
-					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("url"), knownvalue.StringExact("http://trainer."+ns+".svc.cluster.local:80")),
-					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(3)), // one is null: no registration
+					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("mode"),
+						knownvalue.StringExact("deployment")),
+					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("url"),
+						knownvalue.StringExact("http://trainer."+ns+".svc.cluster.local:80")),
+					// one is null: no registration
+					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("manifests"),
+						knownvalue.MapSizeExact(3)),
 				},
 			},
-			{Config: config(`memory = "4Gi"`), ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionNoop)},
-			{Config: config("memory = \"8Gi\"\nreplicas = 3"), ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate)},
+			{Config: config(`memory = "4Gi"`),
+				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionNoop)},
+			{Config: config("memory = \"8Gi\"\nreplicas = 3"),
+				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate)},
 			{
 				Config:           config("memory = \"8Gi\"\nreplicas = 3\nsuspend = true"),
 				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate),
 				Check:            resource.TestCheckResourceAttr(acctest.Trainer, "ready", "false"),
 			},
-			{Config: config("memory = \"8Gi\"\nreplicas = 3"), ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate)},
+			{Config: config("memory = \"8Gi\"\nreplicas = 3"),
+				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate)},
 			{
 				ResourceName: acctest.Trainer, ImportState: true, ImportStateVerify: true,
 				ImportStateVerifyIgnore: []string{"manifests"},
@@ -55,7 +63,8 @@ func TestAccComputeIsReplacedUnderAnotherNameOrNamespace(t *testing.T) {
 	t.Parallel()
 	first, second := cluster.Namespace(t), cluster.Namespace(t)
 	config := func(ns, name string) string {
-		return cluster.Config(first, fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = %q\n namespace = %q\n}", name, ns))
+		return cluster.Config(first,
+			fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = %q\n namespace = %q\n}", name, ns))
 	}
 	replaced := acctest.PreApply(
 		plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionDestroyBeforeCreate),
@@ -75,7 +84,9 @@ func TestAccComputeUnderProtectionIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	protected := func(name string, protection bool) string {
-		return cluster.Config(ns, fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = %q\n deletion_protection = %t\n}", name, protection))
+		return cluster.Config(ns,
+			fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = %q\n deletion_protection = %t\n}", name,
+				protection))
 	}
 	refused := regexp.MustCompile(`deletion_protection = true`)
 	resource.Test(t, resource.TestCase{
@@ -85,12 +96,13 @@ func TestAccComputeUnderProtectionIsNotDeleted(t *testing.T) {
 			{Config: protected("trainer", true)},
 			{Config: protected("trainer", true), Destroy: true, ExpectError: refused},
 			{Config: protected("other", true), ExpectError: refused},
-			{Config: protected("trainer", false), ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate)},
+			{Config: protected("trainer", false),
+				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate)},
 		},
 	})
 }
 
-func TestAccComputeTakesValuesThatAreUnknownInThePlan(t *testing.T) {
+func TestAccComputeAcceptsValuesThatAreUnknownInThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := func(text string, number int, more string) string {
@@ -123,13 +135,15 @@ resource "kt_compute" "trainer" {
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{
 			{
-				Config:            config("one", 1, "namespace = terraform_data.later.output.namespace"),
-				ConfigPlanChecks:  unknown(plancheck.ResourceActionCreate),
-				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("image"), knownvalue.StringExact("one"))},
+				Config:           config("one", 1, "namespace = terraform_data.later.output.namespace"),
+				ConfigPlanChecks: unknown(plancheck.ResourceActionCreate),
+				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer,
+					tfjsonpath.New("image"), knownvalue.StringExact("one"))},
 			},
 			{
 				Config: config("two", 2, ""), ConfigPlanChecks: unknown(plancheck.ResourceActionUpdate),
-				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("image"), knownvalue.StringExact("two"))},
+				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer,
+					tfjsonpath.New("image"), knownvalue.StringExact("two"))},
 			},
 		},
 	})
@@ -163,7 +177,7 @@ spec:
   ports: [{name: http, port: 8080}]
 `
 
-func TestAccComputeOfSomebodyElseIsAdoptedOnlyWhenAsked(t *testing.T) {
+func TestAccComputeOfAnotherClientIsAdoptedOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
@@ -173,8 +187,9 @@ func TestAccComputeOfSomebodyElseIsAdoptedOnlyWhenAsked(t *testing.T) {
 		CheckDestroy:             cluster.NothingLeft(t, ns),
 		Steps: []resource.TestStep{
 			{
-				Config:      cluster.Config(ns, acctest.Compute("")),
-				ExpectError: regexp.MustCompile(`(?s)was not created by this provider.*kubectl-client-side-apply.*adopt_existing`),
+				Config: cluster.Config(ns, acctest.Compute("")),
+				ExpectError: regexp.MustCompile(`(?s)was not created by this provider.*kubectl-client-side-apply.*` +
+					`adopt_existing`),
 			},
 			{
 				Config:           cluster.Config(ns, acctest.Compute("adopt_existing = true")),
@@ -184,7 +199,8 @@ func TestAccComputeOfSomebodyElseIsAdoptedOnlyWhenAsked(t *testing.T) {
 				},
 				Check: func(*terraform.State) error {
 					got := cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o",
-						"jsonpath={.metadata.annotations.made-by} {.spec.replicas} {.spec.template.spec.containers[*].name}")
+						"jsonpath={.metadata.annotations.made-by} {.spec.replicas} "+
+							"{.spec.template.spec.containers[*].name}")
 					if want := "hand 1 kubetorch sidecar"; got != want {
 						return fmt.Errorf("got %q, want %q", got, want)
 					}
@@ -203,12 +219,13 @@ func TestAccComputeThatCannotBeAdoptedIsRefusedInThePlan(t *testing.T) {
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{{
 			Config: cluster.Config(ns, acctest.Compute("adopt_existing = true")), PlanOnly: true,
-			ExpectError: regexp.MustCompile(`(?s)cannot be taken over.*spec\.selector.*kubectl delete deployment trainer`),
+			ExpectError: regexp.MustCompile(`(?s)cannot be taken over.*spec\.selector.*kubectl delete deployment ` +
+				`trainer`),
 		}},
 	})
 }
 
-func TestAccComputeThatSomebodyElseMadeAnewIsTheirs(t *testing.T) {
+func TestAccComputeThatAnotherClientRecreatedIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	seen := &acctest.Warnings{}
@@ -240,7 +257,8 @@ func TestAccComputeThatIsBeingDeletedIsReplaced(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	hold := func(finalizers string) []string {
-		return []string{"patch", "deployment/trainer", "-n", ns, "-p", `{"metadata": {"finalizers": ` + finalizers + `}}`}
+		return []string{"patch", "deployment/trainer", "-n", ns, "-p",
+			`{"metadata": {"finalizers": ` + finalizers + `}}`}
 	}
 	seen := &acctest.Warnings{}
 	resource.Test(t, resource.TestCase{

@@ -30,7 +30,7 @@ func (p savedPlan) apply(t *testing.T) {
 
 // CRDs and classes are of the whole cluster: so this test has one of its own,
 // without the CRD of Kubetorch.
-func TestAccSavedPlanStandsWhenKindsAndClassesArrive(t *testing.T) {
+func TestAccSavedPlanAppliesAfterKindsAndClassesWereInstalled(t *testing.T) {
 	t.Parallel()
 	alone := acctest.OwnCluster(t)
 	ns := alone.Namespace(t)
@@ -46,16 +46,19 @@ func TestAccSavedPlanStandsWhenKindsAndClassesArrive(t *testing.T) {
 	cli.MustRun(t, "plan", "-detailed-exitcode", "-refresh=false") // null for the registration that there is not
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 
-	write(acctest.ComputeNamed("before", `memory = "1Gi"`), acctest.ComputeNamed("after", ""), acctest.Volume("size = \"1Gi\"\n wait_for_bound = false"), acctest.ComputeNamed("cluster", ray))
+	write(acctest.ComputeNamed("before", `memory = "1Gi"`), acctest.ComputeNamed("after", ""),
+		acctest.Volume("size = \"1Gi\"\n wait_for_bound = false"), acctest.ComputeNamed("cluster", ray))
 	saved := savePlan(t, cli)
 	alone.InstallCRD(t, acctest.Testdata("kubetorchworkload-crd.yaml"), "kubetorchworkloads.kubetorch.com")
 	alone.InstallRayCluster(t)
-	alone.Apply(t, "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: shared}\nprovisioner: nfs.csi.k8s.io")
+	alone.Apply(t,
+		"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: shared}\nprovisioner: nfs.csi.k8s.io")
 	saved.apply(t)
 	if got, want := registrations(), "kubetorchworkload.kubetorch.com/after\nkubetorchworkload.kubetorch.com/cluster"; got != want {
 		t.Errorf("registered are %q, want those that the saved plan creates: %q", got, want)
 	}
-	if got := alone.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.spec.storageClassName}"); got != "shared" {
+	if got := alone.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
+		"jsonpath={.spec.storageClassName}"); got != "shared" {
 		t.Errorf("the class is %q, want the one that suits best at apply", got)
 	}
 
@@ -74,7 +77,7 @@ func TestAccSavedPlanStandsWhenKindsAndClassesArrive(t *testing.T) {
 
 // Somebody else applies what was planned: another environment decides nothing
 // that the plan showed.
-func TestAccSavedPlanStandsInAnotherEnvironment(t *testing.T) {
+func TestAccSavedPlanAppliesInAnotherEnvironment(t *testing.T) {
 	t.Parallel()
 	ns, other := cluster.Namespace(t), cluster.Namespace(t)
 	contexts := func(namespace string) string {
@@ -92,7 +95,8 @@ func TestAccSavedPlanStandsInAnotherEnvironment(t *testing.T) {
 	planner, applier := acctest.NewCLI(t), acctest.NewCLI(t)
 	applier.Dir = planner.Dir
 	for name, value := range map[string]string{
-		"KT_USERNAME": "alice", "KT_LAUNCH_TIMEOUT": "90", "KT_GPU_ANTI_AFFINITY": "1", "KUBE_CONFIG_PATH": contexts(ns), "USER": "alice",
+		"KT_USERNAME": "alice", "KT_LAUNCH_TIMEOUT": "90", "KT_GPU_ANTI_AFFINITY": "1",
+		"KUBE_CONFIG_PATH": contexts(ns), "USER": "alice",
 	} {
 		planner.Setenv(name, value)
 	}
@@ -103,9 +107,11 @@ func TestAccSavedPlanStandsInAnotherEnvironment(t *testing.T) {
 	}
 	resources := func(attributes string) string {
 		return fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = \"trainer\"\n %s\n}\n", attributes) +
-			"resource \"kt_secret\" \"token\" {\n name = \"token\"\n values = { A = \"b\" }\n}\n" + acctest.Volume(acctest.SmallVolume)
+			"resource \"kt_secret\" \"token\" {\n name = \"token\"\n values = { A = \"b\" }\n}\n" +
+			acctest.Volume(acctest.SmallVolume)
 	}
-	chosen := fmt.Sprintf("provider \"kt\" {\n namespace = %q\n username = \"carol\"\n launch_timeout = \"2m\"\n gpu_anti_affinity = false\n}\n", ns)
+	chosen := fmt.Sprintf("provider \"kt\" {\n namespace = %q\n username = \"carol\"\n launch_timeout = \"2m\"\n "+
+		"gpu_anti_affinity = false\n}\n", ns)
 
 	t.Log("a creation whose provider block says everything")
 	planner.Write(t, chosen+resources(""))
@@ -124,9 +130,11 @@ func TestAccSavedPlanStandsInAnotherEnvironment(t *testing.T) {
 	if err == nil {
 		t.Errorf("something else than planned was created:\n%s", out)
 	}
-	acctest.ExpectText(t, out, "inconsistent final plan", ".namespace: was cty.StringVal(\""+ns+"\"), but now cty.StringVal(\""+other+"\")")
+	acctest.ExpectText(t, out, "inconsistent final plan",
+		".namespace: was cty.StringVal(\""+ns+"\"), but now cty.StringVal(\""+other+"\")")
 	for _, namespace := range []string{ns, other} {
-		if left := cluster.Kubectl(t, "get", "deployments,services,persistentvolumeclaims", "-n", namespace, "-o", "name"); left != "" {
+		if left := cluster.Kubectl(t, "get", "deployments,services,persistentvolumeclaims", "-n", namespace, "-o",
+			"name"); left != "" {
 			t.Errorf("%s has %s", namespace, left)
 		}
 	}

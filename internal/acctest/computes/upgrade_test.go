@@ -19,8 +19,9 @@ import (
 )
 
 // former is the folder of a provider binary of an earlier release, from which
-// TestAccUpgradeFixtureIsMade makes a fixture.
-var former = flag.String("former-provider", "", "folder of the provider whose state and objects become the fixture of upgrades")
+// TestAccUpgradeFixtureIsWritten makes a fixture.
+var former = flag.String("former-provider", "",
+	"folder of the provider whose state and objects become the fixture of upgrades")
 
 // fixtureNamespace stands in a fixture for the namespace of the test.
 const fixtureNamespace = "namespace-of-the-fixture"
@@ -34,13 +35,13 @@ type fixture struct {
 	objects []*unstructured.Unstructured
 }
 
-// TestAccUpgradeFixtureIsMade writes the fixture anew, with
+// TestAccUpgradeFixtureIsWritten writes the fixture anew, with
 //
-//	TF_ACC=1 go test ./internal/acctest -run TestAccUpgradeFixtureIsMade -former-provider=FOLDER
+//	TF_ACC=1 go test ./internal/acctest -run TestAccUpgradeFixtureIsWritten -former-provider=FOLDER
 //
 // where FOLDER holds the provider that is built from the release's commit, which
 // is 476ccb3 for the folder first. The objects of CRDs have no controller here.
-func TestAccUpgradeFixtureIsMade(t *testing.T) {
+func TestAccUpgradeFixtureIsWritten(t *testing.T) {
 	if *former == "" {
 		t.Skip("-former-provider is not set")
 	}
@@ -208,7 +209,9 @@ func (f *fixture) sent(t *testing.T) map[string]map[string]any {
 	return out
 }
 
-func (f *fixture) live(t *testing.T, on *acctest.Cluster, ns string, obj *unstructured.Unstructured) *unstructured.Unstructured {
+func (f *fixture) live(
+	t *testing.T, on *acctest.Cluster, ns string, obj *unstructured.Unstructured,
+) *unstructured.Unstructured {
 	t.Helper()
 	out := on.Kubectl(t, "get", kindArgument(obj), obj.GetName(), "-n", ns, "-o", "json", "--show-managed-fields")
 	live := &unstructured.Unstructured{}

@@ -52,27 +52,35 @@ func trainerWith(attributes string) string {
 	return resourceLine + "\n  name = \"trainer\"\n  " + attributes + "\n}\n"
 }
 
-func TestAccValidateShowsTheLineThatIsWrong(t *testing.T) {
+func TestAccValidateReportsTheInvalidLine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		attributes string
 		line, says string // of a nested attribute the tools show the resource, and the detail says which it is
 		valid      bool   // it is only a warning
 	}{
-		"quantity":         {`memory = "4gb"`, `memory = "4gb"`, `memory is "4gb", but "gb" is not a unit: did you mean "4G"`, false},
+		"quantity": {`memory = "4gb"`, `memory = "4gb"`,
+			`memory is "4gb", but "gb" is not a unit: did you mean "4G"`, false},
 		"fraction of gpus": {`gpus = 1.5`, `gpus = 1.5`, "gpus is 1.5, but must be an integer.", false},
 		"text for number":  {`gpus = "two"`, `gpus = "two"`, "a number is required", false},
 		"unknown argument": {`gpu = 1`, `gpu = 1`, `An argument named "gpu" is not expected here`, false},
 		"toleration": {
-			"tolerations = [\n    { operator = \"Exists\" },\n    { key = \"a\", operator = \"Exists\", value = \"b\" },\n  ]",
-			resourceLine, "tolerations[1] has a value, but its operator Exists tolerates every value of the taint: leave out value, or use Equal", false,
+			"tolerations = [\n    { operator = \"Exists\" },\n    { key = \"a\", operator = \"Exists\", value = " +
+				"\"b\" },\n  ]",
+			resourceLine,
+			"tolerations[1] has a value, but its operator Exists tolerates every value of the taint: leave out " +
+				"value, or use Equal", false,
 		},
-		"key of a map":      {`env_vars = { "1BAD" = "x" }`, `env_vars = { "1BAD" = "x" }`, `a key of env_vars is "1BAD"`, false},
-		"template":          {`service_template = jsonencode({ kind = "Pod" })`, `service_template = jsonencode({ kind = "Pod" })`, "changes kind", false},
-		"exclusive":         {"gpus = 1\n  gpu_memory = \"4Gi\"", `gpu_memory = "4Gi"`, "give one of the two", false},
-		"very short ttl":    {`inactivity_ttl = "5s"`, `inactivity_ttl = "5s"`, "less than a minute", true},
-		"timeout":           {`timeouts = { create = "-5m" }`, resourceLine, "timeouts.create is \"-5m\", but must be more than zero", false},
-		"incomplete volume": {`volumes = [{ claim_name = "data" }]`, resourceLine, "volumes[0].mount_path is required", false},
+		"key of a map": {`env_vars = { "1BAD" = "x" }`, `env_vars = { "1BAD" = "x" }`,
+			`a key of env_vars is "1BAD"`, false},
+		"template": {`service_template = jsonencode({ kind = "Pod" })`,
+			`service_template = jsonencode({ kind = "Pod" })`, "changes kind", false},
+		"exclusive":      {"gpus = 1\n  gpu_memory = \"4Gi\"", `gpu_memory = "4Gi"`, "give one of the two", false},
+		"very short ttl": {`inactivity_ttl = "5s"`, `inactivity_ttl = "5s"`, "less than a minute", true},
+		"timeout": {`timeouts = { create = "-5m" }`, resourceLine,
+			"timeouts.create is \"-5m\", but must be more than zero", false},
+		"incomplete volume": {`volumes = [{ claim_name = "data" }]`, resourceLine, "volumes[0].mount_path is required",
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,14 +91,15 @@ func TestAccValidateShowsTheLineThatIsWrong(t *testing.T) {
 			d := found[0]
 			// The tools break long lines of their own messages.
 			detail := strings.Join(strings.Fields(d.Detail), " ")
-			if d.Address != "kt_compute.trainer" && d.Address != "" || strings.TrimSpace(d.Snippet.Code) != c.line || !strings.Contains(detail, c.says) {
+			if d.Address != "kt_compute.trainer" && d.Address != "" || strings.TrimSpace(d.Snippet.Code) != c.line ||
+				!strings.Contains(detail, c.says) {
 				t.Errorf("got %+v\nwant one at %q that says: %s", d, c.line, c.says)
 			}
 		})
 	}
 }
 
-func TestAccValidateTakesWhatIsNotKnownYet(t *testing.T) {
+func TestAccValidateAcceptsUnknownValues(t *testing.T) {
 	t.Parallel()
 	valid, found := validate(t, `
 variable "volume" {

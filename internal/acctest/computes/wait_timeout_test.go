@@ -36,13 +36,14 @@ func TestAccWaitTimeoutChangesNoObjectAndDoesNotWait(t *testing.T) {
 }
 
 // The startup probe allows a minute; the apply ends long before.
-func TestAccWaitTimeoutEndsTheWaitAndIsNamed(t *testing.T) {
+func TestAccWaitTimeoutEndsTheWaitAndIsReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.Compute("image = \"broken.invalid/never\"\n wait_timeout = \"2s\"")))
 	out, _ := cli.Run(t, "apply", "-auto-approve") // whether this fails the run is no matter here
-	if flat := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " "); !strings.Contains(flat, "after 2s (`wait_timeout`)") {
+	if flat := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " "); !strings.Contains(flat,
+		"after 2s (`wait_timeout`)") {
 		t.Errorf("the end of the wait does not name wait_timeout:\n%s", out)
 	}
 	const probe = "jsonpath={.spec.template.spec.containers[0].startupProbe.failureThreshold}"

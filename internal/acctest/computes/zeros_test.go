@@ -120,7 +120,8 @@ func TestAccExplicitZerosReachTheCluster(t *testing.T) {
 		want             func(f zeroField) (value any, owned bool)
 	}{
 		{"zeros", zeros, func(f zeroField) (any, bool) { return f.zero, true }},
-		{"other values", zeroTemplate(func(f zeroField) any { return f.other }), func(f zeroField) (any, bool) { return f.other, true }},
+		{"other values", zeroTemplate(func(f zeroField) any { return f.other }),
+			func(f zeroField) (any, bool) { return f.other, true }},
 		{"zeros again", zeros, func(f zeroField) (any, bool) { return f.zero, true }},
 		{"nothing", "", func(f zeroField) (any, bool) { value, _ := inDeployment(t, before, f); return value, false }},
 	} {

@@ -12,7 +12,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-func TestAccDataOfComputesOfEveryKind(t *testing.T) {
+func TestAccDataSourceComputeReadsEveryKind(t *testing.T) {
 	t.Parallel()
 	on := withCRDs.WithComputes(t)
 	text := func(s string) knownvalue.Check { return knownvalue.StringExact(s) }
@@ -31,11 +31,16 @@ spec:
   template: {metadata: {labels: {app: it}}, spec: {containers: [{name: main, image: "example.com/main:1", env: [{name: KEY, value: not-for-annotations}]}]}}`,
 			checks: func(ns string) (compute, endpoint map[string]knownvalue.Check) {
 				return map[string]knownvalue.Check{
-						"mode": text("deployment"), "replicas": knownvalue.Int64Exact(0), "image": text("example.com/main:1"), "ready": knownvalue.Bool(false), // without replicas
-						"labels": knownvalue.MapExact(map[string]knownvalue.Check{"team": text("ml")}), "service_name": knownvalue.Null(),
-						"annotations": knownvalue.MapExact(map[string]knownvalue.Check{"deployment.kubernetes.io/revision": text("1")}),
+						// without replicas
+						"mode": text("deployment"), "replicas": knownvalue.Int64Exact(0),
+						"image": text("example.com/main:1"), "ready": knownvalue.Bool(false),
+						"labels":       knownvalue.MapExact(map[string]knownvalue.Check{"team": text("ml")}),
+						"service_name": knownvalue.Null(),
+						"annotations": knownvalue.MapExact(
+							map[string]knownvalue.Check{"deployment.kubernetes.io/revision": text("1")}),
 					}, map[string]knownvalue.Check{
-						"service_name": knownvalue.Null(), "pods": knownvalue.ListSizeExact(0), "url": text("http://it." + ns + ".svc.cluster.local:80"),
+						"service_name": knownvalue.Null(), "pods": knownvalue.ListSizeExact(0),
+						"url": text("http://it." + ns + ".svc.cluster.local:80"),
 					}
 			},
 		},
@@ -51,7 +56,8 @@ kind: Service
 metadata: {name: it}
 spec: {selector: {app: it}, ports: [{port: 80}]}`,
 			checks: func(string) (compute, endpoint map[string]knownvalue.Check) {
-				return map[string]knownvalue.Check{"mode": text("selector"), "uid": knownvalue.Null(), "service_name": text("it")},
+				return map[string]knownvalue.Check{"mode": text("selector"), "uid": knownvalue.Null(),
+						"service_name": text("it")},
 					map[string]knownvalue.Check{"pods": knownvalue.ListSizeExact(1)}
 			},
 		},
@@ -63,8 +69,10 @@ metadata: {name: it}
 spec: {image: "example.com/server:1"}`,
 			checks: func(ns string) (compute, endpoint map[string]knownvalue.Check) {
 				target := text("it." + ns + ".svc.cluster.local:50051")
-				return map[string]knownvalue.Check{"mode": text("compute"), "image": text("example.com/server:1"), "grpc_target": target, "url": knownvalue.Null()},
-					map[string]knownvalue.Check{"grpc_target": target, "metadata": knownvalue.MapExact(map[string]knownvalue.Check{"compute-id": text(ns + "/it")})}
+				return map[string]knownvalue.Check{"mode": text("compute"), "image": text("example.com/server:1"),
+						"grpc_target": target, "url": knownvalue.Null()},
+					map[string]knownvalue.Check{"grpc_target": target,
+						"metadata": knownvalue.MapExact(map[string]knownvalue.Check{"compute-id": text(ns + "/it")})}
 			},
 		},
 		"a Knative Service beside that of its gateway": {
@@ -79,8 +87,10 @@ kind: Service
 metadata: {name: it}
 spec: {type: ExternalName, externalName: kourier.example.com}`,
 			checks: func(string) (compute, endpoint map[string]knownvalue.Check) {
-				return map[string]knownvalue.Check{"mode": text("knative"), "ready": knownvalue.Bool(false), "replicas": knownvalue.Null(), "image": text("example.com/main:1")},
-					map[string]knownvalue.Check{"service_name": text("it"), "port_forward_command": knownvalue.Null(), "port": knownvalue.Int64Exact(80)}
+				return map[string]knownvalue.Check{"mode": text("knative"), "ready": knownvalue.Bool(false),
+						"replicas": knownvalue.Null(), "image": text("example.com/main:1")},
+					map[string]knownvalue.Check{"service_name": text("it"), "port_forward_command": knownvalue.Null(),
+						"port": knownvalue.Int64Exact(80)}
 			},
 		},
 		"a registration with an address of its own": {
@@ -96,7 +106,8 @@ metadata: {name: it}
 spec: {containers: [{name: main, image: "example.com/main:1"}]}`,
 			checks: func(string) (compute, endpoint map[string]knownvalue.Check) {
 				return map[string]knownvalue.Check{"mode": text("pod"), "url": text("https://models.example.com")},
-					map[string]knownvalue.Check{"host": text("models.example.com"), "port": knownvalue.Int64Exact(443), "service_name": knownvalue.Null()}
+					map[string]knownvalue.Check{"host": text("models.example.com"), "port": knownvalue.Int64Exact(443),
+						"service_name": knownvalue.Null()}
 			},
 		},
 	} {
@@ -118,7 +129,9 @@ spec: {containers: [{name: main, image: "example.com/main:1"}]}`,
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),
 				Steps: []resource.TestStep{{
-					Config:            on.Config(ns, "data \"kt_compute\" \"it\" {\n name = \"it\"\n}\ndata \"kt_endpoint\" \"it\" {\n name = \"it\"\n}\n"),
+					Config: on.Config(ns,
+						"data \"kt_compute\" \"it\" {\n name = \"it\"\n}\ndata \"kt_endpoint\" \"it\" {\n name = "+
+							"\"it\"\n}\n"),
 					ConfigStateChecks: checks,
 				}},
 			})
@@ -126,7 +139,7 @@ spec: {containers: [{name: main, image: "example.com/main:1"}]}`,
 	}
 }
 
-func TestAccDataOfAComputeIsRefusedWhereItsNameIsNone(t *testing.T) {
+func TestAccDataSourceComputeRejectsAnInvalidName(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	for name, test := range map[string]struct{ target, want string }{

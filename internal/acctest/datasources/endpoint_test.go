@@ -60,7 +60,7 @@ func above(least float64) knownvalue.Check {
 	})
 }
 
-func TestAccEndpointOfATensorServerComesBackBitForBit(t *testing.T) {
+func TestAccEndpointOfATensorServerReturnsTensorsUnchanged(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	pool(t, ns)
@@ -105,11 +105,13 @@ data "kt_metrics" "all" {
 					expectValue(it, "protocol", knownvalue.StringExact("grpc")),
 					expectValue(it, "url", knownvalue.Null()),
 					expectValue(it, "grpc_target", knownvalue.StringExact("pool."+ns+".svc.cluster.local:50051")),
-					expectValue(it, "port_forward_command", knownvalue.StringExact("kubectl -n "+ns+" port-forward service/pool 50051:50051")),
-					expectValue(it, "pods", knownvalue.ListExact([]knownvalue.Check{knownvalue.ObjectExact(map[string]knownvalue.Check{
-						"name": knownvalue.StringExact("pool-0"), "ip": knownvalue.StringExact("10.80.255.1"),
-						"node": knownvalue.StringExact("kubelet-" + ns), "ready": knownvalue.Bool(true),
-					})})),
+					expectValue(it, "port_forward_command",
+						knownvalue.StringExact("kubectl -n "+ns+" port-forward service/pool 50051:50051")),
+					expectValue(it, "pods",
+						knownvalue.ListExact([]knownvalue.Check{knownvalue.ObjectExact(map[string]knownvalue.Check{
+							"name": knownvalue.StringExact("pool-0"), "ip": knownvalue.StringExact("10.80.255.1"),
+							"node": knownvalue.StringExact("kubelet-" + ns), "ready": knownvalue.Bool(true),
+						})})),
 					expectValue("data.kt_metrics.pool", "metrics", knownvalue.ListSizeExact(1)),
 				},
 			},
@@ -129,14 +131,15 @@ data "kt_endpoint" "pool" {
 				ExpectError: regexp.MustCompile(`The pool is slow`),
 			},
 			{
-				Config:      cluster.Config(ns, "data \"kt_endpoint\" \"pool\" {\n name = \"pool\"\n probe = { method = \"http\" }\n}"),
+				Config: cluster.Config(ns,
+					"data \"kt_endpoint\" \"pool\" {\n name = \"pool\"\n probe = { method = \"http\" }\n}"),
 				ExpectError: regexp.MustCompile(`pool\s+uses\s+gRPC,\s+which\s+the\s+method\s+.http.\s+cannot\s+probe`),
 			},
 		},
 	})
 }
 
-func TestAccEndpointThatCannotBeReachedIsAStatusUnlessItIsRequired(t *testing.T) {
+func TestAccUnreachableEndpointIsAnErrorOnlyIfItIsRequired(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	node := startKubelet(t, cluster, ns)
@@ -152,7 +155,8 @@ func TestAccEndpointThatCannotBeReachedIsAStatusUnlessItIsRequired(t *testing.T)
 	node.expose(t, ns, "mute", "grpc", 50051, mute.Addr().(*net.TCPAddr).Port)
 	// The timeout has room for a connection on a busy machine: one that is not made is UNREACHABLE.
 	probed := func(name, more string) string {
-		return cluster.Config(ns, fmt.Sprintf("data \"kt_endpoint\" \"it\" {\n name = %q\n probe = { timeout = \"15s\", %s }\n}", name, more))
+		return cluster.Config(ns,
+			fmt.Sprintf("data \"kt_endpoint\" \"it\" {\n name = %q\n probe = { timeout = \"15s\", %s }\n}", name, more))
 	}
 	for name, test := range map[string]struct{ status, detail string }{
 		"podless": {"UNREACHABLE", `no pod of namespace \S+ has the labels app=podless`},
@@ -168,22 +172,25 @@ func TestAccEndpointThatCannotBeReachedIsAStatusUnlessItIsRequired(t *testing.T)
 						Config: probed(name, ""),
 						ConfigStateChecks: []statecheck.StateCheck{
 							expectValue("data.kt_endpoint.it", "status", knownvalue.StringExact(test.status)),
-							expectValue("data.kt_endpoint.it", "detail", knownvalue.StringRegexp(regexp.MustCompile(test.detail))),
+							expectValue("data.kt_endpoint.it", "detail",
+								knownvalue.StringRegexp(regexp.MustCompile(test.detail))),
 							expectValue("data.kt_endpoint.it", "latency_ms", knownvalue.Null()),
 						},
 					},
-					{Config: probed(name, "required = true"), ExpectError: regexp.MustCompile(`is not serving: ` + test.status)},
+					{Config: probed(name, "required = true"),
+						ExpectError: regexp.MustCompile(`is not serving: ` + test.status)},
 				},
 			})
 		})
 	}
 }
 
-func TestAccEndpointProbeNamesTheRightThatIsMissing(t *testing.T) {
+func TestAccEndpointProbeReportsTheMissingPermission(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	pool(t, ns)
-	reader := "provider \"kt\" {\n" + cluster.TokenAttributes(t, ns, cluster.ServiceAccount(t, ns, "reader", "view")) + "}\n"
+	reader := "provider \"kt\" {\n" + cluster.TokenAttributes(t, ns, cluster.ServiceAccount(t, ns, "reader", "view")) +
+		"}\n"
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{{
@@ -193,7 +200,7 @@ func TestAccEndpointProbeNamesTheRightThatIsMissing(t *testing.T) {
 	})
 }
 
-func TestAccEndpointOfAComputeIsReadWhenTheComputeIsThere(t *testing.T) {
+func TestAccEndpointOfAComputeIsReadOnceTheComputeExists(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	const it = "data.kt_endpoint.trainer"
@@ -227,22 +234,27 @@ data "kt_compute" "trainer" {
 					expectValue(it, "pods", knownvalue.ListSizeExact(2)),
 					expectValue(it, "status", knownvalue.Null()),
 					expectValue(it, "metadata", knownvalue.MapExact(nil)),
-					expectValue(it, "port_forward_command", knownvalue.StringExact("kubectl -n "+ns+" port-forward service/trainer 8080:80")),
+					expectValue(it, "port_forward_command",
+						knownvalue.StringExact("kubectl -n "+ns+" port-forward service/trainer 8080:80")),
 					expectValue("data.kt_compute.trainer", "mode", knownvalue.StringExact("deployment")),
 					expectValue("data.kt_compute.trainer", "ready", knownvalue.Bool(true)),
 					expectValue("data.kt_compute.trainer", "replicas", knownvalue.Int64Exact(2)),
-					expectValue("data.kt_compute.trainer", "image", knownvalue.StringExact("ghcr.io/run-house/server:v3")),
+					expectValue("data.kt_compute.trainer", "image",
+						knownvalue.StringExact("ghcr.io/run-house/server:v3")),
 					expectValue("data.kt_compute.trainer", "uid", knownvalue.NotNull()),
-					expectValue("data.kt_compute.trainer", "conditions", knownvalue.ListPartial(map[int]knownvalue.Check{0: knownvalue.NotNull()})),
+					expectValue("data.kt_compute.trainer", "conditions",
+						knownvalue.ListPartial(map[int]knownvalue.Check{0: knownvalue.NotNull()})),
 				},
 			},
 			{
-				// One of the Deployment, two of its ReplicaSet, one of each pod; their writers send them when they find time.
+				// One of the Deployment, two of its ReplicaSet, one of each pod; their writers send them when they
+				// find time.
 				PreConfig: func() {
 					acctest.WaitUntil(t, "5 events", func() bool {
 						return len(strings.Fields(cluster.Kubectl(t, "get", "events", "-n", ns, "-o",
 							`jsonpath={.items[?(@.reason=="ScalingReplicaSet")].reason} `+
-								`{.items[?(@.reason=="SuccessfulCreate")].reason} {.items[?(@.reason=="Scheduled")].reason}`))) == 5
+								`{.items[?(@.reason=="SuccessfulCreate")].reason} `+
+								`{.items[?(@.reason=="Scheduled")].reason}`))) == 5
 					})
 				},
 				Config: cluster.Config(ns, acctest.Compute("replicas = 2")+`
@@ -266,7 +278,8 @@ func TestAccTwoHundredEndpointsAreProbedAtOnce(t *testing.T) {
 	ns := cluster.Namespace(t)
 	node := pool(t, ns)
 	var target int
-	if _, err := fmt.Sscan(cluster.Kubectl(t, "get", "service", "pool", "-n", ns, "-o", "jsonpath={.spec.ports[0].targetPort}"), &target); err != nil {
+	if _, err := fmt.Sscan(cluster.Kubectl(t, "get", "service", "pool", "-n", ns, "-o",
+		"jsonpath={.spec.ports[0].targetPort}"), &target); err != nil {
 		t.Fatal(err)
 	}
 	var all strings.Builder

@@ -15,10 +15,13 @@ import (
 // that no other node has.
 func gpuNode(t *testing.T, name, product, labels string, capacity, allocatable int) {
 	t.Helper()
-	cluster.Apply(t, fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata: {name: %s, labels: {nvidia.com/gpu.product: %s%s}}\n", name, product, labels))
+	cluster.Apply(t,
+		fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata: {name: %s, labels: {nvidia.com/gpu.product: %s%s}}\n", name,
+			product, labels))
 	t.Cleanup(func() { cluster.Kubectl(t, "delete", "node", name) })
 	cluster.Kubectl(t, "patch", "node", name, "--subresource=status", "--type=merge", "-p", fmt.Sprintf(
-		`{"status": {"capacity": {"nvidia.com/gpu": "%d"}, "allocatable": {"nvidia.com/gpu": "%d"}, "conditions": [{"type": "Ready", "status": "True"}]}}`, capacity, allocatable))
+		`{"status": {"capacity": {"nvidia.com/gpu": "%d"}, "allocatable": {"nvidia.com/gpu": "%d"}, "conditions": `+
+			`[{"type": "Ready", "status": "True"}]}}`, capacity, allocatable))
 }
 
 // gpuPod is one with GPUs on a node, in a phase.
@@ -35,7 +38,8 @@ spec:
   terminationGracePeriodSeconds: 0
   containers: [{name: train, image: example.com/train, resources: {limits: {nvidia.com/gpu: "%d"}}}]
 `, name, ns, node, gpus))
-	cluster.Kubectl(t, "patch", "pod", name, "-n", ns, "--subresource=status", "--type=merge", "-p", fmt.Sprintf(`{"status": {"phase": %q}}`, phase))
+	cluster.Kubectl(t, "patch", "pod", name, "-n", ns, "--subresource=status", "--type=merge", "-p",
+		fmt.Sprintf(`{"status": {"phase": %q}}`, phase))
 }
 
 func TestAccGPUsAreCountedByProduct(t *testing.T) {
@@ -53,8 +57,9 @@ func TestAccGPUsAreCountedByProduct(t *testing.T) {
 	number := func(n int64) knownvalue.Check { return knownvalue.Int64Exact(n) }
 	node := func(name string, capacity, allocatable, free int64, schedulable bool) knownvalue.Check {
 		return knownvalue.ObjectExact(map[string]knownvalue.Check{
-			"name": knownvalue.StringExact(name + "-" + ns), "capacity": number(capacity), "allocatable": number(allocatable),
-			"free": number(free), "schedulable": knownvalue.Bool(schedulable),
+			"name": knownvalue.StringExact(name + "-" + ns), "capacity": number(capacity),
+			"allocatable": number(allocatable),
+			"free":        number(free), "schedulable": knownvalue.Bool(schedulable),
 		})
 	}
 	a, b := node("a", 8, 6, 3, true), node("b", 4, 4, 3, false)
@@ -72,15 +77,19 @@ func TestAccGPUsAreCountedByProduct(t *testing.T) {
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),
 				Steps: []resource.TestStep{{
-					Config: cluster.Config(ns, fmt.Sprintf("data \"kt_gpus\" \"it\" {\n product = %q\n %s\n}\n", product, test.filter)),
+					Config: cluster.Config(ns,
+						fmt.Sprintf("data \"kt_gpus\" \"it\" {\n product = %q\n %s\n}\n", product, test.filter)),
 					ConfigStateChecks: []statecheck.StateCheck{
 						expectValue("data.kt_gpus.it", "free", number(test.free)),
 						expectValue("data.kt_gpus.it", "capacity", number(test.capacity)),
 						expectValue("data.kt_gpus.it", "allocatable", number(test.allocatable)),
-						expectValue("data.kt_gpus.it", "products", knownvalue.ListExact([]knownvalue.Check{knownvalue.ObjectExact(map[string]knownvalue.Check{
-							"product": knownvalue.StringExact(product), "capacity": number(test.capacity), "allocatable": number(test.allocatable),
-							"free": number(test.free), "largest_free": number(test.large), "nodes": knownvalue.ListExact(test.nodes),
-						})})),
+						expectValue("data.kt_gpus.it", "products",
+							knownvalue.ListExact([]knownvalue.Check{knownvalue.ObjectExact(map[string]knownvalue.Check{
+								"product": knownvalue.StringExact(product), "capacity": number(test.capacity),
+								"allocatable": number(test.allocatable),
+								"free":        number(test.free), "largest_free": number(test.large),
+								"nodes": knownvalue.ListExact(test.nodes),
+							})})),
 					},
 				}},
 			})
@@ -88,7 +97,7 @@ func TestAccGPUsAreCountedByProduct(t *testing.T) {
 	}
 }
 
-func TestAccGPUsOfAProductThatIsNotThereAreNone(t *testing.T) {
+func TestAccGPUsOfAnUnknownProductAreZero(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	resource.Test(t, resource.TestCase{

@@ -51,9 +51,11 @@ func startKubelet(t *testing.T, on *acctest.Cluster, ns string) *kubelet {
 		k.mu.Lock()
 		k.asked = append(k.asked, pod)
 		k.mu.Unlock()
-		portforward.ServePortForward(w, r, k, pod, "", nil, time.Minute, time.Minute, []string{portforward.ProtocolV1Name})
+		portforward.ServePortForward(w, r, k, pod, "", nil, time.Minute, time.Minute,
+			[]string{portforward.ProtocolV1Name})
 	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, TLSConfig: &tls.Config{Certificates: []tls.Certificate{k.certificate(t)}}}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{k.certificate(t)}}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -66,7 +68,8 @@ func startKubelet(t *testing.T, on *acctest.Cluster, ns string) *kubelet {
 	on.Apply(t, fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata: {name: %s}\n", k.node))
 	t.Cleanup(func() { on.Kubectl(t, "delete", "node", k.node) })
 	on.Kubectl(t, "patch", "node", k.node, "--subresource=status", "--type=merge", "-p", fmt.Sprintf(
-		`{"status": {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %d}}}}`,
+		`{"status": {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": `+
+			`{"kubeletEndpoint": {"Port": %d}}}}`,
 		listener.Addr().(*net.TCPAddr).Port))
 	return k
 }
@@ -94,12 +97,14 @@ spec:
   signerName: kubernetes.io/kubelet-serving
   usages: [digital signature, server auth]
   request: %s
-`, k.node, base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request}))),
+`, k.node,
+		base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request}))),
 		"--as=system:node:"+k.node, "--as-group=system:nodes", "--as-group=system:masters")
 	t.Cleanup(func() { k.on.Kubectl(t, "delete", "csr", k.node) })
 	k.on.Kubectl(t, "certificate", "approve", k.node)
 	k.on.Kubectl(t, "wait", "csr/"+k.node, "--for=jsonpath={.status.certificate}", "--timeout=60s")
-	text, err := base64.StdEncoding.DecodeString(k.on.Kubectl(t, "get", "csr", k.node, "-o", "jsonpath={.status.certificate}"))
+	text, err := base64.StdEncoding.DecodeString(k.on.Kubectl(t, "get", "csr", k.node, "-o",
+		"jsonpath={.status.certificate}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +160,8 @@ spec:
   containers: [{name: server, image: example.com/server}]
 `, name, ns, app, k.node))
 	k.on.Kubectl(t, "patch", "pod", name, "-n", ns, "--subresource=status", "--type=merge", "-p",
-		`{"status": {"phase": "Running", "podIP": "10.80.255.1", "podIPs": [{"ip": "10.80.255.1"}], "conditions": [{"type": "Ready", "status": "True"}]}}`)
+		`{"status": {"phase": "Running", "podIP": "10.80.255.1", "podIPs": [{"ip": "10.80.255.1"}], "conditions": `+
+			`[{"type": "Ready", "status": "True"}]}}`)
 }
 
 // expose makes a Service of the pods of an app, whose port leads to a port of

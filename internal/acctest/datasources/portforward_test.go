@@ -29,12 +29,15 @@ import (
 // greeter is an HTTP server in this process.
 func greeter(t *testing.T) (port int) {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = io.WriteString(w, "hello")
+	}))
 	t.Cleanup(server.Close)
 	return server.Listener.Addr().(*net.TCPAddr).Port
 }
 
-func TestAccPortForwardIsOpenWhileTheRunLastsAndClosedAfterwards(t *testing.T) {
+func TestAccPortForwardIsOpenDuringTheRunAndClosedAfterwards(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	node := startKubelet(t, cluster, ns)
@@ -81,7 +84,7 @@ resource "terraform_data" "call" {
 	}
 }
 
-func TestAccPortForwardGivesAnAddress(t *testing.T) {
+func TestAccPortForwardReturnsAnAddress(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	node := startKubelet(t, cluster, ns)
@@ -101,7 +104,8 @@ func TestAccPortForwardGivesAnAddress(t *testing.T) {
 			factories["echo"] = echoprovider.NewProviderServer()
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: factories,
-				TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_10_0)},
+				TerraformVersionChecks: []tfversion.TerraformVersionCheck{tfversion.SkipBelow(
+					tfversion.Version1_10_0)},
 				Steps: []resource.TestStep{{
 					Config: cluster.Config(ns, fmt.Sprintf(`
 ephemeral "kt_port_forward" "it" {
@@ -114,9 +118,12 @@ provider "echo" {
 
 resource "echo" "it" {}`, target)),
 					ConfigStateChecks: []statecheck.StateCheck{
-						statecheck.ExpectKnownValue("echo.it", tfjsonpath.New("data").AtMapKey("address"), knownvalue.StringRegexp(port)),
-						statecheck.ExpectKnownValue("echo.it", tfjsonpath.New("data").AtMapKey("host"), knownvalue.StringExact("127.0.0.1")),
-						statecheck.ExpectKnownValue("echo.it", tfjsonpath.New("data").AtMapKey("namespace"), knownvalue.StringExact(ns)),
+						statecheck.ExpectKnownValue("echo.it", tfjsonpath.New("data").AtMapKey("address"),
+							knownvalue.StringRegexp(port)),
+						statecheck.ExpectKnownValue("echo.it", tfjsonpath.New("data").AtMapKey("host"),
+							knownvalue.StringExact("127.0.0.1")),
+						statecheck.ExpectKnownValue("echo.it", tfjsonpath.New("data").AtMapKey("namespace"),
+							knownvalue.StringExact(ns)),
 					},
 				}},
 			})
@@ -124,7 +131,7 @@ resource "echo" "it" {}`, target)),
 	}
 }
 
-func TestAccPortForwardExplainsWhyThereIsNone(t *testing.T) {
+func TestAccPortForwardFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	node := startKubelet(t, cluster, ns)
@@ -137,10 +144,11 @@ func TestAccPortForwardExplainsWhyThereIsNone(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = busy.Close() })
 	for name, test := range map[string]struct{ target, want string }{
-		"no pod":                 {`name = "idle"`, `no pod of namespace\s+\S+\s+has\s+the\s+labels\s+app=idle`},
-		"no compute":             {`name = "gone"`, `does not exist`},
-		"no Service":             {`service = "gone"`, `does not exist`},
-		"a port that is taken":   {fmt.Sprintf("name = \"web\"\nlocal_port = %d", busy.Addr().(*net.TCPAddr).Port), `Cannot open the local port`},
+		"no pod":     {`name = "idle"`, `no pod of namespace\s+\S+\s+has\s+the\s+labels\s+app=idle`},
+		"no compute": {`name = "gone"`, `does not exist`},
+		"no Service": {`service = "gone"`, `does not exist`},
+		"a port that is taken": {fmt.Sprintf("name = \"web\"\nlocal_port = %d", busy.Addr().(*net.TCPAddr).Port),
+			`Cannot open the local port`},
 		"two targets":            {"name = \"web\"\npod = \"web-0\"", `Invalid Attribute Combination`},
 		"a port that is no port": {"name = \"web\"\nport = 0", `between 1 and 65535`},
 	} {
@@ -148,9 +156,11 @@ func TestAccPortForwardExplainsWhyThereIsNone(t *testing.T) {
 			t.Parallel()
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),
-				TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_10_0)},
+				TerraformVersionChecks: []tfversion.TerraformVersionCheck{tfversion.SkipBelow(
+					tfversion.Version1_10_0)},
 				Steps: []resource.TestStep{{
-					Config:      cluster.Config(ns, fmt.Sprintf("ephemeral \"kt_port_forward\" \"it\" {\n%s\n}\n", test.target)),
+					Config: cluster.Config(ns,
+						fmt.Sprintf("ephemeral \"kt_port_forward\" \"it\" {\n%s\n}\n", test.target)),
 					ExpectError: regexp.MustCompile(test.want),
 				}},
 			})
@@ -200,13 +210,14 @@ func TestAccPortForwardReachesThePodThatReplacedAnother(t *testing.T) {
 	}
 }
 
-func TestAccPortForwardIsOpenedWhenWhatItLeadsToIsThere(t *testing.T) {
+func TestAccPortForwardIsOpenedOnceItsTargetExists(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	node := startKubelet(t, cluster, ns)
 	node.run(t, ns, "web-0", "web")
 	cli := acctest.NewCLI(t)
-	if err := os.WriteFile(filepath.Join(cli.Dir, "late.yaml"), []byte(service(ns, "late", "web", "http", 80, greeter(t))), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(cli.Dir, "late.yaml"),
+		[]byte(service(ns, "late", "web", "http", 80, greeter(t))), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	binary := os.Getenv("KT_DEVCLUSTER")

@@ -67,7 +67,8 @@ func TestAccRolloutIsGatedOnTheThroughputOfThePool(t *testing.T) {
 	}
 
 	cli.MustRun(t, "apply", "-auto-approve", least(0.001))
-	if target := on.Kubectl(t, "get", "deployment", "tensor-frontend", "-n", ns, "-o", "jsonpath={..env[?(@.name=='TENSOR_SERVER')].value}"); target != "tensor-pool."+ns+".svc.cluster.local:50051" {
+	if target := on.Kubectl(t, "get", "deployment", "tensor-frontend", "-n", ns, "-o",
+		"jsonpath={..env[?(@.name=='TENSOR_SERVER')].value}"); target != "tensor-pool."+ns+".svc.cluster.local:50051" {
 		t.Errorf("the frontend calls %q", target)
 	}
 	// What a check block reads, Terraform reads again in the apply, and shows that.
@@ -78,6 +79,7 @@ func TestAccRolloutIsGatedOnTheThroughputOfThePool(t *testing.T) {
 	if err == nil {
 		t.Errorf("a pool that is gone let the plan through:\n%s", out)
 	}
-	says(out, "Check block assertion failed", "The tensor servers are UNREACHABLE", "The pool is UNREACHABLE and moves 0 MiB a second")
+	says(out, "Check block assertion failed", "The tensor servers are UNREACHABLE",
+		"The pool is UNREACHABLE and moves 0 MiB a second")
 	cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false", least(0.001))
 }

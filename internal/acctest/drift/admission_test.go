@@ -39,7 +39,7 @@ metadata: {name: %[1]s}
 spec: {policyName: %[1]s}
 `
 
-func TestAccAdmissionThatRewritesOurFieldsIsToldAndNeverFought(t *testing.T) {
+func TestAccAdmissionThatRewritesFieldsIsReportedAndNotReverted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	if _, err := cluster.TryKubectl(t, "get", "mutatingadmissionpolicies.v1.admissionregistration.k8s.io"); err != nil {
@@ -51,7 +51,8 @@ func TestAccAdmissionThatRewritesOurFieldsIsToldAndNeverFought(t *testing.T) {
 	})
 	awaitPolicy(t, ns)
 	config := func(more string) string {
-		return cluster.Config(ns, acctest.Compute("labels = { team = \"ml\" }\n priority_class_name = \"system-node-critical\"\n"+more))
+		return cluster.Config(ns,
+			acctest.Compute("labels = { team = \"ml\" }\n priority_class_name = \"system-node-critical\"\n"+more))
 	}
 	seen := &acctest.Warnings{}
 	resource.Test(t, resource.TestCase{
@@ -63,13 +64,15 @@ func TestAccAdmissionThatRewritesOurFieldsIsToldAndNeverFought(t *testing.T) {
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
 						acctest.PlanShows([]string{"replicas"}, []string{dep + "spec.replicas", dep + "spec.strategy"}),
-						seen.Expect(ns, "metadata.labels.team has another value", "priorityClassName has another value"),
+						seen.Expect(ns, "metadata.labels.team has another value",
+							"priorityClassName has another value"),
 					},
 				},
 			},
 			{
 				PreConfig: func() {
-					cluster.Kubectl(t, "label", "deployment/trainer", "kubetorch.com/version=9", "--overwrite", "-n", ns)
+					cluster.Kubectl(t, "label", "deployment/trainer", "kubetorch.com/version=9", "--overwrite", "-n",
+						ns)
 				},
 				Config: config("replicas = 3"),
 				ConfigPlanChecks: acctest.PreApply(
@@ -85,7 +88,8 @@ func TestAccAdmissionThatRewritesOurFieldsIsToldAndNeverFought(t *testing.T) {
 func awaitPolicy(t *testing.T, ns string) {
 	t.Helper()
 	for range 100 {
-		if out, _ := cluster.TryKubectl(t, "create", "deployment", "probe", "--image=x", "--dry-run=server", "-n", ns, "-o", "yaml"); strings.Contains(out, "policy.example/seen") {
+		if out, _ := cluster.TryKubectl(t, "create", "deployment", "probe", "--image=x", "--dry-run=server", "-n", ns,
+			"-o", "yaml"); strings.Contains(out, "policy.example/seen") {
 			return
 		}
 	}

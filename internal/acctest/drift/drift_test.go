@@ -93,8 +93,9 @@ func changes() []change {
 			warnings: []string{named + "image: changed by kubectl-set at "},
 		},
 		{
-			name: "log level set", kubectl: []string{"set", "env", "deployment/trainer", "-c", "kubetorch", "KT_LOG_LEVEL=DEBUG"},
-			plans: []string{"logging"}, fields: []string{container + "env.1.value"},
+			name:    "log level set",
+			kubectl: []string{"set", "env", "deployment/trainer", "-c", "kubetorch", "KT_LOG_LEVEL=DEBUG"},
+			plans:   []string{"logging"}, fields: []string{container + "env.1.value"},
 			warnings: []string{named + `env["KT_LOG_LEVEL"].value: changed by kubectl-set at `},
 		},
 		{
@@ -108,9 +109,13 @@ func changes() []change {
 			warnings: []string{named + `env["MODE"]: removed (Kubernetes does not record who removes a field)`},
 		},
 		{
-			name: "resources set", kubectl: []string{"set", "resources", "deployment/trainer", "-c", "kubetorch", "--requests=cpu=2,memory=3Gi"},
-			plans: []string{"cpus", "memory"}, fields: []string{container + "resources.requests.cpu", container + "resources.requests.memory"},
-			warnings: []string{named + "resources.requests.cpu: changed by kubectl-set at ", named + "resources.requests.memory: changed by kubectl-set at "},
+			name: "resources set",
+			kubectl: []string{"set", "resources", "deployment/trainer", "-c", "kubetorch",
+				"--requests=cpu=2,memory=3Gi"},
+			plans:  []string{"cpus", "memory"},
+			fields: []string{container + "resources.requests.cpu", container + "resources.requests.memory"},
+			warnings: []string{named + "resources.requests.cpu: changed by kubectl-set at ",
+				named + "resources.requests.memory: changed by kubectl-set at "},
 		},
 		{
 			name: "label changed", kubectl: []string{"label", "deployment/trainer", "--overwrite", "team=web"},
@@ -123,12 +128,15 @@ func changes() []change {
 			warnings: []string{"metadata.labels.team: removed (Kubernetes does not record who removes a field)"},
 		},
 		{
-			name: "label of the pods removed", kubectl: jsonPatch("deployment/trainer", `[{"op": "remove", "path": "/spec/template/metadata/labels/team"}]`),
+			name: "label of the pods removed",
+			kubectl: jsonPatch("deployment/trainer",
+				`[{"op": "remove", "path": "/spec/template/metadata/labels/team"}]`),
 			fields:   []string{dep + "spec.template.metadata.labels.team"},
 			warnings: []string{"spec.template.metadata.labels.team: removed ("},
 		},
 		{
-			name: "our own label removed", kubectl: []string{"label", "deployment/trainer", "app.kubernetes.io/managed-by-"},
+			name:     "our own label removed",
+			kubectl:  []string{"label", "deployment/trainer", "app.kubernetes.io/managed-by-"},
 			fields:   []string{dep + "metadata.labels.app.kubernetes.io/managed-by"},
 			warnings: []string{`metadata.labels["app.kubernetes.io/managed-by"]: removed (`},
 		},
@@ -141,37 +149,47 @@ func changes() []change {
 			name: "toleration added", attributes: `
 			  gpus     = 1
 			  gpu_type = "NVIDIA-L4"`,
-			kubectl: jsonPatch("deployment/trainer", `[{"op": "add", "path": "/spec/template/spec/tolerations/-", "value": {"key": "spot", "operator": "Exists"}}]`),
-			plans:   []string{"tolerations"}, fields: []string{dep + thePod + "tolerations"},
+			kubectl: jsonPatch("deployment/trainer",
+				`[{"op": "add", "path": "/spec/template/spec/tolerations/-", "value": {"key": "spot", "operator": `+
+					`"Exists"}}]`),
+			plans: []string{"tolerations"}, fields: []string{dep + thePod + "tolerations"},
 			warnings: []string{"spec.template.spec.tolerations: changed by kubectl-patch at "},
 		},
 		{
 			name: "GPU product changed", attributes: `gpu_type = "NVIDIA-L4"`,
-			kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"template": {"spec": {"nodeSelector": {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}}}}}`},
-			plans:   []string{"gpu_type"}, fields: []string{dep + thePod + "nodeSelector.nvidia.com/gpu.product"},
+			kubectl: []string{"patch", "deployment/trainer", "-p",
+				`{"spec": {"template": {"spec": {"nodeSelector": {"nvidia.com/gpu.product": ` +
+					`"NVIDIA-H100-80GB-HBM3"}}}}}`},
+			plans: []string{"gpu_type"}, fields: []string{dep + thePod + "nodeSelector.nvidia.com/gpu.product"},
 			warnings: []string{`spec.template.spec.nodeSelector: changed by kubectl-patch at `},
 		},
 		{
-			name:    "node selector changed",
-			kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/os": "windows"}}}}}`},
-			plans:   []string{"node_selector"}, fields: []string{dep + thePod + "nodeSelector.kubernetes.io/os"},
+			name: "node selector changed",
+			kubectl: []string{"patch", "deployment/trainer", "-p",
+				`{"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/os": "windows"}}}}}`},
+			plans: []string{"node_selector"}, fields: []string{dep + thePod + "nodeSelector.kubernetes.io/os"},
 			warnings: []string{`spec.template.spec.nodeSelector: changed by kubectl-patch at `},
 		},
 		{
-			name: "service account changed", kubectl: []string{"set", "serviceaccount", "deployment/trainer", "default"},
-			plans: []string{"service_account_name"}, fields: []string{dep + thePod + "serviceAccountName"},
+			name:    "service account changed",
+			kubectl: []string{"set", "serviceaccount", "deployment/trainer", "default"},
+			plans:   []string{"service_account_name"}, fields: []string{dep + thePod + "serviceAccountName"},
 			warnings: []string{"spec.template.spec.serviceAccountName: changed by kubectl-set at "},
 		},
 		{
-			name:     "probe edited",
-			kubectl:  jsonPatch("deployment/trainer", `[{"op": "replace", "path": "/spec/template/spec/containers/1/readinessProbe/periodSeconds", "value": 9}]`),
+			name: "probe edited",
+			kubectl: jsonPatch("deployment/trainer",
+				`[{"op": "replace", "path": "/spec/template/spec/containers/1/readinessProbe/periodSeconds", `+
+					`"value": 9}]`),
 			fields:   []string{container + "readinessProbe.periodSeconds"},
 			warnings: []string{named + "readinessProbe.periodSeconds: changed by kubectl-patch at "},
 		},
 		{
-			name:    "start-up time edited",
-			kubectl: jsonPatch("deployment/trainer", `[{"op": "replace", "path": "/spec/template/spec/containers/1/startupProbe/failureThreshold", "value": 60}]`),
-			plans:   []string{"launch_timeout"}, fields: []string{container + "startupProbe.failureThreshold"},
+			name: "start-up time edited",
+			kubectl: jsonPatch("deployment/trainer",
+				`[{"op": "replace", "path": "/spec/template/spec/containers/1/startupProbe/failureThreshold", `+
+					`"value": 60}]`),
+			plans: []string{"launch_timeout"}, fields: []string{container + "startupProbe.failureThreshold"},
 			warnings: []string{named + "startupProbe.failureThreshold: changed by kubectl-patch at "},
 		},
 		{
@@ -183,17 +201,23 @@ func changes() []change {
 			warnings: []string{named + "livenessProbe.httpGet.path: removed ("},
 		},
 		{
-			name: "capability removed", kubectl: jsonPatch("deployment/trainer", `[{"op": "remove", "path": "/spec/template/spec/containers/1/securityContext"}]`),
+			name: "capability removed",
+			kubectl: jsonPatch("deployment/trainer",
+				`[{"op": "remove", "path": "/spec/template/spec/containers/1/securityContext"}]`),
 			plans: []string{"freeze"}, fields: []string{container + "securityContext"},
 			warnings: []string{named + "securityContext.capabilities.add: removed ("},
 		},
 		{
-			name: "strategy changed", kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"strategy": {"type": "RollingUpdate"}}}`},
+			name: "strategy changed",
+			kubectl: []string{"patch", "deployment/trainer", "-p",
+				`{"spec": {"strategy": {"type": "RollingUpdate"}}}`},
 			fields:   []string{dep + "spec.strategy.type"},
 			warnings: []string{"spec.strategy.type: changed by kubectl-patch at "},
 		},
 		{
-			name: "shared memory resized", kubectl: []string{"patch", "deployment/trainer", "-p", `{"spec": {"template": {"spec": {"volumes": [{"name": "dshm", "emptyDir": {"sizeLimit": "1Gi"}}]}}}}`},
+			name: "shared memory resized",
+			kubectl: []string{"patch", "deployment/trainer", "-p",
+				`{"spec": {"template": {"spec": {"volumes": [{"name": "dshm", "emptyDir": {"sizeLimit": "1Gi"}}]}}}}`},
 			plans: []string{"shared_memory_limit"}, fields: []string{dep + thePod + "volumes.0.emptyDir.sizeLimit"},
 			warnings: []string{`spec.template.spec.volumes["dshm"].emptyDir.sizeLimit: changed by kubectl-patch at `},
 		},
@@ -215,23 +239,30 @@ func changes() []change {
 			},
 		},
 		{
-			name: "container port changed", kubectl: jsonPatch("deployment/trainer", `[{"op": "replace", "path": "/spec/template/spec/containers/1/ports/0/containerPort", "value": 9000}]`),
+			name: "container port changed",
+			kubectl: jsonPatch("deployment/trainer",
+				`[{"op": "replace", "path": "/spec/template/spec/containers/1/ports/0/containerPort", "value": 9000}]`),
 			fields:   []string{container + "ports"},
 			warnings: []string{named + "ports[containerPort=32300,protocol=TCP]: removed ("},
 		},
 		{
-			name: "port of the Service changed", kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/ports/1/port", "value": 8080}]`),
-			fields:   []string{"Service spec.ports"},
-			warnings: []string{"Service ID was changed outside of Terraform", "spec.ports[port=80,protocol=TCP]: removed (Kubernetes does not record who removes a field)"},
+			name:    "port of the Service changed",
+			kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/ports/1/port", "value": 8080}]`),
+			fields:  []string{"Service spec.ports"},
+			warnings: []string{"Service ID was changed outside of Terraform",
+				"spec.ports[port=80,protocol=TCP]: removed (Kubernetes does not record who removes a field)"},
 		},
 		{
-			name: "target of the Service changed", kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/ports/1/targetPort", "value": 9000}]`),
+			name: "target of the Service changed",
+			kubectl: jsonPatch("service/trainer",
+				`[{"op": "replace", "path": "/spec/ports/1/targetPort", "value": 9000}]`),
 			fields:   []string{"Service spec.ports.0.targetPort"},
 			warnings: []string{"spec.ports[port=80,protocol=TCP].targetPort: changed by kubectl-patch at "},
 		},
 		{
-			name: "selector of the Service changed", kubectl: []string{"set", "selector", "service", "trainer", "kubetorch.com/service=other"},
-			plans: []string{"endpoint"}, fields: []string{"Service spec.selector.kubetorch.com/service"},
+			name:    "selector of the Service changed",
+			kubectl: []string{"set", "selector", "service", "trainer", "kubetorch.com/service=other"},
+			plans:   []string{"endpoint"}, fields: []string{"Service spec.selector.kubetorch.com/service"},
 			warnings: []string{`spec.selector: changed by kubectl-set at `},
 		},
 		{
@@ -252,7 +283,8 @@ func TestAccDriftShowsByFieldAndIsRepaired(t *testing.T) {
 	for _, c := range changes() {
 		resources = append(resources, acctest.ComputeNamed(c.slug(), cmp.Or(c.attributes, drifting)))
 		checks["kt_compute."+c.slug()] = func(p acctest.Plan) error {
-			return errors.Join(acctest.PlanShows(c.plans, c.fields)(p), seen.ExpectAbout(ns+"/"+c.slug(), c.warnings...))
+			return errors.Join(acctest.PlanShows(c.plans, c.fields)(p),
+				seen.ExpectAbout(ns+"/"+c.slug(), c.warnings...))
 		}
 	}
 	config := cluster.Config(ns, strings.Join(resources, "\n"))
@@ -279,7 +311,9 @@ func TestAccDriftShowsByFieldAndIsRepaired(t *testing.T) {
 					after := cluster.LiveObjects(t, ns)
 					for _, c := range changes() {
 						if name := c.slug(); !c.vanishes && after[name] != before[name] {
-							errs = append(errs, fmt.Errorf("%s: the repair left something else than there was.\nbefore: %s\nafter:  %s", name, before[name], after[name]))
+							errs = append(errs,
+								fmt.Errorf("%s: the repair left something else than there was.\nbefore: %s\nafter:  %s",
+									name, before[name], after[name]))
 						}
 					}
 					return errors.Join(errs...)
@@ -289,7 +323,7 @@ func TestAccDriftShowsByFieldAndIsRepaired(t *testing.T) {
 	})
 }
 
-func TestAccDriftIsNotSeenInFieldsOfOthers(t *testing.T) {
+func TestAccDriftIgnoresFieldsOfOtherManagers(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := cluster.Config(ns, acctest.Compute(drifting))
@@ -343,7 +377,9 @@ func TestAccDriftOfAttributesCanBeIgnored(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := func(more string) string {
-		return cluster.Config(ns, acctest.Compute(drifting+more+"\nlifecycle {\n ignore_changes = [image, env_vars, cpus, labels, endpoint]\n}"))
+		return cluster.Config(ns,
+			acctest.Compute(drifting+more+
+				"\nlifecycle {\n ignore_changes = [image, env_vars, cpus, labels, endpoint]\n}"))
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
@@ -379,16 +415,19 @@ func TestAccDriftOfAttributesCanBeIgnored(t *testing.T) {
 func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ object, attributes string }{
-		"of an attribute":     {"deployment/trainer", ""},
-		"of workers":          {"deployment/trainer", `distribute = { type = "pytorch", workers = 3 }`},
-		"of a manifest":       {"deployment/trainer", acctest.Manifest("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}")},
-		"of another manifest": {"statefulset/trainer", acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet\nspec: {replicas: 2}")},
+		"of an attribute": {"deployment/trainer", ""},
+		"of workers":      {"deployment/trainer", `distribute = { type = "pytorch", workers = 3 }`},
+		"of a manifest": {"deployment/trainer",
+			acctest.Manifest("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}")},
+		"of another manifest": {"statefulset/trainer",
+			acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet\nspec: {replicas: 2}")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := cluster.Namespace(t)
 			config := func(more string) string {
-				return cluster.Config(ns, acctest.BareCompute(c.attributes+more+"\nlifecycle {\n ignore_changes = [replicas]\n}"))
+				return cluster.Config(ns,
+					acctest.BareCompute(c.attributes+more+"\nlifecycle {\n ignore_changes = [replicas]\n}"))
 			}
 			scaled := func(replicas string) resource.TestStep {
 				return resource.TestStep{
@@ -411,7 +450,8 @@ func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
 							acctest.PlanCheck(func(p acctest.Plan) error { return p.ChangesOnly("labels") }),
 						),
 						Check: func(*terraform.State) error {
-							if got := cluster.Kubectl(t, "get", c.object, "-n", ns, "-o", "jsonpath={.spec.replicas}"); got != "4" {
+							if got := cluster.Kubectl(t, "get", c.object, "-n", ns, "-o",
+								"jsonpath={.spec.replicas}"); got != "4" {
 								return fmt.Errorf("%s pods, want the 4 that somebody else asked for", got)
 							}
 							return nil

@@ -14,11 +14,12 @@ import (
 
 // ignoring is a compute that leaves attributes to others.
 func ignoring(attributes, ignored string) string {
-	return acctest.BareCompute(attributes + "\n on_not_ready = \"ignore\"\n lifecycle {\n ignore_changes = [" + ignored + "]\n}")
+	return acctest.BareCompute(attributes + "\n on_not_ready = \"ignore\"\n lifecycle {\n ignore_changes = [" +
+		ignored + "]\n}")
 }
 
 // An ignored attribute that stands in several fields stays in each as it is.
-func TestAccIgnoredDriftStaysWhereItIs(t *testing.T) {
+func TestAccIgnoredDriftIsNotReverted(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	const pods = "jsonpath={.spec.template.metadata.labels.team}"
@@ -34,20 +35,28 @@ func TestAccIgnoredDriftStaysWhereItIs(t *testing.T) {
 		"labels": {
 			attributes: `labels = { team = "ml" }`, ignored: "labels", other: "\n replicas = 2",
 			kubectl: []string{"label", "deployment/trainer", "--overwrite", "team=web"},
-			object:  "deployment/trainer", holds: map[string]string{pods: "ml", "jsonpath={.metadata.labels.team}": "web", "jsonpath={.spec.replicas}": "2"},
+			object:  "deployment/trainer",
+			holds: map[string]string{pods: "ml", "jsonpath={.metadata.labels.team}": "web",
+				"jsonpath={.spec.replicas}": "2"},
 		},
 		"variables of a RayCluster": {
-			attributes: "env_vars = { MODE = \"fast\" }\n distribute = { type = \"ray\", workers = 2 }", ignored: "env_vars",
-			other: "\n annotations = { a = \"b\" }",
+			attributes: "env_vars = { MODE = \"fast\" }\n distribute = { type = \"ray\", workers = 2 }",
+			ignored:    "env_vars",
+			other:      "\n annotations = { a = \"b\" }",
 			kubectl: jsonPatch("raycluster/trainer", `[
 				{"op": "test", "path": "/spec/headGroupSpec/template/spec/containers/0/env/0/name", "value": "MODE"},
 				{"op": "replace", "path": "/spec/headGroupSpec/template/spec/containers/0/env/0/value", "value": "slow"}]`),
-			object: "raycluster/trainer", holds: map[string]string{worker: "fast", head: "slow", "jsonpath={.metadata.annotations.a}": "b"},
+			object: "raycluster/trainer",
+			holds:  map[string]string{worker: "fast", head: "slow", "jsonpath={.metadata.annotations.a}": "b"},
 		},
 		"the number of workers of a RayCluster": {
-			attributes: "distribute = { type = \"ray\", workers = 3 }", ignored: "distribute", other: "\n annotations = { a = \"b\" }",
-			kubectl: jsonPatch("raycluster/trainer", `[{"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 5}]`),
-			object:  "raycluster/trainer", holds: map[string]string{"jsonpath={.spec.workerGroupSpecs[0].replicas}": "5", "jsonpath={.metadata.annotations.a}": "b"},
+			attributes: "distribute = { type = \"ray\", workers = 3 }", ignored: "distribute",
+			other: "\n annotations = { a = \"b\" }",
+			kubectl: jsonPatch("raycluster/trainer",
+				`[{"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 5}]`),
+			object: "raycluster/trainer",
+			holds: map[string]string{"jsonpath={.spec.workerGroupSpecs[0].replicas}": "5",
+				"jsonpath={.metadata.annotations.a}": "b"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +91,7 @@ func TestAccIgnoredDriftStaysWhereItIs(t *testing.T) {
 
 // A value that the configuration takes over from somebody is applied wherever the
 // attribute stands.
-func TestAccDriftTakenIntoTheConfigurationIsAppliedEverywhere(t *testing.T) {
+func TestAccDriftAddedToTheConfigurationIsAppliedToAllObjects(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	resource.Test(t, resource.TestCase{
@@ -95,7 +104,8 @@ func TestAccDriftTakenIntoTheConfigurationIsAppliedEverywhere(t *testing.T) {
 				},
 				Config: cluster.Config(ns, acctest.BareCompute(`labels = { team = "web" }`)),
 				Check: func(*terraform.State) error {
-					if got := cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o", "jsonpath={.spec.template.metadata.labels.team}"); got != "web" {
+					if got := cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o",
+						"jsonpath={.spec.template.metadata.labels.team}"); got != "web" {
 						return fmt.Errorf("the pods have team %q", got)
 					}
 					return nil
@@ -107,7 +117,7 @@ func TestAccDriftTakenIntoTheConfigurationIsAppliedEverywhere(t *testing.T) {
 
 // After apply -refresh-only the changed value is in state. When somebody takes the
 // change back, nothing is left to show.
-func TestAccDriftThatIsTakenBackAfterARefreshIsGone(t *testing.T) {
+func TestAccDriftThatIsRevertedAfterARefreshIsNotReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	seen := &acctest.Warnings{}
@@ -118,7 +128,8 @@ func TestAccDriftThatIsTakenBackAfterARefreshIsGone(t *testing.T) {
 	set := func(requests, team string) func() {
 		return func() {
 			seen.Reset()
-			cluster.Kubectl(t, "set", "resources", "deployment/trainer", "-c", "kubetorch", "--requests="+requests, "-n", ns)
+			cluster.Kubectl(t, "set", "resources", "deployment/trainer", "-c", "kubetorch", "--requests="+requests,
+				"-n", ns)
 			cluster.Kubectl(t, "label", "deployment/trainer", "--overwrite", "team="+team, "-n", ns)
 		}
 	}

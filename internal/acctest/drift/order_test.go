@@ -35,7 +35,8 @@ func TestAccReorderedListsRestartNoPods(t *testing.T) {
 		return cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o", "jsonpath={.spec.template.spec}")
 	}
 	reversed := func(list string) string {
-		return fmt.Sprintf(`{"op": "move", "from": "/spec/template/spec/%s/0", "path": "/spec/template/spec/%s/1"}`, list, list)
+		return fmt.Sprintf(`{"op": "move", "from": "/spec/template/spec/%s/0", "path": "/spec/template/spec/%s/1"}`,
+			list, list)
 	}
 	var before string
 	resource.Test(t, resource.TestCase{
@@ -58,7 +59,8 @@ func TestAccReorderedListsRestartNoPods(t *testing.T) {
 			},
 			{ // the order of init containers means something
 				PreConfig: func() {
-					cluster.Kubectl(t, append(jsonPatch("deployment/trainer", "["+reversed("initContainers")+"]"), "-n", ns)...)
+					cluster.Kubectl(t,
+						append(jsonPatch("deployment/trainer", "["+reversed("initContainers")+"]"), "-n", ns)...)
 				},
 				Config: cluster.Config(ns, orderly(2)),
 				ConfigPlanChecks: acctest.PreApply(

@@ -59,8 +59,9 @@ func start(t *testing.T, cluster *acctest.Cluster, seed int) *bench {
 	cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/computes.compute.skytorch.dev")
 	ns := cluster.Namespace(t)
 	b := &bench{
-		cli: acctest.NewCLI(t), clients: newClients(t, cluster.Kubeconfig()), random: rand.New(rand.NewPCG(uint64(seed), 0)),
-		table: &table{}, config: func(text string) string { return cluster.Config(ns, text) },
+		cli: acctest.NewCLI(t), clients: newClients(t, cluster.Kubeconfig()),
+		random: rand.New(rand.NewPCG(uint64(seed), 0)),
+		table:  &table{}, config: func(text string) string { return cluster.Config(ns, text) },
 	}
 	for _, s := range subjects() {
 		if strings.HasPrefix(s.name, os.Getenv("KT_DRIFT_ONLY")) {
@@ -172,13 +173,16 @@ func (b *bench) restarts(t *testing.T) {
 	t.Helper()
 	var acts []act
 	for _, s := range b.subjects {
-		if !slices.Contains([]string{"own-deployment", "stateful-set", "replica-set", "deployment"}, s.specimen.kind()) {
+		if !slices.Contains([]string{"own-deployment", "stateful-set", "replica-set", "deployment"},
+			s.specimen.kind()) {
 			continue
 		}
 		s.todo = nil
 		s.specimen.copies, s.copy = 1, 0
 		s.learn(t, b.random)
-		a, ok := s.next(t, b.random, func(m mutation) bool { return m.class == "list reordered, whose order means nothing" })
+		a, ok := s.next(t, b.random, func(m mutation) bool {
+			return m.class == "list reordered, whose order means nothing"
+		})
 		if !ok {
 			continue
 		}

@@ -135,8 +135,10 @@ func others(v any) []any {
 		}
 		var out []any
 		for _, choice := range []string{
-			"Always", "Never", "OnFailure", "IfNotPresent", "NoSchedule", "NoExecute", "PreferNoSchedule", "Exists", "Equal", "UDP", "HTTPS",
-			"Recreate", "RollingUpdate", "OnDelete", "ScheduleAnyway", "DoNotSchedule", "Ignore", "In", "NotIn", "ReadWriteMany", "Allow", "Forbid",
+			"Always", "Never", "OnFailure", "IfNotPresent", "NoSchedule", "NoExecute", "PreferNoSchedule", "Exists",
+			"Equal", "UDP", "HTTPS",
+			"Recreate", "RollingUpdate", "OnDelete", "ScheduleAnyway", "DoNotSchedule", "Ignore", "In", "NotIn",
+			"ReadWriteMany", "Allow", "Forbid",
 		} {
 			if choice != v {
 				out = append(out, choice)
@@ -156,7 +158,8 @@ func (g *generator) scalar(v any) {
 		variants = append(variants, g.edit(g.path, other))
 		parts = append(parts, g.part(other))
 	}
-	m := mutation{class: "value changed", must: true, variants: variants, parts: parts, shows: []string{changed(g.path)}}
+	m := mutation{class: "value changed", must: true, variants: variants, parts: parts,
+		shows: []string{changed(g.path)}}
 	if key, isKey := g.key(); isKey { // another key makes it another item
 		m.class, m.leavesItem, m.parts, m.shows = "item renamed", true, nil, []string{removed(key)}
 		m.also = []string{fields.String(key)}
@@ -164,7 +167,8 @@ func (g *generator) scalar(v any) {
 	g.add(m)
 	if _, isKey := g.key(); !isKey {
 		m := mutation{
-			class: "field removed", must: true, variants: []write{g.edit(g.path, nil)}, shows: []string{removed(g.path)},
+			class: "field removed", must: true, variants: []write{g.edit(g.path, nil)},
+			shows:   []string{removed(g.path)},
 			removes: g.path.Copy(),
 		}
 		if g.typedZero(fields.String(g.path), v) {
@@ -176,7 +180,8 @@ func (g *generator) scalar(v any) {
 		if q, err := resource.ParseQuantity(text); err == nil && g.custom {
 			for _, wording := range []any{fmt.Sprintf("%dm", q.MilliValue()), q.AsDec().String()} {
 				if wording != v {
-					g.add(mutation{class: "quantity reworded", what: fmt.Sprint(wording), variants: []write{g.edit(g.path, wording)}})
+					g.add(mutation{class: "quantity reworded", what: fmt.Sprint(wording),
+						variants: []write{g.edit(g.path, wording)}})
 				}
 			}
 		}
@@ -210,23 +215,30 @@ func (g *generator) key() (fieldpath.Path, bool) {
 func (g *generator) wholeMap(v map[string]any) {
 	if len(v) == 0 {
 		g.add(mutation{
-			class: "empty struct removed", must: true, variants: []write{g.edit(g.path, nil)}, shows: []string{removed(g.path)},
+			class: "empty struct removed", must: true, variants: []write{g.edit(g.path, nil)},
+			shows: []string{removed(g.path)},
 		})
 		if lastField(g.path) == "emptyDir" {
 			for _, inside := range []map[string]any{{"sizeLimit": "1Gi"}, {"medium": "Memory"}} {
-				g.add(mutation{class: "foreign field in an empty struct", what: fmt.Sprint(inside), variants: []write{g.edit(g.path, inside)}})
+				g.add(mutation{class: "foreign field in an empty struct", what: fmt.Sprint(inside),
+					variants: []write{g.edit(g.path, inside)}})
 			}
 		}
 		if lastField(g.path) == "securityContext" {
-			g.add(mutation{class: "foreign field in an empty struct", variants: []write{g.edit(g.path, map[string]any{"runAsUser": int64(5)})}})
+			g.add(mutation{class: "foreign field in an empty struct",
+				variants: []write{g.edit(g.path, map[string]any{"runAsUser": int64(5)})}})
 		}
 		return
 	}
 	for _, at := range scalars(v, nil) {
 		g.deep(v, at)
 	}
-	more := inside(v, []any{"example.com/more"}, func(in, last any) any { in.(map[string]any)[last.(string)] = "x"; return in })
-	g.add(mutation{class: "entry added to a map of ours", must: true, variants: []write{g.edit(g.path, more)}, shows: []string{changed(g.path)}})
+	more := inside(v, []any{"example.com/more"}, func(in, last any) any {
+		in.(map[string]any)[last.(string)] = "x"
+		return in
+	})
+	g.add(mutation{class: "entry added to a map of ours", must: true, variants: []write{g.edit(g.path, more)},
+		shows: []string{changed(g.path)}})
 }
 
 // deep changes and removes one scalar inside of what is ours as a whole.
@@ -249,7 +261,8 @@ func (g *generator) deep(v any, where []any) {
 			})
 		}))
 	}
-	g.add(mutation{class: "value changed inside of what is owned as a whole", what: text(where), must: true, variants: variants, shows: []string{changed(g.path)}})
+	g.add(mutation{class: "value changed inside of what is owned as a whole", what: text(where), must: true,
+		variants: variants, shows: []string{changed(g.path)}})
 	if _, field := where[len(where)-1].(string); field && len(where) > 1 {
 		without := func() any {
 			return inside(v, where, func(in, last any) any { delete(in.(map[string]any), last.(string)); return in })
@@ -280,7 +293,8 @@ func (g *generator) wholeList(v []any) {
 		g.deep(v, at)
 	}
 	one := func(class string, to []any) {
-		g.add(mutation{class: class, must: true, variants: []write{g.edit(g.path, to)}, shows: []string{changed(g.path)}})
+		g.add(mutation{class: class, must: true, variants: []write{g.edit(g.path, to)},
+			shows: []string{changed(g.path)}})
 	}
 	if len(v) > 1 {
 		reordered := slices.Clone(v)
@@ -326,12 +340,14 @@ func (g *generator) inItems(v []any) {
 			labels["example.com/queue"] = "x"
 			return template
 		})
-		g.add(mutation{class: "foreign label in an item of ours", what: fmt.Sprint(i), variants: []write{g.edit(g.path, more)}})
+		g.add(mutation{class: "foreign label in an item of ours", what: fmt.Sprint(i),
+			variants: []write{g.edit(g.path, more)}})
 		more = inside(v, []any{i, "template", "spec", "schedulingGates"}, func(in, last any) any {
 			in.(map[string]any)[last.(string)] = []any{map[string]any{"name": "example.com/gate"}}
 			return in
 		})
-		g.add(mutation{class: "foreign field in an item of ours", what: fmt.Sprint(i), variants: []write{g.edit(g.path, more)}})
+		g.add(mutation{class: "foreign field in an item of ours", what: fmt.Sprint(i),
+			variants: []write{g.edit(g.path, more)}})
 	}
 }
 

@@ -79,7 +79,8 @@ func under(spaces int, block string) string {
 func job(kind, roles, replicas string) string {
 	text := "apiVersion: kubeflow.org/v1\nkind: " + kind + "\nspec:\n  " + roles + ":"
 	for role := range strings.SplitSeq(replicas, " ") {
-		text += "\n    " + role + ":\n      replicas: 1\n      restartPolicy: Never\n      template:\n        spec:" + under(4, pods("\n      terminationGracePeriodSeconds: 0"))
+		text += "\n    " + role + ":\n      replicas: 1\n      restartPolicy: Never\n      template:\n        spec:" +
+			under(4, pods("\n      terminationGracePeriodSeconds: 0"))
 	}
 	return yaml(strings.ReplaceAll(text, "name: kubetorch", "name: "+map[string]string{
 		"PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost", "MXJob": "mxnet",
@@ -88,44 +89,78 @@ func job(kind, roles, replicas string) string {
 
 func specimens() []specimen {
 	apps := func(kind, more string) string {
-		return yaml("apiVersion: apps/v1\nkind: " + kind + "\nspec:" + more + "\n  template:\n    metadata: {labels: {tier: web}}\n    spec:" + podSpec)
+		return yaml("apiVersion: apps/v1\nkind: " + kind + "\nspec:" + more +
+			"\n  template:\n    metadata: {labels: {tier: web}}\n    spec:" + podSpec)
 	}
-	template := "\n  service_template = jsonencode(yamldecode(<<-EOT\nspec:\n  paused: true\n  template:\n    spec:" + pods(`
+	template := "\n  service_template = jsonencode(yamldecode(<<-EOT\nspec:\n  paused: true\n  template:\n    spec:" +
+		pods(`
         image: "mine:1"`) + "\nEOT\n  ))"
 	group := func(name string) string {
-		return "\n  - groupName: " + name + "\n    replicas: 1\n    minReplicas: 0\n    rayStartParams: {num-cpus: \"1\"}\n    template:\n      spec:" +
+		return "\n  - groupName: " + name +
+			"\n    replicas: 1\n    minReplicas: 0\n    rayStartParams: {num-cpus: \"1\"}\n    template:\n      spec:" +
 			under(2, strings.ReplaceAll(pods(), "name: kubetorch", "name: ray-worker"))
 	}
-	cluster := "apiVersion: ray.io/v1\nkind: RayCluster\nspec:\n  headGroupSpec:\n    rayStartParams: {dashboard-host: 0.0.0.0}\n    template:\n      spec:" +
-		under(2, strings.ReplaceAll(pods(), "name: kubetorch", "name: ray-head")) + "\n  workerGroupSpecs:" + group("small") + group("large")
+	cluster := "apiVersion: ray.io/v1\nkind: RayCluster\nspec:\n  headGroupSpec:\n    rayStartParams: " +
+		"{dashboard-host: 0.0.0.0}\n    template:\n      spec:" +
+		under(2, strings.ReplaceAll(pods(), "name: kubetorch", "name: ray-head")) + "\n  workerGroupSpecs:" +
+		group("small") + group("large")
 	probed := strings.NewReplacer("\n      terminationGracePeriodSeconds: 0", "",
 		"\n        lifecycle: {preStop: {exec: {command: [sleep, \"1\"]}}}", "",
 		"[{name: dns, containerPort: 53}, {name: dns-udp, containerPort: 53, protocol: UDP}]", "[{name: h2c, containerPort: 80}]")
 	return []specimen{
 		{name: "deployment", body: attributes + template, copies: 6},
-		{name: "distributed", body: "distribute = { type = \"pytorch\", workers = 2 }\n service_template = jsonencode({ spec = { paused = true } })", copies: 2},
-		{name: "autoscaled", body: attributes + "\n autoscale = { min_scale = 1, max_scale = 4, target = 5, window = \"90s\" }", copies: 2},
+		{name: "distributed",
+			body: "distribute = { type = \"pytorch\", workers = 2 }\n service_template = jsonencode({ spec = { " +
+				"paused = true } })", copies: 2},
+		{name: "autoscaled",
+			body:   attributes + "\n autoscale = { min_scale = 1, max_scale = 4, target = 5, window = \"90s\" }",
+			copies: 2},
 		{name: "ray", body: attributes + "\n distribute = { type = \"ray\", workers = 3 }", copies: 2},
-		{name: "own-deployment", body: apps("Deployment", "\n  paused: true\n  replicas: 1\n  strategy: {rollingUpdate: {maxSurge: 1}}"), copies: 4},
-		{name: "stateful-set", body: apps("StatefulSet", "\n  replicas: 1\n  volumeClaimTemplates: [{metadata: {name: own}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]"), copies: 3},
+		{name: "own-deployment",
+			body:   apps("Deployment", "\n  paused: true\n  replicas: 1\n  strategy: {rollingUpdate: {maxSurge: 1}}"),
+			copies: 4},
+		{name: "stateful-set",
+			body: apps("StatefulSet",
+				"\n  replicas: 1\n  volumeClaimTemplates: [{metadata: {name: own}, spec: {accessModes: "+
+					"[ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]"), copies: 3},
 		{name: "daemon-set", body: "node_selector = { none = \"such\" }\n" + apps("DaemonSet", ""), copies: 3},
 		{name: "replica-set", body: apps("ReplicaSet", "\n  replicas: 1"), copies: 3},
-		{name: "pod", body: yaml("apiVersion: v1\nkind: Pod\nspec:" + under(-0, strings.ReplaceAll(podSpec, "\n      ", "\n  ")))},
-		{name: "job", body: yaml("apiVersion: batch/v1\nkind: Job\nspec:\n  backoffLimit: 0\n  template:\n    spec:" + podSpec)},
-		{name: "cron-job", body: yaml("apiVersion: batch/v1\nkind: CronJob\nspec:\n  schedule: 0 3 1 1 *\n  jobTemplate:\n    spec:\n      backoffLimit: 0\n      template:\n        spec:" + under(4, podSpec)), copies: 3},
-		{name: "own-knative", body: yaml("apiVersion: serving.knative.dev/v1\nkind: Service\nspec:\n  template:\n    spec:" + probed.Replace(podSpec)), copies: 2},
+		{name: "pod",
+			body: yaml("apiVersion: v1\nkind: Pod\nspec:" +
+				under(-0, strings.ReplaceAll(podSpec, "\n      ", "\n  ")))},
+		{name: "job",
+			body: yaml("apiVersion: batch/v1\nkind: Job\nspec:\n  backoffLimit: 0\n  template:\n    spec:" + podSpec)},
+		{name: "cron-job",
+			body: yaml("apiVersion: batch/v1\nkind: CronJob\nspec:\n  schedule: 0 3 1 1 *\n  jobTemplate:\n    " +
+				"spec:\n      backoffLimit: 0\n      template:\n        spec:" + under(4, podSpec)), copies: 3},
+		{name: "own-knative",
+			body: yaml("apiVersion: serving.knative.dev/v1\nkind: Service\nspec:\n  template:\n    spec:" +
+				probed.Replace(podSpec)), copies: 2},
 		{name: "own-ray", body: yaml(cluster), copies: 4},
-		{name: "job-set", body: yaml("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec:\n  replicatedJobs:\n  - name: workers\n    replicas: 1\n    template:\n      spec:\n        template:\n          spec:" + under(6, podSpec))},
+		{name: "job-set",
+			body: yaml("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec:\n  replicatedJobs:\n  - name: " +
+				"workers\n    replicas: 1\n    template:\n      spec:\n        template:\n          spec:" +
+				under(6, podSpec))},
 		{name: "pytorch-job", body: job("PyTorchJob", "pytorchReplicaSpecs", "Master Worker"), copies: 2},
 		{name: "tf-job", body: job("TFJob", "tfReplicaSpecs", "Worker")},
 		{name: "mx-job", body: job("MXJob", "mxReplicaSpecs", "Scheduler Worker")},
 		{name: "xgboost-job", body: job("XGBoostJob", "xgbReplicaSpecs", "Master")},
 		{name: "selector", body: `selector = { app = "mine" }`},
-		{name: "endpoint", body: "endpoint = { selector = { app = \"mine\" } }\n service_template = jsonencode({ spec = { paused = true } })"},
-		{name: "skytorch", body: "runtime = \"skytorch\"\n image = \"mine:1\"\n cpus = \"500m\"\n env_vars = { MODE = \"fast\" }\n labels = { team = \"ml\" }"},
-		{name: "volume", resource: "kt_volume", body: "size = \"1Gi\"\n mount_path = \"/data\"\n access_mode = \"ReadWriteOnce\"\n wait_for_bound = false\n labels = { team = \"ml\" }\n annotations = { owner = \"alice\" }"},
-		{name: "secret", resource: "kt_secret", body: "values_wo = { TOKEN = \"one\", USER = \"two\" }\n values_wo_version = 1\n labels = { team = \"ml\" }\n annotations = { owner = \"alice\" }"},
-		{name: "image", resource: "kt_image", body: "base = \"python3.12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"true\" }, { env = { A = \"b\" } }]"},
+		{name: "endpoint",
+			body: "endpoint = { selector = { app = \"mine\" } }\n service_template = jsonencode({ spec = { paused = " +
+				"true } })"},
+		{name: "skytorch",
+			body: "runtime = \"skytorch\"\n image = \"mine:1\"\n cpus = \"500m\"\n env_vars = { MODE = \"fast\" }\n " +
+				"labels = { team = \"ml\" }"},
+		{name: "volume", resource: "kt_volume",
+			body: "size = \"1Gi\"\n mount_path = \"/data\"\n access_mode = \"ReadWriteOnce\"\n wait_for_bound = " +
+				"false\n labels = { team = \"ml\" }\n annotations = { owner = \"alice\" }"},
+		{name: "secret", resource: "kt_secret",
+			body: "values_wo = { TOKEN = \"one\", USER = \"two\" }\n values_wo_version = 1\n labels = { team = " +
+				"\"ml\" }\n annotations = { owner = \"alice\" }"},
+		{name: "image", resource: "kt_image",
+			body: "base = \"python3.12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"true\" }, { env = { " +
+				"A = \"b\" } }]"},
 	}
 }
 

@@ -19,8 +19,9 @@ func (g *generator) structure(v any) {
 	case map[string]any:
 		if last := g.path[len(g.path)-1]; last.Key != nil {
 			g.add(mutation{
-				class: "item removed", must: true, variants: []write{g.edit(g.path, nil)}, shows: []string{removed(g.path)},
-				also: []string{fields.String(g.path)},
+				class: "item removed", must: true, variants: []write{g.edit(g.path, nil)},
+				shows: []string{removed(g.path)},
+				also:  []string{fields.String(g.path)},
 			})
 		}
 		g.unions(v)
@@ -53,7 +54,8 @@ func (g *generator) keyedList(v []any) {
 	}
 	if more != nil {
 		for where, list := range [][]any{append(slices.Clone(v), more), append([]any{more}, v...)} {
-			g.add(mutation{class: "foreign item", what: []string{"last", "first"}[where], variants: []write{g.edit(g.path, list)}})
+			g.add(mutation{class: "foreign item", what: []string{"last", "first"}[where],
+				variants: []write{g.edit(g.path, list)}})
 		}
 	}
 }
@@ -66,13 +68,16 @@ func (g *generator) unions(v map[string]any) {
 	members := map[string]any{}
 	switch {
 	case item && name == "volumes":
-		members = map[string]any{"hostPath": map[string]any{"path": "/etc"}, "secret": map[string]any{"secretName": "x"}, "emptyDir": map[string]any{}}
+		members = map[string]any{"hostPath": map[string]any{"path": "/etc"},
+			"secret": map[string]any{"secretName": "x"}, "emptyDir": map[string]any{}}
 	case item && name == "env":
 		members = map[string]any{
-			"value": "plain", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "token", "key": "TOKEN"}},
+			"value":     "plain",
+			"valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "token", "key": "TOKEN"}},
 		}
 	case name == "valueFrom":
-		members = map[string]any{"configMapKeyRef": map[string]any{"name": "settings", "key": "k"}, "fieldRef": map[string]any{"fieldPath": "metadata.name"}}
+		members = map[string]any{"configMapKeyRef": map[string]any{"name": "settings", "key": "k"},
+			"fieldRef": map[string]any{"fieldPath": "metadata.name"}}
 	case slices.Contains([]string{"livenessProbe", "readinessProbe", "startupProbe", "preStop"}, name):
 		members = map[string]any{
 			"exec": map[string]any{"command": []any{"true"}}, "tcpSocket": map[string]any{"port": int64(1)},
@@ -111,11 +116,13 @@ func (g *generator) openMap() {
 	name := lastField(g.path)
 	switch {
 	case name == "labels" || name == "annotations":
-		g.add(mutation{class: "foreign " + strings.TrimSuffix(name, "s"), variants: []write{g.edit(grown(g.path, "example.com/foreign"), "x")}})
+		g.add(mutation{class: "foreign " + strings.TrimSuffix(name, "s"),
+			variants: []write{g.edit(grown(g.path, "example.com/foreign"), "x")}})
 	case name == "requests" || name == "limits":
 		g.add(mutation{class: "foreign resource", variants: []write{g.edit(grown(g.path, "example.com/widget"), "1")}})
 	case slices.Contains([]string{"livenessProbe", "readinessProbe", "startupProbe"}, name):
-		g.add(mutation{class: "foreign field", variants: []write{g.edit(grown(g.path, "terminationGracePeriodSeconds"), int64(9))}})
+		g.add(mutation{class: "foreign field",
+			variants: []write{g.edit(grown(g.path, "terminationGracePeriodSeconds"), int64(9))}})
 	case name == "containers" && g.path[len(g.path)-1].Key != nil:
 		g.add(mutation{class: "foreign field", variants: []write{
 			g.edit(grown(g.path, "terminationMessagePath"), "/dev/other"), g.edit(grown(g.path, "stdin"), true),
@@ -124,11 +131,14 @@ func (g *generator) openMap() {
 		g.add(mutation{class: "foreign field", variants: []write{
 			g.edit(grown(g.path, "enableServiceLinks"), false), g.edit(grown(g.path, "hostname"), "x"),
 		}})
-		g.add(mutation{class: "foreign field", what: "priorityClassName", variants: []write{g.edit(grown(g.path, "schedulerName"), "other")}})
+		g.add(mutation{class: "foreign field", what: "priorityClassName",
+			variants: []write{g.edit(grown(g.path, "schedulerName"), "other")}})
 	case name == "spec":
 		g.add(mutation{class: "foreign field", variants: []write{
-			g.edit(grown(g.path, "revisionHistoryLimit"), int64(3)), g.edit(grown(g.path, "ttlSecondsAfterFinished"), int64(90000)),
-			g.edit(grown(g.path, "successfulJobsHistoryLimit"), int64(7)), g.edit(grown(g.path, "sessionAffinity"), "ClientIP"),
+			g.edit(grown(g.path, "revisionHistoryLimit"), int64(3)),
+			g.edit(grown(g.path, "ttlSecondsAfterFinished"), int64(90000)),
+			g.edit(grown(g.path, "successfulJobsHistoryLimit"), int64(7)),
+			g.edit(grown(g.path, "sessionAffinity"), "ClientIP"),
 			g.edit(grown(g.path, "suspend"), false),
 		}})
 	}
@@ -138,7 +148,8 @@ func (g *generator) openMap() {
 func (g *generator) foreign() {
 	g.path = fieldpath.Path{}
 	meta := grown(nil, "metadata")
-	g.add(mutation{class: "finalizer", what: "finalizers", variants: []write{g.edit(grown(meta, "finalizers"), []any{"example.com/hold"})}})
+	g.add(mutation{class: "finalizer", what: "finalizers",
+		variants: []write{g.edit(grown(meta, "finalizers"), []any{"example.com/hold"})}})
 	for i := range 3 {
 		name := fmt.Sprintf("example.com/foreign-%d", i)
 		for _, field := range []string{"labels", "annotations"} {
@@ -149,7 +160,8 @@ func (g *generator) foreign() {
 				more = map[string]any{}
 			}
 			more[name] = "x"
-			g.add(mutation{class: "foreign " + strings.TrimSuffix(field, "s"), what: name, variants: []write{g.edit(grown(meta, field), more)}})
+			g.add(mutation{class: "foreign " + strings.TrimSuffix(field, "s"), what: name,
+				variants: []write{g.edit(grown(meta, field), more)}})
 		}
 	}
 	if g.custom {

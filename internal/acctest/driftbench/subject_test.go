@@ -107,8 +107,9 @@ func (c clients) object(t *testing.T, text string) *object {
 	}
 	return &object{
 		title:  fmt.Sprintf("%s %s/%s", gvk.Kind, obj.GetNamespace(), obj.GetName()),
-		client: c.dynamic.Resource(mapping.Resource).Namespace(obj.GetNamespace()), name: obj.GetName(), custom: isCustom(gvk),
-		sent: obj.Object,
+		client: c.dynamic.Resource(mapping.Resource).Namespace(obj.GetNamespace()), name: obj.GetName(),
+		custom: isCustom(gvk),
+		sent:   obj.Object,
 	}
 }
 
@@ -154,7 +155,8 @@ type act struct {
 }
 
 func (a act) String() string {
-	text := fmt.Sprintf("%s, %s: %s: %s (%s by %s)", a.subject.address, a.object.title, a.class, a.what, a.how, a.manager)
+	text := fmt.Sprintf("%s, %s: %s: %s (%s by %s)", a.subject.address, a.object.title, a.class, a.what, a.how,
+		a.manager)
 	if a.after != nil {
 		text += "\n      " + shortened(difference(content(a.before), content(a.after)), 300)
 	}
@@ -200,7 +202,8 @@ func (a *act) try(t *testing.T, random *rand.Rand) bool {
 		return err == nil
 	case a.status:
 		a.manager, a.how = "controller", "status"
-		_, err := client.Patch(ctx, name, types.MergePatchType, []byte(`{"status": {"observedGeneration": 77}}`), metav1.PatchOptions{FieldManager: a.manager}, "status")
+		_, err := client.Patch(ctx, name, types.MergePatchType, []byte(`{"status": {"observedGeneration": 77}}`),
+			metav1.PatchOptions{FieldManager: a.manager}, "status")
 		return err == nil
 	case len(a.parts) > 0 && (random.IntN(3) == 0 || !a.must):
 		a.manager, a.how = "argocd-controller", "apply"
@@ -210,7 +213,8 @@ func (a *act) try(t *testing.T, random *rand.Rand) bool {
 				t.Fatal(err)
 			}
 			force := true
-			now, err := client.Patch(ctx, name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: a.manager, Force: &force})
+			now, err := client.Patch(ctx, name, types.ApplyPatchType, data,
+				metav1.PatchOptions{FieldManager: a.manager, Force: &force})
 			if err == nil {
 				return !a.must || !fields.SameContent(now, a.before)
 			}
@@ -255,13 +259,16 @@ func (a act) undo(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
 	if a.how == "apply" {
 		meta := map[string]any{"name": a.before.GetName(), "namespace": a.before.GetNamespace()}
-		data, _ := json.Marshal(map[string]any{"apiVersion": a.before.GetAPIVersion(), "kind": a.before.GetKind(), "metadata": meta})
-		if _, err := a.object.client.Patch(ctx, a.object.name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: a.manager}); err != nil {
+		data, _ := json.Marshal(map[string]any{"apiVersion": a.before.GetAPIVersion(), "kind": a.before.GetKind(),
+			"metadata": meta})
+		if _, err := a.object.client.Patch(ctx, a.object.name, types.ApplyPatchType, data,
+			metav1.PatchOptions{FieldManager: a.manager}); err != nil {
 			t.Errorf("%s cannot be taken back: %v", a, err)
 		}
 	}
 	if !fields.SameContent(a.object.get(t), a.before) {
-		if _, err := a.object.client.Update(ctx, upon(a.before.Object, a.object.get(t)), metav1.UpdateOptions{FieldManager: "undo"}); err != nil {
+		if _, err := a.object.client.Update(ctx, upon(a.before.Object, a.object.get(t)),
+			metav1.UpdateOptions{FieldManager: "undo"}); err != nil {
 			t.Errorf("%s cannot be taken back: %v", a, err)
 		}
 	}
@@ -292,7 +299,8 @@ func content(obj *unstructured.Unstructured) map[string]any {
 	out := obj.DeepCopy()
 	annotations := out.GetAnnotations()
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
-		return strings.HasPrefix(key, "deployment.kubernetes.io/") || strings.HasPrefix(key, "deprecated.daemonset.template.")
+		return strings.HasPrefix(key, "deployment.kubernetes.io/") ||
+			strings.HasPrefix(key, "deprecated.daemonset.template.")
 	})
 	labels := out.GetLabels()
 	out.Object["metadata"] = map[string]any{}

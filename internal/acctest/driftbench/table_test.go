@@ -173,7 +173,8 @@ func (b *table) restart(t *testing.T, a act, planned, applied report) {
 	left := difference(template(a.before), template(now))
 	if left != "" || replicas != 3 {
 		b.restarted++
-		b.violation(a, "scaled to 3, is %d; the pods restart: %s; planned %q; %v", replicas, left, planned.planned[a.subject.address], applied.errors)
+		b.violation(a, "scaled to 3, is %d; the pods restart: %s; planned %q; %v", replicas, left,
+			planned.planned[a.subject.address], applied.errors)
 	}
 }
 

@@ -53,14 +53,16 @@ kind: LeaderWorkerSet
 spec: ` + spec)
 }
 
-func TestEcoEveryKindLivesItsWholeLifeBesideItsController(t *testing.T) {
+func TestEcoLifeCycleOfEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, w := range []acctest.LifeCycle{
 		{
 			Name: "ray", Mode: "raycluster",
 			Created: `distribute = { type = "ray", workers = 3 }`,
-			Changed: "distribute = { type = \"ray\", workers = 4, args = jsonencode({ rayVersion = \"2.41.0\" }) }\n gpus = 1",
-			Kubectl: []string{"patch", "raycluster/trainer", "--type=merge", "-p", `{"spec": {"rayVersion": "2.0.0"}}`}, Drifts: []string{"distribute"},
+			Changed: "distribute = { type = \"ray\", workers = 4, args = jsonencode({ rayVersion = \"2.41.0\" }) }\n" +
+				" gpus = 1",
+			Kubectl: []string{"patch", "raycluster/trainer", "--type=merge", "-p", `{"spec": {"rayVersion": "2.0.0"}}`},
+			Drifts:  []string{"distribute"},
 		},
 		{
 			Name: "ray of the user's", Mode: "raycluster",
@@ -85,7 +87,8 @@ spec:
 			Name: "pytorch", Mode: "pytorchjob",
 			Created: roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2),
 			Changed: roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 3),
-			Kubectl: []string{"patch", "pytorchjob/trainer", "--type=merge", "-p", `{"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 4}}}}`}, Drifts: []string{"replicas"},
+			Kubectl: []string{"patch", "pytorchjob/trainer", "--type=merge", "-p",
+				`{"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 4}}}}`}, Drifts: []string{"replicas"},
 		},
 		{
 			Name: "tensorflow", Mode: "tfjob",
@@ -112,16 +115,20 @@ spec:
 			Created: groups("{replicas: 2}") + "distribute = { workers = 4 }",
 			Changed: groups("{replicas: 2}") + "distribute = { workers = 6 }\n gpus = 1",
 			Kubectl: []string{
-				"patch", "leaderworkerset/trainer", "--type=merge", "-p", `{"spec": {"leaderWorkerTemplate": {"size": 4}}}`,
+				"patch", "leaderworkerset/trainer", "--type=merge", "-p",
+				`{"spec": {"leaderWorkerTemplate": {"size": 4}}}`,
 			},
 			Drifts: []string{"replicas"},
 			Hidden: []string{"distribute"},
 		},
 		{
 			Name: "groups with leaders of their own", Mode: "leaderworkerset",
-			Created: groups("{leaderWorkerTemplate: {size: 3, leaderTemplate: {metadata: {annotations: {role: leader}}}}}"),
-			Changed: groups("{leaderWorkerTemplate: {size: 2, leaderTemplate: {metadata: {annotations: {role: leader}}}}}"),
-			Kubectl: []string{"label", "leaderworkerset/trainer", "--overwrite", "app=other"}, Drifts: []string{"labels"},
+			Created: groups("{leaderWorkerTemplate: {size: 3, leaderTemplate: {metadata: {annotations: {role: " +
+				"leader}}}}}"),
+			Changed: groups("{leaderWorkerTemplate: {size: 2, leaderTemplate: {metadata: {annotations: {role: " +
+				"leader}}}}}"),
+			Kubectl: []string{"label", "leaderworkerset/trainer", "--overwrite", "app=other"},
+			Drifts:  []string{"labels"},
 		},
 	} {
 		t.Run(w.Name, func(t *testing.T) {
@@ -144,14 +151,18 @@ func inQueues() []queued {
 	return []queued{
 		{name: "deployment", attributes: "gpus = 1\n replicas = 6"},
 		{
-			name:       "job",
-			attributes: acctest.Manifest("apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 6, completions: 6, template: {spec: {containers: [{name: kubetorch, command: [python, train.py]}]}}}") + "gpus = 1",
-			object:     "job/trainer", suspension: "{.spec.suspend}", ends: true,
+			name: "job",
+			attributes: acctest.Manifest("apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 6, completions: 6, "+
+				"template: {spec: {containers: [{name: kubetorch, command: [python, train.py]}]}}}") + "gpus = 1",
+			object: "job/trainer", suspension: "{.spec.suspend}", ends: true,
 		},
-		{name: "pytorch", attributes: roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 5) + "gpus = 1", object: "pytorchjob/trainer", suspension: "{.spec.runPolicy.suspend}"},
-		{name: "ray", attributes: "distribute = { type = \"ray\", workers = 6 }\n gpus = 1", object: "raycluster/trainer", suspension: "{.spec.suspend}"},
+		{name: "pytorch", attributes: roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 5) + "gpus = 1",
+			object: "pytorchjob/trainer", suspension: "{.spec.runPolicy.suspend}"},
+		{name: "ray", attributes: "distribute = { type = \"ray\", workers = 6 }\n gpus = 1",
+			object: "raycluster/trainer", suspension: "{.spec.suspend}"},
 		{name: "groups of workers", attributes: groups("{leaderWorkerTemplate: {size: 6}}") + "gpus = 1"},
-		{name: "job set", attributes: jobSet(6, "network: {enableDNSHostnames: true}") + "gpus = 1", object: "jobset/trainer", suspension: "{.spec.suspend}", ends: true},
+		{name: "job set", attributes: jobSet(6, "network: {enableDNSHostnames: true}") + "gpus = 1",
+			object: "jobset/trainer", suspension: "{.spec.suspend}", ends: true},
 	}
 }
 
@@ -165,14 +176,18 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 			ns := cluster.Namespace(t)
 			queue := cluster.Queue(t, ns, 4)
 			config := func(more string) string {
-				return cluster.Config(ns, fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = \"trainer\"\n queue_name = %q\n %s\n %s\n}", queue, q.attributes, more))
+				return cluster.Config(ns,
+					fmt.Sprintf("resource \"kt_compute\" \"trainer\" {\n name = \"trainer\"\n queue_name = %q\n "+
+						"%s\n %s\n}", queue, q.attributes, more))
 			}
 			is := func(ready, suspended string) resource.TestCheckFunc {
-				return resource.ComposeAggregateTestCheckFunc(resource.TestCheckResourceAttr(acctest.Trainer, "ready", ready), func(*terraform.State) error {
+				return resource.ComposeAggregateTestCheckFunc(resource.TestCheckResourceAttr(acctest.Trainer, "ready",
+					ready), func(*terraform.State) error {
 					if q.object == "" {
 						return nil
 					}
-					if got := cluster.Kubectl(t, "get", q.object, "-n", ns, "-o", "jsonpath="+q.suspension); got != suspended {
+					if got := cluster.Kubectl(t, "get", q.object, "-n", ns, "-o",
+						"jsonpath="+q.suspension); got != suspended {
 						return fmt.Errorf("%s of %s is %q, want %q", q.suspension, q.object, got, suspended)
 					}
 					return nil
@@ -180,7 +195,8 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 			}
 			seen, uid := &acctest.Warnings{}, ""
 			warned := func(*terraform.State) error {
-				says := regexp.MustCompile(`(?s)is not ready: queued.*nvidia\.com/gpu.*kubectl.*The next plan waits for it again`)
+				says := regexp.MustCompile(`(?s)is not ready: queued.*nvidia\.com/gpu.*kubectl.*The next plan waits ` +
+					`for it again`)
 				if text := seen.Text(); !says.MatchString(text) {
 					return fmt.Errorf("no warning says %s: %s", says, text)
 				}
@@ -193,7 +209,8 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 						Config:             config(waits("20s")),
 						ExpectNonEmptyPlan: true, // it waits again
 						Check: resource.ComposeAggregateTestCheckFunc(
-							is("false", "true"), resource.TestCheckResourceAttrWith(acctest.Trainer, "uid", keeps(&uid)), warned),
+							is("false", "true"),
+							resource.TestCheckResourceAttrWith(acctest.Trainer, "uid", keeps(&uid)), warned),
 					},
 					{ // what Kueue has not admitted in time keeps its place
 						PreConfig: func() { cluster.SetQuota(t, ns, 6) },
@@ -202,10 +219,12 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 							plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
 						),
 						Check: resource.ComposeAggregateTestCheckFunc(
-							is("true", "false"), resource.TestCheckResourceAttrWith(acctest.Trainer, "uid", keeps(&uid))),
+							is("true", "false"),
+							resource.TestCheckResourceAttrWith(acctest.Trainer, "uid", keeps(&uid))),
 					},
 					{Config: config(waits("2m") + "\n suspend = true"), Check: is("false", "true")},
-					{Config: config(waits("2m")), Check: is("true", map[bool]string{true: "true", false: "false"}[q.ends])},
+					{Config: config(waits("2m")),
+						Check: is("true", map[bool]string{true: "true", false: "false"}[q.ends])},
 					{
 						RefreshState:      true,
 						RefreshPlanChecks: resource.RefreshPlanChecks{PostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
@@ -261,8 +280,9 @@ func TestEcoPlanWarnsOfTheQueue(t *testing.T) {
 func TestEcoTrainingJobIsNotReadyWhileItsWorkersCrash(t *testing.T) {
 	t.Parallel()
 	for kind, job := range map[string]string{
-		"PyTorchJob": workersRun("broken.invalid/crash:1", roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2)),
-		"TFJob":      workersRun("broken.invalid/crash:1", roles("TFJob", "tfReplicaSpecs", "Chief", "tensorflow", 2)),
+		"PyTorchJob": workersRun("broken.invalid/crash:1",
+			roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2)),
+		"TFJob": workersRun("broken.invalid/crash:1", roles("TFJob", "tfReplicaSpecs", "Chief", "tensorflow", 2)),
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -286,23 +306,30 @@ func TestEcoTrainingJobIsNotReadyWhileItsWorkersCrash(t *testing.T) {
 }
 
 // Who runs these kinds makes only new pods from a changed template.
-func TestEcoPlanWarnsOfPodsThatStayAsTheyAre(t *testing.T) {
+func TestEcoPlanWarnsOfPodsThatAreNotUpdated(t *testing.T) {
 	t.Parallel()
 	const warning = "The pods that run stay as they are"
 	for name, c := range map[string]struct {
 		created, changed string
 		warns            bool
 	}{
-		"ray":                   {`distribute = { type = "ray", workers = 2 }`, "distribute = { type = \"ray\", workers = 2 }\n cpus = 1", true},
-		"more workers":          {`distribute = { type = "ray", workers = 2 }`, `distribute = { type = "ray", workers = 3 }`, false},
-		"ray that is suspended": {"distribute = { type = \"ray\", workers = 2 }\n suspend = true", "distribute = { type = \"ray\", workers = 2 }\n cpus = 1", false},
+		"ray": {`distribute = { type = "ray", workers = 2 }`,
+			"distribute = { type = \"ray\", workers = 2 }\n cpus = 1", true},
+		"more workers": {`distribute = { type = "ray", workers = 2 }`,
+			`distribute = { type = "ray", workers = 3 }`, false},
+		"ray that is suspended": {"distribute = { type = \"ray\", workers = 2 }\n suspend = true",
+			"distribute = { type = \"ray\", workers = 2 }\n cpus = 1", false},
 		"ray that is told to": {
-			"distribute = { type = \"ray\", workers = 2 }\n service_template = jsonencode({ spec = { upgradeStrategy = { type = \"Recreate\" } } })",
-			"distribute = { type = \"ray\", workers = 2 }\n service_template = jsonencode({ spec = { upgradeStrategy = { type = \"Recreate\" } } })\n cpus = 1", false,
+			"distribute = { type = \"ray\", workers = 2 }\n service_template = jsonencode({ spec = { " +
+				"upgradeStrategy = { type = \"Recreate\" } } })",
+			"distribute = { type = \"ray\", workers = 2 }\n service_template = jsonencode({ spec = { " +
+				"upgradeStrategy = { type = \"Recreate\" } } })\n cpus = 1", false,
 		},
-		"a training job": {roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2), roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2) + "cpus = 1", true},
-		"a ReplicaSet":   {acctest.Manifest("apiVersion: apps/v1\nkind: ReplicaSet"), acctest.Manifest("apiVersion: apps/v1\nkind: ReplicaSet") + "cpus = 1", true},
-		"a Deployment":   {"", "cpus = 1", false},
+		"a training job": {roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2),
+			roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2) + "cpus = 1", true},
+		"a ReplicaSet": {acctest.Manifest("apiVersion: apps/v1\nkind: ReplicaSet"),
+			acctest.Manifest("apiVersion: apps/v1\nkind: ReplicaSet") + "cpus = 1", true},
+		"a Deployment": {"", "cpus = 1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -312,7 +339,8 @@ func TestEcoPlanWarnsOfPodsThatStayAsTheyAre(t *testing.T) {
 			cli.Write(t, acctest.BareCompute(c.created))
 			cli.MustRun(t, "apply", "-auto-approve")
 			cli.Write(t, acctest.BareCompute(c.changed))
-			if out := cli.MustRun(t, "plan"); strings.Contains(out, warning) != c.warns || strings.Contains(out, "must be replaced") {
+			if out := cli.MustRun(t, "plan"); strings.Contains(out, warning) != c.warns ||
+				strings.Contains(out, "must be replaced") {
 				t.Errorf("want a warning %t, the plan says:\n%s", c.warns, out)
 			}
 			cli.MustRun(t, "destroy", "-auto-approve")

@@ -8,7 +8,7 @@ import (
 // These hold the controllers to what the tests of the provider take for
 // granted: that they run, and are the real ones.
 
-func TestEcoRayClusterGetsReadyAndSuspends(t *testing.T) {
+func TestEcoRayClusterBecomesReadyAndSuspends(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, rayCluster, "-n", ns)
@@ -37,12 +37,13 @@ func TestEcoJobSetWebhookSetsDefaults(t *testing.T) {
 	expectFields(t, ns, "jobset/set", "{.spec.replicatedJobs[0].template.spec.completionMode}", "Indexed")
 }
 
-func TestEcoLeaderWorkerSetGetsAvailable(t *testing.T) {
+func TestEcoLeaderWorkerSetBecomesAvailable(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, leaderWorkerSet, "-n", ns)
 	cluster.Await(t, ns, "leaderworkerset/groups", "condition=Available")
-	expectFields(t, ns, "leaderworkerset/groups", "{.status.readyReplicas} {.spec.networkConfig.subdomainPolicy}", "2 Shared")
+	expectFields(t, ns, "leaderworkerset/groups", "{.status.readyReplicas} {.spec.networkConfig.subdomainPolicy}",
+		"2 Shared")
 	expectFields(t, ns, "pod/groups-1-2", `{.metadata.labels.leaderworkerset\.sigs\.k8s\.io/worker-index}`, "2")
 }
 
@@ -77,7 +78,8 @@ func TestEcoQueueHoldsAJobUntilThereIsQuota(t *testing.T) {
 	cluster.Await(t, ns, "job/gpus", "jsonpath={.spec.suspend}=true")
 	workload := workloadOf(t, ns, "Job")
 	cluster.Await(t, ns, workload, "condition=QuotaReserved=false")
-	if got := reason(t, ns, workload); !strings.Contains(got, "insufficient") || !strings.Contains(got, "nvidia.com/gpu") {
+	if got := reason(t, ns, workload); !strings.Contains(got, "insufficient") ||
+		!strings.Contains(got, "nvidia.com/gpu") {
 		t.Errorf("not admitted for: %s; want the lack of GPUs", got)
 	}
 	cluster.SetQuota(t, ns, 6)
@@ -96,7 +98,7 @@ func TestEcoQueueStartsAPyTorchJob(t *testing.T) {
 	expectFields(t, ns, "pytorchjob/train", "{.spec.runPolicy.suspend}", "false")
 }
 
-func TestEcoQueueThatIsMissingHoldsAJob(t *testing.T) {
+func TestEcoMissingQueueSuspendsAJob(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, inQueue(job, "nowhere"), "-n", ns)
@@ -114,7 +116,8 @@ func TestEcoQueueReadsAnOlderVersionOfItsAPI(t *testing.T) {
 	cluster.Queue(t, ns, 4)
 	// A field that v1beta2 has under another name: only Kueue's conversion webhook knows.
 	cluster.Kubectl(t, "patch", "clusterqueue/"+ns, "--type=merge", "-p", `{"spec": {"cohortName": "research"}}`)
-	if got := cluster.Kubectl(t, "get", "clusterqueues.v1beta1.kueue.x-k8s.io", ns, "-o", "jsonpath={.spec.cohort}"); !strings.HasSuffix(got, "research") {
+	if got := cluster.Kubectl(t, "get", "clusterqueues.v1beta1.kueue.x-k8s.io", ns, "-o",
+		"jsonpath={.spec.cohort}"); !strings.HasSuffix(got, "research") {
 		t.Errorf("spec.cohort of v1beta1 is %q; want research", got)
 	}
 }
@@ -134,7 +137,8 @@ func expectFields(t *testing.T, ns, object, path, want string) {
 // gated counts the pods of a namespace that wait at a gate.
 func gated(t *testing.T, ns string) int {
 	t.Helper()
-	reasons := cluster.Kubectl(t, "get", "pods", "-n", ns, "-o", `jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].reason}`)
+	reasons := cluster.Kubectl(t, "get", "pods", "-n", ns, "-o",
+		`jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].reason}`)
 	return strings.Count(reasons, "SchedulingGated")
 }
 
@@ -142,12 +146,14 @@ func gated(t *testing.T, ns string) int {
 func workloadOf(t *testing.T, ns, kind string) string {
 	t.Helper()
 	cluster.Kubectl(t, "wait", "-n", ns, "--for=create", "workload", "-l", "kueue.x-k8s.io/job-uid", "--timeout=100s")
-	name := cluster.Kubectl(t, "get", "workload", "-n", ns, "-o", `jsonpath={.items[?(@.metadata.ownerReferences[0].kind=="`+kind+`")].metadata.name}`)
+	name := cluster.Kubectl(t, "get", "workload", "-n", ns, "-o",
+		`jsonpath={.items[?(@.metadata.ownerReferences[0].kind=="`+kind+`")].metadata.name}`)
 	return "workload/" + name
 }
 
 // reason is why Kueue has not reserved quota.
 func reason(t *testing.T, ns, workload string) string {
 	t.Helper()
-	return cluster.Kubectl(t, "get", "-n", ns, workload, "-o", `jsonpath={.status.conditions[?(@.type=="QuotaReserved")].message}`)
+	return cluster.Kubectl(t, "get", "-n", ns, workload, "-o",
+		`jsonpath={.status.conditions[?(@.type=="QuotaReserved")].message}`)
 }

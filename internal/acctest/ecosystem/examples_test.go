@@ -10,10 +10,11 @@ func TestEcoExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 	t.Parallel()
 	for _, e := range []acctest.Example{
 		{Dir: "ray-cluster"},
-		{Dir: "pytorchjob-kueue", Env: map[string]string{"TF_VAR_queue": "team"}, Prepare: func(t *testing.T, ns string) {
-			t.Helper()
-			cluster.Queue(t, ns, 4)
-		}},
+		{Dir: "pytorchjob-kueue", Env: map[string]string{"TF_VAR_queue": "team"},
+			Prepare: func(t *testing.T, ns string) {
+				t.Helper()
+				cluster.Queue(t, ns, 4)
+			}},
 		{Dir: "gpu-pool", Env: map[string]string{"WANDB_API_KEY": "not-a-real-key"}},
 	} {
 		t.Run(e.Dir, func(t *testing.T) {

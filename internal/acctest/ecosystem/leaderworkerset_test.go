@@ -58,12 +58,13 @@ func TestEcoLeaderWorkerSetIsReachedAtItsLeaders(t *testing.T) {
 	})
 }
 
-func TestEcoLeaderWorkerSetNamesThePodThatCrashes(t *testing.T) {
+func TestEcoLeaderWorkerSetReportsTheCrashingPod(t *testing.T) {
 	t.Parallel()
 	runs := func(image string) string {
 		return fmt.Sprintf("{spec: {containers: [{name: kubetorch, image: %q}]}}", image)
 	}
-	spec := fmt.Sprintf("{leaderWorkerTemplate: {size: 2, restartPolicy: None, leaderTemplate: %s, workerTemplate: %s}}",
+	spec := fmt.Sprintf("{leaderWorkerTemplate: {size: 2, restartPolicy: None, leaderTemplate: %s, "+
+		"workerTemplate: %s}}",
 		runs("mine:1"), runs("broken.invalid/crash:1"))
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),

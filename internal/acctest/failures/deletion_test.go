@@ -44,7 +44,8 @@ func refuseDeletion(t *testing.T, ns, resource, one string) (allow func()) {
 		t.Fatalf("that deletions are refused should be %t", refused)
 	}
 	drop := func() {
-		cluster.Kubectl(t, "delete", "validatingadmissionpolicy/"+ns, "validatingadmissionpolicybinding/"+ns, "--ignore-not-found")
+		cluster.Kubectl(t, "delete", "validatingadmissionpolicy/"+ns, "validatingadmissionpolicybinding/"+ns,
+			"--ignore-not-found")
 	}
 	t.Cleanup(drop)
 	await(true)
@@ -57,12 +58,13 @@ func refuseDeletion(t *testing.T, ns, resource, one string) (allow func()) {
 
 // An update that no longer wants an object, and may not delete it yet, keeps it in
 // state, so that the next apply deletes it.
-func TestAccComputeKeepsInStateWhatItCouldNotDelete(t *testing.T) {
+func TestAccComputeStateKeepsObjectsThatWereNotDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
 	headless := func() string {
-		return cluster.Kubectl(t, "get", "services", "-n", ns, "-o", "name", "--field-selector=metadata.name=trainer-headless")
+		return cluster.Kubectl(t, "get", "services", "-n", ns, "-o", "name",
+			"--field-selector=metadata.name=trainer-headless")
 	}
 	key := "Service/" + ns + "/trainer-headless"
 	inState := func() bool { return strings.Contains(cli.MustRun(t, "show", "-json"), `"`+key+`"`) }
@@ -87,7 +89,8 @@ func TestAccComputeKeepsInStateWhatItCouldNotDelete(t *testing.T) {
 	allow()
 	cli.MustRun(t, "apply", "-auto-approve")
 	if headless() != "" || inState() || inMemory() {
-		t.Errorf("after the next apply, in the cluster: %q, in state: %t, in memory: %t", headless(), inState(), inMemory())
+		t.Errorf("after the next apply, in the cluster: %q, in state: %t, in memory: %t", headless(), inState(),
+			inMemory())
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.MustRun(t, "destroy", "-auto-approve")
@@ -120,13 +123,14 @@ func remembered(t *testing.T, cli *acctest.CLI) map[string]json.RawMessage {
 
 // A destroy that failed has asked for the end of the volume. A later plan, which
 // replaces an unbound claim for another reason, has not.
-func TestAccVolumeThatIsBoundMeanwhileIsKeptAfterADestroyThatFailed(t *testing.T) {
+func TestAccVolumeThatIsBoundAfterAFailedDestroyIsKept(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
 	class := cluster.StorageClass(t, ns, "provisioner: silent.example.com")
 	config := func(size string) string {
-		return cluster.Config(ns, acctest.Volume(fmt.Sprintf("size = %q\n storage_class = %q\n wait_for_bound = false", size, class)))
+		return cluster.Config(ns,
+			acctest.Volume(fmt.Sprintf("size = %q\n storage_class = %q\n wait_for_bound = false", size, class)))
 	}
 	cli.Write(t, config("1Gi"))
 	cli.MustRun(t, "apply", "-auto-approve")
@@ -138,7 +142,8 @@ func TestAccVolumeThatIsBoundMeanwhileIsKeptAfterADestroyThatFailed(t *testing.T
 	cli.Write(t, config("2Gi"))
 	cli.MustRun(t, "plan", "-out=replacement")
 	cluster.PersistentVolume(t, ns, "  storageClassName: "+class)
-	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound", "--timeout=60s")
+	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound",
+		"--timeout=60s")
 	out, err := cli.Run(t, "apply", "replacement")
 	if err == nil {
 		t.Errorf("a volume that may hold data is replaced:\n%s", out)

@@ -74,8 +74,10 @@ func TestAccFailuresOfUpdate(t *testing.T) {
 			if before[f.name].uid != after[f.name].uid {
 				t.Error("the Deployment was replaced")
 			}
-			old := cluster.Kubectl(t, "get", pods[f.name], "-n", lab.namespaces[f.name], "-o", "jsonpath={.status.phase}")
-			if name := strings.TrimPrefix(pods[f.name], "pod/"); old != "Running" || strings.Contains(failed.Output, name) {
+			old := cluster.Kubectl(t, "get", pods[f.name], "-n", lab.namespaces[f.name], "-o",
+				"jsonpath={.status.phase}")
+			if name := strings.TrimPrefix(pods[f.name], "pod/"); old != "Running" ||
+				strings.Contains(failed.Output, name) {
 				t.Errorf("the pod of before, %s, is %s; it is none of the new ones' trouble", name, old)
 			}
 			if action := again.Planned[address]; action != "update" {
@@ -100,14 +102,18 @@ func TestAccFailuresOfPlan(t *testing.T) {
 			exists: policy("few-replicas", "apps", "v1", "deployments",
 				"object.spec.replicas <= 2", "at most 2 replicas in a team's namespace"),
 			broken: `replicas = 3`,
-			says:   []string{"The API server rejected Deployment <ns>/policy", "at most 2 replicas in a team's namespace", "kubectl describe validatingadmissionpolicy few-replicas.<ns>"},
-			fixed:  `replicas = 2`,
+			says: []string{"The API server rejected Deployment <ns>/policy",
+				"at most 2 replicas in a team's namespace",
+				"kubectl describe validatingadmissionpolicy few-replicas.<ns>"},
+			fixed: `replicas = 2`,
 		},
 		{
-			name:   "quota",
-			exists: "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team}\nspec: {hard: {count/services: \"0\"}}\n",
-			says:   []string{"The API server rejected Service <ns>/quota", "exceeded quota: team", "kubectl -n <ns> describe resourcequota team"},
-			fixed:  `endpoint = { url = "http://elsewhere.example.com" }`,
+			name: "quota",
+			exists: "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team}\nspec: {hard: {count/services: " +
+				"\"0\"}}\n",
+			says: []string{"The API server rejected Service <ns>/quota", "exceeded quota: team",
+				"kubectl -n <ns> describe resourcequota team"},
+			fixed: `endpoint = { url = "http://elsewhere.example.com" }`,
 		},
 	})
 	first := lab.run(t, "apply", func(f failure) string { return f.broken })
@@ -136,7 +142,9 @@ func TestAccFailuresOfPlan(t *testing.T) {
 func TestAccFailuresThatOnNotReadyAllows(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t, []failure{
-		{name: "warns", broken: "gpus = 9\non_not_ready = \"warn\"", says: []string{"9 nvidia.com/gpu", "kubectl -n <ns> describe pod warns-", "on_not_ready = \"warn\"", "The next plan waits for it again"}},
+		{name: "warns", broken: "gpus = 9\non_not_ready = \"warn\"",
+			says: []string{"9 nvidia.com/gpu", "kubectl -n <ns> describe pod warns-", "on_not_ready = \"warn\"",
+				"The next plan waits for it again"}},
 		{name: "ignores", broken: "image = \"broken.invalid/pull:1\"\non_not_ready = \"ignore\""},
 	})
 	broken := func(f failure) string { return f.broken }
@@ -162,19 +170,26 @@ func TestAccFailuresThatOnNotReadyAllows(t *testing.T) {
 func TestAccFailuresOfDeletion(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t, []failure{
-		{name: "held", says: []string{"Deployment <ns>/held is still being deleted", "held by finalizer example.com/backup", acctest.TimedOut + " 8s (`timeouts.delete`)", "kubectl -n <ns> get deployments held"}},
-		{name: "held-pod", says: []string{"Deployment <ns>/held-pod is still being deleted", "its pods remain: held-pod-", "held by finalizer example.com/drain", "kubectl -n <ns> get pod held-pod-"}},
+		{name: "held",
+			says: []string{"Deployment <ns>/held is still being deleted", "held by finalizer example.com/backup",
+				acctest.TimedOut + " 8s (`timeouts.delete`)", "kubectl -n <ns> get deployments held"}},
+		{name: "held-pod",
+			says: []string{"Deployment <ns>/held-pod is still being deleted", "its pods remain: held-pod-",
+				"held by finalizer example.com/drain", "kubectl -n <ns> get pod held-pod-"}},
 	})
 	config := func(failure) string { return `timeouts = { delete = "8s" }` }
 	lab.succeeds(t, "apply", config)
 	ns, podNS := lab.namespaces["held"], lab.namespaces["held-pod"]
 	pod := cluster.Kubectl(t, "get", "pods", "-n", podNS, "-o", "name")
 	hold := func(finalizers string, args ...string) {
-		cluster.Kubectl(t, append([]string{"patch", "--type=merge", "-p", `{"metadata":{"finalizers":` + finalizers + `}}`}, args...)...)
+		cluster.Kubectl(t,
+			append([]string{"patch", "--type=merge", "-p", `{"metadata":{"finalizers":` + finalizers + `}}`},
+				args...)...)
 	}
 	t.Cleanup(func() { // else the namespaces would never go
 		for _, object := range [][]string{{"deployment", "held", "-n", ns}, {pod, "-n", podNS}} {
-			_, _ = cluster.TryKubectl(t, append([]string{"patch", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`}, object...)...)
+			_, _ = cluster.TryKubectl(t,
+				append([]string{"patch", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`}, object...)...)
 		}
 	})
 	hold(`["example.com/backup"]`, "deployment", "held", "-n", ns)
@@ -200,43 +215,52 @@ func TestAccFailuresOfDeletion(t *testing.T) {
 
 // Without the right to list or watch anything, waits go by gets; a quota shows
 // in the Deployment itself.
-func TestAccFailuresWithTheRightToGetOnly(t *testing.T) {
+func TestAccFailuresWithPermissionToGetOnly(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cluster.Apply(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team}\nspec: {hard: {requests.nvidia.com/gpu: \"2\"}}\n", "-n", ns)
-	cluster.Kubectl(t, "create", "role", "getter", "-n", ns, "--verb=get,create,patch,delete", "--resource=deployments.apps,services")
+	cluster.Apply(t,
+		"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team}\nspec: {hard: {requests.nvidia.com/gpu: "+
+			"\"2\"}}\n", "-n", ns)
+	cluster.Kubectl(t, "create", "role", "getter", "-n", ns, "--verb=get,create,patch,delete",
+		"--resource=deployments.apps,services")
 	cluster.Kubectl(t, "create", "serviceaccount", "getter", "-n", ns)
 	cluster.Kubectl(t, "create", "rolebinding", "getter", "-n", ns, "--role=getter", "--serviceaccount="+ns+":getter")
 	token := cluster.Kubectl(t, "create", "token", "getter", "-n", ns)
 	cli := acctest.NewCLI(t)
 	configure := func(gpus int) {
-		cli.Write(t, "provider \"kt\" {\n  username = \"alice\"\n"+cluster.TokenAttributes(t, ns, token)+"\n}\n"+waiting("getter", ns, fmt.Sprintf("gpus = %d", gpus)))
+		cli.Write(t,
+			"provider \"kt\" {\n  username = \"alice\"\n"+cluster.TokenAttributes(t, ns, token)+"\n}\n"+
+				waiting("getter", ns, fmt.Sprintf("gpus = %d", gpus)))
 	}
 	configure(1)
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	configure(4)
 	cli.RunJSON(t, "apply", "-auto-approve").ExpectError(t, "kt_compute.getter", false,
-		"Quota team of namespace "+ns, "4 requests.nvidia.com/gpu requested", "kubectl -n "+ns+" describe resourcequota team")
+		"Quota team of namespace "+ns, "4 requests.nvidia.com/gpu requested", "kubectl -n "+ns+
+			" describe resourcequota team")
 	configure(1)
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
 // Rights that end after the creation leave everything as it is.
-func TestAccFailuresWithRightsThatWereTakenAway(t *testing.T) {
+func TestAccFailuresAfterPermissionsWereRevoked(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
 	configure := func(token, attributes string) {
-		cli.Write(t, "provider \"kt\" {\n  username = \"alice\"\n"+cluster.TokenAttributes(t, ns, token)+"\n}\n"+waiting("trainer", ns, attributes))
+		cli.Write(t,
+			"provider \"kt\" {\n  username = \"alice\"\n"+cluster.TokenAttributes(t, ns, token)+"\n}\n"+
+				waiting("trainer", ns, attributes))
 	}
 	writer, reader := cluster.ServiceAccount(t, ns, "writer", "admin"), cluster.ServiceAccount(t, ns, "reader", "view")
 	configure(writer, "")
 	cli.MustRun(t, "apply", "-auto-approve")
 	configure(reader, `cpus = "2"`)
 	cli.RunJSON(t, "apply", "-auto-approve").ExpectError(t, acctest.Trainer, false,
-		"No permission to apply Deployment "+ns+"/trainer", `cannot patch resource "deployments"`, "kubectl auth can-i --list -n "+ns)
+		"No permission to apply Deployment "+ns+
+			"/trainer", `cannot patch resource "deployments"`, "kubectl auth can-i --list -n "+ns)
 	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "destroy", "-auto-approve").Diagnostics("error", ""), false,
 		"No permission to delete Deployment "+ns+"/trainer", `cannot delete resource "deployments"`)
 	configure(writer, "")

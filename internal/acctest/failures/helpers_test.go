@@ -51,10 +51,11 @@ func waitForPolicies(t *testing.T) {
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, strings.ReplaceAll(policy("probe", "", "v1", "configmaps", "false", "in force"), "<ns>", ns))
 	defer removePolicies(t, ns)
-	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		out, err := cluster.TryKubectl(t, "create", "configmap", "probe", "-n", ns, "--dry-run=server")
-		return err != nil && strings.Contains(out, "in force"), nil
-	})
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, time.Minute, true,
+		func(context.Context) (bool, error) {
+			out, err := cluster.TryKubectl(t, "create", "configmap", "probe", "-n", ns, "--dry-run=server")
+			return err != nil && strings.Contains(out, "in force"), nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,8 @@ func (l lab) state(t *testing.T) map[string]stored {
 	out := map[string]stored{}
 	for _, r := range file.Resources {
 		for _, i := range r.Instances {
-			out[r.Name] = stored{exists: true, tainted: i.Status == "tainted", ready: i.Attributes.Ready, uid: i.Attributes.UID}
+			out[r.Name] = stored{exists: true, tainted: i.Status == "tainted", ready: i.Attributes.Ready,
+				uid: i.Attributes.UID}
 		}
 	}
 	return out
@@ -175,7 +177,8 @@ func (l lab) state(t *testing.T) map[string]stored {
 func (l lab) agree(t *testing.T, f failure, cluster map[string]deployed, want inState) {
 	t.Helper()
 	got, deployment := l.state(t)[f.name], cluster[f.name]
-	expected := stored{exists: !want.absent, tainted: want.tainted && !want.absent, ready: want.ready, uid: deployment.uid}
+	expected := stored{exists: !want.absent, tainted: want.tainted && !want.absent, ready: want.ready,
+		uid: deployment.uid}
 	if got != expected {
 		t.Errorf("%s: state holds %+v, want %+v", f.name, got, expected)
 	}

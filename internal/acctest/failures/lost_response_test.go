@@ -8,7 +8,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-func TestAccLostAnswerLeavesNoOrphan(t *testing.T) {
+func TestAccLostResponseLeavesNoOrphan(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		resources string
@@ -16,13 +16,16 @@ func TestAccLostAnswerLeavesNoOrphan(t *testing.T) {
 		warning   bool   // nothing is tainted
 		kind      string
 	}{
-		"compute":              {acctest.Compute(`image = "python:3.12"`), "/deployments/trainer", false, "deployment,service"},
-		"Service of a compute": {acctest.Compute(`image = "python:3.12"`), "/services/trainer", true, "deployment,service"},
+		"compute": {acctest.Compute(`image = "python:3.12"`), "/deployments/trainer", false,
+			"deployment,service"},
+		"Service of a compute": {acctest.Compute(`image = "python:3.12"`), "/services/trainer", true,
+			"deployment,service"},
 		"secret": {`resource "kt_secret" "token" {
   name      = "token"
   values_wo = { TOKEN = "x" }
 }`, "/secrets/token", false, "secret/token"},
-		"volume": {acctest.Volume("size = \"1Gi\"\n" + acctest.ReadWriteOnce), "/persistentvolumeclaims/data", true, "persistentvolumeclaim"},
+		"volume": {acctest.Volume("size = \"1Gi\"\n" + acctest.ReadWriteOnce), "/persistentvolumeclaims/data", true,
+			"persistentvolumeclaim"},
 		"image": {`resource "kt_image" "base" {
   name  = "base"
   base  = "python:3.12"
@@ -32,7 +35,9 @@ func TestAccLostAnswerLeavesNoOrphan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := cluster.Namespace(t)
-			proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool { return acctest.Writes(request, test.object) })
+			proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool {
+				return acctest.Writes(request, test.object)
+			})
 			cli := acctest.NewCLI(t)
 			cli.Write(t, proxy.Config(ns, test.resources))
 			a := cli.RunJSON(t, "apply", "-auto-approve")
@@ -45,31 +50,38 @@ func TestAccLostAnswerLeavesNoOrphan(t *testing.T) {
 			}
 			proxy.Repaired.Store(true)
 			cli.MustRun(t, "destroy", "-auto-approve")
-			if left := cluster.Kubectl(t, "get", test.kind, "-n", ns, "--ignore-not-found", "-o", "name"); strings.TrimSpace(left) != "" {
+			if left := cluster.Kubectl(t, "get", test.kind, "-n", ns, "--ignore-not-found", "-o",
+				"name"); strings.TrimSpace(left) != "" {
 				t.Errorf("after the destroy there is still %s", left)
 			}
 		})
 	}
 }
 
-func TestAccLostAnswerIsCompletedByTheNextApplyWithoutReplacement(t *testing.T) {
+func TestAccLostResponseIsCompletedByTheNextApplyWithoutReplacement(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		resources, object, kept, missing string
 		before                           bool
 	}{
-		"Service of a compute": {acctest.Compute(`image = "python:3.12"`), "/services/trainer", "deployment/trainer", "service/trainer", true},
-		"volume":               {acctest.Volume("size = \"1Gi\"\n" + acctest.ReadWriteOnce), "/persistentvolumeclaims/data", "persistentvolumeclaim/data", "", false},
+		"Service of a compute": {acctest.Compute(`image = "python:3.12"`), "/services/trainer", "deployment/trainer",
+			"service/trainer", true},
+		"volume": {acctest.Volume("size = \"1Gi\"\n" + acctest.ReadWriteOnce), "/persistentvolumeclaims/data",
+			"persistentvolumeclaim/data", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := cluster.Namespace(t)
-			proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool { return acctest.Writes(request, test.object) })
+			proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool {
+				return acctest.Writes(request, test.object)
+			})
 			proxy.DropRequests = test.before
 			cli := acctest.NewCLI(t)
 			cli.Write(t, proxy.Config(ns, test.resources))
 			cli.MustRun(t, "apply", "-auto-approve")
-			uid := func() string { return cluster.Kubectl(t, "get", test.kept, "-n", ns, "-o", "jsonpath={.metadata.uid}") }
+			uid := func() string {
+				return cluster.Kubectl(t, "get", test.kept, "-n", ns, "-o", "jsonpath={.metadata.uid}")
+			}
 			before := uid()
 			proxy.Repaired.Store(true)
 			cli.MustRun(t, "apply", "-auto-approve")

@@ -18,7 +18,8 @@ func ungate(t *testing.T, ns string) {
 	t.Helper()
 	waitForPods(t, ns, 1)
 	for pod := range strings.FieldsSeq(cluster.Kubectl(t, "get", "pods", "-n", ns, "-o", "name")) {
-		cluster.Kubectl(t, "patch", pod, "-n", ns, "--type=json", "-p", `[{"op": "remove", "path": "/spec/schedulingGates"}]`)
+		cluster.Kubectl(t, "patch", pod, "-n", ns, "--type=json", "-p",
+			`[{"op": "remove", "path": "/spec/schedulingGates"}]`)
 	}
 }
 
@@ -42,7 +43,7 @@ func planned(t *testing.T, cli *acctest.CLI, address string) string {
 	return a.Planned[address]
 }
 
-func TestAccComputeThatTimesOutInAQueueKeepsItsPlace(t *testing.T) {
+func TestAccComputeThatTimesOutInAQueueIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -54,9 +55,11 @@ func TestAccComputeThatTimesOutInAQueueKeepsItsPlace(t *testing.T) {
 		if a.Failed {
 			t.Fatalf("a wait that timed out is an error:\n%s", a)
 		}
-		acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.Trainer), true, "is not ready: queued", "example.com/quota", "The next plan waits for it again")
+		acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.Trainer), true, "is not ready: queued",
+			"example.com/quota", "The next plan waits for it again")
 		got := one(t, cli)
-		if got.Status != "" || got.Attributes.Ready || got.Attributes.UID == "" || uid != "" && got.Attributes.UID != uid {
+		if got.Status != "" || got.Attributes.Ready || got.Attributes.UID == "" || uid != "" &&
+			got.Attributes.UID != uid {
 			t.Fatalf("state holds %+v, want UID %q, not tainted, and not ready", got, uid)
 		}
 		uid = got.Attributes.UID
@@ -124,7 +127,8 @@ lastTimestamp: "2026-01-01T00:00:00Z"
 	if a.Failed {
 		t.Fatalf("a pod is given up that a node is being added for:\n%s", a)
 	}
-	acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.Trainer), true, "waiting for capacity", "A node is being added: pod triggered scale-up: [{empty 0->1 (max: 4)}]")
+	acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.Trainer), true, "waiting for capacity",
+		"A node is being added: pod triggered scale-up: [{empty 0->1 (max: 4)}]")
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
@@ -132,12 +136,16 @@ func TestAccVolumeThatTimesOutIsKept(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	cli.Write(t, cluster.Config(ns, acctest.Volume(fmt.Sprintf("size = \"1Gi\"\n volume_name = %q\n timeouts = { create = \"2s\" }", "pv-"+ns))))
+	cli.Write(t,
+		cluster.Config(ns,
+			acctest.Volume(fmt.Sprintf("size = \"1Gi\"\n volume_name = %q\n timeouts = { create = \"2s\" }",
+				"pv-"+ns))))
 	a := cli.RunJSON(t, "apply", "-auto-approve")
 	if a.Failed {
 		t.Fatalf("a wait that timed out is an error:\n%s", a)
 	}
-	acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.DataVolume), true, "is not ready: volume not bound", "does not exist", "The next plan waits for it again")
+	acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.DataVolume), true, "is not ready: volume not bound",
+		"does not exist", "The next plan waits for it again")
 	before := one(t, cli)
 	if before.Status != "" || before.Attributes.UID == "" {
 		t.Fatalf("state holds %+v, want the volume, not tainted", before)
@@ -156,7 +164,7 @@ func TestAccVolumeThatTimesOutIsKept(t *testing.T) {
 
 // A claim that has never been bound holds no data, so it gives way. One that was
 // bound between plan and apply does not.
-func TestAccVolumeThatIsNotBoundGivesWayToAnother(t *testing.T) {
+func TestAccVolumeThatIsNotBoundIsReplaced(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -169,7 +177,8 @@ func TestAccVolumeThatIsNotBoundGivesWayToAnother(t *testing.T) {
 	}
 	cli.MustRun(t, "plan", "-out=late.tfplan")
 	cluster.PersistentVolume(t, ns, "")
-	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound", "--timeout=60s")
+	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound",
+		"--timeout=60s")
 	uid := one(t, cli).Attributes.UID
 	out, err := cli.Run(t, "apply", "late.tfplan")
 	if err == nil {

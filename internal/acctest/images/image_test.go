@@ -36,9 +36,16 @@ func imageCases(dir string) []imageCase {
 	return []imageCase{
 		{"image-id", `image_id = "nvcr.io/nvidia/pytorch:24.08-py3"`, `image_id = "python:3.12"`},
 		{"base", `base = "python3.12"`, `base = "ray:2.40.0"`},
-		{"python", "image_id = \"debian:12\"\n python_path = \"/opt/py/bin/python\"\n install_cmd = \"uv pip install --system\"", "image_id = \"debian:12\"\n python_path = \"/usr/bin/python3\"\n install_cmd = \"pip install\""},
-		{"dockerfile", "dockerfile = <<-E\n FROM debian:12\n # a comment\n RUN apt-get update \\\n   && apt-get install -y git\n ENV PATH=\"$PATH:/opt/bin\"\n COPY " + filepath.Join(dir, "a.txt") + " /app/\n E", "dockerfile = \"FROM python:3.12-slim\\nCMD [\\\"true\\\"]\\n\""},
-		{"dockerfile-and-base", "base = \"debian\"\n dockerfile = \"RUN echo one\\n\"", "base = \"ubuntu\"\n dockerfile = \"RUN echo two\""},
+		{"python",
+			"image_id = \"debian:12\"\n python_path = \"/opt/py/bin/python\"\n install_cmd = \"uv pip install " +
+				"--system\"",
+			"image_id = \"debian:12\"\n python_path = \"/usr/bin/python3\"\n install_cmd = \"pip install\""},
+		{"dockerfile",
+			"dockerfile = <<-E\n FROM debian:12\n # a comment\n RUN apt-get update \\\n   && apt-get install -y " +
+				"git\n ENV PATH=\"$PATH:/opt/bin\"\n COPY " + filepath.Join(dir, "a.txt") + " /app/\n E",
+			"dockerfile = \"FROM python:3.12-slim\\nCMD [\\\"true\\\"]\\n\""},
+		{"dockerfile-and-base", "base = \"debian\"\n dockerfile = \"RUN echo one\\n\"",
+			"base = \"ubuntu\"\n dockerfile = \"RUN echo two\""},
 		{"steps", `image_id = "debian:12"
 		  steps = [
 		    { pip_install = ["torch==2.5.1", "it's"] },
@@ -49,11 +56,14 @@ func imageCases(dir string) []imageCase {
 		    { sync_package = ` + file("package") + ` },
 		  ]`, `image_id = "debian:12"
 		  steps = [{ run_bash = "echo changed" }]`},
-		{"labels", plainImage + "\n labels = { team = \"ml\", tier = \"\" }\n annotations = { owner = \"alice\" }", plainImage + "\n labels = { team = \"web\" }\n annotations = { owner = \"bob\", \"example.com/cost\" = \"\" }"},
+		{"labels", plainImage + "\n labels = { team = \"ml\", tier = \"\" }\n annotations = { owner = \"alice\" }",
+			plainImage +
+				"\n labels = { team = \"web\" }\n annotations = { owner = \"bob\", \"example.com/cost\" = \"\" }"},
 		{"life-cycle", plainImage + "\n adopt_existing = true\n deletion_protection = true\n" +
 			"timeouts = { create = \"2m\", delete = \"3m\" }",
 			plainImage + "\n adopt_existing = false\n deletion_protection = false\n timeouts = { update = \"2m\" }"},
-		{"pinned", `image_id = "127.0.0.1:1/a@sha256:` + strings.Repeat("a", 64) + "\"\n pin_digest = true", `image_id = "127.0.0.1:1/a@sha256:` + strings.Repeat("b", 64) + "\"\n pin_digest = false"},
+		{"pinned", `image_id = "127.0.0.1:1/a@sha256:` + strings.Repeat("a", 64) + "\"\n pin_digest = true",
+			`image_id = "127.0.0.1:1/a@sha256:` + strings.Repeat("b", 64) + "\"\n pin_digest = false"},
 	}
 }
 
@@ -74,7 +84,8 @@ func localFiles(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"a.txt": "hello", "folder/run.sh": "#!/bin/sh\n", "folder/deep/bytes": "\xff\x00", "package/__init__.py": "x = 1", "package/.git/config": "not this",
+		"a.txt": "hello", "folder/run.sh": "#!/bin/sh\n", "folder/deep/bytes": "\xff\x00",
+		"package/__init__.py": "x = 1", "package/.git/config": "not this",
 	} {
 		writeFile(t, filepath.Join(dir, name), text)
 	}
@@ -154,7 +165,8 @@ func allImagesPlain(t *testing.T, ns string) error {
 			Data, BinaryData map[string]string
 		}
 	}
-	if err := json.Unmarshal([]byte(cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o", "json")), &list); err != nil {
+	if err := json.Unmarshal([]byte(cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o",
+		"json")), &list); err != nil {
 		return err
 	}
 	var errs []error
@@ -175,7 +187,8 @@ func allImagesPlain(t *testing.T, ns string) error {
 func noImageLeft(t *testing.T, ns string) resource.TestCheckFunc {
 	t.Helper()
 	return func(*terraform.State) error {
-		if left := cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o", "name"); left != "" {
+		if left := cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o",
+			"name"); left != "" {
 			return fmt.Errorf("left behind: %s", left)
 		}
 		return nil
@@ -212,7 +225,7 @@ func imageNamed(ns, attributes string) string {
 	return cluster.Config(ns, "resource \"kt_image\" \"torch\" {\n name = \"torch\"\n"+attributes+"\n}")
 }
 
-func TestAccImageSaysWhatRunsAndHowItIsSetUp(t *testing.T) {
+func TestAccImageExportsItsReferenceAndSetup(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	known := func(name string, value knownvalue.Check) statecheck.StateCheck {
@@ -223,23 +236,32 @@ func TestAccImageSaysWhatRunsAndHowItIsSetUp(t *testing.T) {
 		CheckDestroy:             noImageLeft(t, ns),
 		Steps: []resource.TestStep{
 			{
-				Config: imageNamed(ns, "base = \"pytorch\"\n python_path = \"/usr/bin/python3\"\n steps = [{ pip_install = [\"a\"] }]"),
+				Config: imageNamed(ns,
+					"base = \"pytorch\"\n python_path = \"/usr/bin/python3\"\n steps = [{ pip_install = [\"a\"] }]"),
 				// All of it is known before anything is applied.
 				ConfigPlanChecks: acctest.PreApply(
-					plancheck.ExpectKnownValue(theImage, tfjsonpath.New("setup").AtMapKey("digest"), knownvalue.StringRegexp(regexp.MustCompile("^sha256:[0-9a-f]{64}$"))),
+					plancheck.ExpectKnownValue(theImage, tfjsonpath.New("setup").AtMapKey("digest"),
+						knownvalue.StringRegexp(regexp.MustCompile("^sha256:[0-9a-f]{64}$"))),
 					plancheck.ExpectKnownValue(theImage, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(1)),
 				),
 				ConfigStateChecks: []statecheck.StateCheck{
-					known("id", knownvalue.StringExact(ns+"/torch")), known("image", knownvalue.StringExact("nvcr.io/nvidia/pytorch:23.12-py3")),
-					known("image_id", knownvalue.StringExact("nvcr.io/nvidia/pytorch:23.12-py3")), known("digest", knownvalue.Null()),
-					known("rendered_dockerfile", knownvalue.StringExact("FROM nvcr.io/nvidia/pytorch:23.12-py3\nRUN [\"pip\", \"install\", \"a\"]\n")),
+					known("id", knownvalue.StringExact(ns+"/torch")),
+					known("image", knownvalue.StringExact("nvcr.io/nvidia/pytorch:23.12-py3")),
+					known("image_id", knownvalue.StringExact("nvcr.io/nvidia/pytorch:23.12-py3")),
+					known("digest", knownvalue.Null()),
+					known("rendered_dockerfile",
+						knownvalue.StringExact("FROM nvcr.io/nvidia/pytorch:23.12-py3\nRUN [\"pip\", \"install\", "+
+							"\"a\"]\n")),
 					known("setup", knownvalue.ObjectPartial(map[string]knownvalue.Check{
-						"config_map": knownvalue.StringExact("kt-image-torch"), "python_path": knownvalue.StringExact("/usr/bin/python3"), "install_cmd": knownvalue.Null(),
+						"config_map":  knownvalue.StringExact("kt-image-torch"),
+						"python_path": knownvalue.StringExact("/usr/bin/python3"), "install_cmd": knownvalue.Null(),
 					})),
 				},
 				Check: func(*terraform.State) error {
-					got := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o", `jsonpath={.metadata.labels} {.data}`)
-					for _, part := range []string{`"app.kubernetes.io/managed-by":"terraform-provider-kt"`, `"kubetorch.com/username":"alice"`, `"Dockerfile":"FROM nvcr.io`, `"setup.sh":"# `} {
+					got := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o",
+						`jsonpath={.metadata.labels} {.data}`)
+					for _, part := range []string{`"app.kubernetes.io/managed-by":"terraform-provider-kt"`,
+						`"kubetorch.com/username":"alice"`, `"Dockerfile":"FROM nvcr.io`, `"setup.sh":"# `} {
 						if !strings.Contains(got, part) {
 							return fmt.Errorf("%s is not in %s", part, got)
 						}
@@ -255,7 +277,9 @@ func TestAccImageSaysWhatRunsAndHowItIsSetUp(t *testing.T) {
 func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
 	t.Parallel()
 	ns, dir := cluster.Namespace(t), localFiles(t)
-	config := imageNamed(ns, fmt.Sprintf("image_id = \"debian:12\"\n steps = [{ copy = { source = %q, dest = \"/app/\" } }, { sync_package = %q }]", filepath.Join(dir, "a.txt"), filepath.Join(dir, "package")))
+	config := imageNamed(ns,
+		fmt.Sprintf("image_id = \"debian:12\"\n steps = [{ copy = { source = %q, dest = \"/app/\" } }, { "+
+			"sync_package = %q }]", filepath.Join(dir, "a.txt"), filepath.Join(dir, "package")))
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noImageLeft(t, ns),
@@ -274,9 +298,11 @@ func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
 						if strings.Contains(fmt.Sprint(p.After), "canary") {
 							return fmt.Errorf("the plan has the content: %v", p.After)
 						}
-						return errors.Join(imageChanges("update", "setup", "manifests")(p), acctest.SameElements("fields", p.Fields(), []string{
-							"ConfigMap data.1-a.txt", "ConfigMap data.setup.sh", "ConfigMap metadata.annotations.kubetorch.com/image-setup-digest",
-						}))
+						return errors.Join(imageChanges("update", "setup", "manifests")(p),
+							acctest.SameElements("fields", p.Fields(), []string{
+								"ConfigMap data.1-a.txt", "ConfigMap data.setup.sh",
+								"ConfigMap metadata.annotations.kubetorch.com/image-setup-digest",
+							}))
 					}},
 				),
 			},
@@ -302,7 +328,8 @@ func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
 func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	config := imageNamed(ns, "image_id = \"debian:12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"echo original\" }]")
+	config := imageNamed(ns,
+		"image_id = \"debian:12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"echo original\" }]")
 	seen := &acctest.Warnings{}
 	says := func(parts ...string) acctest.PlanChecks {
 		return acctest.PlanChecks{theImage: func(acctest.Plan) error {
@@ -316,26 +343,34 @@ func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
 		attributes []string
 		says       string
 	}{
-		{[]string{"patch", "configmap/kt-image-torch", "-p", `{"data": {"setup.sh": "echo edited"}}`}, "update", []string{"manifests"}, `data["setup.sh"]: changed by kubectl-patch at `},
-		{[]string{"patch", "configmap/kt-image-torch", "--type=json", "-p", `[{"op": "remove", "path": "/data/Dockerfile"}]`}, "update", []string{"manifests"}, `data.Dockerfile: removed`},
-		{[]string{"label", "configmap/kt-image-torch", "--overwrite", "team=web"}, "update", []string{"labels", "manifests"}, `metadata.labels.team: changed by kubectl-label at `},
-		{[]string{"label", "configmap/kt-image-torch", "app.kubernetes.io/managed-by-"}, "update", []string{"manifests"}, `metadata.labels["app.kubernetes.io/managed-by"]: removed`},
-		{[]string{"patch", "configmap/kt-image-torch", "-p", `{"data": {"theirs": "x"}, "metadata": {"labels": {"theirs": "x"}}}`}, "no-op", nil, ""},
+		{[]string{"patch", "configmap/kt-image-torch", "-p", `{"data": {"setup.sh": "echo edited"}}`}, "update",
+			[]string{"manifests"}, `data["setup.sh"]: changed by kubectl-patch at `},
+		{[]string{"patch", "configmap/kt-image-torch", "--type=json", "-p",
+			`[{"op": "remove", "path": "/data/Dockerfile"}]`}, "update", []string{"manifests"},
+			`data.Dockerfile: removed`},
+		{[]string{"label", "configmap/kt-image-torch", "--overwrite", "team=web"}, "update",
+			[]string{"labels", "manifests"}, `metadata.labels.team: changed by kubectl-label at `},
+		{[]string{"label", "configmap/kt-image-torch", "app.kubernetes.io/managed-by-"}, "update",
+			[]string{"manifests"}, `metadata.labels["app.kubernetes.io/managed-by"]: removed`},
+		{[]string{"patch", "configmap/kt-image-torch", "-p",
+			`{"data": {"theirs": "x"}, "metadata": {"labels": {"theirs": "x"}}}`}, "no-op", nil, ""},
 	} {
 		steps = append(steps, resource.TestStep{
 			PreConfig: func() { cluster.Kubectl(t, append(drift.kubectl, "-n", ns)...) },
 			Config:    config,
 			ConfigPlanChecks: resource.ConfigPlanChecks{
-				PreApply:             []plancheck.PlanCheck{acctest.PlanChecks{theImage: imageChanges(drift.action, drift.attributes...)}, says(drift.says)},
+				PreApply: []plancheck.PlanCheck{acctest.PlanChecks{theImage: imageChanges(drift.action,
+					drift.attributes...)}, says(drift.says)},
 				PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 			},
 		})
 	}
 	steps = append(steps,
 		resource.TestStep{
-			PreConfig:        func() { cluster.Kubectl(t, "delete", "configmap/kt-image-torch", "-n", ns) },
-			Config:           config,
-			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionCreate), says("no longer exists")),
+			PreConfig: func() { cluster.Kubectl(t, "delete", "configmap/kt-image-torch", "-n", ns) },
+			Config:    config,
+			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionCreate),
+				says("no longer exists")),
 		},
 		resource.TestStep{
 			PreConfig: func() {
@@ -353,8 +388,9 @@ func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
 			PreConfig: func() {
 				cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns, "-p", `{"immutable": true}`)
 			},
-			Config:           strings.Replace(config, "original", "another", 1),
-			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionDestroyBeforeCreate)),
+			Config: strings.Replace(config, "original", "another", 1),
+			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage,
+				plancheck.ResourceActionDestroyBeforeCreate)),
 		},
 	)
 	resource.Test(t, resource.TestCase{
@@ -364,13 +400,14 @@ func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
 	})
 }
 
-func TestAccImageOfSomebodyElseIsAdoptedOrImported(t *testing.T) {
+func TestAccImageOfAnotherClientIsAdoptedOrImported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
 	asked := imageNamed(ns, plainImage+"\nadopt_existing = true")
 	keeps := func(*terraform.State) error {
-		if got := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o", "jsonpath={.data.own}"); got != "1" {
+		if got := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o",
+			"jsonpath={.data.own}"); got != "1" {
 			return fmt.Errorf("the key of others is %q", got)
 		}
 		return nil
@@ -379,18 +416,22 @@ func TestAccImageOfSomebodyElseIsAdoptedOrImported(t *testing.T) {
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noImageLeft(t, ns),
 		Steps: []resource.TestStep{
-			{Config: imageNamed(ns, plainImage), ExpectError: regexp.MustCompile(`(?s)ConfigMap \S+/kt-image-torch already exists.*kubectl-create`)},
+			{Config: imageNamed(ns, plainImage),
+				ExpectError: regexp.MustCompile(`(?s)ConfigMap \S+/kt-image-torch already exists.*kubectl-create`)},
 			{Config: asked, Check: keeps},
 			{Config: cluster.Config(ns, ""), Check: noImageLeft(t, ns)},
 			{
-				PreConfig:    func() { cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1") },
+				PreConfig: func() {
+					cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
+				},
 				Config:       imageNamed(ns, plainImage),
 				ResourceName: theImage, ImportState: true, ImportStateId: ns + "/torch", ImportStatePersist: true,
 			},
 			{
-				Config:           imageNamed(ns, plainImage),
-				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionUpdate)),
-				Check:            keeps,
+				Config: imageNamed(ns, plainImage),
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage,
+					plancheck.ResourceActionUpdate)),
+				Check: keeps,
 			},
 			{
 				Config:       imageNamed(ns, plainImage),
@@ -416,11 +457,13 @@ func TestAccImageUnderProtectionIsNotDeletedOrMoved(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: protected},
 			{Config: cluster.Config(ns, ""), ExpectError: regexp.MustCompile("protected from deletion")},
-			{Config: strings.Replace(protected, `name = "torch"`, `name = "other"`, 1), ExpectError: regexp.MustCompile("protected from deletion")},
+			{Config: strings.Replace(protected, `name = "torch"`, `name = "other"`, 1),
+				ExpectError: regexp.MustCompile("protected from deletion")},
 			{Config: imageNamed(ns, plainImage)},
 			{
-				Config:           strings.Replace(imageNamed(ns, plainImage), `name = "torch"`, `name = "other"`, 1),
-				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionDestroyBeforeCreate)),
+				Config: strings.Replace(imageNamed(ns, plainImage), `name = "torch"`, `name = "other"`, 1),
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage,
+					plancheck.ResourceActionDestroyBeforeCreate)),
 			},
 		},
 	})
@@ -449,7 +492,7 @@ func TestAccImageDeletionEndsAtItsTimeout(t *testing.T) {
 	})
 }
 
-func TestAccImageTakesValuesThatAreUnknownInThePlan(t *testing.T) {
+func TestAccImageAcceptsValuesThatAreUnknownInThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	resource.Test(t, resource.TestCase{
@@ -471,9 +514,10 @@ resource "kt_image" "torch" {
   ]
 }`),
 			ConfigStateChecks: []statecheck.StateCheck{
-				statecheck.ExpectKnownValue(theImage, tfjsonpath.New("image"), knownvalue.StringExact("python:3.12-slim")),
+				statecheck.ExpectKnownValue(theImage, tfjsonpath.New("image"),
+					knownvalue.StringExact("python:3.12-slim")),
 			},
-			ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
+			ConfigPlanChecks: acctest.ExpectEmptyPlanAfterApply(),
 		}},
 	})
 }
@@ -494,7 +538,8 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 			{
 				Config: config("echo one"),
 				ConfigPlanChecks: resource.ConfigPlanChecks{
-					PreApply:             []plancheck.PlanCheck{plancheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(2))},
+					PreApply: []plancheck.PlanCheck{plancheck.ExpectKnownValue(acctest.Trainer,
+						tfjsonpath.New("manifests"), knownvalue.MapSizeExact(2))},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
 				ConfigStateChecks: []statecheck.StateCheck{carried.AddStateValue(theImage, digest)},
@@ -518,7 +563,8 @@ type digestInPods struct {
 func (d digestInPods) CompareValues(values ...any) error {
 	last := fmt.Sprint(values[len(values)-1])
 	template := cluster.Kubectl(d.t, "get", "deployment/trainer", "-n", d.ns, "-o", "jsonpath={.spec.template}")
-	if !strings.Contains(template, last) || !strings.Contains(template, "kt-image-torch") || !strings.Contains(template, "python:3.12-slim") {
+	if !strings.Contains(template, last) || !strings.Contains(template, "kt-image-torch") ||
+		!strings.Contains(template, "python:3.12-slim") {
 		return fmt.Errorf("the pod template has not %s, kt-image-torch and python:3.12-slim: %s", last, template)
 	}
 	if len(values) > 1 && values[0] == values[1] {
@@ -535,12 +581,15 @@ func TestAccImageImportByIdentity(t *testing.T) {
 	cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
 	server := acctest.ConfiguredProvider(t, map[string]string{"config_path": cluster.Kubeconfig(), "namespace": ns})
 	for _, namespace := range []any{ns, nil} {
-		kind := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"namespace": tftypes.String, "name": tftypes.String}}
+		kind := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"namespace": tftypes.String,
+			"name": tftypes.String}}
 		imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
 			TypeName: "kt_image",
-			Identity: &tfprotov6.ResourceIdentityData{IdentityData: acctest.DynamicValue(t, kind, map[string]tftypes.Value{
-				"namespace": tftypes.NewValue(tftypes.String, namespace), "name": tftypes.NewValue(tftypes.String, "torch"),
-			})},
+			Identity: &tfprotov6.ResourceIdentityData{IdentityData: acctest.DynamicValue(t, kind,
+				map[string]tftypes.Value{
+					"namespace": tftypes.NewValue(tftypes.String, namespace),
+					"name":      tftypes.NewValue(tftypes.String, "torch"),
+				})},
 		})
 		if err != nil || len(imported.Diagnostics) > 0 || len(imported.ImportedResources) != 1 {
 			t.Fatalf("%v %v", err, imported)

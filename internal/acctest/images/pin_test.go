@@ -87,20 +87,25 @@ func TestAccImagePinFollowsTheTagAndOutlivesTheRegistry(t *testing.T) {
 	ns, served := cluster.Namespace(t), serveRegistry(t, "")
 	first := served.push("team/torch:2.5")
 	second := "" // known once the tag is moved
-	config := imageNamed(ns, fmt.Sprintf("dockerfile = \"FROM %s/team/torch:2.5\\nRUN echo\\n\"\n pin_digest = true", served.host))
+	config := imageNamed(ns,
+		fmt.Sprintf("dockerfile = \"FROM %s/team/torch:2.5\\nRUN echo\\n\"\n pin_digest = true", served.host))
 	seen := &acctest.Warnings{}
 	pinned := func(digest *string) resource.TestCheckFunc {
 		return func(s *terraform.State) error {
 			got := s.RootModule().Resources[theImage].Primary.Attributes
 			image := served.host + "/team/torch@" + *digest
-			dockerfile := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o", "jsonpath={.data.Dockerfile}")
-			if got["digest"] != *digest || got["image"] != image || got["image_id"] != image || dockerfile != "FROM "+image+"\nRUN echo" {
-				return fmt.Errorf("digest %s, image %s, image_id %s, Dockerfile %q; want %s", got["digest"], got["image"], got["image_id"], dockerfile, *digest)
+			dockerfile := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o",
+				"jsonpath={.data.Dockerfile}")
+			if got["digest"] != *digest || got["image"] != image || got["image_id"] != image ||
+				dockerfile != "FROM "+image+"\nRUN echo" {
+				return fmt.Errorf("digest %s, image %s, image_id %s, Dockerfile %q; want %s", got["digest"],
+					got["image"], got["image_id"], dockerfile, *digest)
 			}
 			return nil
 		}
 	}
-	noChange := resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}, PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}
+	noChange := resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+		PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: seen.Watch(acctest.Factories(t)),
 		CheckDestroy:             noImageLeft(t, ns),
@@ -112,7 +117,8 @@ func TestAccImagePinFollowsTheTagAndOutlivesTheRegistry(t *testing.T) {
 				Config:           config,
 				ConfigPlanChecks: noChange,
 				Check: func(s *terraform.State) error {
-					if text := seen.Text(); !strings.Contains(text, "Cannot reach the registry") || !strings.Contains(text, "The last known digest remains in use: "+first) {
+					if text := seen.Text(); !strings.Contains(text, "Cannot reach the registry") ||
+						!strings.Contains(text, "The last known digest remains in use: "+first) {
 						return fmt.Errorf("the warnings are: %s", text)
 					}
 					return pinned(&first)(s)
@@ -125,7 +131,8 @@ func TestAccImagePinFollowsTheTagAndOutlivesTheRegistry(t *testing.T) {
 				},
 				Config: config,
 				ConfigPlanChecks: acctest.PreApply(
-					acctest.PlanChecks{theImage: imageChanges("update", "digest", "image", "image_id", "rendered_dockerfile", "manifests")},
+					acctest.PlanChecks{theImage: imageChanges("update", "digest", "image", "image_id",
+						"rendered_dockerfile", "manifests")},
 					acctest.PlanChecks{theImage: func(acctest.Plan) error {
 						if text := seen.Text(); !strings.Contains(text, "was "+first+", and is now "+second) {
 							return fmt.Errorf("the warnings are: %s", text)
@@ -135,13 +142,14 @@ func TestAccImagePinFollowsTheTagAndOutlivesTheRegistry(t *testing.T) {
 				),
 				Check: func(s *terraform.State) error { return pinned(&second)(s) },
 			},
-			{Config: strings.Replace(config, "pin_digest = true", "pin_digest = false", 1), ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
+			{Config: strings.Replace(config, "pin_digest = true", "pin_digest = false", 1),
+				ConfigPlanChecks: acctest.ExpectEmptyPlanAfterApply()},
 			{Config: config, Check: func(s *terraform.State) error { return pinned(&second)(s) }},
 		},
 	})
 }
 
-func TestAccImagePinIsFoundAtApplyWhereThePlanCouldNot(t *testing.T) {
+func TestAccImagePinIsResolvedAtApplyIfThePlanCannot(t *testing.T) {
 	t.Parallel()
 	ns, served := cluster.Namespace(t), serveRegistry(t, "")
 	digest := served.push("torch:1")
@@ -149,19 +157,24 @@ func TestAccImagePinIsFoundAtApplyWhereThePlanCouldNot(t *testing.T) {
 
 	served.down.Store(true)
 	out := cli.MustRun(t, "plan", "-out=plan")
-	if !strings.Contains(out, "Warning: Cannot reach the registry") || !regexp.MustCompile(`\+ digest +=\s\(known after apply\)`).MatchString(out) || !regexp.MustCompile(`\+ digest +=\s"sha256:`).MatchString(out) {
+	if !strings.Contains(out, "Warning: Cannot reach the registry") ||
+		!regexp.MustCompile(`\+ digest +=\s\(known after apply\)`).MatchString(out) ||
+		!regexp.MustCompile(`\+ digest +=\s"sha256:`).MatchString(out) {
 		t.Errorf("the plan warns, hides the digest of the image and shows the digest of the setup: %s", out)
 	}
 	out, err := cli.Run(t, "apply", "plan")
-	if err == nil || !strings.Contains(out, "Error: Cannot reach the registry") || !strings.Contains(out, "pin_digest") {
+	if err == nil || !strings.Contains(out, "Error: Cannot reach the registry") ||
+		!strings.Contains(out, "pin_digest") {
 		t.Errorf("an apply without the registry: %v\n%s", err, out)
 	}
-	if left := cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o", "name"); left != "" {
+	if left := cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o",
+		"name"); left != "" {
 		t.Errorf("it made %s", left)
 	}
 	cli.MustRun(t, "plan", "-out=plan")
 	served.down.Store(false)
-	if out := cli.MustRun(t, "apply", "plan"); !strings.Contains(cli.MustRun(t, "state", "show", theImage), served.host+"/torch@"+digest) {
+	if out := cli.MustRun(t, "apply", "plan"); !strings.Contains(cli.MustRun(t, "state", "show", theImage),
+		served.host+"/torch@"+digest) {
 		t.Errorf("the image is not pinned: %s", out)
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
@@ -172,7 +185,8 @@ func TestAccImagePinIsFoundAtApplyWhereThePlanCouldNot(t *testing.T) {
 	planned := regexp.MustCompile(`-> "(sha256:[0-9a-f]{64})"`).FindStringSubmatch(cli.MustRun(t, "show", "plan"))
 	served.push("torch:1")
 	cli.MustRun(t, "apply", "plan")
-	if shown := cli.MustRun(t, "state", "show", theImage); len(planned) == 0 || !strings.Contains(shown, "torch@"+planned[1]) {
+	if shown := cli.MustRun(t, "state", "show", theImage); len(planned) == 0 ||
+		!strings.Contains(shown, "torch@"+planned[1]) {
 		t.Errorf("planned %v, applied:\n%s", planned, shown)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
@@ -185,7 +199,7 @@ func imageCLI(t *testing.T, ns, attributes string) *acctest.CLI {
 	return cli
 }
 
-func TestAccImagePinLogsInAsDockerDoes(t *testing.T) {
+func TestAccImagePinUsesTheCredentialsOfDocker(t *testing.T) {
 	t.Parallel()
 	const password = "canary-of-the-registry"
 	ns, served := cluster.Namespace(t), serveRegistry(t, password)
@@ -197,7 +211,8 @@ func TestAccImagePinLogsInAsDockerDoes(t *testing.T) {
 	}
 
 	docker := t.TempDir()
-	writeFile(t, filepath.Join(docker, "config.json"), fmt.Sprintf(`{"auths": {%q: {"username": "ci", "password": %q}}}`, served.host, password))
+	writeFile(t, filepath.Join(docker, "config.json"),
+		fmt.Sprintf(`{"auths": {%q: {"username": "ci", "password": %q}}}`, served.host, password))
 	cli.Setenv("DOCKER_CONFIG", docker)
 	cli.Setenv("TF_LOG", "TRACE")
 	out = cli.MustRun(t, "apply", "-auto-approve")
@@ -211,12 +226,15 @@ func TestAccImagePinLogsInAsDockerDoes(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-func TestAccImagePinsAskOnceForEachReference(t *testing.T) {
+func TestAccImagePinsResolveEachReferenceOnce(t *testing.T) {
 	t.Parallel()
 	ns, served := cluster.Namespace(t), serveRegistry(t, "")
 	served.push("torch:1")
 	cli := acctest.NewCLI(t)
-	cli.Write(t, cluster.Config(ns, fmt.Sprintf("resource \"kt_image\" \"torch\" {\n count = 12\n name = \"torch-${count.index}\"\n image_id = \"%s/torch:1\"\n pin_digest = true\n}", served.host)))
+	cli.Write(t,
+		cluster.Config(ns,
+			fmt.Sprintf("resource \"kt_image\" \"torch\" {\n count = 12\n name = \"torch-${count.index}\"\n "+
+				"image_id = \"%s/torch:1\"\n pin_digest = true\n}", served.host)))
 	cli.MustRun(t, "apply", "-auto-approve")
 	served.asked.Store(0)
 	cli.MustRun(t, "plan", "-detailed-exitcode")

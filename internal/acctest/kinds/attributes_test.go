@@ -75,9 +75,11 @@ func allAttributes() []attributes {
 			changed: `priority_class_name = "system-node-critical"`,
 		},
 		{
-			name:    "container",
-			created: "image = \"one:1\"\n image_pull_policy = \"Always\"\n working_dir = \"/work\"\n env_vars = { MODE = \"fast\", EMPTY = \"\" }",
-			changed: "image = \"two:2\"\n image_pull_policy = \"Never\"\n working_dir = \"/tmp\"\n env_vars = { MODE = \"slow\", PATHS = \"$HOME/x\" }",
+			name: "container",
+			created: "image = \"one:1\"\n image_pull_policy = \"Always\"\n working_dir = \"/work\"\n env_vars = { " +
+				"MODE = \"fast\", EMPTY = \"\" }",
+			changed: "image = \"two:2\"\n image_pull_policy = \"Never\"\n working_dir = \"/tmp\"\n env_vars = { " +
+				"MODE = \"slow\", PATHS = \"$HOME/x\" }",
 		},
 		{
 			name: "secrets and volumes",
@@ -150,7 +152,8 @@ kind: ConfigMap
 metadata: {name: kt-image-two}
 data: {setup.sh: "true"}`,
 			created: `image_setup = { config_map = "kt-image-one", digest = "sha256:1" }`,
-			changed: `image_setup = { config_map = "kt-image-two", digest = "sha256:2", python_path = "/opt/bin/python", install_cmd = "pip install --no-deps" }`,
+			changed: `image_setup = { config_map = "kt-image-two", digest = "sha256:2", python_path = ` +
+				`"/opt/bin/python", install_cmd = "pip install --no-deps" }`,
 		},
 		{
 			name: "service template", hidden: []string{"service_template"},
@@ -158,7 +161,8 @@ data: {setup.sh: "true"}`,
 			  terminationGracePeriodSeconds = 5
 			  containers = [{ name = "kubetorch", readinessProbe = null, lifecycle = { preStop = { sleep = { seconds = 1 } } } }, { name = "sidecar", image = "sidecar:1" }]
 			} } } })`,
-			changed: `service_template = jsonencode({ spec = { template = { spec = { terminationGracePeriodSeconds = 7 } } } })`,
+			changed: `service_template = jsonencode({ spec = { template = { spec = { terminationGracePeriodSeconds ` +
+				`= 7 } } } })`,
 		},
 		{
 			name: "endpoint elsewhere", hidden: []string{"endpoint", "url"},
@@ -181,8 +185,10 @@ data: {setup.sh: "true"}`,
 			changed: "suspend = true\n replicas = 1",
 		},
 		{
-			name: "what is only the provider's", hidden: []string{"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
-			created: "runtime = \"kubetorch\"\n adopt_existing = true\n on_not_ready = \"warn\"\n deletion_protection = true\n timeouts = { create = \"2m\", delete = \"3m\" }",
+			name:   "what is only the provider's",
+			hidden: []string{"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
+			created: "runtime = \"kubetorch\"\n adopt_existing = true\n on_not_ready = \"warn\"\n " +
+				"deletion_protection = true\n timeouts = { create = \"2m\", delete = \"3m\" }",
 			changed: "adopt_existing = false\n on_not_ready = \"error\"\n timeouts = { update = \"2m\" }",
 		},
 	}
@@ -196,7 +202,9 @@ const plain = "resource \"kt_compute\" \"case-plain\" {\n name = \"case-plain\"\
 func config(ns string, of func(attributes) string) string {
 	resources := []string{plain}
 	for _, a := range allAttributes() {
-		resources = append(resources, fmt.Sprintf("resource \"kt_compute\" %[1]q {\n name = %[1]q\n %[2]s\n %[3]s\n}", acctest.CaseName(a.name), a.always, of(a)))
+		resources = append(resources,
+			fmt.Sprintf("resource \"kt_compute\" %[1]q {\n name = %[1]q\n %[2]s\n %[3]s\n}", acctest.CaseName(a.name),
+				a.always, of(a)))
 	}
 	return cluster.ConfigWith(ns, `launch_timeout = "2m"`, strings.Join(resources, "\n"))
 }
@@ -235,7 +243,8 @@ func TestAccAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 			{Config: cluster.Config(ns, plain+"\n"+
 				blocks("removed {\n from = kt_compute.%s\n lifecycle {\n destroy = false\n }\n}"))},
 			{
-				Config:           created + "\n" + blocks("import {\n to = kt_compute.%[1]s\n id = \"%[2]s/%[1]s\"\n}", ns),
+				Config: created + "\n" +
+					blocks("import {\n to = kt_compute.%[1]s\n id = \"%[2]s/%[1]s\"\n}", ns),
 				ConfigPlanChecks: acctest.PreApply(imports),
 			},
 			{
@@ -258,7 +267,8 @@ func allPlain(t *testing.T, ns string) error {
 	var errs []error
 	for _, a := range allAttributes() {
 		if got := objects[acctest.CaseName(a.name)]; a.always == "" && got != objects["case-plain"] {
-			errs = append(errs, fmt.Errorf("%s: something stayed.\ngot:  %s\nwant: %s", a.name, got, objects["case-plain"]))
+			errs = append(errs,
+				fmt.Errorf("%s: something stayed.\ngot:  %s\nwant: %s", a.name, got, objects["case-plain"]))
 		}
 	}
 	return errors.Join(errs...)

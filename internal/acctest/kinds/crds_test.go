@@ -13,7 +13,8 @@ func TestAccClusterWithCRDsServesEveryKindOfCompute(t *testing.T) {
 		"services.serving.knative.dev", "rayclusters.ray.io", "jobsets.jobset.x-k8s.io",
 		"leaderworkersets.leaderworkerset.x-k8s.io",
 		"pytorchjobs.kubeflow.org", "tfjobs.kubeflow.org", "xgboostjobs.kubeflow.org", "mxjobs.kubeflow.org",
-		"localqueues.kueue.x-k8s.io", "clusterqueues.kueue.x-k8s.io", "workloads.kueue.x-k8s.io", "resourceflavors.kueue.x-k8s.io",
+		"localqueues.kueue.x-k8s.io", "clusterqueues.kueue.x-k8s.io", "workloads.kueue.x-k8s.io",
+		"resourceflavors.kueue.x-k8s.io",
 		"kubetorchworkloads.kubetorch.com",
 	} {
 		if !strings.Contains("\n"+served+"\n", "\n"+want+"\n") {
@@ -22,7 +23,7 @@ func TestAccClusterWithCRDsServesEveryKindOfCompute(t *testing.T) {
 	}
 }
 
-func TestAccKubetorchWorkloadTakesItsFieldsOnly(t *testing.T) {
+func TestAccKubetorchWorkloadAcceptsOnlyItsFields(t *testing.T) {
 	t.Parallel()
 	c := withCRDs
 	ns := c.Namespace(t)
@@ -45,19 +46,22 @@ spec:
   createHeadlessService: true
 `
 	c.Apply(t, workload, "-n", ns)
-	if got := c.Kubectl(t, "get", "-n", ns, "kubetorchworkload/train", "-o", "jsonpath={.spec.workloadMetadata.distributedConfig}"); !strings.Contains(got, "anything") {
+	if got := c.Kubectl(t, "get", "-n", ns, "kubetorchworkload/train", "-o",
+		"jsonpath={.spec.workloadMetadata.distributedConfig}"); !strings.Contains(got, "anything") {
 		t.Errorf("distributedConfig is %s; want all that was applied", got)
 	}
 	for name, patch := range map[string]struct{ spec, want string }{
-		"an unknown field":            {`{"replicas": 2}`, `unknown field "spec.replicas"`},
-		"an unknown nested field":     {`{"workloadMetadata": {"runtimeConfig": {"level": "INFO"}}}`, `unknown field "spec.workloadMetadata.runtimeConfig.level"`},
+		"an unknown field": {`{"replicas": 2}`, `unknown field "spec.replicas"`},
+		"an unknown nested field": {`{"workloadMetadata": {"runtimeConfig": {"level": "INFO"}}}`,
+			`unknown field "spec.workloadMetadata.runtimeConfig.level"`},
 		"a field of another type":     {`{"createHeadlessService": "yes"}`, "spec.createHeadlessService"},
 		"a port that is none":         {`{"serverPort": 70000}`, "spec.serverPort"},
 		"two ways to reach a service": {`{"serviceConfig": {"url": "http://x"}}`, "spec.serviceConfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, err := c.TryKubectl(t, "patch", "-n", ns, "kubetorchworkload/train", "--type=merge", "--dry-run=server", "-p", `{"spec": `+patch.spec+`}`)
+			out, err := c.TryKubectl(t, "patch", "-n", ns, "kubetorchworkload/train", "--type=merge",
+				"--dry-run=server", "-p", `{"spec": `+patch.spec+`}`)
 			if strings.Contains(patch.want, "unknown field") {
 				if !strings.Contains(out, patch.want) {
 					t.Errorf("%v, %s; want %q", err, out, patch.want)

@@ -80,7 +80,8 @@ func mxRoles(job *unstructured.Unstructured) map[string]int64 {
 func (s standIn) run(ctx context.Context, client k8s.Interface, obj *unstructured.Unstructured) {
 	pods := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(obj.GetNamespace())
 	now := int64(0)
-	_ = pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{LabelSelector: "kubetorch.com/service=" + obj.GetName()})
+	_ = pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now},
+		metav1.ListOptions{LabelSelector: "kubetorch.com/service=" + obj.GetName()})
 	for path, number := range s.pods(obj) {
 		template, _, _ := unstructured.NestedMap(obj.Object, strings.Split(path, ".")...)
 		for range number {
@@ -90,7 +91,8 @@ func (s standIn) run(ctx context.Context, client k8s.Interface, obj *unstructure
 			pod.SetGenerateName(obj.GetName() + "-")
 			controller := true
 			pod.SetOwnerReferences([]metav1.OwnerReference{{
-				APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Name: obj.GetName(), UID: obj.GetUID(), Controller: &controller, BlockOwnerDeletion: &controller,
+				APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Name: obj.GetName(), UID: obj.GetUID(),
+				Controller: &controller, BlockOwnerDeletion: &controller,
 			}})
 			_, _ = pods.Create(ctx, pod, metav1.CreateOptions{FieldManager: "controller"})
 		}
@@ -109,7 +111,9 @@ func fleets() standIn {
 func conditions(kinds ...string) []any {
 	var all []any
 	for _, kind := range kinds {
-		all = append(all, map[string]any{"type": kind, "status": "True", "reason": kind, "lastTransitionTime": "2026-01-01T00:00:00Z"})
+		all = append(all,
+			map[string]any{"type": kind, "status": "True", "reason": kind,
+				"lastTransitionTime": "2026-01-01T00:00:00Z"})
 	}
 	return all
 }
@@ -146,7 +150,8 @@ func (s standIn) play(t *testing.T, on *acctest.Cluster, ns string) {
 			}
 			patch, err := json.Marshal(map[string]any{"status": s.status(obj)})
 			if err == nil {
-				_, _ = objects.Patch(ctx, obj.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "controller"}, "status")
+				_, _ = objects.Patch(ctx, obj.GetName(), types.MergePatchType, patch,
+					metav1.PatchOptions{FieldManager: "controller"}, "status")
 			}
 		}
 	}()
@@ -157,7 +162,7 @@ func (s standIn) play(t *testing.T, on *acctest.Cluster, ns string) {
 	})
 }
 
-func TestAccAutoscaledComputeLivesItsWholeLife(t *testing.T) {
+func TestAccLifeCycleOfAnAutoscaledCompute(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	ns := on.Namespace(t)
@@ -165,28 +170,33 @@ func TestAccAutoscaledComputeLivesItsWholeLife(t *testing.T) {
 	acctest.LifeCycle{
 		Mode:    "knative",
 		Created: "gpus = 1\n autoscale = { min_scale = 1, max_scale = 4, target = 5, window = \"90s\" }",
-		Changed: "autoscale = { max_scale = 8, metric = \"rps\", target = 100, concurrency = 10, target_utilization = 80, initial_scale = 2, progress_deadline = \"20m\", scale_down_delay = \"5m\" }",
-		Kubectl: []string{"patch", "services.serving.knative.dev/trainer", "--type=merge", "-p", `{"spec": {"template": {"metadata": {"annotations": {"autoscaling.knative.dev/max-scale": "9"}}}}}`},
-		Drifts:  []string{"autoscale"},
+		Changed: "autoscale = { max_scale = 8, metric = \"rps\", target = 100, concurrency = 10, target_utilization " +
+			"= 80, initial_scale = 2, progress_deadline = \"20m\", scale_down_delay = \"5m\" }",
+		Kubectl: []string{"patch", "services.serving.knative.dev/trainer", "--type=merge", "-p",
+			`{"spec": {"template": {"metadata": {"annotations": {"autoscaling.knative.dev/max-scale": "9"}}}}}`},
+		Drifts: []string{"autoscale"},
 	}.Run(t, on, ns)
 }
 
-func TestAccKnativeServiceOfTheUsersLivesItsWholeLife(t *testing.T) {
+func TestAccLifeCycleOfAKnativeServiceManifest(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	ns := on.Namespace(t)
 	knative().play(t, on, ns)
 	acctest.LifeCycle{
-		Mode:    "knative",
-		Created: acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: {template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}"),
-		Changed: acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: {template: {spec: {containers: [{name: kubetorch, image: \"mine:2\"}]}}}") + "memory = \"1Gi\"",
-		Kubectl: []string{"patch", "services.serving.knative.dev/trainer", "--type=json", "-p", `[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "theirs:1"}]`},
-		Drifts:  []string{"image"},
-		Hidden:  []string{"autoscale", "manifest"}, // a Knative Service is taken for an autoscaled one
+		Mode: "knative",
+		Created: acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: {template: {spec: " +
+			"{containers: [{name: kubetorch, image: \"mine:1\"}]}}}"),
+		Changed: acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: {template: {spec: "+
+			"{containers: [{name: kubetorch, image: \"mine:2\"}]}}}") + "memory = \"1Gi\"",
+		Kubectl: []string{"patch", "services.serving.knative.dev/trainer", "--type=json", "-p",
+			`[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "theirs:1"}]`},
+		Drifts: []string{"image"},
+		Hidden: []string{"autoscale", "manifest"}, // a Knative Service is taken for an autoscaled one
 	}.Run(t, on, ns)
 }
 
-func TestAccMXJobLivesItsWholeLife(t *testing.T) {
+func TestAccLifeCycleOfAnMXJob(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	ns := on.Namespace(t)
@@ -204,8 +214,9 @@ spec:
 	}
 	acctest.LifeCycle{
 		Mode: "mxjob", Created: job(2), Changed: job(3),
-		Kubectl: []string{"patch", "mxjob/trainer", "--type=merge", "-p", `{"spec": {"mxReplicaSpecs": {"Worker": {"replicas": 5}}}}`},
-		Drifts:  []string{"replicas"},
+		Kubectl: []string{"patch", "mxjob/trainer", "--type=merge", "-p",
+			`{"spec": {"mxReplicaSpecs": {"Worker": {"replicas": 5}}}}`},
+		Drifts: []string{"replicas"},
 	}.Run(t, on, ns)
 }
 
@@ -236,9 +247,10 @@ spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %
 				),
 			},
 			{
-				Config:           config("mine:2"),
-				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate)),
-				Check:            resource.TestCheckResourceAttr(acctest.Trainer, "image", "mine:2"),
+				Config: config("mine:2"),
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer,
+					plancheck.ResourceActionUpdate)),
+				Check: resource.TestCheckResourceAttr(acctest.Trainer, "image", "mine:2"),
 			},
 		},
 	})
@@ -249,7 +261,7 @@ spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %
 
 // A status with a phase alone, and a generation as text, does not tell that
 // anything is ready.
-func TestAccKindWhoseStatusDoesNotTellIsReadyByItsPods(t *testing.T) {
+func TestAccKindWithoutReadinessInItsStatusIsReadyByItsPods(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	ns := on.Namespace(t)
@@ -292,7 +304,7 @@ func registered(t *testing.T, on *acctest.Cluster, ns string) map[string]any {
 	return spec
 }
 
-func TestAccComputesAreRegisteredWhereKubetorchIsInstalled(t *testing.T) {
+func TestAccComputesAreRegisteredIfKubetorchIsInstalled(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	for name, c := range map[string]struct {
@@ -300,11 +312,16 @@ func TestAccComputesAreRegisteredWhereKubetorchIsInstalled(t *testing.T) {
 		stands     []string // parts of the registration, as JSON
 	}{
 		"deployment": {
-			"inactivity_ttl = \"2h\"\n allowed_serialization = [\"json\", \"pickle\"]\n logging = { level = \"debug\", stream_logs = false, include_events = false, grace_period = \"3s\" }",
-			[]string{`"deploymentMode":"deployment"`, `"inactivityTtl":"2h"`, `"logStreamingEnabled":false`, `"logLevel":"DEBUG"`, `"allowedSerialization":"json,pickle"`, `"serverPort":32300`, `"resourceKind":"Deployment"`, `"username":"alice"`},
+			"inactivity_ttl = \"2h\"\n allowed_serialization = [\"json\", \"pickle\"]\n logging = { level = " +
+				"\"debug\", stream_logs = false, include_events = false, grace_period = \"3s\" }",
+			[]string{`"deploymentMode":"deployment"`, `"inactivityTtl":"2h"`, `"logStreamingEnabled":false`,
+				`"logLevel":"DEBUG"`, `"allowedSerialization":"json,pickle"`, `"serverPort":32300`,
+				`"resourceKind":"Deployment"`, `"username":"alice"`},
 		},
-		"distributed":  {`distribute = { type = "pytorch", workers = 2 }`, []string{`"createHeadlessService":true`, `"distribution_type":"pytorch"`}},
-		"pods of mine": {`selector = { app = "mine" }`, []string{`"selector":{"app":"mine"}`, `"deploymentMode":"selector"`}},
+		"distributed": {`distribute = { type = "pytorch", workers = 2 }`,
+			[]string{`"createHeadlessService":true`, `"distribution_type":"pytorch"`}},
+		"pods of mine": {`selector = { app = "mine" }`,
+			[]string{`"selector":{"app":"mine"}`, `"deploymentMode":"selector"`}},
 		"a service of mine": {
 			`endpoint = { url = "http://gateway.example:8080" }`, []string{`"url":"http://gateway.example:8080"`},
 		},
@@ -312,7 +329,9 @@ func TestAccComputesAreRegisteredWhereKubetorchIsInstalled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := on.Namespace(t)
-			on.Apply(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: own, labels: {app: mine}}\nspec: {containers: [{name: a, image: \"a:1\"}]}", "-n", ns)
+			on.Apply(t,
+				"apiVersion: v1\nkind: Pod\nmetadata: {name: own, labels: {app: mine}}\nspec: {containers: [{name: "+
+					"a, image: \"a:1\"}]}", "-n", ns)
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),
 				Steps: []resource.TestStep{{
@@ -349,10 +368,12 @@ func TestAccChangedRegistrationIsRepaired(t *testing.T) {
 			{Config: config},
 			{
 				PreConfig: func() {
-					on.Kubectl(t, "patch", "kubetorchworkload/trainer", "-n", ns, "--type=merge", "-p", `{"spec": {"serverPort": 1, "module": {"type": "fn"}}}`)
+					on.Kubectl(t, "patch", "kubetorchworkload/trainer", "-n", ns, "--type=merge", "-p",
+						`{"spec": {"serverPort": 1, "module": {"type": "fn"}}}`)
 				},
-				Config:           config,
-				ConfigPlanChecks: acctest.PreApply(acctest.PlanShows(nil, []string{"KubetorchWorkload spec.serverPort"})),
+				Config: config,
+				ConfigPlanChecks: acctest.PreApply(acctest.PlanShows(nil,
+					[]string{"KubetorchWorkload spec.serverPort"})),
 			},
 			{
 				PreConfig: func() { on.Kubectl(t, "delete", "kubetorchworkload/trainer", "-n", ns) },

@@ -37,9 +37,10 @@ func importCases() []importCase {
 	}
 	unseen := map[string][]string{
 		// Where anything changes, so do the settings that no object has.
-		"service template":             {"on_not_ready", "service_template"},
-		"what is only the provider's":  {"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
-		"way deployment":               {"env_vars", "manifest", "on_not_ready"}, // a Deployment is taken for a generated one
+		"service template":            {"on_not_ready", "service_template"},
+		"what is only the provider's": {"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
+		// a Deployment is taken for a generated one
+		"way deployment":               {"env_vars", "manifest", "on_not_ready"},
 		"Knative service of one's own": {"autoscale", "manifest", "on_not_ready"},
 	}
 	for _, a := range allAttributes() {
@@ -49,34 +50,57 @@ func importCases() []importCase {
 		add("way "+w.Name, w.Objects, w.Created, unseen["way "+w.Name]...)
 	}
 	training := func(kind, specs, role, container string) string {
-		return acctest.Manifest(fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nspec:\n  %s:\n    %s: {replicas: 2, template: {spec: {containers: [{name: %s, image: \"mine:1\"}]}}}", kind, specs, role, container))
+		return acctest.Manifest(fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nspec:\n  %s:\n    %s: "+
+			"{replicas: 2, template: {spec: {containers: [{name: %s, image: \"mine:1\"}]}}}", kind, specs, role, container))
 	}
 	queued := "\nqueue_name = \"team-a\""
 	for name, attributes := range map[string]string{
-		"Ray":                          `distribute = { type = "ray", workers = 3, args = jsonencode({ rayVersion = "2.46.0" }) }` + "\n gpus = 1\n memory = \"2Gi\"",
-		"spread":                       `distribute = { type = "jax", workers = 3, quorum_workers = 2, quorum_timeout = "5m", monitor_members = false, args = jsonencode({ port = 0, name = "" }) }`,
-		"autoscaled":                   `autoscale = { min_scale = 0, max_scale = 4, target = 5, window = "90s", metric = "rps" }`,
-		"Knative service of one's own": acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: {template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}"),
-		"PyTorchJob":                   training("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch"),
-		"TFJob":                        training("TFJob", "tfReplicaSpecs", "Worker", "tensorflow"),
-		"PyTorchJob in a queue":        training("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch") + queued,
-		"Ray in a queue":               `distribute = { type = "ray", workers = 2 }` + queued,
-		"Job in a queue":               acctest.Manifest("apiVersion: batch/v1\nkind: Job\nspec: {backoffLimit: 0, template: {spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}") + queued,
-		"JobSet":                       acctest.Manifest("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec:\n  replicatedJobs:\n  - name: workers\n    replicas: 1\n    template: {spec: {parallelism: 2, completions: 2, template: {spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}}"),
+		"Ray": `distribute = { type = "ray", workers = 3, args = jsonencode({ rayVersion = ` +
+			`"2.46.0" }) }` + "\n gpus = 1\n memory = \"2Gi\"",
+		"spread": `distribute = { type = "jax", workers = 3, quorum_workers = 2, ` +
+			`quorum_timeout = "5m", monitor_members = false, args = jsonencode({ port = 0, name = "" }) }`,
+		"autoscaled": `autoscale = { min_scale = 0, max_scale = 4, target = 5, window = "90s", ` +
+			`metric = "rps" }`,
+		"Knative service of one's own": acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: " +
+			"{template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}"),
+		"PyTorchJob":            training("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch"),
+		"TFJob":                 training("TFJob", "tfReplicaSpecs", "Worker", "tensorflow"),
+		"PyTorchJob in a queue": training("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch") + queued,
+		"Ray in a queue":        `distribute = { type = "ray", workers = 2 }` + queued,
+		"Job in a queue": acctest.Manifest("apiVersion: batch/v1\nkind: Job\nspec: {backoffLimit: 0, "+
+			"template: {spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}") + queued,
+		"JobSet": acctest.Manifest("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec:\n  replicatedJobs:\n  " +
+			"- name: workers\n    replicas: 1\n    template: {spec: {parallelism: 2, completions: 2, template: " +
+			"{spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}}"),
 		"LeaderWorkerSet": acctest.Manifest("apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\n" +
-			"spec: {replicas: 2, leaderWorkerTemplate: {size: 3, leaderTemplate: {metadata: {labels: {role: leader}}}}}"),
-		"JobSet in a queue":            acctest.Manifest("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec:\n  replicatedJobs:\n  - name: workers\n    replicas: 1\n    template: {spec: {parallelism: 2, completions: 2, template: {spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}}") + queued,
-		"of a kind of one's own":       acctest.Manifest("apiVersion: example.com/v1\nkind: Fleet\nspec: {size: 0, on: false, name: \"\", pods: {template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}}") + `pod_template_path = "spec.pods.template"`,
-		"selected and elsewhere":       `selector = { app = "mine" }` + "\n endpoint = { url = \"http://gateway.example:8080\" }",
-		"selected for another Service": `selector = { app = "mine" }` + "\n endpoint = { selector = { app = \"proxy\" } }",
+			"spec: {replicas: 2, leaderWorkerTemplate: {size: 3, leaderTemplate: {metadata: {labels: {role: " +
+			"leader}}}}}"),
+		"JobSet in a queue": acctest.Manifest("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n"+
+			"spec:\n  replicatedJobs:\n  - name: workers\n    replicas: 1\n    template: {spec: {parallelism: 2, "+
+			"completions: 2, template: {spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}}") + queued,
+		"of a kind of one's own": acctest.Manifest("apiVersion: example.com/v1\nkind: Fleet\nspec: {size: 0, "+
+			"on: false, name: \"\", pods: {template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}}") +
+			`pod_template_path = "spec.pods.template"`,
+		"selected and elsewhere": `selector = { app = "mine" }` +
+			"\n endpoint = { url = \"http://gateway.example:8080\" }",
+		"selected for another Service": `selector = { app = "mine" }` +
+			"\n endpoint = { selector = { app = \"proxy\" } }",
 	} {
 		add(name, "", attributes, unseen[name]...)
 	}
 	cases = append(cases,
-		importCase{"kt_volume", "volume", "size = \"1Gi\"\n access_mode = \"ReadWriteOnce\"\n storage_class = \"standard\"\n mount_path = \"/data\"\n labels = { a = \"\" }\n annotations = { b = \"c\" }\n adopt_existing = false", "", nil},
-		importCase{"kt_volume", "volume-on-purpose", "size = \"1Gi\"\n access_mode = \"ReadWriteOnce\"\n storage_class = \"standard\"\n wait_for_bound = false\n adopt_existing = true\n deletion_protection = true", "", []string{"adopt_existing", "deletion_protection", "wait_for_bound"}},
-		importCase{"kt_secret", "secret", "values = { KEY = \"value\", EMPTY = \"\" }\n labels = { a = \"\" }", "", []string{"values"}},
-		importCase{"kt_image", "image", "image_id = \"main:1\"\n labels = { a = \"\" }\n steps = [{ run_bash = \"true\" }, { env = { EMPTY = \"\" } }]", "", nil},
+		importCase{"kt_volume", "volume",
+			"size = \"1Gi\"\n access_mode = \"ReadWriteOnce\"\n storage_class = \"standard\"\n mount_path = " +
+				"\"/data\"\n labels = { a = \"\" }\n annotations = { b = \"c\" }\n adopt_existing = false", "", nil},
+		importCase{"kt_volume", "volume-on-purpose",
+			"size = \"1Gi\"\n access_mode = \"ReadWriteOnce\"\n storage_class = \"standard\"\n wait_for_bound = " +
+				"false\n adopt_existing = true\n deletion_protection = true", "",
+			[]string{"adopt_existing", "deletion_protection", "wait_for_bound"}},
+		importCase{"kt_secret", "secret", "values = { KEY = \"value\", EMPTY = \"\" }\n labels = { a = \"\" }", "",
+			[]string{"values"}},
+		importCase{"kt_image", "image",
+			"image_id = \"main:1\"\n labels = { a = \"\" }\n steps = [{ run_bash = \"true\" }, { env = { EMPTY = " +
+				"\"\" } }]", "", nil},
 		importCase{"kt_image", "image-adopting", "base = \"debian\"\n adopt_existing = true", "", nil},
 	)
 	return cases
@@ -156,12 +180,14 @@ func TestAccComputeWithoutObjectsIsRefused(t *testing.T) {
 	elsewhere := acctest.BareCompute(selected + `endpoint = { url = "http://gateway.example:8080" }`)
 	cli.Write(t, elsewhere)
 	out := cli.MustRun(t, "plan")
-	acctest.ExpectText(t, acctest.Unwrap(out), "Warning: The compute has no objects", "its CRD is not installed", "leave out endpoint.url")
+	acctest.ExpectText(t, acctest.Unwrap(out), "Warning: The compute has no objects", "its CRD is not installed",
+		"leave out endpoint.url")
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
 		t.Errorf("the apply succeeds:\n%s", out)
 	}
-	acctest.ExpectText(t, acctest.Unwrap(out), "Error: The compute has no objects", "with kt_compute.trainer", "Nothing was created")
+	acctest.ExpectText(t, acctest.Unwrap(out), "Error: The compute has no objects", "with kt_compute.trainer",
+		"Nothing was created")
 	cli.Write(t, acctest.BareCompute(selected+`on_not_ready = "ignore"`))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, elsewhere)

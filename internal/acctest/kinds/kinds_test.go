@@ -60,14 +60,18 @@ spec:
   volumeClaimTemplates:
   - metadata: {name: scratch}
     spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
-  template: {spec: {containers: [{name: kubetorch, volumeMounts: [{name: scratch, mountPath: /scratch}]}]}}`) + `memory = "1Gi"`,
+  template: {spec: {containers: [{name: kubetorch, volumeMounts: [{name: scratch, mountPath: /scratch}]}]}}`) +
+				`memory = "1Gi"`,
 			Kubectl: []string{"scale", "statefulset/trainer", "--replicas=1"}, Drifts: []string{"replicas"},
 		},
 		{
 			Name: "daemon-set", Mode: "daemonset",
-			Created: acctest.Manifest("apiVersion: apps/v1\nkind: DaemonSet") + `node_selector = { "kubernetes.io/hostname" = "cpu-0" }`,
-			Changed: acctest.Manifest("apiVersion: apps/v1\nkind: DaemonSet") + "node_selector = { \"kubernetes.io/hostname\" = \"cpu-1\" }\n env_vars = { A = \"b\" }",
-			Kubectl: []string{"set", "env", "daemonset/trainer", "-c", "kubetorch", "KT_LOG_LEVEL=DEBUG"}, Drifts: []string{"logging"},
+			Created: acctest.Manifest("apiVersion: apps/v1\nkind: DaemonSet") +
+				`node_selector = { "kubernetes.io/hostname" = "cpu-0" }`,
+			Changed: acctest.Manifest("apiVersion: apps/v1\nkind: DaemonSet") +
+				"node_selector = { \"kubernetes.io/hostname\" = \"cpu-1\" }\n env_vars = { A = \"b\" }",
+			Kubectl: []string{"set", "env", "daemonset/trainer", "-c", "kubetorch", "KT_LOG_LEVEL=DEBUG"},
+			Drifts:  []string{"logging"},
 		},
 		{
 			Name: "replica-set", Mode: "replicaset",
@@ -109,16 +113,18 @@ spec: {schedule: "0 4 * * *", jobTemplate: {spec: {template: {spec: {containers:
 		},
 		{
 			Name: "selector", Mode: "selector", NoSuspend: true,
-			Objects: "apiVersion: v1\nkind: Pod\nmetadata: {name: own, labels: {app: mine, tier: web}}\nspec: {containers: [{name: a, image: \"a:1\"}]}",
+			Objects: "apiVersion: v1\nkind: Pod\nmetadata: {name: own, labels: {app: mine, tier: web}}\nspec: " +
+				"{containers: [{name: a, image: \"a:1\"}]}",
 			Created: `selector = { app = "mine" }`,
 			Changed: `selector = { app = "mine", tier = "web" }`,
-			Kubectl: []string{"patch", "service/trainer", "-p", `{"spec": {"selector": {"app": "theirs"}}}`}, Drifts: []string{"selector"},
-			Hidden: []string{"launch_timeout"},
+			Kubectl: []string{"patch", "service/trainer", "-p", `{"spec": {"selector": {"app": "theirs"}}}`},
+			Drifts:  []string{"selector"},
+			Hidden:  []string{"launch_timeout"},
 		},
 	}
 }
 
-func TestAccEveryWayToRunAComputeLivesItsWholeLife(t *testing.T) {
+func TestAccLifeCycleOfEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, w := range ways() {
 		t.Run(w.Name, func(t *testing.T) {
@@ -134,20 +140,24 @@ func TestAccEveryWayToRunAComputeLivesItsWholeLife(t *testing.T) {
 
 // A manifest that the server does not take is refused by the plan, with the
 // field that is wrong.
-func TestAccManifestThatTheServerRefusesNamesTheField(t *testing.T) {
+func TestAccRejectedManifestIsReportedWithItsField(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	for name, c := range map[string]struct{ manifest, says string }{
-		"an unknown field": {"apiVersion: apps/v1\nkind: Deployment\nspec: {replicaz: 2}", `(?s)Deployment \S+/trainer is not valid.*\.spec\.replicaz: field\s+not\s+declared.*manifest`},
-		"another type":     {"apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: \"2\"}", `(?s)Deployment \S+/trainer is not valid.*\.spec\.replicas: expected\s+numeric.*manifest`},
-		"another value":    {"apiVersion: apps/v1\nkind: StatefulSet\nspec: {podManagementPolicy: Sideways}", `(?s)StatefulSet \S+/trainer is not valid.*spec\.podManagementPolicy.*manifest`},
+		"an unknown field": {"apiVersion: apps/v1\nkind: Deployment\nspec: {replicaz: 2}",
+			`(?s)Deployment \S+/trainer is not valid.*\.spec\.replicaz: field\s+not\s+declared.*manifest`},
+		"another type": {"apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: \"2\"}",
+			`(?s)Deployment \S+/trainer is not valid.*\.spec\.replicas: expected\s+numeric.*manifest`},
+		"another value": {"apiVersion: apps/v1\nkind: StatefulSet\nspec: {podManagementPolicy: Sideways}",
+			`(?s)StatefulSet \S+/trainer is not valid.*spec\.podManagementPolicy.*manifest`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),
 				Steps: []resource.TestStep{{
-					Config: cluster.Config(ns, acctest.BareCompute(acctest.Manifest(c.manifest))), PlanOnly: true, ExpectError: regexp.MustCompile(c.says),
+					Config: cluster.Config(ns, acctest.BareCompute(acctest.Manifest(c.manifest))), PlanOnly: true,
+					ExpectError: regexp.MustCompile(c.says),
 				}},
 			})
 		})

@@ -30,20 +30,22 @@ func TestAccTensorServerOnTheCRDOfSkyTorch010(t *testing.T) {
 		t.Errorf("the plan has tolerations of GPUs, for which the installed Compute has no field:\n%s", planned)
 	}
 	cli.MustRun(t, "apply", "-auto-approve")
-	if spec := on.Kubectl(t, "get", "computes/trainer", "-n", ns, "-o", "jsonpath={.spec}"); !strings.Contains(spec, `"nvidia.com/gpu":"1"`) ||
+	if spec := on.Kubectl(t, "get", "computes/trainer", "-n", ns, "-o", "jsonpath={.spec}"); !strings.Contains(spec,
+		`"nvidia.com/gpu":"1"`) ||
 		strings.Contains(spec, "override") {
 		t.Errorf("the Compute is %s", spec)
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 
 	for attribute, text := range map[string]string{
-		"node_selector":          `node_selector = { zone = "a" }`,
-		"gpu_type":               "gpus = 1\ngpu_type = \"NVIDIA-L4\"",
-		"tolerations":            `tolerations = [{ key = "spot", operator = "Exists" }]`,
-		"service_account_name":   `service_account_name = "default"`,
-		"volumes":                `volumes = [{ claim_name = "data", mount_path = "/data" }]`,
-		"secrets":                `secrets = [{ name = "hf", mount_path = "/hf", default_mode = "0400" }]`,
-		"volume_claim_templates": `volume_claim_templates = [{ name = "scratch", size = "1Gi", mount_path = "/scratch" }]`,
+		"node_selector":        `node_selector = { zone = "a" }`,
+		"gpu_type":             "gpus = 1\ngpu_type = \"NVIDIA-L4\"",
+		"tolerations":          `tolerations = [{ key = "spot", operator = "Exists" }]`,
+		"service_account_name": `service_account_name = "default"`,
+		"volumes":              `volumes = [{ claim_name = "data", mount_path = "/data" }]`,
+		"secrets":              `secrets = [{ name = "hf", mount_path = "/hf", default_mode = "0400" }]`,
+		"volume_claim_templates": `volume_claim_templates = [{ name = "scratch", size = "1Gi", mount_path = ` +
+			`"/scratch" }]`,
 	} {
 		write(text)
 		cli.RunJSON(t, "plan").ExpectError(t, acctest.Trainer, false, attribute,

@@ -27,7 +27,7 @@ func played(t *testing.T, operators ...acctest.Operator) (*acctest.Cluster, stri
 const scratch = `
 volume_claim_templates = [{ name = "scratch", size = "1Gi", mount_path = "/scratch" }]`
 
-func TestAccTensorServerLivesItsWholeLife(t *testing.T) {
+func TestAccTensorServerLifeCycle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		operator acctest.Operator
@@ -48,13 +48,15 @@ image    = "mine:2"
 memory   = "1Gi"
 args     = ["--limit", "1"]
 env_vars = { MODE = "slow", MORE = "" }` + scratch,
-			Kubectl: []string{"patch", "computes.compute.skytorch.dev/trainer", "--type=merge", "-p", `{"spec": {"suspend": true}}`},
-			Drifts:  []string{"suspend"},
+			Kubectl: []string{"patch", "computes.compute.skytorch.dev/trainer", "--type=merge", "-p",
+				`{"spec": {"suspend": true}}`},
+			Drifts: []string{"suspend"},
 		}},
 		"kpu": {acctest.KPU(), acctest.LifeCycle{
 			Created: `runtime = "kpu"`,
 			Changed: "runtime = \"kpu\"\nimage = \"mine:2\"\nenv_vars = { MODE = \"fast\" }",
-			Kubectl: []string{"patch", "computes.compute.kpu.dev/trainer", "--type=merge", "-p", `{"spec": {"labels": {"kubetorch.com/service": "other"}}}`},
+			Kubectl: []string{"patch", "computes.compute.kpu.dev/trainer", "--type=merge", "-p",
+				`{"spec": {"labels": {"kubetorch.com/service": "other"}}}`},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +82,8 @@ func TestAccTensorServerIsReachedByGRPC(t *testing.T) {
 runtime  = "skytorch"
 env_vars = { MODE = "fast", SKYTORCH_METRICS_SOURCES = "nvidia-gpu" }`)),
 			Check: resource.ComposeAggregateTestCheckFunc(
-				resource.TestCheckResourceAttr(acctest.Trainer, "grpc_target", "trainer."+ns+".svc.cluster.local:50051"),
+				resource.TestCheckResourceAttr(acctest.Trainer, "grpc_target",
+					"trainer."+ns+".svc.cluster.local:50051"),
 				resource.TestCheckResourceAttr(acctest.Trainer, "service_name", "trainer"),
 				resource.TestCheckNoResourceAttr(acctest.Trainer, "url"),
 				resource.TestCheckNoResourceAttr(acctest.Trainer, "image"),
@@ -103,11 +106,13 @@ func TestAccTensorServerThatFailsIsExplained(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ exists, attributes, says string }{
 		"crash": {"", `image = "broken.invalid/crash:1"`,
-			`(?s)Compute \S+/trainer is not ready.*exit code 1.*Pod \S+/trainer-0.*logs trainer-0 -c server.*No module named`},
+			`(?s)Compute \S+/trainer is not ready.*exit code 1.*Pod \S+/trainer-0.*logs trainer-0 -c server.*No ` +
+				`module named`},
 		"image": {"", `image = "broken.invalid/pull:1"`,
 			`(?s)broken.invalid/pull:1" cannot be pulled.*Pod \S+/trainer-0.*describe pod trainer-0`},
 		"GPUs": {"", `gpus = 9`, `(?s)9 nvidia.com/gpu.*Pod \S+/trainer-0`},
-		"quota": {`{apiVersion: v1, kind: ResourceQuota, metadata: {name: gpus}, spec: {hard: {requests.nvidia.com/gpu: 1}}}`, `gpus = 2`,
+		"quota": {`{apiVersion: v1, kind: ResourceQuota, metadata: {name: gpus}, spec: {hard: ` +
+			`{requests.nvidia.com/gpu: 1}}}`, `gpus = 2`,
 			`(?s)Quota gpus of namespace.*StatefulSet \S+/trainer.*describe resourcequota gpus`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +122,9 @@ func TestAccTensorServerThatFailsIsExplained(t *testing.T) {
 				on.Apply(t, c.exists, "-n", ns)
 			}
 			config := func(attributes string) string {
-				return on.Config(ns, strings.Replace(acctest.BareCompute("runtime = \"skytorch\"\n"+attributes), `"1m"`, `"`+acctest.AmpleTimeout+`"`, 1))
+				return on.Config(ns,
+					strings.Replace(acctest.BareCompute("runtime = \"skytorch\"\n"+attributes), `"1m"`,
+						`"`+acctest.AmpleTimeout+`"`, 1))
 			}
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),
@@ -125,30 +132,36 @@ func TestAccTensorServerThatFailsIsExplained(t *testing.T) {
 				Steps: []resource.TestStep{
 					{Config: config(""), Check: resource.TestCheckResourceAttr(acctest.Trainer, "ready", "true")},
 					{Config: config(c.attributes), ExpectError: regexp.MustCompile(c.says)},
-					{Config: config(`image = "mine:1"`), Check: resource.TestCheckResourceAttr(acctest.Trainer, "ready", "true")},
+					{Config: config(`image = "mine:1"`),
+						Check: resource.TestCheckResourceAttr(acctest.Trainer, "ready", "true")},
 				},
 			})
 		})
 	}
 }
 
-func TestAccTensorServerWithoutItsOperatorSaysSo(t *testing.T) {
+func TestAccTensorServerReportsAMissingOperator(t *testing.T) {
 	t.Parallel()
 	on, ns := played(t)
 	cli := acctest.NewCLI(t)
-	cli.Write(t, on.Config(ns, strings.Replace(acctest.BareCompute(`runtime = "skytorch"`), "launch_timeout = \"2m\"", "wait_timeout = \"3s\"", 1)))
+	cli.Write(t,
+		on.Config(ns,
+			strings.Replace(acctest.BareCompute(`runtime = "skytorch"`), "launch_timeout = \"2m\"",
+				"wait_timeout = \"3s\"", 1)))
 	applied := cli.RunJSON(t, "apply", "-auto-approve")
-	acctest.ExpectDiagnostic(t, applied.Diagnostics("warning", acctest.Trainer), true, "has no condition Ready: its operator has not processed it")
+	acctest.ExpectDiagnostic(t, applied.Diagnostics("warning", acctest.Trainer), true,
+		"has no condition Ready: its operator has not processed it")
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-func TestAccTensorServerIsReplacedWhereItsOperatorCouldNotChangeIt(t *testing.T) {
+func TestAccTensorServerIsReplacedIfItsOperatorCannotUpdateIt(t *testing.T) {
 	t.Parallel()
 	on, ns := played(t, acctest.SkyTorch(), acctest.KPU())
 	replaces := acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionReplace))
 	updates := acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate))
 	step := func(attributes string, checks resource.ConfigPlanChecks) resource.TestStep {
-		return resource.TestStep{Config: on.Config(ns, acctest.BareCompute(attributes)), ConfigPlanChecks: checks, Check: resource.TestCheckResourceAttr(acctest.Trainer, "ready", "true")}
+		return resource.TestStep{Config: on.Config(ns, acctest.BareCompute(attributes)), ConfigPlanChecks: checks,
+			Check: resource.TestCheckResourceAttr(acctest.Trainer, "ready", "true")}
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
@@ -164,21 +177,22 @@ func TestAccTensorServerIsReplacedWhereItsOperatorCouldNotChangeIt(t *testing.T)
 	})
 }
 
-func TestAccTensorServerWarnsThatClaimsStayAsTheyAre(t *testing.T) {
+func TestAccTensorServerWarnsThatClaimsAreNotUpdated(t *testing.T) {
 	t.Parallel()
 	on, ns := played(t, acctest.SkyTorch())
 	cli := acctest.NewCLI(t)
 	cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\""+scratch)))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\""+strings.Replace(scratch, "1Gi", "2Gi", 1))))
-	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("warning", acctest.Trainer), false, "The claim stays as it is", "scratch-trainer-0", "kubectl edit pvc scratch-trainer-0 -n "+ns)
+	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("warning", acctest.Trainer), false,
+		"The claim stays as it is", "scratch-trainer-0", "kubectl edit pvc scratch-trainer-0 -n "+ns)
 	cli.MustRun(t, "destroy", "-auto-approve")
 	if left := on.Kubectl(t, "get", "pvc", "-n", ns, "-o", "name"); left != "persistentvolumeclaim/scratch" {
 		t.Errorf("the claims that stay are %q", left)
 	}
 }
 
-func TestAccTensorServerWhoseOperatorDropsAnAttributeIsAnErrorAtIt(t *testing.T) {
+func TestAccTensorServerReportsAnAttributeThatItsOperatorDrops(t *testing.T) {
 	t.Parallel()
 	on, ns := played(t, acctest.SkyTorch())
 	on.Kubectl(t, "create", "secret", "generic", "hf", "--from-literal=HF_TOKEN="+acctest.Canary, "-n", ns)
@@ -189,40 +203,50 @@ func TestAccTensorServerWhoseOperatorDropsAnAttributeIsAnErrorAtIt(t *testing.T)
 		"tolerations":          {`tolerations = [{ key = "spot", operator = "Exists" }]`, "tolerations[0]"},
 		"service_account_name": {`service_account_name = "default-x"`, "serviceAccountName"},
 		"secrets":              {`secrets = [{ name = "hf", mount_path = "/hf" }]`, "volumes[secrets-hf]"},
-		"service_template":     {`service_template = jsonencode({ spec = { override = { imagePullSecrets = [{ name = "pull" }] } } })`, "imagePullSecrets[pull]"},
+		"service_template": {`service_template = jsonencode({ spec = { override = { imagePullSecrets = [{ name ` +
+			`= "pull" }] } } })`, "imagePullSecrets[pull]"},
 	} {
 		cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\"\n"+c.text)))
 		if attribute != "service_template" {
-			acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("warning", acctest.Trainer), false, "SkyTorch's operator may not apply this")
+			acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("warning", acctest.Trainer), false,
+				"SkyTorch's operator may not apply this")
 		}
 		applied := cli.RunJSON(t, "apply", "-auto-approve")
-		applied.ExpectError(t, acctest.Trainer, false, "The operator does not apply "+attribute, "spec.override."+c.field)
+		applied.ExpectError(t, acctest.Trainer, false, "The operator does not apply "+attribute,
+			"spec.override."+c.field)
 		cli.MustRun(t, "destroy", "-auto-approve")
 	}
-	cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\"\ngpus = 1\non_not_ready = \"warn\"\nnode_selector = { zone = \"a\" }")))
+	cli.Write(t,
+		on.Config(ns,
+			acctest.BareCompute("runtime = \"skytorch\"\ngpus = 1\non_not_ready = \"warn\"\nnode_selector = { zone "+
+				"= \"a\" }")))
 	if applied := cli.RunJSON(t, "apply", "-auto-approve"); applied.Failed {
 		t.Errorf("on_not_ready = warn: %s", applied)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-func TestAccTensorServersThatShareAClaimAreWarnedOf(t *testing.T) {
+func TestAccTensorServersThatShareAClaimAreReported(t *testing.T) {
 	t.Parallel()
 	on, ns := played(t, acctest.SkyTorch())
 	cli := acctest.NewCLI(t)
 	both := on.Config(ns, acctest.BareCompute("runtime = \"skytorch\""+scratch)) + "\n" + strings.NewReplacer(
-		`"trainer" {`, `"other" {`, `"trainer"`, `"other"`).Replace(acctest.BareCompute("runtime = \"skytorch\""+scratch))
+		`"trainer" {`, `"other" {`, `"trainer"`, `"other"`).Replace(acctest.BareCompute("runtime = \"skytorch\""+
+		scratch))
 	cli.Write(t, both)
 	planned := cli.RunJSON(t, "plan")
 	if !strings.Contains(planned.String(), "The claim is shared") {
 		t.Errorf("two computes share a claim, and the plan does not say so:\n%s", planned)
 	}
-	on.Apply(t, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: scratch}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`, "-n", ns)
+	on.Apply(t,
+		`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: scratch}, spec: {accessModes: `+
+			`[ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`, "-n", ns)
 	cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\""+scratch)))
-	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("warning", acctest.Trainer), false, "The claim is shared", "the claim exists")
+	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("warning", acctest.Trainer), false,
+		"The claim is shared", "the claim exists")
 }
 
-func TestAccTensorServerWhoseStatefulSetIsRefusedEndsEarly(t *testing.T) {
+func TestAccTensorServerFailsEarlyIfItsStatefulSetIsRejected(t *testing.T) {
 	t.Parallel()
 	on, ns := played(t, acctest.SkyTorch())
 	resource.Test(t, resource.TestCase{
@@ -244,7 +268,7 @@ kind: Compute
 metadata: {name: trainer}
 spec: {image: "python:1", suspend: false, env: [{name: MODE, value: fast}]}`
 
-func TestAccTensorServerOfThePythonClientIsTakenOver(t *testing.T) {
+func TestAccTensorServerOfThePythonClientIsAdoptedOrImported(t *testing.T) {
 	t.Parallel()
 	const same = "runtime = \"kpu\"\nimage = \"python:1\"\nenv_vars = { MODE = \"fast\" }"
 	is := resource.ComposeAggregateTestCheckFunc(
@@ -255,17 +279,21 @@ func TestAccTensorServerOfThePythonClientIsTakenOver(t *testing.T) {
 	for name, steps := range map[string]func(on *acctest.Cluster, ns string) []resource.TestStep{
 		"by adoption": func(on *acctest.Cluster, ns string) []resource.TestStep {
 			return []resource.TestStep{
-				{Config: on.Config(ns, acctest.BareCompute(same)), ExpectError: regexp.MustCompile(`(?s)Compute \S+/trainer was not created by this provider.*kpu-python-client`)},
+				{Config: on.Config(ns, acctest.BareCompute(same)),
+					ExpectError: regexp.MustCompile(`(?s)Compute \S+/trainer was not created by this provider.*` +
+						`kpu-python-client`)},
 				{Config: on.Config(ns, acctest.BareCompute(same+"\nadopt_existing = true")), Check: is},
 			}
 		},
 		"by import": func(on *acctest.Cluster, ns string) []resource.TestStep {
 			return []resource.TestStep{
-				{Config: on.Config(ns, acctest.BareCompute(same)), ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true},
+				{Config: on.Config(ns, acctest.BareCompute(same)), ResourceName: acctest.Trainer, ImportState: true,
+					ImportStateId: ns + "/trainer", ImportStatePersist: true},
 				{
-					Config:           on.Config(ns, acctest.BareCompute(same)),
-					ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate)),
-					Check:            is,
+					Config: on.Config(ns, acctest.BareCompute(same)),
+					ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer,
+						plancheck.ResourceActionUpdate)),
+					Check: is,
 				},
 			}
 		},
@@ -279,7 +307,8 @@ func TestAccTensorServerOfThePythonClientIsTakenOver(t *testing.T) {
 				CheckDestroy:             func(*terraform.State) error { return on.NoneLeft(t, ns) },
 				Steps:                    steps(on, ns),
 			})
-			if left := on.Kubectl(t, "get", "computes.compute.kpu.dev,services,statefulsets,pods", "-n", ns, "-o", "name"); left != "" {
+			if left := on.Kubectl(t, "get", "computes.compute.kpu.dev,services,statefulsets,pods", "-n", ns, "-o",
+				"name"); left != "" {
 				t.Errorf("left behind: %s", left)
 			}
 		})
@@ -296,7 +325,9 @@ func TestAccTensorServerWithoutItsCRDIsAWarningInThePlanAndAnErrorInTheApply(t *
 	if planned.Failed || planned.Planned[acctest.Trainer] != "create" {
 		t.Fatalf("the plan does not stand:\n%s", planned)
 	}
-	texts := []string{"The cluster does not serve Compute", "Install the SkyTorch operator (https://github.com/astefanutti/skytorch), which provides the required CRD computes.compute.skytorch.dev", "kubectl api-resources --api-group=compute.skytorch.dev"}
+	texts := []string{"The cluster does not serve Compute",
+		"Install the SkyTorch operator (https://github.com/astefanutti/skytorch), which provides the required CRD " +
+			"computes.compute.skytorch.dev", "kubectl api-resources --api-group=compute.skytorch.dev"}
 	acctest.ExpectDiagnostic(t, planned.Diagnostics("warning", acctest.Trainer), false, texts...)
 	applied := cli.RunJSON(t, "apply", "-auto-approve")
 	applied.ExpectError(t, acctest.Trainer, false, texts...)

@@ -46,7 +46,8 @@ spec:
 
 func (c convoys) config(version, image string) string {
 	return c.on.Config(c.ns, acctest.BareCompute(acctest.Manifest(fmt.Sprintf(
-		"apiVersion: %s/%s\nkind: Convoy\nspec: {pods: {template: {spec: {containers: [{name: kubetorch, image: %q}]}}}}", c.group, version, image))+
+		"apiVersion: %s/%s\nkind: Convoy\nspec: {pods: {template: {spec: {containers: [{name: kubetorch, image: "+
+			"%q}]}}}}", c.group, version, image))+
 		"pod_template_path = \"spec.pods.template\"\non_not_ready = \"ignore\""))
 }
 
@@ -95,14 +96,16 @@ func movesToTheServedVersion(t *testing.T, c convoys, cli *acctest.CLI) {
 	refused.ExpectError(t, acctest.Trainer, false, "v1alpha1", c.group)
 
 	cli.Write(t, c.config("v1beta1", "mine:1"))
-	if out := cli.MustRun(t, "apply", "-auto-approve"); strings.Contains(out, "must be replaced") || c.live(t, "-o", uid) != created {
+	if out := cli.MustRun(t, "apply", "-auto-approve"); strings.Contains(out, "must be replaced") ||
+		c.live(t, "-o", uid) != created {
 		t.Errorf("the move to the served version replaces the object:\n%s", out)
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.Write(t, c.config("v1beta1", "mine:2"))
 	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "0 added, 1 changed, 0 destroyed")
 	if c.live(t, "-o", image) != "mine:2" || c.live(t, "-o", uid) != created {
-		t.Errorf("the update made %s of object %s, want mine:2 of %s", c.live(t, "-o", image), c.live(t, "-o", uid), created)
+		t.Errorf("the update made %s of object %s, want mine:2 of %s", c.live(t, "-o", image), c.live(t, "-o", uid),
+			created)
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 }

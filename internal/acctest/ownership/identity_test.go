@@ -29,7 +29,7 @@ func creating(ns string) func(*http.Request) bool {
 
 // What was never answered may not have been carried out. What is there by the
 // next run can be of another state.
-func TestAccOwnershipAStateWithoutAUIDTakesOnlyWhatItsCreationMade(t *testing.T) {
+func TestAccOwnershipAStateWithoutAUIDAdoptsOnlyObjectsOfItsCreation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	proxy := acctest.NewLossyProxy(t, cluster, creating(ns))
@@ -44,7 +44,8 @@ func TestAccOwnershipAStateWithoutAUIDTakesOnlyWhatItsCreationMade(t *testing.T)
 	}
 	proxy.Repaired.Store(true)
 	a := first.RunJSON(t, "plan")
-	if a.Failed || strings.Count(a.Output, "was not created") < len(kinds()) || strings.Contains(a.Output, "deleted outside of Terraform") {
+	if a.Failed || strings.Count(a.Output, "was not created") < len(kinds()) ||
+		strings.Contains(a.Output, "deleted outside of Terraform") {
 		t.Errorf("the plan does not say that nothing was created:\n%s", a)
 	}
 
@@ -56,7 +57,8 @@ func TestAccOwnershipAStateWithoutAUIDTakesOnlyWhatItsCreationMade(t *testing.T)
 		t.Errorf("the first state plans with the objects of the second one:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "did not create it", "belongs to another resource", fmt.Sprintf("id = %q", ns+"/same"))
-	acctest.ExpectText(t, first.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), "was not deleted", "It was not changed")
+	acctest.ExpectText(t, first.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), "was not deleted",
+		"It was not changed")
 	if after := uidsOfAll(t, ns); len(after) != len(before) {
 		t.Errorf("there are %v, and were %v", after, before)
 	}
@@ -65,16 +67,20 @@ func TestAccOwnershipAStateWithoutAUIDTakesOnlyWhatItsCreationMade(t *testing.T)
 }
 
 // The Service of a compute has no UID in state, and its creation comes second.
-func TestAccOwnershipAnUnansweredServiceIsKnownByItsCreation(t *testing.T) {
+func TestAccOwnershipAServiceWithALostResponseIsRecognizedByItsCreation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool { return acctest.Writes(request, "/services/trainer") })
+	proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool {
+		return acctest.Writes(request, "/services/trainer")
+	})
 	proxy.DropRequests = true
 	cli := acctest.NewCLI(t)
 	cli.Write(t, proxy.Config(ns, acctest.Compute(`image = "python:3.12"`)))
 	cli.MustRun(t, "apply", "-auto-approve")
 	proxy.Repaired.Store(true)
-	applyAsProvider(t, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "trainer", "namespace": "`+ns+`"}, "spec": {"ports": [{"port": 1}]}}`)
+	applyAsProvider(t,
+		`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "trainer", "namespace": "`+ns+
+			`"}, "spec": {"ports": [{"port": 1}]}}`)
 	out, err := cli.Run(t, "plan")
 	if err == nil {
 		t.Errorf("the Service of somebody else is planned to be changed:\n%s", out)
@@ -91,7 +97,8 @@ func applyAsProvider(t *testing.T, manifest string) {
 	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Kubectl(t, "apply", "--server-side", "--force-conflicts", "--field-manager=terraform-provider-kt", "-f", file)
+	cluster.Kubectl(t, "apply", "--server-side", "--force-conflicts", "--field-manager=terraform-provider-kt", "-f",
+		file)
 }
 
 // replace deletes an object, and applies a copy of it as another state would. It
@@ -99,14 +106,16 @@ func applyAsProvider(t *testing.T, manifest string) {
 func replace(t *testing.T, ns, object string) *unstructured.Unstructured {
 	t.Helper()
 	was := &unstructured.Unstructured{}
-	if err := was.UnmarshalJSON([]byte(cluster.Kubectl(t, "get", object, "-n", ns, "-o", "json", "--show-managed-fields"))); err != nil {
+	if err := was.UnmarshalJSON([]byte(cluster.Kubectl(t, "get", object, "-n", ns, "-o", "json",
+		"--show-managed-fields"))); err != nil {
 		t.Fatal(err)
 	}
 	cluster.Kubectl(t, "delete", object, "-n", ns)
 	fresh := was.DeepCopy()
 	for _, field := range [][]string{
 		{"status"}, {"spec", "volumeName"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"},
-		{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "creationTimestamp"}, {"metadata", "managedFields"},
+		{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "creationTimestamp"},
+		{"metadata", "managedFields"},
 		{"metadata", "annotations"}, {"metadata", "finalizers"}, {"metadata", "generation"},
 	} {
 		unstructured.RemoveNestedField(fresh.Object, field...)
@@ -119,7 +128,7 @@ func replace(t *testing.T, ns, object string) *unstructured.Unstructured {
 	return was
 }
 
-func TestAccOwnershipAnObjectThatAnotherStateMadeAgainIsNeitherTakenNorDeleted(t *testing.T) {
+func TestAccOwnershipAnObjectThatAnotherStateRecreatedIsNeitherAdoptedNorDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -142,7 +151,8 @@ func TestAccOwnershipAnObjectThatAnotherStateMadeAgainIsNeitherTakenNorDeleted(t
 			acctest.ExpectText(t, out, uid)
 		}
 	}
-	acctest.ExpectText(t, cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), append(uids, "was not deleted")...)
+	acctest.ExpectText(t, cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false"),
+		append(uids, "was not deleted")...)
 	left := uidsOfAll(t, ns)
 	for name, uid := range now {
 		if before[name] != uid && left[name] != uid {
@@ -166,7 +176,8 @@ func TestAccOwnershipAnObjectThatWasRestoredIsManagedAgain(t *testing.T) {
 			entry, _ := record.(map[string]any)
 			entry["time"] = "2020-01-01T00:00:00Z" // as of the backup
 		}
-		patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/metadata/managedFields", "value": records}})
+		patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/metadata/managedFields",
+			"value": records}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +205,8 @@ func TestAccOwnershipAComputeNamedLikeTheServiceOfAnotherIsRefusedByThePlan(t *t
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	pool := "resource \"kt_compute\" \"pool\" {\n  name       = \"pool\"\n  cpus       = \"100m\"\n  distribute = { type = \"pytorch\", workers = 2 }\n}\n"
+	pool := "resource \"kt_compute\" \"pool\" {\n  name       = \"pool\"\n  cpus       = \"100m\"\n  distribute = { " +
+		"type = \"pytorch\", workers = 2 }\n}\n"
 	other := "resource \"kt_compute\" \"other\" {\n  name = \"pool-headless\"\n  cpus = \"100m\"\n}\n"
 	refused := func() {
 		t.Helper()
@@ -202,7 +214,8 @@ func TestAccOwnershipAComputeNamedLikeTheServiceOfAnotherIsRefusedByThePlan(t *t
 		if err == nil {
 			t.Fatalf("both are planned:\n%s", out)
 		}
-		acctest.ExpectText(t, out, "belongs to another resource", "kt_compute "+ns+"/pool", "kt_compute "+ns+"/pool-headless", "Change the name or the namespace")
+		acctest.ExpectText(t, out, "belongs to another resource", "kt_compute "+ns+"/pool",
+			"kt_compute "+ns+"/pool-headless", "Change the name or the namespace")
 	}
 	cli.Write(t, cluster.Config(ns, pool+other))
 	refused()
@@ -215,7 +228,7 @@ func TestAccOwnershipAComputeNamedLikeTheServiceOfAnotherIsRefusedByThePlan(t *t
 }
 
 // Only «not found» means that there is no Secret.
-func TestAccOwnershipASecretThatCannotBeLookedAtIsNotTakenOver(t *testing.T) {
+func TestAccOwnershipAnUnreadableSecretIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	const token = "resource \"kt_secret\" \"token\" {\n  name   = \"token\"\n  values = { TOKEN = \"x\" }\n}\n"
@@ -234,7 +247,8 @@ func TestAccOwnershipASecretThatCannotBeLookedAtIsNotTakenOver(t *testing.T) {
 	if out, err := second.Run(t, "apply", "-auto-approve"); err == nil || proxy.Lost.Load() < 2 {
 		t.Errorf("error %v, %d requests were refused:\n%s", err, proxy.Lost.Load(), out)
 	}
-	if now := cluster.Kubectl(t, "get", "secret/token", "-n", ns, "-o", "jsonpath={.metadata.resourceVersion}"); now != before {
+	if now := cluster.Kubectl(t, "get", "secret/token", "-n", ns, "-o",
+		"jsonpath={.metadata.resourceVersion}"); now != before {
 		t.Error("the Secret of another state was written")
 	}
 	first.MustRun(t, "destroy", "-auto-approve")
@@ -272,7 +286,7 @@ func TestAccOwnershipATaintedResourceIsReplacedWithoutARefresh(t *testing.T) {
 
 // A resource whose object another one takes over stays in state until that one is
 // there.
-func TestAccOwnershipAFailedTakeoverKeepsWhatItWasToReplaceInState(t *testing.T) {
+func TestAccOwnershipAFailedAdoptionKeepsTheReplacedResourceInState(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	var mu sync.Mutex
@@ -294,8 +308,10 @@ func TestAccOwnershipAFailedTakeoverKeepsWhatItWasToReplaceInState(t *testing.T)
 	cli := acctest.NewCLI(t)
 	// No destruction begins before all creations have.
 	waiting := func(label, dependencies string) string {
-		return fmt.Sprintf("resource \"terraform_data\" \"gate\" {\n  depends_on       = [%s]\n  triggers_replace = %q\n"+
-			"  provisioner \"local-exec\" {\n    when    = destroy\n    command = \"until [ -e '%s' ]; do sleep 0.1; done\"\n  }\n}\n",
+		return fmt.Sprintf("resource \"terraform_data\" \"gate\" {\n  depends_on       = [%s]\n  "+
+			"triggers_replace = %q\n"+
+			"  provisioner \"local-exec\" {\n    when    = destroy\n    command = \"until [ -e '%s' ]; do sleep "+
+			"0.1; done\"\n  }\n}\n",
 			dependencies, label, gate)
 	}
 	of := func(label string) string { // all but the volume, which no run adopts from another resource

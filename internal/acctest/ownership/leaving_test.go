@@ -91,7 +91,8 @@ func (r leavingRun) apply(settings, container string) string {
 // teams are the values of the label team, of the four objects and of the pods.
 func (r leavingRun) teams() string {
 	r.t.Helper()
-	return cluster.Kubectl(r.t, "get", "deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same", "-n", r.ns,
+	return cluster.Kubectl(r.t, "get", "deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same", "-n",
+		r.ns,
 		"-o", "jsonpath={.items[*].metadata.labels.team} {.items[0].spec.template.metadata.labels.team}")
 }
 
@@ -99,7 +100,8 @@ func (r leavingRun) teams() string {
 func (r leavingRun) inContainer() string {
 	r.t.Helper()
 	return cluster.Kubectl(r.t, "get", "deployment/same", "-n", r.ns,
-		"-o", "jsonpath={.spec.template.spec.containers[0].workingDir} {.spec.template.spec.containers[0].resources.requests.memory}")
+		"-o", "jsonpath={.spec.template.spec.containers[0].workingDir} "+
+			"{.spec.template.spec.containers[0].resources.requests.memory}")
 }
 
 func (r leavingRun) expect(what, got, want string) {
@@ -127,7 +129,7 @@ const (
 // allLabelled is the label on each of the five places that have it.
 func allLabelled() string { return strings.TrimSpace(strings.Repeat("ml ", 5)) }
 
-func TestAccWhatLeavesAnAdoptedObjectIsRemoved(t *testing.T) {
+func TestAccFieldsOfAnAdoptedObjectAreRemovedWithTheirAttributes(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string][]string{
 		"made by kubectl apply":               nil,
@@ -147,7 +149,7 @@ func TestAccWhatLeavesAnAdoptedObjectIsRemoved(t *testing.T) {
 	}
 }
 
-func TestAccWhatLeavesAnImportedObjectIsRemoved(t *testing.T) {
+func TestAccFieldsOfAnImportedObjectAreRemovedWithTheirAttributes(t *testing.T) {
 	t.Parallel()
 	run := newLeavingRun(t)
 	cluster.Apply(t, ownedObjects, "-n", run.ns)
@@ -164,7 +166,7 @@ func TestAccWhatLeavesAnImportedObjectIsRemoved(t *testing.T) {
 	run.endsEmpty()
 }
 
-func TestAccWhatSomebodyEditedAndLeavesIsRemoved(t *testing.T) {
+func TestAccEditsThatEnterAndLeaveTheConfigurationAreRemoved(t *testing.T) {
 	t.Parallel()
 	run := newLeavingRun(t)
 	run.apply(labelled, inPod)
@@ -181,7 +183,7 @@ func TestAccWhatSomebodyEditedAndLeavesIsRemoved(t *testing.T) {
 	run.endsEmpty()
 }
 
-func TestAccRemovalOfWhatSomebodyEditedRemovesIt(t *testing.T) {
+func TestAccEditedFieldsAreRemovedWithTheirAttributes(t *testing.T) {
 	t.Parallel()
 	run := newLeavingRun(t)
 	run.apply(labelled, inPod)
@@ -195,7 +197,7 @@ func TestAccRemovalOfWhatSomebodyEditedRemovesIt(t *testing.T) {
 	run.endsEmpty()
 }
 
-func TestAccWhatAnotherManagerAppliesStaysAndThePlanSaysSo(t *testing.T) {
+func TestAccFieldsThatAnotherManagerAppliesAreKeptAndReported(t *testing.T) {
 	t.Parallel()
 	run := newLeavingRun(t)
 	run.apply(labelled, inPod)
@@ -207,7 +209,8 @@ func TestAccWhatAnotherManagerAppliesStaysAndThePlanSaysSo(t *testing.T) {
 			t.Errorf("nothing is said of the %s:\n%s", object, out)
 		}
 	}
-	acctest.ExpectText(t, acctest.Unwrap(out), "keeps fields that the plan removes", `metadata.labels.team: managed by other`, `workingDir: managed by other`)
+	acctest.ExpectText(t, acctest.Unwrap(out), "keeps fields that the plan removes",
+		`metadata.labels.team: managed by other`, `workingDir: managed by other`)
 	run.apply("", "")
 	run.expect("labels", run.teams(), allLabelled())
 	run.expect("container", run.inContainer(), "/srv 1Gi")

@@ -16,7 +16,7 @@ import (
 // kinds are the types of resources in everyKind.
 func kinds() []string { return []string{"kt_volume", "kt_secret", "kt_image", "kt_compute"} }
 
-func TestAccOwnershipASecondStateCannotTakeWhatTheFirstOneCreated(t *testing.T) {
+func TestAccOwnershipASecondStateCannotAdoptObjectsOfTheFirst(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	first, second := acctest.NewCLI(t), acctest.NewCLI(t)
@@ -34,7 +34,8 @@ func TestAccOwnershipASecondStateCannotTakeWhatTheFirstOneCreated(t *testing.T) 
 	for _, kind := range kinds() {
 		acctest.ExpectText(t, out, kind+".other", "to = "+kind+".NAME")
 	}
-	acctest.ExpectText(t, out, "belongs to another resource", fmt.Sprintf("id = %q", ns+"/same"), "adopt_existing = true", "another name")
+	acctest.ExpectText(t, out, "belongs to another resource", fmt.Sprintf("id = %q", ns+"/same"),
+		"adopt_existing = true", "another name")
 	if got := strings.Count(out, "belongs to another resource"); got != len(kinds()) {
 		t.Errorf("%d errors, want one for each of %v:\n%s", got, kinds(), out)
 	}
@@ -64,7 +65,8 @@ func TestAccOwnershipAKilledCreationIsFinishedByTheNextApply(t *testing.T) {
 	cli := acctest.NewCLI(t)
 	var config strings.Builder
 	for i := range 3 {
-		config.WriteString(strings.ReplaceAll(ofEveryKind(fmt.Sprintf("it%d", i), ""), `"same"`, fmt.Sprintf(`"same-%d"`, i)))
+		config.WriteString(strings.ReplaceAll(ofEveryKind(fmt.Sprintf("it%d", i), ""), `"same"`,
+			fmt.Sprintf(`"same-%d"`, i)))
 	}
 	cli.Write(t, cluster.Config(ns, config.String()))
 
@@ -113,7 +115,8 @@ func TestAccOwnershipACreationThatIsInterruptedTwiceIsFinishedByTheNextApply(t *
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	after := uidsOfAll(t, ns)
 	for name, uid := range seen {
-		if after[name] != uid && !strings.HasPrefix(name, "Deployment/") { // one whose creation was interrupted is tainted
+		// one whose creation was interrupted is tainted
+		if after[name] != uid && !strings.HasPrefix(name, "Deployment/") {
 			t.Errorf("%s of an interrupted run was replaced, not finished", name)
 		}
 	}
@@ -180,7 +183,8 @@ func TestAccOwnershipTheNextRunRemovesMarksOfObjectsInState(t *testing.T) {
 	cli := acctest.NewCLI(t)
 	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
 	cli.MustRun(t, "apply", "-auto-approve")
-	for _, object := range []string{"persistentvolumeclaim/same", "secret/same", "configmap/kt-image-same", "deployment/same"} {
+	for _, object := range []string{"persistentvolumeclaim/same", "secret/same", "configmap/kt-image-same",
+		"deployment/same"} {
 		cluster.Kubectl(t, "annotate", object, "kt.dev/unfinished=x", "-n", ns, "--field-manager=terraform-provider-kt")
 	}
 	// Only what the provider itself applied counts, so another state is still refused.
@@ -204,7 +208,8 @@ func unfinished(t *testing.T, ns string) string {
 func uidsOfAll(t *testing.T, ns string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for line := range strings.Lines(cluster.Kubectl(t, "get", "persistentvolumeclaims,secrets,configmaps,deployments,services", "-n", ns,
+	for line := range strings.Lines(cluster.Kubectl(t, "get",
+		"persistentvolumeclaims,secrets,configmaps,deployments,services", "-n", ns,
 		"-l", "app.kubernetes.io/managed-by=terraform-provider-kt",
 		"-o", `jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid}{"\n"}{end}`)) {
 		if name, uid, ok := strings.Cut(strings.TrimSpace(line), " "); ok {

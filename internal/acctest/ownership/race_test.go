@@ -9,9 +9,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// TestAccOwnershipWhatAppearsDuringAnApplyStaysWithWhoMadeIt makes an object in
+// TestAccOwnershipAnObjectCreatedDuringAnApplyIsNotAdopted makes an object in
 // the moment in which the provider sends the apply that was to create it.
-func TestAccOwnershipWhatAppearsDuringAnApplyStaysWithWhoMadeIt(t *testing.T) {
+func TestAccOwnershipAnObjectCreatedDuringAnApplyIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	const token = `resource "kt_secret" "token" {
   name   = "token"
@@ -63,7 +63,8 @@ data: {theirs: theirs}`, false,
 			t.Parallel()
 			ns := cluster.Namespace(t)
 			look := func() string {
-				return cluster.Kubectl(t, "get", test.kind, "-n", ns, "-o", "jsonpath={.metadata.uid} {.metadata.labels} {.spec} {.data}")
+				return cluster.Kubectl(t, "get", test.kind, "-n", ns, "-o",
+					"jsonpath={.metadata.uid} {.metadata.labels} {.spec} {.data}")
 			}
 			var once sync.Once
 			var before string
@@ -91,7 +92,8 @@ data: {theirs: theirs}`, false,
 			} else if after := look(); after != before {
 				t.Errorf("it was\n%s\nand is\n%s", before, after)
 			}
-			if managers := cluster.Kubectl(t, "get", test.kind, "-n", ns, "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields[*].manager}"); strings.Contains(managers, "terraform") {
+			if managers := cluster.Kubectl(t, "get", test.kind, "-n", ns, "--show-managed-fields", "-o",
+				"jsonpath={.metadata.managedFields[*].manager}"); strings.Contains(managers, "terraform") {
 				t.Errorf("its fields are managed by %s", managers)
 			}
 			if state := cli.MustRun(t, "state", "list"); strings.Contains(state, "kt_") {

@@ -44,11 +44,14 @@ func TestAccReplacementThatIsCreatedFirstIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "  adopt_existing = true\n  lifecycle {\n    create_before_destroy = true\n  }\n")))
+	cli.Write(t,
+		cluster.Config(ns,
+			ofEveryKind("it", "  adopt_existing = true\n  lifecycle {\n    create_before_destroy = true\n  }\n")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	before := objectsLeft(t, ns)
 	for _, kind := range kinds() {
-		acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve", "-replace="+kind+".it"), "same was not deleted", "remove create_before_destroy")
+		acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve", "-replace="+kind+".it"), "same was not deleted",
+			"remove create_before_destroy")
 		cli.MustRun(t, "plan", "-detailed-exitcode")
 	}
 	if after := objectsLeft(t, ns); after != before {
@@ -70,7 +73,8 @@ func TestAccOwnershipAReplacementThatIsCreatedFirstLosesNoData(t *testing.T) {
 	cli.Write(t, first)
 	cli.MustRun(t, "apply", "-auto-approve")
 	before := uidsOfAll(t, ns)
-	for _, command := range [][]string{{"apply", "-auto-approve", "-replace=" + acctest.DataVolume}, {"apply", "-auto-approve"}} {
+	for _, command := range [][]string{{"apply", "-auto-approve", "-replace=" + acctest.DataVolume},
+		{"apply", "-auto-approve"}} {
 		out, err := cli.Run(t, command...)
 		if err == nil {
 			t.Fatalf("%v is done:\n%s", command, out)
@@ -173,7 +177,7 @@ func TestAccOwnershipTwoResourcesOfARunCannotHaveTheSameObject(t *testing.T) {
 
 // What may take over an object does so in the run that destroys its resource, in
 // any order, but for a volume, which would lose its data.
-func TestAccOwnershipOnlyAVolumeIsNotAdoptedFromWhatTheRunDestroys(t *testing.T) {
+func TestAccOwnershipAVolumeIsNotAdoptedFromAResourceThatTheRunDestroys(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -194,7 +198,9 @@ func TestAccOwnershipOnlyAVolumeIsNotAdoptedFromWhatTheRunDestroys(t *testing.T)
 		}
 	}
 
-	cli.Write(t, cluster.Config(ns, ofEveryKind("second", adopting)+"moved {\n  from = kt_volume.first\n  to = kt_volume.second\n}\n"))
+	cli.Write(t,
+		cluster.Config(ns,
+			ofEveryKind("second", adopting)+"moved {\n  from = kt_volume.first\n  to = kt_volume.second\n}\n"))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	const claim = "PersistentVolumeClaim/same"
@@ -207,6 +213,7 @@ func TestAccOwnershipOnlyAVolumeIsNotAdoptedFromWhatTheRunDestroys(t *testing.T)
 // objectsLeft are the names of the objects of every kind.
 func objectsLeft(t *testing.T, ns string) string {
 	t.Helper()
-	return cluster.Kubectl(t, "get", "persistentvolumeclaims,secrets,configmaps,deployments,services", "-n", ns, "-o", "name",
+	return cluster.Kubectl(t, "get", "persistentvolumeclaims,secrets,configmaps,deployments,services", "-n", ns, "-o",
+		"name",
 		"-l", "app.kubernetes.io/managed-by=terraform-provider-kt")
 }

@@ -16,13 +16,15 @@ func clusterUID(t *testing.T, c *acctest.Cluster) string {
 
 // A wrong kubeconfig must not look like objects that were deleted, and a CRD
 // that was removed must not look like a wrong kubeconfig.
-func TestAccHomeTellsAWrongClusterFromARemovedKind(t *testing.T) {
+func TestAccWrongClusterIsDistinguishedFromARemovedKind(t *testing.T) {
 	t.Parallel()
 	other := acctest.OwnCluster(t, "--crds", acctest.Testdata("kubetorchworkload-crd.yaml"))
 	ns := other.Namespace(t)
 	other.Apply(t, strings.NewReplacer("fleets", "ships", "fleet", "ship", "Fleet", "Ship").Replace(acctest.FleetCRD))
-	other.Kubectl(t, "wait", "--for=condition=Established", "crd/ships.example.com", "crd/kubetorchworkloads.kubetorch.com")
-	ship := acctest.BareCompute(acctest.Manifest("apiVersion: example.com/v1\nkind: Ship\nspec: {template: {spec: {containers: [{name: kubetorch}]}}}") +
+	other.Kubectl(t, "wait", "--for=condition=Established", "crd/ships.example.com",
+		"crd/kubetorchworkloads.kubetorch.com")
+	ship := acctest.BareCompute(acctest.Manifest("apiVersion: example.com/v1\nkind: Ship\nspec: {template: {spec: "+
+		"{containers: [{name: kubetorch}]}}}") +
 		"pod_template_path = \"spec.template\"\n on_not_ready = \"ignore\"")
 	config := ofEveryKind("it", "") + ship
 
@@ -41,12 +43,14 @@ func TestAccHomeTellsAWrongClusterFromARemovedKind(t *testing.T) {
 	before := state()
 
 	cli.Write(t, cluster.Config(ns, config))
-	for _, command := range [][]string{{"plan"}, {"plan", "-refresh=false"}, {"destroy", "-auto-approve"}, {"destroy", "-auto-approve", "-refresh=false"}} {
+	for _, command := range [][]string{{"plan"}, {"plan", "-refresh=false"}, {"destroy", "-auto-approve"},
+		{"destroy", "-auto-approve", "-refresh=false"}} {
 		out, err := cli.Run(t, command...)
 		if err == nil {
 			t.Errorf("%v in another cluster:\n%s", command, out)
 		}
-		acctest.ExpectText(t, out, "configured for another cluster", clusterUID(t, cluster), clusterUID(t, other), "terraform state rm")
+		acctest.ExpectText(t, out, "configured for another cluster", clusterUID(t, cluster), clusterUID(t, other),
+			"terraform state rm")
 		if got := strings.Count(out, "is configured for another cluster"); got != len(kinds())+1 {
 			t.Errorf("%v: %d errors, want one a resource:\n%s", command, got, out)
 		}
@@ -62,7 +66,8 @@ func TestAccHomeTellsAWrongClusterFromARemovedKind(t *testing.T) {
 	acctest.ExpectText(t, out, "was deleted with its CustomResourceDefinition")
 	cli.MustRun(t, "apply", "-auto-approve", "-target=kt_compute.it")
 	cli.MustRun(t, "destroy", "-auto-approve")
-	if left := other.Kubectl(t, "get", "deployments,services,secrets,configmaps,persistentvolumeclaims", "-n", ns, "-o", "name",
+	if left := other.Kubectl(t, "get", "deployments,services,secrets,configmaps,persistentvolumeclaims", "-n", ns, "-o",
+		"name",
 		"-l", "app.kubernetes.io/managed-by=terraform-provider-kt"); left != "" {
 		t.Errorf("left behind:\n%s", left)
 	}

@@ -33,7 +33,7 @@ type refusal struct {
 	secret     string   // what may be seen nowhere
 }
 
-func TestAccCredentialsThatFail(t *testing.T) {
+func TestAccInvalidCredentialsAreReported(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(t *testing.T, ns string) refusal{
 		"wrong-address":      wrongAddress,
@@ -59,7 +59,8 @@ func TestAccCredentialsThatFail(t *testing.T) {
 			plan = acctest.Unwrap(plan)
 			switch {
 			case refused.plans && (err != nil || !strings.Contains(plan, "Warning: ") ||
-				!strings.Contains(plan, "The plan continues") && !strings.Contains(plan, "Planned without a server-side dry run")):
+				!strings.Contains(plan, "The plan continues") &&
+					!strings.Contains(plan, "Planned without a server-side dry run")):
 				t.Errorf("the plan should continue with a warning: %v\n%s", err, plan)
 			case !refused.plans && err == nil:
 				t.Errorf("the plan should be refused:\n%s", plan)
@@ -104,7 +105,9 @@ func wrongAddress(t *testing.T, ns string) refusal {
 	return refusal{
 		attributes: attribute("host", "https://"+address) + attribute("token", token) + attribute("namespace", ns),
 		plans:      true, secret: token,
-		says: []string{"The Kubernetes API server cannot be reached", "kt_compute.trainer", "Deployment " + ns, "https://" + address + "/apis/apps/v1/namespaces/" + ns + "/deployments/trainer: dial tcp", "connection refused", "kubectl cluster-info"},
+		says: []string{"The Kubernetes API server cannot be reached", "kt_compute.trainer", "Deployment " + ns,
+			"https://" + address + "/apis/apps/v1/namespaces/" + ns + "/deployments/trainer: dial tcp",
+			"connection refused", "kubectl cluster-info"},
 	}
 }
 
@@ -114,17 +117,21 @@ func wrongAuthority(t *testing.T, ns string) refusal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	token := cluster.ServiceAccount(t, ns, "deployer", "admin")
 	return refusal{
-		attributes: attribute("host", cluster.RESTConfig(t).Host) + attribute("token", token) + attribute("namespace", ns) +
-			attribute("cluster_ca_certificate", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))),
+		attributes: attribute("host", cluster.RESTConfig(t).Host) + attribute("token", token) +
+			attribute("namespace", ns) +
+			attribute("cluster_ca_certificate",
+				string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))),
 		plans: true, secret: token,
-		says: []string{"The Kubernetes API server cannot be reached", "certificate signed by unknown authority", "the certificate of the server"},
+		says: []string{"The Kubernetes API server cannot be reached", "certificate signed by unknown authority",
+			"the certificate of the server"},
 	}
 }
 
@@ -154,7 +161,8 @@ func readOnly(t *testing.T, ns string) refusal {
 	token := cluster.ServiceAccount(t, ns, "reader", "view")
 	return refusal{
 		attributes: cluster.TokenAttributes(t, ns, token), plans: true, secret: token,
-		says: []string{"No permission to apply Deployment " + ns + "/trainer", `cannot patch resource "deployments"`, "reader", "kubectl auth can-i --list -n " + ns},
+		says: []string{"No permission to apply Deployment " + ns + "/trainer", `cannot patch resource "deployments"`,
+			"reader", "kubectl auth can-i --list -n " + ns},
 	}
 }
 
@@ -170,9 +178,11 @@ func noRights(t *testing.T, ns string) refusal {
 
 func unknownContext(_ *testing.T, ns string) refusal {
 	return refusal{
-		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("config_context", "no-such-context") + attribute("namespace", ns),
-		plans:      true,
-		says:       []string{"The provider is not configured for a cluster", `context "no-such-context" is not in kubeconfig ` + cluster.Kubeconfig(), "which has the contexts: "},
+		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("config_context", "no-such-context") +
+			attribute("namespace", ns),
+		plans: true,
+		says: []string{"The provider is not configured for a cluster",
+			`context "no-such-context" is not in kubeconfig ` + cluster.Kubeconfig(), "which has the contexts: "},
 	}
 }
 
@@ -181,7 +191,8 @@ func missingKubeconfig(t *testing.T, _ string) refusal {
 	file := filepath.Join(t.TempDir(), "missing")
 	return refusal{
 		attributes: attribute("config_path", file), plans: true,
-		says: []string{"The provider is not configured for a cluster", "cannot read kubeconfig " + file + ": no such file or directory"},
+		says: []string{"The provider is not configured for a cluster",
+			"cannot read kubeconfig " + file + ": no such file or directory"},
 	}
 }
 
@@ -189,8 +200,10 @@ func nothingConfigured(*testing.T, string) refusal {
 	return refusal{
 		plans: true,
 		says: []string{
-			"The provider is not configured for a cluster", "no Kubernetes cluster is configured", "set host or config_path",
-			"- attribute host, KUBE_HOST: not set", "- KUBECONFIG: not set", "- ~/.kube/config: no such file", "- in-cluster service account: ",
+			"The provider is not configured for a cluster", "no Kubernetes cluster is configured",
+			"set host or config_path",
+			"- attribute host, KUBE_HOST: not set", "- KUBECONFIG: not set", "- ~/.kube/config: no such file",
+			"- in-cluster service account: ",
 		},
 	}
 }
@@ -199,8 +212,10 @@ func nothingConfigured(*testing.T, string) refusal {
 func byPlugin(t *testing.T, ns, command string) string {
 	t.Helper()
 	config := cluster.RESTConfig(t)
-	return attribute("host", config.Host) + attribute("cluster_ca_certificate", string(config.CAData)) + attribute("namespace", ns) +
-		fmt.Sprintf("  exec = {\n    api_version = \"client.authentication.k8s.io/v1\"\n    command = %q\n  }\n", command)
+	return attribute("host", config.Host) + attribute("cluster_ca_certificate", string(config.CAData)) +
+		attribute("namespace", ns) +
+		fmt.Sprintf("  exec = {\n    api_version = \"client.authentication.k8s.io/v1\"\n    command = %q\n  }\n",
+			command)
 }
 
 func failingPlugin(t *testing.T, ns string) refusal {
@@ -211,7 +226,8 @@ func failingPlugin(t *testing.T, ns string) refusal {
 	}
 	return refusal{
 		attributes: byPlugin(t, ns, file), plans: true, secret: "c2VjcmV0LXRva2Vu",
-		says: []string{"The provider is not configured for a cluster", "the credential plugin " + file + " did not return credentials", "exit code 3", "Run the plugin by hand"},
+		says: []string{"The provider is not configured for a cluster",
+			"the credential plugin " + file + " did not return credentials", "exit code 3", "Run the plugin by hand"},
 	}
 }
 
@@ -227,14 +243,15 @@ func closedProxy(t *testing.T, ns string) refusal {
 	t.Helper()
 	address := acctest.ClosedPort(t)
 	return refusal{
-		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("namespace", ns) + attribute("proxy_url", "http://anna:c2VjcmV0LXRva2Vu@"+address),
-		plans:      true, secret: "c2VjcmV0LXRva2Vu",
+		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("namespace", ns) +
+			attribute("proxy_url", "http://anna:c2VjcmV0LXRva2Vu@"+address),
+		plans: true, secret: "c2VjcmV0LXRva2Vu",
 		says: []string{"The Kubernetes API server cannot be reached", "proxyconnect", address, "connection refused"},
 	}
 }
 
 // A token that ends between plan and apply, and one that ends after it.
-func TestAccCredentialsThatEndKeepStateAndClusterTogether(t *testing.T) {
+func TestAccRevokedCredentialsLeaveStateConsistentWithTheCluster(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -279,7 +296,7 @@ func TestAccCredentialsThatEndKeepStateAndClusterTogether(t *testing.T) {
 
 // A host that has come to lead to something else says nothing about what the
 // cluster has.
-func TestAccCredentialsForAnotherServerKeepState(t *testing.T) {
+func TestAccCredentialsForAnotherServerDoNotChangeState(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -302,10 +319,12 @@ func TestAccCredentialsForAnotherServerKeepState(t *testing.T) {
 		server.Config.ErrorLog = log.New(io.Discard, "", 0) // a run that ends breaks off its connections
 		server.StartTLS()
 		cli.Write(t, smallest(attribute("host", server.URL)+attribute("namespace", ns)+"  insecure = true\n"))
-		if output, err := cli.Run(t, "plan", "-detailed-exitcode"); err == nil || strings.Contains(output, "will be created") {
+		if output, err := cli.Run(t, "plan", "-detailed-exitcode"); err == nil ||
+			strings.Contains(output, "will be created") {
 			t.Errorf("%s: %v\n%s", name, err, output)
 		}
-		for _, command := range [][]string{{"apply", "-auto-approve"}, {"destroy", "-auto-approve"}, {"destroy", "-auto-approve", "-refresh=false"}} {
+		for _, command := range [][]string{{"apply", "-auto-approve"}, {"destroy", "-auto-approve"},
+			{"destroy", "-auto-approve", "-refresh=false"}} {
 			output, err := cli.Run(t, command...)
 			if err == nil {
 				t.Errorf("%s: %v went through:\n%s", name, command, output)
@@ -333,17 +352,19 @@ func revoke(t *testing.T, ns, name, token string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/api/v1/namespaces/"+ns+"/services", nil)
-		if err != nil {
-			return false, err
-		}
-		answer, err := client.Do(request)
-		if err != nil {
-			return false, err
-		}
-		return answer.StatusCode == http.StatusUnauthorized, answer.Body.Close()
-	})
+	err = wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+				config.Host+"/api/v1/namespaces/"+ns+"/services", nil)
+			if err != nil {
+				return false, err
+			}
+			answer, err := client.Do(request)
+			if err != nil {
+				return false, err
+			}
+			return answer.StatusCode == http.StatusUnauthorized, answer.Body.Close()
+		})
 	if err != nil {
 		t.Fatalf("the API server still accepts a revoked token: %v", err)
 	}

@@ -72,7 +72,8 @@ func throughKubeconfig(_ *testing.T, ns string) route {
 }
 
 func throughVariable(_ *testing.T, ns string) route {
-	return route{attributes: attribute("namespace", ns), env: environment(map[string]string{"KUBECONFIG": cluster.Kubeconfig()})}
+	return route{attributes: attribute("namespace", ns),
+		env: environment(map[string]string{"KUBECONFIG": cluster.Kubeconfig()})}
 }
 
 func throughToken(t *testing.T, ns string) route {
@@ -110,7 +111,8 @@ echo "{\"apiVersion\": \"client.authentication.k8s.io/v1\", \"kind\": \"ExecCred
 func throughPlugin(t *testing.T, ns string) route {
 	t.Helper()
 	config := cluster.RESTConfig(t)
-	return route{attributes: attribute("host", config.Host) + attribute("cluster_ca_certificate", string(config.CAData)) +
+	return route{attributes: attribute("host", config.Host) +
+		attribute("cluster_ca_certificate", string(config.CAData)) +
 		attribute("namespace", ns) + fmt.Sprintf(`
   exec = {
     api_version = "client.authentication.k8s.io/v1"
@@ -165,7 +167,8 @@ func throughPod(t *testing.T, ns string) route {
 			t.Fatal(err)
 		}
 	}
-	env := environment(map[string]string{"KUBERNETES_SERVICE_HOST": server.Hostname(), "KUBERNETES_SERVICE_PORT": server.Port()})
+	env := environment(map[string]string{"KUBERNETES_SERVICE_HOST": server.Hostname(),
+		"KUBERNETES_SERVICE_PORT": server.Port()})
 	env.InClusterDir = folder
 	return route{env: env}
 }
@@ -174,7 +177,8 @@ func throughProxy(t *testing.T, ns string) route {
 	t.Helper()
 	proxy, connections := startProxy(t)
 	return route{
-		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("namespace", ns) + attribute("proxy_url", proxy),
+		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("namespace", ns) +
+			attribute("proxy_url", proxy),
 		used: func(t *testing.T) {
 			t.Helper()
 			if connections.Load() == 0 {
@@ -231,14 +235,16 @@ func TestAccCredentialsOfTheEnvironment(t *testing.T) {
 	config := cluster.RESTConfig(t)
 	for name, value := range map[string]string{
 		"KUBE_HOST": config.Host, "KUBE_CLUSTER_CA_CERT_DATA": string(config.CAData),
-		"KUBE_TOKEN": cluster.ServiceAccount(t, ns, "deployer", "admin"), "KT_NAMESPACE": ns, "KT_USERNAME": `CORP\Alice`,
-		"KUBECONFIG": "/missing/kubeconfig",
+		"KUBE_TOKEN": cluster.ServiceAccount(t, ns, "deployer", "admin"), "KT_NAMESPACE": ns,
+		"KT_USERNAME": `CORP\Alice`,
+		"KUBECONFIG":  "/missing/kubeconfig",
 	} {
 		cli.Setenv(name, value)
 	}
 	cli.Write(t, acctest.Compute(""))
 	cli.MustRun(t, "apply", "-auto-approve")
-	label := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", ns, "-o", `jsonpath={.metadata.labels.kubetorch\.com/username}`)
+	label := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", ns, "-o",
+		`jsonpath={.metadata.labels.kubetorch\.com/username}`)
 	if label != "alice" {
 		t.Errorf("the user's label is %q, want alice", label)
 	}
@@ -256,7 +262,8 @@ func TestAccCredentialsUnknownAtPlan(t *testing.T) {
 		"host": func(t *testing.T, ns string) string {
 			t.Helper()
 			known := cluster.TokenAttributes(t, ns, cluster.ServiceAccount(t, ns, "deployer", "admin"))
-			return strings.Replace(known, attribute("host", cluster.RESTConfig(t).Host), "  host = terraform_data.cluster.output.host\n", 1)
+			return strings.Replace(known, attribute("host", cluster.RESTConfig(t).Host),
+				"  host = terraform_data.cluster.output.host\n", 1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,19 +27,24 @@ func TestAccDefaultsOfTheProviderChange(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{
-			{Config: config("default_labels = { org = \"x\", team = \"default\" }\n default_annotations = { cost = \"1\" }")},
+			{Config: config("default_labels = { org = \"x\", team = \"default\" }\n default_annotations = { cost = " +
+				"\"1\" }")},
 			{
-				Config:       config("default_labels = { org = \"x\", team = \"default\" }\n default_annotations = { cost = \"1\" }"),
+				Config: config("default_labels = { org = \"x\", team = \"default\" }\n default_annotations = " +
+					"{ cost = \"1\" }"),
 				ResourceName: acctest.Trainer, ImportState: true, ImportStateKind: resource.ImportBlockWithID,
 			},
 			{
-				Config: config("default_labels = { org = \"y\", team = \"default\" }\n default_annotations = { cost = \"2\" }"),
-				ConfigPlanChecks: changes("Deployment metadata.labels.org", template+"metadata.labels.org", "Service metadata.labels.org",
+				Config: config("default_labels = { org = \"y\", team = \"default\" }\n default_annotations = { cost " +
+					"= \"2\" }"),
+				ConfigPlanChecks: changes("Deployment metadata.labels.org", template+"metadata.labels.org",
+					"Service metadata.labels.org",
 					"Deployment metadata.annotations.cost", template+"metadata.annotations.cost"),
 			},
 			{
 				Config: config("gpu_anti_affinity = true"),
-				ConfigPlanChecks: changes("Deployment metadata.labels.org", template+"metadata.labels.org", "Service metadata.labels.org",
+				ConfigPlanChecks: changes("Deployment metadata.labels.org", template+"metadata.labels.org",
+					"Service metadata.labels.org",
 					"Deployment metadata.annotations", template+"metadata.annotations", template+"spec.affinity"),
 			},
 			{
@@ -58,7 +63,8 @@ func TestAccDefaultsKeepTheNamespaceOfCreation(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: cluster.Config(first, acctest.Compute(""))},
 			{Config: cluster.Config(second, acctest.Compute("")), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
-			{Config: cluster.Config(second, acctest.Compute("memory = \"1Gi\"")), ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate)},
+			{Config: cluster.Config(second, acctest.Compute("memory = \"1Gi\"")),
+				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate)},
 		},
 	})
 }
@@ -78,14 +84,19 @@ func TestAccDefaultsKeepTheUserOfCreation(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		Steps: []resource.TestStep{
 			{ProtoV6ProviderFactories: as("alice"), Config: block + acctest.Compute("")},
-			{ProtoV6ProviderFactories: as(""), Config: block + acctest.Compute(""), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
+			{ProtoV6ProviderFactories: as(""), Config: block + acctest.Compute(""),
+				ConfigPlanChecks: acctest.ExpectEmptyPlan()},
 			{
-				ProtoV6ProviderFactories: as("bob"), Config: block + acctest.Compute(""), ConfigPlanChecks: acctest.ExpectEmptyPlan(),
+				ProtoV6ProviderFactories: as("bob"), Config: block + acctest.Compute(""),
+				ConfigPlanChecks: acctest.ExpectEmptyPlan(),
 			},
 			{
-				ProtoV6ProviderFactories: as("bob"), Config: strings.Replace(block, "{", "{\n username = \"carol\"", 1) + acctest.Compute(""),
+				ProtoV6ProviderFactories: as("bob"),
+				Config: strings.Replace(block, "{", "{\n username = \"carol\"", 1) +
+					acctest.Compute(""),
 				ConfigPlanChecks: acctest.PreApply(
-					acctest.PlanShows(nil, []string{"Deployment " + label, "Deployment spec.template." + label, "Service " + label}),
+					acctest.PlanShows(nil,
+						[]string{"Deployment " + label, "Deployment spec.template." + label, "Service " + label}),
 				),
 			},
 		},
@@ -107,13 +118,15 @@ func TestAccDefaultsCompactPlansShowManifestsAfterCreation(t *testing.T) {
 					plancheck.ExpectUnknownValue(acctest.Trainer, tfjsonpath.New("manifests")),
 				),
 				ConfigStateChecks: []statecheck.StateCheck{
-					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(2)),
+					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("manifests"),
+						knownvalue.MapSizeExact(2)),
 				},
 			},
 			{
 				Config: config("replicas = 2"),
 				ConfigPlanChecks: acctest.PreApply(
-					acctest.PlanShows([]string{"replicas"}, []string{"Deployment spec.replicas", "Deployment spec.strategy"}),
+					acctest.PlanShows([]string{"replicas"},
+						[]string{"Deployment spec.replicas", "Deployment spec.strategy"}),
 				),
 			},
 		},

@@ -39,26 +39,33 @@ func TestAccRendererOfALaterReleaseRestartsNothing(t *testing.T) {
 	config := func(attributes string) string { return cluster.Config(ns, acctest.Compute(attributes)) }
 	newer := func() acctest.Providers { return acctest.FactoriesRendering(t, noEnvironment(), later()) }
 	revision := func(number int64) []statecheck.StateCheck {
-		return []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("renderer_revision"), knownvalue.Int64Exact(number))}
+		return []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("renderer_revision"),
+			knownvalue.Int64Exact(number))}
 	}
 	seen := &acctest.Warnings{}
 	resource.Test(t, resource.TestCase{
 		Steps: []resource.TestStep{
 			{ProtoV6ProviderFactories: acctest.Factories(t), Config: config(""), ConfigStateChecks: revision(1)},
-			{ProtoV6ProviderFactories: newer(), Config: config(""), ConfigPlanChecks: acctest.ExpectEmptyPlan(), ConfigStateChecks: revision(1)},
+			{ProtoV6ProviderFactories: newer(), Config: config(""), ConfigPlanChecks: acctest.ExpectEmptyPlan(),
+				ConfigStateChecks: revision(1)},
 			{ // what is no part of the pods moves nothing
-				ProtoV6ProviderFactories: newer(), Config: config(`inactivity_ttl = "3h"`), ConfigStateChecks: revision(1),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"inactivity_ttl"}, []string{"Deployment metadata.annotations"})),
+				ProtoV6ProviderFactories: newer(), Config: config(`inactivity_ttl = "3h"`),
+				ConfigStateChecks: revision(1),
+				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"inactivity_ttl"},
+					[]string{"Deployment metadata.annotations"})),
 			},
 			{ // pods that restart in any case get the newest
-				ProtoV6ProviderFactories: newer(), Config: config("inactivity_ttl = \"3h\"\n memory = \"1Gi\""), ConfigStateChecks: revision(2),
+				ProtoV6ProviderFactories: newer(), Config: config("inactivity_ttl = \"3h\"\n memory = \"1Gi\""),
+				ConfigStateChecks: revision(2),
 				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"memory", "renderer_revision"},
 					[]string{script, "Deployment spec.template.spec.containers.0.resources.requests.memory"})),
 			},
 			{ // the user moves it, here back
-				ProtoV6ProviderFactories: seen.WatchPlans(newer()), Config: config("inactivity_ttl = \"3h\"\n memory = \"1Gi\"\n renderer_revision = 1"),
-				ConfigStateChecks: revision(1),
-				ConfigPlanChecks:  checksPlan(acctest.PlanShows([]string{"renderer_revision"}, []string{script})),
+				ProtoV6ProviderFactories: seen.WatchPlans(newer()),
+				Config:                   config("inactivity_ttl = \"3h\"\n memory = \"1Gi\"\n renderer_revision = 1"),
+				ConfigStateChecks:        revision(1),
+				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"renderer_revision"},
+					[]string{script})),
 			},
 		},
 	})
@@ -67,16 +74,18 @@ func TestAccRendererOfALaterReleaseRestartsNothing(t *testing.T) {
 	}
 }
 
-func TestAccKubetorchVersionIsKeptUntilSomebodyMovesIt(t *testing.T) {
+func TestAccKubetorchVersionChangesOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	const label = "labels.kubetorch.com/version"
-	moves := []string{"Deployment metadata." + label, "Deployment spec.template.metadata." + label, "Service metadata." + label, script}
+	moves := []string{"Deployment metadata." + label, "Deployment spec.template.metadata." + label,
+		"Service metadata." + label, script}
 	config := func(block, attributes string) string {
 		return cluster.ConfigWith(ns, block, acctest.Compute(attributes))
 	}
 	version := func(text string) []statecheck.StateCheck {
-		return []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("kubetorch_version"), knownvalue.StringExact(text))}
+		return []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("kubetorch_version"),
+			knownvalue.StringExact(text))}
 	}
 	seen := &acctest.Warnings{}
 	resource.Test(t, resource.TestCase{
@@ -89,8 +98,9 @@ func TestAccKubetorchVersionIsKeptUntilSomebodyMovesIt(t *testing.T) {
 				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"kubetorch_version"}, moves)),
 			},
 			{
-				Config: config(`kubetorch_version = "0.4.8"`, `kubetorch_version = "0.4.7"`), ConfigStateChecks: version("0.4.7"),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"kubetorch_version"}, moves)),
+				Config:            config(`kubetorch_version = "0.4.8"`, `kubetorch_version = "0.4.7"`),
+				ConfigStateChecks: version("0.4.7"),
+				ConfigPlanChecks:  checksPlan(acctest.PlanShows([]string{"kubetorch_version"}, moves)),
 			},
 			{ // pods that restart in any case get the release's own
 				Config: config("", `memory = "1Gi"`), ConfigStateChecks: version(manifest.KubetorchVersion),
@@ -110,11 +120,12 @@ func checksPlan(checks ...plancheck.PlanCheck) resource.ConfigPlanChecks {
 }
 
 // Another environment changes nothing of what exists; the provider block does.
-func TestAccEnvironmentDecidesAtCreationAlone(t *testing.T) {
+func TestAccEnvironmentMattersOnlyAtCreation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	block := func(attributes string) string {
-		return fmt.Sprintf("provider \"kt\" {\n config_path = %q\n namespace = %q\n %s\n}\nresource \"kt_compute\" \"trainer\" {\n name = \"trainer\"\n}\n",
+		return fmt.Sprintf("provider \"kt\" {\n config_path = %q\n namespace = %q\n %s\n}\nresource \"kt_compute\" "+
+			"\"trainer\" {\n name = \"trainer\"\n}\n",
 			cluster.Kubeconfig(), ns, attributes)
 	}
 	in := func(variables map[string]string) acctest.Providers {
@@ -133,14 +144,17 @@ func TestAccEnvironmentDecidesAtCreationAlone(t *testing.T) {
 				ConfigPlanChecks: checksPlan(acctest.PlanShows(nil, []string{probe})),
 			},
 			{
-				ProtoV6ProviderFactories: in(nil), Config: block("launch_timeout = \"10m\"\n gpu_anti_affinity = false"),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows(nil, []string{"Deployment spec.template.spec.affinity"})),
+				ProtoV6ProviderFactories: in(nil),
+				Config:                   block("launch_timeout = \"10m\"\n gpu_anti_affinity = false"),
+				ConfigPlanChecks: checksPlan(acctest.PlanShows(nil,
+					[]string{"Deployment spec.template.spec.affinity"})),
 			},
 			{ // what the block no longer says, the environment decides, once
 				ProtoV6ProviderFactories: in(first), Config: block("gpu_anti_affinity = false"),
 				ConfigPlanChecks: checksPlan(acctest.PlanShows(nil, []string{probe})),
 			},
-			{ProtoV6ProviderFactories: in(other), Config: block("gpu_anti_affinity = false"), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
+			{ProtoV6ProviderFactories: in(other), Config: block("gpu_anti_affinity = false"),
+				ConfigPlanChecks: acctest.ExpectEmptyPlan()},
 		},
 	})
 }

@@ -71,13 +71,15 @@ resource "kt_secret" "x" {
 	v.must(t, "destroy", "-auto-approve", "-target=kt_secret.x")
 }
 
-func TestAccSecretKeepsTheNameOfWhoMadeIt(t *testing.T) {
+func TestAccSecretKeepsTheUserOfCreation(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	v.Setenv("LOCAL_TOKEN", v.canary())
 	as := func(more, attributes string) {
-		v.Write(t, fmt.Sprintf("provider \"kt\" {\n config_path = %q\n namespace = %q\n %s\n}\n%s", cluster.Kubeconfig(), v.ns, more,
-			secretX(`env_vars = { TOKEN = "LOCAL_TOKEN" }`+"\n"+attributes)))
+		v.Write(t,
+			fmt.Sprintf("provider \"kt\" {\n config_path = %q\n namespace = %q\n %s\n}\n%s", cluster.Kubeconfig(), v.ns,
+				more,
+				secretX(`env_vars = { TOKEN = "LOCAL_TOKEN" }`+"\n"+attributes)))
 	}
 	as(`username = "alice"`, `labels = { team = "ml" }`)
 	v.apply(t)
@@ -87,7 +89,8 @@ func TestAccSecretKeepsTheNameOfWhoMadeIt(t *testing.T) {
 	acctest.ExpectText(t, v.apply(t), `+ org = "x"`, `- team = "ml"`, `+ note = "y"`)
 	v.patch(t, `{"metadata":{"annotations":{"note":"z"}}}`)
 	acctest.ExpectText(t, v.apply(t), `~ note = "z" -> "y"`, `metadata.annotations.note: changed by kubectl-patch`)
-	labels := cluster.Kubectl(t, "get", "secret", "x", "-n", v.ns, "-o", `jsonpath={.metadata.labels.kubetorch\.com/username} {.metadata.labels.team} {.metadata.labels.org}`)
+	labels := cluster.Kubectl(t, "get", "secret", "x", "-n", v.ns, "-o",
+		`jsonpath={.metadata.labels.kubetorch\.com/username} {.metadata.labels.team} {.metadata.labels.org}`)
 	if labels != "alice  x" {
 		t.Errorf("the labels are %q", labels)
 	}

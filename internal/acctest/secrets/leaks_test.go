@@ -137,7 +137,8 @@ func (v *vault) keep(t *testing.T, kind string, content []byte) {
 // has fails the test unless a key of the Secret has this value.
 func (v *vault) has(t *testing.T, secret, key, value string) {
 	t.Helper()
-	got := cluster.Kubectl(t, "get", "secret", secret, "-n", v.ns, "-o", "jsonpath={.data."+strings.ReplaceAll(key, ".", `\.`)+"}")
+	got := cluster.Kubectl(t, "get", "secret", secret, "-n", v.ns, "-o",
+		"jsonpath={.data."+strings.ReplaceAll(key, ".", `\.`)+"}")
 	if plain, err := base64.StdEncoding.DecodeString(got); err != nil || string(plain) != value {
 		t.Errorf("%s of %s is %q, want %q", key, secret, plain, value)
 	}
@@ -155,7 +156,8 @@ func leaks(t *testing.T, dir string, canaries []string) []string {
 	search := func(name string, content []byte) {
 		for _, form := range forms {
 			if at := bytes.Index(content, []byte(form)); at >= 0 {
-				found = append(found, fmt.Sprintf("%s has a canary: …%s…", name, content[max(0, at-200):min(len(content), at+100)]))
+				found = append(found,
+					fmt.Sprintf("%s has a canary: …%s…", name, content[max(0, at-200):min(len(content), at+100)]))
 			}
 		}
 	}
@@ -208,7 +210,7 @@ func notations(canary string) []string {
 	return forms
 }
 
-func TestAccCanarySearchFindsWhatIsKept(t *testing.T) {
+func TestAccSearchForSecretsFindsStoredValues(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	v.write(t, `
@@ -239,7 +241,8 @@ resource "kt_secret" "kept" {
 		t.Errorf("the log has the value:\n%s", where)
 	}
 	log, err := os.ReadFile(filepath.Join(v.Dir, "trace.log"))
-	for _, text := range []string{"[TRACE]", "Calling provider defined Resource ModifyPlan", "provider.terraform-provider-kt"} {
+	for _, text := range []string{"[TRACE]", "Calling provider defined Resource ModifyPlan",
+		"provider.terraform-provider-kt"} {
 		if !bytes.Contains(log, []byte(text)) {
 			t.Errorf("%v; the log is not one of TRACE: it lacks %q", err, text)
 		}

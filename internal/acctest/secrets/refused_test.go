@@ -42,7 +42,8 @@ func (v *vault) quote(t *testing.T, action string) (end func()) {
 	ended := false
 	remove := func() {
 		if !ended {
-			cluster.Kubectl(t, "delete", "validatingadmissionpolicy/secrets-"+v.ns, "validatingadmissionpolicybinding/secrets-"+v.ns)
+			cluster.Kubectl(t, "delete", "validatingadmissionpolicy/secrets-"+v.ns,
+				"validatingadmissionpolicybinding/secrets-"+v.ns)
 		}
 		ended = true
 	}
@@ -60,7 +61,8 @@ func (v *vault) until(t *testing.T, says func(string) bool) {
 	t.Helper()
 	out := ""
 	for range 300 {
-		out, _ = cluster.TryKubectl(t, "create", "secret", "generic", "probe", "--from-literal=k=probe-value", "--dry-run=server", "-n", v.ns)
+		out, _ = cluster.TryKubectl(t, "create", "secret", "generic", "probe", "--from-literal=k=probe-value",
+			"--dry-run=server", "-n", v.ns)
 		if says(out) {
 			return
 		}
@@ -68,13 +70,14 @@ func (v *vault) until(t *testing.T, says func(string) bool) {
 	t.Fatalf("the policy does not take effect: %s", out)
 }
 
-func TestAccSecretRefusedWithItsValuesQuotedKeepsThemSecret(t *testing.T) {
+func TestAccSecretValuesThatAPolicyQuotesAreMasked(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	end := v.quote(t, "Deny")
 	v.Setenv("TF_VAR_token", v.canary())
 	v.write(t, fromVariables("values_wo = { TOKEN = var.token }"))
-	v.refused(t, []string{"plan"}, "The API server rejected Secret "+v.ns+"/x", "the policy of this namespace says no to (hidden)")
+	v.refused(t, []string{"plan"}, "The API server rejected Secret "+v.ns+"/x",
+		"the policy of this namespace says no to (hidden)")
 	end()
 	v.plan(t)
 	end = v.quote(t, "Deny")
@@ -94,7 +97,7 @@ func TestAccSecretRefusedWithItsValuesQuotedKeepsThemSecret(t *testing.T) {
 	v.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretIsRefusedForOtherReasonsWithoutItsValues(t *testing.T) {
+func TestAccSecretRejectionsDoNotContainItsValues(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	v.Setenv("TF_VAR_token", v.canary())
@@ -130,13 +133,14 @@ func TestAccSecretIsRefusedForOtherReasonsWithoutItsValues(t *testing.T) {
 	v.refused(t, []string{"plan"}, `values: the key "no key" must be`)
 }
 
-func TestAccSecretWorksWithFewRights(t *testing.T) {
+func TestAccSecretWorksWithFewPermissions(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	v.file(t, "creds/a", v.canary())
 	cluster.Kubectl(t, "create", "role", "writer", "--verb=patch,create,delete", "--resource=secrets", "-n", v.ns)
 	cluster.Kubectl(t, "create", "serviceaccount", "writer", "-n", v.ns)
-	cluster.Kubectl(t, "create", "rolebinding", "writer", "--role=writer", "--serviceaccount="+v.ns+":writer", "-n", v.ns)
+	cluster.Kubectl(t, "create", "rolebinding", "writer", "--role=writer", "--serviceaccount="+v.ns+":writer", "-n",
+		v.ns)
 	token := cluster.Kubectl(t, "create", "token", "writer", "-n", v.ns)
 	as := func(token, config string) {
 		v.Write(t, "provider \"kt\" {\n"+cluster.TokenAttributes(t, v.ns, token)+"\n}\n"+config)
@@ -145,7 +149,8 @@ func TestAccSecretWorksWithFewRights(t *testing.T) {
 	as(token, secretX(`path = "~/creds"`))
 	v.plan(t)
 	v.must(t, "apply", v.saved)
-	acctest.ExpectText(t, v.must(t, "plan", "-detailed-exitcode"), "No permission to read Secret "+v.ns+"/x", "The state is kept unchanged")
+	acctest.ExpectText(t, v.must(t, "plan", "-detailed-exitcode"), "No permission to read Secret "+v.ns+"/x",
+		"The state is kept unchanged")
 	value := v.canary()
 	v.file(t, "creds/a", value)
 	v.plan(t)
@@ -154,7 +159,8 @@ func TestAccSecretWorksWithFewRights(t *testing.T) {
 
 	cluster.Kubectl(t, "create", "secret", "generic", "y", "-n", v.ns, "--from-literal=theirs="+v.canary())
 	as(token, strings.ReplaceAll(secretX(`path = "~/creds"`), `"x"`, `"y"`))
-	v.refused(t, []string{"plan", "-target=kt_secret.y"}, "Secret "+v.ns+"/y was not created by this provider", "managed by kubectl-create")
+	v.refused(t, []string{"plan", "-target=kt_secret.y"}, "Secret "+v.ns+"/y was not created by this provider",
+		"managed by kubectl-create")
 
 	nobody := cluster.ServiceAccount(t, v.ns, "nobody", "view")
 	v.file(t, "creds/a", v.canary())
@@ -166,7 +172,7 @@ func TestAccSecretWorksWithFewRights(t *testing.T) {
 	v.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretWaitsForWhatHoldsIt(t *testing.T) {
+func TestAccSecretDeletionWaitsForFinalizers(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	v.file(t, "creds/a", v.canary())
@@ -193,7 +199,7 @@ func TestAccSecretWaitsForWhatHoldsIt(t *testing.T) {
 	v.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretPolicyReallyQuotesValues(t *testing.T) {
+func TestAccSecretPolicyQuotesValues(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	v.quote(t, "Deny")

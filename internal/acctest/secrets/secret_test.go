@@ -47,21 +47,27 @@ func TestAccSecretOfWriteOnlyValuesIsRotatedByVersion(t *testing.T) {
 	first, second := v.canary(), v.canary()
 	v.Setenv("TF_VAR_token", first)
 	v.write(t, fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 1"))
-	acctest.ExpectText(t, v.apply(t), `+ "TOKEN" = "revision 1"`, `+ "USER" = "revision 1"`, "values_wo = (write-only attribute)")
+	acctest.ExpectText(t, v.apply(t), `+ "TOKEN" = "revision 1"`, `+ "USER" = "revision 1"`,
+		"values_wo = (write-only attribute)")
 	v.has(t, "x", "TOKEN", first)
 
 	v.Setenv("TF_VAR_token", second) // without a new version nothing happens,
 	v.same(t)
-	v.write(t, fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 1\n labels = { team = \"ml\" }"))
+	v.write(t,
+		fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 1\n labels = { team = "+
+			"\"ml\" }"))
 	v.apply(t) // not even along with another change
 	v.has(t, "x", "TOKEN", first)
 
-	v.write(t, fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 2\n labels = { team = \"ml\" }"))
+	v.write(t,
+		fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 2\n labels = { team = "+
+			"\"ml\" }"))
 	acctest.ExpectText(t, v.apply(t), `~ "TOKEN" = "revision 1" -> "revision 2"`, "~ values_wo_version = 1 -> 2")
 	v.has(t, "x", "TOKEN", second)
 
 	v.patch(t, `{"data":{"TOKEN":"aGFja2Vk"}}`)
-	acctest.ExpectText(t, v.apply(t), `~ "TOKEN" = "changed in the cluster" -> "revision 2"`, "data.TOKEN: changed by kubectl-patch at 20")
+	acctest.ExpectText(t, v.apply(t), `~ "TOKEN" = "changed in the cluster" -> "revision 2"`,
+		"data.TOKEN: changed by kubectl-patch at 20")
 	v.has(t, "x", "TOKEN", second)
 
 	v.write(t, fromVariables("values_wo = { TOKEN = var.token }\n labels = { team = \"ml\" }"))
@@ -81,7 +87,8 @@ func TestAccSecretOfFilesShowsWhatChangesInThemAndInTheCluster(t *testing.T) {
 	v.file(t, "creds/my key.pem", other)
 	v.write(t, secretX(`path = "~/creds"`)+`
 output "ref" { value = kt_secret.x.ref }`)
-	acctest.ExpectText(t, v.apply(t), `+ "config" = "revision 1"`, `+ "my-key.pem" = "revision 1"`, `+ mount_path = "/root/creds"`)
+	acctest.ExpectText(t, v.apply(t), `+ "config" = "revision 1"`, `+ "my-key.pem" = "revision 1"`,
+		`+ mount_path = "/root/creds"`)
 	v.has(t, "x", "config", first)
 	v.has(t, "x", "my-key.pem", other)
 
@@ -90,8 +97,10 @@ output "ref" { value = kt_secret.x.ref }`)
 	v.has(t, "x", "config", second)
 
 	edited := v.canary()
-	v.patch(t, fmt.Sprintf(`{"data":{"config":%q,"my-key.pem":null,"extra":%q},"metadata":{"labels":{"kubetorch.com/username":"mallory"}}}`,
-		base64.StdEncoding.EncodeToString([]byte(edited)), base64.StdEncoding.EncodeToString([]byte(edited))))
+	v.patch(t,
+		fmt.Sprintf(
+			`{"data":{"config":%q,"my-key.pem":null,"extra":%q},"metadata":{"labels":{"kubetorch.com/username":"mallory"}}}`,
+			base64.StdEncoding.EncodeToString([]byte(edited)), base64.StdEncoding.EncodeToString([]byte(edited))))
 	acctest.ExpectText(t, v.apply(t),
 		`~ "config" = "changed in the cluster" -> "revision 2 (`,
 		`- "extra" = "added in the cluster" -> null`,
@@ -125,7 +134,8 @@ func TestAccSecretOfVariablesIsRotated(t *testing.T) {
 	v.has(t, "x", "HF_TOKEN", second)
 	v.Setenv("LOCAL_TOKEN", "")
 	missing := "env_vars: not set, or empty, in the environment of Terraform: LOCAL_TOKEN."
-	acctest.ExpectText(t, v.must(t, "plan", "-detailed-exitcode"), "Warning: Cannot read the source of the secret", missing)
+	acctest.ExpectText(t, v.must(t, "plan", "-detailed-exitcode"), "Warning: Cannot read the source of the secret",
+		missing)
 	v.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }
   labels = { team = "ml" }`))
 	v.refused(t, []string{"plan"}, "Error: Cannot read the source of the secret", missing)
@@ -133,7 +143,7 @@ func TestAccSecretOfVariablesIsRotated(t *testing.T) {
 	v.must(t, "destroy", "-auto-approve") // needs no variable
 }
 
-func TestAccSecretOfAProviderGoesIntoACompute(t *testing.T) {
+func TestAccSecretOfAnotherProviderIsUsedByACompute(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	token, aws := v.canary(), v.canary()
@@ -152,12 +162,15 @@ resource "kt_secret" "aws" {
 	v.has(t, "huggingface", "HF_TOKEN", token)
 	v.has(t, "aws", "credentials", aws)
 	pod := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", v.ns, "-o",
-		`jsonpath={.spec.template.spec.containers[0].env[?(@.name=="HF_TOKEN")].valueFrom.secretKeyRef.name} {.spec.template.spec.containers[0].volumeMounts[?(@.name=="secrets-aws")].mountPath}`)
+		`jsonpath={.spec.template.spec.containers[0].env[?(@.name=="HF_TOKEN")].valueFrom.secretKeyRef.name} `+
+			`{.spec.template.spec.containers[0].volumeMounts[?(@.name=="secrets-aws")].mountPath}`)
 	if pod != "huggingface /root/.aws" {
 		t.Errorf("the pod has %q", pod)
 	}
 	labels := cluster.Kubectl(t, "get", "secret", "huggingface", "aws", "-n", v.ns, "-o",
-		`jsonpath={range .items[*]}{.metadata.labels.kubetorch\.com/mount-type} {.metadata.labels.kubetorch\.com/provider} {.metadata.annotations.kubetorch\.com/secret-path} {.metadata.annotations.kubetorch\.com/secret-filenames};{end}`)
+		`jsonpath={range .items[*]}{.metadata.labels.kubetorch\.com/mount-type} `+
+			`{.metadata.labels.kubetorch\.com/provider} {.metadata.annotations.kubetorch\.com/secret-path} `+
+			`{.metadata.annotations.kubetorch\.com/secret-filenames};{end}`)
 	if want := `env huggingface  ;volume aws ~/.aws ["credentials"];`; labels != want {
 		t.Errorf("the Secrets have %q, want %q", labels, want)
 	}
@@ -172,13 +185,16 @@ func TestAccSecretOfSSHIsMountedWithTheModeThatSSHNeeds(t *testing.T) {
 	v.file(t, ".ssh/id_rsa", key)
 	config := func(attributes, item string) {
 		t.Helper()
-		v.write(t, "resource \"kt_secret\" \"x\" {\n name = \"ssh\"\n "+attributes+"\n}\n"+acctest.Compute("secrets = ["+item+"]"))
+		v.write(t,
+			"resource \"kt_secret\" \"x\" {\n name = \"ssh\"\n "+attributes+"\n}\n"+
+				acctest.Compute("secrets = ["+item+"]"))
 	}
 	const ref = "kt_secret.x.ref"
 	mode := func(want string) {
 		t.Helper()
 		got := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", v.ns, "-o",
-			`jsonpath={.spec.template.spec.containers[0].volumeMounts[?(@.name=="secrets-ssh")].mountPath} {.spec.template.spec.volumes[?(@.name=="secrets-ssh")].secret.defaultMode}`)
+			`jsonpath={.spec.template.spec.containers[0].volumeMounts[?(@.name=="secrets-ssh")].mountPath} `+
+				`{.spec.template.spec.volumes[?(@.name=="secrets-ssh")].secret.defaultMode}`)
 		if got != "/root/.ssh "+want {
 			t.Errorf("the key is mounted at %s, want mode %s", got, want)
 		}
@@ -227,7 +243,7 @@ func TestAccSecretOfSSHIsMountedWithTheModeThatSSHNeeds(t *testing.T) {
 	v.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretAppliesNothingThatThePlanDidNotSee(t *testing.T) {
+func TestAccSecretRejectsValuesThatChangedSinceThePlan(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	v.file(t, "creds/a", v.canary())
@@ -238,14 +254,15 @@ func TestAccSecretAppliesNothingThatThePlanDidNotSee(t *testing.T) {
 	before := cluster.Kubectl(t, "get", "secret", "x", "-n", v.ns, "-o", "jsonpath={.metadata.resourceVersion}")
 	v.file(t, "creds/a", v.canary())
 	v.refused(t, []string{"apply", v.saved}, `keys["a"]`)
-	if after := cluster.Kubectl(t, "get", "secret", "x", "-n", v.ns, "-o", "jsonpath={.metadata.resourceVersion}"); after != before {
+	if after := cluster.Kubectl(t, "get", "secret", "x", "-n", v.ns, "-o",
+		"jsonpath={.metadata.resourceVersion}"); after != before {
 		t.Error("the Secret was written")
 	}
 	v.apply(t)
 	v.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretThatIsGoneOrReplacedIsMadeAgain(t *testing.T) {
+func TestAccDeletedOrReplacedSecretIsRecreated(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	value := v.canary()
@@ -261,14 +278,16 @@ func TestAccSecretThatIsGoneOrReplacedIsMadeAgain(t *testing.T) {
 	cluster.Kubectl(t, "create", "secret", "generic", "x", "-n", v.ns, "--from-literal=theirs="+v.canary())
 	v.refused(t, []string{"plan"}, "Secret "+v.ns+"/x was not created by this provider", "managed by kubectl-create")
 	v.write(t, secretX("path = \"~/creds\"\n adopt_existing = true"))
-	acctest.ExpectText(t, v.apply(t), "Secret "+v.ns+"/x loses keys", "The apply removes its keys that are not in the source: theirs")
+	acctest.ExpectText(t, v.apply(t), "Secret "+v.ns+"/x loses keys",
+		"The apply removes its keys that are not in the source: theirs")
 	v.has(t, "x", "a", value)
 	v.has(t, "x", "theirs", "")
 
 	v.patch(t, `{"immutable":true}`)
 	v.same(t)
 	v.file(t, "creds/a", v.canary())
-	acctest.ExpectText(t, v.apply(t), "It has immutable: true", "must be replaced", "1 to add, 0 to change, 1 to destroy")
+	acctest.ExpectText(t, v.apply(t), "It has immutable: true", "must be replaced",
+		"1 to add, 0 to change, 1 to destroy")
 	v.must(t, "destroy", "-auto-approve")
 	if left := cluster.Kubectl(t, "get", "secrets", "-n", v.ns, "-o", "name"); left != "" {
 		t.Errorf("left behind: %s", left)
@@ -285,15 +304,18 @@ func TestAccSecretIsImported(t *testing.T) {
 	v.must(t, "state", "rm", "kt_secret.x")
 	v.must(t, "import", "kt_secret.x", v.ns+"/x")
 	acctest.ExpectText(t, v.must(t, "plan"), `+ path = "~/creds"`, "0 to add, 1 to change, 0 to destroy")
-	if out := v.apply(t); strings.Contains(out, "~ keys") || strings.Contains(out, "~ manifests") || strings.Contains(out, "~ labels") {
+	if out := v.apply(t); strings.Contains(out, "~ keys") || strings.Contains(out, "~ manifests") ||
+		strings.Contains(out, "~ labels") {
 		t.Errorf("the import of what is ours changes it:\n%s", out)
 	}
 	v.must(t, "destroy", "-auto-approve")
 
-	cluster.Kubectl(t, "create", "secret", "generic", "x", "-n", v.ns, "--from-literal=theirs="+v.canary(), "--from-literal=a="+v.canary())
+	cluster.Kubectl(t, "create", "secret", "generic", "x", "-n", v.ns, "--from-literal=theirs="+v.canary(),
+		"--from-literal=a="+v.canary())
 	v.must(t, "import", "kt_secret.x", v.ns+"/x")
 	v.file(t, "creds/a", value)
-	acctest.ExpectText(t, v.apply(t), `~ "a" = "imported" -> "revision`, `- "theirs" = "imported" -> null`, "0 to add, 1 to change, 0 to destroy")
+	acctest.ExpectText(t, v.apply(t), `~ "a" = "imported" -> "revision`, `- "theirs" = "imported" -> null`,
+		"0 to add, 1 to change, 0 to destroy")
 	v.has(t, "x", "a", value)
 	v.has(t, "x", "theirs", "")
 	v.refused(t, []string{"import", "kt_secret.y", v.ns + "/none"})

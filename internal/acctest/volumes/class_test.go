@@ -22,10 +22,13 @@ func TestAccVolumeChoosesItsClass(t *testing.T) {
 	alone := acctest.OwnCluster(t)
 	ns := alone.Namespace(t)
 	made := func(name, provisioner string) {
-		alone.Apply(t, fmt.Sprintf("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: %s}\nprovisioner: %s", name, provisioner))
+		alone.Apply(t,
+			fmt.Sprintf("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: %s}\nprovisioner: %s",
+				name, provisioner))
 	}
 	mark := func(name, value string) {
-		alone.Kubectl(t, "annotate", "storageclass", name, "--overwrite", "storageclass.kubernetes.io/is-default-class="+value)
+		alone.Kubectl(t, "annotate", "storageclass", name, "--overwrite",
+			"storageclass.kubernetes.io/is-default-class="+value)
 	}
 	cli := acctest.NewCLI(t)
 	plans := func(attributes string, says ...string) string {
@@ -44,7 +47,8 @@ func TestAccVolumeChoosesItsClass(t *testing.T) {
 		cli.Write(t, alone.Config(ns, acctest.Volume("size = \"1Gi\"\n wait_for_bound = false\n"+attributes)))
 		cli.MustRun(t, "apply", "-auto-approve")
 		cli.MustRun(t, "plan", "-detailed-exitcode")
-		if got := alone.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.spec.storageClassName}"); got != class {
+		if got := alone.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
+			"jsonpath={.spec.storageClassName}"); got != class {
 			t.Errorf("the class is %q, want %q", got, class)
 		}
 		cli.MustRun(t, "destroy", "-auto-approve")
@@ -59,7 +63,8 @@ func TestAccVolumeChoosesItsClass(t *testing.T) {
 	made("block", "ebs.csi.aws.com")
 	cli.Write(t, alone.Config(ns, acctest.Volume(`size = "1Gi"`)))
 	out := cli.MustRun(t, "plan") // the same run may create one
-	acctest.ExpectText(t, out, "No default storage class", "The plan continues, because the same run may create a class")
+	acctest.ExpectText(t, out, "No default storage class",
+		"The plan continues, because the same run may create a class")
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
 		t.Errorf("a class is chosen where there is none to choose:\n%s", out)
@@ -68,7 +73,8 @@ func TestAccVolumeChoosesItsClass(t *testing.T) {
 		"block (provisioner ebs.csi.aws.com), standard (provisioner kubernetes.io/host-path)")
 
 	mark("block", "true")
-	plans("", open, "The storage class cannot share volumes between nodes", `StorageClass "block" (provisioner ebs.csi.aws.com)`)
+	plans("", open, "The storage class cannot share volumes between nodes",
+		`StorageClass "block" (provisioner ebs.csi.aws.com)`)
 	if out := plans(acctest.ReadWriteOnce, open); strings.Contains(out, "cannot share") {
 		t.Errorf("one writer is warned of a class that cannot share:\n%s", out)
 	}
@@ -80,7 +86,8 @@ func TestAccVolumeChoosesItsClass(t *testing.T) {
 	applies(acctest.ReadWriteOnce, "block")
 	applies("", "shared")
 	plans(`storage_class = "standard"`, `+ storage_class = "standard"`, "cannot share")
-	plans(`storage_class = "later"`, "The storage class does not exist yet", `no StorageClass "later"`, "block (provisioner ebs.csi.aws.com, the default)")
+	plans(`storage_class = "later"`, "The storage class does not exist yet", `no StorageClass "later"`,
+		"block (provisioner ebs.csi.aws.com, the default)")
 	plans(`volume_name = "pv"`, `+ storageClassName = ""`) // of the claim; OpenTofu shows no empty attribute
 
 	made("newest", "pd.csi.storage.gke.io")
@@ -92,28 +99,33 @@ func TestAccVolumeIsPlannedWithoutTheCluster(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	block := "provider \"kt\" {\n host = \"https://" + acctest.ClosedPort(t) + "\"\n token = \"none\"\n namespace = \"" + ns + "\"\n}\n"
+	block := "provider \"kt\" {\n host = \"https://" + acctest.ClosedPort(t) +
+		"\"\n token = \"none\"\n namespace = \"" + ns + "\"\n}\n"
 	cli.Write(t, block+acctest.Volume(`size = "1Gi"`))
-	acctest.ExpectText(t, cli.MustRun(t, "plan"), "The Kubernetes API server cannot be reached", "The storage class is selected at apply",
+	acctest.ExpectText(t, cli.MustRun(t, "plan"), "The Kubernetes API server cannot be reached",
+		"The storage class is selected at apply",
 		`+ ref = { + claim_name = "data" + mount_path = "/data" }`, "+ storage_class = (known after apply)", "Plan: 1 to add")
 }
 
 // Whoever has rights in a namespace only may not see classes, which belong to the cluster.
-func TestAccVolumeOfAUserWhoSeesNoClasses(t *testing.T) {
+func TestAccVolumeWithoutPermissionToListClasses(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	block := "provider \"kt\" {\n" + cluster.TokenAttributes(t, ns, cluster.ServiceAccount(t, ns, "deployer", "admin")) + "}\n"
+	block := "provider \"kt\" {\n" +
+		cluster.TokenAttributes(t, ns, cluster.ServiceAccount(t, ns, "deployer", "admin")) + "}\n"
 	cli.Write(t, block+acctest.Volume(acctest.SmallVolume))
-	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "No permission to", "storageclasses.storage.k8s.io is forbidden", "Kubernetes selects the default storage class")
+	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "No permission to",
+		"storageclasses.storage.k8s.io is forbidden", "Kubernetes selects the default storage class")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
-	if class := cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.spec.storageClassName}"); class != "standard" {
+	if class := cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
+		"jsonpath={.spec.storageClassName}"); class != "standard" {
 		t.Errorf("the class is %q, want the default one", class)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-func TestAccVolumeTakesValuesThatAreUnknownInThePlan(t *testing.T) {
+func TestAccVolumeAcceptsValuesThatAreUnknownInThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := cluster.Config(ns, fmt.Sprintf(`
@@ -142,10 +154,13 @@ resource "kt_compute" "trainer" {
 		Steps: []resource.TestStep{{
 			Config: config,
 			ConfigPlanChecks: resource.ConfigPlanChecks{
-				PreApply:             []plancheck.PlanCheck{plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("manifests")), plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("storage_class"))},
+				PreApply: []plancheck.PlanCheck{plancheck.ExpectUnknownValue(acctest.DataVolume,
+					tfjsonpath.New("manifests")),
+					plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("storage_class"))},
 				PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 			},
-			ConfigStateChecks: []statecheck.StateCheck{volumeHas("storage_class", "standard"), volumeHas("phase", "Bound")},
+			ConfigStateChecks: []statecheck.StateCheck{volumeHas("storage_class", "standard"),
+				volumeHas("phase", "Bound")},
 		}},
 	})
 }
@@ -157,7 +172,8 @@ func TestAccVolumeGrowsToASizeThatIsUnknownInThePlan(t *testing.T) {
 	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
 	sized := func(size string) string {
 		return cluster.Config(ns, fmt.Sprintf("resource \"terraform_data\" \"later\" {\n input = %q\n}\n", size)+
-			acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = terraform_data.later.output", acctest.ReadWriteOnce, class)))
+			acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = terraform_data.later.output",
+				acctest.ReadWriteOnce, class)))
 	}
 	resizer := patchStatus(t, ns, `{"capacity": {"storage": "2Gi"}}`)
 	resource.Test(t, resource.TestCase{
@@ -168,7 +184,8 @@ func TestAccVolumeGrowsToASizeThatIsUnknownInThePlan(t *testing.T) {
 			{
 				Config: sized("2Gi"),
 				ConfigPlanChecks: resource.ConfigPlanChecks{
-					PreApply:             []plancheck.PlanCheck{plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("capacity")), resizer},
+					PreApply: []plancheck.PlanCheck{plancheck.ExpectUnknownValue(acctest.DataVolume,
+						tfjsonpath.New("capacity")), resizer},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "2Gi"), volumeHas("phase", "Bound")},
@@ -188,7 +205,8 @@ func TestAccVolumeImportByIdentity(t *testing.T) {
 		TypeName: "kt_volume",
 		Identity: &tfprotov6.ResourceIdentityData{IdentityData: acctest.DynamicValue(t, tftypes.Object{
 			AttributeTypes: map[string]tftypes.Type{"namespace": tftypes.String, "name": tftypes.String},
-		}, map[string]tftypes.Value{"namespace": tftypes.NewValue(tftypes.String, nil), "name": tftypes.NewValue(tftypes.String, "data")})},
+		}, map[string]tftypes.Value{"namespace": tftypes.NewValue(tftypes.String, nil),
+			"name": tftypes.NewValue(tftypes.String, "data")})},
 	})
 	if err != nil || len(imported.Diagnostics) > 0 || len(imported.ImportedResources) != 1 {
 		t.Fatalf("%v %v", err, imported)

@@ -14,7 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-func TestAccVolumeThatIsNotBoundSaysWhy(t *testing.T) {
+func TestAccVolumeThatIsNotBoundReportsTheCause(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		class, pv  string // YAML of what is made for it
@@ -22,21 +22,29 @@ func TestAccVolumeThatIsNotBoundSaysWhy(t *testing.T) {
 		says       string
 		warns      bool // it ends without an error
 	}{
-		"no such class": {attributes: `storage_class = "CLASS"`, says: `cannot be bound:\s+StorageClass\s+"\S+"\s+does not exist`},
+		"no such class": {attributes: `storage_class = "CLASS"`,
+			says: `cannot be bound:\s+StorageClass\s+"\S+"\s+does not exist`},
 		"a silent provisioner": {
-			class: "provisioner: silent.example.com", attributes: "storage_class = \"CLASS\"\n timeouts = { create = \"3s\" }",
-			warns: true, says: `provisioner\s+silent.example.com\s+has\s+not\s+reported\s+any\s+event.*after\s+3s\s+\(.timeouts.create.\)`,
+			class:      "provisioner: silent.example.com",
+			attributes: "storage_class = \"CLASS\"\n timeouts = { create = \"3s\" }",
+			warns:      true,
+			says: `provisioner\s+silent.example.com\s+has\s+not\s+reported\s+any\s+event.*` +
+				`after\s+3s\s+\(.timeouts.create.\)`,
 		},
 		"a class without a provisioner": {
 			class: "provisioner: kubernetes.io/no-provisioner", attributes: `storage_class = "CLASS"`,
 			says: `does\s+not\s+provision\s+volumes.*no\s+PersistentVolume\s+matches`,
 		},
-		"a PersistentVolume that is too small": {pv: "\n", attributes: "volume_name = \"PV\"\n size = \"200Gi\"", says: `has\s+a\s+capacity\s+of\s+100Gi,\s+less\s+than\s+the\s+requested\s+200Gi`},
-		"a PersistentVolume of another class":  {pv: "  storageClassName: slow", attributes: `volume_name = "PV"`, says: `has\s+the\s+class\s+"slow"`},
+		"a PersistentVolume that is too small": {pv: "\n", attributes: "volume_name = \"PV\"\n size = \"200Gi\"",
+			says: `has\s+a\s+capacity\s+of\s+100Gi,\s+less\s+than\s+the\s+requested\s+200Gi`},
+		"a PersistentVolume of another class": {pv: "  storageClassName: slow", attributes: `volume_name = "PV"`,
+			says: `has\s+the\s+class\s+"slow"`},
 		"a PersistentVolume that is not shared": {
-			pv: "\n", attributes: "volume_name = \"PV\"\n access_mode = \"ReadWriteOnce\"", says: `does\s+not\s+support\s+ReadWriteOnce,\s+only\s+ReadWriteMany`,
+			pv: "\n", attributes: "volume_name = \"PV\"\n access_mode = \"ReadWriteOnce\"",
+			says: `does\s+not\s+support\s+ReadWriteOnce,\s+only\s+ReadWriteMany`,
 		},
-		"no such PersistentVolume": {attributes: `volume_name = "PV"`, says: `PersistentVolume\s+"\S+"\s+does not exist`},
+		"no such PersistentVolume": {attributes: `volume_name = "PV"`,
+			says: `PersistentVolume\s+"\S+"\s+does not exist`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,9 +78,11 @@ func TestAccVolumeThatIsNotBoundSaysWhy(t *testing.T) {
 					first,
 					// What failed holds nothing, so it gives way to what is right.
 					{
-						Config:            cluster.Config(ns, acctest.Volume(acctest.SmallVolume+`storage_class = "standard"`)),
-						ConfigPlanChecks:  resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
-						ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Bound"), volumeHas("storage_class", "standard")},
+						Config: cluster.Config(ns,
+							acctest.Volume(acctest.SmallVolume+`storage_class = "standard"`)),
+						ConfigPlanChecks: acctest.ExpectEmptyPlanAfterApply(),
+						ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Bound"),
+							volumeHas("storage_class", "standard")},
 					},
 				},
 			})
@@ -80,7 +90,7 @@ func TestAccVolumeThatIsNotBoundSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAccVolumeNeedNotBeWaitedFor(t *testing.T) {
+func TestAccVolumeWithoutWaitForBoundIsCreatedAtOnce(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns, "provisioner: silent.example.com")
@@ -88,7 +98,8 @@ func TestAccVolumeNeedNotBeWaitedFor(t *testing.T) {
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noClaims(t, ns),
 		Steps: []resource.TestStep{{
-			Config:            cluster.Config(ns, acctest.Volume(fmt.Sprintf("size = \"1Gi\"\n storage_class = %q\n wait_for_bound = false", class))),
+			Config: cluster.Config(ns,
+				acctest.Volume(fmt.Sprintf("size = \"1Gi\"\n storage_class = %q\n wait_for_bound = false", class))),
 			ConfigPlanChecks:  acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
 			ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Pending")},
 		}},
@@ -108,7 +119,8 @@ func TestAccVolumeThatIsTaintedIsKeptOnceItIsBound(t *testing.T) {
 		t.Fatalf("a volume whose PersistentVolume is too small is created:\n%s", out)
 	}
 	cluster.Kubectl(t, "patch", "persistentvolume", "pv-"+ns, "-p", `{"spec": {"capacity": {"storage": "200Gi"}}}`)
-	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound", "--timeout=60s")
+	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound",
+		"--timeout=60s")
 	out, err = cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
 		t.Errorf("a volume that may hold data is replaced:\n%s", out)
@@ -120,7 +132,7 @@ func TestAccVolumeThatIsTaintedIsKeptOnceItIsBound(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve") // which asks for its end
 }
 
-func TestAccVolumeIsReplacedWhenAsked(t *testing.T) {
+func TestAccVolumeIsReplacedOnRequest(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -184,10 +196,12 @@ func TestAccVolumeInUseIsNotDeleted(t *testing.T) {
 			{
 				PreConfig: func() {
 					cluster.Apply(t, stranger, "-n", ns)
-					cluster.Kubectl(t, "wait", "deployment/stranger", "-n", ns, "--for=condition=Available", "--timeout=60s")
+					cluster.Kubectl(t, "wait", "deployment/stranger", "-n", ns, "--for=condition=Available",
+						"--timeout=60s")
 				},
 				Config: config, Destroy: true,
-				ExpectError: regexp.MustCompile(`(?s)PersistentVolumeClaim\s+\S+/data\s+is\s+in\s+use.*Pod\s+stranger-\S+\s+\(of\s+Deployment\s+stranger\).*Nothing\s+was\s+deleted`),
+				ExpectError: regexp.MustCompile(`(?s)PersistentVolumeClaim\s+\S+/data\s+is\s+in\s+use.*` +
+					`Pod\s+stranger-\S+\s+\(of\s+Deployment\s+stranger\).*Nothing\s+was\s+deleted`),
 			},
 			{
 				Config: config, ConfigPlanChecks: acctest.ExpectEmptyPlan(),
@@ -202,12 +216,13 @@ func TestAccVolumeInUseIsNotDeleted(t *testing.T) {
 	})
 }
 
-func TestAccVolumeHeldByAFinalizerSaysSo(t *testing.T) {
+func TestAccVolumeReportsTheFinalizerThatBlocksItsDeletion(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := cluster.Config(ns, acctest.Volume(acctest.SmallVolume+`timeouts = { delete = "3s" }`))
 	hold := func(finalizers string) {
-		cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "-p", `{"metadata": {"finalizers": `+finalizers+`}}`)
+		cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "-p",
+			`{"metadata": {"finalizers": `+finalizers+`}}`)
 	}
 	seen := &acctest.Warnings{}
 	resource.Test(t, resource.TestCase{
@@ -218,14 +233,16 @@ func TestAccVolumeHeldByAFinalizerSaysSo(t *testing.T) {
 			{
 				PreConfig: func() { hold(`["example.com/hold"]`) },
 				Config:    config, Destroy: true,
-				ExpectError: regexp.MustCompile(`(?s)held\s+by\s+finalizers?\s.*example\.com/hold.*after\s+3s\s+\(.timeouts.delete.\)`),
+				ExpectError: regexp.MustCompile(`(?s)held\s+by\s+finalizers?\s.*example\.com/hold.*` +
+					`after\s+3s\s+\(.timeouts.delete.\)`),
 			},
 			{
 				// It is still there, and nothing but its end can come of it.
 				Config: config,
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectEmptyPlan(),
-					volumeWarns(seen, ns, "PersistentVolumeClaim ID is being deleted", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`),
+					volumeWarns(seen, ns, "PersistentVolumeClaim ID is being deleted",
+						`{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`),
 				),
 			},
 			{PreConfig: func() { hold("null") }, Config: config, ConfigPlanChecks: acctest.PreApply(
@@ -250,11 +267,12 @@ metadata:
 spec: {accessModes: [ReadWriteOnce], storageClassName: standard, resources: {requests: {storage: 2Gi}}}
 `
 
-func TestAccVolumeOfSomebodyElseIsAdoptedOnlyWhenAsked(t *testing.T) {
+func TestAccVolumeOfAnotherClientIsAdoptedOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, byHandClaim, "-n", ns)
-	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound", "--timeout=60s")
+	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound",
+		"--timeout=60s")
 	adopting := func(attributes string) string {
 		return cluster.Config(ns, acctest.Volume("adopt_existing = true\n"+attributes))
 	}
@@ -263,12 +281,14 @@ func TestAccVolumeOfSomebodyElseIsAdoptedOnlyWhenAsked(t *testing.T) {
 		CheckDestroy:             noClaims(t, ns),
 		Steps: []resource.TestStep{
 			{
-				Config:      cluster.Config(ns, acctest.Volume(acctest.ReadWriteOnce+`size = "2Gi"`)),
-				ExpectError: regexp.MustCompile(`(?s)was not created by this provider.*kubectl-client-side-apply.*adopt_existing`),
+				Config: cluster.Config(ns, acctest.Volume(acctest.ReadWriteOnce+`size = "2Gi"`)),
+				ExpectError: regexp.MustCompile(`(?s)was not created by this provider.*kubectl-client-side-apply.*` +
+					`adopt_existing`),
 			},
 			{
 				Config: adopting("size = \"2Gi\"\n access_mode = \"ReadWriteMany\""), PlanOnly: true,
-				ExpectError: regexp.MustCompile(`(?s)The data of the volume would be lost.*has the access mode\s+"ReadWriteOnce"`),
+				ExpectError: regexp.MustCompile(`(?s)The data of the volume would be lost.*has the access ` +
+					`mode\s+"ReadWriteOnce"`),
 			},
 			{
 				Config: adopting(`size = "1Gi"`), PlanOnly: true,
@@ -276,36 +296,47 @@ func TestAccVolumeOfSomebodyElseIsAdoptedOnlyWhenAsked(t *testing.T) {
 			},
 			{
 				// What the configuration leaves out is as the claim has it.
-				Config:            adopting(`size = "2Gi"`),
-				ConfigPlanChecks:  acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
-				ConfigStateChecks: []statecheck.StateCheck{volumeHas("access_mode", "ReadWriteOnce"), volumeHas("storage_class", "standard"), volumeLacks("volume_name")},
-				Check:             claimIs(t, ns, "{.metadata.annotations.made-by}", "hand"),
+				Config:           adopting(`size = "2Gi"`),
+				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("access_mode", "ReadWriteOnce"),
+					volumeHas("storage_class", "standard"), volumeLacks("volume_name")},
+				Check: claimIs(t, ns, "{.metadata.annotations.made-by}", "hand"),
 			},
 		},
 	})
 }
 
-func TestAccVolumeImportOfSomebodyElsesOnlyTakesOwnership(t *testing.T) {
+func TestAccVolumeImportOfAClaimOfAnotherClientChangesOnlyOwnership(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, byHandClaim, "-n", ns)
-	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound", "--timeout=60s")
-	config := cluster.Config(ns, "resource \"kt_volume\" \"data\" {\n name = \"data\"\n size = \"2Gi\"\n labels = { team = \"ml\" }\n}")
+	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound",
+		"--timeout=60s")
+	config := cluster.Config(ns,
+		"resource \"kt_volume\" \"data\" {\n name = \"data\"\n size = \"2Gi\"\n labels = { team = \"ml\" }\n}")
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noClaims(t, ns),
 		Steps: []resource.TestStep{
-			{Config: config, ResourceName: acctest.DataVolume, ImportState: true, ImportStateId: ns + "/data", ImportStatePersist: true},
+			{Config: config, ResourceName: acctest.DataVolume, ImportState: true, ImportStateId: ns + "/data",
+				ImportStatePersist: true},
 			{
 				Config: config,
 				ConfigPlanChecks: resource.ConfigPlanChecks{
-					PreApply:             []plancheck.PlanCheck{plancheck.ExpectResourceAction(acctest.DataVolume, plancheck.ResourceActionUpdate), volumePlan(func(p acctest.Plan) error { return p.ChangesOnly("labels") })},
+					PreApply: []plancheck.PlanCheck{plancheck.ExpectResourceAction(acctest.DataVolume,
+						plancheck.ResourceActionUpdate), volumePlan(func(p acctest.Plan) error {
+						return p.ChangesOnly("labels")
+					})},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
-				Check: claimIs(t, ns, `{.metadata.annotations.made-by} {.metadata.labels.kubetorch\.com/volume}`, "hand data"),
+				Check: claimIs(t, ns, `{.metadata.annotations.made-by} {.metadata.labels.kubetorch\.com/volume}`,
+					"hand data"),
 			},
-			{Config: config, ResourceName: acctest.DataVolume, ImportState: true, ImportStateId: ns + "/none", ExpectError: regexp.MustCompile(`(?s)There is no PersistentVolumeClaim \S+/none.*kubectl get persistentvolumeclaims`)},
-			{Config: config, ResourceName: acctest.DataVolume, ImportState: true, ImportStateId: "data", ExpectError: regexp.MustCompile(`must have the format namespace/name`)},
+			{Config: config, ResourceName: acctest.DataVolume, ImportState: true, ImportStateId: ns + "/none",
+				ExpectError: regexp.MustCompile(`(?s)There is no PersistentVolumeClaim \S+/none.*kubectl get ` +
+					`persistentvolumeclaims`)},
+			{Config: config, ResourceName: acctest.DataVolume, ImportState: true, ImportStateId: "data",
+				ExpectError: regexp.MustCompile(`must have the format namespace/name`)},
 		},
 	})
 }
@@ -315,7 +346,9 @@ func TestAccVolumeDriftShowsByAttributeAndManager(t *testing.T) {
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
 	config := func(more string) string {
-		return cluster.Config(ns, acctest.Volume(fmt.Sprintf("%s size = \"1Gi\"\n storage_class = %q\n labels = { team = \"ml\" }\n annotations = { owner = \"alice\" }\n %s", acctest.ReadWriteOnce, class, more)))
+		return cluster.Config(ns,
+			acctest.Volume(fmt.Sprintf("%s size = \"1Gi\"\n storage_class = %q\n labels = { team = \"ml\" }\n "+
+				"annotations = { owner = \"alice\" }\n %s", acctest.ReadWriteOnce, class, more)))
 	}
 	kubectl := func(commands ...string) func() {
 		return func() {
@@ -328,7 +361,8 @@ func TestAccVolumeDriftShowsByAttributeAndManager(t *testing.T) {
 	seen := &acctest.Warnings{}
 	drift := func(attributes, fields []string, warnings ...string) resource.ConfigPlanChecks {
 		checks := volumeChanges(attributes, fields)
-		checks.PreApply = append(checks.PreApply, volumeWarns(seen, ns, append(warnings, "PersistentVolumeClaim ID was changed outside of Terraform")...))
+		checks.PreApply = append(checks.PreApply,
+			volumeWarns(seen, ns, append(warnings, "PersistentVolumeClaim ID was changed outside of Terraform")...))
 		return checks
 	}
 	resource.Test(t, resource.TestCase{
@@ -337,11 +371,16 @@ func TestAccVolumeDriftShowsByAttributeAndManager(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: config("")},
 			{
-				PreConfig: kubectl("label"+claim+"--overwrite team=web", "annotate"+claim+"--overwrite owner=bob kubetorch.com/mount-path=/mnt", "label"+claim+"app.kubernetes.io/managed-by-"),
-				Config:    config(""),
+				PreConfig: kubectl("label"+claim+"--overwrite team=web",
+					"annotate"+claim+"--overwrite owner=bob kubetorch.com/mount-path=/mnt",
+					"label"+claim+"app.kubernetes.io/managed-by-"),
+				Config: config(""),
 				ConfigPlanChecks: drift([]string{"labels", "annotations", "mount_path", "ref"},
-					[]string{"metadata.labels.team", "metadata.labels.app.kubernetes.io/managed-by", "metadata.annotations.owner", "metadata.annotations.kubetorch.com/mount-path"},
-					"metadata.labels.team: changed by kubectl-label at ", "metadata.annotations.owner: changed by kubectl-annotate at ", `metadata.labels["app.kubernetes.io/managed-by"]: removed (`),
+					[]string{"metadata.labels.team", "metadata.labels.app.kubernetes.io/managed-by",
+						"metadata.annotations.owner", "metadata.annotations.kubetorch.com/mount-path"},
+					"metadata.labels.team: changed by kubectl-label at ",
+					"metadata.annotations.owner: changed by kubectl-annotate at ",
+					`metadata.labels["app.kubernetes.io/managed-by"]: removed (`),
 			},
 			{
 				// What others add is theirs.
@@ -349,25 +388,30 @@ func TestAccVolumeDriftShowsByAttributeAndManager(t *testing.T) {
 				Config:    config(""), ConfigPlanChecks: acctest.ExpectEmptyPlan(),
 			},
 			{
-				PreConfig: kubectl("label" + claim + "--overwrite team=web"),
-				Config:    config("lifecycle {\n ignore_changes = [labels]\n}"), ConfigPlanChecks: acctest.ExpectEmptyPlan(),
+				PreConfig:        kubectl("label" + claim + "--overwrite team=web"),
+				Config:           config("lifecycle {\n ignore_changes = [labels]\n}"),
+				ConfigPlanChecks: acctest.ExpectEmptyPlan(),
 			},
 			{Config: config("")},
 			{
 				PreConfig: func() {
-					cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "-p", `{"spec": {"resources": {"requests": {"storage": "5Gi"}}}}`)
-					cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "--subresource=status", "-p", `{"status": {"capacity": {"storage": "5Gi"}}}`)
+					cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "-p",
+						`{"spec": {"resources": {"requests": {"storage": "5Gi"}}}}`)
+					cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "--subresource=status", "-p",
+						`{"status": {"capacity": {"storage": "5Gi"}}}`)
 				},
 				Config: config(""), PlanOnly: true,
-				ExpectError: regexp.MustCompile(`(?s)A volume cannot shrink.*requests 5Gi and has 5Gi.*Set\s+size = "5Gi"`),
+				ExpectError: regexp.MustCompile(`(?s)A volume cannot shrink.*requests 5Gi and has 5Gi.*Set\s+size ` +
+					`= "5Gi"`),
 			},
 			{Config: config("lifecycle {\n ignore_changes = [size]\n}"), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
-			{Config: strings.Replace(config(""), `size = "1Gi"`, `size = "5Gi"`, 1), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
+			{Config: strings.Replace(config(""), `size = "1Gi"`, `size = "5Gi"`, 1),
+				ConfigPlanChecks: acctest.ExpectEmptyPlan()},
 		},
 	})
 }
 
-func TestAccVolumeThatWasDeletedIsMadeAnew(t *testing.T) {
+func TestAccVolumeThatWasDeletedIsRecreated(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := cluster.Config(ns, acctest.Volume(acctest.SmallVolume))
@@ -404,7 +448,8 @@ func TestAccVolumeThatLostItsPersistentVolumeIsKeptInState(t *testing.T) {
 				PreConfig: func() {
 					cluster.Kubectl(t, "delete", "persistentvolume", pv, "--wait=false")
 					cluster.Kubectl(t, "patch", "persistentvolume", pv, "-p", `{"metadata": {"finalizers": null}}`)
-					cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Lost", "--timeout=60s")
+					cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns,
+						"--for=jsonpath={.status.phase}=Lost", "--timeout=60s")
 				},
 				Config: config,
 				ConfigPlanChecks: acctest.PreApply(
@@ -418,20 +463,22 @@ func TestAccVolumeThatLostItsPersistentVolumeIsKeptInState(t *testing.T) {
 }
 
 // A claim that no state has any more needs an import, or adopt_existing.
-func TestAccVolumeThatAStateForgotIsImported(t *testing.T) {
+func TestAccVolumeThatWasRemovedFromStateIsImported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := cluster.Config(ns, acctest.Volume(acctest.SmallVolume))
 	importing := fmt.Sprintf("import {\n to = kt_volume.data\n id = %q\n}\n", ns+"/data")
 	forget := cluster.Config(ns, "removed {\n from = kt_volume.data\n lifecycle {\n destroy = false\n }\n}")
 	var uid string
-	same := resource.TestCheckResourceAttrWith(acctest.DataVolume, "uid", func(value string) error { return sameText("uid", value, uid) })
+	same := resource.TestCheckResourceAttrWith(acctest.DataVolume, "uid",
+		func(value string) error { return sameText("uid", value, uid) })
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noClaims(t, ns),
 		Steps: []resource.TestStep{
 			{Config: config, Check: func(*terraform.State) error {
-				uid = cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.metadata.uid}")
+				uid = cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
+					"jsonpath={.metadata.uid}")
 				return nil
 			}},
 			{Config: forget},

@@ -40,7 +40,8 @@ func volumeLacks(attribute string) statecheck.StateCheck {
 func claimIs(t *testing.T, ns, path, want string) resource.TestCheckFunc {
 	t.Helper()
 	return func(*terraform.State) error {
-		if got := cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath="+path); got != want {
+		if got := cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
+			"jsonpath="+path); got != want {
 			return fmt.Errorf("%s of the claim is %q, want %q", path, got, want)
 		}
 		return nil
@@ -74,20 +75,29 @@ resource "kt_compute" "trainer" {
 				Config: config,
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
-						plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("storage_class")), // chosen at apply
-						plancheck.ExpectKnownValue(acctest.DataVolume, tfjsonpath.New("ref"), knownvalue.ObjectExact(map[string]knownvalue.Check{
-							"claim_name": knownvalue.StringExact("data"), "mount_path": knownvalue.StringExact("/data"), "read_only": knownvalue.Null(),
-						})),
-						plancheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(2)), // known in the plan
+						// chosen at apply
+						plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("storage_class")),
+						plancheck.ExpectKnownValue(acctest.DataVolume, tfjsonpath.New("ref"),
+							knownvalue.ObjectExact(map[string]knownvalue.Check{
+								"claim_name": knownvalue.StringExact("data"),
+								"mount_path": knownvalue.StringExact("/data"), "read_only": knownvalue.Null(),
+							})),
+						// known in the plan
+						plancheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("manifests"),
+							knownvalue.MapSizeExact(2)),
 					},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
 				ConfigStateChecks: []statecheck.StateCheck{
-					volumeHas("id", ns+"/data"), volumeHas("namespace", ns), volumeHas("phase", "Bound"), volumeHas("capacity", "1Gi"),
-					statecheck.ExpectKnownValue(acctest.DataVolume, tfjsonpath.New("bound_volume_name"), knownvalue.StringRegexp(regexp.MustCompile(`^pvc-`))),
+					volumeHas("id", ns+"/data"), volumeHas("namespace", ns), volumeHas("phase", "Bound"),
+					volumeHas("capacity", "1Gi"),
+					statecheck.ExpectKnownValue(acctest.DataVolume, tfjsonpath.New("bound_volume_name"),
+						knownvalue.StringRegexp(regexp.MustCompile(`^pvc-`))),
 					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("ready"), knownvalue.Bool(true)),
 				},
-				Check: claimIs(t, ns, `{.metadata.labels} {.metadata.annotations.kubetorch\.com/mount-path} {.spec.accessModes} {.spec.storageClassName}`,
+				Check: claimIs(t, ns,
+					`{.metadata.labels} {.metadata.annotations.kubetorch\.com/mount-path} {.spec.accessModes} `+
+						`{.spec.storageClassName}`,
 					`{"app":"kubetorch","app.kubernetes.io/managed-by":"terraform-provider-kt","kubetorch.com/volume":"data"} /data ["ReadWriteOnce"] standard`),
 			},
 			{Config: strings.Replace(config, "1Gi", "1024Mi", 1), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
@@ -118,14 +128,16 @@ func TestAccVolumeAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 		CheckDestroy:             noClaims(t, ns),
 		Steps: []resource.TestStep{
 			{
-				Config:            created,
-				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.DataVolume, tfjsonpath.New("ref").AtMapKey("read_only"), knownvalue.Bool(true))},
+				Config: created,
+				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.DataVolume,
+					tfjsonpath.New("ref").AtMapKey("read_only"), knownvalue.Bool(true))},
 			},
 			{Config: cluster.Config(ns, "removed {\n from = kt_volume.data\n lifecycle {\n destroy = false\n }\n}")},
 			{
 				Config: created + fmt.Sprintf("\nimport {\n to = kt_volume.data\n id = \"%s/data\"\n}", ns),
 				ConfigPlanChecks: acctest.PreApply(
-					volumePlan(acctest.PlanShows([]string{"wait_for_bound", "adopt_existing", "deletion_protection", "timeouts"}, nil)),
+					volumePlan(acctest.PlanShows([]string{"wait_for_bound", "adopt_existing", "deletion_protection",
+						"timeouts"}, nil)),
 				),
 			},
 			{
@@ -136,26 +148,32 @@ func TestAccVolumeAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 				  wait_for_bound = false
 				  timeouts       = { update = "2m" }`),
 				ConfigPlanChecks: volumeChanges(
-					[]string{"mount_path", "ref", "labels", "annotations", "wait_for_bound", "adopt_existing", "deletion_protection", "timeouts"},
-					[]string{"metadata.annotations.example.com/cost", "metadata.annotations.kubetorch.com/mount-path", "metadata.annotations.owner", "metadata.labels.team", "metadata.labels.tier"}),
+					[]string{"mount_path", "ref", "labels", "annotations", "wait_for_bound", "adopt_existing",
+						"deletion_protection", "timeouts"},
+					[]string{"metadata.annotations.example.com/cost", "metadata.annotations.kubetorch.com/mount-path",
+						"metadata.annotations.owner", "metadata.labels.team", "metadata.labels.tier"}),
 			},
 			{
 				// What a claim is given only once stays when it is left out.
 				Config: config(`size = "1Gi"`),
 				ConfigPlanChecks: volumeChanges(
 					[]string{"mount_path", "ref", "labels", "annotations", "wait_for_bound", "timeouts"},
-					[]string{"metadata.annotations.example.com/cost", "metadata.annotations.kubetorch.com/mount-path", "metadata.annotations.owner", "metadata.labels.team"}),
-				ConfigStateChecks: []statecheck.StateCheck{volumeHas("storage_class", class), volumeHas("access_mode", "ReadOnlyMany")},
-				Check:             claimIs(t, ns, `{.metadata.labels.team}{.metadata.annotations.owner}{.metadata.labels.org}`, "x"),
+					[]string{"metadata.annotations.example.com/cost", "metadata.annotations.kubetorch.com/mount-path",
+						"metadata.annotations.owner", "metadata.labels.team"}),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("storage_class", class),
+					volumeHas("access_mode", "ReadOnlyMany")},
+				Check: claimIs(t, ns, `{.metadata.labels.team}{.metadata.annotations.owner}{.metadata.labels.org}`,
+					"x"),
 			},
 		},
 	})
 }
 
-func TestAccVolumeThatWaitsForItsFirstConsumerIsDoneAtOnce(t *testing.T) {
+func TestAccVolumeThatWaitsForItsFirstConsumerIsCreatedAtOnce(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path\nvolumeBindingMode: WaitForFirstConsumer\nallowVolumeExpansion: true")
+	class := cluster.StorageClass(t, ns,
+		"provisioner: kubernetes.io/host-path\nvolumeBindingMode: WaitForFirstConsumer\nallowVolumeExpansion: true")
 	lazy := func(size string) string {
 		return acctest.Volume(fmt.Sprintf("%s size = %q\n storage_class = %q", acctest.ReadWriteOnce, size, class))
 	}
@@ -170,9 +188,10 @@ resource "kt_compute" "trainer" {
 		CheckDestroy:             resource.ComposeTestCheckFunc(noClaims(t, ns), cluster.NothingLeft(t, ns)),
 		Steps: []resource.TestStep{
 			{
-				Config:            cluster.Config(ns, lazy("1Gi")),
-				ConfigPlanChecks:  acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
-				ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Pending"), volumeLacks("capacity"), volumeLacks("bound_volume_name")},
+				Config:           cluster.Config(ns, lazy("1Gi")),
+				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Pending"), volumeLacks("capacity"),
+					volumeLacks("bound_volume_name")},
 			},
 			{
 				// It has never been bound, so that another one in its place loses nothing.
@@ -201,10 +220,12 @@ func TestAccVolumeBindsAPersistentVolumeMadeByHand(t *testing.T) {
 		CheckDestroy:             noClaims(t, ns),
 		Steps: []resource.TestStep{
 			{
-				Config:           config,
-				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate), // 100Gi where 10Gi were asked for are no change
+				Config: config,
+				// 100Gi where 10Gi were asked for are no change
+				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
 				ConfigStateChecks: []statecheck.StateCheck{
-					volumeHas("storage_class", ""), volumeHas("bound_volume_name", pv), volumeHas("capacity", "100Gi"), volumeHas("size", "10Gi"), volumeHas("phase", "Bound"),
+					volumeHas("storage_class", ""), volumeHas("bound_volume_name", pv), volumeHas("capacity", "100Gi"),
+					volumeHas("size", "10Gi"), volumeHas("phase", "Bound"),
 				},
 			},
 			{ResourceName: acctest.DataVolume, ImportState: true, ImportStateVerify: true},
@@ -222,13 +243,16 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
 	sized := func(size, more string) string {
-		return cluster.Config(ns, acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = %q\n %s", acctest.ReadWriteOnce, class, size, more)))
+		return cluster.Config(ns,
+			acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = %q\n %s", acctest.ReadWriteOnce, class, size,
+				more)))
 	}
 	status := func(status string) plancheck.PlanCheck { return patchStatus(t, ns, status) }
 	seen := &acctest.Warnings{}
 	growing := func(resizer plancheck.PlanCheck) resource.ConfigPlanChecks {
 		checks := acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionUpdate)
-		checks.PreApply = append(checks.PreApply, plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("capacity")), resizer)
+		checks.PreApply = append(checks.PreApply,
+			plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("capacity")), resizer)
 		return checks
 	}
 	var uid string
@@ -247,15 +271,17 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 				Config:            sized("2Gi", ""),
 				ConfigPlanChecks:  growing(status(`{"capacity": {"storage": "2Gi"}}`)),
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "2Gi")},
-				Check:             resource.TestCheckResourceAttrWith(acctest.DataVolume, "uid", func(value string) error { return sameText("uid", value, uid) }),
+				Check: resource.TestCheckResourceAttrWith(acctest.DataVolume, "uid",
+					func(value string) error { return sameText("uid", value, uid) }),
 			},
 			{
 				Config: sized("1Gi", ""), PlanOnly: true,
 				ExpectError: regexp.MustCompile(`(?s)A volume cannot shrink.*requests 2Gi and has 2Gi.*size = "2Gi"`),
 			},
 			{
-				Config:            sized("3Gi", ""),
-				ConfigPlanChecks:  growing(status(`{"conditions": [{"type": "FileSystemResizePending", "status": "True"}]}`)),
+				Config: sized("3Gi", ""),
+				ConfigPlanChecks: growing(status(`{"conditions": [{"type": "FileSystemResizePending", "status": ` +
+					`"True"}]}`)),
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "2Gi"), volumeHas("size", "3Gi")},
 				Check: func(*terraform.State) error {
 					if text := seen.Text(); !strings.Contains(text, "is expanded by the next mount in a pod") {
@@ -272,7 +298,8 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 				Config:             sized("4Gi", `timeouts = { update = "3s" }`),
 				ExpectNonEmptyPlan: true,
 				Check: func(*terraform.State) error {
-					says := regexp.MustCompile(`(?s)has 2Gi, and not yet the requested 4Gi.*after 3s \(.timeouts.update.\)`)
+					says := regexp.MustCompile(`(?s)has 2Gi, and not yet the requested 4Gi.*after 3s ` +
+						`\(.timeouts.update.\)`)
 					if text := seen.Text(); !says.MatchString(text) {
 						return fmt.Errorf("no warning says %s: %s", says, text)
 					}
@@ -319,7 +346,8 @@ func TestAccVolumeThatCannotGrowIsRefusedInThePlan(t *testing.T) {
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path")
 	sized := func(size string) string {
-		return cluster.Config(ns, acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = %q", acctest.ReadWriteOnce, class, size)))
+		return cluster.Config(ns,
+			acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = %q", acctest.ReadWriteOnce, class, size)))
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
@@ -328,7 +356,8 @@ func TestAccVolumeThatCannotGrowIsRefusedInThePlan(t *testing.T) {
 			{Config: sized("1Gi")},
 			{
 				Config: sized("2Gi"), PlanOnly: true,
-				ExpectError: regexp.MustCompile(`(?s)The volume cannot grow.*does not have\s+allowVolumeExpansion.*kubectl patch storageclass ` + class),
+				ExpectError: regexp.MustCompile(`(?s)The volume cannot grow.*does not have\s+allowVolumeExpansion.*` +
+					`kubectl patch storageclass ` + class),
 			},
 			{
 				PreConfig: func() { cluster.Kubectl(t, "delete", "storageclass", class) },
@@ -340,11 +369,13 @@ func TestAccVolumeThatCannotGrowIsRefusedInThePlan(t *testing.T) {
 	})
 }
 
-func TestAccVolumeIsNeverReplacedUnasked(t *testing.T) {
+func TestAccVolumeIsNotReplacedWithoutARequest(t *testing.T) {
 	t.Parallel()
 	ns, other := cluster.Namespace(t), cluster.Namespace(t)
 	config := func(name, more string) string {
-		return cluster.Config(ns, fmt.Sprintf("resource \"kt_volume\" \"data\" {\n name = %q\n size = \"1Gi\"\n mount_path = \"/data\"\n %s\n}", name, more))
+		return cluster.Config(ns,
+			fmt.Sprintf("resource \"kt_volume\" \"data\" {\n name = %q\n size = \"1Gi\"\n mount_path = "+
+				"\"/data\"\n %s\n}", name, more))
 	}
 	steps := []resource.TestStep{{Config: config("data", acctest.ReadWriteOnce)}}
 	for _, refused := range []struct{ name, more, says string }{
@@ -357,12 +388,15 @@ func TestAccVolumeIsNeverReplacedUnasked(t *testing.T) {
 	} {
 		steps = append(steps, resource.TestStep{
 			Config: config(refused.name, refused.more), PlanOnly: true,
-			ExpectError: regexp.MustCompile(`(?s)The data of the volume would be lost.*` + refused.says + `.*terraform destroy -refresh=false -target=ADDRESS`),
+			ExpectError: regexp.MustCompile(`(?s)The data of the volume would be lost.*` + refused.says +
+				`.*terraform destroy -refresh=false -target=ADDRESS`),
 		})
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noClaims(t, ns),
-		Steps:                    append(steps, resource.TestStep{Config: config("data", acctest.ReadWriteOnce), ConfigPlanChecks: acctest.ExpectEmptyPlan()}),
+		Steps: append(steps,
+			resource.TestStep{Config: config("data", acctest.ReadWriteOnce),
+				ConfigPlanChecks: acctest.ExpectEmptyPlan()}),
 	})
 }
