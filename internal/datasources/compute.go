@@ -15,6 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
@@ -103,7 +104,7 @@ func (s *computeSource) Read(ctx context.Context, req datasource.ReadRequest, re
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	found, err := observe(ctx, cluster, m.Namespace.ValueString(), m.Name.ValueString())
+	found, err := computeState(ctx, cluster, m.Namespace.ValueString(), m.Name.ValueString())
 	if err != nil {
 		resp.Diagnostics.Append(failureAt(at, err))
 		return
@@ -119,7 +120,7 @@ type observation struct {
 	verdict  ready.Verdict
 }
 
-func observe(ctx context.Context, cluster *kube.Cluster, namespace, name string) (observation, error) {
+func computeState(ctx context.Context, cluster *kube.Cluster, namespace, name string) (observation, error) {
 	var s observation
 	var err error
 	var missing *kube.MissingComputeError
@@ -138,10 +139,10 @@ func observe(ctx context.Context, cluster *kube.Cluster, namespace, name string)
 		if err != nil {
 			return s, err
 		}
-		s.verdict, err = cluster.Assess(ctx, ref, s.endpoint.Backend.Selector)
+		s.verdict, err = observe.Assess(ctx, cluster, ref, s.endpoint.Backend.Selector)
 		return s, err
 	}
-	s.verdict, err = cluster.AssessPods(ctx, namespace, s.endpoint.Backend.Selector)
+	s.verdict, err = observe.AssessPods(ctx, cluster, namespace, s.endpoint.Backend.Selector)
 	return s, err
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -92,7 +92,7 @@ func (s *eventsSource) Read(ctx context.Context, req datasource.ReadRequest, res
 	}
 	at, diags := m.resolve(cluster)
 	resp.Diagnostics.Append(diags...)
-	filter := kube.EventFilter{Type: m.Type.ValueString(), Limit: defaultEvents}
+	filter := observe.EventFilter{Type: m.Type.ValueString(), Limit: defaultEvents}
 	resp.Diagnostics.Append(m.Reasons.ElementsAs(ctx, &filter.Reasons, false)...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -100,7 +100,7 @@ func (s *eventsSource) Read(ctx context.Context, req datasource.ReadRequest, res
 	if !m.Limit.IsNull() {
 		filter.Limit = int(m.Limit.ValueInt64())
 	}
-	events, err := cluster.Events(ctx, m.Namespace.ValueString(), m.Name.ValueString(), filter)
+	events, err := observe.Events(ctx, cluster, m.Namespace.ValueString(), m.Name.ValueString(), filter)
 	if err != nil {
 		resp.Diagnostics.Append(failureAt(at, err))
 		return

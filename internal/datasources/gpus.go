@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -114,12 +114,12 @@ func (s *gpusSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	if cluster == nil {
 		return
 	}
-	filter := kube.GPUFilter{Product: m.Product.ValueString(), Schedulable: m.SchedulableOnly.ValueBool()}
+	filter := observe.GPUFilter{Product: m.Product.ValueString(), Schedulable: m.SchedulableOnly.ValueBool()}
 	resp.Diagnostics.Append(m.NodeSelector.ElementsAs(ctx, &filter.Selector, false)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	products, err := cluster.GPUs(ctx, filter)
+	products, err := observe.GPUs(ctx, cluster, filter)
 	if err != nil {
 		resp.Diagnostics.Append(tf.Failure(err))
 		return
@@ -128,7 +128,7 @@ func (s *gpusSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-func (m *gpusModel) fill(ctx context.Context, products []kube.GPUProduct) diag.Diagnostics {
+func (m *gpusModel) fill(ctx context.Context, products []observe.GPUProduct) diag.Diagnostics {
 	var capacity, allocatable, free int64
 	all := make([]gpuProductModel, 0, len(products))
 	for _, product := range products {
@@ -144,7 +144,7 @@ func (m *gpusModel) fill(ctx context.Context, products []kube.GPUProduct) diag.D
 	return diags
 }
 
-func summary(product kube.GPUProduct) gpuProductModel {
+func summary(product observe.GPUProduct) gpuProductModel {
 	var capacity, allocatable, free, largest int64
 	nodes := make([]gpuNodeModel, 0, len(product.Nodes))
 	for _, node := range product.Nodes {

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // stored is an object as the server returns it.
@@ -210,4 +212,30 @@ func TestEntriesKeepTheWholeObject(t *testing.T) {
 	if _, err := asEntry("a string"); err == nil {
 		t.Error("a string is no object")
 	}
+}
+
+func TestADeletionThatTheWatchHasToldIsBelievedOfThatObjectOnly(t *testing.T) {
+	t.Parallel()
+	col := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
+	if err := col.Replace([]any{kubetest.Deployment("1", 0)}, "1"); err != nil {
+		t.Fatal(err)
+	}
+	expect := func(when string, uid types.UID, want bool) {
+		t.Helper()
+		if got := col.tellsDeleted("trainer", uid); got != want {
+			t.Errorf("%s: %s is deleted: %t, want %t", when, uid, got, want)
+		}
+	}
+	expect("while it is there", "u", false)
+	if err := col.Delete(kubetest.Deployment("2", 0)); err != nil {
+		t.Fatal(err)
+	}
+	expect("after its deletion", "u", true)
+	expect("after the deletion of another", "v", false)
+	next := kubetest.Deployment("3", 0)
+	next.SetUID("v")
+	if err := col.Add(next); err != nil {
+		t.Fatal(err)
+	}
+	expect("while there is another of its name", "u", false)
 }

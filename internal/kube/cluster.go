@@ -1,6 +1,6 @@
 // Package kube is the client of one cluster, independent of Terraform:
-// server-side apply, reads through a shared list and watch of each kind, and
-// waits.
+// server-side apply, deletion, and reads through a shared list and watch of each
+// kind.
 package kube
 
 import (
@@ -35,7 +35,7 @@ type Cluster struct {
 	clock   clock.WithDelayedExecution
 	cache   *cache
 	outages outages
-	memo    sync.Map // results for the complete run: see recall
+	memo    sync.Map // results for the complete run: see Recall
 	claims  runClaims
 
 	absences  absences
@@ -109,9 +109,15 @@ func plainSerializer() runtime.NegotiatedSerializer {
 // RESTConfig returns the configuration of the connection. It contains
 // credentials.
 func (c *Cluster) RESTConfig() (*rest.Config, error) {
-	resolved, err := recall(c, "configuration", c.config.Resolve)
+	resolved, err := Recall(c, "configuration", c.config.Resolve)
 	return resolved.REST, err
 }
+
+// Clock returns the clock of waits.
+func (c *Cluster) Clock() clock.WithDelayedExecution { return c.clock }
+
+// NodeAutoscaling returns whether nodes are added on demand, if configured.
+func (c *Cluster) NodeAutoscaling() *bool { return c.config.NodeAutoscaling }
 
 // Namespace returns the default namespace of resources. It reads configuration
 // files, and does not send requests.
@@ -216,9 +222,9 @@ func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 	return obj, c.denied(ctx, "get", ref, Wrap("read", ref, err))
 }
 
-// list returns all objects of the kind and namespace of ref from the server,
+// List returns all objects of the kind and namespace of ref from the server,
 // without the cache. The result is never nil without an error.
-func (c *Cluster) list(ctx context.Context, ref Ref) ([]*unstructured.Unstructured, error) {
+func (c *Cluster) List(ctx context.Context, ref Ref) ([]*unstructured.Unstructured, error) {
 	resource, err := c.resource(ref)
 	if err != nil {
 		return nil, Wrap("list", ref, err)
@@ -261,6 +267,19 @@ func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 		c.deletions.note(ref, uid)
 	}
 	return err
+}
+
+// deletions contains the objects whose deletion was started in this run.
+type deletions struct{ uids sync.Map } // types.UID by Ref.String
+
+func (d *deletions) note(ref Ref, uid types.UID) { d.uids.Store(ref.String(), uid) }
+
+// DeletionOf returns the UID of the object whose deletion was started in this
+// run, or "".
+func (c *Cluster) DeletionOf(ref Ref) types.UID {
+	uid, _ := c.deletions.uids.Load(ref.String())
+	known, _ := uid.(types.UID)
+	return known
 }
 
 // deleteUnlessReplaced deletes the object with the uid. A missing or replaced
@@ -314,29 +333,11 @@ func (c *Cluster) uidOf(ctx context.Context, ref Ref) (types.UID, error) {
 // ServiceAccountExists is true if unknown. The result is kept for the run.
 func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name string) bool {
 	ref := Ref{Kind: kind.ServiceAccount(), Namespace: namespace, Name: name}
-	exists, _ := recall(c, ref.String(), func() (bool, error) {
+	exists, _ := Recall(c, ref.String(), func() (bool, error) {
 		_, err := c.Get(ctx, ref)
 		return ClassOf(err) != NotFound, nil
 	})
 	return exists
-}
-
-// Autoscaled reports whether nodes are added on demand: as configured, or by
-// the cluster autoscaler or Karpenter. It returns true if unknown. The result
-// is kept for the run.
-func (c *Cluster) Autoscaled(ctx context.Context) bool {
-	if configured := c.config.NodeAutoscaling; configured != nil {
-		return *configured
-	}
-	autoscaled, _ := recall(c, "autoscaled", func() (bool, error) {
-		_, err := c.Get(ctx, Ref{Kind: kind.ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"})
-		if err == nil || ClassOf(err) == Denied {
-			return true, nil
-		}
-		conn, err := c.connect()
-		return err == nil && conn.rest.Get().AbsPath("/apis/"+kind.KarpenterGroup).Do(ctx).Error() == nil, nil
-	})
-	return autoscaled
 }
 
 // Logs returns the last lines of a container log, of the previous run if set.

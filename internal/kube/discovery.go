@@ -100,11 +100,11 @@ func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion, kind strin
 	})
 }
 
-// preferred returns the preferred version of a group, or "" if the server does
+// Preferred returns the preferred version of a group, or "" if the server does
 // not serve the group. A missing group is requested again each time, because an
 // operator may be installed during a wait.
-func (c *Cluster) preferred(ctx context.Context, group string) (string, error) {
-	version, err := recall(c, "preferred "+group, func() (string, error) {
+func (c *Cluster) Preferred(ctx context.Context, group string) (string, error) {
+	version, err := Recall(c, "preferred "+group, func() (string, error) {
 		var answer metav1.APIGroup
 		found, err := c.discover(ctx, group, &answer)
 		if err == nil && !found {
@@ -135,7 +135,7 @@ func (c *Cluster) atServedVersion(ctx context.Context, ref Ref, do func(Ref) err
 // servedVersion returns ref with a version that the server serves, the
 // preferred one first.
 func (c *Cluster) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
-	group, err := recall(c, "versions "+ref.Kind.Group, func() (metav1.APIGroup, error) {
+	group, err := Recall(c, "versions "+ref.Kind.Group, func() (metav1.APIGroup, error) {
 		var answer metav1.APIGroup
 		found, err := c.discover(ctx, ref.Kind.Group, &answer)
 		if err == nil && !found {
@@ -177,7 +177,7 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	switch {
 	case apierrors.IsNotFound(err):
 		// A document that was missing before in this run is still treated as missing.
-		_, err := recall(c, "missing "+root+path, func() (bool, error) { return true, conn.confirmMissing(ctx, root+path) })
+		_, err := Recall(c, "missing "+root+path, func() (bool, error) { return true, conn.confirmMissing(ctx, root+path) })
 		return false, err
 	case err != nil:
 		return false, err
@@ -241,14 +241,14 @@ type answer[T any] struct {
 	at     time.Time // time of the result, by the clock of the cluster
 }
 
-// recall makes one request for all concurrent callers. A failed request is
+// Recall makes one request for all concurrent callers. A failed request is
 // repeated only after retryAfter, so that a thousand computes do not each wait
 // for a server that does not respond.
-func recall[T any](c *Cluster, key string, ask func() (T, error)) (T, error) {
+func Recall[T any](c *Cluster, key string, ask func() (T, error)) (T, error) {
 	return recallWhile(c, key, func(T, time.Duration) bool { return true }, ask)
 }
 
-// recallWhile is recall for results that are valid only while holds returns
+// recallWhile is Recall for results that are valid only while holds returns
 // true for the result and its age.
 func recallWhile[T any](c *Cluster, key string, holds func(value T, age time.Duration) bool, ask func() (T, error)) (T,
 	error) {

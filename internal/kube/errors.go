@@ -120,6 +120,20 @@ func IsNotFound(err error) bool {
 	return class == NotFound || class == NamespaceMissing
 }
 
+// IsServerFailure reports whether err is unrelated to the requested object: the
+// server is unreachable, has an internal problem, or rejected the credentials.
+func IsServerFailure(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Class == Unreachable || e.Class == Unauthorized || e.Class == Other)
+}
+
+// AboutServer reports whether err is a problem of the API server or the end of
+// the run, and not of the object: a later run may succeed with the same
+// request.
+func AboutServer(err error) bool {
+	return IsServerFailure(err) || ClassOf(err) == Canceled || OutcomeUnknown(err)
+}
+
 // Wrap returns err as an *Error of its class, or nil. Distinguishing Denied from Refused requires a request:
 // see Cluster.denied.
 func Wrap(op string, ref Ref, err error) error {

@@ -20,14 +20,16 @@ import (
 // Explain returns the summary and the detail of a diagnostic. The detail has
 // the form of [ready.Explain].
 func (e *Error) Explain() (summary, detail string) {
-	summary, cause := e.explanation()
+	summary, cause := e.Explanation()
 	if e.OutcomeUnknown {
 		cause.Summary += "\n\n" + outcomeUnknown
 	}
 	return summary, ready.Explain(&cause, nil)
 }
 
-func (e *Error) explanation() (summary string, cause ready.Cause) {
+// Explanation returns the summary of a diagnostic and the cause that its detail
+// states.
+func (e *Error) Explanation() (summary string, cause ready.Cause) {
 	kind, namespace := e.Kind.Word(), e.namespace()
 	object := strings.TrimSuffix(e.Object, "/")
 	cause.Summary = e.Err.Error()

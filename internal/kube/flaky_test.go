@@ -69,7 +69,7 @@ func verbs() map[string]func(context.Context, *Cluster) error {
 	secret := SecretRef("ml", "token")
 	return map[string]func(context.Context, *Cluster) error{
 		"get":  func(ctx context.Context, c *Cluster) error { _, err := c.Get(ctx, trainer()); return err },
-		"list": func(ctx context.Context, c *Cluster) error { _, err := c.list(ctx, trainer()); return err },
+		"list": func(ctx context.Context, c *Cluster) error { _, err := c.List(ctx, trainer()); return err },
 		"apply": func(ctx context.Context, c *Cluster) error {
 			_, err := c.Apply(ctx, kubetest.Deployment("", 0))
 			return err

@@ -14,9 +14,9 @@ import (
 const (
 	// recheckAfter is the time after which a failed list or watch is repeated.
 	recheckAfter = 2 * time.Second
-	// quietTime is the maximum silence of a watch before a waiting reader lists
+	// QuietTime is the maximum silence of a watch before a waiting reader lists
 	// again.
-	quietTime = 30 * time.Second
+	QuietTime = 30 * time.Second
 )
 
 // ready waits until the collection is complete. If the last list or watch
@@ -89,10 +89,10 @@ func (c *collection) relist(done chan<- struct{}) {
 }
 
 // refreshQuiet lists the collection again if the watch was silent for
-// quietTime.
+// QuietTime.
 func (c *collection) refreshQuiet(ctx context.Context) {
 	c.mu.Lock()
-	quiet := c.synced && !c.denied && c.clock.Since(c.heard) >= quietTime
+	quiet := c.synced && !c.denied && c.clock.Since(c.heard) >= QuietTime
 	c.mu.Unlock()
 	if quiet {
 		c.refresh(ctx)

@@ -26,7 +26,7 @@ type Identity struct {
 // Identity returns the identity of the cluster. It is empty without permission
 // to read it, or if the server does not respond. It is requested once per run.
 func (c *Cluster) Identity(ctx context.Context) Identity {
-	identity, _ := recall(c, "identity", func() (Identity, error) {
+	identity, _ := Recall(c, "identity", func() (Identity, error) {
 		conn, err := c.connect()
 		if err != nil {
 			return Identity{}, err

@@ -321,7 +321,7 @@ func TestDeletionIsNotTakenForDoneByAConflict(t *testing.T) {
 				}})
 				var err error
 				if secret {
-					err = cluster.DeleteSecret(t.Context(), SecretRef("ml", "token"), "u")
+					_, err = cluster.DeleteSecret(t.Context(), SecretRef("ml", "token"), "u")
 				} else {
 					err = cluster.Delete(t.Context(), trainer(), "u")
 				}

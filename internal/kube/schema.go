@@ -32,7 +32,7 @@ func (c *Cluster) HasField(ctx context.Context, gvk schema.GroupVersionKind, pat
 	if installed, err := c.Installed(ctx, Kind{GroupVersionKind: gvk}); err != nil || !installed {
 		return true, err // a version with the field may still be installed
 	}
-	document, err := recall(c, "schema "+gvk.GroupVersion().String(), func() (openAPI, error) {
+	document, err := Recall(c, "schema "+gvk.GroupVersion().String(), func() (openAPI, error) {
 		var document openAPI
 		conn, err := c.connect()
 		if err != nil {

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
@@ -166,82 +165,26 @@ func hasAnyKey(live *unstructured.Unstructured, keys []string) bool {
 	})
 }
 
-// DeleteSecret deletes the Secret with that UID and waits until it is deleted.
-// It ignores a missing Secret, and does not delete a new one of the same name,
-// or one that this run has created.
-func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) error {
+// DeleteSecret deletes the Secret with that UID. It ignores a missing Secret, and
+// does not delete a new one of the same name, or one that this run has created.
+func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) (deleted bool, err error) {
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"},
 		Preconditions: &metav1.Preconditions{UID: &uid},
 	})
 	if err != nil {
-		return Wrap("delete", ref, err)
+		return false, Wrap("delete", ref, err)
 	}
-	dropped, err := c.DeleteUnlessClaimed(ctx, ref, func() error {
+	deleted, err = c.DeleteUnlessClaimed(ctx, ref, func() error {
 		return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
 			_, err := c.secretRequest(ctx, http.MethodDelete, "application/json", ref, nil, body)
 			return err
 		})
 	})
-	if !dropped {
-		return err
+	if !deleted {
+		return false, err
 	}
-	if err := c.discreetly(ctx, "delete", "delete", ref, err, nil); err != nil {
-		return err
-	}
-	return c.WaitSecretGone(ctx, ref, uid)
-}
-
-// WaitSecretGone waits until no Secret of that name has that UID. The error
-// contains the remaining finalizers.
-func (c *Cluster) WaitSecretGone(ctx context.Context, ref Ref, uid types.UID) error {
-	var away absence
-	for {
-		live, err := c.GetSecret(ctx, ref)
-		switch {
-		case IsNotFound(err), ClassOf(err) == Denied, err == nil && live.GetUID() != uid:
-			return nil
-		case ctx.Err() != nil:
-			return c.stillThere(ref, nil, context.Cause(ctx))
-		case away.passes(err, c.clock.Now()):
-			c.wait(ctx, nil, getInterval)
-			continue
-		case err != nil:
-			return err
-		}
-		if err := c.awaitSecret(ctx, live); err != nil {
-			c.wait(ctx, nil, getInterval) // no permission to watch
-		}
-	}
-}
-
-// awaitSecret returns when the Secret changes, or after quietTime.
-func (c *Cluster) awaitSecret(ctx context.Context, live *unstructured.Unstructured) error {
-	resource, err := c.resource(SecretRef(live.GetNamespace(), live.GetName()))
-	if err != nil {
-		return err
-	}
-	w, err := resource.Watch(ctx, metav1.ListOptions{
-		FieldSelector: "metadata.name=" + live.GetName(), ResourceVersion: live.GetResourceVersion(),
-	})
-	if err != nil {
-		return err
-	}
-	defer w.Stop()
-	timer := c.clock.NewTimer(quietTime)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return nil
-	case event, open := <-w.ResultChan():
-		if !open {
-			return errNoAnswer
-		}
-		if event.Type == watch.Error {
-			return apierrors.FromObject(event.Object)
-		}
-		return nil
-	}
+	return true, c.discreetly(ctx, "delete", "delete", ref, err, nil)
 }
 
 // secretRequest sends one request for a Secret. It returns the errors of

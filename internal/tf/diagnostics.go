@@ -13,6 +13,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -44,8 +45,8 @@ type explainer interface {
 
 func explain(err error) (summary, detail string) {
 	var (
-		notReady *kube.NotReadyError
-		deletion *kube.DeletionError
+		notReady *observe.NotReadyError
+		deletion *observe.DeletionError
 		config   *config.Error
 		other    explainer
 	)
@@ -63,7 +64,7 @@ func explain(err error) (summary, detail string) {
 	}
 }
 
-func explainNotReady(e *kube.NotReadyError) (summary, detail string) {
+func explainNotReady(e *observe.NotReadyError) (summary, detail string) {
 	if e.Verdict.Cause != nil {
 		cause := *e.Verdict.Cause
 		cause.Summary += why(e.Err)
@@ -84,7 +85,7 @@ func explainNotReady(e *kube.NotReadyError) (summary, detail string) {
 	return fmt.Sprintf("%s is not ready", e.Ref), ready.Explain(&cause, nil)
 }
 
-func explainDeletion(e *kube.DeletionError) (summary, detail string) {
+func explainDeletion(e *observe.DeletionError) (summary, detail string) {
 	const hint = "Run the destroy or apply again to continue waiting."
 	cause := ready.Cause{
 		Summary: fmt.Sprintf("The object is being deleted, but %s.%s", e.Blockers(), why(e.Err)),
@@ -92,7 +93,7 @@ func explainDeletion(e *kube.DeletionError) (summary, detail string) {
 		Hint:    hint,
 		Command: fmt.Sprintf("kubectl -n %s get %s %s -o yaml", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
 	}
-	held := slices.IndexFunc(e.Pods, func(pod kube.RemainingPod) bool { return len(pod.Finalizers) > 0 })
+	held := slices.IndexFunc(e.Pods, func(pod observe.RemainingPod) bool { return len(pod.Finalizers) > 0 })
 	if len(e.Finalizers) > 0 || held >= 0 {
 		cause.Hint = "Check that the controller that removes the finalizer is running. " + hint
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -46,16 +47,16 @@ func ended(attribute string, limit time.Duration) error { return timeLimitError{
 func TestDiagnosticsStateTheCauseAndTheNextStep(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
-		"crash": &kube.NotReadyError{Ref: trainer(), Verdict: crash(), Logs: []string{"Traceback (most recent call last):",
+		"crash": &observe.NotReadyError{Ref: trainer(), Verdict: crash(), Logs: []string{"Traceback (most recent call last):",
 			"ModuleNotFoundError: No module named 'kubetorch'"}},
-		"queued-too-long":     &kube.NotReadyError{Ref: trainer(), Verdict: queued(), Err: ended("wait_timeout", 90*time.Second)},
-		"queued-interrupted":  &kube.NotReadyError{Ref: trainer(), Verdict: queued(), Err: context.Canceled},
-		"slow":                &kube.NotReadyError{Ref: trainer(), Verdict: ready.Verdict{Message: "0 of 1 pods ready: 1 pulling an image"}, Err: ended("timeouts.create", 10*time.Minute)},
-		"never-seen":          &kube.NotReadyError{Ref: trainer(), Err: ended("wait_timeout", time.Hour)},
-		"deletion-finalizer":  &kube.DeletionError{Ref: trainer(), Finalizers: []string{"example.com/backup"}, Err: ended("timeouts.delete", 10*time.Minute)},
-		"deletion-pods":       &kube.DeletionError{Ref: trainer(), Pods: []kube.RemainingPod{{Name: "trainer-1-a"}, {Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}, Err: ended("timeouts.delete", 10*time.Minute)},
-		"deletion-slow-pods":  &kube.DeletionError{Ref: trainer(), Pods: []kube.RemainingPod{{Name: "trainer-1-a"}}, Err: ended("timeouts.delete", 10*time.Minute)},
-		"deletion-unexplored": &kube.DeletionError{Ref: trainer(), Err: context.Canceled},
+		"queued-too-long":     &observe.NotReadyError{Ref: trainer(), Verdict: queued(), Err: ended("wait_timeout", 90*time.Second)},
+		"queued-interrupted":  &observe.NotReadyError{Ref: trainer(), Verdict: queued(), Err: context.Canceled},
+		"slow":                &observe.NotReadyError{Ref: trainer(), Verdict: ready.Verdict{Message: "0 of 1 pods ready: 1 pulling an image"}, Err: ended("timeouts.create", 10*time.Minute)},
+		"never-seen":          &observe.NotReadyError{Ref: trainer(), Err: ended("wait_timeout", time.Hour)},
+		"deletion-finalizer":  &observe.DeletionError{Ref: trainer(), Finalizers: []string{"example.com/backup"}, Err: ended("timeouts.delete", 10*time.Minute)},
+		"deletion-pods":       &observe.DeletionError{Ref: trainer(), Pods: []observe.RemainingPod{{Name: "trainer-1-a"}, {Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}, Err: ended("timeouts.delete", 10*time.Minute)},
+		"deletion-slow-pods":  &observe.DeletionError{Ref: trainer(), Pods: []observe.RemainingPod{{Name: "trainer-1-a"}}, Err: ended("timeouts.delete", 10*time.Minute)},
+		"deletion-unexplored": &observe.DeletionError{Ref: trainer(), Err: context.Canceled},
 		"configuration":       fmt.Errorf("connect: %w", &config.Error{Err: errors.New("no cluster is configured")}),
 		"other":               errors.New("disk is full"),
 	} {
@@ -82,7 +83,7 @@ func TestDiagnosticsStateTheCauseAndTheNextStep(t *testing.T) {
 
 func TestExplainDoesNotModifyTheCause(t *testing.T) {
 	t.Parallel()
-	e := &kube.NotReadyError{Ref: trainer(), Verdict: crash(), Err: context.Canceled}
+	e := &observe.NotReadyError{Ref: trainer(), Verdict: crash(), Err: context.Canceled}
 	before := e.Verdict.Cause.Summary
 	explain(e)
 	if e.Verdict.Cause.Summary != before {
@@ -92,7 +93,7 @@ func TestExplainDoesNotModifyTheCause(t *testing.T) {
 
 func TestFailureIsAnErrorAndCautionIsAWarning(t *testing.T) {
 	t.Parallel()
-	err := &kube.NotReadyError{Ref: trainer(), Verdict: crash()}
+	err := &observe.NotReadyError{Ref: trainer(), Verdict: crash()}
 	if got := Failure(err); got.Severity() != diag.SeverityError {
 		t.Errorf("Failure is a %v", got.Severity())
 	}

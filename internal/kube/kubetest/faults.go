@@ -91,3 +91,10 @@ func Passing() map[string]Fault {
 		"another writer was first": Status(409, metav1.StatusReasonConflict),
 	}
 }
+
+// Silent accepts a watch and sends nothing.
+func Silent(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	_ = http.NewResponseController(w).Flush()
+}

@@ -24,9 +24,11 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/utils/clock"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 )
 
 // Cluster is the part of the client that a port-forward uses. *kube.Cluster
@@ -34,10 +36,11 @@ import (
 type Cluster interface {
 	kube.Reader
 	kube.Pages
+	observe.Changes
 	RESTConfig() (*rest.Config, error)
 	Get(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error)
 	Read(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error)
-	Changed(kind kube.Kind, namespace string) <-chan struct{}
+	Clock() clock.WithDelayedExecution
 }
 
 // DialPod connects to a port of a pod. ctx applies only to connecting. Errors

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 )
 
 // patience is the time that a connection waits for a ready pod, while the
@@ -118,18 +119,17 @@ func dialPatiently(ctx context.Context, c Cluster, b Backend) (net.Conn, error) 
 	if b.Pod != "" {
 		return Dial(ctx, c, b)
 	}
-	for {
-		changed := c.Changed(podsOfBackend(b), b.Namespace)
-		conn, err := Dial(ctx, c, b)
-		if err == nil || !mayHeal(err) {
-			return conn, err
+	var conn net.Conn
+	var err error
+	pods := &observe.Kinds{Changes: c, Namespace: b.Namespace, Kinds: []kube.Kind{podsOfBackend(b)}}
+	_, _ = observe.Until(ctx, c.Clock(), pods, func() (observe.Step[any], error) {
+		previous := err
+		if conn, err = Dial(ctx, c, b); kube.ClassOf(err) == kube.Canceled && previous != nil {
+			err = previous // more specific than the timeout
 		}
-		select {
-		case <-ctx.Done():
-			return nil, err // more specific than the timeout
-		case <-changed:
-		}
-	}
+		return observe.Step[any]{Done: err == nil || !mayHeal(err)}, nil
+	})
+	return conn, err
 }
 
 // mayHeal reports whether the error is temporary: another pod may soon be

@@ -46,7 +46,7 @@ func (s *scene) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 	}
 	c := s.newPodCause(p, ReasonImagePullFailed, subject,
 		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHint(message))
-	switch outlook := pullProspect(message, w.Reason); outlook {
+	switch pullProspect(message, w.Reason) {
 	case pullIsLater:
 		c.Summary = andThen(c.Summary, "The kubelet retries automatically.")
 		return c

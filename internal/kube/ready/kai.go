@@ -85,8 +85,8 @@ func (q *Queue) groups() []*kaiPodGroup {
 	return out
 }
 
-// kaiOutlook reports requests above the limits of the queue.
-func (q *Queue) kaiOutlook(c *Cause, ask Ask) []*Cause {
+// kaiForecast reports requests above the limits of the queue.
+func (q *Queue) kaiForecast(c *Cause, ask Ask) []*Cause {
 	queue := decoded[kaiQueueObject](q.object())
 	if queue == nil {
 		return nil

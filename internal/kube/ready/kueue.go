@@ -275,10 +275,10 @@ func add(sum, more corev1.ResourceList, n int64) {
 	}
 }
 
-// kueueOutlook reports an inactive queue, and requests above what the
+// kueueForecast reports an inactive queue, and requests above what the
 // ClusterQueue can ever admit. A resource without any quota also prevents
 // admission.
-func (q *Queue) kueueOutlook(c *Cause, ask Ask) []*Cause {
+func (q *Queue) kueueForecast(c *Cause, ask Ask) []*Cause {
 	if q.inactive(c) {
 		return []*Cause{c}
 	}

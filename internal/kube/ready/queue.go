@@ -172,10 +172,10 @@ type Ask struct {
 	Requests corev1.ResourceList // of all pods together
 }
 
-// Outlook returns the cause that will keep a compute waiting in its queue, as
+// Forecast returns the cause that will keep a compute waiting in its queue, as
 // far as it can be determined before creation. workload is the name for
 // messages.
-func Outlook(q *Queue, ask Ask, workload string) []*Cause {
+func Forecast(q *Queue, ask Ask, workload string) []*Cause {
 	if q == nil {
 		return nil
 	}
@@ -187,7 +187,7 @@ func Outlook(q *Queue, ask Ask, workload string) []*Cause {
 	case q.trouble(c, workload):
 		return []*Cause{c}
 	case q.Scheduler == KAI:
-		return q.kaiOutlook(c, ask)
+		return q.kaiForecast(c, ask)
 	}
-	return q.kueueOutlook(c, ask)
+	return q.kueueForecast(c, ask)
 }

@@ -43,7 +43,7 @@ func cluster(quotas, more string) string {
   status: {conditions: [{type: Active, status: "True"}], flavorsReservation: [{name: f, resources: [{name: nvidia.com/gpu, total: 2}]}]}}`
 }
 
-func TestOutlookInAQueue(t *testing.T) {
+func TestForecastInAQueue(t *testing.T) {
 	t.Parallel()
 	gpus := func(n string) map[corev1.ResourceName]string {
 		return map[corev1.ResourceName]string{gpuResource: n}
@@ -130,7 +130,7 @@ func TestOutlookInAQueue(t *testing.T) {
 			if test.queue != "" {
 				q.Queues = append(q.Queues, parsed(t, test.queue))
 			}
-			causes := Outlook(q, Ask{Pods: 3, Requests: quantities(test.ask)}, "PyTorchJob ml/a")
+			causes := Forecast(q, Ask{Pods: 3, Requests: quantities(test.ask)}, "PyTorchJob ml/a")
 			if test.reason == "" {
 				if len(causes) > 0 {
 					t.Errorf("%s: %s", causes[0].Reason, causes[0].Summary)
@@ -147,7 +147,7 @@ func TestOutlookInAQueue(t *testing.T) {
 			}
 		})
 	}
-	if Outlook(nil, Ask{}, "") != nil {
+	if Forecast(nil, Ask{}, "") != nil {
 		t.Error("something is said of no queue")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -90,7 +91,7 @@ func (w *writer) wait(ctx context.Context) {
 // taint the compute, and the next apply destroy it: only what waiting cannot
 // resolve is one.
 func (w *writer) notReady(err error) {
-	switch permanent := kube.IsPermanent(err); {
+	switch permanent := observe.IsPermanent(err); {
 	case err == nil:
 	case permanent && w.Plan.OnNotReady.ValueString() == failOnNotReady:
 		w.Diags.Append(w.Plan.atDropped(err, tf.Failure(err))...)

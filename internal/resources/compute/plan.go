@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -275,7 +275,7 @@ func (p *planner) queue(ctx context.Context, changed []*unstructured.Unstructure
 			continue
 		}
 		pods, requests := manifest.Demand(obj, fieldPath(p.Plan.PodTemplatePath)...)
-		causes, err := p.Data.Cluster.QueueOutlook(ctx,
+		causes, err := observe.QueueForecast(ctx, p.Data.Cluster,
 			p.Plan.QueueScheduler.ValueString(), obj.GetNamespace(), p.Plan.QueueName.ValueString(),
 			ready.Ask{Pods: int(pods), Requests: requests}, obj.GetKind()+" "+p.Plan.ID.ValueString())
 		if err != nil {
@@ -298,8 +298,8 @@ func (p *planner) gpus(ctx context.Context, changed []*unstructured.Unstructured
 		}
 		seen := p.Plan.observe(obj)
 		pods, _ := manifest.Demand(obj, fieldPath(p.Plan.PodTemplatePath)...)
-		ask := kube.GPUAsk{NodeSelector: manifest.NodeSelector(seen), Each: seen.GPUs, Pods: pods}
-		causes, err := p.Data.Cluster.GPUOutlook(ctx, ask, obj.GetKind()+" "+p.Plan.ID.ValueString())
+		ask := observe.GPUAsk{NodeSelector: manifest.NodeSelector(seen), Each: seen.GPUs, Pods: pods}
+		causes, err := observe.GPUForecast(ctx, p.Data.Cluster, ask, obj.GetKind()+" "+p.Plan.ID.ValueString())
 		if err != nil {
 			return // the dry run has said what is wrong with the cluster
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
@@ -42,9 +43,9 @@ func (p running) wait(ctx context.Context) (bool, error) {
 	var verdict ready.Verdict
 	var err error
 	if p.workload == nil {
-		verdict, err = p.cluster.WaitPods(ctx, p.namespace, p.labels)
+		verdict, err = observe.WaitPods(ctx, p.cluster, p.namespace, p.labels)
 	} else {
-		verdict, err = p.cluster.WaitReady(ctx, *p.workload, p.labels)
+		verdict, err = observe.WaitReady(ctx, p.cluster, *p.workload, p.labels)
 	}
 	return err == nil && verdict.Ready, err
 }
@@ -54,9 +55,9 @@ func (p running) ready(ctx context.Context) bool {
 	var verdict ready.Verdict
 	var err error
 	if p.workload == nil {
-		verdict, err = p.cluster.AssessPods(ctx, p.namespace, p.labels)
+		verdict, err = observe.AssessPods(ctx, p.cluster, p.namespace, p.labels)
 	} else {
-		verdict, err = p.cluster.Assess(ctx, *p.workload, p.labels)
+		verdict, err = observe.Assess(ctx, p.cluster, *p.workload, p.labels)
 	}
 	return err == nil && verdict.Ready
 }

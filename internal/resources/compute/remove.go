@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -48,7 +49,7 @@ func remove(
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(going)) {
-		if err := cluster.WaitGone(ctx, going[key], podLabels); err != nil {
+		if err := observe.WaitGone(ctx, cluster, going[key], podLabels); err != nil {
 			diags.Append(tf.Failure(err))
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -49,7 +49,7 @@ func (m *model) selectsNodesBy(attribute, label string) bool {
 // atDropped places the error of a wait that ended because the operator left out fields: one at each attribute that they
 // were rendered from. Any other error stays as it is.
 func (m *model) atDropped(err error, failure diag.Diagnostic) diag.Diagnostics {
-	notReady, ok := errors.AsType[*kube.NotReadyError](err)
+	notReady, ok := errors.AsType[*observe.NotReadyError](err)
 	if !ok || notReady.Verdict.Cause == nil || len(notReady.Verdict.Cause.Fields) == 0 {
 		return diag.Diagnostics{failure}
 	}

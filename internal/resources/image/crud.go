@@ -11,6 +11,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
@@ -27,7 +28,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	started, left, err := owned.Delete(ctx, cluster, d.Memory, keyOf(ref), ref)
 	d.Diags.Append(left...)
 	if started && err == nil {
-		err = cluster.WaitGone(ctx, ref, nil)
+		err = observe.WaitGone(ctx, cluster, ref, nil)
 	}
 	if err != nil {
 		d.Diags.Append(owned.Failure(err))

@@ -10,6 +10,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -36,7 +37,10 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	uid, diags, err := toDelete(ctx, d)
 	d.Diags.Append(diags...)
 	if err == nil && uid != "" {
-		err = cluster.DeleteSecret(ctx, ref, uid)
+		var deleted bool
+		if deleted, err = cluster.DeleteSecret(ctx, ref, uid); deleted && err == nil {
+			err = observe.WaitSecretGone(ctx, cluster, ref, uid)
+		}
 	}
 	if err != nil {
 		d.Diags.Append(owned.Failure(err))
@@ -200,7 +204,7 @@ func (w writer) prepareCreate(
 		return live, nil
 	}
 	if there != nil && there.GetDeletionTimestamp() != nil {
-		return nil, cluster.WaitSecretGone(ctx, ref, there.GetUID())
+		return nil, observe.WaitSecretGone(ctx, cluster, ref, there.GetUID())
 	}
 	return live, nil
 }

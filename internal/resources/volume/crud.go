@@ -13,6 +13,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -121,7 +122,7 @@ func (w writer) deleteUnfinished(ctx context.Context, wanted *unstructured.Unstr
 	if err := cluster.Delete(ctx, ref, live.GetUID()); err != nil {
 		return err
 	}
-	return cluster.WaitClaimGone(ctx, ref)
+	return observe.WaitClaimGone(ctx, cluster, ref)
 }
 
 // apply sends the claim and saves it in state.
@@ -170,7 +171,7 @@ func (w writer) wait(ctx context.Context) {
 	}
 	if wanted := w.Plan.WaitForBound; wanted.IsNull() || wanted.ValueBool() {
 		cluster, ref := w.Data.Cluster, w.Plan.claimRef()
-		verdict, err := cluster.WaitClaim(ctx, ref, wanted.ValueBool())
+		verdict, err := observe.WaitClaim(ctx, cluster, ref, wanted.ValueBool())
 		w.refreshStatus(ctx)
 		if err != nil {
 			w.notReady(err)
@@ -199,7 +200,7 @@ func (w writer) refreshStatus(ctx context.Context) {
 // which may contain data.
 func (w writer) notReady(err error) {
 	bound := w.Plan.Phase.ValueString() == string(corev1.ClaimBound)
-	if kube.IsPermanent(err) && !(w.Creating && bound) {
+	if observe.IsPermanent(err) && !(w.Creating && bound) {
 		w.Diags.Append(tf.Failure(err))
 		return
 	}
@@ -240,7 +241,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		return
 	}
 	if live.GetDeletionTimestamp() == nil {
-		if err := cluster.WaitUnused(ctx, ref); err != nil {
+		if err := observe.WaitUnused(ctx, cluster, ref); err != nil {
 			d.Diags.Append(tf.Failure(err))
 			return
 		}
@@ -254,7 +255,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.Append(owned.NotDeletedWarning(cluster, ref)...)
 		return
 	}
-	if err := cluster.WaitClaimGone(ctx, ref); err != nil {
+	if err := observe.WaitClaimGone(ctx, cluster, ref); err != nil {
 		d.Diags.Append(tf.Failure(err))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -51,7 +52,7 @@ func (p *planner) newClass(ctx context.Context) types.String {
 	case configured.Equal(types.StringValue("")):
 		return configured
 	}
-	classes, err := p.Data.Cluster.StorageClasses(ctx)
+	classes, err := observe.StorageClasses(ctx, p.Data.Cluster)
 	if err != nil {
 		p.listClassesFailed(err)
 		return orDefault(configured, types.StringUnknown())
@@ -86,7 +87,7 @@ func (p *planner) hideClass() {
 // selectClass selects the storage class that is unknown in the plan. It is null without permission to list classes,
 // so that Kubernetes selects one.
 func (w writer) selectClass(ctx context.Context) {
-	classes, err := w.Data.Cluster.StorageClasses(ctx)
+	classes, err := observe.StorageClasses(ctx, w.Data.Cluster)
 	chosen := claim.Choose(w.Plan.AccessMode.ValueString(), classes)
 	switch {
 	case kube.ClassOf(err) == kube.Denied:

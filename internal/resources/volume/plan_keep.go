@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 )
@@ -130,7 +131,7 @@ func (p *planner) cannotGrow(ctx context.Context) string {
 	if !p.Data.Configured() {
 		return ""
 	}
-	class, err := p.Data.Cluster.StorageClassNamed(ctx, name)
+	class, err := observe.StorageClassNamed(ctx, p.Data.Cluster, name)
 	switch {
 	case kube.IsNotFound(err):
 		return fmt.Sprintf("its StorageClass %q no longer exists, and only a class can allow this.", name)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -104,7 +105,7 @@ func PrepareCreate(
 	if err := creation.Admit(ref, live); err != nil || live == nil || live.GetDeletionTimestamp() == nil {
 		return err
 	}
-	return cluster.WaitGone(ctx, ref, podLabels)
+	return observe.WaitGone(ctx, cluster, ref, podLabels)
 }
 
 // Delete starts the deletion of one object, and reports whether it existed. It does not delete another object with

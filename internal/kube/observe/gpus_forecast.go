@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -28,22 +29,22 @@ type gpuPlace struct {
 	gpus   int64 // maximum that it can ever provide
 }
 
-// GPUOutlook returns the cause that will prevent the pods of a compute from
+// GPUForecast returns the cause that will prevent the pods of a compute from
 // ever getting GPUs, as far as nodes show it before creation: a product that no
 // node has, more GPUs per pod than any node has, or more pods than all nodes
 // can run. workload is the name for messages. It returns nothing without
 // permission to list nodes, or if nodes are added on demand. One list of nodes
 // is kept for the complete run. An error means that the request failed.
-func (c *Cluster) GPUOutlook(ctx context.Context, ask GPUAsk, workload string) ([]*ready.Cause, error) {
-	if ask.Each <= 0 || c.Autoscaled(ctx) {
+func GPUForecast(ctx context.Context, c *kube.Cluster, ask GPUAsk, workload string) ([]*ready.Cause, error) {
+	if ask.Each <= 0 || Autoscaled(ctx, c) {
 		return nil, nil
 	}
-	places, err := recall(c, "GPU nodes", func() ([]gpuPlace, error) {
+	places, err := kube.Recall(c, "GPU nodes", func() ([]gpuPlace, error) {
 		places := []gpuPlace{}
-		err := Each[corev1.NodeList](ctx, c, Ref{Kind: kind.Node()}, metav1.ListOptions{}, func(node *corev1.Node) {
+		err := kube.Each[corev1.NodeList](ctx, c, kube.Ref{Kind: kind.Node()}, metav1.ListOptions{}, func(node *corev1.Node) {
 			places = append(places, placeOf(node))
 		})
-		if class := ClassOf(err); class == Denied || class == Refused {
+		if class := kube.ClassOf(err); class == kube.Denied || class == kube.Refused {
 			return nil, nil // nodes are unknown for this run
 		}
 		return places, err
@@ -51,8 +52,8 @@ func (c *Cluster) GPUOutlook(ctx context.Context, ask GPUAsk, workload string) (
 	if err != nil || places == nil {
 		return nil, err
 	}
-	if cause := gpuOutlook(places, ask, workload); cause != nil {
-		if c.config.NodeAutoscaling == nil {
+	if cause := gpuForecast(places, ask, workload); cause != nil {
+		if c.NodeAutoscaling() == nil {
 			cause.Hint += " If nodes are added on demand, set `node_autoscaling = true` in the provider."
 		}
 		return []*ready.Cause{cause}, nil
@@ -74,8 +75,8 @@ func placeOf(node *corev1.Node) gpuPlace {
 // plenty exceeds the number of GPUs of any node.
 const plenty = 1 << 20
 
-// gpuOutlook compares with the total GPUs of nodes, not the free ones.
-func gpuOutlook(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {
+// gpuForecast compares with the total GPUs of nodes, not the free ones.
+func gpuForecast(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {
 	c := &ready.Cause{Reason: ready.ReasonUnschedulable, Object: workload, Subject: "gpus"}
 	chosen := labels.SelectorFromSet(ask.NodeSelector)
 	var largest, room int64

@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"testing"
@@ -7,9 +7,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -61,7 +63,7 @@ func TestEventsOfWhatIsBetweenAWorkloadAndItsPods(t *testing.T) {
 	t.Parallel()
 	made := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
-		workload         Kind
+		workload         kube.Kind
 		apiVersion, kind string
 		object           string
 		before           bool // the event is older than the workload
@@ -88,7 +90,9 @@ func TestEventsOfWhatIsBetweenAWorkloadAndItsPods(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			workload := object(test.workload.GroupVersion().String(), test.workload.Kind)
+			workload := &unstructured.Unstructured{}
+			workload.SetGroupVersionKind(test.workload.GroupVersionKind)
+			workload.SetName("trainer")
 			workload.SetUID("u")
 			workload.SetCreationTimestamp(metav1.NewTime(made))
 			at := made.Add(time.Minute)

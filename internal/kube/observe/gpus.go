@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	podresources "k8s.io/component-helpers/resource"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
 const (
@@ -47,7 +48,7 @@ type GPUProduct struct {
 
 // GPUs returns the GPU products of the cluster, sorted by name. It sends one
 // paginated list of nodes and one of pods.
-func (c *Cluster) GPUs(ctx context.Context, filter GPUFilter) ([]GPUProduct, error) {
+func GPUs(ctx context.Context, pages kube.Pages, filter GPUFilter) ([]GPUProduct, error) {
 	nodes := map[string]*GPUNode{}
 	selector := labels.Set{}
 	maps.Copy(selector, filter.Selector)
@@ -55,7 +56,7 @@ func (c *Cluster) GPUs(ctx context.Context, filter GPUFilter) ([]GPUProduct, err
 		selector[gpuProduct] = filter.Product
 	}
 	options := metav1.ListOptions{LabelSelector: selector.String()}
-	err := Each[corev1.NodeList](ctx, c, Ref{Kind: kind.Node()}, options, func(live *corev1.Node) {
+	err := kube.Each[corev1.NodeList](ctx, pages, kube.Ref{Kind: kind.Node()}, options, func(live *corev1.Node) {
 		if node, ok := gpuNode(live); ok && (node.Schedulable || !filter.Schedulable) {
 			nodes[node.Name] = &node
 		}
@@ -64,7 +65,7 @@ func (c *Cluster) GPUs(ctx context.Context, filter GPUFilter) ([]GPUProduct, err
 		return nil, err
 	}
 	options = metav1.ListOptions{FieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"}
-	err = Each[corev1.PodList](ctx, c, Ref{Kind: kind.Pod()}, options, func(pod *corev1.Pod) {
+	err = kube.Each[corev1.PodList](ctx, pages, kube.Ref{Kind: kind.Pod()}, options, func(pod *corev1.Pod) {
 		if node := nodes[pod.Spec.NodeName]; node != nil {
 			node.Free = max(0, node.Free-gpusOf(pod))
 		}

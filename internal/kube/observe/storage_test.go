@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
 func TestInUseErrorNamesPodsAndWhatRunsThem(t *testing.T) {
@@ -38,7 +39,7 @@ func TestInUseErrorNamesPodsAndWhatRunsThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := &InUseError{Claim: Ref{Kind: kind.PersistentVolumeClaim(), Namespace: "ml", Name: "data"}, Pods: test.pods, Err: test.err}
+			e := &InUseError{Claim: kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: "ml", Name: "data"}, Pods: test.pods, Err: test.err}
 			summary, detail := e.Explain()
 			if summary != "PersistentVolumeClaim ml/data is in use" {
 				t.Errorf("the summary is %q", summary)

@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -59,7 +60,7 @@ func (s *shelf) answer(verb, path string, request *http.Request) (int, any) {
 	case !found && verb == "list":
 		body = map[string]any{"items": []any{}}
 	case !found:
-		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about("things", "", last)}
+		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: "things", Group: "", Name: last}}
 	}
 	if _, list := body["items"]; list {
 		body["apiVersion"], body["kind"], body["metadata"] = "v1", "List", map[string]any{"resourceVersion": "1"}
@@ -67,7 +68,7 @@ func (s *shelf) answer(verb, path string, request *http.Request) (int, any) {
 	return http.StatusOK, body
 }
 
-func shelfOf(t *testing.T, docs ...map[string]string) (*Cluster, *shelf) {
+func shelfOf(t *testing.T, docs ...map[string]string) (*kube.Cluster, *shelf) {
 	t.Helper()
 	s := &shelf{t: t, docs: map[string]string{}, asked: map[string]int{}}
 	for _, more := range docs {
@@ -119,7 +120,7 @@ func TestHeldTrainingIsExplainedByItsQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, _ := shelfOf(t, kueue(), test.change)
-			verdict, err := cluster.Assess(t.Context(), Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"})
+			verdict, err := Assess(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,15 +136,15 @@ func TestKueueThatIsNotInstalledIsLookedForAgain(t *testing.T) {
 	cluster, shelf := shelfOf(t, kueue(), map[string]string{})
 	group := shelf.docs[kueuePath]
 	delete(shelf.docs, kueuePath)
-	ref := Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}
-	verdict, err := cluster.Assess(t.Context(), ref, map[string]string{kind.ServiceLabel: "trainer"})
+	ref := kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}
+	verdict, err := Assess(t.Context(), cluster, ref, map[string]string{kind.ServiceLabel: "trainer"})
 	if err != nil || verdict.Cause == nil || verdict.Cause.Reason != ready.ReasonQueueMissing || !strings.Contains(verdict.Cause.Summary, "Kueue is not installed") {
 		t.Fatalf("%+v %v", verdict.Cause, err)
 	}
 	shelf.mu.Lock()
 	shelf.docs[kueuePath] = group
 	shelf.mu.Unlock()
-	if verdict, err = cluster.Assess(t.Context(), ref, map[string]string{kind.ServiceLabel: "trainer"}); err != nil || verdict.Cause.Reason != ready.ReasonQueued {
+	if verdict, err = Assess(t.Context(), cluster, ref, map[string]string{kind.ServiceLabel: "trainer"}); err != nil || verdict.Cause.Reason != ready.ReasonQueued {
 		t.Errorf("%+v %v", verdict.Cause, err)
 	}
 }
@@ -152,7 +153,7 @@ func TestQueueIsNotAskedForWhatRuns(t *testing.T) {
 	t.Parallel()
 	running := strings.Replace(heldTraining, "suspend: true", "suspend: false", 1)
 	cluster, shelf := shelfOf(t, kueue(), map[string]string{trainingPath: "items: [" + running + "]"})
-	if _, err := cluster.Assess(t.Context(), Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"}); err != nil {
+	if _, err := Assess(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"}); err != nil {
 		t.Fatal(err)
 	}
 	for path := range shelf.requests() {
@@ -162,7 +163,7 @@ func TestQueueIsNotAskedForWhatRuns(t *testing.T) {
 	}
 }
 
-func TestOutlookAsksOnceAQueue(t *testing.T) {
+func TestForecastAsksOnceAQueue(t *testing.T) {
 	t.Parallel()
 	sixGPUs := ready.Ask{Pods: 3, Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("6")}}
 	for name, test := range map[string]struct {
@@ -189,7 +190,7 @@ func TestOutlookAsksOnceAQueue(t *testing.T) {
 				delete(shelf.docs, path)
 			}
 			for range 3 {
-				causes, err := cluster.QueueOutlook(t.Context(), "", "ml", "gpu", sixGPUs, "PyTorchJob ml/trainer")
+				causes, err := QueueForecast(t.Context(), cluster, "", "ml", "gpu", sixGPUs, "PyTorchJob ml/trainer")
 				reason := ""
 				if len(causes) > 0 {
 					reason = causes[0].Reason
@@ -220,23 +221,23 @@ func TestPodsAreWaitedForByASelector(t *testing.T) {
 	}
 	selector := map[string]string{"app": "trainer"}
 	ready1, _ := shelfOf(t, map[string]string{path: pod("True")})
-	if _, err := ready1.WaitPods(t.Context(), "ml", selector); err != nil {
+	if _, err := WaitPods(t.Context(), ready1, "ml", selector); err != nil {
 		t.Errorf("%v", err)
 	}
 	for name, test := range map[string]struct {
 		docs   map[string]string
 		reason string
-		class  Class
+		class  kube.Class
 	}{
-		"none is there":        {nil, ready.ReasonPodsMissing, Other},
-		"one starts":           {map[string]string{path: pod("False")}, ready.ReasonPodsStarting, Other},
-		"they may not be seen": {map[string]string{path: "forbidden"}, "", Denied},
+		"none is there":        {nil, ready.ReasonPodsMissing, kube.Other},
+		"one starts":           {map[string]string{path: pod("False")}, ready.ReasonPodsStarting, kube.Other},
+		"they may not be seen": {map[string]string{path: "forbidden"}, "", kube.Denied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, _ := shelfOf(t, test.docs)
-			verdict, err := cluster.AssessPods(t.Context(), "ml", selector)
-			if ClassOf(err) != test.class {
+			verdict, err := AssessPods(t.Context(), cluster, "ml", selector)
+			if kube.ClassOf(err) != test.class {
 				t.Fatalf("%v", err)
 			}
 			if test.reason != "" && (verdict.Cause == nil || verdict.Cause.Reason != test.reason) {
@@ -244,7 +245,7 @@ func TestPodsAreWaitedForByASelector(t *testing.T) {
 			}
 			ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 			defer cancel()
-			if _, err := cluster.WaitPods(ctx, "ml", selector); err == nil {
+			if _, err := WaitPods(ctx, cluster, "ml", selector); err == nil {
 				t.Error("the wait ended well")
 			}
 		})

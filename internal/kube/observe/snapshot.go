@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"context"
@@ -9,23 +9,24 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // Assess returns the current verdict on a workload, with the cause that blocks
 // it.
-func (c *Cluster) Assess(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, error) {
-	verdict, _, err := c.look(ctx, ref, podLabels)
+func Assess(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (ready.Verdict, error) {
+	verdict, _, err := look(ctx, c, ref, podLabels)
 	return verdict, err
 }
 
 // AssessPods returns the current verdict on the pods that have all labels of
 // selector.
-func (c *Cluster) AssessPods(ctx context.Context, namespace string, selector map[string]string) (ready.Verdict, error) {
+func AssessPods(ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string) (ready.Verdict, error) {
 	s := ready.Snapshot{Workload: &unstructured.Unstructured{Object: map[string]any{}}}
-	err := c.podsAndEvents(ctx, &s, namespace, selector)
+	err := podsAndEvents(ctx, c, &s, namespace, selector)
 	if err == nil && s.Pods == nil {
-		err = c.cache.collection(podsWith(selector), namespace).ready(ctx) // the verdict requires pods
+		_, err = podsOf(ctx, c, namespace, selector) // the verdict requires pods
 	}
 	if err != nil {
 		return ready.Verdict{}, err
@@ -35,7 +36,7 @@ func (c *Cluster) AssessPods(ctx context.Context, namespace string, selector map
 
 // look is Assess, and also returns the kinds whose changes may change the
 // verdict.
-func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string) (ready.Verdict, []Kind, error) {
+func look(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (ready.Verdict, []kube.Kind, error) {
 	workload, err := c.Read(ctx, ref)
 	if err != nil {
 		return ready.Verdict{}, nil, err
@@ -43,48 +44,48 @@ func (c *Cluster) look(ctx context.Context, ref Ref, podLabels map[string]string
 	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Settled() && ref.Kind.StatusSuffices() {
 		return verdict, nil, nil // a settled verdict needs no diagnosis
 	}
-	concerned := []Kind{ref.Kind, podsWith(podLabels), kind.Event()}
+	concerned := []kube.Kind{ref.Kind, podsWith(podLabels), kind.Event()}
 	s := ready.Snapshot{Workload: workload}
 	of := kind.WorkloadOf(ref.Kind.GroupKind())
 	if of.ReplicaSets {
 		concerned = append(concerned, kind.ReplicaSet())
-		if s.ReplicaSets, err = c.replicaSetsOf(ctx, workload); err != nil && !softly(err) {
+		if s.ReplicaSets, err = replicaSetsOf(ctx, c, workload); err != nil && !softly(err) {
 			return ready.Verdict{}, nil, err
 		}
 	}
 	if of.Parts != nil {
 		concerned = append(concerned, of.Parts.Kind)
-		s.Parts = c.partsOf(ctx, workload)
+		s.Parts = partsOf(ctx, c, workload)
 	}
-	if err := c.podsAndEvents(ctx, &s, ref.Namespace, podLabels); err != nil {
+	if err := podsAndEvents(ctx, c, &s, ref.Namespace, podLabels); err != nil {
 		return ready.Verdict{}, nil, err
 	}
-	queue, kinds := c.queueOf(ctx, workload, s.Pods)
+	queue, kinds := queueOf(ctx, c, workload, s.Pods)
 	s.Queue = queue
 	return ready.Assess(s), append(concerned, kinds...), nil
 }
 
 // podsAndEvents reads the pods and events for a diagnosis. Objects without read
 // permission are left out.
-func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespace string,
+func podsAndEvents(ctx context.Context, c *kube.Cluster, s *ready.Snapshot, namespace string,
 	selector map[string]string) error {
 	var err error
-	if s.Pods, err = c.podsOf(ctx, namespace, selector); err != nil && ClassOf(err) != Denied {
+	if s.Pods, err = podsOf(ctx, c, namespace, selector); err != nil && kube.ClassOf(err) != kube.Denied {
 		return err
 	}
 	if slices.ContainsFunc(s.Pods, unscheduled) {
-		s.Nodes = c.nodes(ctx)
-		s.Autoscaler = c.Autoscaled(ctx)
-		s.FixedNodes = c.config.NodeAutoscaling != nil && !*c.config.NodeAutoscaling
-		s.Claims = c.claimsOf(ctx, s.Pods)
+		s.Nodes = nodes(ctx, c)
+		s.Autoscaler = Autoscaled(ctx, c)
+		s.FixedNodes = c.NodeAutoscaling() != nil && !*c.NodeAutoscaling()
+		s.Claims = claimsOf(ctx, c, s.Pods)
 	}
-	if s.Events, err = c.warningsOf(ctx, namespace, *s); err != nil && !softly(err) {
+	if s.Events, err = warningsOf(ctx, c, namespace, *s); err != nil && !softly(err) {
 		return err
 	}
 	if s.Nodes != nil || s.Autoscaler {
 		// They are used only for the diagnosis, and every verdict that ends a wait
 		// reads them again: a wait does not need their changes.
-		scaling, _ := c.eventsOf(ctx, kind.ScalingEvent(), namespace, *s)
+		scaling, _ := eventsOf(ctx, c, kind.ScalingEvent(), namespace, *s)
 		s.Events = append(s.Events, scaling...)
 	}
 	return nil
@@ -92,7 +93,7 @@ func (c *Cluster) podsAndEvents(ctx context.Context, s *ready.Snapshot, namespac
 
 // softly reports whether a diagnosis can ignore a read error: missing
 // permission or a problem of the server, which are unrelated to the workload.
-func softly(err error) bool { return ClassOf(err) == Denied || aboutServer(err) }
+func softly(err error) bool { return kube.ClassOf(err) == kube.Denied || kube.IsServerFailure(err) }
 
 // unscheduled reports whether the scheduler found no node for a pod. It does
 // not process pods with scheduling gates.
@@ -105,7 +106,7 @@ func unscheduled(pod *corev1.Pod) bool {
 
 // claimsOf reads the volume claims that the pods mount. A missing claim maps to
 // nil.
-func (c *Cluster) claimsOf(ctx context.Context, pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {
+func claimsOf(ctx context.Context, c *kube.Cluster, pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {
 	claims := map[string]*corev1.PersistentVolumeClaim{}
 	for _, pod := range pods {
 		for _, volume := range pod.Spec.Volumes {
@@ -116,17 +117,35 @@ func (c *Cluster) claimsOf(ctx context.Context, pods []*corev1.Pod) map[string]*
 			if _, known := claims[name]; known {
 				continue
 			}
-			obj, err := c.Get(ctx, Ref{Kind: kind.PersistentVolumeClaim(), Namespace: pod.Namespace, Name: name})
+			obj, err := c.Get(ctx, kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: pod.Namespace, Name: name})
 			switch {
-			case IsNotFound(err):
+			case kube.IsNotFound(err):
 				claims[name] = nil
 			case err == nil:
 				claim := &corev1.PersistentVolumeClaim{}
-				if Convert(obj, claim) == nil {
+				if kube.Convert(obj, claim) == nil {
 					claims[name] = claim
 				}
 			}
 		}
 	}
 	return claims
+}
+
+// Autoscaled reports whether nodes are added on demand: as configured, or by
+// the cluster autoscaler or Karpenter. It returns true if unknown. The result
+// is kept for the run.
+func Autoscaled(ctx context.Context, c *kube.Cluster) bool {
+	if configured := c.NodeAutoscaling(); configured != nil {
+		return *configured
+	}
+	autoscaled, _ := kube.Recall(c, "autoscaled", func() (bool, error) {
+		_, err := c.Get(ctx, kube.Ref{Kind: kind.ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"})
+		if err == nil || kube.ClassOf(err) == kube.Denied {
+			return true, nil
+		}
+		version, err := c.Preferred(ctx, kind.KarpenterGroup)
+		return err == nil && version != "", nil
+	})
+	return autoscaled
 }

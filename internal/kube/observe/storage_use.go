@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -25,56 +26,48 @@ const stayGrace = 30 * time.Second
 // It returns an *InUseError if pods that are not being deleted remain, and when
 // ctx ends. Without permission to read pods it does not wait: Kubernetes
 // protects a claim in use.
-func (c *Cluster) WaitUnused(ctx context.Context, claim Ref) error {
-	var (
-		away    absence
-		staying time.Time // start of the time with pods that are not being deleted
-		last    []*corev1.Pod
-	)
-	for {
-		changed := c.signals(claim.Namespace, anyPod())
-		pods, err := c.podsHolding(ctx, claim)
+func WaitUnused(ctx context.Context, c *kube.Cluster, claim kube.Ref) error {
+	var staying time.Time // start of the time with pods that are not being deleted
+	watch := &Kinds{Changes: c, Namespace: claim.Namespace, Kinds: []kube.Kind{anyPod()}}
+	pods, err := Until(ctx, c.Clock(), watch, func() (Step[[]*corev1.Pod], error) {
+		pods, err := podsHolding(ctx, c, claim)
 		switch {
-		case ctx.Err() != nil && len(last) > 0:
-			return &InUseError{Claim: claim, Pods: last, Err: context.Cause(ctx)}
-		case ClassOf(err) == Denied:
-			return nil
-		case away.passes(err, c.clock.Now()):
-			c.wait(ctx, changed, getInterval)
-			continue
+		case kube.ClassOf(err) == kube.Denied:
+			return Step[[]*corev1.Pod]{Done: true}, nil
 		case err != nil:
-			return err
-		case len(pods) == 0:
-			return nil
+			return Step[[]*corev1.Pod]{}, err
 		}
-		last = pods
-		left := time.Duration(0)
-		if slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil }) {
-			if staying.IsZero() {
-				staying = c.clock.Now()
-			}
-			if left = stayGrace - c.clock.Since(staying); left <= 0 {
-				return &InUseError{Claim: claim, Pods: pods}
-			}
-		} else {
+		left := stayGrace
+		switch {
+		case !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil }):
 			staying = time.Time{}
+		case staying.IsZero():
+			staying = c.Clock().Now()
+		default:
+			left -= c.Clock().Since(staying)
 		}
-		c.wait(ctx, changed, pause(left, true))
-		c.refreshQuiet(ctx, claim.Namespace, anyPod())
+		return Step[[]*corev1.Pod]{Value: pods, Done: len(pods) == 0 || left <= 0, Within: within(left, true)}, nil
+	})
+	switch {
+	case len(pods) == 0, err != nil && ctx.Err() == nil:
+		return err
+	case err != nil:
+		err = context.Cause(ctx)
 	}
+	return &InUseError{Claim: claim, Pods: pods, Err: err}
 }
 
 // WaitClaimGone is WaitGone for a claim. Its error contains the pods that use
 // the claim.
-func (c *Cluster) WaitClaimGone(ctx context.Context, claim Ref) error {
-	err := c.WaitGone(ctx, claim, nil)
+func WaitClaimGone(ctx context.Context, c *kube.Cluster, claim kube.Ref) error {
+	err := WaitGone(ctx, c, claim, nil)
 	deletion, ok := errors.AsType[*DeletionError](err)
 	if !ok || errors.Is(err, context.Canceled) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.cache.ctx, config.DialTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.DialTimeout)
 	defer cancel()
-	if pods, podsErr := c.podsHolding(ctx, claim); podsErr == nil {
+	if pods, podsErr := podsHolding(ctx, c, claim); podsErr == nil {
 		for _, pod := range pods {
 			deletion.Pods = append(deletion.Pods, RemainingPod{Name: pod.Name, Finalizers: pod.Finalizers})
 		}
@@ -84,7 +77,7 @@ func (c *Cluster) WaitClaimGone(ctx context.Context, claim Ref) error {
 
 // anyPod is the kind of all Pods, while [Pod] selects those of Kubetorch
 // services.
-func anyPod() Kind {
+func anyPod() kube.Kind {
 	k := kind.Pod()
 	k.LabelSelector = ""
 	return k
@@ -93,8 +86,8 @@ func anyPod() Kind {
 // podsHolding returns the pods for which Kubernetes protects a claim: all pods
 // with a node, including completed ones (podUsesPVC of the
 // pvc-protection-controller).
-func (c *Cluster) podsHolding(ctx context.Context, claim Ref) ([]*corev1.Pod, error) {
-	pods, err := ReadAllAs[corev1.Pod](ctx, c, anyPod(), claim.Namespace, func(*Entry) bool { return true })
+func podsHolding(ctx context.Context, c *kube.Cluster, claim kube.Ref) ([]*corev1.Pod, error) {
+	pods, err := kube.ReadAllAs[corev1.Pod](ctx, c, anyPod(), claim.Namespace, func(*kube.Entry) bool { return true })
 	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		return pod.Spec.NodeName == "" || !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
@@ -106,7 +99,7 @@ func (c *Cluster) podsHolding(ctx context.Context, claim Ref) ([]*corev1.Pod, er
 
 // InUseError reports the pods that use a claim to be deleted.
 type InUseError struct {
-	Claim Ref
+	Claim kube.Ref
 	Pods  []*corev1.Pod
 	Err   error // reason for the end of the wait, nil for the end of its grace period
 }

@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -23,23 +24,23 @@ type EventFilter struct {
 // Events returns the events of a compute, of its pods and their claims, and of
 // the objects between them, oldest first. By default, the server keeps events
 // for one hour.
-func (c *Cluster) Events(ctx context.Context, namespace, name string, filter EventFilter) ([]*corev1.Event, error) {
+func Events(ctx context.Context, c *kube.Cluster, namespace, name string, filter EventFilter) ([]*corev1.Event, error) {
 	workload, err := c.Locate(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	pods, err := PodsNow(ctx, c, namespace, c.podLabels(ctx, workload))
+	pods, err := kube.PodsNow(ctx, c, namespace, podLabels(ctx, c, workload))
 	if err != nil {
 		return nil, err
 	}
-	known := ready.Snapshot{Workload: workload, Pods: pods, Claims: claimsOf(pods)}
+	known := ready.Snapshot{Workload: workload, Pods: pods, Claims: claimNames(pods)}
 	var selected []*corev1.Event
 	options := metav1.ListOptions{}
 	if filter.Type != "" {
 		options.FieldSelector = fields.OneTermEqualSelector("type", filter.Type).String()
 	}
-	events := Ref{Kind: kind.Event(), Namespace: namespace}
-	err = Each[corev1.EventList](ctx, c, events, options, func(event *corev1.Event) {
+	events := kube.Ref{Kind: kind.Event(), Namespace: namespace}
+	err = kube.Each[corev1.EventList](ctx, c, events, options, func(event *corev1.Event) {
 		wanted := len(filter.Reasons) == 0 || slices.Contains(filter.Reasons, event.Reason)
 		if wanted && (concerns(known, event) || ofStatefulSet(workload, event)) {
 			selected = append(selected, event)
@@ -69,7 +70,7 @@ func runsTensorServer(workload *unstructured.Unstructured) bool {
 
 // podLabels returns the labels that select the pods of a workload: its
 // selector, the selector of its Service, or the label of a Kubetorch service.
-func (c *Cluster) podLabels(ctx context.Context, workload *unstructured.Unstructured) map[string]string {
+func podLabels(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured) map[string]string {
 	if own := matchLabels(workload); len(own) > 0 {
 		return own
 	}
@@ -77,7 +78,7 @@ func (c *Cluster) podLabels(ctx context.Context, workload *unstructured.Unstruct
 		return workload.GetLabels()
 	}
 	if runsTensorServer(workload) {
-		if made, err := c.Get(ctx, Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(),
+		if made, err := c.Get(ctx, kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(),
 			Name: workload.GetName()}); err == nil {
 			if own := matchLabels(made); len(own) > 0 {
 				return own
@@ -92,7 +93,7 @@ func matchLabels(workload *unstructured.Unstructured) map[string]string {
 	return labels
 }
 
-func claimsOf(pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {
+func claimNames(pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {
 	claims := map[string]*corev1.PersistentVolumeClaim{}
 	for _, pod := range pods {
 		for _, volume := range pod.Spec.Volumes {

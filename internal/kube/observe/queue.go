@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"cmp"
@@ -11,14 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // queueOf reads the state of the queue that holds a workload, and returns the
 // kinds whose changes may affect it. It sends no requests for a workload that
 // no queue holds. Objects without read permission are left out.
-func (c *Cluster) queueOf(ctx context.Context, workload *unstructured.Unstructured, pods []*corev1.Pod) (*ready.Queue,
-	[]Kind) {
+func queueOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured, pods []*corev1.Pod) (*ready.Queue,
+	[]kube.Kind) {
 	if !isSuspended(workload) && !slices.ContainsFunc(pods, waitsInQueue) {
 		return nil, nil
 	}
@@ -27,29 +28,29 @@ func (c *Cluster) queueOf(ctx context.Context, workload *unstructured.Unstructur
 		return nil, nil
 	}
 	if q.Scheduler == ready.KAI {
-		version, err := c.preferred(ctx, kind.KAIGroup)
+		version, err := c.Preferred(ctx, kind.KAIGroup)
 		if q.NotInstalled = err == nil && version == ""; version == "" {
 			return q, nil
 		}
-		q.Queues = c.objects(ctx, kind.KAIQueue(), "", func(*Entry) bool { return true })
-		q.Holds = c.objects(ctx, kind.KAIPodGroup(), q.Namespace, func(e *Entry) bool {
+		q.Queues = objects(ctx, c, kind.KAIQueue(), "", func(*kube.Entry) bool { return true })
+		q.Holds = objects(ctx, c, kind.KAIPodGroup(), q.Namespace, func(e *kube.Entry) bool {
 			return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return ready.PodGroupOf(pod) == e.Name })
 		})
-		return q, []Kind{kind.KAIQueue(), kind.KAIPodGroup()}
+		return q, []kube.Kind{kind.KAIQueue(), kind.KAIPodGroup()}
 	}
-	version, err := c.preferred(ctx, kind.KueueGroup)
+	version, err := c.Preferred(ctx, kind.KueueGroup)
 	if q.NotInstalled = err == nil && version == ""; version == "" {
 		return q, nil
 	}
 	localQueues, workloads := kind.LocalQueue(version), kind.KueueWorkload(version)
-	q.Queues = c.objects(ctx, localQueues, q.Namespace, func(*Entry) bool { return true })
-	q.Holds = c.objects(ctx, workloads, q.Namespace, func(e *Entry) bool { return holds(e, workload, pods) })
+	q.Queues = objects(ctx, c, localQueues, q.Namespace, func(*kube.Entry) bool { return true })
+	q.Holds = objects(ctx, c, workloads, q.Namespace, func(e *kube.Entry) bool { return holds(e, workload, pods) })
 	if name := q.ClusterQueueOf(); name != "" {
-		for _, found := range c.objects(ctx, kind.ClusterQueue(version), "", func(e *Entry) bool { return e.Name == name }) {
+		for _, found := range objects(ctx, c, kind.ClusterQueue(version), "", func(e *kube.Entry) bool { return e.Name == name }) {
 			q.ClusterQueue = found
 		}
 	}
-	return q, []Kind{localQueues, workloads}
+	return q, []kube.Kind{localQueues, workloads}
 }
 
 // isSuspended reports whether a queue may have suspended a workload or not
@@ -71,7 +72,7 @@ func waitsInQueue(pod *corev1.Pod) bool {
 // holds reports whether a Workload of Kueue belongs to this workload or to one
 // of its pods, by its owners or its label. The UIDs of owners are searched in
 // its JSON without decoding, because there may be thousands of Workloads.
-func holds(e *Entry, workload *unstructured.Unstructured, pods []*corev1.Pod) bool {
+func holds(e *kube.Entry, workload *unstructured.Unstructured, pods []*corev1.Pod) bool {
 	uids := []types.UID{workload.GetUID()}
 	for _, pod := range pods {
 		uids = append(uids, pod.UID)
@@ -81,18 +82,18 @@ func holds(e *Entry, workload *unstructured.Unstructured, pods []*corev1.Pod) bo
 	})
 }
 
-// QueueOutlook returns the causes that will keep a compute waiting in its
+// QueueForecast returns the causes that will keep a compute waiting in its
 // queue, as far as they can be determined before creation: a missing scheduler
 // or queue, an inactive queue, or requests above what it can ever admit.
 // scheduler is [ready.Kueue] (also "") or [ready.KAI]. workload is the name for
 // messages. Each queue is read once per run. Objects without read permission
 // are ignored. An error means that the request failed.
-func (c *Cluster) QueueOutlook(ctx context.Context, scheduler, namespace, queue string, ask ready.Ask,
+func QueueForecast(ctx context.Context, c *kube.Cluster, scheduler, namespace, queue string, ask ready.Ask,
 	workload string) ([]*ready.Cause, error) {
 	scheduler = cmp.Or(scheduler, ready.Kueue)
-	q, err := recall(c, "queue "+scheduler+" "+namespace+"/"+queue, func() (*ready.Queue, error) {
-		q, err := c.queueNamed(ctx, scheduler, namespace, queue)
-		if class := ClassOf(err); class == Denied || class == Refused {
+	q, err := kube.Recall(c, "queue "+scheduler+" "+namespace+"/"+queue, func() (*ready.Queue, error) {
+		q, err := queueNamed(ctx, c, scheduler, namespace, queue)
+		if class := kube.ClassOf(err); class == kube.Denied || class == kube.Refused {
 			return nil, nil //nolint:nilnil // the queue is unknown for this run
 		}
 		return q, err
@@ -100,37 +101,37 @@ func (c *Cluster) QueueOutlook(ctx context.Context, scheduler, namespace, queue 
 	if err != nil {
 		return nil, err
 	}
-	return ready.Outlook(q, ask, workload), nil
+	return ready.Forecast(q, ask, workload), nil
 }
 
 // queueNamed reads a queue by name, and lists the others only if it is missing.
-func (c *Cluster) queueNamed(ctx context.Context, scheduler, namespace, name string) (*ready.Queue, error) {
+func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name string) (*ready.Queue, error) {
 	q := &ready.Queue{Scheduler: scheduler, Namespace: namespace, Name: name}
 	group := map[string]string{ready.Kueue: kind.KueueGroup, ready.KAI: kind.KAIGroup}[scheduler]
-	version, err := c.preferred(ctx, group)
+	version, err := c.Preferred(ctx, group)
 	if err != nil {
-		return nil, Wrap("look up", Ref{Kind: Kind{GroupVersionKind: schema.GroupVersionKind{Group: group}}}, err)
+		return nil, kube.Wrap("look up", kube.Ref{Kind: kube.Kind{GroupVersionKind: schema.GroupVersionKind{Group: group}}}, err)
 	}
 	if version == "" {
 		q.NotInstalled = true
 		return q, nil
 	}
-	ref := Ref{Kind: kind.LocalQueue(version), Namespace: namespace, Name: name}
+	ref := kube.Ref{Kind: kind.LocalQueue(version), Namespace: namespace, Name: name}
 	if scheduler == ready.KAI {
-		ref = Ref{Kind: kind.KAIQueue(), Name: name}
+		ref = kube.Ref{Kind: kind.KAIQueue(), Name: name}
 	}
 	found, err := c.Get(ctx, ref)
 	switch {
-	case IsNotFound(err):
-		q.Queues, err = c.list(ctx, ref)
+	case kube.IsNotFound(err):
+		q.Queues, err = c.List(ctx, ref)
 		return q, err
 	case err != nil:
 		return nil, err
 	}
 	q.Queues = []*unstructured.Unstructured{found}
 	if clusterQueue := q.ClusterQueueOf(); clusterQueue != "" {
-		q.ClusterQueue, err = c.Get(ctx, Ref{Kind: kind.ClusterQueue(version), Name: clusterQueue})
-		if class := ClassOf(err); class == Denied || class == NotFound {
+		q.ClusterQueue, err = c.Get(ctx, kube.Ref{Kind: kind.ClusterQueue(version), Name: clusterQueue})
+		if class := kube.ClassOf(err); class == kube.Denied || class == kube.NotFound {
 			err = nil // a condition of the LocalQueue reports that it is missing
 		}
 	}

@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"net/http"
@@ -25,7 +25,7 @@ func gpuNodeOf(name, product, gpus string) corev1.Node {
 	return n
 }
 
-func TestGPUOutlookWarnsOfWhatNoNodeCanEverHold(t *testing.T) {
+func TestGPUForecastWarnsOfWhatNoNodeCanEverHold(t *testing.T) {
 	t.Parallel()
 	h100 := map[string]string{gpuProduct: "H100"}
 	nodes := []corev1.Node{gpuNodeOf("a", "H100", "8"), gpuNodeOf("b", "H100", "4"), gpuNodeOf("c", "L4", "1"), gpuNodeOf("d", "", "")}
@@ -50,7 +50,7 @@ func TestGPUOutlookWarnsOfWhatNoNodeCanEverHold(t *testing.T) {
 			for i := range test.nodes {
 				places = append(places, placeOf(&test.nodes[i]))
 			}
-			cause := gpuOutlook(places, test.ask, "Deployment ml/trainer")
+			cause := gpuForecast(places, test.ask, "Deployment ml/trainer")
 			switch {
 			case test.says == "" && cause != nil:
 				t.Errorf("it says %s", cause.Summary)
@@ -83,12 +83,12 @@ func nodesAPI(lists *atomic.Int64, autoscaler, mayList bool) kubetest.API {
 	}}
 }
 
-func TestGPUOutlookListsNodesOnceARun(t *testing.T) {
+func TestGPUForecastListsNodesOnceARun(t *testing.T) {
 	t.Parallel()
 	var lists atomic.Int64
 	cluster := clusterOf(t, nodesAPI(&lists, false, true))
 	for _, each := range []int64{2, 3, 4} {
-		causes, err := cluster.GPUOutlook(t.Context(), GPUAsk{Each: each}, "Deployment ml/trainer")
+		causes, err := GPUForecast(t.Context(), cluster, GPUAsk{Each: each}, "Deployment ml/trainer")
 		if err != nil || len(causes) != 1 || !strings.Contains(causes[0].Summary, "the largest of 2 nodes has 1") {
 			t.Fatalf("%v, %v", causes, err)
 		}
@@ -98,7 +98,7 @@ func TestGPUOutlookListsNodesOnceARun(t *testing.T) {
 	}
 }
 
-func TestGPUOutlookIsSilent(t *testing.T) {
+func TestGPUForecastIsSilent(t *testing.T) {
 	t.Parallel()
 	for name, api := range map[string]struct{ autoscaler, mayList bool }{
 		"where something adds nodes":         {true, true},
@@ -107,7 +107,7 @@ func TestGPUOutlookIsSilent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			causes, err := clusterOf(t, nodesAPI(&atomic.Int64{}, api.autoscaler, api.mayList)).GPUOutlook(t.Context(), GPUAsk{Each: 99}, "Deployment ml/trainer")
+			causes, err := GPUForecast(t.Context(), clusterOf(t, nodesAPI(&atomic.Int64{}, api.autoscaler, api.mayList)), GPUAsk{Each: 99}, "Deployment ml/trainer")
 			if err != nil || len(causes) != 0 {
 				t.Errorf("%v, %v", causes, err)
 			}

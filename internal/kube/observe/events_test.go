@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"fmt"
@@ -65,7 +65,7 @@ func TestEventsAreThoseOfTheComputeNewestLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found, err := cluster.Events(t.Context(), "ml", "trainer", test.filter)
+			found, err := Events(t.Context(), cluster, "ml", "trainer", test.filter)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,69 +14,62 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // WaitGone waits until an object, its dependents and its pods are deleted. The
 // error contains the remaining blockers.
-func (c *Cluster) WaitGone(ctx context.Context, ref Ref, podLabels map[string]string) error {
-	var away absence
-	uid := c.deletions.of(ref)
-	kinds := []Kind{ref.Kind}
-	if leavesPods(ref.Kind) && len(podLabels) > 0 {
-		kinds = append(kinds, podsWith(podLabels))
+func WaitGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) error {
+	uid := c.DeletionOf(ref)
+	watch := &Kinds{Changes: c, Namespace: ref.Namespace, Kinds: []kube.Kind{ref.Kind}}
+	withPods := leavesPods(ref.Kind) && len(podLabels) > 0
+	if withPods {
+		watch.Kinds = append(watch.Kinds, podsWith(podLabels))
 	}
-	for {
-		changed := c.signals(ref.Namespace, kinds...)
-		obj, err := c.readUnlessDeleted(ctx, ref, uid)
-		if err == nil && obj != nil {
-			uid = obj.GetUID()
-		}
-		gone := IsNotFound(err) || err == nil && obj == nil
-		if gone {
-			err = nil
-		}
-		var pods []*corev1.Pod
-		if gone && len(kinds) > 1 {
-			pods, err = c.podsLeft(ctx, ref, podLabels, uid)
-		}
+	_, err := Until(ctx, c.Clock(), watch, func() (Step[any], error) {
+		obj, err := readUnlessDeleted(ctx, c, ref, uid)
 		switch {
-		case gone && err == nil && len(pods) == 0, gone && IsNotFound(err):
-			return nil
-		case ctx.Err() != nil:
-			return c.blocked(ref, podLabels, uid, context.Cause(ctx))
-		case gone && err == nil:
-			away = absence{}
-			c.wait(ctx, changed, quietTime) // for the pods, which a watch reports
-			c.refreshQuiet(ctx, ref.Namespace, kinds...)
-			continue
-		case away.passes(err, c.clock.Now()):
-			c.wait(ctx, changed, getInterval)
-			continue
-		case err != nil:
-			return err
+		case err == nil && obj != nil:
+			uid = obj.GetUID()
+			return Step[any]{Within: within(0, c.Watches(ref))}, nil
+		case err != nil && !kube.IsNotFound(err):
+			return Step[any]{}, err
+		case !withPods:
+			return Step[any]{Done: true}, nil
 		}
-		c.wait(ctx, changed, pause(0, c.watches(ref)))
-		c.refreshQuiet(ctx, ref.Namespace, kinds...)
+		pods, err := podsLeft(ctx, c, ref, podLabels, uid)
+		if kube.IsNotFound(err) {
+			return Step[any]{Done: true}, nil
+		}
+		return Step[any]{Done: len(pods) == 0, Within: within(0, true)}, err
+	})
+	if err != nil && ctx.Err() != nil {
+		return blocked(ctx, c, ref, podLabels, uid)
 	}
+	return err
 }
 
-// deletions contains the objects whose deletion was started in this run.
-type deletions struct{ uids sync.Map } // types.UID by Ref.String
-
-func (d *deletions) note(ref Ref, uid types.UID) { d.uids.Store(ref.String(), uid) }
-
-// of returns the UID of the object whose deletion was started, or "".
-func (d *deletions) of(ref Ref) types.UID {
-	uid, _ := d.uids.Load(ref.String())
-	known, _ := uid.(types.UID)
-	return known
+// WaitSecretGone waits until no Secret of that name has that UID. Secrets are in
+// no shared list, so it reads the Secret periodically.
+func WaitSecretGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID) error {
+	_, err := Until(ctx, c.Clock(), &Kinds{}, func() (Step[any], error) {
+		live, err := c.GetSecret(ctx, ref)
+		if kube.IsNotFound(err) || kube.ClassOf(err) == kube.Denied || err == nil && live.GetUID() != uid {
+			return Step[any]{Done: true}, nil
+		}
+		return Step[any]{Within: getInterval}, err
+	})
+	if err != nil && ctx.Err() != nil {
+		return blocked(ctx, c, ref, nil, "")
+	}
+	return err
 }
 
 // readUnlessDeleted is Read, but returns nil for an object with that UID that
 // the watch reported as deleted.
-func (c *Cluster) readUnlessDeleted(ctx context.Context, ref Ref, uid types.UID) (*unstructured.Unstructured, error) {
-	if uid != "" && c.cache.collection(ref.Kind, ref.Namespace).tellsDeleted(ref.Name, uid) {
+func readUnlessDeleted(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID) (*unstructured.Unstructured, error) {
+	if uid != "" && c.SawDeletion(ref, uid) {
 		return nil, nil
 	}
 	return c.Read(ctx, ref)
@@ -86,7 +78,7 @@ func (c *Cluster) readUnlessDeleted(ctx context.Context, ref Ref, uid types.UID)
 // leavesPods reports whether pods may outlive an object of this kind after a
 // foreground deletion. Operators need not mark pods as blocking the owner
 // deletion, unlike the controllers of Kubernetes.
-func leavesPods(of Kind) bool {
+func leavesPods(of kube.Kind) bool {
 	return of.RunsPods() && of.Custom()
 }
 
@@ -94,10 +86,10 @@ func leavesPods(of Kind) bool {
 // deleted, or that it owned, for a tensor server through the StatefulSet of its
 // operator. Other pods with the same labels are not included. Without
 // permission to read pods, there are none to wait for.
-func (c *Cluster) podsLeft(ctx context.Context, ref Ref, podLabels map[string]string, uid types.UID) ([]*corev1.Pod,
+func podsLeft(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string, uid types.UID) ([]*corev1.Pod,
 	error) {
-	pods, err := c.podsOf(ctx, ref.Namespace, podLabels)
-	if ClassOf(err) == Denied {
+	pods, err := podsOf(ctx, c, ref.Namespace, podLabels)
+	if kube.ClassOf(err) == kube.Denied {
 		return nil, nil
 	}
 	if err != nil {
@@ -112,36 +104,33 @@ func (c *Cluster) podsLeft(ctx context.Context, ref Ref, podLabels map[string]st
 	}), nil
 }
 
-// stillThere returns an error with the blockers of an object whose wait has
-// ended.
-func (c *Cluster) stillThere(ref Ref, podLabels map[string]string, cause error) error {
-	return c.blocked(ref, podLabels, "", cause)
-}
-
-// blocked is stillThere for an object that may be deleted while its pods
-// remain. The last read was interrupted, so it reads again with a short
-// separate timeout.
-func (c *Cluster) blocked(ref Ref, podLabels map[string]string, uid types.UID, cause error) error {
+// blocked returns an error with the blockers of a deletion whose wait has ended,
+// or nil if there are none. The last read was interrupted, so it reads again
+// with a short separate timeout.
+func blocked(
+	ended context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string, uid types.UID,
+) error {
+	cause := context.Cause(ended)
 	moment := config.DialTimeout
 	if errors.Is(cause, context.Canceled) {
 		moment = time.Second // end soon after an interrupt
 	}
-	ctx, cancel := context.WithTimeout(c.cache.ctx, moment)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), moment)
 	defer cancel()
 	e := &DeletionError{Ref: ref, Err: cause}
 	obj, err := c.Get(ctx, ref)
 	var pods []*corev1.Pod
 	var unseen error
 	switch withPods := ref.Kind.RunsPods() && len(podLabels) > 0; {
-	case IsNotFound(err):
+	case kube.IsNotFound(err):
 		if withPods && leavesPods(ref.Kind) {
-			pods, unseen = c.podsLeft(ctx, ref, podLabels, uid)
+			pods, unseen = podsLeft(ctx, c, ref, podLabels, uid)
 		}
 		if len(pods) == 0 && unseen == nil {
 			return nil
 		}
 	case withPods:
-		pods, _ = c.podsOf(ctx, ref.Namespace, podLabels) // without permission to read them, they are not listed
+		pods, _ = podsOf(ctx, c, ref.Namespace, podLabels) // without permission to read them, they are not listed
 	}
 	if err == nil {
 		e.Finalizers = slices.DeleteFunc(obj.GetFinalizers(), func(finalizer string) bool {
@@ -157,7 +146,7 @@ func (c *Cluster) blocked(ref Ref, podLabels map[string]string, uid types.UID, c
 
 // DeletionError reports the blockers of a deletion.
 type DeletionError struct {
-	Ref        Ref
+	Ref        kube.Ref
 	Finalizers []string // of the object
 	Pods       []RemainingPod
 	Err        error // timeout or interrupt

@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"context"
@@ -9,72 +9,54 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // StorageClasses returns all storage classes, by one shared list.
-func (c *Cluster) StorageClasses(ctx context.Context) ([]*storagev1.StorageClass, error) {
-	classes, err := ReadAllAs[storagev1.StorageClass](ctx, c, kind.StorageClass(), "",
-		func(*Entry) bool { return true })
+func StorageClasses(ctx context.Context, reader kube.Reader) ([]*storagev1.StorageClass, error) {
+	classes, err := kube.ReadAllAs[storagev1.StorageClass](ctx, reader, kind.StorageClass(), "",
+		func(*kube.Entry) bool { return true })
 	slices.SortFunc(classes, func(a, b *storagev1.StorageClass) int { return strings.Compare(a.Name, b.Name) })
 	return classes, err
 }
 
 // StorageClassNamed returns one storage class. A NotFound is always a response
 // of the server.
-func (c *Cluster) StorageClassNamed(ctx context.Context, name string) (*storagev1.StorageClass, error) {
-	obj, err := c.Read(ctx, Ref{Kind: kind.StorageClass(), Name: name})
+func StorageClassNamed(ctx context.Context, c *kube.Cluster, name string) (*storagev1.StorageClass, error) {
+	obj, err := c.Read(ctx, kube.Ref{Kind: kind.StorageClass(), Name: name})
 	if err != nil {
 		return nil, err
 	}
 	class := &storagev1.StorageClass{}
-	return class, Convert(obj, class)
+	return class, kube.Convert(obj, class)
 }
 
 // WaitClaim waits until a claim is bound and has the requested size, and
 // returns the verdict on it. It does not wait for a claim whose class waits for
 // the first consumer, unless consumer is set. The wait ends early with a
 // *NotReadyError for a permanent cause, and immediately when ctx ends.
-func (c *Cluster) WaitClaim(ctx context.Context, ref Ref, consumer bool) (ready.Verdict, error) {
-	var (
-		seen firstSeen
-		away absence
-		last ready.Verdict
-	)
-	for {
-		changed := c.signals(ref.Namespace, ref.Kind, kind.Event())
-		verdict, err := c.assessClaim(ctx, ref)
-		switch {
-		case ctx.Err() != nil:
-			// The read was interrupted, so the previous verdict is more useful.
-			return last, &NotReadyError{Ref: ref, Verdict: last, Err: context.Cause(ctx)}
-		case away.passes(err, c.clock.Now()):
-			c.wait(ctx, changed, getInterval)
-			continue
-		case err != nil:
-			return last, unobserved(ref, last, err)
-		case verdict.Ready, verdict.Cause.Reason == ready.ReasonWaitsForConsumer && !consumer:
-			return verdict, nil
-		}
-		last = verdict
-		left, terminal := seen.left(verdict.Cause, c.clock.Now())
-		if terminal && left <= 0 {
-			return verdict, &NotReadyError{Ref: ref, Verdict: verdict}
-		}
-		c.wait(ctx, changed, pause(left, c.watches(ref)))
-		c.refreshQuiet(ctx, ref.Namespace, ref.Kind)
+func WaitClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref, consumer bool) (ready.Verdict, error) {
+	settled := func(verdict ready.Verdict) bool {
+		return verdict.Ready ||
+			verdict.Cause != nil && verdict.Cause.Reason == ready.ReasonWaitsForConsumer && !consumer
 	}
+	watched := func() bool { return c.Watches(ref) }
+	return waitFor(ctx, c, ref, watched, settled, func() (ready.Verdict, []kube.Kind, error) {
+		verdict, err := assessClaim(ctx, c, ref)
+		return verdict, []kube.Kind{ref.Kind, kind.Event()}, err
+	})
 }
 
 // assessClaim reads the state of a claim. Objects without read permission are
 // left out.
-func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, error) {
+func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verdict, error) {
 	obj, err := c.Read(ctx, ref)
 	if err != nil {
 		return ready.Verdict{}, err
 	}
 	claim := &corev1.PersistentVolumeClaim{}
-	if err := Convert(obj, claim); err != nil {
+	if err := kube.Convert(obj, claim); err != nil {
 		return ready.Verdict{}, err
 	}
 	s := ready.ClaimSnapshot{Claim: claim}
@@ -82,19 +64,19 @@ func (c *Cluster) assessClaim(ctx context.Context, ref Ref) (ready.Verdict, erro
 		return verdict, nil // a ready claim needs no diagnosis
 	}
 	if name := claim.Spec.StorageClassName; name != nil && *name != "" {
-		class, err := c.StorageClassNamed(ctx, *name)
-		if s.ClassMissing = IsNotFound(err); err == nil {
+		class, err := StorageClassNamed(ctx, c, *name)
+		if s.ClassMissing = kube.IsNotFound(err); err == nil {
 			s.Class = class
 		}
 	}
 	if name := claim.Spec.VolumeName; name != "" && claim.Status.Phase != corev1.ClaimBound && !bindCompleted(claim) {
-		obj, err := c.Get(ctx, Ref{Kind: kind.PersistentVolume(), Name: name})
+		obj, err := c.Get(ctx, kube.Ref{Kind: kind.PersistentVolume(), Name: name})
 		volume := &corev1.PersistentVolume{}
-		if s.VolumeMissing = IsNotFound(err); err == nil && Convert(obj, volume) == nil {
+		if s.VolumeMissing = kube.IsNotFound(err); err == nil && kube.Convert(obj, volume) == nil {
 			s.Volume = volume
 		}
 	}
-	if s.Events, err = c.warningsAbout(ctx, claim); err != nil && !softly(err) {
+	if s.Events, err = warningsAbout(ctx, c, claim); err != nil && !softly(err) {
 		return ready.Verdict{}, err
 	}
 	return ready.AssessClaim(s), nil
@@ -109,9 +91,9 @@ func bindCompleted(claim *corev1.PersistentVolumeClaim) bool {
 
 // warningsAbout returns the warning events of a claim, without those of a
 // former claim of the same name.
-func (c *Cluster) warningsAbout(ctx context.Context, claim *corev1.PersistentVolumeClaim) ([]*corev1.Event, error) {
-	events, err := ReadAllAs[corev1.Event](ctx, c, kind.Event(), claim.Namespace,
-		func(e *Entry) bool { return strings.HasPrefix(e.Name, claim.Name+".") })
+func warningsAbout(ctx context.Context, c *kube.Cluster, claim *corev1.PersistentVolumeClaim) ([]*corev1.Event, error) {
+	events, err := kube.ReadAllAs[corev1.Event](ctx, c, kind.Event(), claim.Namespace,
+		func(e *kube.Entry) bool { return strings.HasPrefix(e.Name, claim.Name+".") })
 	return slices.DeleteFunc(events, func(event *corev1.Event) bool {
 		about := event.InvolvedObject
 		return about.Kind != kind.PersistentVolumeClaim().Kind || about.Name != claim.Name ||

@@ -1,10 +1,11 @@
-package kube
+package observe
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,7 +13,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -54,40 +56,11 @@ func TestGraceOfACause(t *testing.T) {
 	}
 }
 
-func TestAbsenceOfTheServerIsBornForAWhile(t *testing.T) {
-	t.Parallel()
-	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	outage := &Error{Class: Unreachable, Err: errors.New("connection refused")}
-	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
-	type look struct {
-		after  time.Duration
-		err    error
-		passes bool
-	}
-	for name, looks := range map[string][]look{
-		"reachable":               {{0, nil, false}},
-		"a refusal is no outage":  {{0, denied, false}},
-		"gone for less":           {{0, outage, true}, {maxAbsence - 1, outage, true}},
-		"gone for good":           {{0, outage, true}, {maxAbsence, outage, false}},
-		"back and gone once more": {{0, outage, true}, {maxAbsence - 1, nil, false}, {maxAbsence, outage, true}, {2*maxAbsence - 1, outage, true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var away absence
-			for _, look := range looks {
-				if got := away.passes(look.err, start.Add(look.after)); got != look.passes {
-					t.Errorf("after %v: passes %v, want %v", look.after, got, look.passes)
-				}
-			}
-		})
-	}
-}
-
 func TestOnlyWhatWaitingCannotResolveIsPermanent(t *testing.T) {
 	t.Parallel()
 	crash := ready.Verdict{Cause: &ready.Cause{Reason: "CrashLoop", Terminal: true}}
 	queued := ready.Verdict{Cause: &ready.Cause{Reason: "Queued"}}
-	outage := &Error{Class: Unreachable, Err: errors.New("connection refused")}
+	outage := &kube.Error{Class: kube.Unreachable, Err: errors.New("connection refused")}
 	for name, test := range map[string]struct {
 		err  error
 		want bool
@@ -100,9 +73,9 @@ func TestOnlyWhatWaitingCannotResolveIsPermanent(t *testing.T) {
 		"an interruption by itself":      {context.Canceled, false},
 		"an API server that is away":     {outage, false},
 		"one that was away for too long": {unobserved(trainer(), queued, outage), false},
-		"credentials that ended":         {&Error{Class: Unauthorized, Err: errors.New("expired")}, false},
-		"rights that were taken away":    {&Error{Class: Denied, Err: errors.New("forbidden")}, false},
-		"an object that was deleted":     {&Error{Class: NotFound, Err: errors.New("not found")}, true},
+		"credentials that ended":         {&kube.Error{Class: kube.Unauthorized, Err: errors.New("expired")}, false},
+		"rights that were taken away":    {&kube.Error{Class: kube.Denied, Err: errors.New("forbidden")}, false},
+		"an object that was deleted":     {&kube.Error{Class: kube.NotFound, Err: errors.New("not found")}, true},
 		"anything else":                  {errors.New("unknown"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,53 +88,6 @@ func TestOnlyWhatWaitingCannotResolveIsPermanent(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestPauseBetweenLooks(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		left    time.Duration
-		watched bool
-		want    time.Duration
-	}{
-		"a watch that is silent may be cut":    {0, true, quietTime},
-		"a watch does not tell that time went": {time.Second, true, time.Second},
-		"a negative rest is no rest":           {-time.Minute, true, quietTime},
-		"without a watch, by gets":             {0, false, getInterval},
-		"without a watch, within the grace":    {time.Minute, false, getInterval},
-		"without a watch, to the grace's end":  {time.Second, false, time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := pause(test.left, test.watched); got != test.want {
-				t.Errorf("pause %v, want %v", got, test.want)
-			}
-		})
-	}
-}
-
-func TestWaitSeesAChangeOfEachOfManyKinds(t *testing.T) {
-	t.Parallel()
-	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
-		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
-	}})
-	kinds := []Kind{kind.Pod(), kind.Event(), kind.Service(), kind.ConfigMap(), kind.PersistentVolumeClaim(), kind.StatefulSet(), kind.Deployment(), row("ray.io", "RayCluster")}
-	for i := range kinds {
-		changed := make(signals, len(kinds))
-		for j, channel := range cluster.signals("ml", kinds...) {
-			if channel == nil {
-				t.Fatalf("no signal of %s", kinds[j])
-			}
-			changed[j] = make(chan struct{})
-		}
-		change := make(chan struct{})
-		close(change)
-		changed[i] = change
-		cluster.wait(t.Context(), changed, 0) // else it never returns
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	cluster.wait(ended, nil, 0)
 }
 
 func TestWaitGoesByGetsWithoutTheRightToListOrWatch(t *testing.T) {
@@ -183,7 +109,7 @@ func TestWaitGoesByGetsWithoutTheRightToListOrWatch(t *testing.T) {
 	if _, err := cluster.Apply(ctx, kubetest.Deployment("", 0)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cluster.WaitReady(ctx, trainer(), nil); err != nil {
+	if _, err := WaitReady(ctx, cluster, trainer(), nil); err != nil {
 		t.Errorf("what no watch keeps current was still believed: %v", err)
 	}
 }
@@ -202,7 +128,7 @@ func TestWaitOutlastsAnOutage(t *testing.T) {
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := cluster.WaitReady(ctx, trainer(), nil); err != nil || gets.Load() < 2 {
+	if _, err := WaitReady(ctx, cluster, trainer(), nil); err != nil || gets.Load() < 2 {
 		t.Errorf("after %d gets: %v", gets.Load(), err)
 	}
 }
@@ -214,7 +140,7 @@ func TestWaitEndsWithTheCredentials(t *testing.T) {
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := cluster.WaitReady(ctx, trainer(), nil); ClassOf(err) != Unauthorized {
+	if _, err := WaitReady(ctx, cluster, trainer(), nil); kube.ClassOf(err) != kube.Unauthorized {
 		t.Errorf("%v, want Unauthorized", err)
 	}
 }
@@ -257,7 +183,7 @@ func TestWaitThatIsCutShortSaysWhatWasSeenBefore(t *testing.T) {
 		}
 		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 	}})
-	_, err := cluster.WaitReady(ctx, trainer(), map[string]string{"pod-template-hash": "1"})
+	_, err := WaitReady(ctx, cluster, trainer(), map[string]string{"pod-template-hash": "1"})
 	var failure *NotReadyError
 	if !errors.As(err, &failure) || failure.Verdict.Cause == nil {
 		t.Fatalf("no cause: %v", err)
@@ -303,7 +229,7 @@ func TestAbsentObjectIsLookedForBeforeGivingUp(t *testing.T) {
 				}
 				return http.StatusOK, map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
 			}})
-			if got := cluster.appeared(t.Context(), test.missing); got != test.want {
+			if got := appeared(t.Context(), cluster, test.missing); got != test.want {
 				t.Errorf("appeared: %v, want %v", got, test.want)
 			}
 			if asked != test.path {
@@ -332,22 +258,26 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
+			server := httptest.NewServer(kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
 				if strings.HasSuffix(path, "/selfsubjectaccessreviews") {
 					return kubetest.Reviewed(request, func(string) bool { return false })
 				}
 				switch test.codes[path] {
 				case http.StatusOK:
+					if path == karpenter {
+						return http.StatusOK, metav1.APIGroup{PreferredVersion: metav1.GroupVersionForDiscovery{Version: "v1"}}
+					}
 					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x"}}
 				case http.StatusForbidden:
 					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				case http.StatusServiceUnavailable:
 					return kubetest.Failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 				}
-				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about("configmaps", "", "x")}
+				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: "configmaps", Group: "", Name: "x"}}
 			}})
-			cluster.config.NodeAutoscaling = test.configured
-			if got := cluster.Autoscaled(t.Context()); got != test.want {
+			t.Cleanup(server.Close)
+			cluster := clusterAt(t, config.Config{Host: server.URL, NodeAutoscaling: test.configured})
+			if got := Autoscaled(t.Context(), cluster); got != test.want {
 				t.Errorf("autoscaled: %v, want %v", got, test.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package kube
+package observe
 
 import (
 	"context"
@@ -11,19 +11,19 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 	t.Parallel()
 	const foreground = "foregroundDeletion"
-	service := Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"}
-	ray := Ref{Kind: row("ray.io", "RayCluster"), Namespace: "ml", Name: "trainer"}
+	service := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"}
+	ray := kube.Ref{Kind: row("ray.io", "RayCluster"), Namespace: "ml", Name: "trainer"}
 	for name, test := range map[string]struct {
-		ref        Ref
+		ref        kube.Ref
 		finalizers []any // of the object; nil: it is gone by now
 		pods       []any // finalizers by pod
 		want       string
@@ -60,7 +60,7 @@ func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 				case verb == "list":
 					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				case test.finalizers == nil:
-					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about(test.ref.Kind.Resource, test.ref.Kind.Group, test.ref.Name)}
+					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: test.ref.Kind.Resource, Group: test.ref.Kind.Group, Name: test.ref.Name}}
 				}
 				return http.StatusOK, map[string]any{
 					"apiVersion": test.ref.Kind.GroupVersion().String(), "kind": test.ref.Kind.Kind,
@@ -69,7 +69,7 @@ func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 			}})
 			ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 			defer cancel()
-			err := cluster.WaitGone(ctx, test.ref, map[string]string{"a": "b"})
+			err := WaitGone(ctx, cluster, test.ref, map[string]string{"a": "b"})
 			var failure *DeletionError
 			switch {
 			case test.want == "" && err != nil:
@@ -92,17 +92,17 @@ func TestPodsThatCannotBeListedAreNotTakenForGone(t *testing.T) {
 	for name, test := range map[string]struct {
 		code     int
 		reason   metav1.StatusReason
-		failures int32 // of the first lists
-		class    Class // of the error, if there is to be one
+		failures int32      // of the first lists
+		class    kube.Class // of the error, if there is to be one
 		fails    bool
 	}{
-		"the list fails for a while": {401, metav1.StatusReasonUnauthorized, 6, Other, false}, // of which one request repeats few
-		"the list fails for good":    {503, metav1.StatusReasonServiceUnavailable, forEver, Unreachable, true},
-		"pods may not be listed":     {403, metav1.StatusReasonForbidden, forEver, Other, false},
+		"the list fails for a while": {401, metav1.StatusReasonUnauthorized, 6, kube.Other, false}, // of which one request repeats few
+		"the list fails for good":    {503, metav1.StatusReasonServiceUnavailable, forEver, kube.Unreachable, true},
+		"pods may not be listed":     {403, metav1.StatusReasonForbidden, forEver, kube.Other, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ray := Ref{Kind: row("ray.io", "RayCluster"), Namespace: "ml", Name: "trainer"}
+			ray := kube.Ref{Kind: row("ray.io", "RayCluster"), Namespace: "ml", Name: "trainer"}
 			var lists atomic.Int32
 			cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 				switch {
@@ -126,41 +126,15 @@ func TestPodsThatCannotBeListedAreNotTakenForGone(t *testing.T) {
 				case verb == "list":
 					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				}
-				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about(ray.Kind.Resource, ray.Kind.Group, ray.Name)}
+				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: ray.Kind.Resource, Group: ray.Kind.Group, Name: ray.Name}}
 			}})
-			err := cluster.WaitGone(t.Context(), ray, map[string]string{"a": "b"})
+			err := WaitGone(t.Context(), cluster, ray, map[string]string{"a": "b"})
 			switch {
-			case (err != nil) != test.fails || err != nil && ClassOf(err) != test.class:
+			case (err != nil) != test.fails || err != nil && kube.ClassOf(err) != test.class:
 				t.Errorf("after %d lists: %v", lists.Load(), err)
 			case !test.fails && test.failures < forEver && lists.Load() < test.failures+podList:
 				t.Errorf("it ended after %d lists, while a pod was there", lists.Load())
 			}
 		})
 	}
-}
-
-func TestADeletionThatTheWatchHasToldIsBelievedOfThatObjectOnly(t *testing.T) {
-	t.Parallel()
-	col := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
-	if err := col.Replace([]any{kubetest.Deployment("1", 0)}, "1"); err != nil {
-		t.Fatal(err)
-	}
-	expect := func(when string, uid types.UID, want bool) {
-		t.Helper()
-		if got := col.tellsDeleted("trainer", uid); got != want {
-			t.Errorf("%s: %s is deleted: %t, want %t", when, uid, got, want)
-		}
-	}
-	expect("while it is there", "u", false)
-	if err := col.Delete(kubetest.Deployment("2", 0)); err != nil {
-		t.Fatal(err)
-	}
-	expect("after its deletion", "u", true)
-	expect("after the deletion of another", "v", false)
-	next := kubetest.Deployment("3", 0)
-	next.SetUID("v")
-	if err := col.Add(next); err != nil {
-		t.Fatal(err)
-	}
-	expect("while there is another of its name", "u", false)
 }

@@ -1,0 +1,165 @@
+package observe
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// podsWith returns the kind of the pods that selector matches: with the shared
+// list and watch for pods of a Kubetorch service, otherwise with a separate
+// one.
+func podsWith(selector map[string]string) kube.Kind {
+	pods := kind.Pod()
+	if _, shared := selector[kind.ServiceLabel]; !shared && len(selector) > 0 {
+		pods.LabelSelector = labels.Set(selector).String()
+	}
+	return pods
+}
+
+// podsOf returns the pods that have all labels of selector. The result is never
+// nil without an error.
+func podsOf(ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
+	chosen := labels.SelectorFromSet(selector)
+	return kube.ReadAllAs[corev1.Pod](ctx, c, podsWith(selector), namespace,
+		func(e *kube.Entry) bool { return chosen.Matches(labels.Set(e.Labels)) })
+}
+
+// replicaSetsOf returns the ReplicaSets that a workload owns. The result is
+// never nil without an error.
+func replicaSetsOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured) ([]*appsv1.ReplicaSet,
+	error) {
+	all, err := kube.ReadAllAs[appsv1.ReplicaSet](ctx, c, kind.ReplicaSet(), workload.GetNamespace(),
+		func(e *kube.Entry) bool { return replicaSetOf(e.Name, workload.GetName()) })
+	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
+}
+
+// warningsOf returns the warning events of a workload, of the objects between
+// it and its pods, and of its known pods and claims.
+func warningsOf(ctx context.Context, c *kube.Cluster, namespace string, known ready.Snapshot) ([]*corev1.Event, error) {
+	return eventsOf(ctx, c, kind.Event(), namespace, known)
+}
+
+// eventsOf is warningsOf for the events of another collection.
+func eventsOf(ctx context.Context, c *kube.Cluster, kind kube.Kind, namespace string, known ready.Snapshot) ([]*corev1.Event,
+	error) {
+	pods := map[string]bool{}
+	for _, pod := range known.Pods {
+		pods[pod.Name] = true
+	}
+	workload := known.Workload.GetName()
+	// The name of an event starts with the name of its object, which avoids
+	// decoding the events of all other workloads of the namespace.
+	all, err := kube.ReadAllAs[corev1.Event](ctx, c, kind, namespace, func(e *kube.Entry) bool {
+		about := e.Name[:max(0, strings.LastIndexByte(e.Name, '.'))]
+		_, claim := known.Claims[about]
+		return claim || pods[about] || workload != "" && (about == workload || strings.HasPrefix(about, workload+"-"))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(event *corev1.Event) bool { return !concerns(known, event) }), nil
+}
+
+// concerns reports whether an event is about an object of the snapshot, and not
+// about a former object of the same name.
+func concerns(known ready.Snapshot, event *corev1.Event) bool {
+	about := event.InvolvedObject
+	same := func(uid types.UID) bool { return uid == "" || about.UID == "" || uid == about.UID }
+	group := schema.FromAPIVersionAndKind(about.APIVersion, about.Kind).Group
+	own := known.Workload.GroupVersionKind()
+	switch {
+	case about.Kind == own.Kind && about.Name == known.Workload.GetName() &&
+		(about.APIVersion == "" || group == own.Group):
+		return same(known.Workload.GetUID())
+	case about.Kind == kind.ReplicaSet().Kind && kind.WorkloadOf(own.GroupKind()).ReplicaSets:
+		if known.ReplicaSets == nil { // no permission to read them
+			return replicaSetOf(about.Name, known.Workload.GetName())
+		}
+		return slices.ContainsFunc(known.ReplicaSets,
+			func(rs *appsv1.ReplicaSet) bool { return rs.Name == about.Name && same(rs.UID) })
+	case about.Kind == kind.Pod().Kind:
+		return slices.ContainsFunc(known.Pods, func(pod *corev1.Pod) bool { return pod.Name == about.Name && same(pod.UID) })
+	case about.Kind == kind.PersistentVolumeClaim().Kind:
+		claim, ok := known.Claims[about.Name]
+		return ok && (claim == nil || same(claim.UID))
+	}
+	return between(own.GroupKind(), known.Workload.GetName(), about) &&
+		!ready.LastSeen(event).Before(known.Workload.GetCreationTimestamp().Time)
+}
+
+// between reports whether an object is between a workload and its pods, by the
+// naming scheme of the controllers. Such objects are not read, so former
+// objects of the same name cannot be distinguished by UID.
+func between(workload schema.GroupKind, name string, about corev1.ObjectReference) bool {
+	rest, ok := strings.CutPrefix(about.Name, name)
+	if !ok {
+		return false
+	}
+	pattern, ok := kind.WorkloadOf(workload).Children[about.Kind]
+	return ok && pattern.MatchString(rest)
+}
+
+// replicaSetOf reports whether the name of a ReplicaSet consists of the name of
+// the Deployment and a template hash, as set by the Deployment controller.
+func replicaSetOf(replicaSet, deployment string) bool {
+	hash, ok := strings.CutPrefix(replicaSet, deployment+"-")
+	return ok && !strings.Contains(hash, "-")
+}
+
+// partsOf returns the objects between a workload and its pods with more
+// detailed status, or nil if there are none or they cannot be read.
+func partsOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured) []*unstructured.Unstructured {
+	parts := kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Parts
+	if parts == nil {
+		return nil
+	}
+	if parts.Label != "" {
+		return objects(ctx, c, parts.Kind, workload.GetNamespace(),
+			func(e *kube.Entry) bool { return e.Labels[parts.Label] == workload.GetName() })
+	}
+	named := objects(ctx, c, parts.Kind, workload.GetNamespace(),
+		func(e *kube.Entry) bool { return e.Name == workload.GetName() })
+	return slices.DeleteFunc(named, func(part *unstructured.Unstructured) bool {
+		return !metav1.IsControlledBy(part,
+			workload)
+	})
+}
+
+// objects returns the objects of a shared collection for which keep returns
+// true. It returns nil only without permission to read them.
+func objects(ctx context.Context, c *kube.Cluster, kind kube.Kind, namespace string,
+	keep func(*kube.Entry) bool) []*unstructured.Unstructured {
+	entries, err := c.ReadAll(ctx, kind, namespace, keep)
+	if err != nil {
+		return nil
+	}
+	out := []*unstructured.Unstructured{}
+	for _, e := range entries {
+		if obj, err := e.Object(); err == nil {
+			out = append(out, obj)
+		}
+	}
+	return out
+}
+
+// nodes returns all nodes, or nil without permission to list them.
+func nodes(ctx context.Context, c *kube.Cluster) []*corev1.Node {
+	nodes, err := kube.ReadAllAs[corev1.Node](ctx, c, kind.Node(), "", func(*kube.Entry) bool { return true })
+	if err != nil {
+		return nil
+	}
+	return nodes
+}

@@ -1,0 +1,195 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+)
+
+// fakeWatch reports changes when the test sends them. It has more channels than
+// any wait.
+type fakeWatch struct {
+	channels  [9]chan struct{}
+	refreshed int
+}
+
+func newFakeWatch() *fakeWatch {
+	w := &fakeWatch{}
+	for i := range w.channels {
+		w.channels[i] = make(chan struct{})
+	}
+	return w
+}
+
+func (w *fakeWatch) Changed() []<-chan struct{} {
+	out := make([]<-chan struct{}, len(w.channels))
+	for i, channel := range w.channels {
+		out[i] = channel
+	}
+	return out
+}
+
+func (w *fakeWatch) Refresh(context.Context) { w.refreshed++ }
+
+// change closes the channel of one kind, as a change does.
+func (w *fakeWatch) change(i int) {
+	close(w.channels[i])
+	w.channels[i] = make(chan struct{})
+}
+
+func TestUntilLooksAgainAfterAChangeOfAnyKind(t *testing.T) {
+	t.Parallel()
+	watch := newFakeWatch()
+	looks := 0
+	got, err := Until(t.Context(), &kubetest.Clock{}, watch, func() (Step[int], error) {
+		if looks < len(watch.channels) {
+			watch.change(looks) // without it, the wait never looks again
+		}
+		looks++
+		return Step[int]{Value: looks, Done: looks > len(watch.channels)}, nil
+	})
+	if want := len(watch.channels) + 1; err != nil || got != want || watch.refreshed != want-1 {
+		t.Errorf("%d, %v after %d refreshes; want %d", got, err, watch.refreshed, want)
+	}
+}
+
+func TestUntilLooksAgainWithoutAChange(t *testing.T) {
+	t.Parallel()
+	for name, step := range map[string]Step[string]{
+		"at once":       {Again: true},
+		"after a while": {Within: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, looks := &kubetest.Clock{}, 0
+			_, err := Until(t.Context(), clock, newFakeWatch(), func() (Step[string], error) {
+				looks++
+				if looks > 1 {
+					return Step[string]{Done: true}, nil
+				}
+				return step, nil
+			})
+			if err != nil || looks != 2 || clock.Skipped() < step.Within {
+				t.Errorf("%v after %d looks and %v", err, looks, clock.Skipped())
+			}
+		})
+	}
+}
+
+func TestUntilToleratesAnOutageOfTheServer(t *testing.T) {
+	t.Parallel()
+	outage := &kube.Error{Class: kube.Unreachable, Err: errors.New("connection refused")}
+	denied := &kube.Error{Class: kube.Denied, Err: errors.New("forbidden")}
+	for name, test := range map[string]struct {
+		err      error
+		failures int
+		want     error
+	}{
+		"a short one":           {outage, 3, nil},
+		"a long one":            {outage, 1 << 30, outage},
+		"no failure of servers": {denied, 1, denied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			looks := 0
+			got, err := Until(t.Context(), &kubetest.Clock{}, newFakeWatch(), func() (Step[string], error) {
+				looks++
+				switch {
+				case looks == 1:
+					return Step[string]{Value: "seen", Again: true}, nil
+				case looks <= test.failures+1:
+					return Step[string]{}, test.err
+				}
+				return Step[string]{Value: "done", Done: true}, nil
+			})
+			if want := map[bool]string{true: "done", false: "seen"}[test.want == nil]; !errors.Is(err, test.want) || got != want {
+				t.Errorf("%q, %v after %d looks; want %q, %v", got, err, looks, want, test.want)
+			}
+		})
+	}
+}
+
+func TestUntilEndsWithItsContextAndReturnsThePreviousValue(t *testing.T) {
+	t.Parallel()
+	for name, interrupted := range map[string]error{"during a look": errors.New("interrupted"), "between looks": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cause := errors.New("time is up")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			looks := 0
+			got, err := Until(ctx, &kubetest.Clock{}, newFakeWatch(), func() (Step[int], error) {
+				looks++
+				if looks == 2 || interrupted == nil {
+					cancel(cause)
+				}
+				if looks == 2 {
+					return Step[int]{Value: looks}, interrupted
+				}
+				return Step[int]{Value: looks, Again: true}, nil
+			})
+			want, value := cause, 0
+			if interrupted != nil {
+				want, value = interrupted, 1
+			}
+			if !errors.Is(err, want) || got != value {
+				t.Errorf("%d, %v; want %d, %v", got, err, value, want)
+			}
+		})
+	}
+}
+
+func TestOutageIsToleratedForAWhile(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	outage := &kube.Error{Class: kube.Unreachable, Err: errors.New("connection refused")}
+	denied := &kube.Error{Class: kube.Denied, Err: errors.New("forbidden")}
+	type look struct {
+		after  time.Duration
+		err    error
+		passes bool
+	}
+	for name, looks := range map[string][]look{
+		"reachable":               {{0, nil, false}},
+		"a refusal is no outage":  {{0, denied, false}},
+		"gone for less":           {{0, outage, true}, {maxAbsence - 1, outage, true}},
+		"gone for good":           {{0, outage, true}, {maxAbsence, outage, false}},
+		"back and gone once more": {{0, outage, true}, {maxAbsence - 1, nil, false}, {maxAbsence, outage, true}, {2*maxAbsence - 1, outage, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var away absence
+			for _, look := range looks {
+				if got := away.passes(look.err, start.Add(look.after)); got != look.passes {
+					t.Errorf("after %v: passes %v, want %v", look.after, got, look.passes)
+				}
+			}
+		})
+	}
+}
+
+func TestTimeBetweenLooks(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		left    time.Duration
+		watched bool
+		want    time.Duration
+	}{
+		"a watch that is silent may be cut":    {0, true, kube.QuietTime},
+		"a watch does not tell that time went": {time.Second, true, time.Second},
+		"a negative rest is no rest":           {-time.Minute, true, kube.QuietTime},
+		"without a watch, by gets":             {0, false, getInterval},
+		"without a watch, within the grace":    {time.Minute, false, getInterval},
+		"without a watch, to the grace's end":  {time.Second, false, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := within(test.left, test.watched); got != test.want {
+				t.Errorf("pause %v, want %v", got, test.want)
+			}
+		})
+	}
+}

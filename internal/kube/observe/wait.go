@@ -1,0 +1,218 @@
+// Package observe determines the state of workloads, claims, queues and GPUs in
+// a cluster, waits for it, and predicts what blocks it.
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// logLines is the number of log lines of a crashed container in an error.
+const logLines = 20
+
+// NotReadyError reports why a workload did not become ready.
+type NotReadyError struct {
+	Ref     kube.Ref
+	Verdict ready.Verdict
+	// Logs are the last lines of the container of the cause.
+	Logs []string
+	// Err is the reason for the end of the wait, unless the cause ended it: a
+	// timeout or an interrupt.
+	Err error
+}
+
+func (e *NotReadyError) Error() string {
+	return fmt.Sprintf("%s is not ready: %s", e.Ref, e.Verdict.Message)
+}
+
+func (e *NotReadyError) Unwrap() error { return e.Err }
+
+// IsPermanent reports whether err, from the end of a wait, is permanent: a
+// permanent cause, or a deleted object. A timeout, an interrupt and problems of
+// the API server are not.
+func IsPermanent(err error) bool {
+	if e, ok := errors.AsType[*NotReadyError](err); ok {
+		return e.Err == nil && e.Verdict.Cause != nil && e.Verdict.Cause.Terminal
+	}
+	return kube.IsNotFound(err)
+}
+
+// WaitReady waits until the workload is ready or suspended, and returns the
+// verdict on it. It ends early with a *NotReadyError for a permanent cause, and
+// immediately when ctx ends. podLabels select the pods of the workload.
+func WaitReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (ready.Verdict, error) {
+	watched := func() bool { return c.Watches(ref) }
+	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []kube.Kind, error) {
+		return look(ctx, c, ref, podLabels)
+	})
+}
+
+// WaitPods is WaitReady for existing pods without a workload of the provider:
+// it waits until at least one pod has all labels of selector, and all are
+// ready.
+func WaitPods(ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string) (ready.Verdict,
+	error) {
+	ref := kube.Ref{Kind: podsWith(selector), Namespace: namespace, Name: labels.Set(selector).String()}
+	watched := func() bool {
+		_, err := c.ReadAll(ctx, ref.Kind, namespace, func(*kube.Entry) bool { return false })
+		return err == nil
+	}
+	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []kube.Kind, error) {
+		verdict, err := AssessPods(ctx, c, namespace, selector)
+		return verdict, []kube.Kind{ref.Kind, kind.Event()}, err
+	})
+}
+
+// waitFor calls look until the verdict is settled or permanent. Each call
+// returns the kinds whose changes may affect the next one. watched reports
+// whether their changes are received.
+func waitFor(
+	ctx context.Context, c *kube.Cluster, ref kube.Ref, watched func() bool, settled func(ready.Verdict) bool,
+	look func() (ready.Verdict, []kube.Kind, error),
+) (ready.Verdict, error) {
+	var seen firstSeen
+	watch := &Kinds{Changes: c, Namespace: ref.Namespace, Kinds: []kube.Kind{ref.Kind}}
+	verdict, err := Until(ctx, c.Clock(), watch, func() (Step[ready.Verdict], error) {
+		verdict, concerned, err := look()
+		if err != nil || settled(verdict) {
+			return Step[ready.Verdict]{Value: verdict, Done: true}, err
+		}
+		left, terminal := seen.left(verdict.Cause, c.Clock().Now())
+		if terminal && left <= 0 && !appeared(ctx, c, verdict.Cause.Missing) {
+			return Step[ready.Verdict]{Value: verdict, Done: true}, nil
+		}
+		grown := len(concerned) > len(watch.Kinds)
+		if grown {
+			watch.Kinds = concerned
+		}
+		return Step[ready.Verdict]{Value: verdict, Again: grown, Within: within(left, watched())}, nil
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return verdict, notReady(ctx, c, ref, verdict, context.Cause(ctx))
+	case err != nil:
+		return verdict, unobserved(ref, verdict, err)
+	case !settled(verdict):
+		return verdict, notReady(ctx, c, ref, verdict, nil)
+	}
+	return verdict, nil
+}
+
+// UnobservedError ends a wait after an outage of maxAbsence. The state of the
+// object is unknown; it may still become ready.
+type UnobservedError struct {
+	Ref kube.Ref
+	// Last is the last verdict, or the zero value.
+	Last ready.Verdict
+	Err  error // error of the server
+}
+
+func (e *UnobservedError) Error() string {
+	return fmt.Sprintf("%s could not be observed for %v: %v", e.Ref, maxAbsence, e.Err)
+}
+
+func (e *UnobservedError) Unwrap() error { return e.Err }
+
+// Explain returns a summary and a detail with the last known state and the
+// problem of the server.
+func (e *UnobservedError) Explain() (summary, detail string) {
+	_, trouble := "", ready.Cause{Summary: e.Err.Error()}
+	if failed, ok := errors.AsType[*kube.Error](e.Err); ok {
+		_, trouble = failed.Explanation()
+	}
+	seen := "It was not seen before."
+	if e.Last.Message != "" {
+		seen = "Before that it was seen: " + e.Last.Message + "."
+	}
+	trouble.Summary = fmt.Sprintf("The API server has not said for %v how it is. %s The failure is one of the API "+
+		"server or of the way to it, not of the object.\n\n%s", maxAbsence, seen, trouble.Summary)
+	trouble.Object = e.Ref.String()
+	return fmt.Sprintf("The state of %s is not known", e.Ref), ready.Explain(&trouble, nil)
+}
+
+// unobserved converts an error of the API server to an [UnobservedError].
+func unobserved(ref kube.Ref, last ready.Verdict, err error) error {
+	if !kube.IsServerFailure(err) {
+		return err
+	}
+	return &UnobservedError{Ref: ref, Last: last, Err: err}
+}
+
+// appeared reports whether an object whose absence was the cause exists now.
+// Its consumer (the kubelet, the ReplicaSet controller) backs off, and may take
+// a while to read it again. A missing key is treated as still missing, because
+// the values are not read.
+func appeared(ctx context.Context, c *kube.Cluster, missing *ready.Ref) bool {
+	if missing == nil || missing.Key != "" {
+		return false
+	}
+	ref := kube.Ref{Kind: kind.StorageClass(), Namespace: missing.Namespace, Name: missing.Name}
+	if missing.Kind != ref.Kind.Kind {
+		ref.Kind = kube.Kind{Resource: strings.ToLower(missing.Kind) + "s"}
+		ref.Kind.GroupVersionKind = corev1.SchemeGroupVersion.WithKind(missing.Kind)
+	}
+	return c.Exists(ctx, ref)
+}
+
+// notReady returns the error, with the log lines of its cause. The context of
+// the run may have ended, so the logs have a short separate timeout.
+func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.Verdict, cause error) error {
+	e := &NotReadyError{Ref: ref, Verdict: verdict, Err: cause}
+	if verdict.Cause == nil || verdict.Cause.Logs == nil || errors.Is(cause, context.Canceled) {
+		return e
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.DialTimeout)
+	defer cancel()
+	logs := verdict.Cause.Logs
+	ended := logs.Previous || restarted(ctx, c, logs)
+	for _, previous := range []bool{ended, !ended} { // the log of the other run is better than none
+		if lines, err := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines); err == nil &&
+			len(lines) > 0 {
+			e.Logs = lines
+			break
+		}
+	}
+	return e
+}
+
+// restarted reports whether a container was restarted since the cause, so that
+// its log is now that of the previous run.
+func restarted(ctx context.Context, c *kube.Cluster, logs *ready.LogRef) bool {
+	obj, err := c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod})
+	if err != nil {
+		return false
+	}
+	pod := &corev1.Pod{}
+	return kube.Convert(obj, pod) == nil && ready.Restarts(pod, logs.Container) > logs.Restarts
+}
+
+// firstSeen contains the last cause, and the start of its uninterrupted
+// observation.
+type firstSeen struct {
+	cause string
+	since time.Time
+}
+
+// left returns the rest of the grace period, and whether the cause is permanent
+// after it.
+func (f *firstSeen) left(cause *ready.Cause, now time.Time) (time.Duration, bool) {
+	if cause == nil {
+		*f = firstSeen{}
+		return 0, false
+	}
+	if key := cause.Key(); f.cause != key {
+		*f = firstSeen{cause: key, since: now}
+	}
+	return cause.Grace - now.Sub(f.since), cause.Terminal
+}
