@@ -280,3 +280,28 @@ func BenchmarkRender(b *testing.B) {
 		}
 	}
 }
+
+func TestImagePullSecretsAreInEveryPodTemplate(t *testing.T) {
+	t.Parallel()
+	computes := manifestGoldens(t)
+	computes["deployment"] = minimal()
+	computes["knative"] = minimal(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} })
+	computes["raycluster"] = minimal(func(c *manifest.Compute) {
+		c.Distribute = &manifest.Distribute{Type: "ray", Workers: 3}
+	})
+	for name, c := range computes {
+		c.ImagePullSecrets = []string{"registry"}
+		templates := 0
+		for pointer, value := range leaves(render(t, c)[0].Object) {
+			if strings.HasSuffix(pointer, "/containers/0/name") {
+				templates++
+			}
+			if strings.HasSuffix(pointer, "/imagePullSecrets/0/name") && value == "registry" {
+				templates--
+			}
+		}
+		if templates != 0 {
+			t.Errorf("%s: %d pod templates have no pull secret", name, templates)
+		}
+	}
+}

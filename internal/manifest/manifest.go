@@ -96,6 +96,7 @@ type Compute struct {
 
 	Image                string
 	ImagePullPolicy      string
+	ImagePullSecrets     []string // names of Secrets of the same namespace
 	WorkingDir           string
 	EnvVars              map[string]string
 	Secrets              []SecretRef

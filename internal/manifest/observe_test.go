@@ -57,6 +57,7 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 		},
 		"container": func(c *manifest.Compute) {
 			c.Image, c.ImagePullPolicy, c.WorkingDir = "one:1", "Always", "/work"
+			c.ImagePullSecrets = []string{"registry", "mirror"}
 			c.EnvVars = map[string]string{"MODE": "fast", "EMPTY": ""}
 		},
 		"behaviour": func(c *manifest.Compute) {

@@ -73,7 +73,8 @@ func everything(tb testing.TB) manifest.Compute {
 		},
 		ServiceAccountName: "builder", PriorityClassName: "critical", QueueName: "gpus", QueueScheduler: "kueue",
 		Image: "registry.example/train:1", ImagePullPolicy: "Always", WorkingDir: "/app",
-		EnvVars: map[string]string{"B": "2", "A": "1"},
+		ImagePullSecrets: []string{"registry", "mirror"},
+		EnvVars:          map[string]string{"B": "2", "A": "1"},
 		Secrets: []manifest.SecretRef{
 			{Name: "hf", EnvVars: []string{"HF_TOKEN", "HF_HOME"}},
 			{Name: "aws", MountPath: "/root/.aws", EnvVars: []string{"AWS_REGION"}},

@@ -8,7 +8,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 )
 
-// schedule sets where the pods may run, and who decides it.
+// schedule sets where the pods may run, who decides it, and how a node gets their images.
 func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
 	if selector := nodeSelector(c); len(selector) > 0 {
 		pod.WithNodeSelector(selector)
@@ -21,6 +21,9 @@ func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
 	}
 	if c.PriorityClassName != "" {
 		pod.WithPriorityClassName(c.PriorityClassName)
+	}
+	for _, name := range c.ImagePullSecrets {
+		pod.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(name))
 	}
 	if c.QueueName != "" && c.QueueScheduler == QueueSchedulerKAI {
 		pod.WithSchedulerName("kai-scheduler")
@@ -37,6 +40,9 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 		c.Tolerations = append(c.Tolerations, Toleration{
 			Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect), TolerationSeconds: t.TolerationSeconds,
 		})
+	}
+	for _, secret := range pod.ImagePullSecrets {
+		c.ImagePullSecrets = append(c.ImagePullSecrets, secret.Name)
 	}
 	c.GPUAntiAffinity = pod.Affinity != nil && pod.Affinity.NodeAffinity != nil &&
 		keepsOffGPUs(pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)

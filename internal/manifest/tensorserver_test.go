@@ -25,7 +25,7 @@ func everyWay(tb testing.TB) func(*manifest.Compute) {
 		c.CPUs, c.Memory, c.DiskSize, c.GPUs = quantity(tb, "4"), quantity(tb, "16Gi"), quantity(tb, "50Gi"), 2
 		c.GPUType, c.NodeSelector = "NVIDIA-H100-80GB-HBM3", map[string]string{"zone": "a"}
 		c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &seconds}}
-		c.ServiceAccountName = "tensors"
+		c.ServiceAccountName, c.ImagePullSecrets = "tensors", []string{"registry"}
 		c.Labels, c.Annotations = map[string]string{"team": "ml"}, map[string]string{"owner": "alice"}
 		c.EnvVars = map[string]string{"MODE": "fast", "EMPTY": "", "KT_LOG_LEVEL": "Debug"}
 		c.Secrets = []manifest.SecretRef{{Name: "hf", MountPath: "/hf"}}

@@ -332,9 +332,10 @@ func badSelectors() []badInput {
 		"service_account_name": `"robot"`,
 		"priority_class_name":  `"high"`,
 		"image":                `"pytorch"`, "image_setup": `{"config_map": "c", "digest": "d"}`,
-		"image_pull_policy": `"Always"`,
-		"working_dir":       `"/app"`,
-		"env_vars":          `{"A": "b"}`, "secrets": `[{"name": "hf", "mount_path": "/hf"}]`,
+		"image_pull_policy":  `"Always"`,
+		"image_pull_secrets": `["registry"]`,
+		"working_dir":        `"/app"`,
+		"env_vars":           `{"A": "b"}`, "secrets": `[{"name": "hf", "mount_path": "/hf"}]`,
 		"volumes":    `[{"claim_name": "c", "mount_path": "/c"}]`,
 		"queue_name": `"q"`, "service_template": `"{\"spec\": {}}"`, "freeze": `true`, "suspend": `true`,
 	} {

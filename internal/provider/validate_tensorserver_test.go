@@ -101,6 +101,7 @@ func beyondKPU() map[string]string {
 	return map[string]string{
 		"node_selector": `{"a": "b"}`, "gpu_type": `"L4"`, "tolerations": `[{"operator": "Exists"}]`,
 		"service_account_name":   `"a"`,
+		"image_pull_secrets":     `["registry"]`,
 		"volumes":                `[{"claim_name": "x", "mount_path": "/a"}]`,
 		"secrets":                `[{"name": "a", "mount_path": "/a"}]`,
 		"volume_claim_templates": `[{"name": "a", "size": "1Gi", "mount_path": "/a"}]`, "gpu_anti_affinity": `true`,
@@ -140,6 +141,7 @@ func goodTensorServers() map[string]string {
 		"tensor server with a template": `{"runtime": "skytorch", "service_template": "{\"spec\": {\"override\": ` +
 			`{\"imagePullSecrets\": [{\"name\": \"x\"}]}}}"}`,
 		"tensor server with empty collections": `{"runtime": "skytorch", "volumes": [], "volume_claim_templates": [],
+			"image_pull_secrets": [],
 			"secrets": [], "env_vars": {}}`,
 		"variables of the server": `{"runtime": "skytorch", "env_vars": {"SKYTORCH_METRICS_SOURCES": ` +
 			`"nvidia-gpu", "SKYTORCH_GRPC_COMPRESSION": "gzip", "KPU_PORT": "1", "PORT": "1"}}`,

@@ -26,6 +26,7 @@ func everything() map[string]string {
 			"tolerations": [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute",
 			"toleration_seconds": 60}],
 			"service_account_name": "robot", "priority_class_name": "high", "image_pull_policy": "Always",
+			"image_pull_secrets": ["registry"],
 			"working_dir": "/app", "image": "pytorch:2.4",
 			"image_setup": {"config_map": "kt-image-train", "digest": "abc", "python_path": "/usr/bin/python3",
 			"install_cmd": "pip install kubetorch"},

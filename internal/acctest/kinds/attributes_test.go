@@ -101,6 +101,11 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 			  volumes = [{ claim_name = "data", mount_path = "/mnt" }]`,
 		},
 		{
+			name:    "image pull secrets",
+			created: `image_pull_secrets = ["registry", "mirror"]`,
+			changed: `image_pull_secrets = ["mirror", "other.registry"]`,
+		},
+		{
 			name:    "files of secrets",
 			objects: "apiVersion: v1\nkind: Secret\nmetadata: {name: keys}\nstringData: {id_rsa: none}",
 			created: `

@@ -203,6 +203,7 @@ func TestAccTensorServerReportsAnAttributeThatItsOperatorDrops(t *testing.T) {
 		"tolerations":          {`tolerations = [{ key = "spot", operator = "Exists" }]`, "tolerations[0]"},
 		"service_account_name": {`service_account_name = "default-x"`, "serviceAccountName"},
 		"secrets":              {`secrets = [{ name = "hf", mount_path = "/hf" }]`, "volumes[secrets-hf]"},
+		"image_pull_secrets":   {`image_pull_secrets = ["registry"]`, "imagePullSecrets[registry]"},
 		"service_template": {`service_template = jsonencode({ spec = { override = { imagePullSecrets = [{ name ` +
 			`= "pull" }] } } })`, "imagePullSecrets[pull]"},
 	} {

@@ -98,11 +98,10 @@ func pullHints() []pullHintRow {
 		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"},
 			"Select other nodes with `node_selector`, or build the image for the architecture of this node.", pullIsRefused},
 		{[]string{"toomanyrequests", "too many requests", "rate limit"},
-			"Pull with an account (imagePullSecrets of the service account), or from a mirror: the registry limits the " +
-				"request rate.", pullIsLater},
+			"Pull with an account (`image_pull_secrets`), or from a mirror: the registry limits the request rate.", pullIsLater},
 		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth",
 			"403 forbidden", "permission denied", "denied:"},
-			"Check the name, and add an imagePullSecret for this registry to the service account.", pullIsRefused},
+			"Check the name, and set credentials for this registry in `image_pull_secrets`.", pullIsRefused},
 		{[]string{"x509", "certificate"}, "Configure the nodes to trust the certificate of the registry.", pullIsRefused},
 		{[]string{"no such host"}, noWayToRegistry, pullIsRefused},
 		{[]string{

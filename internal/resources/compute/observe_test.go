@@ -117,6 +117,7 @@ func settings(t *testing.T) map[string]func(*model) {
 		},
 		"container": func(m *model) {
 			m.Image, m.ImagePullPolicy = types.StringValue("one:1"), types.StringValue("Always")
+			m.ImagePullSecrets = listOf(f, types.StringType, []string{"registry"}, func(s string) string { return s })
 			m.WorkingDir, m.EnvVars = types.StringValue("/work"), texts(t, map[string]string{"MODE": "fast", "EMPTY": ""})
 		},
 		"log level as a variable": func(m *model) { m.EnvVars = texts(t, map[string]string{"KT_LOG_LEVEL": "TRACE"}) },

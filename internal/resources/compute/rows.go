@@ -71,6 +71,8 @@ var rows = []row{
 		func(c *manifest.Compute) *string { return &c.Image }),
 	text("image_pull_policy", kubetorchPods, func(m *model) *types.String { return &m.ImagePullPolicy },
 		func(c *manifest.Compute) *string { return &c.ImagePullPolicy }),
+	words("image_pull_secrets", anyOverride, func(m *model) *types.List { return &m.ImagePullSecrets },
+		func(c *manifest.Compute) *[]string { return &c.ImagePullSecrets }).omitted("imagePullSecrets"),
 	object("image_setup", kubetorchPods, func(m *model) *types.Object { return &m.ImageSetup },
 		func(c *manifest.Compute) **manifest.ImageSetup { return &c.ImageSetup },
 		(*decoder).imageSetup, (*model).followImageSetup),

@@ -154,6 +154,12 @@ func podAttributes() map[string]schema.Attribute {
 			Validators: []validator.String{stringvalidator.OneOf("Always", "IfNotPresent", "Never")},
 			MarkdownDescription: "Image pull policy, `Always`, `IfNotPresent` or `Never`. If not set, Kubernetes selects it " +
 				"by the tag of the image."},
+		"image_pull_secrets": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+			Validators: []validator.List{listvalidator.UniqueValues(), tf.NoNulls(),
+				listvalidator.ValueStringsAre(tf.ObjectName())},
+			MarkdownDescription: "Names of Secrets of the same namespace, of type `kubernetes.io/dockerconfigjson`, with " +
+				"credentials to pull the images of the pods. Kubernetes then ignores the image pull secrets of the service " +
+				"account. Changing this restarts the pods."},
 		"working_dir": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()},
 			MarkdownDescription: "Working directory of the container. Must be an absolute path."},
 		"image": schema.StringAttribute{
