@@ -145,9 +145,9 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 			delete(gone, key) // it was imported, but is not wanted: it stays with those whose it is
 		}
 	}
-	for key, text := range planned {
-		if _, changes := changed[key]; !changes {
-			w.done[key] = text
+	for key, object := range planned {
+		if changed[key] == nil {
+			w.done[key] = object
 		}
 	}
 	decoded, err := changed.decode()
@@ -166,7 +166,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 			switch {
 			case w.unfinished:
 				w.expectRest(planned)
-			case prior[key] == "" && kube.OutcomeUnknown(err):
+			case prior[key] == nil && kube.OutcomeUnknown(err):
 				w.done[key] = planned[key] // it may exist: who has it in state can delete it
 			}
 			return
@@ -196,7 +196,7 @@ func (w *writer) render(ctx context.Context, prior objects) objects {
 // may take over.
 func (w *writer) prepareCreate(ctx context.Context, decoded []*unstructured.Unstructured, prior objects) error {
 	for _, obj := range decoded {
-		if prior[manifest.Key(obj)] != "" {
+		if prior[manifest.Key(obj)] != nil {
 			continue
 		}
 		if err := owned.PrepareCreate(ctx, w.Data.Cluster, w.Creation, obj, w.Plan.podLabels(ctx)); err != nil {
@@ -206,9 +206,9 @@ func (w *writer) prepareCreate(ctx context.Context, decoded []*unstructured.Unst
 	return nil
 }
 
-// applyOne applies an object of which before is the manifest that was applied
-// last, "" where it is new.
-func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, before string) error {
+// applyOne applies an object of which before is the one that was applied last,
+// nil where it is new.
+func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, before *object) error {
 	obj = appliable(obj)
 	live, diags, err := w.send(ctx, key, obj, before)
 	w.Diags.Append(diags...)
@@ -224,13 +224,13 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 }
 
 func (w *writer) send(
-	ctx context.Context, key string, obj *unstructured.Unstructured, before string,
+	ctx context.Context, key string, obj *unstructured.Unstructured, before *object,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	cluster := w.Data.Cluster
-	if before == "" {
+	if before == nil {
 		return owned.Create(ctx, cluster, w.Memory, w.Creation, obj)
 	}
-	sent, err := carry(ctx, cluster, w.Memory, key, before, obj)
+	sent, err := carry(ctx, cluster, w.Memory, before, obj)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -239,12 +239,12 @@ func (w *writer) send(
 
 // carry returns what to send of a workload that others write into as well.
 func carry(
-	ctx context.Context, cluster *kube.Cluster, memory owned.Memory, key, before string, obj *unstructured.Unstructured,
+	ctx context.Context, cluster *kube.Cluster, memory owned.Memory, before *object, obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	if before == "" || roleOf(obj) != manifest.RoleWorkload {
+	if before == nil || roleOf(obj) != manifest.RoleWorkload {
 		return obj, nil
 	}
-	was, err := decode(key, before)
+	was, err := before.decode()
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func carry(
 	if err != nil {
 		return nil, err
 	}
-	return memory.MergeForeign(key, was, obj, live)
+	return memory.MergeForeign(before.key, was, obj, live)
 }
 
 // precisely adds the UID to an object that the plan knows to be there, so that

@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -99,15 +98,13 @@ func (p *planner) leaveIgnored(ctx context.Context, rendered, prior objects, wit
 	}
 	out := objects{}
 	for _, key := range slices.Sorted(maps.Keys(union(rendered, without))) {
-		planned, isPlanned := rendered[key]
-		other, isWritten := without[key]
-		before, was := prior[key]
+		planned, other, before := rendered[key], without[key], prior[key]
 		switch {
-		case isPlanned && isWritten && (planned == other || !was):
+		case planned != nil && other != nil && (planned.same(other) || before == nil):
 			out[key] = planned
-		case isPlanned && isWritten:
-			out[key] = leaveText(key, other, planned, before)
-		case was:
+		case planned != nil && other != nil:
+			out[key] = leaveObject(other, planned, before)
+		case before != nil:
 			out[key] = before
 		}
 	}
@@ -120,22 +117,21 @@ func union(a, b objects) objects {
 	return out
 }
 
-// leaveText is leave for the text of one object.
-func leaveText(key, without, planned, prior string) string {
+// leaveObject is leave for one object.
+func leaveObject(without, planned, prior *object) *object {
 	var all [3]*unstructured.Unstructured
-	for i, text := range []string{without, planned, prior} {
-		obj, err := decode(key, text)
+	for i, object := range []*object{without, planned, prior} {
+		content, err := object.decode()
 		if err != nil {
 			return planned
 		}
-		all[i] = obj
+		all[i] = content
 	}
-	left := leaveFields(all[0].Object, all[1].Object, all[2].Object)
-	text, err := manifest.JSON(&unstructured.Unstructured{Object: left})
+	left, err := objectOf(&unstructured.Unstructured{Object: leaveFields(all[0].Object, all[1].Object, all[2].Object)})
 	if err != nil {
 		return planned
 	}
-	return text
+	return left
 }
 
 // leave is what is planned, with the values of prior wherever it differs from what

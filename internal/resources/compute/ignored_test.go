@@ -27,10 +27,10 @@ func TestFieldsOfAnIgnoredAttributeStayAsTheyAre(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			object := func(rest string) string { return "{" + head + rest + "}" }
-			want := leaveText("X/ml/x", object(c.want), object(c.want), object(c.want))
-			if got := leaveText("X/ml/x", object(c.without), object(c.planned), object(c.prior)); got != want {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
+			of := func(rest string) *object { return &object{key: "X/ml/x", text: "{" + head + rest + "}"} }
+			want := leaveObject(of(c.want), of(c.want), of(c.want))
+			if got := leaveObject(of(c.without), of(c.planned), of(c.prior)); !got.same(want) {
+				t.Errorf("got\n%s\nwant\n%s", got.text, want.text)
 			}
 		})
 	}

@@ -125,7 +125,7 @@ func (l *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	l.State.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
 	l.Diags.Append(l.State.adopt(ctx, seen, l.Data.Defaults)...)
 	if manifest.NeedsManifest(l.State.Mode.ValueString()) {
-		l.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)])
+		l.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)].text)
 	}
 	l.State.UID = types.StringValue(string(live.GetUID()))
 	ref, err := l.Data.Cluster.RefOf(ctx, live)
@@ -202,7 +202,7 @@ func (l *reader) take(
 	}
 	doc = &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
 	key := manifest.Key(doc)
-	if found[key], err = manifest.JSON(doc); err != nil {
+	if found[key], err = objectOf(doc); err != nil {
 		return nil, false, err
 	}
 	_, err = l.Memory.RememberSet(key, doc, live, set)

@@ -18,9 +18,35 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// objects are the objects of one compute by manifest.Key, each as the JSON
-// that stands in the attribute manifests.
-type objects map[string]string
+// objects are the objects of one compute by manifest.Key.
+type objects map[string]*object
+
+// object is one object of a compute. It does not change, and is decoded at most
+// once: not at all if it was rendered by this request.
+type object struct {
+	key, text string                     // the JSON in the attribute manifests
+	content   *unstructured.Unstructured // nil until it is decoded
+}
+
+// objectOf returns the object with the content, normalized.
+func objectOf(content *unstructured.Unstructured) (*object, error) {
+	text, err := manifest.JSON(content)
+	return &object{key: manifest.Key(content), text: text}, err
+}
+
+func (o *object) decode() (*unstructured.Unstructured, error) {
+	if o.content == nil {
+		content := &unstructured.Unstructured{}
+		if err := content.UnmarshalJSON([]byte(o.text)); err != nil {
+			return nil, fmt.Errorf("manifests[%q]: %w", o.key, err)
+		}
+		o.content = content
+	}
+	return o.content, nil
+}
+
+// same reports whether both objects exist and have the same JSON.
+func (o *object) same(other *object) bool { return o != nil && other != nil && o.text == other.text }
 
 // circumstances are what the objects of a compute depend on besides its
 // attributes.
@@ -62,11 +88,13 @@ func render(ctx context.Context, m *model, with circumstances) (objects, diag.Di
 	}
 	out := objects{}
 	for _, obj := range rendered {
-		text, err := manifest.JSON(appliable(obj))
+		obj = appliable(obj)
+		object, err := objectOf(obj)
 		if err != nil {
 			return nil, append(diags, renderErrors(err)...)
 		}
-		out[manifest.Key(obj)] = text
+		object.content = obj // the renderer has normalized it
+		out[object.key] = object
 	}
 	return out, diags
 }
@@ -95,7 +123,7 @@ func objectsOf(ctx context.Context, manifests types.Map) (objects, diag.Diagnost
 	diags := manifests.ElementsAs(ctx, &texts, false)
 	for key, text := range texts {
 		if !text.IsNull() && !text.IsUnknown() {
-			out[key] = text.ValueString()
+			out[key] = &object{key: key, text: text.ValueString()}
 		}
 	}
 	return out, diags
@@ -104,8 +132,8 @@ func objectsOf(ctx context.Context, manifests types.Map) (objects, diag.Diagnost
 // value is the attribute manifests.
 func (o objects) value() types.Map {
 	elements := make(map[string]attr.Value, len(o))
-	for key, text := range o {
-		elements[key] = types.StringValue(text)
+	for key, object := range o {
+		elements[key] = types.StringValue(object.text)
 	}
 	return types.MapValueMust(types.StringType, elements)
 }
@@ -115,7 +143,7 @@ func (o objects) value() types.Map {
 func (o objects) decode() ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, key := range slices.Sorted(maps.Keys(o)) {
-		obj, err := decode(key, o[key])
+		obj, err := o[key].decode()
 		if err != nil {
 			return nil, err
 		}
@@ -125,14 +153,6 @@ func (o objects) decode() ([]*unstructured.Unstructured, error) {
 		return cmp.Compare(slices.Index(roles(), roleOf(a)), slices.Index(roles(), roleOf(b)))
 	})
 	return out, nil
-}
-
-func decode(key, text string) (*unstructured.Unstructured, error) {
-	obj := &unstructured.Unstructured{}
-	if err := obj.UnmarshalJSON([]byte(text)); err != nil {
-		return nil, fmt.Errorf("manifests[%q]: %w", key, err)
-	}
-	return obj, nil
 }
 
 // roles are in the order in which their objects are applied.
@@ -148,14 +168,14 @@ func roleOf(obj *unstructured.Unstructured) manifest.Role {
 // the ones of prior that are no more.
 func (o objects) changedFrom(prior objects) (changed, gone objects) {
 	changed, gone = objects{}, objects{}
-	for key, text := range o {
-		if prior[key] != text {
-			changed[key] = text
+	for key, object := range o {
+		if !object.same(prior[key]) {
+			changed[key] = object
 		}
 	}
-	for key, text := range prior {
-		if _, ok := o[key]; !ok {
-			gone[key] = text
+	for key, object := range prior {
+		if o[key] == nil {
+			gone[key] = object
 		}
 	}
 	return changed, gone
@@ -164,13 +184,12 @@ func (o objects) changedFrom(prior objects) (changed, gone objects) {
 // keepImported keeps the prior text of each imported object that applying the
 // planned one would not change: it is the server's text, and says the same in
 // other words. Between two texts of the renderer, every difference is a change.
-func (o objects) keepImported(prior objects, imported []string, unchanged func(key, planned, prior string) bool) objects {
+func (o objects) keepImported(prior objects, imported []string, unchanged func(planned, prior *object) bool) objects {
 	out := maps.Clone(o)
 	for _, key := range imported {
-		planned, wanted := o[key]
-		text, known := prior[key]
-		if wanted && known && planned != text && unchanged(key, planned, text) {
-			out[key] = text
+		planned, known := o[key], prior[key]
+		if planned != nil && known != nil && !planned.same(known) && unchanged(planned, known) {
+			out[key] = known
 		}
 	}
 	return out
@@ -180,17 +199,17 @@ func (o objects) keepImported(prior objects, imported []string, unchanged func(k
 // of the provider would have rendered so.
 func (o objects) keepWithoutEmptyText(prior objects) objects {
 	out := maps.Clone(o)
-	for key, text := range prior {
-		planned, wanted := o[key]
-		if !wanted || planned == text {
+	for key, known := range prior {
+		planned := o[key]
+		if planned == nil || planned.same(known) {
 			continue
 		}
-		obj, err := decode(key, planned)
+		obj, err := planned.decode()
 		if err != nil {
 			continue
 		}
-		if former, err := manifest.JSONWithoutEmptyText(obj); err == nil && former == text {
-			out[key] = text
+		if former, err := manifest.JSONWithoutEmptyText(obj); err == nil && former == known.text {
+			out[key] = known
 		}
 	}
 	return out

@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"maps"
 	"testing"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 )
 
 // blank is a model in which every attribute is null.
-func blank(t *testing.T) *model {
+func blank(t testing.TB) *model {
 	t.Helper()
 	var described resource.SchemaResponse
 	(&computeResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
@@ -39,7 +38,7 @@ func blank(t *testing.T) *model {
 }
 
 // planned is a blank model with what every configuration has.
-func planned(t *testing.T, set ...func(*model)) *model {
+func planned(t testing.TB, set ...func(*model)) *model {
 	t.Helper()
 	m := blank(t)
 	m.Name, m.Namespace, m.Replicas = types.StringValue("trainer"), types.StringValue("ml"), types.Int64Value(1)
@@ -81,7 +80,7 @@ func workloadOf(t *testing.T, o objects) *unstructured.Unstructured {
 	return all[0]
 }
 
-func texts(t *testing.T, m map[string]string) types.Map {
+func texts(t testing.TB, m map[string]string) types.Map {
 	t.Helper()
 	out, diags := types.MapValueFrom(t.Context(), types.StringType, m)
 	if diags.HasError() {
@@ -198,8 +197,8 @@ func TestAdoptMakesAttributesRenderWhatWasImported(t *testing.T) {
 				if diags := m.adopt(t.Context(), observed(t, want), with); diags.HasError() {
 					t.Fatal(diags)
 				}
-				if got := rendered(t, m, with); !maps.Equal(got, want) {
-					t.Errorf("the imported attributes render\n%v\nwant\n%v", got, want)
+				if got := rendered(t, m, with); !equalObjects(got, want) {
+					t.Errorf("the imported attributes render\n%v\nwant\n%v", got.value(), want.value())
 				}
 			})
 		}

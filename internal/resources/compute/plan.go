@@ -24,6 +24,7 @@ type planner struct {
 	*planning
 
 	written  *written // what lifecycle.ignore_changes has changed, nil for nothing
+	prior    objects  // of the state; nil while something is unknown
 	rendered objects  // nil while something is unknown
 	replace  bool     // a field changes that Kubernetes never lets change
 }
@@ -128,6 +129,7 @@ func grpcTarget(m *model) types.String {
 func (p *planner) render(ctx context.Context) {
 	prior, diags := objectsOf(ctx, p.State.Manifests)
 	p.Diags.Append(diags...)
+	p.prior = prior
 	remembered := p.PrivateState
 	if remembered.Origin == nil && !p.Creating {
 		remembered.Origin = observedOrigin(p.State, prior)
@@ -199,7 +201,7 @@ func (p *planner) computed() {
 // dryRun asks the server about every object that is new or changes. Objects
 // that stay as they are cost no request.
 func (p *planner) dryRun(ctx context.Context) {
-	prior, _ := objectsOf(ctx, p.State.Manifests) // its diagnostics came with render
+	prior := p.prior
 	changed, _ := p.rendered.changedFrom(prior)
 	if len(changed) == 0 {
 		return
@@ -249,7 +251,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		if known {
 			asNew = nil
 		}
-		if sent, err := carry(ctx, p.Data.Cluster, p.Memory, key, before, obj); err == nil {
+		if sent, err := carry(ctx, p.Data.Cluster, p.Memory, before, obj); err == nil {
 			obj = sent // else the dry run meets the same error
 		}
 		verdict := owned.Preview(ctx, p.Data.Cluster, obj, asNew, p.goes(ctx, key, obj))

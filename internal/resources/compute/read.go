@@ -75,7 +75,7 @@ func (l *reader) refresh(ctx context.Context) error {
 			continue
 		}
 		observed := fresh.Object
-		if now[key], err = manifest.JSON(observed); err != nil {
+		if now[key], err = objectOf(observed); err != nil {
 			return err
 		}
 		switch roleOf(obj) {
@@ -135,7 +135,7 @@ func (l *reader) release(
 		return sent, nil
 	}
 	var err error
-	now[key], err = manifest.JSON(kept)
+	now[key], err = objectOf(kept)
 	return kept, err
 }
 

@@ -101,8 +101,8 @@ func (p *planner) renderWith(ctx context.Context, prior objects, with circumstan
 	if !p.PrivateState.EmptyText {
 		rendered = rendered.keepWithoutEmptyText(prior)
 	}
-	return rendered.keepImported(prior, p.PrivateState.Imported, func(key, planned, prior string) bool {
-		return p.unchangedSinceImport(ctx, key, planned, prior)
+	return rendered.keepImported(prior, p.PrivateState.Imported, func(planned, prior *object) bool {
+		return p.unchangedSinceImport(ctx, planned, prior)
 	})
 }
 

@@ -134,7 +134,7 @@ func words(name string, runners manifest.Runners, of attribute[types.List], in i
 		func(_ *follower, word string) string { return word })
 }
 
-func object[C any](
+func nested[C any](
 	name string, runners manifest.Runners, of attribute[types.Object], in input[*C],
 	decode func(*decoder, types.Object) *C, follow func(m *model, f *follower, before, after *C),
 ) row {

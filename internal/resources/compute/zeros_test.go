@@ -201,7 +201,7 @@ func TestExplicitZeroIsNeverForgivenBetweenTwoRenderings(t *testing.T) {
 	var spec struct {
 		Spec struct{ Template struct{ Spec map[string]any } }
 	}
-	if err := json.Unmarshal([]byte(after["Deployment/ml/trainer"]), &spec); err != nil {
+	if err := json.Unmarshal([]byte(after["Deployment/ml/trainer"].text), &spec); err != nil {
 		t.Fatal(err)
 	}
 	for field, want := range map[string]any{"hostNetwork": false, "hostname": "", "terminationGracePeriodSeconds": 0.0} {
@@ -219,9 +219,11 @@ func TestTextsOfTheFirstReleaseAreNoChange(t *testing.T) {
 	now := rendered(t, m, defaults)
 	former := maps.Clone(now)
 	key := "Deployment/ml/trainer"
-	former[key] = strings.Replace(now[key], `{"name":"EMPTY","value":""}`, `{"name":"EMPTY"}`, 1)
-	if former[key] == now[key] {
-		t.Fatalf("no empty variable in %s", now[key])
+	former[key] = &object{
+		key: key, text: strings.Replace(now[key].text, `{"name":"EMPTY","value":""}`, `{"name":"EMPTY"}`, 1),
+	}
+	if former[key].same(now[key]) {
+		t.Fatalf("no empty variable in %s", now[key].text)
 	}
 	if changed, _ := now.keepWithoutEmptyText(former).changedFrom(former); len(changed) > 0 {
 		t.Errorf("changed: %v", changed)
