@@ -26,8 +26,8 @@ func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
 		says        string
 	}{
 		"the object is gone":               {404, "application/json", status, NotFound, "does not exist"},
-		"the path is not served":           {404, "text/plain", "404 page not found\n", Unreachable, "Check `host` or the kubeconfig"},
-		"JSON of another API":              {404, "application/json", `{"detail":"Not Found"}`, Unreachable, "Check `host` or the kubeconfig"},
+		"the path is not served":           {404, "text/plain", "404 page not found\n", Unreachable, "Check the address of the API server"},
+		"JSON of another API":              {404, "application/json", `{"detail":"Not Found"}`, Unreachable, "Check the address of the API server"},
 		"a web page that is not there":     {404, "text/html; charset=utf-8", "<html>", Unreachable, "the response is a web page (404 Not Found)"},
 		"a login page":                     {200, "text/html", "<html>", Unreachable, "the response is a web page (200 OK)"},
 		"a gateway without its server":     {502, "text/plain", "Bad Gateway", Unreachable, "Bad Gateway"},
@@ -51,7 +51,7 @@ func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
 			if !errors.As(err, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %v, want %v", err, ClassOf(err), test.class)
 			}
-			if summary, detail := failure.Explain(); !strings.Contains(summary+detail, test.says) {
+			if summary, detail := explained(failure); !strings.Contains(summary+detail, test.says) {
 				t.Errorf("it says %s:\n%s\nwant: %s", summary, detail, test.says)
 			}
 			err = cluster.Delete(t.Context(), ref, "")

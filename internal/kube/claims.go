@@ -42,9 +42,7 @@ type CreationFailedError struct{ Ref Ref }
 
 func (e *CreationFailedError) Error() string {
 	return fmt.Sprintf("%s was not deleted: another resource of this run should have taken it over, and its creation "+
-		"failed, "+
-		"so that resource is not in the state. This one stays in the state. "+
-		"Correct the cause of the failed creation, and apply again.", e.Ref)
+		"failed", e.Ref)
 }
 
 func (r *runClaims) of(ref Ref) *claim {

@@ -180,7 +180,7 @@ func TestMissingKindSaysWhatToInstall(t *testing.T) {
 		if !errors.As(err, &failure) || failure.Class != KindMissing {
 			t.Fatalf("%v", err)
 		}
-		summary, detail := failure.Explain()
+		summary, detail := explained(failure)
 		for _, word := range test.words {
 			if !strings.Contains(summary+"\n"+detail, word) {
 				t.Errorf("%s: %q is not in\n%s\n%s", test.kind.Word(), word, summary, detail)

@@ -22,6 +22,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -121,6 +122,12 @@ func TestFailuresAreClassified(t *testing.T) {
 	}
 }
 
+// explained returns the text of an error in the words of Kubernetes.
+func explained(err interface{ Explain() (string, ready.Cause) }) (summary, detail string) {
+	summary, cause := err.Explain()
+	return summary, ready.Explain(&cause, nil)
+}
+
 func TestFailuresExplainThemselves(t *testing.T) {
 	t.Parallel()
 	cases := map[string]*Error{}
@@ -139,7 +146,7 @@ func TestFailuresExplainThemselves(t *testing.T) {
 	for name, failure := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			summary, detail := failure.Explain()
+			summary, detail := explained(failure)
 			got := summary + "\n\n" + detail + "\n"
 			file := filepath.Join("testdata", "errors", name+".golden")
 			if *update {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,19 +16,17 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// Explain returns the summary and the detail of a diagnostic. The detail has
-// the form of [ready.Explain].
-func (e *Error) Explain() (summary, detail string) {
-	summary, cause := e.Explanation()
+// Explain returns the summary of a diagnostic, and the cause with the next
+// step.
+func (e *Error) Explain() (summary string, cause ready.Cause) {
+	summary, cause = e.explanation()
 	if e.OutcomeUnknown {
-		cause.Summary += "\n\n" + outcomeUnknown
+		cause.Summary += outcomeUnknown
 	}
-	return summary, ready.Explain(&cause, nil)
+	return summary, cause
 }
 
-// Explanation returns the summary of a diagnostic and the cause that its detail
-// states.
-func (e *Error) Explanation() (summary string, cause ready.Cause) {
+func (e *Error) explanation() (summary string, cause ready.Cause) {
 	kind, namespace := e.Kind.Word(), e.namespace()
 	object := strings.TrimSuffix(e.Object, "/")
 	cause.Summary = e.Err.Error()
@@ -39,8 +36,8 @@ func (e *Error) Explanation() (summary string, cause ready.Cause) {
 	}
 	switch e.Class {
 	case NamespaceMissing:
-		cause.Hint = fmt.Sprintf("Create it first (`kubectl create namespace %s`), or in the same configuration with "+
-			"depends_on, or correct `namespace`.", namespace)
+		cause.Hint = ready.Advise(ready.StepCreateFirst+", for example with `kubectl create namespace %s`, or correct the "+
+			"namespace.", namespace)
 		cause.Command = "kubectl get namespaces"
 		return fmt.Sprintf("Namespace %q does not exist", namespace), cause
 	case KindMissing:
@@ -59,27 +56,27 @@ func (e *Error) Explanation() (summary string, cause ready.Cause) {
 		cause.Command = strings.TrimSuffix("kubectl auth can-i --list -n "+namespace, " -n ")
 		return fmt.Sprintf("No permission to %s %s", e.Op, object), cause
 	case Refused:
-		cause.Hint, cause.Command = refusal(e.Err.Error(), namespace)
+		cause.Hint, cause.Command = refusal(e.Err, namespace)
 		return fmt.Sprintf("The API server rejected %s", object), cause
 	case Invalid, Immutable:
 		if list := e.fieldList(); list != "" {
 			cause.Summary = "The API server rejected these fields:" + list
 		}
-		cause.Hint = "Correct the attribute that sets the field, `manifest` or `service_template`."
+		cause.Hint = "Correct " + ready.FieldRejected + "."
 		if e.Class == Immutable {
-			cause.Hint = "Replace the compute (`terraform apply -replace=ADDRESS`), or restore the previous value of the " +
-				"field. Kubernetes does not allow changing it."
+			cause.Hint = ready.StepReplace + ", or restore the previous value of the field. Kubernetes does not allow " +
+				"changing it."
 		}
 		return fmt.Sprintf("%s is not valid", object), cause
 	case Conflict:
-		cause.Hint = "Run the plan again."
+		cause.Hint = "Run the command again."
 		return fmt.Sprintf("Another client changed %s at the same time", object), cause
 	case Unreachable:
 		return e.unreachable(object)
 	case Canceled:
 		cause.Summary = fmt.Sprintf("Operation in progress: %s", attempt(e.Err))
 		if errors.Is(e.Err, context.DeadlineExceeded) {
-			cause.Hint = "Increase `timeouts`, or check why the API server is slow."
+			cause.Hint = "Increase " + ready.FieldTimeLimit + ", or check why the API server is slow."
 			cause.Command = "kubectl get --raw '/readyz?verbose'"
 			return fmt.Sprintf("Timeout of the request to %s %s", e.Op, object), cause
 		}
@@ -93,10 +90,28 @@ func (e *Error) Explanation() (summary string, cause ready.Cause) {
 	case NotFound:
 		return fmt.Sprintf("%s does not exist", object), cause
 	default:
-		cause.Hint, cause.Command = otherFailure(e.Err)
+		switch {
+		case webhookFails(e.Err.Error()):
+			cause.Hint, cause.Command = refusal(e.Err, namespace)
+		case status != nil && status.Status().Code >= http.StatusInternalServerError:
+			cause.Hint = "Run the command again: an internal error of the API server is often temporary. If it persists, " +
+				"check the API server and its storage."
+			cause.Command = "kubectl get --raw '/readyz?verbose'"
+		}
 		return fmt.Sprintf("Could not %s %s", e.Op, object), cause
 	}
 }
+
+// refusal returns the next step and the command for a rejection by admission.
+func refusal(err error, namespace string) (hint ready.Advice, command string) {
+	why := ready.Refusal(namespace, err.Error())
+	list := fmt.Sprintf("kubectl -n %s describe resourcequota,limitrange", namespace)
+	return why.Hint, cmp.Or(why.Command, list)
+}
+
+// webhookFails reports whether a webhook did not respond, by the message of
+// apiserver/pkg/admission/plugin/webhook/errors.
+func webhookFails(message string) bool { return strings.Contains(message, "failed calling webhook") }
 
 // namespace returns the namespace of the object, or "".
 func (e *Error) namespace() string {
@@ -108,17 +123,17 @@ func (e *Error) namespace() string {
 }
 
 // toInstall returns the next step that makes the cluster serve a kind.
-func toInstall(missing Kind) string {
+func toInstall(missing Kind) ready.Advice {
 	name := kind.Operator(missing.Group)
 	switch {
 	case name == "" && !missing.Custom():
-		return "Install its operator or its CRD. For a kind of Kubernetes, correct `host` of the provider: it is not the " +
-			"address of an API server."
+		return "Install its operator or its CRD. For a kind of Kubernetes, correct " + ready.FieldAPIServer + ": it is not " +
+			"the address of an API server."
 	case name == "":
 		name = "its operator"
 	}
 	crd := cmp.Or(missing.Resource, strings.ToLower(missing.Kind)+"s") + "." + missing.Group
-	return fmt.Sprintf("Install %s, which provides the required CRD %s with version %s.", name, crd, missing.Version)
+	return ready.Advise("Install %s, which provides the required CRD %s with version %s.", name, crd, missing.Version)
 }
 
 // Again explains an outage in one line if a previous error of the run has
@@ -130,12 +145,13 @@ func (e *Error) Again() (detail string, ok bool) {
 	detail = fmt.Sprintf("The request to %s %s failed: %s. Another error of this run contains the details.", e.Op,
 		strings.TrimSuffix(e.Object, "/"), attempt(e.Err))
 	if e.OutcomeUnknown {
-		detail += "\n\n" + outcomeUnknown
+		detail += outcomeUnknown
 	}
 	return detail, true
 }
 
-const outcomeUnknown = "It is unknown whether the server executed the request. The next plan shows the current state."
+const outcomeUnknown = "\n\nIt is unknown whether the server executed the request. Reading the object again shows " +
+	"its current state."
 
 // cutShort returns an error without its request.
 func cutShort(err error) string {
@@ -156,7 +172,7 @@ func (e *Error) unreachable(object string) (summary string, cause ready.Cause) {
 	}
 	return "The Kubernetes API server cannot be reached", ready.Cause{
 		Summary: fmt.Sprintf("The request to %s %s failed: %s", e.Op, object, attempt(e.Err)),
-		Hint:    "Check `host` or the kubeconfig of the provider, the network and the certificate of the server.",
+		Hint:    "Check " + ready.FieldAPIServer + ", the network and the certificate of the server.",
 		Command: "kubectl cluster-info",
 	}
 }
@@ -173,58 +189,6 @@ func attempt(err error) string {
 	}
 	target.RawQuery = ""
 	return fmt.Sprintf("%s %s: %v", strings.ToUpper(request.Op), target.Redacted(), request.Err)
-}
-
-// Messages of admission plugins of the API server
-// (plugin/pkg/admission/resourcequota,
-// apiserver/pkg/admission/plugin/{policy,webhook}). They only select the next
-// step.
-var (
-	byQuota      = regexp.MustCompile(`exceeded quota: ([^,]+),`)
-	byPolicy     = regexp.MustCompile(`ValidatingAdmissionPolicy '([^']+)'`)
-	byWebhook    = regexp.MustCompile(`admission webhook "[^"]+" denied`)
-	terminating  = regexp.MustCompile(`because it is being terminated`)
-	webhookFails = regexp.MustCompile(`failed calling webhook "[^"]+"`)
-)
-
-const listWebhooks = "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
-
-// refusal returns the next step and the command for a rejection by admission.
-func refusal(message, namespace string) (hint, command string) {
-	if m := byQuota.FindStringSubmatch(message); m != nil {
-		return "Request less, free resources in the namespace, or request a higher quota.",
-			fmt.Sprintf("kubectl -n %s describe resourcequota %s", namespace, m[1])
-	}
-	if m := byPolicy.FindStringSubmatch(message); m != nil {
-		return "Change the fields that the message of the policy reports, or contact its administrator.",
-			"kubectl describe validatingadmissionpolicy " + m[1]
-	}
-	switch {
-	case byWebhook.MatchString(message):
-		return "Change the fields that the message of the webhook reports, or contact its administrator.", listWebhooks
-	case terminating.MatchString(message):
-		return "Wait until the namespace is deleted and create it again, or use another namespace.",
-			fmt.Sprintf("kubectl get namespace %s -o yaml", namespace)
-	}
-	return "Change the fields that the message reports. A quota, a policy or another admission step of the cluster " +
-			"forbids them.",
-		fmt.Sprintf("kubectl -n %s describe resourcequota,limitrange", namespace)
-}
-
-// otherFailure returns the next step and the command for a failure of the class
-// Other.
-func otherFailure(err error) (hint, command string) {
-	var status apierrors.APIStatus
-	switch {
-	case webhookFails.MatchString(err.Error()):
-		return "Run the command again, or contact the administrator of the webhook: it does not respond.", listWebhooks
-	case errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError:
-		return "Run the command again: an internal error of the API server is often temporary. If it persists, check the " +
-				"API server and its storage.",
-			"kubectl get --raw '/readyz?verbose'"
-	default:
-		return "", ""
-	}
 }
 
 func (e *Error) fieldList() string {

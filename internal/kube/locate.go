@@ -95,12 +95,11 @@ func (e *MissingComputeError) Error() string {
 }
 
 // Explain implements the same method as [Error.Explain].
-func (e *MissingComputeError) Explain() (summary, detail string) {
-	return fmt.Sprintf("Compute %s/%s does not exist", e.Namespace, e.Name), ready.Explain(&ready.Cause{
+func (e *MissingComputeError) Explain() (summary string, cause ready.Cause) {
+	return fmt.Sprintf("Compute %s/%s does not exist", e.Namespace, e.Name), ready.Cause{
 		Summary: fmt.Sprintf("Namespace %[2]s contains neither a Service nor a workload with the name %[1]s.", e.Name,
 			e.Namespace),
-		Hint: "Correct the name or the namespace. If the same run creates the compute, add `depends_on` with the " +
-			"kt_compute.",
+		Hint:    ready.StepCreateFirst + ", or correct the name or the namespace.",
 		Command: fmt.Sprintf("kubectl -n %s get services,deployments", e.Namespace),
-	}, nil)
+	}
 }

@@ -26,7 +26,7 @@ func TestTroubleOfTheServerIsToldInItsOwnWords(t *testing.T) {
 	}{
 		"an answer that is cut":         {kubetest.Truncated(true), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
 		"a connection that breaks off":  {kubetest.Truncated(false), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
-		"a gateway that knows no path":  {kubetest.Gateway(404), Unreachable, []string{"cannot be reached", "`host` or the kubeconfig"}, "install"},
+		"a gateway that knows no path":  {kubetest.Gateway(404), Unreachable, []string{"cannot be reached", "the address of the API server"}, "install"},
 		"a server with internal errors": {kubetest.Status(500, metav1.StatusReasonInternalError), Other, []string{"internal error of the API server", "Run the command again"}, "install"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestTroubleOfTheServerIsToldInItsOwnWords(t *testing.T) {
 			if !errors.As(err, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %d, want %d", err, ClassOf(err), test.class)
 			}
-			summary, detail := failure.Explain()
+			summary, detail := explained(failure)
 			for _, words := range test.says {
 				if !strings.Contains(summary+"\n"+detail, words) {
 					t.Errorf("%q is not in\n%s\n%s", words, summary, detail)
@@ -60,7 +60,7 @@ func TestOutageIsExplainedOnceARun(t *testing.T) {
 		if !errors.As(err, &failure) {
 			t.Fatal(err)
 		}
-		if _, detail := failure.Explain(); !strings.Contains(detail, "kubectl cluster-info") {
+		if _, detail := explained(failure); !strings.Contains(detail, "kubectl cluster-info") {
 			t.Errorf("no advice is in %s", detail)
 		}
 		brief, again := failure.Again()

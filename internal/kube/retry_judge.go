@@ -233,7 +233,7 @@ func (a *reply) heldByOthers() bool {
 
 func (a *reply) webhookFails() bool {
 	status := a.status()
-	return status != nil && webhookFails.MatchString(status.Message)
+	return status != nil && webhookFails(status.Message)
 }
 
 func (a *reply) webPage() bool {

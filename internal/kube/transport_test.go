@@ -60,7 +60,7 @@ func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
 			if !errors.As(wrapped, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %v, want %v", wrapped, ClassOf(wrapped), test.class)
 			}
-			if _, detail := failure.Explain(); !strings.Contains(detail, test.says) || strings.Contains(detail, "watch=true") {
+			if _, detail := explained(failure); !strings.Contains(detail, test.says) || strings.Contains(detail, "watch=true") {
 				t.Errorf("it says:\n%s\nwant: %s", detail, test.says)
 			}
 		})

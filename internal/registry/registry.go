@@ -174,22 +174,3 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
-
-// Explain returns a summary and a detail with the cause and the next step.
-func (e *Error) Explain() (summary, detail string) {
-	hint := ""
-	switch e.Reason {
-	case Missing:
-		summary, hint = "Image not found in the registry", "Check the name and the tag. For a private repository, "+
-			"log in, because registries also report this to clients that are not logged in."
-	case Refused:
-		summary, hint = "Registry access denied", "Log in where Terraform runs, for example with docker login. To "+
-			"use another folder with a config.json, set DOCKER_CONFIG."
-	case Invalid:
-		summary, hint = "Invalid image reference", "Use the form registry/repository:tag."
-	case Unreachable:
-		summary, hint = "Cannot reach the registry", "Run Terraform where the registry and its proxy are "+
-			"reachable, or set pin_digest = false."
-	}
-	return summary, fmt.Sprintf("pin_digest requires the digest of %s. %v\n\nNext step: %s", e.Image, e.Err, hint)
-}

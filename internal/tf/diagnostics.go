@@ -37,10 +37,10 @@ func Warning(err error, consequence string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(summary, detail+"\n\n"+consequence)
 }
 
-// explainer is an error that provides its own summary and detail.
+// explainer is an error that provides its own summary and cause.
 type explainer interface {
 	error
-	Explain() (summary, detail string)
+	Explain() (summary string, cause ready.Cause)
 }
 
 func explain(err error) (summary, detail string) {
@@ -56,7 +56,12 @@ func explain(err error) (summary, detail string) {
 	case errors.As(err, &deletion):
 		return explainDeletion(deletion)
 	case errors.As(err, &other):
-		return other.Explain()
+		summary, cause := other.Explain()
+		resourceType := ComputeType
+		if failed, ok := errors.AsType[*kube.Error](err); ok {
+			resourceType = typeOf(failed.Kind)
+		}
+		return summary, Explain(resourceType, cause, nil)
 	case errors.As(err, &config):
 		return "The provider is not configured for a cluster", config.Error()
 	default:
@@ -68,7 +73,8 @@ func explainNotReady(e *observe.NotReadyError) (summary, detail string) {
 	if e.Verdict.Cause != nil {
 		cause := *e.Verdict.Cause
 		cause.Summary += why(e.Err)
-		return fmt.Sprintf("%s is not ready: %s", e.Ref, words(cause.Reason)), ready.Explain(&cause, e.Logs)
+		return fmt.Sprintf("%s is not ready: %s", e.Ref, words(cause.Reason)),
+			Explain(typeOf(e.Ref.Kind), cause, e.Logs)
 	}
 	observed := "No status was reported, and no permanent failure was detected."
 	if e.Verdict.Message != "" {
@@ -80,9 +86,9 @@ func explainNotReady(e *observe.NotReadyError) (summary, detail string) {
 		Command: fmt.Sprintf("kubectl -n %s describe %s %s", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
 	}
 	if limit, ok := errors.AsType[timeLimitError](e.Err); ok {
-		cause.Hint = fmt.Sprintf("If it only needs more time, increase `%s`.", limit.attribute)
+		cause.Hint = ready.Advise("If it only needs more time, increase `%s`.", limit.attribute)
 	}
-	return fmt.Sprintf("%s is not ready", e.Ref), ready.Explain(&cause, nil)
+	return fmt.Sprintf("%s is not ready", e.Ref), Explain(typeOf(e.Ref.Kind), cause, nil)
 }
 
 func explainDeletion(e *observe.DeletionError) (summary, detail string) {
@@ -100,7 +106,7 @@ func explainDeletion(e *observe.DeletionError) (summary, detail string) {
 	if len(e.Pods) > 0 && len(e.Finalizers) == 0 {
 		cause.Command = fmt.Sprintf("kubectl -n %s get pod %s -o yaml", e.Ref.Namespace, e.Pods[max(held, 0)].Name)
 	}
-	return fmt.Sprintf("%s is still being deleted", e.Ref), ready.Explain(&cause, nil)
+	return fmt.Sprintf("%s is still being deleted", e.Ref), Explain(typeOf(e.Ref.Kind), cause, nil)
 }
 
 // why returns an additional sentence with the reason why a wait ended.

@@ -29,7 +29,7 @@ func TestAccPlanWarnsIfNoNodeHasTheGPUs(t *testing.T) {
 			cli := acctest.NewCLI(t)
 			cli.Write(t, cluster.ConfigWith(ns, c.block, acctest.BareCompute(c.attributes)))
 			out := acctest.Unwrap(cli.MustRun(t, "plan"))
-			if got := strings.Contains(out, "No node can hold the pods"); got != (c.says != "") ||
+			if got := strings.Contains(out, "No node can run the pods"); got != (c.says != "") ||
 				!strings.Contains(out, c.says) {
 				t.Errorf("the plan should say %q:\n%s", c.says, out)
 			}

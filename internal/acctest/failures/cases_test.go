@@ -191,7 +191,7 @@ metadata: {name: reader}
 				"images must come from registry.example.com"),
 			broken: `cpus = "2"`,
 			says: []string{"images must come from registry.example.com", "policy-on-pods",
-				"ReplicaSet <ns>/policy-on-pods-", "kubectl -n <ns> describe replicaset"},
+				"ReplicaSet <ns>/policy-on-pods-", "kubectl describe validatingadmissionpolicy policy-on-pods"},
 			fixed: `image = "registry.example.com/server:1"`,
 		},
 		{
@@ -210,7 +210,7 @@ spec: {limits: [{type: Container, max: {cpu: "4"}}]}
 			name:   "no-priority-class",
 			broken: `priority_class_name = "urgent"`,
 			says: []string{"no PriorityClass with name urgent", "priority_class_name",
-				"ReplicaSet <ns>/no-priority-class-", "kubectl -n <ns> describe replicaset"},
+				"ReplicaSet <ns>/no-priority-class-", "kubectl get priorityclasses"},
 		},
 		{
 			name: "half-made", // what the plan was told, and what apply meets, need not agree

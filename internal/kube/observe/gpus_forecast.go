@@ -54,7 +54,7 @@ func GPUForecast(ctx context.Context, c *kube.Cluster, ask GPUAsk, workload stri
 	}
 	if cause := gpuForecast(places, ask, workload); cause != nil {
 		if c.NodeAutoscaling() == nil {
-			cause.Hint += " If nodes are added on demand, set `node_autoscaling = true` in the provider."
+			cause.Hint += ready.NodesOnDemand
 		}
 		return []*ready.Cause{cause}, nil
 	}
@@ -97,16 +97,17 @@ func gpuForecast(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {
 	switch {
 	case nodes == 0 && where == "":
 		c.Summary = fmt.Sprintf("%s requests %s, and no node of the cluster has any.", workload, gpus(ask.Each))
-		c.Hint = "Add nodes with GPUs, or remove `gpus`."
+		c.Hint = "Add nodes with GPUs, or remove " + ready.FieldGPUs + "."
 	case nodes == 0:
-		c.Subject = "gpu_type"
+		c.Subject = "GPU product"
 		c.Summary = fmt.Sprintf("%s requests %s, and no node%s has any; %s.", workload, gpus(ask.Each), where,
 			offered(places))
-		c.Hint = "Correct `gpu_type` or `node_selector`, or add such nodes."
+		c.Hint = "Correct " + ready.FieldNodeLabels + ", or add such nodes."
 	case ask.Each > largest:
 		c.Summary = fmt.Sprintf("A pod of %s requests %s, and the largest of %d nodes%s has %d.", workload, gpus(ask.Each),
 			nodes, where, largest)
-		c.Hint = "Reduce `gpus` to at most that number, distribute the work over more pods, or add larger nodes."
+		c.Hint = "Reduce " + ready.FieldGPUs + " to at most that number, distribute the work over more pods, or add larger " +
+			"nodes."
 	case ask.Pods > room:
 		c.Summary = fmt.Sprintf("%d pods of %s request %s each, and the %d nodes%s can run %d such pods when nothing else "+
 			"runs there.", ask.Pods, workload, gpus(ask.Each), nodes, where, room)

@@ -120,8 +120,9 @@ func TestWaitWithoutWordFromTheServerIsNoVerdictOnTheObject(t *testing.T) {
 			if !ok {
 				t.Fatalf("ended with %v", err)
 			}
-			if summary, detail := unobserved.Explain(); !strings.Contains(summary, "is not known") || !strings.Contains(detail, "not of the object") {
-				t.Errorf("%s\n%s", summary, detail)
+			if summary, cause := unobserved.Explain(); !strings.Contains(summary, "Unknown status") ||
+				!strings.Contains(cause.Summary, "not the object") {
+				t.Errorf("%s\n%s", summary, cause.Summary)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 func TestInUseErrorNamesPodsAndWhatRunsThem(t *testing.T) {
@@ -40,7 +41,8 @@ func TestInUseErrorNamesPodsAndWhatRunsThem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := &InUseError{Claim: kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: "ml", Name: "data"}, Pods: test.pods, Err: test.err}
-			summary, detail := e.Explain()
+			summary, cause := e.Explain()
+			detail := ready.Explain(&cause, nil)
 			if summary != "PersistentVolumeClaim ml/data is in use" {
 				t.Errorf("the summary is %q", summary)
 			}

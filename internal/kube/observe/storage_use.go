@@ -111,7 +111,7 @@ func (e *InUseError) Error() string {
 func (e *InUseError) Unwrap() error { return e.Err }
 
 // Explain returns a summary and a detail with the pods and their controllers.
-func (e *InUseError) Explain() (summary, detail string) {
+func (e *InUseError) Explain() (summary string, cause ready.Cause) {
 	why := ""
 	switch {
 	case errors.Is(e.Err, context.Canceled):
@@ -119,16 +119,12 @@ func (e *InUseError) Explain() (summary, detail string) {
 	case e.Err != nil:
 		why = " " + e.Err.Error()
 	}
-	cause := ready.Cause{
-		Summary: fmt.Sprintf("It is mounted by %s. Nothing was deleted: its data is still there.%s", e.holders(), why),
+	return e.Claim.String() + " is in use", ready.Cause{
+		Summary: fmt.Sprintf("It is mounted by %s. Nothing was deleted, and its data is preserved.%s", e.holders(), why),
 		Object:  e.Claim.String(),
-		Hint: "Stop what runs these pods, or delete them; then destroy again. A compute that is destroyed too goes " +
-			"first if it names the volume by `kt_volume.….ref`. One that stays and only gives the volume up is changed after " +
-			"it: apply the compute first, with `-target`, or give the volume `lifecycle { create_before_destroy = true }` " +
-			"while both are in the configuration.",
+		Hint:    "Stop the workloads of these pods, or delete the pods. Then " + ready.StepDelete + ".",
 		Command: fmt.Sprintf("kubectl -n %s describe persistentvolumeclaim %s", e.Claim.Namespace, e.Claim.Name),
 	}
-	return e.Claim.String() + " is in use", ready.Explain(&cause, nil)
 }
 
 // holders formats the first pods with their controllers.

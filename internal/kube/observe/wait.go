@@ -124,21 +124,21 @@ func (e *UnobservedError) Error() string {
 
 func (e *UnobservedError) Unwrap() error { return e.Err }
 
-// Explain returns a summary and a detail with the last known state and the
-// problem of the server.
-func (e *UnobservedError) Explain() (summary, detail string) {
-	_, trouble := "", ready.Cause{Summary: e.Err.Error()}
+// Explain returns the summary of a diagnostic, and as the cause the last known
+// status with the problem of the API server.
+func (e *UnobservedError) Explain() (summary string, cause ready.Cause) {
+	cause.Summary = e.Err.Error()
 	if failed, ok := errors.AsType[*kube.Error](e.Err); ok {
-		_, trouble = failed.Explanation()
+		_, cause = failed.Explain()
 	}
-	seen := "It was not seen before."
+	last := "No status was observed before."
 	if e.Last.Message != "" {
-		seen = "Before that it was seen: " + e.Last.Message + "."
+		last = "Last observed status: " + e.Last.Message + "."
 	}
-	trouble.Summary = fmt.Sprintf("The API server has not said for %v how it is. %s The failure is one of the API "+
-		"server or of the way to it, not of the object.\n\n%s", maxAbsence, seen, trouble.Summary)
-	trouble.Object = e.Ref.String()
-	return fmt.Sprintf("The state of %s is not known", e.Ref), ready.Explain(&trouble, nil)
+	cause.Summary = fmt.Sprintf("The API server has not reported the status for %v. %s The API server or the connection "+
+		"to it fails, not the object.\n\n%s", maxAbsence, last, cause.Summary)
+	cause.Object = e.Ref.String()
+	return fmt.Sprintf("Unknown status of %s", e.Ref), cause
 }
 
 // unobserved converts an error of the API server to an [UnobservedError].

@@ -162,16 +162,16 @@ func (e *NoPodError) Error() string {
 func (e *NoPodError) Unwrap() error { return e.err }
 
 // Explain implements the same method as [kube.Error.Explain].
-func (e *NoPodError) Explain() (summary, detail string) {
+func (e *NoPodError) Explain() (summary string, cause ready.Cause) {
 	command := fmt.Sprintf("kubectl -n %s get pods -l %s", e.Backend.Namespace, labels.Set(e.Backend.Selector))
 	if e.Backend.Pod != "" {
 		command = fmt.Sprintf("kubectl -n %s describe pod %s", e.Backend.Namespace, e.Backend.Pod)
 	}
-	return "No pod to connect to", ready.Explain(&ready.Cause{
+	return "No pod to connect to", ready.Cause{
 		Summary: "Cannot connect now: " + e.Error() + ".",
-		Hint:    "Wait until the compute is ready, for example with `depends_on`, and resume it if it is suspended.",
+		Hint:    ready.StepWaitReady + ", and resume it if it is suspended.",
 		Command: command,
-	}, nil)
+	}
 }
 
 func describe(pod *corev1.Pod) string {

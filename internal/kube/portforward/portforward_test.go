@@ -208,9 +208,9 @@ func TestDialPodNamesTheRightThatIsMissing(t *testing.T) {
 	}
 	var failure *kube.Error
 	errors.As(err, &failure)
-	summary, detail := failure.Explain()
-	if summary != "No permission to port-forward to Pod ml/trainer-0" || !strings.Contains(detail, `"pods/portforward"`) {
-		t.Errorf("it says %s:\n%s", summary, detail)
+	summary, cause := failure.Explain()
+	if summary != "No permission to port-forward to Pod ml/trainer-0" || !strings.Contains(cause.Summary, `"pods/portforward"`) {
+		t.Errorf("it says %s:\n%s", summary, cause.Summary)
 	}
 }
 

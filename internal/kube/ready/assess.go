@@ -87,7 +87,7 @@ type Cause struct {
 	Object  string // object that shows the problem: "Pod ml/svc-abc"
 	Subject string // subject of the problem, independent of the pod that shows it: an image, a Secret, a claim
 	Summary string // observation, in one or two sentences
-	Hint    string // next step, as an imperative; "" if there is none
+	Hint    Advice // next step; "" if there is none
 	Command string // kubectl command to investigate with
 
 	// Terminal reports whether the problem is permanent. It ends a wait only after

@@ -96,7 +96,7 @@ func (s *scene) mountCause(p *corev1.Pod) *Cause {
 		c.missing(ref)
 		return c.terminal(shortGrace)
 	}
-	why, hint := "The kubelet retries.", "Check the driver of the volume and its server if this persists."
+	why, hint := "The kubelet retries.", Advice("Check the driver of the volume and its server if this persists.")
 	if strings.Contains(e.Message, "Multi-Attach") {
 		why, hint = "The volume is still attached to another node, and its access mode ReadWriteOnce allows one node only.",
 			"Wait until the pod on the other node is deleted, or delete it."
@@ -134,13 +134,12 @@ func (r *Ref) absent() string {
 	return fmt.Sprintf("%s %q does not exist in namespace %s.", r.Kind, r.Name, r.Namespace)
 }
 
-func (r *Ref) hint() string {
+func (r *Ref) hint() Advice {
 	switch {
 	case r.Key != "":
-		return fmt.Sprintf("Add the key to the %s, or correct the requested key.", r.Kind)
+		return Advise("Add the key to the %s, or correct the requested key.", r.Kind)
 	case r.Kind == "Secret":
-		return "Create it before the compute (reference `kt_secret` so that Terraform orders them), or correct the name " +
-			"in `secrets`."
+		return StepCreateFirst + ", or correct " + FieldSecretName + "."
 	}
-	return "Create it before the compute, or correct its name."
+	return StepCreateFirst + ", or correct its name in " + FieldPodTemplate + "."
 }

@@ -171,24 +171,25 @@ func (s *scene) exitCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.
 
 func (s *scene) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool) *Cause {
 	summary := fmt.Sprintf("Container %s was killed because it ran out of memory", cs.Name)
-	var hint string
+	var hint Advice
 	resources := container(p, cs.Name).Resources
 	limit, limited := resources.Limits[corev1.ResourceMemory]
 	request, requested := resources.Requests[corev1.ResourceMemory]
 	switch {
 	case limited:
 		summary += fmt.Sprintf(": the memory limit is %s.", amount(corev1.ResourceMemory, limit))
-		hint = "Raise the limit in `service_template` or in the LimitRange of the namespace: `memory` sets only the request."
+		hint = "Raise " + FieldMemoryLimit + ", or the default limit in the LimitRange of the namespace."
 	case requested:
 		summary += fmt.Sprintf(" on its node: it has no memory limit and requests %s.",
 			amount(corev1.ResourceMemory, request))
-		hint = "Increase `memory` to the actual usage of the container, so that it is scheduled on a node with enough " +
-			"free memory."
+		hint = "Increase " + FieldMemory + " to the actual usage of the container, so that it is scheduled on a node with " +
+			"enough free memory."
 	default:
 		summary += " on its node: it has neither a memory limit nor a request."
-		hint = "Set `memory` to the actual usage of the container, so that it is scheduled on a node with enough free memory."
+		hint = "Set " + FieldMemory + " to the actual usage of the container, so that it is scheduled on a node with enough " +
+			"free memory."
 	}
-	summary += " Files in /dev/shm also count (`shared_memory_limit`)."
+	hint += " Files in /dev/shm also count, up to " + FieldSharedMemory + "."
 	c := s.newPodCause(p, ReasonOutOfMemory, "container "+cs.Name, summary, hint)
 	return c.withLogs(p, cs.Name, previous)
 }
@@ -209,7 +210,7 @@ func (s *scene) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 	}
 	return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
 		fmt.Sprintf("Container %s cannot be started (%s): %s", name, w.Reason, clip(w.Message)),
-		"Check that the image contains the command, and check `working_dir` and the mounts of the "+
+		"Check that the image contains the command, and check the working directory and the mounts of the "+
 			"container.").terminal(pullGrace)
 }
 
@@ -222,8 +223,8 @@ func (s *scene) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
 	}
 	c := s.newPodCause(p, ReasonProbeFailing, "container "+cs.Name,
 		fmt.Sprintf("Container %s is running, but is not healthy: %s", cs.Name, clip(e.Message)),
-		"Read the log of the container. If the server needs longer to start than `launch_timeout`, increase it; this "+
-			"restarts the pods. To only wait longer, increase `wait_timeout`.")
+		"Read the log of the container. If the server needs longer to start than "+FieldStartupTime+" allows, increase "+
+			"it. This restarts the pods. To only wait longer, increase "+FieldWaitLimit+".")
 	return c.withLogs(p, cs.Name, false)
 }
 
@@ -277,7 +278,7 @@ func lastWords(t *corev1.ContainerStateTerminated) string {
 
 // exitHint returns the next step by exit code. Codes over 128 are 128 plus a
 // signal.
-func exitHint(t *corev1.ContainerStateTerminated) string {
+func exitHint(t *corev1.ContainerStateTerminated) Advice {
 	if t == nil {
 		return "Read the log of the container."
 	}

@@ -95,10 +95,10 @@ func (s *scene) deploymentRemark(d *appsv1.Deployment, rev revision) string {
 func (s *scene) deploymentCauses(d *appsv1.Deployment, rev revision) []*Cause {
 	var causes []*Cause
 	if d.Spec.Paused {
-		c := s.workloadCause(ReasonPaused, fmt.Sprintf("Deployment %s is paused by `kubectl rollout pause` or by `paused` "+
-			"in `service_template`. It does not roll out the last change.", d.Name))
+		c := s.workloadCause(ReasonPaused, fmt.Sprintf("Deployment %s is paused by `kubectl rollout pause` or by its "+
+			"field spec.paused. It does not roll out the last change.", d.Name))
 		c.Terminal, c.Grace = false, 0
-		c.Hint = fmt.Sprintf("Resume it with `%s`, or remove `paused` from `service_template`.",
+		c.Hint = Advise("Resume it with `%s`, or remove the field from "+FieldPodTemplate+".",
 			kubectl(d.Namespace, "rollout resume deployment "+d.Name))
 		causes = append(causes, c)
 	}

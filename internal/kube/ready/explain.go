@@ -33,7 +33,7 @@ func Explain(c *Cause, logs []string) string {
 		fmt.Fprintf(&b, "Object: %s\n", c.Object)
 	}
 	if c.Hint != "" {
-		fmt.Fprintf(&b, "Next step: %s\n", c.Hint)
+		fmt.Fprintf(&b, "Next step: %s\n", c.Hint.Word())
 	}
 	if c.Command != "" {
 		fmt.Fprintf(&b, "Investigate with:\n  %s\n", c.Command) // Terraform does not wrap indented lines

@@ -27,11 +27,11 @@ func (s *scene) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 	case "InvalidImageName":
 		return s.newPodCause(p, ReasonInvalidImageName, subject,
 			fmt.Sprintf("Invalid image name %q: %s", image, clip(pullError(w.Message))),
-			"Correct `image`: [registry/]repository[:tag][@digest], repository in lower case.").terminal(0)
+			"Correct "+FieldImage+": [registry/]repository[:tag][@digest], repository in lower case.").terminal(0)
 	case "ErrImageNeverPull":
 		return s.newPodCause(p, ReasonImagePullFailed, subject,
 			fmt.Sprintf("Image %q is not on node %s, and its pull policy is Never.", image, p.Spec.NodeName),
-			"Set `image_pull_policy` to IfNotPresent, or load the image onto the nodes.").terminal(pullGrace)
+			"Set the image pull policy to IfNotPresent, or load the image onto the nodes.").terminal(pullGrace)
 	}
 	message := pullError(w.Message)
 	if message == "" {
@@ -96,7 +96,8 @@ func pullHints() []pullHintRow {
 		{[]string{"no space left", "disk quota"},
 			"Use nodes with a larger disk if the kubelet cannot free space by removing unused images.", pullIsLater},
 		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"},
-			"Select other nodes with `node_selector`, or build the image for the architecture of this node.", pullIsRefused},
+			"Select other nodes with " + FieldNodeSelector + ", or build the image for the architecture of this node.",
+			pullIsRefused},
 		{[]string{"toomanyrequests", "too many requests", "rate limit"},
 			"Pull with an account (`image_pull_secrets`), or from a mirror: the registry limits the request rate.", pullIsLater},
 		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth",
@@ -114,20 +115,20 @@ func pullHints() []pullHintRow {
 			"code = unavailable",
 		}, "Check the status of the registry: it is currently unavailable.", pullMayRecover},
 		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"},
-			"Check the name and tag in `image`: the registry does not contain the image.", pullIsRefused},
+			"Check the name and tag in " + FieldImage + ": the registry does not contain the image.", pullIsRefused},
 		{[]string{"signature"}, "Sign the image as the policy of the nodes requires.", pullIsRefused},
 	}
 }
 
-const noWayToRegistry = "Check the name of the registry in `image`, and that the nodes can reach the registry."
+const noWayToRegistry = "Check the name of the registry in " + FieldImage + ", and that the nodes can reach the registry."
 
 type pullHintRow struct {
 	words    []string
-	hint     string
+	hint     Advice
 	prospect prospect
 }
 
-func pullHint(message string) string { return pullHintOf(message).hint }
+func pullHint(message string) Advice { return pullHintOf(message).hint }
 
 // pullProspect returns the prospect by the message, or otherwise by the waiting
 // reason of the container.
@@ -147,5 +148,5 @@ func pullHintOf(message string) pullHintRow {
 			}
 		}
 	}
-	return pullHintRow{hint: "Check `image`, and that the nodes can reach its registry."}
+	return pullHintRow{hint: "Check " + FieldImage + ", and that the nodes can reach its registry."}
 }

@@ -111,8 +111,8 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 	switch {
 	case failed.Reason == "ContainerMissing", strings.Contains(message, "Unable to fetch image"):
 		c.Reason = ReasonImagePullFailed
-		c.Hint = "Check `image`, and that the service account has the pull secret of a private image. Knative resolves an " +
-			"image before it creates pods."
+		c.Hint = "Check " + FieldImage + ", and that the service account has the pull secret of a private image. Knative " +
+			"resolves an image before it creates pods."
 		c.Grace = pullGrace
 		switch pullProspect(message, "") {
 		case pullIsLater:
@@ -127,14 +127,13 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 			"capacity.", about, failed.says())
 		c.Hint = ""
 	case failed.Reason == failedCreate, refusedPod.MatchString(message):
-		explainRefusal(c, s.namespace, message)
-		c.Terminal = s.isFinal(c, message)
+		c = s.refused(c, message)
 	case strings.HasPrefix(failed.Reason, "ExitCode"), strings.Contains(message, "Container failed with"):
 		c.Reason = ReasonCrashLoop
 		c.Hint = "Read the log of its container, which exits when it should run."
 		c.Grace = pullGrace // the state of the pod is more specific, and follows soon
 	case failed.Reason == "ProgressDeadlineExceeded":
-		c.Hint = "Check why its pods are not ready, or increase `autoscale.progress_deadline`."
+		c.Hint = "Check why its pods are not ready, or increase " + FieldProgressDeadline + "."
 	}
 	if !c.Terminal {
 		c.Grace = 0

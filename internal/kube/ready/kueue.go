@@ -108,11 +108,10 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 	switch {
 	case never:
 		c.Summary += " " + short + " The queue can never admit all of it."
-		c.Hint = "Request less (`gpus`, `cpus`, `memory`, `replicas`), use another queue, or request a higher quota."
+		c.Hint = "Reduce " + FieldRequests + ", use another queue, or request a higher quota."
 	case short != "":
 		c.Summary += " " + short
-		c.Hint = "Wait until other workloads in the queue finish, request less (`gpus`, `cpus`, `memory`, `replicas`), or " +
-			"request a higher quota."
+		c.Hint = "Wait until other workloads in the queue finish, reduce " + FieldRequests + ", or request a higher quota."
 	case len(waiting) == 0:
 		c.Summary += " " + onceThereIsRoom
 	}
@@ -137,9 +136,9 @@ func (q *Queue) inactive(c *Cause) bool {
 		return false
 	}
 	c.Reason, c.Command = ReasonQueueInactive, command
-	c.Summary = fmt.Sprintf("%s currently admits no workloads%s. The compute starts when the queue is active again.",
+	c.Summary = fmt.Sprintf("%s currently admits no workloads%s. The workload starts when the queue is active again.",
 		object, why.says())
-	c.Hint = "Contact the administrator of the queue, or set another queue in `queue_name`."
+	c.Hint = "Contact the administrator of the queue, or set " + FieldQueue + " to another queue."
 	return true
 }
 
@@ -160,7 +159,7 @@ func (q *Queue) waiting() []*kueueWorkload {
 
 // why returns the reason that Kueue reports for a waiting Workload, and the
 // next step if the reason requires a specific one.
-func (w *kueueWorkload) why() (text, hint string) {
+func (w *kueueWorkload) why() (text string, hint Advice) {
 	quota := conditionOf(w.Status.Conditions, "QuotaReserved")
 	evicted := conditionOf(w.Status.Conditions, "Evicted")
 	switch {

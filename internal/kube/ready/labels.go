@@ -23,7 +23,7 @@ func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	if len(demands) == 0 {
 		return misfit{
 			summary: "No node matches the pod's required node affinity.",
-			hint:    "Correct the affinity in `service_template`.",
+			hint:    "Correct the affinity in " + FieldPodTemplate + ".",
 		}
 	}
 	var all []string
@@ -32,7 +32,7 @@ func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	}
 	return misfit{
 		summary: "No node has all labels that the pod requires: " + listed(all, 5) + ".",
-		hint:    "Remove or correct one of them in `node_selector`, `gpu_type` or `service_template`.",
+		hint:    "Remove or correct one of them in " + FieldNodeLabels + ".",
 	}
 }
 
@@ -67,16 +67,16 @@ func demandMisfit(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit
 			values[v]++
 		}
 	}
-	m := misfit{hint: "Correct `node_selector`, or add such a node."}
+	m := misfit{hint: "Correct " + FieldNodeSelector + ", or add such a node."}
 	if strings.Contains(d.Key, "gpu") || strings.Contains(d.Key, "accelerator") {
-		m.hint = "Set `gpu_type` to a GPU type of the cluster, or add such a node."
+		m.hint = "Set " + FieldGPUProduct + " to a GPU type of the cluster, or add such a node."
 	}
 	switch {
 	case d.Operator == corev1.NodeSelectorOpDoesNotExist:
 		return misfit{
 			summary: fmt.Sprintf("All %d nodes have the label %s, and this pod may only run on a node without it.", len(nodes),
 				d.Key),
-			hint: "Set `gpu_anti_affinity` to false if the pod may run on GPU nodes, or add a node without the label.",
+			hint: StepAllowGPUNodes + " if the pod may run on them, or add a node without the label.",
 		}
 	case len(values) == 0:
 		m.summary = fmt.Sprintf("No node has the label %s, with any value.", demandText(d))

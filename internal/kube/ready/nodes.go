@@ -21,8 +21,9 @@ const gpuResource corev1.ResourceName = kind.GPUResource
 
 // misfit describes why no node can run a pod, even if nothing else runs there.
 type misfit struct {
-	summary, hint string
-	mayHeal       bool // a node is still setting up its devices
+	summary string
+	hint    Advice
+	mayHeal bool // a node is still setting up its devices
 }
 
 // neverFits checks a pod against the total capacity of nodes, not the free
@@ -211,7 +212,7 @@ func tooManyReplicas(open []*corev1.Node, want corev1.ResourceList, replicas int
 		summary: fmt.Sprintf("%s cannot run at the same time: each requests %s, and the %s that can run such a pod can "+
 			"run %d in total.",
 			number(replicas, "pod"), amounts(want), number(len(open), "node"), room),
-		hint: "Reduce `replicas` or the requests of each pod, or add nodes.",
+		hint: "Reduce " + FieldReplicas + " or the requests of each pod, or add nodes.",
 	}, true
 }
 
@@ -226,7 +227,7 @@ func taintMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	}
 	return misfit{
 		summary: fmt.Sprintf("No node accepts this pod: %s that it does not tolerate: %s.", who, tally(count)),
-		hint:    "Add `tolerations` for them if this pod is intended to run there.",
+		hint:    "Add tolerations for them if this pod is intended to run there.",
 	}
 }
 
@@ -247,25 +248,25 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 		case everywhere == 0:
 			return misfit{
 				summary: fmt.Sprintf("No node can run this pod: it requests %s, and no node has any.", amountOf(name, want)),
-				hint:    "Add such nodes, or correct " + attribute(name) + ".",
+				hint:    "Add such nodes, or correct " + requestOf(name) + ".",
 			}
 		case having == 0:
 			return misfit{
 				summary: fmt.Sprintf("No node can run this pod: it requests %s, and none of the %s%s has any.",
 					amountOf(name, want), number(len(nodes), "node"), where),
-				hint: "Add such nodes, or correct " + attribute(name) + ".",
+				hint: "Add such nodes, or correct " + requestOf(name) + ".",
 			}
 		case having == 1:
 			return misfit{
 				summary: fmt.Sprintf("No node can run this pod: it requests %s, and the only %s%s has %s.", amountOf(name, want),
 					nodeNoun(name), where, amount(name, largest)),
-				hint: "Request at most that amount in " + attribute(name) + ", or add larger nodes.",
+				hint: "Request at most that amount in " + requestOf(name) + ", or add larger nodes.",
 			}
 		}
 		return misfit{
 			summary: fmt.Sprintf("No node can run this pod: it requests %s, and the largest of %s%s has %s.",
 				amountOf(name, want), number(having, nodeNoun(name)), where, amount(name, largest)),
-			hint: "Request at most that amount in " + attribute(name) + ", or add larger nodes.",
+			hint: "Request at most that amount in " + requestOf(name) + ", or add larger nodes.",
 		}
 	}
 	return misfit{
@@ -297,19 +298,19 @@ func nodeNoun(name corev1.ResourceName) string {
 	return "node"
 }
 
-// attribute returns the attribute of a compute that sets a resource.
-func attribute(name corev1.ResourceName) string {
+// requestOf returns the field that requests a resource.
+func requestOf(name corev1.ResourceName) Advice {
 	switch name {
 	case corev1.ResourceCPU:
-		return "`cpus`"
+		return FieldCPU
 	case corev1.ResourceMemory:
-		return "`memory`"
+		return FieldMemory
 	case corev1.ResourceEphemeralStorage:
-		return "`disk_size`"
+		return FieldDisk
 	case gpuResource:
-		return "`gpus`"
+		return FieldGPUs
 	}
-	return "`service_template`"
+	return FieldPodTemplate
 }
 
 func amountOf(name corev1.ResourceName, list corev1.ResourceList) string {

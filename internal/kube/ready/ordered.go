@@ -33,7 +33,7 @@ func (s *scene) oldPodCause(p *corev1.Pod) *Cause {
 	c := s.newPodCause(p, ReasonOldPodInTheWay, "", fmt.Sprintf(
 		"Pod %s/%s was created before the change and is not ready. The StatefulSet of the operator uses ordered pod "+
 			"management: it creates the new pod only when this pod is ready.", p.Namespace, p.Name),
-		fmt.Sprintf("Delete the pod with `%s`. The StatefulSet then creates a pod with the change.",
+		Advise("Delete the pod with `%s`. The StatefulSet then creates a pod with the change.",
 			kubectl(p.Namespace, "delete pod "+p.Name)))
 	c.Events = nil
 	if slices.ContainsFunc(p.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {

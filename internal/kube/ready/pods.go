@@ -70,9 +70,9 @@ func (s *scene) failedPod(p *corev1.Pod) *Cause {
 	if p.Status.Message != "" {
 		summary += ": " + clip(p.Status.Message)
 	}
-	hint := "Check this pod if its replacement also fails."
+	hint := Advice("Check this pod if its replacement also fails.")
 	if p.Status.Reason == "Evicted" {
-		hint = "Set `memory` and `disk_size` to the actual usage of the pod: its node ran out of a resource."
+		hint = "Set " + FieldMemory + " and " + FieldDisk + " to the actual usage of the pod: its node ran out of a resource."
 	}
 	c := s.newPodCause(p, ReasonPodFailed, p.Status.Reason, summary, hint)
 	if cs := failedContainer(p); cs != nil {

@@ -119,14 +119,14 @@ func (q *Queue) trouble(c *Cause, workload string) bool {
 		c.Reason = ReasonQueueMissing
 		c.Summary = fmt.Sprintf("%s is in queue %s, but %s is not installed. Workloads that it must admit never start, "+
 			"and all others start immediately without the queue.", workload, q.Name, q.product())
-		c.Hint = fmt.Sprintf("Install %s, or remove `queue_name`.", q.product())
+		c.Hint = Advise("Install %s, or remove "+FieldQueue+".", q.product())
 		c.Command = "kubectl get customresourcedefinitions"
 		c.terminal(volumeGrace)
 		return true
 	case q.Queues != nil && q.object() == nil:
 		c.Reason = ReasonQueueMissing
 		c.Summary = fmt.Sprintf("%s %q does not exist %s; %s.", kind, q.Name, where, q.others())
-		c.Hint = "Correct `queue_name`, or create the queue."
+		c.Hint = "Correct " + FieldQueue + ", or create the queue."
 		c.Command = list
 		c.terminal(volumeGrace) // the same run may still create it
 		return true

@@ -137,7 +137,7 @@ func TestForecastInAQueue(t *testing.T) {
 				}
 				return
 			}
-			if len(causes) != 1 || causes[0].Reason != test.reason || !isAction(causes[0].Hint) {
+			if len(causes) != 1 || causes[0].Reason != test.reason || !isAction(string(causes[0].Hint.Word())) {
 				t.Fatalf("%+v, want %s", causes, test.reason)
 			}
 			for _, text := range append(test.says, "Cause:", "Object:", "kubectl ") {

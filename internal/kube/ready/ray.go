@@ -104,6 +104,6 @@ func (s *scene) rayRefused() *Cause {
 		return nil
 	}
 	c := s.workloadCause(ReasonFailed, "KubeRay rejected the RayCluster: "+clip(e.Message))
-	c.Hint = "Correct the reported field in `distribute.args`, `manifest` or `service_template`."
+	c.Hint = "Correct " + FieldRejected + "."
 	return c
 }

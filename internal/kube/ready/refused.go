@@ -1,6 +1,7 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -27,11 +28,17 @@ func (s *scene) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 		c.Command = kubectl(d.Namespace, "describe replicaset.apps "+rev.replicaSet)
 	}
 	c.Events = s.refusedEvents(rev.replicaSet).render()
-	explainRefusal(c, d.Namespace, message)
-	if !s.isFinal(c, message) {
-		return c
+	return s.refused(c, message)
+}
+
+// refused completes the cause of a rejected object.
+func (s *scene) refused(c *Cause, message string) *Cause {
+	why := Refusal(s.namespace, message)
+	why.Object, why.Events, why.Command = c.Object, c.Events, cmp.Or(why.Command, c.Command)
+	if !s.isFinal(&why, message) {
+		return &why
 	}
-	return c.terminal(shortGrace)
+	return why.terminal(shortGrace)
 }
 
 // isFinal reports whether a rejection is permanent. It is temporary if the API
@@ -88,11 +95,7 @@ func (s *scene) refusedBy(kind, name, message string) *Cause {
 	if kind == s.Workload.GetKind() && name == s.Workload.GetName() {
 		c.Object, c.Command = object(s.Workload), kubectl(s.namespace, "describe "+resourceArg(s.Workload))
 	}
-	explainRefusal(c, s.namespace, message)
-	if !s.isFinal(c, message) {
-		return c
-	}
-	return c.terminal(shortGrace)
+	return s.refused(c, message)
 }
 
 // lastApplied returns the time of the last apply of the object, or zero if
@@ -161,72 +164,99 @@ func ofOtherReplicaSet(deployment, current, message string) bool {
 		!strings.Contains(message, `pods "`+current+"-")
 }
 
-// Messages of the admission plugins of the API server.
+// Messages of admission plugins of the API server
+// (plugin/pkg/admission/{resourcequota,serviceaccount,priority,limitranger},
+// apiserver/pkg/admission/plugin/{policy,webhook}).
 var (
 	exceededQuota  = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (.+), used: (.+), limited: (\S+)`)
 	uncountedQuota = regexp.MustCompile(`status unknown for quota: ([^,]+)`)
 	failedQuota    = regexp.MustCompile(`failed quota: ([^:]+): must specify (.+)`)
 	serviceAccount = regexp.MustCompile(`error looking up service account ([^/\s]+)/(\S+?): (.+)`)
-	priorityClass  = regexp.MustCompile(`no PriorityClass with name (\S+) was found`)
 	saysNo         = regexp.MustCompile(`is forbidden|denied|is invalid`)
-	limitRange     = regexp.MustCompile(`(?:maximum|minimum) \S+ usage per \w+ is|max limit to request ratio per|must be less than or equal to \S+ limit`)
-	refusedPod     = regexp.MustCompile(`^[^"]*?(?:pods|Pod|replicasets\.apps|ReplicaSet\.apps) "[^"]*" is (?:forbidden|invalid): `)
+	refusedPod     = regexp.MustCompile(`^[^"]*?(?:pods|Pod|replicasets\.apps|ReplicaSet\.apps) "[^"]*" ` +
+		`is (?:forbidden|invalid): `)
 )
 
-// explainRefusal sets the cause by the message.
-func explainRefusal(c *Cause, namespace, message string) {
-	reason := clip(refusedPod.ReplaceAllString(message, ""))
+const beyondLimitRange = `(?:maximum|minimum) \S+ usage per \w+ is|max limit to request ratio per|` +
+	`must be less than or equal to \S+ limit`
+
+// Refusal explains the rejection of an object by admission, by the message of
+// the API server. The command is "" if none is specific to the rejection.
+func Refusal(namespace, message string) Cause {
+	const haveLess = "Request less, free resources in the namespace, or request a higher quota."
 	if m := exceededQuota.FindStringSubmatch(message); m != nil {
-		c.Reason, c.Subject = ReasonQuotaExceeded, "quota "+m[1]
-		c.Summary = fmt.Sprintf("Quota %s of namespace %s does not allow the pods: %s.", m[1], namespace,
-			quotaShortage(m[2], m[3], m[4]))
-		c.Hint = "Request less, free resources in the namespace, or request a higher quota."
-		c.Command = kubectl(namespace, "describe resourcequota "+m[1])
-		return
+		return ofQuota(namespace, m[1], haveLess, "does not allow the pods: "+quotaShortage(m[2], m[3], m[4]))
 	}
 	if m := failedQuota.FindStringSubmatch(message); m != nil {
-		c.Reason, c.Subject = ReasonQuotaExceeded, "quota "+m[1]
-		c.Summary = fmt.Sprintf("Quota %s of namespace %s requires that pods set %s.", m[1], namespace, clip(m[2]))
-		c.Hint = "Set `cpus`, `memory` or `disk_size` for requests, and limits in `service_template`."
-		return
-	}
-	if m := serviceAccount.FindStringSubmatch(message); m != nil && strings.Contains(m[3], "not found") {
-		c.Reason, c.Subject = ReasonServiceAccountMissing, "ServiceAccount "+m[1]+"/"+m[2]
-		c.Summary = fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2], m[1])
-		c.Hint = fmt.Sprintf("Create it (`%s`; the installation of Kubetorch creates `kubetorch-service-account`), or set "+
-			"another in `service_account_name`.",
-			kubectl(m[1], "create serviceaccount "+m[2]))
-		c.Command = kubectl(m[1], "get serviceaccounts")
-		c.Missing = &Ref{Kind: "ServiceAccount", Namespace: m[1], Name: m[2]}
-		return
+		return ofQuota(namespace, m[1], "Set "+FieldResources+".", "requires that pods set "+clip(m[2]))
 	}
 	if m := uncountedQuota.FindStringSubmatch(message); m != nil {
-		c.Reason, c.Subject = ReasonPodsRefused, "quota "+m[1]
-		c.Summary = fmt.Sprintf("Quota %s of namespace %s is new, and its usage is not calculated yet. The pods are "+
-			"created when Kubernetes has calculated it, within seconds.", m[1], namespace)
-		c.Hint = ""
-		c.Command = kubectl(namespace, "describe resourcequota "+m[1])
-		return
+		c := ofQuota(namespace, m[1], "", "is new, and its usage is not calculated yet. The pods are created when "+
+			"Kubernetes has calculated it, within seconds")
+		c.Reason = ReasonPodsRefused
+		return c
 	}
-	c.Reason = ReasonPodsRefused
-	c.Summary = "The API server rejects the pods: " + reason
-	switch {
-	case priorityClass.MatchString(message):
-		c.Hint = "Create the PriorityClass, or set another in `priority_class_name`."
-	case limitRange.MatchString(message):
-		c.Summary = andThen(c.Summary, "A LimitRange of the namespace restricts the requests of containers, and sets "+
-			"default limits.")
-		c.Hint = "Request resources within the LimitRange, or set limits in `service_template`."
-		c.Command = kubectl(namespace, "describe limitrange")
-	case strings.Contains(message, "violates PodSecurity"):
-		c.Hint = "Set `freeze = true` to remove SYS_PTRACE, and correct other fields in `service_template`: the Pod " +
-			"Security level of the namespace forbids them."
-	case strings.Contains(message, "ValidatingAdmissionPolicy"), strings.Contains(message, "denied the request"):
-		c.Hint = "Change the fields that the message of the policy reports, or contact its administrator."
-	case strings.Contains(message, "failed calling webhook"):
-		c.Hint = "Contact the administrator of the webhook: it does not respond."
-	default:
-		c.Hint = "Change the fields that the message reports."
+	if m := serviceAccount.FindStringSubmatch(message); m != nil && strings.Contains(m[3], "not found") {
+		return Cause{
+			Reason: ReasonServiceAccountMissing, Subject: "ServiceAccount " + m[1] + "/" + m[2],
+			Summary: fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2], m[1]),
+			Hint: Advise("Create it (`%s`; the installation of Kubetorch creates `kubetorch-service-account`), or set "+
+				FieldServiceAccount+" to another one.", kubectl(m[1], "create serviceaccount "+m[2])),
+			Command: kubectl(m[1], "get serviceaccounts"),
+			Missing: &Ref{Kind: "ServiceAccount", Namespace: m[1], Name: m[2]},
+		}
+	}
+	c := Cause{
+		Reason:  ReasonPodsRefused,
+		Summary: "The API server rejects the pods: " + clip(refusedPod.ReplaceAllString(message, "")),
+		Hint:    "Change the fields that the message reports: an admission step of the cluster rejects them.",
+	}
+	for _, row := range refusals() {
+		if m := regexp.MustCompile(row.message).FindStringSubmatch(message); m != nil {
+			c.Summary, c.Hint = andThen(c.Summary, row.summary), row.hint
+			c.Command = strings.NewReplacer("NAMESPACE", namespace, "NAME", m[len(m)-1]).Replace(row.command)
+			break
+		}
+	}
+	return c
+}
+
+func ofQuota(namespace, quota string, hint Advice, what string) Cause {
+	return Cause{
+		Reason: ReasonQuotaExceeded, Subject: "quota " + quota, Hint: hint,
+		Summary: fmt.Sprintf("Quota %s of namespace %s %s.", quota, namespace, what),
+		Command: kubectl(namespace, "describe resourcequota "+quota),
+	}
+}
+
+// refusal is the explanation of a message: a further sentence, the next step,
+// and the command, in which NAME is the last group of the message.
+type refusal struct {
+	message, summary string
+	hint             Advice
+	command          string
+}
+
+// refusals lists the other rejections. The first matching row applies.
+func refusals() []refusal {
+	const webhooks = "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+	return []refusal{
+		{`no PriorityClass with name \S+ was found`, "", "Create the PriorityClass, or set " + FieldPriorityClass +
+			" to another one.", "kubectl get priorityclasses"},
+		{beyondLimitRange, "A LimitRange of the namespace restricts requests and limits, and sets default limits.",
+			"Set " + FieldResources + " within the LimitRange.", "kubectl -n NAMESPACE describe limitrange"},
+		{`violates PodSecurity`, "", "Remove " + FieldPtrace + ", and correct other fields in " + FieldPodTemplate +
+			": the Pod Security level of the namespace forbids them.", "kubectl get namespace NAMESPACE --show-labels"},
+		{`ValidatingAdmissionPolicy '([^']+)'`, "",
+			"Change the fields that the message of the policy reports, or contact its administrator.",
+			"kubectl describe validatingadmissionpolicy NAME"},
+		{`failed calling webhook`, "", "Contact the administrator of the webhook if this persists: it does not respond.",
+			webhooks},
+		{`denied the request`, "",
+			"Change the fields that the message of the webhook reports, or contact its administrator.", webhooks},
+		{`because it is being terminated`, "",
+			"Wait until the namespace is deleted and create it again, or use another namespace.",
+			"kubectl get namespace NAMESPACE -o yaml"},
 	}
 }
 

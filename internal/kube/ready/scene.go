@@ -134,7 +134,7 @@ func (s *scene) podCause(p *corev1.Pod) []*Cause {
 }
 
 // newPodCause sets the common fields of all causes of a pod.
-func (s *scene) newPodCause(p *corev1.Pod, reason, subject, summary, hint string) *Cause {
+func (s *scene) newPodCause(p *corev1.Pod, reason, subject, summary string, hint Advice) *Cause {
 	return &Cause{
 		Reason:  reason,
 		Object:  fmt.Sprintf("Pod %s/%s", p.Namespace, p.Name),

@@ -95,7 +95,7 @@ func (s *scene) schedulingCauses(p *corev1.Pod) []*Cause {
 		case s.FixedNodes:
 			return []*Cause{c.terminal(shortGrace)}
 		}
-		c.Hint += " If nodes are added on demand, set `node_autoscaling = true` in the provider."
+		c.Hint += NodesOnDemand
 		return []*Cause{c.terminal(scaleGrace)}
 	}
 	summary := fmt.Sprintf("No node has enough free capacity for the pod: it requests %s. Message of the scheduler: %s",
@@ -123,8 +123,7 @@ func (s *scene) autoscaled(p *corev1.Pod, short string, said *corev1.Event) *Cau
 		c.Hint = "Wait for the new node. GPU nodes take several minutes."
 		return c
 	}
-	c.Hint = "Match the compute to a node pool (`gpu_type`, `gpus`, `cpus`, `memory`, `node_selector`, `tolerations`), " +
-		"or increase the limit of a pool."
+	c.Hint = "Match the requests, the node selector and the tolerations to a node pool, or increase the limit of a pool."
 	why, never := neverFits(p, s.Nodes, 0)
 	coming := s.events.about("Pod", p.Name).latest(triggeredScaleUp, nominated) != nil
 	if len(s.Nodes) == 0 || !never || why.mayHeal || coming || !noPoolFits(said) {
@@ -179,21 +178,23 @@ func filterMessage(message string) string {
 // messageHint returns an explanation of a scheduler message, if it needs one,
 // and the next step. The rows match parts of the message
 // (pkg/scheduler/framework/plugins); the first match applies.
-func messageHint(message string) (why, hint string) {
-	for _, row := range []struct{ words, why, hint string }{
-		{"Insufficient", "", "Wait until other pods finish, or reduce the requests (`gpus`, `cpus`, `memory`) " +
-			"or `replicas`."},
+func messageHint(message string) (why string, hint Advice) {
+	for _, row := range []struct {
+		words, why string
+		hint       Advice
+	}{
+		{"Insufficient", "", "Wait until other pods finish, or reduce " + FieldRequests + "."},
 		{"node(s) were unschedulable", "Nodes are cordoned.", "Uncordon them, or wait until they are uncordoned."},
-		{"node affinity/selector", "", "Correct `gpu_type` or `node_selector`, or wait for such a node."},
-		{"untolerated taint", "", "Add `tolerations` for the nodes that are intended for this pod."},
-		{"didn't tolerate", "", "Add `tolerations` for the nodes that are intended for this pod."},
+		{"node affinity/selector", "", "Correct " + FieldNodeLabels + ", or wait for such a node."},
+		{"untolerated taint", "", "Add tolerations for the nodes that are intended for this pod."},
+		{"didn't tolerate", "", "Add tolerations for the nodes that are intended for this pod."},
 		{"volume node affinity", "Its volume is in another zone or on another node than the nodes with free capacity.",
 			"Free capacity near the volume, or use a volume in another location."},
 		{"PersistentVolume", "Its volume is not bound.", "Check the claim."},
 		{"free ports", "Another pod uses the same host port on every node.",
-			"Remove the host port in `service_template`, or add nodes."},
+			"Remove the host port in " + FieldPodTemplate + ", or add nodes."},
 		{"anti-affinity", "The anti-affinity of a pod excludes it.", "Relax the anti-affinity, or add nodes."},
-		{"topology spread", "No node meets its spread constraints.", "Relax them in `service_template`."},
+		{"topology spread", "No node meets its spread constraints.", "Relax them in " + FieldPodTemplate + "."},
 	} {
 		if strings.Contains(message, row.words) {
 			return row.why, row.hint

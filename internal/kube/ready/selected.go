@@ -27,7 +27,7 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 	v.Cause = &Cause{
 		Reason: ReasonPodsMissing, Object: object(s.Workload), Subject: "selector",
 		Summary: fmt.Sprintf("No running pod in namespace %s has the labels %s.", namespace, selector),
-		Hint:    "Start the pods, or correct `selector`.",
+		Hint:    "Start the pods, or correct the label selector.",
 		Command: kubectl(namespace, "get pods --show-labels"),
 	}
 	if len(standing) > 0 {

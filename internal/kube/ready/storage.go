@@ -41,7 +41,7 @@ func AssessClaim(s ClaimSnapshot) Verdict {
 	var cause *Cause
 	switch {
 	case s.Claim.DeletionTimestamp != nil:
-		cause = sc.cause(ReasonClaimDeleted, "is being deleted", "Wait until it is deleted, and apply again.").terminal(0)
+		cause = sc.cause(ReasonClaimDeleted, "is being deleted", "Wait until it is deleted, and create it again.").terminal(0)
 	case s.Claim.Status.Phase == corev1.ClaimLost:
 		cause = sc.cause(ReasonVolumeLost, fmt.Sprintf("has lost its PersistentVolume %q", s.Claim.Spec.VolumeName),
 			"Restore the PersistentVolume with the same name and the UID of the claim in claimRef, or delete the claim: its "+
@@ -59,7 +59,7 @@ type claimScene struct {
 	events eventLog
 }
 
-func (s *claimScene) cause(reason, what, hint string) *Cause {
+func (s *claimScene) cause(reason, what string, hint Advice) *Cause {
 	namespace, name := s.Claim.Namespace, s.Claim.Name
 	return &Cause{
 		Reason:  reason,
@@ -71,7 +71,7 @@ func (s *claimScene) cause(reason, what, hint string) *Cause {
 	}
 }
 
-func (s *claimScene) notBound(what, hint string) *Cause {
+func (s *claimScene) notBound(what string, hint Advice) *Cause {
 	return s.cause(ReasonVolumeNotBound, "cannot be bound: "+what, hint)
 }
 
@@ -93,10 +93,10 @@ func (s *claimScene) unbound() *Cause {
 	case s.waitsForConsumer():
 		return s.cause(ReasonWaitsForConsumer, fmt.Sprintf("is not bound yet: StorageClass %q provisions a volume when a "+
 			"pod uses it, and no pod does", class),
-			"Start a pod that uses the claim, or remove `wait_for_bound`.")
+			"Start a pod that uses the claim, or do not "+FieldBindingWait+".")
 	case s.ClassMissing:
 		c := s.notBound(fmt.Sprintf("StorageClass %q does not exist", class),
-			"Create the class, or set another in `storage_class`.").terminal(volumeGrace)
+			"Create the class, or set another storage class.").terminal(volumeGrace)
 		c.Command = "kubectl get storageclasses"
 		return c
 	case class == "" || (s.Class != nil && s.Class.Provisioner == byHand):
@@ -115,7 +115,7 @@ func (s *claimScene) unbound() *Cause {
 			"Correct the problem that the provisioner reports in the claim or its StorageClass.").unlessRetried(s.events)
 	}
 	what := fmt.Sprintf("is not bound yet: StorageClass %q has not provisioned a volume", class)
-	hint := "Check that the provisioner of the class is running, and read its log."
+	hint := Advice("Check that the provisioner of the class is running, and read its log.")
 	if s.Class != nil {
 		what += fmt.Sprintf(", and its provisioner %s has not reported any event", s.Class.Provisioner)
 	}
@@ -135,14 +135,14 @@ func (s *claimScene) waitsForConsumer() bool {
 // (checkVolumeSatisfyClaim).
 func (s *claimScene) static() *Cause {
 	name := s.Claim.Spec.VolumeName
-	mismatch := func(what, hint string) *Cause {
+	mismatch := func(what string, hint Advice) *Cause {
 		c := s.notBound(fmt.Sprintf("PersistentVolume %q %s", name, what), hint).terminal(shortGrace)
 		c.Command = "kubectl describe persistentvolume " + name
 		return c
 	}
 	switch {
 	case s.VolumeMissing:
-		return mismatch("does not exist", "Create it, or set another in `volume_name`.").terminal(volumeGrace)
+		return mismatch("does not exist", "Create it, or set another volume name.").terminal(volumeGrace)
 	case s.Volume == nil:
 		return s.cause(ReasonVolumeNotBound, fmt.Sprintf("is not bound to PersistentVolume %q yet", name),
 			"Check that the PersistentVolume exists, is Available, and has the size, access mode and class of the claim.")
@@ -155,20 +155,20 @@ func (s *claimScene) static() *Cause {
 	switch other := s.Volume.Spec.ClaimRef; {
 	case other != nil && (other.Namespace != s.Claim.Namespace || other.Name != s.Claim.Name):
 		return mismatch(fmt.Sprintf("is bound to the claim %s/%s", other.Namespace, other.Name),
-			"Set another PersistentVolume in `volume_name`.")
+			"Set the volume name to another PersistentVolume.")
 	case other != nil && other.UID != "" && other.UID != s.Claim.UID:
 		return mismatch("is still bound to a deleted claim of the same name",
-			fmt.Sprintf("Release it if its data may be reused:\n  kubectl patch persistentvolume %s -p "+
+			Advise("Release it if its data may be reused:\n  kubectl patch persistentvolume %s -p "+
 				"'{\"spec\":{\"claimRef\":null}}'", name))
 	case has.Cmp(wanted) < 0:
 		return mismatch(fmt.Sprintf("has a capacity of %s, less than the requested %s", has.String(), wanted.String()),
-			"Reduce `size`, or set a larger PersistentVolume.")
+			"Reduce the size, or use a larger PersistentVolume.")
 	case len(missing) > 0:
 		return mismatch(fmt.Sprintf("does not support %s, only %s", modes(missing), modes(s.Volume.Spec.AccessModes)),
-			"Set `access_mode` to a supported mode.")
+			"Set the access mode to a supported mode.")
 	case s.Volume.Spec.StorageClassName != s.className():
 		return mismatch(fmt.Sprintf("has the class %q, and the claim has %q", s.Volume.Spec.StorageClassName, s.className()),
-			"Set `storage_class` to the class of the PersistentVolume.")
+			"Set the storage class to the class of the PersistentVolume.")
 	}
 	return s.cause(ReasonVolumeNotBound, fmt.Sprintf("is not bound to PersistentVolume %q yet, which is %s", name,
 		s.Volume.Status.Phase),

@@ -199,7 +199,7 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 				t.Errorf("got %s, terminal %t after %s; want %s, %t after %s", got.Cause.Reason, got.Cause.Terminal,
 					got.Cause.Grace, test.reason, test.ends, test.grace)
 			}
-			if !isAction(got.Cause.Hint) || got.Cause.Command == "" || got.Cause.Object != "PersistentVolumeClaim ml/data" {
+			if !isAction(string(got.Cause.Hint.Word())) || got.Cause.Command == "" || got.Cause.Object != "PersistentVolumeClaim ml/data" {
 				t.Errorf("the cause does not say where and what to do: %+v", got.Cause)
 			}
 		})

@@ -70,14 +70,13 @@ func (s *scene) claimCause(p *corev1.Pod, name string) *Cause {
 func (s *scene) claimMissing(p *corev1.Pod, name string) *Cause {
 	c := s.newPodCause(p, ReasonVolumeMissing, "claim "+p.Namespace+"/"+name,
 		fmt.Sprintf("PersistentVolumeClaim %q does not exist in namespace %s.", name, p.Namespace),
-		"Create it before the compute (reference `kt_volume` so that Terraform orders them), or correct `claim_name` in "+
-			"`volumes`.")
+		StepCreateFirst+", or correct "+FieldClaimName+".")
 	c.Command = kubectl(p.Namespace, "get persistentvolumeclaims")
 	c.Missing = &Ref{Kind: "PersistentVolumeClaim", Namespace: p.Namespace, Name: name}
 	return c.terminal(shortGrace)
 }
 
-func (s *scene) unbound(p *corev1.Pod, name, what, hint string) *Cause {
+func (s *scene) unbound(p *corev1.Pod, name, what string, hint Advice) *Cause {
 	return &Cause{
 		Reason:  ReasonVolumeNotBound,
 		Object:  fmt.Sprintf("PersistentVolumeClaim %s/%s", p.Namespace, name),

@@ -284,7 +284,8 @@ func (p *planner) queue(ctx context.Context, changed []*unstructured.Unstructure
 			return // the dry run has said what is wrong with the cluster
 		}
 		for _, cause := range causes {
-			p.Diags.AddAttributeWarning(path.Root("queue_name"), "The compute will wait in its queue", ready.Explain(cause, nil))
+			p.Diags.AddAttributeWarning(path.Root("queue_name"), "The compute will wait in its queue",
+				tf.Explain(tf.ComputeType, *cause, nil))
 		}
 	}
 }
@@ -307,10 +308,10 @@ func (p *planner) gpus(ctx context.Context, changed []*unstructured.Unstructured
 		}
 		for _, cause := range causes {
 			at := path.Root("gpus")
-			if cause.Subject == "gpu_type" {
+			if cause.Subject == "GPU product" {
 				at = path.Root("gpu_type")
 			}
-			p.Diags.AddAttributeWarning(at, "No node can hold the pods", ready.Explain(cause, nil))
+			p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
 		}
 	}
 }

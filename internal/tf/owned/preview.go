@@ -138,7 +138,8 @@ func Failure(err error) diag.Diagnostic {
 		return shared.diagnostic()
 	}
 	if failed, ok := errors.AsType[*kube.CreationFailedError](err); ok {
-		return diag.NewErrorDiagnostic(failed.Ref.String()+" is not deleted", failed.Error())
+		return diag.NewErrorDiagnostic(failed.Ref.String()+" is not deleted", failed.Error()+
+			". This resource stays in the state.\n\nNext step: Correct the cause of the failed creation, and apply again.")
 	}
 	if other, ok := errors.AsType[*otherObjectError](err); ok {
 		return other.diagnostic()

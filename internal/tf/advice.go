@@ -1,0 +1,95 @@
+package tf
+
+import (
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// Types of the resources, as keys of their words.
+const (
+	ComputeType = "kt_compute"
+	VolumeType  = "kt_volume"
+	SecretType  = "kt_secret"
+	ImageType   = "kt_image"
+)
+
+// typeOf returns the type of the resource that manages objects of a kind.
+func typeOf(k kind.Kind) string {
+	switch k.Kind {
+	case kind.PersistentVolumeClaim().Kind:
+		return VolumeType
+	case kind.Secret().Kind:
+		return SecretType
+	case kind.ConfigMap().Kind:
+		return ImageType
+	}
+	return ComputeType
+}
+
+// Explain is like [ready.Explain], with the next step in the words of a type of
+// resource.
+func Explain(resourceType string, cause ready.Cause, logs []string) string {
+	words := adviceWords()
+	cause.Hint = cause.Hint.Word(words[resourceType], words[""])
+	return ready.Explain(&cause, logs)
+}
+
+// adviceWords returns the words of Terraform for the fields and steps of an
+// advice by resource type. Those of all types are under "".
+func adviceWords() map[string]map[ready.Advice]string {
+	const (
+		requests = "the requests (`gpus`, `cpus`, `memory`) or `replicas`"
+		replace  = " (`terraform apply -replace=ADDRESS`)"
+		fields   = "the attributes that set the fields"
+	)
+	return map[string]map[ready.Advice]string{
+		"": {
+			ready.FieldAPIServer: "`host` or the kubeconfig of the provider",
+			ready.FieldRejected:  fields,
+			ready.FieldTimeLimit: "`timeouts`",
+			ready.StepCreateFirst: "Create it first (if it is in the same configuration, reference it or use " +
+				"`depends_on`)",
+			ready.StepDeclareNodes: "set `node_autoscaling = true` in the provider",
+			ready.StepWaitReady:    "Wait until the compute is ready, for example with `depends_on`",
+		},
+		ComputeType: {
+			ready.FieldClaimName:        "`claim_name` in `volumes`",
+			ready.FieldCPU:              "`cpus`",
+			ready.FieldDisk:             "`disk_size`",
+			ready.FieldGPUProduct:       "`gpu_type`",
+			ready.FieldGPUs:             "`gpus`",
+			ready.FieldImage:            "`image`",
+			ready.FieldMemory:           "`memory`",
+			ready.FieldMemoryLimit:      "the limit in `service_template` (`memory` sets only the request)",
+			ready.FieldNodeLabels:       "`gpu_type`, `node_selector` or the affinity in `service_template`",
+			ready.FieldNodeSelector:     "`node_selector`",
+			ready.FieldPodTemplate:      "`service_template`",
+			ready.FieldPriorityClass:    "`priority_class_name`",
+			ready.FieldProgressDeadline: "`autoscale.progress_deadline`",
+			ready.FieldPtrace:           "SYS_PTRACE with `freeze = true`",
+			ready.FieldQueue:            "`queue_name`",
+			ready.FieldRejected:         fields + ", `manifest` or `service_template`",
+			ready.FieldReplicas:         "`replicas`",
+			ready.FieldRequests:         requests,
+			ready.FieldResources:        "requests (`cpus`, `memory`, `disk_size`) and limits (`service_template`)",
+			ready.FieldSecretName:       "the name in `secrets`",
+			ready.FieldServiceAccount:   "`service_account_name`",
+			ready.FieldSharedMemory:     "`shared_memory_limit`",
+			ready.FieldStartupTime:      "`launch_timeout`",
+			ready.FieldWaitLimit:        "`wait_timeout`",
+			ready.StepAllowGPUNodes:     "Set `gpu_anti_affinity` to false",
+			ready.StepReplace:           "Replace the compute" + replace,
+		},
+		VolumeType: {
+			ready.FieldBindingWait: "set `wait_for_bound`",
+			ready.FieldResources:   "`size`",
+			ready.StepDelete: "destroy it again. A compute that is destroyed in the same run is destroyed first if it " +
+				"references `kt_volume.….ref`. If the compute stays and only stops using the volume, apply the compute first " +
+				"with `-target`, or set `lifecycle { create_before_destroy = true }` in the volume while both are in the " +
+				"configuration",
+			ready.StepReplace: "Replace the volume, which deletes its data" + replace,
+		},
+		SecretType: {ready.StepReplace: "Replace the secret" + replace},
+		ImageType:  {ready.StepReplace: "Replace the image" + replace},
+	}
+}
