@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/jobset/pkg/controllers"
@@ -19,27 +17,16 @@ import (
 )
 
 func main() {
-	scheme, err := newScheme()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "jobset:", err)
-		os.Exit(1)
-	}
 	// As in JobSet's config/components/webhook/patches: only the pods of JobSets.
 	jobSetPods := manager.Exists(jobsetv1alpha2.JobSetNameKey)
 	os.Exit(manager.Main(manager.Program{
 		Name:     "jobset",
 		About:    "jobset runs the JobSet controllers and webhooks against a test cluster that has their CRD.",
 		Kinds:    []schema.GroupKind{jobsetv1alpha2.GroupVersion.WithKind("JobSet").GroupKind()},
-		Options:  ctrl.Options{Scheme: scheme},
+		Scheme:   jobsetv1alpha2.AddToScheme,
 		Add:      add,
 		Webhooks: &manager.Webhooks{ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": jobSetPods, "vpod.kb.io": jobSetPods}},
 	}))
-}
-
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, jobsetv1alpha2.AddToScheme)
-	return scheme, builder.AddToScheme(scheme)
 }
 
 func add(ctx context.Context, mgr ctrl.Manager) error {

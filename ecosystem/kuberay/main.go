@@ -15,31 +15,18 @@ import (
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	"github.com/ray-project/kuberay/ray-operator/controllers/ray"
 	"github.com/ray-project/kuberay/ray-operator/controllers/ray/batchscheduler"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 func main() {
-	scheme, err := newScheme()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "kuberay:", err)
-		os.Exit(1)
-	}
 	os.Exit(manager.Main(manager.Program{
-		Name:    "kuberay",
-		About:   "kuberay runs KubeRay's RayCluster controller against a test cluster that has its CRDs.",
-		Kinds:   []schema.GroupKind{rayv1.GroupVersion.WithKind("RayCluster").GroupKind()},
-		Options: ctrl.Options{Scheme: scheme},
-		Add:     add,
+		Name:   "kuberay",
+		About:  "kuberay runs KubeRay's RayCluster controller against a test cluster that has its CRDs.",
+		Kinds:  []schema.GroupKind{rayv1.GroupVersion.WithKind("RayCluster").GroupKind()},
+		Scheme: rayv1.AddToScheme,
+		Add:    add,
 	}))
-}
-
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, rayv1.AddToScheme)
-	return scheme, builder.AddToScheme(scheme)
 }
 
 func add(ctx context.Context, mgr ctrl.Manager) error {

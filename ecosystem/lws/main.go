@@ -1,4 +1,4 @@
-// Command lws runs the LeaderWorkerSet controllers and webhooks beside a test
+// Command lws runs the LeaderWorkerSet controllers and webhooks against a test
 // cluster.
 package main
 
@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	leaderworkersetv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 	"sigs.k8s.io/lws/pkg/controllers"
@@ -19,29 +17,18 @@ import (
 )
 
 func main() {
-	scheme, err := newScheme()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "lws:", err)
-		os.Exit(1)
-	}
 	// As in LWS's config/webhook/mutating-patch.yaml and validating-patch.yaml: no other pods.
 	itsPods := manager.Exists(leaderworkersetv1.SetNameLabelKey)
 	os.Exit(manager.Main(manager.Program{
-		Name:    "lws",
-		About:   "lws runs the LeaderWorkerSet controllers and webhooks against a test cluster that has their CRD.",
-		Kinds:   []schema.GroupKind{leaderworkersetv1.GroupVersion.WithKind("LeaderWorkerSet").GroupKind()},
-		Options: ctrl.Options{Scheme: scheme},
-		Add:     add,
+		Name:   "lws",
+		About:  "lws runs the LeaderWorkerSet controllers and webhooks against a test cluster that has their CRD.",
+		Kinds:  []schema.GroupKind{leaderworkersetv1.GroupVersion.WithKind("LeaderWorkerSet").GroupKind()},
+		Scheme: leaderworkersetv1.AddToScheme,
+		Add:    add,
 		Webhooks: &manager.Webhooks{
 			ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": itsPods, "vpod.kb.io": itsPods},
 		},
 	}))
-}
-
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, leaderworkersetv1.AddToScheme)
-	return scheme, builder.AddToScheme(scheme)
 }
 
 // add leaves out gang scheduling, which needs a scheduler of its own.

@@ -18,8 +18,10 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
@@ -41,8 +43,11 @@ type Program struct {
 	About string
 	// Kinds are the kinds whose CRDs the controllers require.
 	Kinds []schema.GroupKind
-	// Options of the manager: its scheme and cache. Main sets the servers, the
-	// leader election and the webhooks.
+	// Scheme adds the types of the controllers to the scheme, which has those of
+	// Kubernetes. It is not needed if Options have a scheme.
+	Scheme func(*runtime.Scheme) error
+	// Options of the manager, such as its cache. Main sets the servers, the leader
+	// election and the webhooks.
 	Options ctrl.Options
 	// Add registers controllers and webhooks.
 	Add func(context.Context, ctrl.Manager) error
@@ -91,6 +96,12 @@ func (p Program) run(ctx context.Context, flags flags, stdout io.Writer) (err er
 		return fmt.Errorf("webhook server: %w", err)
 	}
 	options := p.Options
+	if options.Scheme == nil {
+		options.Scheme = runtime.NewScheme()
+		if err := errors.Join(clientgoscheme.AddToScheme(options.Scheme), p.Scheme(options.Scheme)); err != nil {
+			return fmt.Errorf("scheme: %w", err)
+		}
+	}
 	options.WebhookServer = server
 	options.LeaderElection = false
 	options.HealthProbeBindAddress = "0"

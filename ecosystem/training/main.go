@@ -16,20 +16,13 @@ import (
 	"github.com/kubeflow/training-operator/pkg/controller.v1/pytorch"
 	"github.com/kubeflow/training-operator/pkg/controller.v1/tensorflow"
 	"github.com/kubeflow/training-operator/pkg/controller.v1/xgboost"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/ktdev/terraform-provider-kt/ecosystem/manager"
 )
 
 func main() {
-	scheme, err := newScheme()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "training:", err)
-		os.Exit(1)
-	}
 	os.Exit(manager.Main(manager.Program{
 		Name:  "training",
 		About: "training runs the training operator's controllers for PyTorchJob, TFJob and XGBoostJob against a test cluster that has their CRDs.",
@@ -38,15 +31,9 @@ func main() {
 			{Group: kubeflowv1.GroupVersion.Group, Kind: kubeflowv1.TFJobKind},
 			{Group: kubeflowv1.GroupVersion.Group, Kind: kubeflowv1.XGBoostJobKind},
 		},
-		Options: ctrl.Options{Scheme: scheme},
-		Add:     add,
+		Scheme: kubeflowv1.AddToScheme,
+		Add:    add,
 	}))
-}
-
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, kubeflowv1.AddToScheme)
-	return scheme, builder.AddToScheme(scheme)
 }
 
 func add(_ context.Context, mgr ctrl.Manager) error {

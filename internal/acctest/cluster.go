@@ -257,6 +257,17 @@ func (c *Cluster) Namespace(t *testing.T) string {
 	return name
 }
 
+// WaitForOutput repeats a kubectl command, which may fail, until its output
+// contains the text, or until it does not. The API server applies policies and
+// quotas with a delay, because it watches them.
+func (c *Cluster) WaitForOutput(t *testing.T, text string, want bool, args ...string) {
+	t.Helper()
+	WaitUntil(t, fmt.Sprintf("the output of kubectl %v to contain %q: %t", args, text, want), func() bool {
+		out, _ := c.TryKubectl(t, args...)
+		return strings.Contains(out, text) == want
+	})
+}
+
 // WaitUntil waits until the condition is true, and fails the test after two
 // minutes, which suffice on an overloaded machine.
 func WaitUntil(t *testing.T, description string, condition func() bool) {

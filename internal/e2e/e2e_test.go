@@ -12,21 +12,21 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
 )
 
-// onRealNode has a compute run on the node where pods really run.
+// onRealNode are attributes of a compute that runs on the node with real pods.
 const onRealNode = `
   node_selector = { "kt.dev/real" = "true" }
   tolerations   = [{ key = "kt.dev/real", operator = "Exists" }]
 `
 
-// terraform is a folder for a configuration on the shared cluster, in a namespace of the test's own. Without KT_E2E it
-// skips the test.
+// terraform returns a working directory for the shared cluster, and a namespace for the test. Without KT_E2E, it skips
+// the test.
 func terraform(t *testing.T) (cli *acctest.CLI, namespace string) {
 	t.Helper()
 	if cluster == nil {
 		t.Skip("KT_E2E is not set")
 	}
 	cli, namespace = acctest.NewCLI(t), cluster.Namespace(t)
-	t.Cleanup(func() { // before the namespace goes
+	t.Cleanup(func() { // before the namespace is deleted
 		if out, err := cli.Run(t, "destroy", "-auto-approve"); err != nil && !t.Failed() {
 			t.Errorf("destroy: %v\n%s", err, out)
 		}
@@ -56,7 +56,7 @@ func pods(t *testing.T, namespace string, args ...string) string {
 	return cluster.Kubectl(t, append([]string{"get", "pods", "-n", namespace, "-o", "name"}, args...)...)
 }
 
-// tensorServer is everything that a user does with one: it runs, is probed and read, and called through a tunnel.
+// tensorServer is a tensor server that is probed, whose metrics are read, and that is called through a port-forward.
 const tensorServer = `
 provider "kt" {}
 
@@ -204,8 +204,8 @@ resource "kt_compute" "server" {
 			[]string{"exit code 1", `invalid value "many" for flag -port`, "Back-off restarting failed container"},
 		},
 		"a Deployment that runs out of memory": {
-			deployment(hogImage, `[]`, "48Mi"),
-			[]string{"out of memory", "holding 40 MiB"},
+			deployment(allocateImage, `[]`, "48Mi"),
+			[]string{"out of memory", "allocated 40 MiB"},
 		},
 		"a Deployment of an image that is nowhere": {
 			deployment("localhost/nowhere:1", `[]`, "48Mi"),

@@ -18,13 +18,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/e2e/operator"
 )
 
-// hogImage has the program in hog/.
-const hogImage = "localhost/hog:e2e"
+// allocateImage contains the program in allocate/.
+const allocateImage = "localhost/allocate:e2e"
 
 // serverImage is the name of the image that `make tensor-image` builds.
 var serverImage string
 
-// cluster is shared by all tests of the package; nil without KT_E2E.
+// cluster is shared by the tests of the package. It is nil without KT_E2E.
 var cluster *acctest.Cluster
 
 func TestMain(m *testing.M) {
@@ -52,14 +52,14 @@ func run(m *testing.M) (code int, err error) {
 		"--kubelet", "--node", "name=cpu-0",
 		"--crds", acctest.Testdata("skytorch-compute-crd.yaml"),
 	}
-	server, hog := filepath.Join(acctest.Root(), "bin", "tensor-server.tar"), filepath.Join(dir, "hog.tar")
+	server, allocate := filepath.Join(acctest.Root(), "bin", "tensor-server.tar"), filepath.Join(dir, "allocate.tar")
 	if serverImage, err = imageIn(server); err != nil {
 		return 1, fmt.Errorf("%w; build it with: make tensor-image", err)
 	}
-	if err := pack("./internal/e2e/hog", hogImage, hog); err != nil {
+	if err := pack("./internal/e2e/allocate", allocateImage, allocate); err != nil {
 		return 1, err
 	}
-	arguments = append(arguments, "--image", server, "--image", hog)
+	arguments = append(arguments, "--image", server, "--image", allocate)
 	if cluster, err = acctest.StartCluster(arguments...); err != nil {
 		return 1, err
 	}
@@ -76,7 +76,7 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// pack builds a program of this repository, static, and makes an image of it.
+// pack builds a static binary of a program of this repository, and writes an image of it.
 func pack(program, image, archive string) error {
 	binary := archive + ".bin"
 	name, tag, _ := strings.Cut(image, ":")

@@ -2,7 +2,6 @@ package drift_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -49,7 +48,8 @@ func TestAccAdmissionThatRewritesFieldsIsReportedAndNotReverted(t *testing.T) {
 	t.Cleanup(func() {
 		cluster.Kubectl(t, "delete", "mutatingadmissionpolicy/"+ns, "mutatingadmissionpolicybinding/"+ns)
 	})
-	awaitPolicy(t, ns)
+	cluster.WaitForOutput(t, "policy.example/seen", true,
+		"create", "deployment", "probe", "--image=x", "--dry-run=server", "-n", ns, "-o", "yaml")
 	config := func(more string) string {
 		return cluster.Config(ns,
 			acctest.Compute("labels = { team = \"ml\" }\n priority_class_name = \"system-node-critical\"\n"+more))
@@ -81,17 +81,4 @@ func TestAccAdmissionThatRewritesFieldsIsReportedAndNotReverted(t *testing.T) {
 			},
 		},
 	})
-}
-
-// awaitPolicy waits until the API server applies the policy, which it learns of
-// by a watch.
-func awaitPolicy(t *testing.T, ns string) {
-	t.Helper()
-	for range 100 {
-		if out, _ := cluster.TryKubectl(t, "create", "deployment", "probe", "--image=x", "--dry-run=server", "-n", ns,
-			"-o", "yaml"); strings.Contains(out, "policy.example/seen") {
-			return
-		}
-	}
-	t.Fatal("the policy does not take effect")
 }

@@ -11,22 +11,22 @@ metadata: {name: huggingface}
 stringData: {HF_TOKEN: ` + acctest.Canary + `}
 `
 
-// failure is a compute that cannot become ready, and how it is put right.
+// failure is a compute that cannot become ready, and its correction.
 type failure struct {
-	name    string   // of the compute
-	exists  string   // objects that are in its namespace before
-	broken  string   // attributes of the compute
-	says    []string // what the error says, all of it; <ns> is the namespace
-	fixed   string   // the corrected attributes
-	brought string   // objects that somebody makes to correct it
+	name       string   // of the compute
+	exists     string   // objects that exist in its namespace before
+	broken     string   // attributes of the compute
+	says       []string // texts in the diagnostic; <ns> is the namespace
+	fixed      string   // the corrected attributes
+	fixObjects string   // objects that correct it
 
-	homeless bool // its namespace doesn't exist, so nothing comes into being
-	late     bool // it times out, which is a warning
-	heals    bool // it is no failure in the end
-	refused  bool // what is in the cluster already stays as it is
+	noNamespace bool // the namespace does not exist, so nothing is created
+	timesOut    bool // the wait times out, which is a warning
+	recovers    bool // the compute becomes ready after all
+	rejected    bool // the API server rejects the update, and the Deployment is unchanged
 }
 
-// failuresOfUpdate are updates that fail, of a compute that works.
+// failuresOfUpdate returns updates that fail, of a compute that is ready.
 func failuresOfUpdate() []failure {
 	var out []failure
 	for _, f := range failures() {
@@ -36,7 +36,7 @@ func failuresOfUpdate() []failure {
 		}
 	}
 	return append(out, failure{
-		name: "refused", refused: true,
+		name: "refused", rejected: true,
 		exists: policy("refused", "apps", "v1", "deployments",
 			"(has(request.dryRun) && request.dryRun) || object.spec.template.spec.containers[0].image != "+
 				"'registry.example.com/new:1'", "not today"),
@@ -46,12 +46,12 @@ func failuresOfUpdate() []failure {
 	})
 }
 
-// failures are creations that fail.
+// failures returns creations that fail.
 func failures() []failure {
 	return []failure{
 		{
 			name:   "heals",
-			broken: `image = "broken.invalid/heals:1"`, heals: true,
+			broken: `image = "broken.invalid/heals:1"`, recovers: true,
 			fixed: `image = "broken.invalid/heals:1"`,
 		},
 		{
@@ -102,8 +102,8 @@ func failures() []failure {
 			broken: `secrets = [{ name = "huggingface", env_vars = ["HF_TOKEN"] }]`,
 			says: []string{`Secret "huggingface" does not exist in namespace <ns>`, "Pod <ns>/no-secret-",
 				"kubectl -n <ns> get secrets"},
-			fixed:   `secrets = [{ name = "huggingface", env_vars = ["HF_TOKEN"] }]`,
-			brought: secretWithToken,
+			fixed:      `secrets = [{ name = "huggingface", env_vars = ["HF_TOKEN"] }]`,
+			fixObjects: secretWithToken,
 		},
 		{
 			name:   "no-secret-key",
@@ -118,8 +118,8 @@ func failures() []failure {
 			broken: `secrets = [{ name = "huggingface", mount_path = "/secrets" }]`,
 			says: []string{`Secret "huggingface" does not exist in namespace <ns>`, "Pod <ns>/no-mounted-secret-",
 				"kubectl -n <ns> get secrets"},
-			fixed:   `secrets = [{ name = "huggingface", mount_path = "/secrets" }]`,
-			brought: secretWithToken,
+			fixed:      `secrets = [{ name = "huggingface", mount_path = "/secrets" }]`,
+			fixObjects: secretWithToken,
 		},
 		{
 			name:   "no-claim",
@@ -127,7 +127,7 @@ func failures() []failure {
 			says: []string{`PersistentVolumeClaim "weights" does not exist in namespace <ns>`, "Pod <ns>/no-claim-",
 				"kubectl -n <ns> get persistentvolumeclaims"},
 			fixed: `volumes = [{ claim_name = "weights", mount_path = "/weights" }]`,
-			brought: `
+			fixObjects: `
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: weights}
@@ -178,7 +178,7 @@ spec: {hard: {requests.nvidia.com/gpu: "2"}}
 				"ReplicaSet <ns>/no-service-account-", "service_account_name",
 				"kubectl -n <ns> create serviceaccount reader"},
 			fixed: `service_account_name = "reader"`,
-			brought: `
+			fixObjects: `
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: reader}
@@ -221,9 +221,9 @@ spec: {limits: [{type: Container, max: {cpu: "4"}}]}
 			fixed: `endpoint = { url = "http://elsewhere.example.com" }`,
 		},
 		{
-			name: "no-namespace", homeless: true,
+			name: "no-namespace", noNamespace: true,
 			says: []string{`Namespace "<ns>" does not exist`, "kubectl create namespace <ns>", "depends_on"},
-			brought: `
+			fixObjects: `
 apiVersion: v1
 kind: Namespace
 metadata: {name: <ns>}
@@ -234,7 +234,7 @@ metadata: {name: kubetorch-service-account}
 `,
 		},
 		{
-			name: "too-slow", late: true,
+			name: "too-slow", timesOut: true,
 			broken: "image = \"broken.invalid/never:1\"\ntimeouts = { create = \"25s\" }",
 			says: []string{"too-slow is not ready", acctest.TimedOut + " 25s (`timeouts.create`)",
 				"1 pulling an image", "increase `timeouts.create`", "kubectl -n <ns> describe deployments too-slow"},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
@@ -28,31 +27,22 @@ metadata: {name: %[1]s}
 spec: {policyName: %[1]s, validationActions: [Deny]}
 `
 
-// refuseDeletion makes the API server refuse the deletion of objects of a resource
-// in a namespace until the returned function is called; one names such an object.
+// refuseDeletion makes the API server reject the deletion of objects of a resource
+// in a namespace, such as the object named one, until the returned function is called.
 func refuseDeletion(t *testing.T, ns, resource, one string) (allow func()) {
 	t.Helper()
 	cluster.Apply(t, fmt.Sprintf(keepingPolicy, ns, resource))
-	await := func(refused bool) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-			out, err := cluster.TryKubectl(t, "delete", resource, one, "-n", ns, "--dry-run=server")
-			if (err != nil && strings.Contains(out, "deletions are frozen")) == refused {
-				return
-			}
-		}
-		t.Fatalf("that deletions are refused should be %t", refused)
-	}
 	drop := func() {
 		cluster.Kubectl(t, "delete", "validatingadmissionpolicy/"+ns, "validatingadmissionpolicybinding/"+ns,
 			"--ignore-not-found")
 	}
 	t.Cleanup(drop)
-	await(true)
+	probe := []string{"delete", resource, one, "-n", ns, "--dry-run=server"}
+	cluster.WaitForOutput(t, "deletions are frozen", true, probe...)
 	return func() {
 		t.Helper()
 		drop()
-		await(false)
+		cluster.WaitForOutput(t, "deletions are frozen", false, probe...)
 	}
 }
 

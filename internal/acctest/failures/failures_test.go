@@ -12,69 +12,69 @@ import (
 // work: each says what its own compute meets.
 func TestAccFailuresOfCreation(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, failures())
+	run := newScenario(t, failures())
 
-	first := lab.run(t, "apply", func(f failure) string { return f.broken })
-	created := lab.inCluster(t)
-	for _, f := range lab.failures {
+	first := run.run(t, "apply", func(f failure) string { return f.broken })
+	created := run.deployments(t)
+	for _, f := range run.failures {
 		t.Run(f.name, func(t *testing.T) {
 			address := "kt_compute." + f.name
-			if f.heals {
+			if f.recovers {
 				first.ExpectNoDiagnostic(t, address)
-				lab.agree(t, f, created, inState{ready: true})
+				run.check(t, f, created, inState{ready: true})
 				return
 			}
-			if f.late { // no error: an error would taint it
-				acctest.ExpectDiagnostic(t, first.Diagnostics("warning", address), true, lab.all(f)...)
-				lab.agree(t, f, created, inState{})
+			if f.timesOut { // no error: an error would taint it
+				acctest.ExpectDiagnostic(t, first.Diagnostics("warning", address), true, run.texts(f)...)
+				run.check(t, f, created, inState{})
 				return
 			}
-			first.ExpectError(t, address, false, lab.all(f)...)
-			lab.agree(t, f, created, inState{absent: f.homeless, tainted: true})
+			first.ExpectError(t, address, false, run.texts(f)...)
+			run.check(t, f, created, inState{absent: f.noNamespace, tainted: true})
 		})
 	}
 	if !strings.Contains(strings.Join(first.Diagnostics("warning", "kt_compute.no-namespace"), ""), "does not exist") {
 		t.Error("the plan does not warn of a namespace that does not exist")
 	}
 
-	for _, f := range lab.failures {
-		if f.brought != "" {
-			cluster.Apply(t, lab.in(f, f.brought), "-n", lab.namespaces[f.name])
+	for _, f := range run.failures {
+		if f.fixObjects != "" {
+			cluster.Apply(t, run.expand(f, f.fixObjects), "-n", run.namespaces[f.name])
 		}
 	}
-	lab.succeeds(t, "apply", func(f failure) string { return f.fixed })
-	corrected := lab.inCluster(t)
-	for _, f := range lab.failures {
-		lab.agree(t, f, corrected, inState{ready: true})
+	run.mustRun(t, "apply", func(f failure) string { return f.fixed })
+	corrected := run.deployments(t)
+	for _, f := range run.failures {
+		run.check(t, f, corrected, inState{ready: true})
 	}
-	lab.cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	run.cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
 }
 
 // A failed update leaves no taint, and what ran before goes on.
 func TestAccFailuresOfUpdate(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, failuresOfUpdate())
+	run := newScenario(t, failuresOfUpdate())
 	good := func(failure) string { return "" }
 	bad := func(f failure) string { return f.broken }
 
-	lab.succeeds(t, "apply", good)
-	before := lab.inCluster(t)
+	run.mustRun(t, "apply", good)
+	before := run.deployments(t)
 	pods := map[string]string{}
-	for _, f := range lab.failures {
-		pods[f.name] = cluster.Kubectl(t, "get", "pods", "-n", lab.namespaces[f.name], "-o", "name")
+	for _, f := range run.failures {
+		pods[f.name] = cluster.Kubectl(t, "get", "pods", "-n", run.namespaces[f.name], "-o", "name")
 	}
-	failed := lab.run(t, "apply", bad)
-	after := lab.inCluster(t)
-	again := lab.run(t, "plan", bad)
-	for _, f := range lab.failures {
+	failed := run.run(t, "apply", bad)
+	after := run.deployments(t)
+	again := run.run(t, "plan", bad)
+	for _, f := range run.failures {
 		t.Run(f.name, func(t *testing.T) {
 			address := "kt_compute." + f.name
-			failed.ExpectError(t, address, false, lab.all(f)...)
-			lab.agree(t, f, after, inState{ready: f.refused})
+			failed.ExpectError(t, address, false, run.texts(f)...)
+			run.check(t, f, after, inState{ready: f.rejected})
 			if before[f.name].uid != after[f.name].uid {
 				t.Error("the Deployment was replaced")
 			}
-			old := cluster.Kubectl(t, "get", pods[f.name], "-n", lab.namespaces[f.name], "-o",
+			old := cluster.Kubectl(t, "get", pods[f.name], "-n", run.namespaces[f.name], "-o",
 				"jsonpath={.status.phase}")
 			if name := strings.TrimPrefix(pods[f.name], "pod/"); old != "Running" ||
 				strings.Contains(failed.Output, name) {
@@ -85,18 +85,18 @@ func TestAccFailuresOfUpdate(t *testing.T) {
 			}
 		})
 	}
-	lab.succeeds(t, "apply", good)
-	corrected := lab.inCluster(t)
-	for _, f := range lab.failures {
-		lab.agree(t, f, corrected, inState{ready: true})
+	run.mustRun(t, "apply", good)
+	corrected := run.deployments(t)
+	for _, f := range run.failures {
+		run.check(t, f, corrected, inState{ready: true})
 	}
-	lab.cli.MustRun(t, "plan", "-detailed-exitcode")
+	run.cli.MustRun(t, "plan", "-detailed-exitcode")
 }
 
 // What the API server refuses at once is an error of the plan.
 func TestAccFailuresOfPlan(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, []failure{
+	run := newScenario(t, []failure{
 		{
 			name: "policy",
 			exists: policy("few-replicas", "apps", "v1", "deployments",
@@ -116,60 +116,60 @@ func TestAccFailuresOfPlan(t *testing.T) {
 			fixed: `endpoint = { url = "http://elsewhere.example.com" }`,
 		},
 	})
-	first := lab.run(t, "apply", func(f failure) string { return f.broken })
-	created := lab.inCluster(t)
-	for _, f := range lab.failures {
+	first := run.run(t, "apply", func(f failure) string { return f.broken })
+	created := run.deployments(t)
+	for _, f := range run.failures {
 		t.Run(f.name, func(t *testing.T) {
-			first.ExpectError(t, "kt_compute."+f.name, false, lab.all(f)...)
-			lab.agree(t, f, created, inState{absent: true})
+			first.ExpectError(t, "kt_compute."+f.name, false, run.texts(f)...)
+			run.check(t, f, created, inState{absent: true})
 		})
 	}
 	fixed := func(f failure) string { return f.fixed }
-	lab.succeeds(t, "apply", fixed)
-	lab.cli.MustRun(t, "plan", "-detailed-exitcode")
+	run.mustRun(t, "apply", fixed)
+	run.cli.MustRun(t, "plan", "-detailed-exitcode")
 
-	second := lab.run(t, "apply", func(f failure) string { return f.broken })
-	kept := lab.inCluster(t)
-	for _, f := range lab.failures {
+	second := run.run(t, "apply", func(f failure) string { return f.broken })
+	kept := run.deployments(t)
+	for _, f := range run.failures {
 		t.Run(f.name+"-on-update", func(t *testing.T) {
-			second.ExpectError(t, "kt_compute."+f.name, false, lab.all(f)...)
-			lab.agree(t, f, kept, inState{ready: true})
+			second.ExpectError(t, "kt_compute."+f.name, false, run.texts(f)...)
+			run.check(t, f, kept, inState{ready: true})
 		})
 	}
-	lab.succeeds(t, "apply", fixed)
+	run.mustRun(t, "apply", fixed)
 }
 
 func TestAccFailuresThatOnNotReadyAllows(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, []failure{
+	run := newScenario(t, []failure{
 		{name: "warns", broken: "gpus = 9\non_not_ready = \"warn\"",
 			says: []string{"9 nvidia.com/gpu", "kubectl -n <ns> describe pod warns-", "on_not_ready = \"warn\"",
 				"The next plan waits for it again"}},
 		{name: "ignores", broken: "image = \"broken.invalid/pull:1\"\non_not_ready = \"ignore\""},
 	})
 	broken := func(f failure) string { return f.broken }
-	first := lab.succeeds(t, "apply", broken)
-	created := lab.inCluster(t)
-	for _, f := range lab.failures {
-		lab.agree(t, f, created, inState{})
+	first := run.mustRun(t, "apply", broken)
+	created := run.deployments(t)
+	for _, f := range run.failures {
+		run.check(t, f, created, inState{})
 	}
-	acctest.ExpectDiagnostic(t, first.Diagnostics("warning", "kt_compute.warns"), false, lab.all(lab.failures[0])...)
+	acctest.ExpectDiagnostic(t, first.Diagnostics("warning", "kt_compute.warns"), false, run.texts(run.failures[0])...)
 	first.ExpectNoDiagnostic(t, "kt_compute.ignores")
 
-	again := lab.run(t, "plan", broken)
+	again := run.run(t, "plan", broken)
 	if got := again.Planned["kt_compute.warns"]; got != "update" {
 		t.Errorf("the next plan would %q what it warned of", got)
 	}
 	if got, ok := again.Planned["kt_compute.ignores"]; ok {
 		t.Errorf("the next plan would %q what is to be ignored", got)
 	}
-	lab.succeeds(t, "apply", func(failure) string { return "gpus = 1" })
-	lab.cli.MustRun(t, "plan", "-detailed-exitcode")
+	run.mustRun(t, "apply", func(failure) string { return "gpus = 1" })
+	run.cli.MustRun(t, "plan", "-detailed-exitcode")
 }
 
 func TestAccFailuresOfDeletion(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, []failure{
+	run := newScenario(t, []failure{
 		{name: "held",
 			says: []string{"Deployment <ns>/held is still being deleted", "held by finalizer example.com/backup",
 				acctest.TimedOut + " 8s (`timeouts.delete`)", "kubectl -n <ns> get deployments held"}},
@@ -178,8 +178,8 @@ func TestAccFailuresOfDeletion(t *testing.T) {
 				"held by finalizer example.com/drain", "kubectl -n <ns> get pod held-pod-"}},
 	})
 	config := func(failure) string { return `timeouts = { delete = "8s" }` }
-	lab.succeeds(t, "apply", config)
-	ns, podNS := lab.namespaces["held"], lab.namespaces["held-pod"]
+	run.mustRun(t, "apply", config)
+	ns, podNS := run.namespaces["held"], run.namespaces["held-pod"]
 	pod := cluster.Kubectl(t, "get", "pods", "-n", podNS, "-o", "name")
 	hold := func(finalizers string, args ...string) {
 		cluster.Kubectl(t,
@@ -195,21 +195,21 @@ func TestAccFailuresOfDeletion(t *testing.T) {
 	hold(`["example.com/backup"]`, "deployment", "held", "-n", ns)
 	hold(`["example.com/drain"]`, pod, "-n", podNS)
 
-	failed := lab.run(t, "destroy", config)
-	kept := lab.inCluster(t)
-	for _, f := range lab.failures {
+	failed := run.run(t, "destroy", config)
+	kept := run.deployments(t)
+	for _, f := range run.failures {
 		t.Run(f.name, func(t *testing.T) {
-			acctest.ExpectDiagnostic(t, failed.Diagnostics("error", ""), true, lab.all(f)...)
-			if _, ok := kept[f.name]; !ok || !lab.state(t)[f.name].exists {
+			acctest.ExpectDiagnostic(t, failed.Diagnostics("error", ""), true, run.texts(f)...)
+			if _, ok := kept[f.name]; !ok || !run.state(t)[f.name].exists {
 				t.Error("it must stay in state as long as it is in the cluster")
 			}
 		})
 	}
 	hold(`null`, pod, "-n", podNS)
 	hold(`null`, "deployment", "held", "-n", ns)
-	lab.succeeds(t, "destroy", config)
-	for _, f := range lab.failures {
-		lab.agree(t, f, lab.inCluster(t), inState{absent: true})
+	run.mustRun(t, "destroy", config)
+	for _, f := range run.failures {
+		run.check(t, f, run.deployments(t), inState{absent: true})
 	}
 }
 

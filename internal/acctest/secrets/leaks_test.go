@@ -18,51 +18,50 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// vault is a folder with a configuration of secrets, whose runs are logged at
-// the TRACE level, and the canaries that were ever put into it. When the test
-// ends, all that the runs left is searched for them.
-type vault struct {
+// secretRun is a working directory for a configuration with secrets. Its commands
+// log at level TRACE. When the test ends, it searches all files that they have
+// written for the canaries, the values of the secrets.
+type secretRun struct {
 	*acctest.CLI
 	ns       string
-	home     string // of the machine that runs Terraform, with the fixtures
+	home     string // home directory of Terraform, with fixtures
 	canaries []string
-	kept     int    // files
-	saved    string // the last plan
+	kept     int    // number of outputs and states that were stored for the search
+	saved    string // file of the last plan
 }
 
-func newVault(t *testing.T) *vault {
+func newSecretRun(t *testing.T) *secretRun {
 	t.Helper()
-	v := &vault{ns: cluster.Namespace(t), CLI: acctest.NewCLI(t), home: t.TempDir()}
-	v.Setenv("HOME", v.home)
-	v.Setenv("TF_LOG", "TRACE")
-	v.Setenv("TF_LOG_PATH", filepath.Join(v.Dir, "trace.log"))
+	r := &secretRun{ns: cluster.Namespace(t), CLI: acctest.NewCLI(t), home: t.TempDir()}
+	r.Setenv("HOME", r.home)
+	r.Setenv("TF_LOG", "TRACE")
+	r.Setenv("TF_LOG_PATH", filepath.Join(r.Dir, "trace.log"))
 	t.Cleanup(func() {
-		for _, leak := range leaks(t, v.Dir, v.canaries) {
+		for _, leak := range leaks(t, r.Dir, r.canaries) {
 			t.Error(leak)
 		}
 	})
-	return v
+	return r
 }
 
-// canary is a new value that must be found nowhere, with characters that are
-// escaped in every notation.
-func (v *vault) canary() string {
+// canary returns a new value that no file may contain, with characters that every
+// notation escapes.
+func (r *secretRun) canary() string {
 	text := fmt.Sprintf("canary-%s\n\"<&\\>\" %s", rand.Text(), rand.Text())
-	v.canaries = append(v.canaries, text)
+	r.canaries = append(r.canaries, text)
 	return text
 }
 
-// write puts a configuration into the folder, with a provider block for the
-// namespace.
-func (v *vault) write(t *testing.T, config string) {
+// write replaces the configuration, and adds a provider block for the namespace.
+func (r *secretRun) write(t *testing.T, config string) {
 	t.Helper()
-	v.Write(t, cluster.Config(v.ns, config))
+	r.Write(t, cluster.Config(r.ns, config))
 }
 
-// file writes a file below the home folder.
-func (v *vault) file(t *testing.T, name, content string) {
+// file writes a file in the home directory.
+func (r *secretRun) file(t *testing.T, name, content string) {
 	t.Helper()
-	path := filepath.Join(v.home, name)
+	path := filepath.Join(r.home, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -71,27 +70,27 @@ func (v *vault) file(t *testing.T, name, content string) {
 	}
 }
 
-// try runs a command, and keeps what it says for the search.
-func (v *vault) try(t *testing.T, args ...string) (string, error) {
+// try runs a command, and stores its output for the search.
+func (r *secretRun) try(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	out, err := v.Run(t, args...)
-	v.keep(t, "output", []byte(out))
+	out, err := r.Run(t, args...)
+	r.keep(t, "output", []byte(out))
 	return out, err
 }
 
-func (v *vault) must(t *testing.T, args ...string) string {
+func (r *secretRun) must(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := v.try(t, args...)
+	out, err := r.try(t, args...)
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 	return out
 }
 
-// refused runs a command that must fail and say these texts.
-func (v *vault) refused(t *testing.T, args []string, texts ...string) string {
+// refused runs a command that must fail with these texts in its output.
+func (r *secretRun) refused(t *testing.T, args []string, texts ...string) string {
 	t.Helper()
-	out, err := v.try(t, args...)
+	out, err := r.try(t, args...)
 	if err == nil {
 		t.Errorf("%v succeeds:\n%s", args, out)
 	}
@@ -99,53 +98,53 @@ func (v *vault) refused(t *testing.T, args []string, texts ...string) string {
 	return out
 }
 
-// plan saves a plan, keeps it as JSON too, and returns what it says.
-func (v *vault) plan(t *testing.T) string {
+// plan saves a plan, stores it as JSON for the search, and returns its output.
+func (r *secretRun) plan(t *testing.T) string {
 	t.Helper()
-	v.saved = fmt.Sprintf("plan-%d.saved", v.kept)
-	out := v.must(t, "plan", "-out="+v.saved)
-	asJSON := v.must(t, "show", "-json", v.saved)
+	r.saved = fmt.Sprintf("plan-%d.saved", r.kept)
+	out := r.must(t, "plan", "-out="+r.saved)
+	asJSON := r.must(t, "show", "-json", r.saved)
 	if !strings.Contains(asJSON, "kt_secret") {
 		t.Errorf("the plan as JSON has no secret: %s", asJSON)
 	}
 	return out
 }
 
-// apply plans, shows, applies what was planned, and requires that nothing is
-// left to do. It returns what the plan said.
-func (v *vault) apply(t *testing.T) string {
+// apply applies a saved plan, checks that the next plan is empty, and returns the
+// output of the first plan.
+func (r *secretRun) apply(t *testing.T) string {
 	t.Helper()
-	out := v.plan(t)
-	v.must(t, "apply", v.saved)
-	v.must(t, "plan", "-detailed-exitcode") // an error if there is anything to do
-	state, err := os.ReadFile(filepath.Join(v.Dir, "terraform.tfstate"))
+	out := r.plan(t)
+	r.must(t, "apply", r.saved)
+	r.must(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	state, err := os.ReadFile(filepath.Join(r.Dir, "terraform.tfstate"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.keep(t, "state", state)
+	r.keep(t, "state", state)
 	return out
 }
 
-func (v *vault) keep(t *testing.T, kind string, content []byte) {
+func (r *secretRun) keep(t *testing.T, kind string, content []byte) {
 	t.Helper()
-	v.kept++
-	if err := os.WriteFile(filepath.Join(v.Dir, fmt.Sprintf("kept-%d.%s", v.kept, kind)), content, 0o600); err != nil {
+	r.kept++
+	if err := os.WriteFile(filepath.Join(r.Dir, fmt.Sprintf("kept-%d.%s", r.kept, kind)), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// has fails the test unless a key of the Secret has this value.
-func (v *vault) has(t *testing.T, secret, key, value string) {
+// has checks the value of a key of a Secret.
+func (r *secretRun) has(t *testing.T, secret, key, value string) {
 	t.Helper()
-	got := cluster.Kubectl(t, "get", "secret", secret, "-n", v.ns, "-o",
+	got := cluster.Kubectl(t, "get", "secret", secret, "-n", r.ns, "-o",
 		"jsonpath={.data."+strings.ReplaceAll(key, ".", `\.`)+"}")
 	if plain, err := base64.StdEncoding.DecodeString(got); err != nil || string(plain) != value {
 		t.Errorf("%s of %s is %q, want %q", key, secret, plain, value)
 	}
 }
 
-// leaks searches all files of a folder, and those in its archives, for the
-// canaries, whole and their random halves, in every notation.
+// leaks searches all files of a directory, and the files in its archives, for the
+// canaries and their random halves, in every notation.
 func leaks(t *testing.T, dir string, canaries []string) []string {
 	t.Helper()
 	var forms []string
@@ -198,12 +197,13 @@ func unzip(t *testing.T, file *zip.File) []byte {
 	return content
 }
 
+// notations returns the forms in which a canary may occur in a file.
 func notations(canary string) []string {
 	asJSON, _ := json.Marshal(canary)
 	forms := []string{canary, string(asJSON[1 : len(asJSON)-1]), strings.Trim(strconv.Quote(canary), `"`)}
 	first, last, _ := strings.Cut(canary, "\n")
 	forms = append(forms, strings.TrimPrefix(first, "canary-"), last[strings.LastIndex(last, " ")+1:])
-	for skip := range 3 { // whatever else was encoded before it
+	for skip := range 3 { // base64 depends on the position modulo 3
 		coded := base64.RawStdEncoding.EncodeToString([]byte(canary[skip:]))
 		forms = append(forms, coded[:24], coded[len(coded)-24:len(coded)-4])
 	}
@@ -212,8 +212,8 @@ func notations(canary string) []string {
 
 func TestAccSearchForSecretsFindsStoredValues(t *testing.T) {
 	t.Parallel()
-	v := newVault(t)
-	v.write(t, `
+	r := newSecretRun(t)
+	r.write(t, `
 variable "token" {
   type      = string
   sensitive = true
@@ -222,16 +222,16 @@ resource "kt_secret" "kept" {
   name   = "kept"
   values = { TOKEN = var.token }
 }`)
-	canary := v.canary()
-	v.canaries = nil // this one is in state, as documented
-	v.Setenv("TF_VAR_token", canary)
-	out := v.apply(t)
-	v.has(t, "kept", "TOKEN", canary)
+	canary := r.canary()
+	r.canaries = nil // this one is in state, as documented
+	r.Setenv("TF_VAR_token", canary)
+	out := r.apply(t)
+	r.has(t, "kept", "TOKEN", canary)
 	acctest.ExpectText(t, out, `+ "TOKEN" = "revision 1"`, "The values of this secret are in state")
 	if strings.Contains(out, strings.Split(canary, "\n")[0]) {
 		t.Errorf("the plan shows the value:\n%s", out)
 	}
-	where := strings.Join(leaks(t, v.Dir, []string{canary}), "\n")
+	where := strings.Join(leaks(t, r.Dir, []string{canary}), "\n")
 	for _, file := range []string{".state has", "terraform.tfstate has", "plan-0.saved/tfplan has"} {
 		if !strings.Contains(where, file) {
 			t.Errorf("the search does not find %q; it finds:\n%s", file, where)
@@ -240,12 +240,12 @@ resource "kt_secret" "kept" {
 	if strings.Contains(where, "trace.log has") {
 		t.Errorf("the log has the value:\n%s", where)
 	}
-	log, err := os.ReadFile(filepath.Join(v.Dir, "trace.log"))
+	log, err := os.ReadFile(filepath.Join(r.Dir, "trace.log"))
 	for _, text := range []string{"[TRACE]", "Calling provider defined Resource ModifyPlan",
 		"provider.terraform-provider-kt"} {
 		if !bytes.Contains(log, []byte(text)) {
 			t.Errorf("%v; the log is not one of TRACE: it lacks %q", err, text)
 		}
 	}
-	v.must(t, "destroy", "-auto-approve")
+	r.must(t, "destroy", "-auto-approve")
 }
