@@ -92,7 +92,8 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 	}
 	e := &Endpoint{Namespace: namespace, Name: name, Runtime: kind.RuntimeKubetorch}
 	var compute *unstructured.Unstructured
-	if service == nil || service.Labels[kind.ServiceLabel] == "" || slices.ContainsFunc(service.Spec.Ports, speaksGRPC) {
+	if service == nil || service.Labels[kind.ServiceLabel] == "" ||
+		slices.ContainsFunc(service.Spec.Ports, speaksGRPC) {
 		if e.Runtime, compute, err = c.TensorCompute(ctx, namespace, name); err != nil {
 			return nil, err
 		}
@@ -118,7 +119,7 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 		e.URL = "http://" + e.Address()
 	}
 	if e.Headless == "" {
-		headless, _ := c.ReadAll(ctx, portforward.Services(), namespace, // optional
+		headless, _ := c.ReadAll(ctx, kind.Service().All(), namespace, // optional
 			func(s *kube.Entry) bool { return s.Name == kind.HeadlessName(name) })
 		if len(headless) > 0 {
 			e.Headless = dnsName(namespace, kind.HeadlessName(name))
@@ -146,7 +147,7 @@ func dnsName(namespace, service string) string {
 
 // serviceNamed returns the Service of a name, or nil.
 func serviceNamed(ctx context.Context, c Cluster, namespace, name string) (*corev1.Service, error) {
-	obj, err := c.Read(ctx, kube.Ref{Kind: portforward.Services(), Namespace: namespace, Name: name})
+	obj, err := c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace, Name: name})
 	if kube.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // nil means that it does not exist
 	}
@@ -217,7 +218,8 @@ func (e *Endpoint) fromWorkload(ctx context.Context, c Cluster) error {
 		return err
 	}
 	if err == nil {
-		if address, _, _ := unstructured.NestedString(registration.Object, "spec", "serviceConfig", "url"); address != "" {
+		address, _, _ := unstructured.NestedString(registration.Object, "spec", "serviceConfig", "url")
+		if address != "" {
 			return e.fromURL(address)
 		}
 	}

@@ -80,7 +80,8 @@ func (q ProbeRequest) Send(ctx context.Context, dial *Dialer) (probe.Result, err
 		})
 	} else {
 		result = probe.GRPC(ctx, probe.Endpoint{
-			Target: q.Route.Target, Protocol: protocolOf(e), RoundTrip: q.Bytes, Timeout: q.Timeout, Seed: seedOf(e.ID()),
+			Target: q.Route.Target, Protocol: protocolOf(e), RoundTrip: q.Bytes, Timeout: q.Timeout,
+			Seed:    seedOf(e.ID()),
 			Options: tensor.Options{ComputeID: q.Route.ComputeID, Dialer: dial.Dial},
 		})
 	}

@@ -104,7 +104,8 @@ const unresponsiveFor = 30 * time.Second
 var errUnresponsive = errors.New("connection attempt timed out a moment ago")
 
 func (a *addresses) dial(ctx context.Context, address string) (net.Conn, error) {
-	if when, ok := a.since.Load(address); ok && time.Since(when.(time.Time)) < unresponsiveFor { //nolint:forcetypeassert,errcheck // nothing else is stored
+	since, _ := a.since.Load(address)
+	if when, ok := since.(time.Time); ok && time.Since(when) < unresponsiveFor {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("%s: %w", address, errUnresponsive)}
 	}
 	var plain net.Dialer

@@ -208,6 +208,12 @@ func (k Kind) StatusSuffices() bool { return !WorkloadOf(k.GroupKind()).PodsDeci
 // workloads of Kubernetes have no dot.
 func (k Kind) Custom() bool { return strings.Contains(k.Group, ".") }
 
+// All returns the kind for objects with and without the labels of the provider.
+func (k Kind) All() Kind {
+	k.LabelSelector = ""
+	return k
+}
+
 // Word returns the name of the kind in messages: its Kind, or Knative Service
 // for the kind with the same name as a core kind.
 func (k Kind) Word() string {

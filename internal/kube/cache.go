@@ -227,13 +227,13 @@ func (c *collection) tellsDeleted(name string, uid types.UID) bool {
 	return c.deleted[uid] && !there
 }
 
-// filter returns the entries for which keep returns true.
+// filter returns the entries for which keep returns true. A nil keep matches all.
 func (c *collection) filter(keep func(*Entry) bool) []*Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []*Entry
 	for _, e := range c.entries {
-		if keep(e) {
+		if keep == nil || keep(e) {
 			out = append(out, e)
 		}
 	}

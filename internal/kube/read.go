@@ -40,7 +40,7 @@ type Reader interface {
 }
 
 // ReadAll returns the objects of a kind and namespace for which keep returns
-// true, in no order, from their shared list and watch. Objects that the
+// true (nil: all), in no order, from their shared list and watch. Objects that the
 // selectors of the kind exclude are not included.
 func (c *Cluster) ReadAll(ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool) ([]*Entry, error) {
 	col := c.collection(kind, namespace)

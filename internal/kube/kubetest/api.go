@@ -22,7 +22,9 @@ type API struct {
 }
 
 func (f API) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	verb := map[string]string{http.MethodGet: "get", http.MethodPatch: "patch", http.MethodPost: "create", http.MethodDelete: "delete"}[request.Method]
+	verb := map[string]string{
+		http.MethodGet: "get", http.MethodPatch: "patch", http.MethodPost: "create", http.MethodDelete: "delete",
+	}[request.Method]
 	path := request.URL.Path
 	last := path[strings.LastIndex(path, "/")+1:]
 	switch {
@@ -33,7 +35,8 @@ func (f API) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	code, body := f.Answer(verb, path, request)
 	if path == "/apis/" && code == http.StatusNotFound { // every API server serves it
-		code, body = http.StatusOK, metav1.APIGroupList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}, Groups: []metav1.APIGroup{}}
+		list := metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}
+		code, body = http.StatusOK, metav1.APIGroupList{TypeMeta: list, Groups: []metav1.APIGroup{}}
 	}
 	if status, ok := body.(metav1.Status); ok {
 		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
@@ -113,13 +116,19 @@ func Deployment(version string, ready int64) *unstructured.Unstructured {
 	available := map[int64]string{0: "False", 1: "True"}[ready]
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": map[string]any{"namespace": "ml", "name": "trainer", "uid": "u", "generation": int64(1), "resourceVersion": version},
-		"spec":     map[string]any{"replicas": int64(1), "template": map[string]any{"spec": map[string]any{}}},
+		"metadata": map[string]any{
+			"namespace": "ml", "name": "trainer", "uid": "u", "generation": int64(1), "resourceVersion": version,
+		},
+		"spec": map[string]any{"replicas": int64(1), "template": map[string]any{"spec": map[string]any{}}},
 		"status": map[string]any{
-			"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": ready, "availableReplicas": ready,
+			"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": ready,
+			"availableReplicas": ready,
 			"conditions": []any{
 				map[string]any{"type": "Available", "status": available},
-				map[string]any{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": `ReplicaSet "trainer-1" has successfully progressed.`},
+				map[string]any{
+					"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable",
+					"message": `ReplicaSet "trainer-1" has successfully progressed.`,
+				},
 			},
 		},
 	}}

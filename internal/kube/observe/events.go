@@ -49,7 +49,8 @@ func Events(ctx context.Context, c *kube.Cluster, namespace, name string, filter
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(selected, func(a, b *corev1.Event) int { return ready.LastSeen(a).Compare(ready.LastSeen(b)) })
+	slices.SortStableFunc(selected,
+		func(a, b *corev1.Event) int { return ready.LastSeen(a).Compare(ready.LastSeen(b)) })
 	if filter.Limit > 0 && len(selected) > filter.Limit {
 		selected = selected[len(selected)-filter.Limit:]
 	}

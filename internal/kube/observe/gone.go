@@ -68,7 +68,9 @@ func WaitSecretGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid type
 
 // readUnlessDeleted is Read, but returns nil for an object with that UID that
 // the watch reported as deleted.
-func readUnlessDeleted(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID) (*unstructured.Unstructured, error) {
+func readUnlessDeleted(
+	ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID,
+) (*unstructured.Unstructured, error) {
 	if uid != "" && c.SawDeletion(ref, uid) {
 		return nil, nil
 	}
@@ -86,8 +88,9 @@ func leavesPods(of kube.Kind) bool {
 // deleted, or that it owned, for a tensor server through the StatefulSet of its
 // operator. Other pods with the same labels are not included. Without
 // permission to read pods, there are none to wait for.
-func podsLeft(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string, uid types.UID) ([]*corev1.Pod,
-	error) {
+func podsLeft(
+	ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string, uid types.UID,
+) ([]*corev1.Pod, error) {
 	pods, err := podsOf(ctx, c, ref.Namespace, podLabels)
 	if kube.ClassOf(err) == kube.Denied {
 		return nil, nil

@@ -41,9 +41,8 @@ func GPUForecast(ctx context.Context, c *kube.Cluster, ask GPUAsk, workload stri
 	}
 	places, err := kube.Recall(c, "GPU nodes", func() ([]gpuPlace, error) {
 		places := []gpuPlace{}
-		err := kube.Each[corev1.NodeList](ctx, c, kube.Ref{Kind: kind.Node()}, metav1.ListOptions{}, func(node *corev1.Node) {
-			places = append(places, placeOf(node))
-		})
+		err := kube.Each[corev1.NodeList](ctx, c, kube.Ref{Kind: kind.Node()}, metav1.ListOptions{},
+			func(node *corev1.Node) { places = append(places, placeOf(node)) })
 		if class := kube.ClassOf(err); class == kube.Denied || class == kube.Refused {
 			return nil, nil // nodes are unknown for this run
 		}
@@ -104,13 +103,13 @@ func gpuForecast(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {
 			offered(places))
 		c.Hint = "Correct " + ready.FieldNodeLabels + ", or add such nodes."
 	case ask.Each > largest:
-		c.Summary = fmt.Sprintf("A pod of %s requests %s, and the largest of %d nodes%s has %d.", workload, gpus(ask.Each),
-			nodes, where, largest)
-		c.Hint = "Reduce " + ready.FieldGPUs + " to at most that number, distribute the work over more pods, or add larger " +
-			"nodes."
+		c.Summary = fmt.Sprintf("A pod of %s requests %s, and the largest of %d nodes%s has %d.", workload,
+			gpus(ask.Each), nodes, where, largest)
+		c.Hint = "Reduce " + ready.FieldGPUs + " to at most that number, distribute the work over more pods, or add " +
+			"larger nodes."
 	case ask.Pods > room:
-		c.Summary = fmt.Sprintf("%d pods of %s request %s each, and the %d nodes%s can run %d such pods when nothing else "+
-			"runs there.", ask.Pods, workload, gpus(ask.Each), nodes, where, room)
+		c.Summary = fmt.Sprintf("%d pods of %s request %s each, and the %d nodes%s can run %d such pods when "+
+			"nothing else runs there.", ask.Pods, workload, gpus(ask.Each), nodes, where, room)
 		c.Hint = "Reduce the number of pods or the GPUs of each pod, or add nodes."
 	default:
 		return nil

@@ -18,8 +18,9 @@ import (
 // queueOf reads the state of the queue that holds a workload, and returns the
 // kinds whose changes may affect it. It sends no requests for a workload that
 // no queue holds. Objects without read permission are left out.
-func queueOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured, pods []*corev1.Pod) (*ready.Queue,
-	[]kube.Kind) {
+func queueOf(
+	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured, pods []*corev1.Pod,
+) (*ready.Queue, []kube.Kind) {
 	if !isSuspended(workload) && !slices.ContainsFunc(pods, waitsInQueue) {
 		return nil, nil
 	}
@@ -32,7 +33,7 @@ func queueOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstru
 		if q.NotInstalled = err == nil && version == ""; version == "" {
 			return q, nil
 		}
-		q.Queues = objects(ctx, c, kind.KAIQueue(), "", func(*kube.Entry) bool { return true })
+		q.Queues = objects(ctx, c, kind.KAIQueue(), "", nil)
 		q.Holds = objects(ctx, c, kind.KAIPodGroup(), q.Namespace, func(e *kube.Entry) bool {
 			return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return ready.PodGroupOf(pod) == e.Name })
 		})
@@ -43,10 +44,11 @@ func queueOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstru
 		return q, nil
 	}
 	localQueues, workloads := kind.LocalQueue(version), kind.KueueWorkload(version)
-	q.Queues = objects(ctx, c, localQueues, q.Namespace, func(*kube.Entry) bool { return true })
+	q.Queues = objects(ctx, c, localQueues, q.Namespace, nil)
 	q.Holds = objects(ctx, c, workloads, q.Namespace, func(e *kube.Entry) bool { return holds(e, workload, pods) })
 	if name := q.ClusterQueueOf(); name != "" {
-		for _, found := range objects(ctx, c, kind.ClusterQueue(version), "", func(e *kube.Entry) bool { return e.Name == name }) {
+		named := func(e *kube.Entry) bool { return e.Name == name }
+		for _, found := range objects(ctx, c, kind.ClusterQueue(version), "", named) {
 			q.ClusterQueue = found
 		}
 	}
@@ -110,7 +112,8 @@ func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name
 	group := map[string]string{ready.Kueue: kind.KueueGroup, ready.KAI: kind.KAIGroup}[scheduler]
 	version, err := c.Preferred(ctx, group)
 	if err != nil {
-		return nil, kube.Wrap("look up", kube.Ref{Kind: kube.Kind{GroupVersionKind: schema.GroupVersionKind{Group: group}}}, err)
+		of := kube.Kind{GroupVersionKind: schema.GroupVersionKind{Group: group}}
+		return nil, kube.Wrap("look up", kube.Ref{Kind: of}, err)
 	}
 	if version == "" {
 		q.NotInstalled = true

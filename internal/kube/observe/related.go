@@ -39,22 +39,19 @@ func podsOf(ctx context.Context, c *kube.Cluster, namespace string, selector map
 
 // replicaSetsOf returns the ReplicaSets that a workload owns. The result is
 // never nil without an error.
-func replicaSetsOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured) ([]*appsv1.ReplicaSet,
-	error) {
+func replicaSetsOf(
+	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured,
+) ([]*appsv1.ReplicaSet, error) {
 	all, err := kube.ReadAllAs[appsv1.ReplicaSet](ctx, c, kind.ReplicaSet(), workload.GetNamespace(),
 		func(e *kube.Entry) bool { return replicaSetOf(e.Name, workload.GetName()) })
 	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
 }
 
-// warningsOf returns the warning events of a workload, of the objects between
-// it and its pods, and of its known pods and claims.
-func warningsOf(ctx context.Context, c *kube.Cluster, namespace string, known ready.Snapshot) ([]*corev1.Event, error) {
-	return eventsOf(ctx, c, kind.Event(), namespace, known)
-}
-
-// eventsOf is warningsOf for the events of another collection.
-func eventsOf(ctx context.Context, c *kube.Cluster, kind kube.Kind, namespace string, known ready.Snapshot) ([]*corev1.Event,
-	error) {
+// eventsOf returns the events of a collection about a workload, the objects
+// between it and its pods, and its known pods and claims.
+func eventsOf(
+	ctx context.Context, c *kube.Cluster, events kube.Kind, namespace string, known ready.Snapshot,
+) ([]*corev1.Event, error) {
 	pods := map[string]bool{}
 	for _, pod := range known.Pods {
 		pods[pod.Name] = true
@@ -62,7 +59,7 @@ func eventsOf(ctx context.Context, c *kube.Cluster, kind kube.Kind, namespace st
 	workload := known.Workload.GetName()
 	// The name of an event starts with the name of its object, which avoids
 	// decoding the events of all other workloads of the namespace.
-	all, err := kube.ReadAllAs[corev1.Event](ctx, c, kind, namespace, func(e *kube.Entry) bool {
+	all, err := kube.ReadAllAs[corev1.Event](ctx, c, events, namespace, func(e *kube.Entry) bool {
 		about := e.Name[:max(0, strings.LastIndexByte(e.Name, '.'))]
 		_, claim := known.Claims[about]
 		return claim || pods[about] || workload != "" && (about == workload || strings.HasPrefix(about, workload+"-"))
@@ -91,7 +88,8 @@ func concerns(known ready.Snapshot, event *corev1.Event) bool {
 		return slices.ContainsFunc(known.ReplicaSets,
 			func(rs *appsv1.ReplicaSet) bool { return rs.Name == about.Name && same(rs.UID) })
 	case about.Kind == kind.Pod().Kind:
-		return slices.ContainsFunc(known.Pods, func(pod *corev1.Pod) bool { return pod.Name == about.Name && same(pod.UID) })
+		return slices.ContainsFunc(known.Pods,
+			func(pod *corev1.Pod) bool { return pod.Name == about.Name && same(pod.UID) })
 	case about.Kind == kind.PersistentVolumeClaim().Kind:
 		claim, ok := known.Claims[about.Name]
 		return ok && (claim == nil || same(claim.UID))
@@ -132,10 +130,8 @@ func partsOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstru
 	}
 	named := objects(ctx, c, parts.Kind, workload.GetNamespace(),
 		func(e *kube.Entry) bool { return e.Name == workload.GetName() })
-	return slices.DeleteFunc(named, func(part *unstructured.Unstructured) bool {
-		return !metav1.IsControlledBy(part,
-			workload)
-	})
+	return slices.DeleteFunc(named,
+		func(part *unstructured.Unstructured) bool { return !metav1.IsControlledBy(part, workload) })
 }
 
 // objects returns the objects of a shared collection for which keep returns
@@ -153,13 +149,4 @@ func objects(ctx context.Context, c *kube.Cluster, kind kube.Kind, namespace str
 		}
 	}
 	return out
-}
-
-// nodes returns all nodes, or nil without permission to list them.
-func nodes(ctx context.Context, c *kube.Cluster) []*corev1.Node {
-	nodes, err := kube.ReadAllAs[corev1.Node](ctx, c, kind.Node(), "", func(*kube.Entry) bool { return true })
-	if err != nil {
-		return nil
-	}
-	return nodes
 }

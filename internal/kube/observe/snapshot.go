@@ -22,7 +22,9 @@ func Assess(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[st
 
 // AssessPods returns the current verdict on the pods that have all labels of
 // selector.
-func AssessPods(ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string) (ready.Verdict, error) {
+func AssessPods(
+	ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string,
+) (ready.Verdict, error) {
 	s := ready.Snapshot{Workload: &unstructured.Unstructured{Object: map[string]any{}}}
 	err := podsAndEvents(ctx, c, &s, namespace, selector)
 	if err == nil && s.Pods == nil {
@@ -36,7 +38,9 @@ func AssessPods(ctx context.Context, c *kube.Cluster, namespace string, selector
 
 // look is Assess, and also returns the kinds whose changes may change the
 // verdict.
-func look(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (ready.Verdict, []kube.Kind, error) {
+func look(
+	ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string,
+) (ready.Verdict, []kube.Kind, error) {
 	workload, err := c.Read(ctx, ref)
 	if err != nil {
 		return ready.Verdict{}, nil, err
@@ -74,12 +78,12 @@ func podsAndEvents(ctx context.Context, c *kube.Cluster, s *ready.Snapshot, name
 		return err
 	}
 	if slices.ContainsFunc(s.Pods, unscheduled) {
-		s.Nodes = nodes(ctx, c)
+		s.Nodes, _ = kube.ReadAllAs[corev1.Node](ctx, c, kind.Node(), "", nil) // nil without permission
 		s.Autoscaler = Autoscaled(ctx, c)
 		s.FixedNodes = c.NodeAutoscaling() != nil && !*c.NodeAutoscaling()
 		s.Claims = claimsOf(ctx, c, s.Pods)
 	}
-	if s.Events, err = warningsOf(ctx, c, namespace, *s); err != nil && !softly(err) {
+	if s.Events, err = eventsOf(ctx, c, kind.Event(), namespace, *s); err != nil && !softly(err) {
 		return err
 	}
 	if s.Nodes != nil || s.Autoscaler {
@@ -104,29 +108,20 @@ func unscheduled(pod *corev1.Pod) bool {
 	})
 }
 
-// claimsOf reads the volume claims that the pods mount. A missing claim maps to
-// nil.
+// claimsOf reads the volume claims that the pods of one namespace mount. A
+// missing claim maps to nil.
 func claimsOf(ctx context.Context, c *kube.Cluster, pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {
-	claims := map[string]*corev1.PersistentVolumeClaim{}
-	for _, pod := range pods {
-		for _, volume := range pod.Spec.Volumes {
-			if volume.PersistentVolumeClaim == nil {
-				continue
-			}
-			name := volume.PersistentVolumeClaim.ClaimName
-			if _, known := claims[name]; known {
-				continue
-			}
-			obj, err := c.Get(ctx, kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: pod.Namespace, Name: name})
-			switch {
-			case kube.IsNotFound(err):
-				claims[name] = nil
-			case err == nil:
-				claim := &corev1.PersistentVolumeClaim{}
-				if kube.Convert(obj, claim) == nil {
-					claims[name] = claim
-				}
-			}
+	claims := claimNames(pods)
+	for name := range claims {
+		ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: pods[0].Namespace, Name: name}
+		obj, err := c.Get(ctx, ref)
+		claim := &corev1.PersistentVolumeClaim{}
+		switch {
+		case kube.IsNotFound(err):
+		case err == nil && kube.Convert(obj, claim) == nil:
+			claims[name] = claim
+		default:
+			delete(claims, name)
 		}
 	}
 	return claims
@@ -140,7 +135,8 @@ func Autoscaled(ctx context.Context, c *kube.Cluster) bool {
 		return *configured
 	}
 	autoscaled, _ := kube.Recall(c, "autoscaled", func() (bool, error) {
-		_, err := c.Get(ctx, kube.Ref{Kind: kind.ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"})
+		status := kube.Ref{Kind: kind.ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"}
+		_, err := c.Get(ctx, status)
 		if err == nil || kube.ClassOf(err) == kube.Denied {
 			return true, nil
 		}

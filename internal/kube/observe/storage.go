@@ -15,8 +15,7 @@ import (
 
 // StorageClasses returns all storage classes, by one shared list.
 func StorageClasses(ctx context.Context, reader kube.Reader) ([]*storagev1.StorageClass, error) {
-	classes, err := kube.ReadAllAs[storagev1.StorageClass](ctx, reader, kind.StorageClass(), "",
-		func(*kube.Entry) bool { return true })
+	classes, err := kube.ReadAllAs[storagev1.StorageClass](ctx, reader, kind.StorageClass(), "", nil)
 	slices.SortFunc(classes, func(a, b *storagev1.StorageClass) int { return strings.Compare(a.Name, b.Name) })
 	return classes, err
 }
@@ -76,7 +75,8 @@ func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verd
 			s.Volume = volume
 		}
 	}
-	if s.Events, err = warningsAbout(ctx, c, claim); err != nil && !softly(err) {
+	s.Events, err = eventsOf(ctx, c, kind.Event(), ref.Namespace, ready.Snapshot{Workload: obj})
+	if err != nil && !softly(err) {
 		return ready.Verdict{}, err
 	}
 	return ready.AssessClaim(s), nil
@@ -87,16 +87,4 @@ func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verd
 // for a claim that has lost its volume since.
 func bindCompleted(claim *corev1.PersistentVolumeClaim) bool {
 	return claim.Status.Phase != corev1.ClaimLost && claim.Annotations["pv.kubernetes.io/bind-completed"] == "yes"
-}
-
-// warningsAbout returns the warning events of a claim, without those of a
-// former claim of the same name.
-func warningsAbout(ctx context.Context, c *kube.Cluster, claim *corev1.PersistentVolumeClaim) ([]*corev1.Event, error) {
-	events, err := kube.ReadAllAs[corev1.Event](ctx, c, kind.Event(), claim.Namespace,
-		func(e *kube.Entry) bool { return strings.HasPrefix(e.Name, claim.Name+".") })
-	return slices.DeleteFunc(events, func(event *corev1.Event) bool {
-		about := event.InvolvedObject
-		return about.Kind != kind.PersistentVolumeClaim().Kind || about.Name != claim.Name ||
-			(about.UID != "" && about.UID != claim.UID)
-	}), err
 }

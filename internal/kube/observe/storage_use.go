@@ -28,7 +28,7 @@ const stayGrace = 30 * time.Second
 // protects a claim in use.
 func WaitUnused(ctx context.Context, c *kube.Cluster, claim kube.Ref) error {
 	var staying time.Time // start of the time with pods that are not being deleted
-	watch := &Kinds{Changes: c, Namespace: claim.Namespace, Kinds: []kube.Kind{anyPod()}}
+	watch := &Kinds{Changes: c, Namespace: claim.Namespace, Kinds: []kube.Kind{kind.Pod().All()}}
 	pods, err := Until(ctx, c.Clock(), watch, func() (Step[[]*corev1.Pod], error) {
 		pods, err := podsHolding(ctx, c, claim)
 		switch {
@@ -75,19 +75,11 @@ func WaitClaimGone(ctx context.Context, c *kube.Cluster, claim kube.Ref) error {
 	return err
 }
 
-// anyPod is the kind of all Pods, while [Pod] selects those of Kubetorch
-// services.
-func anyPod() kube.Kind {
-	k := kind.Pod()
-	k.LabelSelector = ""
-	return k
-}
-
 // podsHolding returns the pods for which Kubernetes protects a claim: all pods
 // with a node, including completed ones (podUsesPVC of the
 // pvc-protection-controller).
 func podsHolding(ctx context.Context, c *kube.Cluster, claim kube.Ref) ([]*corev1.Pod, error) {
-	pods, err := kube.ReadAllAs[corev1.Pod](ctx, c, anyPod(), claim.Namespace, func(*kube.Entry) bool { return true })
+	pods, err := kube.ReadAllAs[corev1.Pod](ctx, c, kind.Pod().All(), claim.Namespace, nil)
 	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		return pod.Spec.NodeName == "" || !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name

@@ -101,8 +101,10 @@ func waitFor(
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return verdict, notReady(ctx, c, ref, verdict, context.Cause(ctx))
+	case kube.IsServerFailure(err):
+		return verdict, &UnobservedError{Ref: ref, Last: verdict, Err: err}
 	case err != nil:
-		return verdict, unobserved(ref, verdict, err)
+		return verdict, err
 	case !settled(verdict):
 		return verdict, notReady(ctx, c, ref, verdict, nil)
 	}
@@ -139,14 +141,6 @@ func (e *UnobservedError) Explain() (summary string, cause ready.Cause) {
 		"to it fails, not the object.\n\n%s", maxAbsence, last, cause.Summary)
 	cause.Object = e.Ref.String()
 	return fmt.Sprintf("Unknown status of %s", e.Ref), cause
-}
-
-// unobserved converts an error of the API server to an [UnobservedError].
-func unobserved(ref kube.Ref, last ready.Verdict, err error) error {
-	if !kube.IsServerFailure(err) {
-		return err
-	}
-	return &UnobservedError{Ref: ref, Last: last, Err: err}
 }
 
 // appeared reports whether an object whose absence was the cause exists now.

@@ -72,7 +72,7 @@ func TestOnlyWhatWaitingCannotResolveIsPermanent(t *testing.T) {
 		"an interruption":                {&NotReadyError{Verdict: queued, Err: context.Canceled}, false},
 		"an interruption by itself":      {context.Canceled, false},
 		"an API server that is away":     {outage, false},
-		"one that was away for too long": {unobserved(trainer(), queued, outage), false},
+		"one that was away for too long": {&UnobservedError{Ref: trainer(), Last: queued, Err: outage}, false},
 		"credentials that ended":         {&kube.Error{Class: kube.Unauthorized, Err: errors.New("expired")}, false},
 		"rights that were taken away":    {&kube.Error{Class: kube.Denied, Err: errors.New("forbidden")}, false},
 		"an object that was deleted":     {&kube.Error{Class: kube.NotFound, Err: errors.New("not found")}, true},

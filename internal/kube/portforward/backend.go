@@ -84,11 +84,10 @@ func Pods(ctx context.Context, c Cluster, b Backend) ([]*corev1.Pod, error) {
 }
 
 func podsOfBackend(b Backend) kube.Kind {
-	pods := kind.Pod()
-	if _, shared := b.Selector[kind.ServiceLabel]; !shared {
-		pods.LabelSelector = ""
+	if _, shared := b.Selector[kind.ServiceLabel]; shared {
+		return kind.Pod()
 	}
-	return pods
+	return kind.Pod().All()
 }
 
 func podsNow(ctx context.Context, c Cluster, b Backend) ([]*corev1.Pod, error) {
@@ -148,9 +147,11 @@ func (e *NoPodError) Error() string {
 	case e.err != nil:
 		return e.err.Error()
 	case e.Backend.Pod != "":
-		return fmt.Sprintf("pod %s/%s is not running: it is %s", e.Backend.Namespace, e.Backend.Pod, describe(e.Pods[0]))
+		return fmt.Sprintf("pod %s/%s is not running: it is %s", e.Backend.Namespace, e.Backend.Pod,
+			describe(e.Pods[0]))
 	case len(e.Pods) == 0:
-		return fmt.Sprintf("no pod of namespace %s has the labels %s", e.Backend.Namespace, labels.Set(e.Backend.Selector))
+		return fmt.Sprintf("no pod of namespace %s has the labels %s", e.Backend.Namespace,
+			labels.Set(e.Backend.Selector))
 	}
 	var states []string
 	for _, pod := range e.Pods[:min(len(e.Pods), 5)] {
@@ -189,14 +190,6 @@ func describe(pod *corev1.Pod) string {
 	return string(pod.Status.Phase)
 }
 
-// Services is the kind of all Services of a namespace, including those that an
-// operator creates.
-func Services() kube.Kind {
-	k := kind.Service()
-	k.LabelSelector = ""
-	return k
-}
-
 // TargetPort returns the port of the pods for a port of a Service.
 func TargetPort(p corev1.ServicePort) intstr.IntOrString {
 	if p.TargetPort == (intstr.IntOrString{}) {
@@ -209,7 +202,7 @@ func TargetPort(p corev1.ServicePort) intstr.IntOrString {
 // port if port is 0. A port that the Service does not have is used as a port of
 // the pods.
 func ServiceBackend(ctx context.Context, c Cluster, namespace, name string, port int32) (Backend, error) {
-	obj, err := c.Read(ctx, kube.Ref{Kind: Services(), Namespace: namespace, Name: name})
+	obj, err := c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace, Name: name})
 	if err != nil {
 		return Backend{}, err
 	}
@@ -218,8 +211,8 @@ func ServiceBackend(ctx context.Context, c Cluster, namespace, name string, port
 		return Backend{}, err
 	}
 	if len(service.Spec.Selector) == 0 {
-		return Backend{}, fmt.Errorf("no pod to connect to: Service %s/%s has no selector; specify a pod or another Service",
-			namespace, name)
+		return Backend{}, fmt.Errorf("no pod to connect to: Service %s/%s has no selector; "+
+			"specify a pod or another Service", namespace, name)
 	}
 	b := Backend{Namespace: namespace, Selector: service.Spec.Selector, Port: intstr.FromInt32(port)}
 	for _, p := range service.Spec.Ports {
