@@ -251,14 +251,14 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		if known {
 			asNew = nil
 		}
-		if sent, err := carry(ctx, p.Data.Cluster, p.Memory, before, obj); err == nil {
+		if sent, err := carry(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
 			obj = sent // else the dry run meets the same error
 		}
 		verdict := owned.Preview(ctx, p.Data.Cluster, obj, asNew, p.goes(ctx, key, obj))
 		p.replace = p.replace || (verdict.Immutable && known)
 		p.Diags.Append(verdict.Diagnostics(p.Creating, known)...)
 		if known {
-			p.Diags.Append(p.Memory.RetainedWarning(verdict.Ref, key, verdict.After)...)
+			p.Diags.Append(p.Memory().RetainedWarning(verdict.Ref, key, verdict.After)...)
 		}
 		if verdict.Unreachable || p.Diags.HasError() {
 			return false // the next object would only say the same again

@@ -18,11 +18,11 @@ func (p *planner) unchangedSinceImport(ctx context.Context, planned, prior *obje
 	if err != nil {
 		return false
 	}
-	switch p.Memory.Compare(planned.key, next, live) {
+	switch p.Memory().Compare(planned.key, next, live) {
 	case fields.Equal:
 		return true
 	case fields.Undecided:
-		same, err := p.Data.Cluster.ApplyChangesNothing(ctx, p.Memory.Marked(planned.key, next))
+		same, err := p.Data.Cluster.ApplyChangesNothing(ctx, p.Memory().Marked(planned.key, next))
 		return err == nil && same
 	default:
 		return false

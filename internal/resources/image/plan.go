@@ -131,7 +131,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	p.replace = verdict.Immutable && known
 	p.Diags.Append(verdict.Diagnostics(p.Creating, known)...)
 	if known {
-		p.Diags.Append(p.Memory.RetainedWarning(verdict.Ref, key, verdict.After)...)
+		p.Diags.Append(p.Memory().RetainedWarning(verdict.Ref, key, verdict.After)...)
 	}
 }
 

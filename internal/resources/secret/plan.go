@@ -240,7 +240,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		return
 	}
 	if !p.Creating {
-		p.Diags.Append(p.Memory.RetainedWarning(ref, manifest.Key(p.object), response)...)
+		p.Diags.Append(p.Memory().RetainedWarning(ref, manifest.Key(p.object), response)...)
 	}
 }
 

@@ -148,7 +148,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		return
 	}
 	p.Diags.Append(verdict.Diagnostics(false, true)...)
-	p.Diags.Append(p.Memory.RetainedWarning(verdict.Ref, p.Plan.key(), verdict.After)...)
+	p.Diags.Append(p.Memory().RetainedWarning(verdict.Ref, p.Plan.key(), verdict.After)...)
 }
 
 // computed sets the other computed attributes.

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -16,9 +17,8 @@ type Planning[M, N any] struct {
 	Data         *tf.ProviderData
 	Plan         *M // completed by the hook
 	Config       *M
-	State        *M           // empty in a creation
-	Memory       owned.Memory // nil in a creation
-	PrivateState N            // zero in a creation
+	State        *M // empty in a creation
+	PrivateState N  // zero in a creation
 	Diags        diag.Diagnostics
 	// Creating reports that no object is in state.
 	Creating bool
@@ -33,6 +33,7 @@ type Planning[M, N any] struct {
 	Private owned.PrivateWriter
 
 	creation     func() *owned.Creation
+	memory       func() owned.Memory
 	privateState PrivateStateCodec[N]
 	plan, state  *Common
 }
@@ -40,6 +41,10 @@ type Planning[M, N any] struct {
 // Creation returns the creation of the plan, also for objects that an update adds. Each call returns a new one,
 // which has admitted nothing yet.
 func (p *Planning[M, N]) Creation() *owned.Creation { return p.creation() }
+
+// Memory is that of the objects in state; nil in a creation. It is decoded at the
+// first call, since a plan without changes does not need it.
+func (p *Planning[M, N]) Memory() owned.Memory { return p.memory() }
 
 // ReplaceIfMoved plans a replacement if the name or the namespace changes.
 func (p *Planning[M, N]) ReplaceIfMoved() {
@@ -83,8 +88,6 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
-	memory, diags := owned.LoadMemory(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
 	privateState, diags := r.PrivateState.load(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
@@ -95,10 +98,16 @@ func (r *Resource[M, P, N]) ModifyPlan(
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), State: (*M)(state), Creating: creating,
 		Request: req, Private: resp.Private, privateState: r.PrivateState, plan: plan.common(), state: state.common(),
 	}
+	load := func() owned.Memory {
+		memory, diags := owned.LoadMemory(ctx, req.Private)
+		p.Diags.Append(diags...)
+		return memory
+	}
 	if creating {
-		p.Replaced, p.ReplacedPrivateState = memory, privateState
+		p.memory = func() owned.Memory { return nil }
+		p.Replaced, p.ReplacedPrivateState = load(), privateState
 	} else {
-		p.Memory, p.PrivateState = memory, privateState
+		p.memory, p.PrivateState = sync.OnceValue(load), privateState
 	}
 	p.Diags.Append(r.setIdentity(plan.common(), config.common(), state.common())...)
 	p.creation = func() *owned.Creation {
