@@ -34,7 +34,7 @@ func TestAccDriftIsShownInTheOutputOfPlan(t *testing.T) {
 	cli.MustRun(t, "apply", "-refresh-only", "-auto-approve") // state now says what the cluster has
 	acctest.ExpectText(t, cli.MustRun(t, "plan"), "~ replicas = 5 -> 2", "Plan: 0 to add, 1 to change, 0 to destroy.")
 	cli.MustRun(t, "apply", "-auto-approve")
-	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
@@ -50,7 +50,7 @@ func TestAccSavedPlanIsRejectedIfAnObjectWasDeletedSince(t *testing.T) {
 
 	out, err := cli.Run(t, "apply", "saved")
 	if err == nil {
-		t.Errorf("the apply of a plan that no longer holds succeeds:\n%s", out)
+		t.Errorf("the apply of an outdated plan succeeded:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "Another client changed Deployment "+ns+"/trainer at the same time", "uid mismatch")
 	cli.MustRun(t, "apply", "-auto-approve")
@@ -68,14 +68,14 @@ func TestAccSavedPlanIsRejectedIfAnObjectWasCreatedSince(t *testing.T) {
 
 	out, err := cli.Run(t, "apply", "saved")
 	if err == nil {
-		t.Errorf("the apply over somebody else's Deployment succeeds:\n%s", out)
+		t.Errorf("the apply over a Deployment of another client succeeded:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "Deployment "+ns+"/trainer was not created by this provider")
 	if state := cli.MustRun(t, "state", "list"); strings.Contains(state, "kt_compute") {
-		t.Errorf("state has what was not made:\n%s", state)
+		t.Errorf("the state contains a resource that was not created:\n%s", state)
 	}
 	if image := cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o",
 		"jsonpath={.spec.template.spec.containers[0].image}"); image != "by-hand:1" {
-		t.Errorf("the Deployment of somebody else runs %s now", image)
+		t.Errorf("the Deployment of another client has the image %s", image)
 	}
 }

@@ -31,7 +31,7 @@ func TestAccPlanWarnsIfNoNodeHasTheGPUs(t *testing.T) {
 			out := acctest.Unwrap(cli.MustRun(t, "plan"))
 			if got := strings.Contains(out, "No node can run the pods"); got != (c.says != "") ||
 				!strings.Contains(out, c.says) {
-				t.Errorf("the plan should say %q:\n%s", c.says, out)
+				t.Errorf("the plan must contain %q:\n%s", c.says, out)
 			}
 		})
 	}

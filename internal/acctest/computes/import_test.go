@@ -228,7 +228,7 @@ func TestAccGeneratedConfigurationOfAnImportPlansNoChange(t *testing.T) {
 			imported.Write(t, fmt.Sprintf("import {\n to = kt_compute.trainer\n id = \"%s/trainer\"\n}", ns))
 			if out := imported.MustRun(t, "plan", "-generate-config-out=generated.tf"); !strings.Contains(out,
 				"1 to import, 0 to add, 0 to change, 0 to destroy") {
-				t.Errorf("the plan says:\n%s", out)
+				t.Errorf("the output of the plan is:\n%s", out)
 			}
 			made.MustRun(t, "destroy", "-auto-approve")
 		})

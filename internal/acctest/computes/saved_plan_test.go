@@ -55,7 +55,7 @@ func TestAccSavedPlanAppliesAfterKindsAndClassesWereInstalled(t *testing.T) {
 		"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: shared}\nprovisioner: nfs.csi.k8s.io")
 	saved.apply(t)
 	if got, want := registrations(), "kubetorchworkload.kubetorch.com/after\nkubetorchworkload.kubetorch.com/cluster"; got != want {
-		t.Errorf("registered are %q, want those that the saved plan creates: %q", got, want)
+		t.Errorf("the registrations are %q, want those that the saved plan creates: %q", got, want)
 	}
 	if got := alone.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
 		"jsonpath={.spec.storageClassName}"); got != "shared" {

@@ -316,6 +316,6 @@ output "statuses" {
 }`, many)))
 	out := cli.MustRun(t, "plan", fmt.Sprintf("-parallelism=%d", many))
 	if !strings.Contains(strings.Join(strings.Fields(out), " "), `+ statuses = [ + "SERVING", ]`) {
-		t.Errorf("not all serve:\n%s", out)
+		t.Errorf("not all endpoints are ready:\n%s", out)
 	}
 }

@@ -68,7 +68,7 @@ resource "terraform_data" "call" {
 	cli.MustRun(t, "apply", "-auto-approve")
 	answer, err := os.ReadFile(filepath.Join(cli.Dir, "answer"))
 	if err != nil || !bytes.HasSuffix(answer, []byte("\r\n\r\nhello")) {
-		t.Errorf("through the tunnel came %q, %v", answer, err)
+		t.Errorf("the port-forward returned %q, %v", answer, err)
 	}
 	address, err := os.ReadFile(filepath.Join(cli.Dir, "address"))
 	if err != nil {
@@ -253,6 +253,6 @@ resource "terraform_data" "call" {
 	cli.MustRun(t, "apply", "-auto-approve")
 	answer, err := os.ReadFile(filepath.Join(cli.Dir, "answer"))
 	if err != nil || !bytes.HasSuffix(answer, []byte("\r\n\r\nhello")) {
-		t.Errorf("through the tunnel came %q, %v", answer, err)
+		t.Errorf("the port-forward returned %q, %v", answer, err)
 	}
 }

@@ -63,7 +63,7 @@ func TestAccRolloutIsGatedOnTheThroughputOfThePool(t *testing.T) {
 	}
 	says(out, "Resource postcondition failed", "The pool is SERVING and moves")
 	if made, err := on.TryKubectl(t, "get", "deployment", "tensor-frontend", "-n", ns); err == nil {
-		t.Errorf("the frontend is there:\n%s", made)
+		t.Errorf("the frontend exists:\n%s", made)
 	}
 
 	cli.MustRun(t, "apply", "-auto-approve", least(0.001))

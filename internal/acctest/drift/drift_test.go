@@ -312,7 +312,7 @@ func TestAccDriftShowsByFieldAndIsRepaired(t *testing.T) {
 					for _, c := range changes() {
 						if name := c.slug(); !c.vanishes && after[name] != before[name] {
 							errs = append(errs,
-								fmt.Errorf("%s: the repair left something else than there was.\nbefore: %s\nafter:  %s",
+								fmt.Errorf("%s: the objects differ after the repair.\nbefore: %s\nafter:  %s",
 									name, before[name], after[name]))
 						}
 					}

@@ -198,7 +198,7 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 				says := regexp.MustCompile(`(?s)is not ready: queued.*nvidia\.com/gpu.*kubectl.*The next plan waits ` +
 					`for it again`)
 				if text := seen.Text(); !says.MatchString(text) {
-					return fmt.Errorf("no warning says %s: %s", says, text)
+					return fmt.Errorf("no warning matches %s: %s", says, text)
 				}
 				return nil
 			}
@@ -270,7 +270,7 @@ func TestEcoPlanWarnsOfTheQueue(t *testing.T) {
 			cli.Setenv("KT_NAMESPACE", ns)
 			cli.Write(t, acctest.BareCompute(c.attributes))
 			if out := cli.MustRun(t, "plan"); !regexp.MustCompile(c.says).MatchString(acctest.Unwrap(out)) {
-				t.Errorf("the plan says:\n%s\nwant %s", out, c.says)
+				t.Errorf("the output of the plan is:\n%s\nwant %s", out, c.says)
 			}
 		})
 	}

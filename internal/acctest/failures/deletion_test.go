@@ -70,7 +70,7 @@ func TestAccComputeStateKeepsObjectsThatWereNotDeleted(t *testing.T) {
 	cli.Write(t, cluster.Config(ns, acctest.Compute(quiet)))
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
-		t.Fatalf("the apply succeeds although the Service may not be deleted:\n%s", out)
+		t.Fatalf("the apply succeeded although the Service may not be deleted:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "deletions are frozen")
 	if headless() == "" || !inState() || !inMemory() {
@@ -105,7 +105,7 @@ func remembered(t *testing.T, cli *acctest.CLI) map[string]json.RawMessage {
 			t.Fatalf("private data %s: %v", instance.Private, err)
 		}
 		if err := json.Unmarshal(values["applied"], &applied); err != nil {
-			t.Fatalf("the memory %s: %v", values["applied"], err)
+			t.Fatalf("private data applied %s: %v", values["applied"], err)
 		}
 	}
 	return applied
@@ -126,7 +126,7 @@ func TestAccVolumeThatIsBoundAfterAFailedDestroyIsKept(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	allow := refuseDeletion(t, ns, "persistentvolumeclaims", "data")
 	if out, err := cli.Run(t, "destroy", "-auto-approve"); err == nil {
-		t.Fatalf("the destroy succeeds although the claim may not be deleted:\n%s", out)
+		t.Fatalf("the destroy succeeded although the claim may not be deleted:\n%s", out)
 	}
 	allow()
 	cli.Write(t, config("2Gi"))
@@ -136,7 +136,7 @@ func TestAccVolumeThatIsBoundAfterAFailedDestroyIsKept(t *testing.T) {
 		"--timeout=60s")
 	out, err := cli.Run(t, "apply", "replacement")
 	if err == nil {
-		t.Errorf("a volume that may hold data is replaced:\n%s", out)
+		t.Errorf("a volume that may contain data was replaced:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "Replacement of a bound volume was not requested")
 	cli.Write(t, config("1Gi"))

@@ -34,7 +34,7 @@ func TestAccFailuresOfCreation(t *testing.T) {
 		})
 	}
 	if !strings.Contains(strings.Join(first.Diagnostics("warning", "kt_compute.no-namespace"), ""), "does not exist") {
-		t.Error("the plan does not warn of a namespace that does not exist")
+		t.Error("the plan does not warn about a missing namespace")
 	}
 
 	for _, f := range run.failures {
@@ -47,7 +47,7 @@ func TestAccFailuresOfCreation(t *testing.T) {
 	for _, f := range run.failures {
 		run.check(t, f, corrected, inState{ready: true})
 	}
-	run.cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	run.cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 }
 
 // A failed update leaves no taint, and what ran before goes on.
@@ -78,10 +78,10 @@ func TestAccFailuresOfUpdate(t *testing.T) {
 				"jsonpath={.status.phase}")
 			if name := strings.TrimPrefix(pods[f.name], "pod/"); old != "Running" ||
 				strings.Contains(failed.Output, name) {
-				t.Errorf("the pod of before, %s, is %s; it is none of the new ones' trouble", name, old)
+				t.Errorf("the previous pod %s is %s, and must be running and not be reported", name, old)
 			}
 			if action := again.Planned[address]; action != "update" {
-				t.Errorf("the next plan would %q it, and not wait again", action)
+				t.Errorf("the next plan has the action %q, want an update that waits again", action)
 			}
 		})
 	}
@@ -158,10 +158,10 @@ func TestAccFailuresThatOnNotReadyAllows(t *testing.T) {
 
 	again := run.run(t, "plan", broken)
 	if got := again.Planned["kt_compute.warns"]; got != "update" {
-		t.Errorf("the next plan would %q what it warned of", got)
+		t.Errorf("the next plan has the action %q for the compute with a warning", got)
 	}
 	if got, ok := again.Planned["kt_compute.ignores"]; ok {
-		t.Errorf("the next plan would %q what is to be ignored", got)
+		t.Errorf("the next plan has the action %q for the compute that ignores failures", got)
 	}
 	run.mustRun(t, "apply", func(failure) string { return "gpus = 1" })
 	run.cli.MustRun(t, "plan", "-detailed-exitcode")
@@ -201,7 +201,7 @@ func TestAccFailuresOfDeletion(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			acctest.ExpectDiagnostic(t, failed.Diagnostics("error", ""), true, run.texts(f)...)
 			if _, ok := kept[f.name]; !ok || !run.state(t)[f.name].exists {
-				t.Error("it must stay in state as long as it is in the cluster")
+				t.Error("the compute must stay in state as long as it exists in the cluster")
 			}
 		})
 	}

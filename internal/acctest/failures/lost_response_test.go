@@ -46,7 +46,7 @@ func TestAccLostResponseLeavesNoOrphan(t *testing.T) {
 			}
 			state := cli.State(t)
 			if len(state) != 1 || (state[0].Status == "tainted") == test.warning {
-				t.Errorf("state holds %+v", state)
+				t.Errorf("the state is %+v", state)
 			}
 			proxy.Repaired.Store(true)
 			cli.MustRun(t, "destroy", "-auto-approve")

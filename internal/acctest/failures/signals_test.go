@@ -46,11 +46,11 @@ func TestAccSignalsInterruptedWaitEndsAtOnceWithStateSaved(t *testing.T) {
 	}
 	acctest.ExpectNoProcess(t, command.Process.Pid)
 	if !strings.Contains(strings.ToLower(out.String()), "interrupted") {
-		t.Errorf("the error does not say that the wait was interrupted:\n%s", out.String())
+		t.Errorf("the error does not report the interruption:\n%s", out.String())
 	}
 	state := cli.State(t)
 	if len(state) != 1 || state[0].Status != "" || state[0].Attributes.Ready || state[0].Attributes.UID == "" {
-		t.Errorf("state holds %+v, want the compute, not tainted and not ready", state)
+		t.Errorf("the state is %+v, want the compute, not tainted and not ready", state)
 	}
 	if action := planned(t, cli, acctest.Trainer); action != "update" {
 		t.Errorf("the next plan has the action %q, want an update that waits again", action)

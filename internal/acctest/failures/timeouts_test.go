@@ -53,14 +53,14 @@ func TestAccComputeThatTimesOutInAQueueIsNotReplaced(t *testing.T) {
 	for range 2 { // a creation, then an update that waits again
 		a := cli.RunJSON(t, "apply", "-auto-approve")
 		if a.Failed {
-			t.Fatalf("a wait that timed out is an error:\n%s", a)
+			t.Fatalf("a wait that timed out failed the apply:\n%s", a)
 		}
 		acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.Trainer), true, "is not ready: queued",
 			"example.com/quota", "The next plan waits for it again")
 		got := one(t, cli)
 		if got.Status != "" || got.Attributes.Ready || got.Attributes.UID == "" || uid != "" &&
 			got.Attributes.UID != uid {
-			t.Fatalf("state holds %+v, want UID %q, not tainted, and not ready", got, uid)
+			t.Fatalf("the state is %+v, want UID %q, not tainted, and not ready", got, uid)
 		}
 		uid = got.Attributes.UID
 		if action := planned(t, cli, acctest.Trainer); action != "update" {
@@ -71,7 +71,7 @@ func TestAccComputeThatTimesOutInAQueueIsNotReplaced(t *testing.T) {
 	cli.Write(t, cluster.Config(ns, acctest.ComputeWithTimeout("2m", gated)))
 	cli.MustRun(t, "apply", "-auto-approve")
 	if got := one(t, cli); !got.Attributes.Ready || got.Attributes.UID != uid {
-		t.Errorf("state holds %+v, want the same compute, ready", got)
+		t.Errorf("the state is %+v, want the same compute, ready", got)
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.MustRun(t, "destroy", "-auto-approve")
@@ -91,10 +91,10 @@ func TestAccComputePostconditionFailsTheRunWithoutATaint(t *testing.T) {
   }`)))
 	a := cli.RunJSON(t, "apply", "-auto-approve")
 	if !a.Failed || !strings.Contains(a.String(), "The compute must run.") {
-		t.Errorf("the postcondition does not fail the run:\n%s", a)
+		t.Errorf("the run succeeded in spite of its postcondition:\n%s", a)
 	}
 	if got := one(t, cli); got.Status != "" || got.Attributes.Ready {
-		t.Errorf("state holds %+v, want it not tainted and not ready", got)
+		t.Errorf("the state is %+v, want it not tainted and not ready", got)
 	}
 	ungate(t, ns)
 	cli.MustRun(t, "apply", "-auto-approve")
@@ -125,7 +125,7 @@ lastTimestamp: "2026-01-01T00:00:00Z"
 `, pod, ns), "-n", ns)
 	a := <-done
 	if a.Failed {
-		t.Fatalf("a pod is given up that a node is being added for:\n%s", a)
+		t.Fatalf("the wait ended although a node is being added:\n%s", a)
 	}
 	acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.Trainer), true, "waiting for capacity",
 		"A node is being added: pod triggered scale-up: [{empty 0->1 (max: 4)}]")
@@ -142,13 +142,13 @@ func TestAccVolumeThatTimesOutIsKept(t *testing.T) {
 				"pv-"+ns))))
 	a := cli.RunJSON(t, "apply", "-auto-approve")
 	if a.Failed {
-		t.Fatalf("a wait that timed out is an error:\n%s", a)
+		t.Fatalf("a wait that timed out failed the apply:\n%s", a)
 	}
 	acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.DataVolume), true, "is not ready: volume not bound",
 		"does not exist", "The next plan waits for it again")
 	before := one(t, cli)
 	if before.Status != "" || before.Attributes.UID == "" {
-		t.Fatalf("state holds %+v, want the volume, not tainted", before)
+		t.Fatalf("the state is %+v, want the volume, not tainted", before)
 	}
 	if action := planned(t, cli, acctest.DataVolume); action != "update" {
 		t.Errorf("the next plan has the action %q, want an update that waits again", action)
@@ -186,7 +186,7 @@ func TestAccVolumeThatIsNotBoundIsReplaced(t *testing.T) {
 	}
 	acctest.ExpectText(t, out, "Replacement of a bound volume was not requested", "bound now and may contain data")
 	if got := one(t, cli); got.Attributes.UID != uid || got.Status != "" {
-		t.Errorf("state holds %+v, want the volume %s as before", got, uid)
+		t.Errorf("the state is %+v, want the volume %s as before", got, uid)
 	}
 	cli.Write(t, cluster.Config(ns, acctest.Volume("size = \"1Gi\"\n"+unbound)))
 	cli.MustRun(t, "plan")

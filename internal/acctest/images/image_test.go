@@ -175,7 +175,7 @@ func allImagesPlain(t *testing.T, ns string) error {
 		item.Metadata.Name = ""
 		list.Items[i] = item
 		if !reflect.DeepEqual(item, list.Items[0]) {
-			errs = append(errs, fmt.Errorf("something stayed: %v\nunlike %v", item, list.Items[0]))
+			errs = append(errs, fmt.Errorf("fields were not removed: %v\nunlike %v", item, list.Items[0]))
 		}
 	}
 	if len(list.Items) < 2 {
@@ -214,7 +214,7 @@ func TestAccImageAttributesAreAllCovered(t *testing.T) {
 			continue // in every test, or not to be set
 		}
 		if !regexp.MustCompile(`(?m)^\s*` + attribute.Name + `\s+= `).MatchString(all.String()) {
-			t.Errorf("no case has the attribute %s", attribute.Name)
+			t.Errorf("no test case sets the attribute %s", attribute.Name)
 		}
 	}
 }

@@ -305,7 +305,7 @@ func TestAccAttributesAreAllCovered(t *testing.T) {
 			continue // in every test, or not to be set
 		}
 		if !regexp.MustCompile(`(?m)^\s*` + attribute.Name + `\s+= `).MatchString(all.String()) {
-			t.Errorf("no case has the attribute %s", attribute.Name)
+			t.Errorf("no test case sets the attribute %s", attribute.Name)
 		}
 	}
 }

@@ -237,7 +237,7 @@ func TestAccTensorServersThatShareAClaimAreReported(t *testing.T) {
 	cli.Write(t, both)
 	planned := cli.RunJSON(t, "plan")
 	if !strings.Contains(planned.String(), "The claim is shared") {
-		t.Errorf("two computes share a claim, and the plan does not say so:\n%s", planned)
+		t.Errorf("two computes share a claim, and the plan does not report it:\n%s", planned)
 	}
 	on.Apply(t,
 		`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: scratch}, spec: {accessModes: `+
@@ -324,7 +324,7 @@ func TestAccTensorServerWithoutItsCRDIsAWarningInThePlanAndAnErrorInTheApply(t *
 	cli.Write(t, cluster.Config(ns, acctest.BareCompute(`runtime = "skytorch"`)))
 	planned := cli.RunJSON(t, "plan")
 	if planned.Failed || planned.Planned[acctest.Trainer] != "create" {
-		t.Fatalf("the plan does not stand:\n%s", planned)
+		t.Fatalf("the plan failed:\n%s", planned)
 	}
 	texts := []string{"The cluster does not serve Compute",
 		"Install the SkyTorch operator (https://github.com/astefanutti/skytorch), which provides the required CRD " +

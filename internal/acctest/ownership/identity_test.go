@@ -40,7 +40,7 @@ func TestAccOwnershipAStateWithoutAUIDAdoptsOnlyObjectsOfItsCreation(t *testing.
 		t.Fatalf("error %v, %d requests were lost:\n%s", err, proxy.Lost.Load(), out)
 	}
 	if state := first.State(t); len(state) != len(kinds()) {
-		t.Fatalf("state holds %+v, want all of %v", state, kinds())
+		t.Fatalf("the state is %+v, want all of %v", state, kinds())
 	}
 	proxy.Repaired.Store(true)
 	a := first.RunJSON(t, "plan")
@@ -60,7 +60,7 @@ func TestAccOwnershipAStateWithoutAUIDAdoptsOnlyObjectsOfItsCreation(t *testing.
 	acctest.ExpectText(t, first.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), "was not deleted",
 		"It was not changed")
 	if after := uidsOfAll(t, ns); len(after) != len(before) {
-		t.Errorf("there are %v, and were %v", after, before)
+		t.Errorf("the objects are %v, and were %v", after, before)
 	}
 	second.MustRun(t, "plan", "-detailed-exitcode")
 	second.MustRun(t, "destroy", "-auto-approve")
@@ -83,7 +83,7 @@ func TestAccOwnershipAServiceWithALostResponseIsRecognizedByItsCreation(t *testi
 			`"}, "spec": {"ports": [{"port": 1}]}}`)
 	out, err := cli.Run(t, "plan")
 	if err == nil {
-		t.Errorf("the Service of somebody else is planned to be changed:\n%s", out)
+		t.Errorf("the plan changes a Service of another client:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "did not create it")
 	acctest.ExpectText(t, cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), "was not deleted")
@@ -142,7 +142,7 @@ func TestAccOwnershipAnObjectThatAnotherStateRecreatedIsNeitherAdoptedNorDeleted
 	now := uidsOfAll(t, ns)
 	out, err := cli.Run(t, "plan")
 	if err == nil {
-		t.Errorf("the state goes on with objects of another one:\n%s", out)
+		t.Errorf("the state adopted objects of another state:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "was replaced outside of Terraform", "belongs to another resource")
 	acctest.ExpectText(t, out, uids...)
@@ -339,7 +339,7 @@ func TestAccOwnershipAFailedAdoptionKeepsTheReplacedResourceInState(t *testing.T
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	if now := uidsOfAll(t, ns); len(now) != len(before) {
-		t.Errorf("there are %v, and were %v", now, before)
+		t.Errorf("the objects are %v, and were %v", now, before)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 	if left := objectsLeft(t, ns); left != "" {

@@ -115,7 +115,7 @@ func (r leavingRun) expect(what, got, want string) {
 func (r leavingRun) endsEmpty() {
 	r.t.Helper()
 	if out := r.MustRun(r.t, "plan"); !strings.Contains(out, "No changes") {
-		r.t.Errorf("the last plan says:\n%s", out)
+		r.t.Errorf("the last plan is not empty:\n%s", out)
 	}
 	r.MustRun(r.t, "destroy", "-auto-approve")
 }
@@ -206,7 +206,7 @@ func TestAccFieldsThatAnotherManagerAppliesAreKeptAndReported(t *testing.T) {
 	out := run.MustRun(t, "plan")
 	for _, object := range []string{"Deployment", "PersistentVolumeClaim", "Secret", "ConfigMap"} {
 		if !strings.Contains(acctest.Unwrap(out), object+" "+run.ns) {
-			t.Errorf("nothing is said of the %s:\n%s", object, out)
+			t.Errorf("the plan does not report the %s:\n%s", object, out)
 		}
 	}
 	acctest.ExpectText(t, acctest.Unwrap(out), "keeps fields that the plan removes",

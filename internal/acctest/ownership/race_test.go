@@ -81,23 +81,23 @@ data: {theirs: theirs}`, false,
 			cli.Write(t, proxy.Config(ns, test.resources))
 			out, err := cli.Run(t, "apply", "-auto-approve")
 			if err == nil || before == "" {
-				t.Errorf("the apply over what somebody else has made succeeds:\n%s", out)
+				t.Errorf("the apply over an object of another client succeeded:\n%s", out)
 			}
 			acctest.ExpectText(t, out, "was not created by this provider", "managed by theirs")
 			if test.unrecorded {
 				acctest.ExpectText(t, out, "would also be removed")
 				if !strings.Contains(look(), `"THEIRS":"dGhlaXJz"`) {
-					t.Errorf("it was\n%s\nand is\n%s", before, look())
+					t.Errorf("the object was\n%s\nand is\n%s", before, look())
 				}
 			} else if after := look(); after != before {
-				t.Errorf("it was\n%s\nand is\n%s", before, after)
+				t.Errorf("the object was\n%s\nand is\n%s", before, after)
 			}
 			if managers := cluster.Kubectl(t, "get", test.kind, "-n", ns, "--show-managed-fields", "-o",
 				"jsonpath={.metadata.managedFields[*].manager}"); strings.Contains(managers, "terraform") {
 				t.Errorf("its fields are managed by %s", managers)
 			}
 			if state := cli.MustRun(t, "state", "list"); strings.Contains(state, "kt_") {
-				t.Errorf("state has what was not made:\n%s", state)
+				t.Errorf("the state contains a resource that was not created:\n%s", state)
 			}
 		})
 	}

@@ -55,7 +55,7 @@ func TestAccReplacementThatIsCreatedFirstIsNotDeleted(t *testing.T) {
 		cli.MustRun(t, "plan", "-detailed-exitcode")
 	}
 	if after := objectsLeft(t, ns); after != before {
-		t.Errorf("there are\n%s\nand were\n%s", after, before)
+		t.Errorf("the objects are\n%s\nand were\n%s", after, before)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 	if left := objectsLeft(t, ns); left != "" {
@@ -86,7 +86,7 @@ func TestAccOwnershipAReplacementThatIsCreatedFirstLosesNoData(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	if after := uidsOfAll(t, ns); !maps.Equal(after, before) {
-		t.Errorf("there are\n%v\nand were\n%v", after, before)
+		t.Errorf("the objects are\n%v\nand were\n%v", after, before)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
@@ -123,7 +123,7 @@ func TestAccOwnershipARenameNeedsAMovedBlock(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	if after := uidsOfAll(t, ns); !maps.Equal(after, before) {
-		t.Errorf("there are\n%v\nand were\n%v", after, before)
+		t.Errorf("the objects are\n%v\nand were\n%v", after, before)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
@@ -205,7 +205,7 @@ func TestAccOwnershipAVolumeIsNotAdoptedFromAResourceThatTheRunDestroys(t *testi
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	const claim = "PersistentVolumeClaim/same"
 	if after := uidsOfAll(t, ns); len(after) != len(before) || after[claim] != before[claim] {
-		t.Errorf("there are\n%v\nand were\n%v", after, before)
+		t.Errorf("the objects are\n%v\nand were\n%v", after, before)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }

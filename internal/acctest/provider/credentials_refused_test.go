@@ -73,11 +73,11 @@ func TestAccInvalidCredentialsAreReported(t *testing.T) {
 			}
 			for _, text := range refused.says {
 				if !strings.Contains(failure, text) {
-					t.Errorf("the error does not say %q:\n%s", text, failure)
+					t.Errorf("%q is missing in the error:\n%s", text, failure)
 				}
 			}
 			if refused.secret != "" && strings.Contains(squeezed(plan+applied), refused.secret) {
-				t.Error("a credential was shown")
+				t.Error("the output contains a credential")
 			}
 			nothingCameOfIt(t, cli, ns)
 		})
@@ -268,7 +268,7 @@ func TestAccRevokedCredentialsLeaveStateConsistentWithTheCluster(t *testing.T) {
 			t.Errorf("%v: %v\n%s", args, err, output)
 		}
 		if strings.Contains(squeezed(output), token) {
-			t.Error("the token was shown")
+			t.Error("the output contains the token")
 		}
 	}
 
@@ -285,12 +285,12 @@ func TestAccRevokedCredentialsLeaveStateConsistentWithTheCluster(t *testing.T) {
 	mustBeRefused(second, "apply", "-auto-approve")
 	mustBeRefused(second, "destroy", "-auto-approve")
 	if state := cli.MustRun(t, "state", "list"); !strings.Contains(state, acctest.Trainer) {
-		t.Errorf("the compute left state: %s", state)
+		t.Errorf("the compute is missing in state: %s", state)
 	}
 	cluster.Kubectl(t, "get", "deployment,service", "trainer", "-n", ns)
 
 	token("third")
-	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
@@ -337,7 +337,7 @@ func TestAccCredentialsForAnotherServerDoNotChangeState(t *testing.T) {
 	}
 	cluster.Kubectl(t, "get", "deployment,service", "trainer", "-n", ns)
 	cli.Write(t, ours)
-	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 

@@ -248,7 +248,7 @@ func TestAccCredentialsOfTheEnvironment(t *testing.T) {
 	if label != "alice" {
 		t.Errorf("the user's label is %q, want alice", label)
 	}
-	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
@@ -277,11 +277,11 @@ resource "terraform_data" "cluster" {
 `, cluster.RESTConfig(t).Host, cluster.Kubeconfig())+smallest(attributes(t, ns)))
 			plan := cli.MustRun(t, "plan")
 			if !strings.Contains(plan, "2 to add") || strings.Contains(plan, "Warning: The ") {
-				t.Errorf("the plan does not simply stand:\n%s", plan)
+				t.Errorf("the plan failed:\n%s", plan)
 			}
 			cli.MustRun(t, "apply", "-auto-approve")
 			cluster.Kubectl(t, "get", "deployment", "trainer", "-n", ns)
-			cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+			cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 			// The cluster changes in a way that only apply knows: what exists must stay.
 			cli.MustRun(t, "plan", "-replace=terraform_data.cluster")
 			cli.MustRun(t, "apply", "-auto-approve", "-replace=terraform_data.cluster")

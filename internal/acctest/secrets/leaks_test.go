@@ -116,7 +116,7 @@ func (r *secretRun) apply(t *testing.T) string {
 	t.Helper()
 	out := r.plan(t)
 	r.must(t, "apply", r.saved)
-	r.must(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	r.must(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 	state, err := os.ReadFile(filepath.Join(r.Dir, "terraform.tfstate"))
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ resource "kt_secret" "kept" {
 	where := strings.Join(leaks(t, r.Dir, []string{canary}), "\n")
 	for _, file := range []string{".state has", "terraform.tfstate has", "plan-0.saved/tfplan has"} {
 		if !strings.Contains(where, file) {
-			t.Errorf("the search does not find %q; it finds:\n%s", file, where)
+			t.Errorf("the search does not find %q, only:\n%s", file, where)
 		}
 	}
 	if strings.Contains(where, "trace.log has") {

@@ -37,7 +37,7 @@ func (r *secretRun) patch(t *testing.T, patch string) {
 func (r *secretRun) same(t *testing.T) {
 	t.Helper()
 	if out, err := r.try(t, "plan", "-detailed-exitcode"); err != nil {
-		t.Errorf("there is something to do:\n%s", out)
+		t.Errorf("the plan is not empty:\n%s", out)
 	}
 }
 
@@ -110,7 +110,7 @@ output "ref" { value = kt_secret.x.ref }`)
 	)
 	r.has(t, "x", "config", second)
 	if keys := cluster.Kubectl(t, "get", "secret", "x", "-n", r.ns, "-o", "jsonpath={.data.extra}"); keys != "" {
-		t.Errorf("the key of somebody else is still there: %s", keys)
+		t.Errorf("a key of another client was not removed: %s", keys)
 	}
 
 	r.write(t, secretX("path = \"~/creds\"\n filenames = [\"config\"]\n mount_path = \"/etc/creds\""))
@@ -232,7 +232,7 @@ func TestAccSecretOfSSHIsMountedWithTheModeThatSSHNeeds(t *testing.T) {
 	r.must(t, "import", "kt_secret.x", r.ns+"/ssh")
 	r.must(t, "import", "kt_compute.trainer", r.ns+"/trainer")
 	if out := r.apply(t); strings.Contains(out, "default_mode") {
-		t.Errorf("the import of what is ours changes the mode:\n%s", out)
+		t.Errorf("the import of a managed Secret changes its mode:\n%s", out)
 	}
 	mode("256")
 	config("path = \"~/.ssh\"\n default_mode = \"256\"", ref)
@@ -306,7 +306,7 @@ func TestAccSecretIsImported(t *testing.T) {
 	acctest.ExpectText(t, r.must(t, "plan"), `+ path = "~/creds"`, "0 to add, 1 to change, 0 to destroy")
 	if out := r.apply(t); strings.Contains(out, "~ keys") || strings.Contains(out, "~ manifests") ||
 		strings.Contains(out, "~ labels") {
-		t.Errorf("the import of what is ours changes it:\n%s", out)
+		t.Errorf("the import of a managed object changes it:\n%s", out)
 	}
 	r.must(t, "destroy", "-auto-approve")
 

@@ -76,7 +76,7 @@ func TestAccVolumeChoosesItsClass(t *testing.T) {
 	plans("", open, "The storage class cannot share volumes between nodes",
 		`StorageClass "block" (provisioner ebs.csi.aws.com)`)
 	if out := plans(acctest.ReadWriteOnce, open); strings.Contains(out, "cannot share") {
-		t.Errorf("one writer is warned of a class that cannot share:\n%s", out)
+		t.Errorf("the plan warns about the class although one pod writes:\n%s", out)
 	}
 
 	made("shared", "nfs.csi.k8s.io")

@@ -66,7 +66,7 @@ func TestAccVolumeThatIsNotBoundReportsTheCause(t *testing.T) {
 				first.ExpectError, first.ExpectNonEmptyPlan = nil, true
 				first.Check = func(*terraform.State) error {
 					if text := seen.Text(); !says.MatchString(text) {
-						return fmt.Errorf("no warning says %s: %s", says, text)
+						return fmt.Errorf("no warning matches %s: %s", says, text)
 					}
 					return nil
 				}
@@ -123,11 +123,11 @@ func TestAccVolumeThatIsTaintedIsKeptOnceItIsBound(t *testing.T) {
 		"--timeout=60s")
 	out, err = cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
-		t.Errorf("a volume that may hold data is replaced:\n%s", out)
+		t.Errorf("a volume that may contain data was replaced:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "Replacement of a bound volume was not requested", "terraform untaint ADDRESS")
 	cli.MustRun(t, "untaint", acctest.DataVolume)
-	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 	cli.MustRun(t, "taint", acctest.DataVolume)
 	cli.MustRun(t, "destroy", "-auto-approve") // which asks for its end
 }

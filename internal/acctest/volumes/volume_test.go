@@ -301,7 +301,7 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 					says := regexp.MustCompile(`(?s)has 2Gi, and not yet the requested 4Gi.*after 3s ` +
 						`\(.timeouts.update.\)`)
 					if text := seen.Text(); !says.MatchString(text) {
-						return fmt.Errorf("no warning says %s: %s", says, text)
+						return fmt.Errorf("no warning matches %s: %s", says, text)
 					}
 					return nil
 				},
