@@ -169,7 +169,7 @@ func (i instruction) unsupported() error {
 	case "ADD":
 		hint = "use COPY for local files, and RUN to download or unpack"
 	case "ARG":
-		hint = "use ENV, or insert the value with Terraform (templatefile)"
+		hint = "use ENV, or insert the value with a template"
 	case "WORKDIR":
 		hint = "use working_dir of kt_compute, and absolute paths"
 	case "USER":
@@ -233,7 +233,7 @@ func (d *Dockerfile) addFrom(i instruction) error {
 	case len(words) != 1 && (len(words) != 3 || !strings.EqualFold(words[1], "AS")):
 		return fmt.Errorf("FROM takes one image, as in FROM python:3.12-slim, but has %q", i.args)
 	case strings.Contains(words[0], "$"):
-		return fmt.Errorf("FROM has a variable, %s, but ARG is not supported: insert the value with Terraform "+
+		return fmt.Errorf("FROM has a variable, %s, but ARG is not supported: insert the value with a template "+
 			"(templatefile), or use image_id", words[0])
 	case words[0] == "scratch":
 		return fmt.Errorf("the image scratch is empty, but Kubetorch requires bash and Python: use another image")
