@@ -222,8 +222,7 @@ func (p *Proxy) reject(w http.ResponseWriter, kind Kind) {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_,
-		_ = fmt.Fprintf(w,
+	_, _ = fmt.Fprintf(w,
 		`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`,
 		message, reason, status)
 }
