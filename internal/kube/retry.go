@@ -27,6 +27,10 @@ const (
 	// settleTime is the time that a write with an unknown outcome continues, even
 	// after an interrupt or timeout of the run.
 	settleTime = 15 * time.Second
+	// startTime is the time after an outage in which the API server may still reject
+	// everything: it responds before its RBAC authorizer has read the roles (seen in
+	// restarts of Kubernetes 1.36).
+	startTime = 10 * time.Second
 )
 
 // errNoAnswer is the error of an attempt that takes too long.
@@ -298,12 +302,14 @@ type health struct {
 	known       state
 	failedAt    time.Time // start of the current outage, or zero
 	lastFailure time.Time
+	recovered   time.Time // end of the last outage, or zero
 }
 
 // state is the known state of the server.
 type state struct {
 	reached  bool // an API server has responded
 	accepted bool // it has accepted the credentials
+	starting bool // it has responded again for less than startTime
 }
 
 // note records the result of an attempt, and returns the known state. A failure
@@ -313,7 +319,10 @@ func (h *health) note(now time.Time, answer *reply, err error) state {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil && answer.byServer() {
-		h.failedAt, h.known.reached = time.Time{}, true
+		if !h.failedAt.IsZero() {
+			h.recovered = now
+		}
+		h.failedAt, h.known.reached, h.known.starting = time.Time{}, true, now.Sub(h.recovered) < startTime
 		h.known.accepted = h.known.accepted || answer.StatusCode < http.StatusMultipleChoices
 		return h.known
 	}

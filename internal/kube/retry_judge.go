@@ -154,7 +154,7 @@ func dialWithin(known state) time.Duration {
 }
 
 func judgeAnswer(request *http.Request, answer *reply, known state, within time.Duration) judgement {
-	const few, some = 4, 5
+	const few, some, many = 4, 5, 7
 	switch code := answer.StatusCode; {
 	case code < http.StatusMultipleChoices:
 		whole := answer.whole()
@@ -163,6 +163,8 @@ func judgeAnswer(request *http.Request, answer *reply, known state, within time.
 		return judgement{again: true, within: within, tries: few}
 	case code == http.StatusUnauthorized: // the underlying transport now gets new credentials
 		return judgement{again: true, within: within, tries: 2}
+	case code == http.StatusForbidden: // not settled: it does not show that a previous attempt was rejected
+		return judgement{again: known.accepted && known.starting, within: within, tries: many}
 	case code == http.StatusTooManyRequests:
 		if answer.retryAfter() > 0 { // from the API server, which is available and sets the delay
 			within = requestTime
