@@ -1,7 +1,11 @@
 package failures_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -92,6 +96,40 @@ func TestAccLostResponseIsCompletedByTheNextApplyWithoutReplacement(t *testing.T
 				cluster.Kubectl(t, "get", test.missing, "-n", ns)
 			}
 			cli.MustRun(t, "plan", "-detailed-exitcode")
+			cli.MustRun(t, "destroy", "-auto-approve")
+		})
+	}
+}
+
+// Terraform stores what a failed apply returned as the private state: nothing, if the provider was killed.
+func TestAccUpdateAfterTheLossOfThePrivateStateKeepsAllObjects(t *testing.T) {
+	t.Parallel()
+	for name, arguments := range map[string][]string{
+		"with a refresh": {"apply", "-auto-approve"}, "without a refresh": {"apply", "-auto-approve", "-refresh=false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cli := acctest.NewCLI(t)
+			cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
+			cli.Setenv("KT_NAMESPACE", cluster.Namespace(t))
+			cli.Write(t, acctest.Compute(`image = "python:3.12"`))
+			cli.MustRun(t, "apply", "-auto-approve")
+			file := filepath.Join(cli.Dir, "terraform.tfstate")
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			without := regexp.MustCompile(`,\s*"private": "[^"]+"`).ReplaceAll(text, nil)
+			if len(without) == len(text) || !json.Valid(without) {
+				t.Fatal("the state does not end with the private state")
+			}
+			if err := os.WriteFile(file, without, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cli.Write(t, acctest.Compute(`image = "python:3.13"`))
+			cli.MustRun(t, arguments...)
+			cli.MustRun(t, "plan", "-detailed-exitcode")
+			cli.MustRun(t, "plan", "-detailed-exitcode", "-refresh=false")
 			cli.MustRun(t, "destroy", "-auto-approve")
 		})
 	}

@@ -58,6 +58,7 @@ func (w *writer) update(ctx context.Context) {
 	if w.Diags.HasError() {
 		return
 	}
+	w.Prior.recoverMemory(w.Memory, prior)
 	w.PrivateState.Designed = w.PrivateState.designedFor(w.Plan, w.Prior)
 	if w.PrivateState.Origin == nil {
 		w.PrivateState.Origin = observedOrigin(w.Prior, prior)

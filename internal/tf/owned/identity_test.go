@@ -1,6 +1,7 @@
 package owned
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -81,6 +82,44 @@ func TestHasRecognizesTheObjectInState(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRefreshCompletesARecoveredEntry(t *testing.T) {
+	t.Parallel()
+	for name, uid := range map[string]types.UID{"UID in the attributes": "u", "only UIDs of other objects": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			object := live(kube.Manager, from("some"))
+			memory, key := Memory{}, manifest.Key(object)
+			memory.Recover(key, uid, true)
+			memory = saved(t, memory) // as by an apply without a refresh
+			if has, err := memory.Has(key, object); err != nil || !has {
+				t.Fatalf("recognized before the refresh: %t, %v", has, err)
+			}
+			fresh, err := memory.Refresh(key, object, object)
+			if err != nil || !fresh.MemoryChanged {
+				t.Fatalf("memory changed: %t, %v", fresh.MemoryChanged, err)
+			}
+			entry := saved(t, memory)[key]
+			if entry.UID != "u" || entry.Creation != "some" || !entry.recorded() || !entry.Assumed || entry.Recovered {
+				t.Errorf("entry is %+v", entry)
+			}
+		})
+	}
+}
+
+// saved is what the next run reads from the private state.
+func saved(t *testing.T, memory Memory) Memory {
+	t.Helper()
+	data, err := json.Marshal(memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out Memory
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func TestRefreshOfAnObjectWithAnotherUID(t *testing.T) {

@@ -37,8 +37,10 @@ type Entry struct {
 	// response to that creation was received. With a UID, the object has the id in
 	// [kube.CreationAnnotation], and every apply keeps it.
 	Creation string `json:"creation,omitempty"`
-
-	acceptAnyOwned bool // the private state was lost: accept any object of this provider
+	// Recovered is true if the entry was lost, and is known from the attributes in state alone, until a refresh
+	// completes it: Terraform drops the private state if the provider dies during an update. Without a UID, the entry
+	// is for any object of this provider.
+	Recovered bool `json:"recovered,omitempty"`
 }
 
 // recorded reports whether a response to the apply was received.
@@ -59,7 +61,7 @@ func (m Memory) Expects(key string) bool {
 // empty, acceptAnyOwned is true if the resource has another object with a UID.
 func (m Memory) Recover(key string, uid types.UID, acceptAnyOwned bool) {
 	if _, known := m[key]; !known && (uid != "" || acceptAnyOwned) {
-		m[key] = Entry{UID: uid, acceptAnyOwned: uid == ""}
+		m[key] = Entry{UID: uid, Recovered: true}
 	}
 }
 
@@ -76,7 +78,7 @@ func (m Memory) Has(key string, live *unstructured.Unstructured) (bool, error) {
 		return false, err
 	case entry.Creation != "":
 		return kube.CreationOf(live) == entry.Creation, nil
-	case entry.acceptAnyOwned:
+	case entry.Recovered:
 		return true, nil
 	}
 	return kube.UnfinishedCreation(live) != "", nil
@@ -161,8 +163,8 @@ type Refreshed struct {
 
 // Refresh compares an object with the one that we applied. inState is the object in state: the one that was sent, or
 // the result of an earlier refresh. Without an entry, it uses the fields that the cluster records as ours. It
-// remembers them if the object is from an unfinished creation whose response was lost. Any other object may belong
-// to another state.
+// remembers them if the object is from an unfinished creation whose response was lost, or if its entry was recovered.
+// Any other object may belong to another state.
 func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (Refreshed, error) {
 	applied, ok, err := m.recall(key, inState)
 	if err != nil {
@@ -175,9 +177,12 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 			return Refreshed{Object: inState}, err
 		}
 		applied = fields.Applied{Object: inState.Object, Set: set, Shared: manifest.Queued(inState)}
-		if m.Expects(key) {
+		switch {
+		case m[key].Recovered:
+			ok = true
+		case m.Expects(key):
 			ok = kube.CreationOf(live) == m[key].Creation
-		} else {
+		default:
 			ok = kube.UnfinishedCreation(live) != ""
 		}
 		if ok {
