@@ -57,21 +57,21 @@ func (c Compute) refuseUnsupported(runner Runners, errs *Errors, concerns ...Pat
 func (c Compute) unsupported(runner, supporting Runners) string {
 	switch {
 	case runner == Existing:
-		return "says how pods are run, but with selector alone the pods exist already and no workload is made: " +
-			"leave it out, or bring the workload in manifest."
+		return "configures a workload, but with selector alone the pods already exist and no workload is created: " +
+			"remove it, or specify the workload in manifest."
 	case runner == Kubetorch:
-		return fmt.Sprintf("is for a tensor server: leave it out, or give runtime = %q or %q.",
+		return fmt.Sprintf("applies only to a tensor server: remove it, or set runtime = %q or %q.",
 			kind.RuntimeSkyTorch, kind.RuntimeKPU)
 	case runner == KPU && supporting&SkyTorch != 0:
 		// pkg/apis/kpu/v1alpha1/compute_types.go of github.com/astefanutti/skytorch at commit 160d108
-		return fmt.Sprintf("has no field in the Compute of KPU, which has neither override nor volumeClaimTemplates: "+
-			"leave it out, or give runtime = %q.", kind.RuntimeSkyTorch)
+		return fmt.Sprintf("has no field in the Compute of KPU, which has neither override nor "+
+			"volumeClaimTemplates: remove it, or set runtime = %q.", kind.RuntimeSkyTorch)
 	case runner == SkyTorch010 && supporting&SkyTorch != 0:
-		return fmt.Sprintf("has no field in the Compute that is installed (CRD computes.%s, %s): it has neither "+
-			"override nor volumeClaimTemplates, as that of SkyTorch 0.1.0. Remove it, or install a newer operator.",
+		return fmt.Sprintf("has no field in the installed Compute (CRD computes.%s, %s), which has neither override "+
+			"nor volumeClaimTemplates, like that of SkyTorch 0.1.0. Remove it, or install a newer operator.",
 			kind.SkyTorchGroup, kind.SkyTorchCompute().Version)
 	default:
-		return fmt.Sprintf("has no place in the Compute resource of runtime %q: leave it out.", c.Runtime)
+		return fmt.Sprintf("has no field in the Compute resource of runtime %q: remove it.", c.Runtime)
 	}
 }
 

@@ -21,19 +21,19 @@ func TestAttributesThatARunnerDoesNotSupportAreRefused(t *testing.T) {
 		says      string // "" if the attribute is accepted
 	}{
 		"a tensor server's of Kubetorch": {func(*manifest.Compute) {}, anyTensorServer,
-			`x is for a tensor server: leave it out, or give runtime = "skytorch" or "kpu".`},
+			`x applies only to a tensor server: remove it, or set runtime = "skytorch" or "kpu".`},
 		"Kubetorch's of a tensor server": {runtime("skytorch"),
-			manifest.Kubetorch, `x has no place in the Compute resource of runtime "skytorch": leave it out.`},
+			manifest.Kubetorch, `x has no field in the Compute resource of runtime "skytorch": remove it.`},
 		"Kubetorch's of KPU": {runtime("kpu"),
-			manifest.Kubetorch, `x has no place in the Compute resource of runtime "kpu": leave it out.`},
+			manifest.Kubetorch, `x has no field in the Compute resource of runtime "kpu": remove it.`},
 		"an override of KPU": {runtime("kpu"),
 			manifest.SkyTorch, "x has no field in the Compute of KPU, which has neither override nor"},
 		"an override of SkyTorch": {runtime("skytorch"), manifest.SkyTorch, ""},
 		"an override of SkyTorch 0.1.0": {skyTorch010, manifest.SkyTorch,
-			"x has no field in the Compute that is installed (CRD computes.compute.skytorch.dev, v1alpha1): it has " +
-				"neither override nor volumeClaimTemplates, as that of SkyTorch 0.1.0"},
-		"pods of existing ones": {existing, manifest.Kubetorch, "x says how pods are run, but with selector alone " +
-			"the pods exist already and no workload is made"},
+			"x has no field in the installed Compute (CRD computes.compute.skytorch.dev, v1alpha1), which has " +
+				"neither override nor volumeClaimTemplates, like that of SkyTorch 0.1.0"},
+		"pods of existing ones": {existing, manifest.Kubetorch, "x configures a workload, but with selector alone " +
+			"the pods already exist and no workload is created"},
 		"a registration of existing pods": {existing, manifest.Kubetorch | manifest.Existing, ""},
 		"pods of a selector and a manifest": {func(c *manifest.Compute) {
 			existing(c)

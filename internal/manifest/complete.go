@@ -73,24 +73,27 @@ func validateManifest(c Compute, errs *Errors) {
 	}
 	workload, k := c.Manifest, kindOf(c)
 	if k.Kind == "" || k.Version == "" {
-		errs.add("manifest", "has no apiVersion and kind that name a kind of workload: give both.")
+		errs.add("manifest", "has no apiVersion or no kind of a workload: set both.")
 		return
 	}
 	switch known, ok := kindOfObject(k.GroupVersionKind, nil); {
 	case !ok && len(c.PodTemplatePath) == 0:
-		errs.add("manifest", "is a %s of %s, which the provider does not know: give pod_template_path, where its pod template is.", k.Kind, k.GroupVersion()).
+		errs.add("manifest", "is a %s of %s, which the provider does not support by name: set pod_template_path to "+
+			"the path of its pod template.", k.Kind, k.GroupVersion()).
 			concerning(At("pod_template_path"))
 	case ok && gvkOf(workload) != known.GroupVersionKind:
-		errs.add("manifest", "is a %s of %s: give the one of %s.", k.Kind, gvkOf(workload).GroupVersion(), known.GroupVersionKind.GroupVersion())
+		errs.add("manifest", "is a %s of %s: use the one of "+
+			"%s.", k.Kind, gvkOf(workload).GroupVersion(), known.GroupVersionKind.GroupVersion())
 	case ok && len(c.PodTemplatePath) > 0 && !slices.ContainsFunc(k.Groups(workload), func(g kind.Group) bool { return slices.Equal(g.Template, c.PodTemplatePath) }):
-		errs.add("pod_template_path", "is %s, but the provider knows where the pods of a %s are: remove it.", dotted(c.PodTemplatePath), k.Kind)
+		errs.add("pod_template_path", "is %s, but the provider knows the pod template path of a %s: remove "+
+			"it.", dotted(c.PodTemplatePath), k.Kind)
 	}
 	if _, ok := workload["status"]; ok && !kind.IsEmpty(normalizeValue(workload["status"], "")) {
-		errs.add("manifest", "sets status, which belongs to the cluster: remove it.")
+		errs.add("manifest", "sets status, which only the cluster can set: remove it.")
 	}
 	for _, field := range []string{"creationTimestamp", "deletionTimestamp", "generateName", "generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"} {
 		if value, _ := kind.Find(workload, []string{"metadata", field}); !kind.IsEmpty(normalizeValue(value, "")) {
-			errs.add("manifest", "sets metadata.%s, which belongs to the cluster: remove it.", field)
+			errs.add("manifest", "sets metadata.%s, which only the cluster can set: remove it.", field)
 		}
 	}
 }
@@ -104,7 +107,7 @@ func checkGroups(k kind.Kind, workload map[string]any) Errors {
 	}
 	groups := k.Groups(workload)
 	if len(groups) == 0 {
-		errs.add("manifest", "is a %s without pods: give at least one pod template.", k.Kind)
+		errs.add("manifest", "is a %s without pods: add at least one pod template.", k.Kind)
 	}
 	for _, g := range groups {
 		for _, below := range [][]string{{"metadata", "labels"}, {"metadata", "annotations"}, {"spec"}} {
@@ -113,7 +116,8 @@ func checkGroups(k kind.Kind, workload map[string]any) Errors {
 	}
 	for _, path := range paths {
 		if kind.MapAt(workload, path) == nil {
-			errs.add("manifest", "has something else than a map at %s, or on the way there: give a %s as the API has it.", dotted(path), k.Kind)
+			errs.add("manifest", "has a value that is not a map at %s or at a parent of it: specify a valid "+
+				"%s.", dotted(path), k.Kind)
 		}
 	}
 	for _, g := range groups {
@@ -135,12 +139,12 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 				concerning(decidedBy(path[len(path)-1], c)...)
 		}
 	}
-	refuse([]string{"metadata", "name"}, c.Name, "it is the compute's name")
-	refuse([]string{"metadata", "namespace"}, c.Namespace, "it is the compute's namespace")
+	refuse([]string{"metadata", "name"}, c.Name, "it is the name of the compute")
+	refuse([]string{"metadata", "namespace"}, c.Namespace, "it is the name of the computespace")
 	object := union(identity(c), queueLabels(c), map[string]string{kind.TemplateLabel: k.Template, kind.ManagedByLabel: kind.ManagedByValue})
 	refuseAll := func(at []string, labels map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
-			refuse(kind.Under(at, key), labels[key], reasonFor(key, "spec.selector finds the pods by it"))
+			refuse(kind.Under(at, key), labels[key], reasonFor(key, "spec.selector selects the pods with it"))
 		}
 	}
 	refuseAll([]string{"metadata", "labels"}, object)
@@ -161,21 +165,21 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 func reasonFor(key, otherwise string) string {
 	switch key {
 	case kind.ServiceLabel:
-		return "it names the compute, and its pods are found by it"
+		return "it contains the name of the compute and selects its pods"
 	case kind.OperatorNameLabel, kind.OperatorInstanceLabel:
-		return "the operator finds the pods by it"
+		return "the operator selects the pods with it"
 	case kind.UsernameLabel:
-		return "it follows the provider's username; set that"
+		return "it is set from username of the provider"
 	case kind.ManagedByLabel:
-		return "the provider finds its objects by it"
+		return "the provider finds its objects with it"
 	case kind.KueueQueueLabel, kind.KAIQueueLabel:
-		return "it follows queue_name; set that"
+		return "it is set from queue_name"
 	case kind.InactivityTTLAnnotation:
-		return "it follows inactivity_ttl"
+		return "it is set from inactivity_ttl"
 	case kind.AllowedSerializationAnnotation:
-		return "it follows allowed_serialization"
+		return "it is set from allowed_serialization"
 	case kind.GPUMemoryAnnotation:
-		return "it follows gpu_memory"
+		return "it is set from gpu_memory"
 	case kind.VersionLabel, kind.TemplateLabel:
 		return "the provider sets it"
 	default:

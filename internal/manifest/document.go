@@ -16,21 +16,22 @@ import (
 // are an error, as kubectl has it. Whole numbers are int64.
 func ParseDocument(text string) (map[string]any, error) {
 	if documents(text) > 1 {
-		return nil, errors.New("holds more than one YAML document, and a compute is one workload: give the others to resources of their own")
+		return nil, errors.New("contains more than one YAML document, but a compute is one workload: use separate " +
+			"resources for the others")
 	}
 	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
-		return nil, fmt.Errorf("is no YAML: %w", err)
+		return nil, fmt.Errorf("is not valid YAML: %w", err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(asJSON))
 	decoder.UseNumber()
 	var content any
 	if err := decoder.Decode(&content); err != nil {
-		return nil, fmt.Errorf("is no JSON: %w", err)
+		return nil, fmt.Errorf("is not valid JSON: %w", err)
 	}
 	object, ok := content.(map[string]any)
 	if !ok {
-		return nil, errors.New("holds no object: give a manifest with apiVersion, kind and spec")
+		return nil, errors.New("contains no object: specify a manifest with apiVersion, kind and spec")
 	}
 	return wholeNumbers(object), nil
 }

@@ -33,13 +33,13 @@ func TestParseDocumentReadsYAMLAndJSONAlike(t *testing.T) {
 func TestParseDocumentSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, says string }{
-		"nothing":       {"", "holds no object"},
-		"a list":        {"- a\n- b\n", "holds no object"},
-		"a word":        {"Job", "holds no object"},
-		"no YAML":       {"kind: [", "is no YAML"},
+		"nothing":       {"", "contains no object"},
+		"a list":        {"- a\n- b\n", "contains no object"},
+		"a word":        {"Job", "contains no object"},
+		"no YAML":       {"kind: [", "is not valid YAML"},
 		"a field twice": {"kind: Job\nkind: Pod\n", "already set"},
 		"two documents": {"kind: Job\n---\nkind: Pod\n", "more than one YAML document"},
-		"a tab":         {"spec:\n\treplicas: 1\n", "is no YAML"},
+		"a tab":         {"spec:\n\treplicas: 1\n", "is not valid YAML"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

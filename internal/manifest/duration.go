@@ -25,11 +25,11 @@ func ParseDuration(s string) (time.Duration, error) {
 	const longest = 64
 	switch {
 	case s == "":
-		return 0, errors.New(`is empty: give a duration such as "90s", "15m" or "1d12h", or leave the attribute out`)
+		return 0, errors.New(`is empty: set a duration such as "90s", "15m" or "1d12h", or remove the attribute`)
 	case len(s) > longest:
-		return 0, fmt.Errorf("is %d characters long: a duration has no more than %d", len(s), longest)
+		return 0, fmt.Errorf("has %d characters, but a duration has at most %d", len(s), longest)
 	case strings.Join(strings.Fields(s), "") != s:
-		return 0, fmt.Errorf("is %q, but a duration has no spaces: write %q", s, strings.Join(strings.Fields(s), ""))
+		return 0, fmt.Errorf("is %q, but a duration has no spaces: use %q", s, strings.Join(strings.Fields(s), ""))
 	case strings.HasPrefix(s, "-"):
 		return 0, fmt.Errorf("is %q, but must not be negative", s)
 	case bareNumber.MatchString(s):
@@ -37,7 +37,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	parts := duration.FindStringSubmatch(s)
 	if parts == nil {
-		return 0, fmt.Errorf(`is %q, which is not a duration: give numbers with units (d, which comes first, h, m, s, ms), as in "90s", "15m" or "1d12h", or a whole number of seconds`, s)
+		return 0, fmt.Errorf(`is %q, which is not a duration: use numbers with units (d first, then h, m, s, ms), as in "90s", "15m" or "1d12h", or an integer number of seconds`, s)
 	}
 	days, err := hours(parts[1])
 	if err != nil || days > math.MaxInt64/24 {

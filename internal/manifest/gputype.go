@@ -20,7 +20,7 @@ const gpuProductLabel = kind.GPUProductLabel
 // its subject ("is empty …").
 func ParseGPUType(s string) (key, value string, err error) {
 	if strings.TrimSpace(s) == "" {
-		return "", "", errors.New(`is empty: give a product such as "L4", or a node label as "key: value"`)
+		return "", "", errors.New(`is empty: set a product such as "L4", or a node label as "key: value"`)
 	}
 	key, value = gpuProductLabel, strings.TrimSpace(s)
 	if before, after, ok := strings.Cut(s, ":"); ok {
@@ -30,7 +30,8 @@ func ParseGPUType(s string) (key, value string, err error) {
 		return "", "", fmt.Errorf("is %q, but %q is not the key of a label: %s", s, key, problems[0])
 	}
 	if value == "" {
-		return "", "", fmt.Errorf("is %q, which names the label %s but no value: give it as \"key: value\"", s, key)
+		return "", "", fmt.Errorf("is %q, which contains the label %s without a value: use the form \"key: "+
+			"value\"", s, key)
 	}
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
 		if dashed := strings.Join(strings.Fields(value), "-"); dashed != value && len(validation.IsValidLabelValue(dashed)) == 0 {

@@ -41,23 +41,27 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 	i := slices.IndexFunc(groups, func(g kind.Group) bool { return g.Scaled })
 	if i < 0 {
 		if !k.Scales {
-			errs.at(attribute, "asks for %d pods, but the number of pods of a %s is not for the provider to set: say it in manifest.", asked, k.Kind)
+			errs.at(attribute, "requests %d pods, but the provider cannot set the number of pods of a %s: set it in "+
+				"manifest.", asked, k.Kind)
 		} else if one := kind.PodCount(workload, groups); one != asked {
-			errs.at(attribute, "asks for %d pods, but the %s of manifest has no workers beside its %d: make them the same.", asked, k.Kind, one)
+			errs.at(attribute, "requests %d pods, but the %s in manifest has no workers in addition to its %d: use "+
+				"the same number.", asked, k.Kind, one)
 		}
 		return errs
 	}
 	g := groups[i]
 	if said := kind.PodCount(workload, groups); g.Says(workload) && !c.ReplicasKept {
 		if also, ok := kind.NumberAt(workload, g.Also); said != asked || ok && (also-g.Others)*max(g.Each, 1) != g.Count(workload) {
-			errs.at(attribute, "asks for %d pods, while manifest runs %d (%s): make them the same, or remove one of the two.", asked, said, dotted(g.Number))
+			errs.at(attribute, "requests %d pods, but manifest runs %d (%s): use the same number, or remove one of "+
+				"the two.", asked, said, dotted(g.Number))
 			return errs
 		}
 	}
 	rest := kind.PodCount(workload, groups) - g.Count(workload)
 	each := max(g.Each, 1)
 	if asked < rest || (asked-rest)%each != 0 {
-		errs.at(attribute, "asks for %d pods, but the %s of manifest has %d beside those at %s, which come %d at a time: give a number that this allows.",
+		errs.at(attribute, "requests %d pods, but the %s in manifest has %d in addition to those at %s, which are "+
+			"added %d at a time: use a number that this allows.",
 			asked, k.Kind, rest, dotted(g.Number), each)
 		return errs
 	}

@@ -236,33 +236,33 @@ func TestRenderRefusesCombinations(t *testing.T) {
 		says      string
 	}{
 		"more at least than at most": {scaled(manifest.Autoscale{MinScale: new(int64(3)), MaxScale: new(int64(2))}), "autoscale.min_scale", "is 3, more than autoscale.max_scale, 2"},
-		"CPU without the HPA":        {scaled(manifest.Autoscale{Metric: "cpu"}), "autoscale.metric", `give autoscaler_class = "hpa.autoscaling.knative.dev"`},
+		"CPU without the HPA":        {scaled(manifest.Autoscale{Metric: "cpu"}), "autoscale.metric", `set autoscaler_class = "hpa.autoscaling.knative.dev"`},
 		"a delay of the HPA":         {scaled(manifest.Autoscale{AutoscalerClass: "hpa.autoscaling.knative.dev", ScaleDownDelay: "1m"}), "autoscale.scale_down_delay", "scale_down_delay"},
-		"a short window":             {scaled(manifest.Autoscale{Window: "5s"}), "autoscale.window", `window is "5s", but Knative takes 6s to 1h`},
+		"a short window":             {scaled(manifest.Autoscale{Window: "5s"}), "autoscale.window", `window is "5s", but Knative accepts 6s to 1h`},
 		"a long window":              {scaled(manifest.Autoscale{Window: "61m"}), "autoscale.window", "6s to 1h"},
-		"a part of a second":         {scaled(manifest.Autoscale{Window: "6.5s"}), "autoscale.window", "give 7s"},
+		"a part of a second":         {scaled(manifest.Autoscale{Window: "6.5s"}), "autoscale.window", "use 7s"},
 		"a deadline of nothing":      {scaled(manifest.Autoscale{ProgressDeadline: "0s"}), "autoscale.progress_deadline", "no less than 1s"},
 		"an annotation twice":        {scaled(manifest.Autoscale{MinScale: new(int64(1)), ExtraAnnotations: map[string]string{"min-scale": "2"}}), `autoscale.extra_annotations["min-scale"]`, `autoscale.min_scale sets this annotation to "1"`},
 		"an annotation beside": {func(c *manifest.Compute) {
 			c.Autoscale = &manifest.Autoscale{MinScale: new(int64(1))}
 			c.Annotations = map[string]string{"autoscaling.knative.dev/min-scale": "2"}
 		}, "annotations", "autoscaling.knative.dev/min-scale"},
-		"replicas of Knative": {func(c *manifest.Compute) { c.Autoscale, c.ReplicasGiven = &manifest.Autoscale{}, true }, "replicas", "Knative decides"},
+		"replicas of Knative": {func(c *manifest.Compute) { c.Autoscale, c.ReplicasGiven = &manifest.Autoscale{}, true }, "replicas", "Knative controls the number of pods"},
 		"pods of Knative by a selector": {func(c *manifest.Compute) {
 			c.Autoscale, c.Endpoint = &manifest.Autoscale{}, &manifest.Endpoint{Selector: map[string]string{"a": "b"}}
-		}, "endpoint.selector", "Knative makes the Service"},
+		}, "endpoint.selector", "Knative creates the Service"},
 		"scaled workers":         {func(c *manifest.Compute) { c.Autoscale, c.Distribute = &manifest.Autoscale{}, &manifest.Distribute{} }, "distribute", "distribute and autoscale cannot both be set"},
 		"more than there are":    {spread(manifest.Distribute{Workers: 2, QuorumWorkers: new(int64(3))}), "distribute.quorum_workers", "is 3, but there are 2 workers"},
 		"a number for a version": {spread(manifest.Distribute{Type: "ray", Args: map[string]any{"rayVersion": 2.8}}), "distribute.args", "has 2.8 as rayVersion"},
 		"workers and replicas": {func(c *manifest.Compute) {
 			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{Workers: 4}, 3, true
 		}, "replicas", "their number is distribute.workers"},
-		"a name too long for a Service": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 55); c.Distribute = &manifest.Distribute{} }, "name", "give a name of at most 54"},
+		"a name too long for a Service": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 55); c.Distribute = &manifest.Distribute{} }, "name", "use a name of at most 54"},
 		"a set-up of nothing":           {func(c *manifest.Compute) { c.ImageSetup = &manifest.ImageSetup{} }, "image_setup.config_map", "is required"},
 		"a volume over the set-up": {func(c *manifest.Compute) {
 			c.ImageSetup = &manifest.ImageSetup{ConfigMap: "x"}
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/etc/kubetorch/image"}}
-		}, "volumes[0].mount_path", "where image_setup is mounted"},
+		}, "volumes[0].mount_path", "where image_setup is already mounted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

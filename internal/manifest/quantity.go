@@ -29,7 +29,7 @@ func ParseQuantity(s string) (resource.Quantity, error) {
 		return resource.Quantity{}, fmt.Errorf("is %q, but must not be negative", s)
 	}
 	if q.CmpInt64(math.MaxInt64) >= 0 {
-		return resource.Quantity{}, fmt.Errorf("is %q, but must be less than 2^63-1, the most that Kubernetes can count", s)
+		return resource.Quantity{}, fmt.Errorf("is %q, but must be less than 2^63-1, the limit of Kubernetes", s)
 	}
 	return canonical(q), nil
 }
@@ -58,17 +58,17 @@ var (
 func quantityForm(s string) error {
 	const longest = 64
 	if s == "" {
-		return errors.New(`is empty: give a quantity such as "500m", "2" or "4Gi", or leave the attribute out`)
+		return errors.New(`is empty: set a quantity such as "500m", "2" or "4Gi", or remove the attribute`)
 	}
 	if len(s) > longest {
-		return fmt.Errorf("is %d characters long: a quantity has no more than %d", len(s), longest)
+		return fmt.Errorf("has %d characters, but a quantity has at most %d", len(s), longest)
 	}
 	if fields := strings.Fields(s); strings.Join(fields, "") != s {
-		return fmt.Errorf("is %q, but a quantity has no spaces: write %q", s, strings.Join(fields, ""))
+		return fmt.Errorf("is %q, but a quantity has no spaces: use %q", s, strings.Join(fields, ""))
 	}
 	parts := quantityParts.FindStringSubmatch(s)
 	if parts == nil {
-		return fmt.Errorf(`is %q, which is not a quantity: it must begin with a number, as in "500m", "2" or "4Gi"`, s)
+		return fmt.Errorf(`is %q, which is not a quantity: it must start with a number, as in "500m", "2" or "4Gi"`, s)
 	}
 	if exponent.MatchString(parts[2]) && !smallExponent.MatchString(parts[2]) {
 		return fmt.Errorf("is %q, whose exponent is too large", s)
@@ -90,7 +90,7 @@ func unknownQuantity(s string) error {
 	binary := strings.HasSuffix(letters, "i")
 	prefix := strings.TrimSuffix(letters, "i")
 	if len(prefix) != 1 || !strings.ContainsRune("kmgtpe", rune(prefix[0])) {
-		return fmt.Errorf("is %q, but %q is not a unit: give one of %s, or none", s, unit, quantityUnits)
+		return fmt.Errorf("is %q, but %q is not a unit: use one of %s, or none", s, unit, quantityUnits)
 	}
 	upper := number + strings.ToUpper(prefix)
 	decimal := upper
@@ -98,7 +98,7 @@ func unknownQuantity(s string) error {
 		decimal = number + "k"
 	}
 	if binary {
-		return fmt.Errorf("is %q, but %q is not a unit: did you mean %q? The case of a unit matters", s, unit, upper+"i")
+		return fmt.Errorf("is %q, but %q is not a unit: did you mean %q? Units are case-sensitive", s, unit, upper+"i")
 	}
 	return fmt.Errorf("is %q, but %q is not a unit: did you mean %q (powers of 1000) or %q (powers of 1024)?", s, unit, decimal, upper+"i")
 }

@@ -305,8 +305,8 @@ func TestRenderRefuses(t *testing.T) {
 	}{
 		"no name":             {func(c *manifest.Compute) { c.Name = "" }, "name", "is empty"},
 		"no namespace":        {func(c *manifest.Compute) { c.Namespace = "" }, "namespace", "is empty"},
-		"a share beside GPUs": {func(c *manifest.Compute) { c.GPUs = 1; c.GPUMemory = quantity(t, "4Gi") }, "gpu_memory", "KAI refuses"},
-		"a share of nothing":  {func(c *manifest.Compute) { c.GPUMemory = quantity(t, "0") }, "gpu_memory", "more than nothing"},
+		"a share beside GPUs": {func(c *manifest.Compute) { c.GPUs = 1; c.GPUMemory = quantity(t, "4Gi") }, "gpu_memory", "KAI rejects"},
+		"a share of nothing":  {func(c *manifest.Compute) { c.GPUMemory = quantity(t, "0") }, "gpu_memory", "more than zero"},
 		"two GPU products": {func(c *manifest.Compute) {
 			c.GPUType = "L4"
 			c.NodeSelector = map[string]string{"nvidia.com/gpu.product": "T4"}
@@ -324,28 +324,28 @@ func TestRenderRefuses(t *testing.T) {
 			c.InactivityTTL = "1h"
 			c.Annotations = map[string]string{"kubetorch.com/inactivity-ttl": "2h"}
 		}, "annotations", "inactivity_ttl"},
-		"an idle secret":    {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "hf"}} }, "secrets[0]", "give env_vars, mount_path or both"},
+		"an idle secret":    {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "hf"}} }, "secrets[0]", "set env_vars, mount_path or both"},
 		"a nameless secret": {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{MountPath: "/x"}} }, "secrets[0].name", "is required"},
 		"a variable twice": {func(c *manifest.Compute) {
 			c.EnvVars = map[string]string{"A": "1"}
 			c.Secrets = []manifest.SecretRef{{Name: "s", EnvVars: []string{"A"}}}
-		}, "secrets[0].env_vars[0]", "env_vars sets too"},
+		}, "secrets[0].env_vars[0]", "env_vars also sets"},
 		"a variable from two secrets": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "s", EnvVars: []string{"A"}}, {Name: "t", EnvVars: []string{"A"}}}
-		}, "secrets[1].env_vars[0]", "secrets[0] sets too"},
+		}, "secrets[1].env_vars[0]", "secrets[0] also sets"},
 		"a claim without a path": {func(c *manifest.Compute) { c.Volumes = []manifest.VolumeRef{{ClaimName: "a"}} }, "volumes[0].mount_path", "is required"},
 		"a path twice": {func(c *manifest.Compute) {
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/x"}, {ClaimName: "b", MountPath: "/x/"}}
-		}, "volumes[1].mount_path", "volumes[0] is mounted"},
+		}, "volumes[1].mount_path", "volumes[0] is already mounted"},
 		"a secret over a claim": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "s", MountPath: "/x"}}
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "b", MountPath: "/x"}}
-		}, "volumes[0].mount_path", "secrets[0] is mounted"},
+		}, "volumes[0].mount_path", "secrets[0] is already mounted"},
 		"a claim over shared memory": {func(c *manifest.Compute) { c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/dev/shm"}} }, "volumes[0].mount_path", "shared memory"},
-		"an empty endpoint":          {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{} }, "endpoint", "endpoint says nothing"},
+		"an empty endpoint":          {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{} }, "endpoint", "endpoint is empty"},
 		"two endpoints": {func(c *manifest.Compute) {
 			c.Endpoint = &manifest.Endpoint{URL: "u", Selector: map[string]string{"a": "b"}}
-		}, "endpoint.url", "give one of the two"},
+		}, "endpoint.url", "set only one of the two"},
 		"a template of another kind": {template(`{"kind": "StatefulSet"}`), "service_template", "changes kind"},
 		"a template that renames":    {template(`{"metadata": {"name": "x"}}`), "service_template", "changes metadata.name"},
 		"a template that moves":      {template(`{"metadata": {"namespace": "x"}}`), "service_template", "changes metadata.namespace"},
@@ -368,7 +368,7 @@ func TestRenderRefuses(t *testing.T) {
 func TestRenderReportsAllThatIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := manifest.Render(minimal(func(c *manifest.Compute) { c.Name = ""; c.Volumes = []manifest.VolumeRef{{ClaimName: "a"}} }))
-	if want := "name is empty: give the compute a name.\nvolumes[0].mount_path is required: give an absolute path, such as /data."; err == nil || err.Error() != want {
+	if want := "name is empty: set the name of the compute.\nvolumes[0].mount_path is required: set it to an absolute path, such as /data."; err == nil || err.Error() != want {
 		t.Errorf("says %q, want %q", err, want)
 	}
 }

@@ -117,24 +117,24 @@ func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
 		says      string
 	}{
 		"two pods":                   {func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 2, true }, "replicas", "runs one pod"},
-		"no pods":                    {func(c *manifest.Compute) { c.ReplicasGiven = true }, "replicas", "give suspend = true for none"},
-		"a variable of the operator": {func(c *manifest.Compute) { c.EnvVars = map[string]string{"SKYTORCH_HOST": "::"} }, `env_vars["SKYTORCH_HOST"]`, "sets SKYTORCH_HOST, which the operator sets itself"},
-		"a secret as variables":      {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}}} }, "secrets[0].env_vars", "does not pass on"},
-		"a long name":                {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name", "give a name of at most 52"},
+		"no pods":                    {func(c *manifest.Compute) { c.ReplicasGiven = true }, "replicas", "set suspend = true to run none"},
+		"a variable of the operator": {func(c *manifest.Compute) { c.EnvVars = map[string]string{"SKYTORCH_HOST": "::"} }, `env_vars["SKYTORCH_HOST"]`, "sets SKYTORCH_HOST, which the operator sets"},
+		"a secret as variables":      {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}}} }, "secrets[0].env_vars", "does not support"},
+		"a long name":                {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name", "use a name of at most 52"},
 		"a label of the operator's": {func(c *manifest.Compute) { c.Labels = map[string]string{"app.kubernetes.io/name": "mine"} }, "labels",
-			`it must be "skytorch-server" here: the operator finds the pods by it`},
+			`it must be "skytorch-server" here: the operator selects the pods with it`},
 		"a default label of the operator's": {func(c *manifest.Compute) { c.DefaultLabels = map[string]string{"app.kubernetes.io/instance": "mine"} }, "labels",
 			`the provider's default_labels sets app.kubernetes.io/instance to "mine", but it must be "svc" here`},
 		"a claim of no size": {func(c *manifest.Compute) {
 			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", MountPath: "/a"}}
-		}, "volume_claim_templates[0].size", "is required: give a quantity"},
+		}, "volume_claim_templates[0].size", "is required: set it to a quantity"},
 		"a claim twice": {func(c *manifest.Compute) {
 			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"), MountPath: "/a"}, {Name: "a", Size: quantity(t, "1"), MountPath: "/b"}}
-		}, "volume_claim_templates[1].name", "is a, which volume_claim_templates[0] is named"},
+		}, "volume_claim_templates[1].name", "is a, which is already the name of volume_claim_templates[0]"},
 		"two claims at one place": {func(c *manifest.Compute) {
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "x", MountPath: "/a"}}
 			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"), MountPath: "/a/"}}
-		}, "volume_claim_templates[0].mount_path", "where volumes[0] is mounted"},
+		}, "volume_claim_templates[0].mount_path", "where volumes[0] is already mounted"},
 		"a template without the label": {func(c *manifest.Compute) {
 			c.ServiceTemplate = fromJSON(t, `{"spec": {"labels": {"kubetorch.com/service": "x"}}}`)
 		}, "service_template", "changes spec.labels.kubetorch.com/service"},

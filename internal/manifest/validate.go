@@ -40,10 +40,10 @@ func modeAttributes() []Path {
 func validate(c Compute) Errors {
 	var errs Errors
 	if c.Name == "" {
-		errs.add("name", "is empty: give the compute a name.")
+		errs.add("name", "is empty: set the name of the compute.")
 	}
 	if c.Namespace == "" {
-		errs.add("namespace", "is empty: give the compute a namespace.")
+		errs.add("namespace", "is empty: set the namespace of the compute.")
 	}
 	validateGPUs(c, &errs)
 	validateLabels(c, &errs)
@@ -67,7 +67,7 @@ func validateConfiguration(c Compute, errs *Errors) {
 	validateScheduling(c, errs)
 	if c.ImageSetup != nil {
 		required(errs, At("image_setup", Name("digest")), c.ImageSetup.Digest != "",
-			"a digest of its content, as kt_image.x.setup does")
+			"a digest of its content, as in kt_image.x.setup")
 	}
 	if c.Distribute != nil {
 		validateArgs(c.Distribute, errs)
@@ -76,8 +76,8 @@ func validateConfiguration(c Compute, errs *Errors) {
 		return
 	}
 	if c.Manifest != nil && c.Autoscale != nil {
-		errs.refuseBeside("manifest", "autoscale", "manifest is the workload, and autoscale makes a Knative Service; "+
-			"a Knative Service in manifest takes annotations of autoscaling.knative.dev")
+		errs.refuseBeside("manifest", "autoscale", "manifest is the workload, and autoscale creates a Knative "+
+			"Service; a Knative Service in manifest can have annotations of autoscaling.knative.dev")
 	}
 	if d := c.Distribute; d != nil && d.Workers == 0 && c.ReplicasGiven && c.Replicas != 1 {
 		errs.refuseBeside("replicas", "distribute", "their number is distribute.workers")
@@ -91,11 +91,11 @@ const conflict = "Conflicting attributes"
 func validateGPUs(c Compute, errs *Errors) {
 	if c.GPUMemory != nil {
 		if c.GPUs > 0 {
-			errs.add("gpu_memory", "asks for a share of one GPU while gpus asks for %d whole ones, which KAI refuses: give "+
-				"one of the two.", c.GPUs)
+			errs.add("gpu_memory", "requests a share of one GPU, but gpus requests %d complete ones, which KAI "+
+				"rejects: set only one of the two.", c.GPUs)
 		}
 		if c.GPUMemory.Sign() <= 0 {
-			errs.add("gpu_memory", "is %s: give more than nothing, such as \"4Gi\".", c.GPUMemory)
+			errs.add("gpu_memory", "is %s, but must be more than zero: set a size such as \"4Gi\".", c.GPUMemory)
 		}
 	}
 	key, value, err := ParseGPUType(c.GPUType)
@@ -103,7 +103,7 @@ func validateGPUs(c Compute, errs *Errors) {
 		return // not set, or for the schema to report
 	}
 	if selected, ok := c.NodeSelector[key]; ok && selected != value {
-		errs.add("gpu_type", "selects nodes with %s=%s while node_selector selects %s=%s: give one of the two.", key,
+		errs.add("gpu_type", "selects nodes with %s=%s, but node_selector selects %s=%s: set only one of the two.", key,
 			value, key, selected).
 			concerning(At("node_selector", Entry(key)))
 	}
@@ -114,11 +114,12 @@ func validateGPUs(c Compute, errs *Errors) {
 func validateScheduling(c Compute, errs *Errors) {
 	if c.GPUAntiAffinity && c.isSet("gpu_anti_affinity") && wantsGPU(c) {
 		errs.report(At("gpu_anti_affinity"), conflict,
-			"gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory asks for GPUs: leave out one of the two.")
+			"gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory requests GPUs: remove one of "+
+				"the two.")
 	}
 	if c.QueueScheduler == QueueSchedulerKAI && c.QueueName == "" { // the other is the default
 		errs.report(At("queue_scheduler"), "Missing queue_name",
-			"queue_scheduler says whose queue queue_name is: give queue_name too, or leave out queue_scheduler.").
+			"queue_scheduler selects the scheduler of queue_name: set queue_name too, or remove queue_scheduler.").
 			concerning(At("queue_name"))
 	}
 	for i, t := range c.Tolerations {
@@ -129,17 +130,17 @@ func validateScheduling(c Compute, errs *Errors) {
 		}
 		exists := t.Operator == "Exists"
 		if exists && t.Value != "" {
-			refuse("value", "has a value, but its operator Exists tolerates every value of the taint: leave out value, or "+
-				"use Equal.")
+			refuse("value", "has a value, but its operator Exists tolerates every value of the taint: remove value, "+
+				"or use Equal.")
 		}
 		if !exists && t.Key == "" {
-			refuse("key", "has no key, and only operator Exists goes without one, for every taint: give a key, or operator = "+
+			refuse("key", "has no key, but only the operator Exists works without a key, for every taint: set a "+
+				"key, or operator = "+
 				"\"Exists\".")
 		}
 		if t.TolerationSeconds != nil && t.Effect != "NoExecute" {
-			refuse("toleration_seconds", "has toleration_seconds, which needs the effect NoExecute, the only one that evicts "+
-				"pods: "+
-				"give effect = \"NoExecute\", or leave out toleration_seconds.")
+			refuse("toleration_seconds", "has toleration_seconds, which requires the effect NoExecute, the only one "+
+				"that evicts pods: set effect = \"NoExecute\", or remove toleration_seconds.")
 		}
 	}
 }
@@ -233,18 +234,19 @@ func checkTemplate(k kind.Kind, rendered, merged map[string]any) Errors {
 	for _, path := range fixed {
 		before, _ := kind.Find(rendered, path)
 		if after, _ := kind.Find(merged, path); !reflect.DeepEqual(before, after) {
-			errs.add("service_template", "changes %s, which the provider needs as it is: remove that from the template.",
+			errs.add("service_template", "changes %s, which the provider requires unchanged: remove it from the "+
+				"template.",
 				dotted(path))
 		}
 	}
 	if _, ok := merged["status"]; ok {
-		errs.add("service_template", "sets status, which belongs to the cluster: remove that from the template.")
+		errs.add("service_template", "sets status, which only the cluster can set: remove it from the template.")
 	}
 	for _, g := range groups {
 		containers := kind.Under(g.Template, "spec", "containers")
 		if list, _ := kind.Find(merged, containers); !hasNamed(list, k.Container) {
-			errs.add("service_template", "replaces %s and so removes the container %s: give each item a name, so that the "+
-				"items are merged.", dotted(containers), k.Container)
+			errs.add("service_template", "replaces %s and therefore removes the container %s: add a name to each "+
+				"item, so that the items are merged.", dotted(containers), k.Container)
 		}
 	}
 	return errs

@@ -10,10 +10,12 @@ import (
 // validateModes finds attributes that ask for different ways to run a compute, and what does not go with its kind.
 func validateModes(c Compute, errs *Errors) {
 	if c.Distribute != nil && c.Autoscale != nil {
-		errs.refuseBeside("distribute", "autoscale", "a compute has a fixed number of workers or is scaled by its load")
+		errs.refuseBeside("distribute", "autoscale", "a compute either has a fixed number of workers or is scaled "+
+			"by its load")
 	}
 	if c.ReplicasGiven && c.Autoscale != nil {
-		errs.refuseBeside("replicas", "autoscale", "Knative decides how many pods run, from autoscale.min_scale to max_scale")
+		errs.refuseBeside("replicas", "autoscale", "Knative controls the number of pods, from autoscale.min_scale "+
+			"to max_scale")
 	}
 	if d := c.Distribute; d != nil && d.Workers > 0 && c.ReplicasGiven && !c.ReplicasKept && c.Replicas != d.Workers {
 		errs.refuseBeside("replicas", "distribute", "their number is distribute.workers")
@@ -47,7 +49,8 @@ func validatePodTemplatePath(c Compute, errs *Errors) {
 	}
 	if c.Manifest == nil {
 		errs.report(At("pod_template_path"), "Missing manifest",
-			"pod_template_path says where the pod template is in manifest: give manifest too, or leave out pod_template_path.").
+			"pod_template_path is the path of the pod template in manifest: set manifest too, or remove "+
+				"pod_template_path.").
 			concerning(At("manifest"))
 		return
 	}
@@ -55,7 +58,8 @@ func validatePodTemplatePath(c Compute, errs *Errors) {
 		return
 	}
 	if missing, found := followTo(c.Manifest, steps); !found {
-		errs.add("pod_template_path", "is %s, but manifest has no object at %s: give the path of its pod template, as in "+
+		errs.add("pod_template_path", "is %s, but manifest has no object at %s: set the path of its pod template, "+
+			"as in "+
 			"spec.template.", dotted(steps), missing)
 	}
 }
@@ -90,12 +94,12 @@ func validateDistribution(c Compute, errs *Errors) {
 	kindOfWay := At("distribute", Name("type"))
 	switch k := kindOf(c); {
 	case !isDistributed(c) && k.Distribution != c.Distribute.Type:
-		errs.report(kindOfWay, conflict, "distribute.type is %q, but manifest is of mode %s: bring a RayCluster, or give "+
-			"another type.", c.Distribute.Type, k.Mode)
+		errs.report(kindOfWay, conflict, "distribute.type is %q, but manifest has the mode %s: use a RayCluster, or "+
+			"set another type.", c.Distribute.Type, k.Mode)
 	case isDistributed(c) && k.OwnService:
 		errs.report(At("distribute"), conflict,
-			"distribute needs a fixed number of workers, but Knative, whose Service manifest is, decides how many pods run: "+
-				"leave out one of the two.").
+			"distribute requires a fixed number of workers, but manifest is a Knative Service, and Knative controls "+
+				"the number of pods: remove one of the two.").
 			concerning(kindOfWay)
 	}
 }
@@ -110,16 +114,17 @@ func validateDistribute(c Compute, errs *Errors) {
 	switch most := max(designedWorkers(c), 1); {
 	case d.QuorumWorkers == nil || *d.QuorumWorkers <= most:
 	case d.Workers == 0 && c.Manifest == nil:
-		errs.at(quorum, "is %d, but without distribute.workers there is one worker: give distribute.workers.",
+		errs.at(quorum, "is %d, but without distribute.workers there is one worker: set distribute.workers.",
 			*d.QuorumWorkers).
 			concerning(workers, At("manifest"), At("replicas"))
 	default:
-		errs.at(quorum, "is %d, but there are %d workers: give no more than that, or raise distribute.workers.",
+		errs.at(quorum, "is %d, but there are %d workers: decrease it, or increase distribute.workers.",
 			*d.QuorumWorkers, most).
 			concerning(workers, At("manifest"), At("replicas"))
 	}
 	if version, ok := d.Args[kind.RayVersionArg]; ok && d.Type == kind.DistributionRay && kind.RayVersion(d.Args) == "" {
-		errs.at(At("distribute", Name("args")), "has %v as %s, which must be a text: give it as in jsonencode({ %s = %q }).",
+		errs.at(At("distribute", Name("args")), "has %v as %s, which must be a string: set it as in jsonencode({ %s "+
+			"= %q }).",
 			version, kind.RayVersionArg, kind.RayVersionArg, kind.DefaultRayVersion).concerning(At("distribute", Name("type")))
 	}
 }
@@ -132,7 +137,8 @@ func validateArgs(d *Distribute, errs *Errors) {
 		{"monitor_members", "monitor_members"},
 	} {
 		if _, ok := d.Args[own.key]; ok {
-			errs.at(args, "has %s, which is distribute.%s: give that, and leave it out of args.", own.key, own.attribute)
+			errs.at(args, "has %s, which is distribute.%s: set that attribute, and remove the key from "+
+				"args.", own.key, own.attribute)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // required reports a missing attribute.
 func required(errs *Errors, at Path, given bool, what string) {
 	if !given {
-		errs.report(at, "Missing attribute", "%s is required: give %s.", at, what)
+		errs.report(at, "Missing attribute", "%s is required: set it to %s.", at, what)
 	}
 }
 
@@ -24,19 +24,21 @@ func validateSecrets(c Compute, errs *Errors) {
 		envVars, mountPath := at.At(Name("env_vars")), at.At(Name("mount_path"))
 		required(errs, at.At(Name("name")), secret.Name != "", "the name of a Secret of the same namespace")
 		if secret.EnvVars == nil && secret.MountPath == "" {
-			errs.report(at, "Unused secret", "%s is neither exposed nor mounted: give env_vars, mount_path or both.", at).
+			errs.report(at, "Unused secret", "%s is neither exposed nor mounted: set env_vars, mount_path or "+
+				"both.", at).
 				concerning(envVars, mountPath)
 		}
 		if secret.DefaultMode != nil && secret.MountPath == "" {
 			mode := at.At(Name("default_mode"))
-			errs.report(mode, "No files to set permissions of",
-				"%s is for files, but no keys are mounted as files: give mount_path, or remove default_mode.", mode).
+			errs.report(mode, "default_mode without mounted files",
+				"%s applies to files, but no keys are mounted as files: set mount_path, or remove default_mode.", mode).
 				concerning(mountPath)
 		}
 		for j, name := range secret.EnvVars {
 			item := envVars.At(Index(j))
 			if other, taken := setBy[name]; taken {
-				errs.report(item, "Variable set twice", "%s is %s, a variable that %s sets too: remove one of them.", item, name,
+				errs.report(item, "Variable set twice", "%s is %s, a variable that %s also sets: remove one of "+
+					"them.", item, name,
 					other)
 			}
 			setBy[name] = at
@@ -60,7 +62,8 @@ func validateMounts(c Compute, errs *Errors) {
 	add := func(item Path, where string) {
 		at, clean := item.At(Name("mount_path")), path.Clean(where)
 		if other, taken := mounted[clean]; taken && where != "" {
-			errs.report(at, "Path mounted twice", "%s is %s, where %s is mounted: give another path.", at, clean, other.what).
+			errs.report(at, "Path mounted twice", "%s is %s, where %s is already mounted: use another "+
+				"path.", at, clean, other.what).
 				concerning(other.concerns)
 			return
 		}
@@ -85,7 +88,8 @@ func validateMounts(c Compute, errs *Errors) {
 		required(errs, at.At(Name("size")), t.Size != nil, "a quantity, such as 100Gi")
 		required(errs, at.At(Name("mount_path")), t.MountPath != "", absolute)
 		if other, taken := named[t.Name]; taken && t.Name != "" {
-			errs.report(name, "Name given twice", "%s is %s, which %s is named: give another name.", name, t.Name, other)
+			errs.report(name, "Duplicate name", "%s is %s, which is already the name of %s: use another "+
+				"name.", name, t.Name, other)
 		}
 		named[t.Name] = at
 		add(at, t.MountPath)
@@ -97,7 +101,7 @@ func validateImageSetup(c Compute, errs *Errors) {
 		return
 	}
 	required(errs, At("image_setup", Name("config_map")), c.ImageSetup.ConfigMap != "",
-		"the name of a ConfigMap with setup.sh, as kt_image.x.setup does")
+		"the name of a ConfigMap with setup.sh, as in kt_image.x.setup")
 }
 
 func validateEndpoint(c Compute, errs *Errors) {
@@ -109,23 +113,23 @@ func validateEndpoint(c Compute, errs *Errors) {
 	url, selector := at.At(Name("url")), at.At(Name("selector"))
 	switch {
 	case e.URL == "" && e.Selector == nil:
-		errs.report(at, "Empty endpoint", "endpoint says nothing: give url, for a Service or Ingress that exists, or "+
-			"selector, "+
-			"for the pods that the compute's Service selects; or leave endpoint out.").concerning(url, selector)
+		errs.report(at, "Empty endpoint", "endpoint is empty: set url to an existing Service or Ingress, or "+
+			"selector to the labels of the pods that the Service of the compute selects, or remove "+
+			"endpoint.").concerning(url, selector)
 	case e.URL != "" && e.Selector != nil:
-		errs.report(url, conflict, "endpoint has both url, with which no Service is made, and selector, for the Service "+
-			"that is made: give one of the two.")
+		errs.report(url, conflict, "endpoint has both url, with which no Service is created, and selector, for the "+
+			"created Service: set only one of the two.")
 	case kindOf(c).Autoscales && len(e.Selector) > 0:
-		errs.report(selector, conflict, "endpoint.selector asks for a Service that selects pods, but Knative makes the "+
-			"Service of this compute itself: "+
-			"give endpoint.url, or leave out endpoint.").concerning(modeAttributes()...)
+		errs.report(selector, conflict, "endpoint.selector requires a Service that selects pods, but Knative "+
+			"creates the Service of this compute: set endpoint.url, or remove "+
+			"endpoint.").concerning(modeAttributes()...)
 	}
 }
 
 // validateSuspend finds a suspension that the kind of workload does not know.
 func validateSuspend(c Compute, errs *Errors) {
 	if k := kindOf(c); c.Suspend && len(k.Suspension) == 0 && !k.Empty() {
-		errs.add("suspend", "is true, but the provider knows no way to suspend a %s: remove it.", k.Kind)
+		errs.add("suspend", "is true, but the provider cannot suspend a %s: remove it.", k.Kind)
 	}
 }
 
@@ -136,8 +140,8 @@ const longestName = 63
 func validateName(c Compute, errs *Errors) {
 	longest := longestName - len(kind.HeadlessName(""))
 	if isDistributed(c) && len(c.Name) > longest {
-		errs.add("name", "has %d characters, but a distributed compute also has a Service %s, and no name of a Service is "+
-			"longer than %d: give a name of at most %d.",
+		errs.add("name", "has %d characters, but a distributed compute also has a Service %s, and the name of a "+
+			"Service can have at most %d: use a name of at most %d.",
 			len(c.Name), kind.HeadlessName("<name>"), longestName, longest).concerning(At("distribute", Name("type")))
 	}
 }

@@ -19,19 +19,19 @@ func validateRuntime(c Compute) Errors {
 	c.refuseUnsupported(c.runner(), &errs, runtime)
 	if !RunsTensorServer(c.Runtime) {
 		if c.Manifest != nil && kindOf(c).RunsTensorServer() {
-			errs.add("manifest", "is a Compute of %s: set runtime instead, with the attributes for it.", kindOf(c).Group).
+			errs.add("manifest", "is a Compute of %s: set runtime instead, with its attributes.", kindOf(c).Group).
 				concerning(runtime)
 		}
 		return errs
 	}
 	if c.ReplicasGiven && c.Replicas != 1 {
-		errs.report(At("replicas"), conflict, "replicas is %d, but the operator of runtime %q runs one pod: leave it out, "+
-			"or give suspend = true for none.",
+		errs.report(At("replicas"), conflict, "replicas is %d, but the operator of runtime %q runs one pod: remove "+
+			"it, or set suspend = true to run none.",
 			c.Replicas, c.Runtime)
 	}
 	if len(c.Name) > longestTensorServerName {
-		errs.add("name", "has %d characters, but the pod of a tensor server gets a label with it, a dash and a hash, "+
-			"and no value of a label is longer than %d: give a name of at most %d.", len(c.Name), longestName,
+		errs.add("name", "has %d characters. The pod of a tensor server has a label with the name, a dash and a hash, "+
+			"and the value of a label can have at most %d: use a name of at most %d.", len(c.Name), longestName,
 			longestTensorServerName)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
@@ -41,8 +41,8 @@ func validateRuntime(c Compute) Errors {
 	}
 	for i, secret := range c.Secrets {
 		if at := At("secrets", Index(i), Name("env_vars")); len(secret.EnvVars) > 0 {
-			errs.report(at, "Secret variables of a tensor server", "%s exposes keys of a Secret as variables, %s: leave it "+
-				"out.", at, noSecretVariables)
+			errs.report(at, "Secret variables of a tensor server", "%s exposes keys of a Secret as variables, %s: "+
+				"remove it.", at, noSecretVariables)
 		}
 	}
 	return errs
@@ -51,7 +51,8 @@ func validateRuntime(c Compute) Errors {
 // noSecretVariables says why no key of a Secret can be a variable of a tensor server (pkg/controllers/statefulset.go of
 // github.com/astefanutti/skytorch: up to commit deb2850 of February 2026 the keys of the list repeat, which the API
 // server refuses; at 39cbfc9 the variable has no value).
-const noSecretVariables = "which its operator does not pass on: the compute never becomes ready, or the variable is empty"
+const noSecretVariables = "which its operator does not support: the compute never becomes ready, or the variable is " +
+	"empty"
 
 // ReservedVariable says why a variable of a tensor server cannot be set; "" where it can. Operators set three
 // themselves, and up to SkyTorch's commit deb2850 (pkg/controllers/statefulset.go) a second one of the same name makes
@@ -64,7 +65,7 @@ func ReservedVariable(runtime, name string) string {
 	}
 	switch prefix := k.Server.EnvPrefix; name {
 	case prefix + "PORT", prefix + "HOST", prefix + "LOG_LEVEL":
-		return "which the operator sets itself, so that the API server refuses its StatefulSet and the compute never " +
+		return "which the operator sets, so that the API server rejects its StatefulSet and the compute never " +
 			"becomes ready"
 	default:
 		return ""

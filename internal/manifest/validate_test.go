@@ -19,14 +19,14 @@ func TestValidateRefusesConfigurations(t *testing.T) {
 		attribute string
 		says      string
 	}{
-		"a value of Exists":     {tolerates(manifest.Toleration{Key: "a", Operator: "Exists", Value: "b"}), "tolerations[0].value", "leave out value, or use Equal"},
+		"a value of Exists":     {tolerates(manifest.Toleration{Key: "a", Operator: "Exists", Value: "b"}), "tolerations[0].value", "remove value, or use Equal"},
 		"Equal without a key":   {tolerates(manifest.Toleration{Value: "b"}), "tolerations[0].key", "tolerations[0] has no key"},
-		"seconds of NoSchedule": {tolerates(manifest.Toleration{Key: "a", Effect: "NoSchedule", TolerationSeconds: &seconds}), "tolerations[0].toleration_seconds", "needs the effect NoExecute"},
-		"KAI without a queue":   {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_scheduler", "give queue_name too"},
+		"seconds of NoSchedule": {tolerates(manifest.Toleration{Key: "a", Effect: "NoSchedule", TolerationSeconds: &seconds}), "tolerations[0].toleration_seconds", "requires the effect NoExecute"},
+		"KAI without a queue":   {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_scheduler", "set queue_name too"},
 		"GPUs off GPU nodes": {func(c *manifest.Compute) {
 			c.GPUs, c.GPUAntiAffinity = 1, true
 			c.Settings = []manifest.Setting{{Attribute: "gpu_anti_affinity", Runners: manifest.Kubetorch}}
-		}, "gpu_anti_affinity", "leave out one of the two"},
+		}, "gpu_anti_affinity", "remove one of the two"},
 		"a set-up without a digest": {func(c *manifest.Compute) { c.ImageSetup = &manifest.ImageSetup{ConfigMap: "a"} }, "image_setup.digest", "is required"},
 		"args that are attributes": {func(c *manifest.Compute) {
 			c.Distribute = &manifest.Distribute{Args: map[string]any{"quorum_timeout": "1s"}}
@@ -34,10 +34,10 @@ func TestValidateRefusesConfigurations(t *testing.T) {
 		"replicas of workers": {func(c *manifest.Compute) {
 			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{}, 2, true
 		}, "replicas", "their number is distribute.workers"},
-		"a pod template of no manifest": {func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec"} }, "pod_template_path", "give manifest too"},
+		"a pod template of no manifest": {func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec"} }, "pod_template_path", "set manifest too"},
 		"permissions of files not there": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}, DefaultMode: new(int32(0o400))}}
-		}, "secrets[0].default_mode", "give mount_path"},
+		}, "secrets[0].default_mode", "set mount_path"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

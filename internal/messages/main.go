@@ -143,7 +143,9 @@ func readable(text string) string {
 	return strings.TrimSpace(verb.ReplaceAllString(text, placeholder))
 }
 
-// isSentence says whether a text is written for people: three words or more, and no script.
+// isSentence reports whether a text is a message: it has three words or more, and is neither a script, a comment in one,
+// nor a regular expression.
 func isSentence(text string) bool {
-	return words.MatchString(text) && !shell.MatchString(text)
+	return words.MatchString(text) && !shell.MatchString(text) &&
+		!strings.HasPrefix(text, "# ") && !strings.HasPrefix(text, "^(")
 }

@@ -36,19 +36,19 @@ const (
 func badAutoscale() []badInput {
 	cases := []badInput{
 		{name: "min_scale above max_scale", config: `{"autoscale": {"min_scale": 5, "max_scale": 2}}`,
-			at: "autoscale.min_scale", says: "autoscale.min_scale is 5, more than autoscale.max_scale, 2: lower the " +
-				"one or raise the other."},
+			at: "autoscale.min_scale", says: "autoscale.min_scale is 5, more than autoscale.max_scale, 2: decrease " +
+				"the former or increase the latter."},
 		{name: "min_scale above max_scale beside an unknown window", config: `{"autoscale": {"min_scale": 5,
 			"max_scale": 2, "window": "` + unknown + `"}}`,
 			at: "autoscale.min_scale", says: "more than autoscale.max_scale, 2"},
 		{name: "scale_down_delay of the HPA", config: `{"autoscale": {"autoscaler_class": "hpa.autoscaling.knative.dev",
 			"scale_down_delay": "2m"}}`,
 			at:   "autoscale.scale_down_delay",
-			says: `is "2m", but only kpa.autoscaling.knative.dev has such a delay: leave it out.`},
+			says: `is "2m", but only kpa.autoscaling.knative.dev supports it: remove it.`},
 		{name: "extra annotation against an attribute", config: `{"autoscale": {"min_scale": 1,
 			"extra_annotations": {"min-scale": "3"}}}`,
 			at:   `autoscale.extra_annotations["min-scale"]`,
-			says: `is "3", but autoscale.min_scale sets this annotation to "1": leave out one of the two.`},
+			says: `is "3", but autoscale.min_scale sets this annotation to "1": remove one of the two.`},
 		{name: "extra annotation with its domain against an attribute", config: `{"autoscale": {"metric": "rps",
 			"extra_annotations": {"autoscaling.knative.dev/metric": "concurrency"}}}`,
 			at:   `autoscale.extra_annotations["autoscaling.knative.dev/metric"]`,
@@ -77,23 +77,23 @@ func badAutoscale() []badInput {
 		{"target_utilization", `0.7`, "autoscale.target_utilization is 0.7, but must be an integer."},
 		{"concurrency", `-1`, "must be between 0 and 2147483647, got: -1"},
 		{"metric", `"cpu"`,
-			`autoscale.metric is "cpu", but kpa.autoscaling.knative.dev knows concurrency and rps only: give ` +
+			`autoscale.metric is "cpu", but kpa.autoscaling.knative.dev supports only concurrency and rps: set ` +
 				`autoscaler_class = "hpa.autoscaling.knative.dev"`},
-		{"metric", `"memory"`, `give autoscaler_class = "hpa.autoscaling.knative.dev"`},
+		{"metric", `"memory"`, `set autoscaler_class = "hpa.autoscaling.knative.dev"`},
 		{"metric", `""`, "string length must be at least 1, got: 0"},
 		{"autoscaler_class", `"hpa"`,
 			`must be one of: ["kpa.autoscaling.knative.dev" "hpa.autoscaling.knative.dev"], got: "hpa"`},
-		{"window", `"2s"`, `autoscale.window is "2s", but Knative takes 6s to 1h`},
-		{"window", `"2h"`, `autoscale.window is "2h", but Knative takes 6s to 1h`},
-		{"window", `"6500ms"`, `autoscale.window is "6500ms", but Knative wants whole seconds: give 7s.`},
+		{"window", `"2s"`, `autoscale.window is "2s", but Knative accepts 6s to 1h`},
+		{"window", `"2h"`, `autoscale.window is "2h", but Knative accepts 6s to 1h`},
+		{"window", `"6500ms"`, `autoscale.window is "6500ms", but Knative requires an integer number of seconds: use 7s.`},
 		{"window", `"a minute"`, "a duration has no spaces"},
-		{"scale_down_delay", `"61m"`, `autoscale.scale_down_delay is "61m", but Knative takes 0s to 1h`},
+		{"scale_down_delay", `"61m"`, `autoscale.scale_down_delay is "61m", but Knative accepts 0s to 1h`},
 		{"scale_down_delay", `"-1m"`, "must not be negative"},
-		{"scale_to_zero_pod_retention_period", `"1d"`, `is "1d", but Knative takes 0s to 1h`},
+		{"scale_to_zero_pod_retention_period", `"1d"`, `is "1d", but Knative accepts 0s to 1h`},
 		{"scale_to_zero_pod_retention_period", `""`,
-			"autoscale.scale_to_zero_pod_retention_period is empty: give a duration"},
-		{"progress_deadline", `"0s"`, `autoscale.progress_deadline is "0s", but Knative takes no less than 1s`},
-		{"progress_deadline", `"500ms"`, "Knative wants whole seconds: give 1s."},
+			"autoscale.scale_to_zero_pod_retention_period is empty: set a duration"},
+		{"progress_deadline", `"0s"`, `autoscale.progress_deadline is "0s", but Knative accepts no less than 1s`},
+		{"progress_deadline", `"500ms"`, "Knative requires an integer number of seconds: use 1s."},
 	} {
 		cases = append(cases, badInput{
 			name:   "autoscale." + c.attribute + " " + c.value,
@@ -108,17 +108,17 @@ func badDistribute() []badInput {
 	cases := []badInput{
 		{name: "quorum above the workers", config: `{"distribute": {"workers": 4, "quorum_workers": 5}}`,
 			at: "distribute.quorum_workers",
-			says: "distribute.quorum_workers is 5, but there are 4 workers: give no more than that, or raise " +
+			says: "distribute.quorum_workers is 5, but there are 4 workers: decrease it, or increase " +
 				"distribute.workers."},
 		{name: "quorum without workers", config: `{"distribute": {"quorum_workers": 2}}`,
 			at: "distribute.quorum_workers", says: "is 2, but without distribute.workers there is one worker"},
 		{name: "name too long for the headless Service", config: `{"name": "` + strings.Repeat("a", 55) +
 			`", "distribute": {"workers": 2}}`, at: "name",
-			says: "name has 55 characters, but a distributed compute also has a Service <name>-headless, and no name " +
-				"of a Service is longer than 63: give a name of at most 54."},
+			says: "name has 55 characters, but a distributed compute also has a Service <name>-headless, and the " +
+				"name of a Service can have at most 63: use a name of at most 54."},
 		{name: "version of Ray as a number",
 			config: `{"distribute": {"type": "ray", "args": "{\"rayVersion\": 2.46}"}}`, at: "distribute.args",
-			says: "distribute.args has 2.46 as rayVersion, which must be a text"},
+			says: "distribute.args has 2.46 as rayVersion, which must be a string"},
 	}
 	for _, c := range []struct{ attribute, value, says string }{
 		{"type", `"mpi"`, `must be one of: ["spmd" "pytorch" "jax" "tensorflow" "monarch" "ray"], got: "mpi"`},
@@ -134,8 +134,8 @@ func badDistribute() []badInput {
 		{"args", `""`, "not valid JSON"},
 		{"args", `"7"`, "is a JSON value of the type number"},
 		{"args", `"{\"quorum_workers\": 2}"`,
-			"distribute.args has quorum_workers, which is distribute.quorum_workers: give that, and leave it out of " +
-				"args."},
+			"distribute.args has quorum_workers, which is distribute.quorum_workers: set that attribute, and remove " +
+				"the key from args."},
 		{"args", `"{\"distribution_type\": \"ray\"}"`, "has distribution_type, which is distribute.type"},
 	} {
 		cases = append(cases, badInput{
@@ -150,14 +150,14 @@ func badDistribute() []badInput {
 func badModes() []badInput {
 	return []badInput{
 		{name: "autoscale beside distribute", config: `{"autoscale": {}, "distribute": {}}`, at: "distribute",
-			says: "distribute and autoscale cannot both be set: a compute has a fixed number of workers or is scaled " +
+			says: "distribute and autoscale cannot both be set: a compute either has a fixed number of workers or is scaled " +
 				"by its load. Remove one of the two."},
 		{name: "autoscale beside manifest", config: bringing(deployment, `"autoscale": {"min_scale": 1}`),
-			at: "manifest", says: "in manifest takes annotations of autoscaling.knative.dev"},
+			at: "manifest", says: "in manifest can have annotations of autoscaling.knative.dev"},
 		{name: "autoscale beside a manifest of Knative", config: bringing(knative, `"autoscale": {}`), at: "manifest",
 			says: "manifest and autoscale cannot both be set"},
 		{name: "autoscale beside replicas", config: `{"autoscale": {"max_scale": 4}, "replicas": 2}`, at: "replicas",
-			says: "Knative decides how many pods run, from autoscale.min_scale to max_scale"},
+			says: "Knative controls the number of pods, from autoscale.min_scale to max_scale"},
 		{name: "replicas beside distribute", config: `{"distribute": {"workers": 4}, "replicas": 2}`, at: "replicas",
 			says: "their number is distribute.workers. Remove one of the two"},
 		{name: "replicas beside workers that are unknown",
@@ -165,31 +165,30 @@ func badModes() []badInput {
 			says: "their number is distribute.workers"},
 		{name: "Service that selects pods with autoscale",
 			config: `{"autoscale": {}, "endpoint": {"selector": {"app": "x"}}}`, at: "endpoint.selector",
-			says: "but Knative makes the Service of this compute itself: give endpoint.url"},
+			says: "but Knative creates the Service of this compute: set endpoint.url"},
 		{name: "Service that selects pods of a Knative manifest",
 			config: bringing(knative, `"endpoint": {"selector": {"app": "x"}}`), at: "endpoint.selector",
-			says: "Knative makes the Service"},
+			says: "Knative creates the Service"},
 		{name: "ray with a Deployment", config: bringing(deployment, `"distribute": {"type": "ray"}`),
 			at: "distribute.type",
-			says: `distribute.type is "ray", but manifest is of mode deployment: bring a RayCluster, or give another ` +
-				`type.`},
+			says: `distribute.type is "ray", but manifest has the mode deployment: use a RayCluster, or set another type.`},
 		{name: "workers of a Knative manifest", config: bringing(knative,
-			`"distribute": {"type": "spmd", "workers": 2}`), at: "distribute", says: "distribute needs a fixed " +
-			"number of workers, but Knative"},
+			`"distribute": {"type": "spmd", "workers": 2}`), at: "distribute", says: "distribute requires a fixed " +
+			"number of workers, but manifest is a Knative"},
 		{name: "workers against those of the manifest", config: bringing(statefulSet, `"distribute": {"type": "spmd",
 			"workers": 4}`),
-			at: "distribute.workers", says: "distribute.workers asks for 4 pods, while manifest runs 2 " +
-				"(spec.replicas): make them the same, or remove one of the two."},
+			at: "distribute.workers", says: "distribute.workers requests 4 pods, but manifest runs 2 " +
+				"(spec.replicas): use the same number, or remove one of the two."},
 		{name: "workers of a DaemonSet", config: bringing(daemonSet, `"distribute": {"type": "pytorch", "workers": 4}`),
-			at: "distribute.workers", says: "the number of pods of a DaemonSet is not for the provider to set"},
+			at: "distribute.workers", says: "the provider cannot set the number of pods of a DaemonSet"},
 		{name: "replicas against those of the manifest", config: bringing(statefulSet, `"replicas": 3`), at: "replicas",
-			says: "replicas asks for 3 pods, while manifest runs 2 (spec.replicas)"},
+			says: "replicas requests 3 pods, but manifest runs 2 (spec.replicas)"},
 		{name: "replicas against the roles of a PyTorchJob", config: bringing(pyTorchJob, `"replicas": 8`),
-			at: "replicas", says: "replicas asks for 8 pods, while manifest runs 4"},
+			at: "replicas", says: "replicas requests 8 pods, but manifest runs 4"},
 		{name: "replicas against the workers of a RayCluster", config: bringing(rayCluster, `"replicas": 2`),
-			at: "replicas", says: "replicas asks for 2 pods, while manifest runs 3"},
+			at: "replicas", says: "replicas requests 2 pods, but manifest runs 3"},
 		{name: "replicas of a DaemonSet", config: bringing(daemonSet, `"replicas": 3`), at: "replicas",
-			says: "replicas asks for 3 pods, but the number of pods of a DaemonSet is not for the provider to set"},
+			says: "replicas requests 3 pods, but the provider cannot set the number of pods of a DaemonSet"},
 		{name: "replicas of a Pod", config: bringing(pod, `"replicas": 2`), at: "replicas",
 			says: "the number of pods of a Pod"},
 		{name: "replicas of a CronJob", config: bringing(cronJob, `"replicas": 2`), at: "replicas",
@@ -201,54 +200,54 @@ func badModes() []badInput {
 		{name: "negative replicas beside a manifest", config: bringing(statefulSet, `"replicas": -1`), at: "replicas",
 			says: "must be between 0 and 2147483647, got: -1"},
 		{name: "suspended Pod", config: bringing(pod, `"suspend": true`), at: "suspend",
-			says: "suspend is true, but the provider knows no way to suspend a Pod"},
+			says: "suspend is true, but the provider cannot suspend a Pod"},
 		{name: "suspended kind that is unknown", config: bringing(workflow,
 			`"pod_template_path": "spec.templates.0.pod"`,
-			`"suspend": true`), at: "suspend", says: "the provider knows no way to suspend a Workflow"},
+			`"suspend": true`), at: "suspend", says: "the provider cannot suspend a Workflow"},
 		{name: "scheduler without a queue for a manifest", config: bringing(job, `"queue_scheduler": "kai"`),
-			at: "queue_scheduler", says: "give queue_name too"},
+			at: "queue_scheduler", says: "set queue_name too"},
 		{name: "gpu_memory beside gpus for a manifest", config: bringing(job, `"gpus": 1`, `"gpu_memory": "4Gi"`),
-			at: "gpu_memory", says: "give one of the two"},
+			at: "gpu_memory", says: "set only one of the two"},
 	}
 }
 
 func badManifests() []badInput {
 	cases := []badInput{}
 	for manifest, says := range map[string]string{
-		``:                  "manifest holds no object: give a manifest with apiVersion, kind and spec",
-		`# to be done`:      "manifest holds no object",
-		`a Deployment`:      "manifest holds no object",
-		`[{kind: Pod}]`:     "manifest holds no object",
-		`kind: [`:           "manifest is no YAML",
-		`{"kind": "Pod"`:    "manifest is no YAML",
+		``:                  "manifest contains no object: specify a manifest with apiVersion, kind and spec",
+		`# to be done`:      "manifest contains no object",
+		`a Deployment`:      "manifest contains no object",
+		`[{kind: Pod}]`:     "manifest contains no object",
+		`kind: [`:           "manifest is not valid YAML",
+		`{"kind": "Pod"`:    "manifest is not valid YAML",
 		"a: 1\na: 2":        `key "a" already set in map`,
-		"kind:\tPod\n\t- x": "manifest is no YAML",
-		"apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: Pod": "manifest holds more than one YAML document, " +
-			"and a compute is one workload: give the others to resources of their own",
-		`{}`:                                   "manifest has no apiVersion and kind that name a kind of workload: give both.",
-		`{kind: Deployment}`:                   "has no apiVersion and kind",
-		`{apiVersion: apps/v1}`:                "has no apiVersion and kind",
-		`{apiVersion: apps/v1, kind: 7}`:       "has no apiVersion and kind",
-		`{apiVersion: apps/v1/x, kind: Thing}`: "has no apiVersion and kind",
-		`{apiVersion: apps/v1beta1, kind: Deployment}`: "manifest is a Deployment of apps/v1beta1: give the one of " +
+		"kind:\tPod\n\t- x": "manifest is not valid YAML",
+		"apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: Pod": "manifest contains more than one YAML document, " +
+			"but a compute is one workload: use separate resources for the others",
+		`{}`:                                   "manifest has no apiVersion or no kind of a workload: set both.",
+		`{kind: Deployment}`:                   "has no apiVersion or no kind",
+		`{apiVersion: apps/v1}`:                "has no apiVersion or no kind",
+		`{apiVersion: apps/v1, kind: 7}`:       "has no apiVersion or no kind",
+		`{apiVersion: apps/v1/x, kind: Thing}`: "has no apiVersion or no kind",
+		`{apiVersion: apps/v1beta1, kind: Deployment}`: "manifest is a Deployment of apps/v1beta1: use the one of " +
 			"apps/v1.",
-		`{apiVersion: v1, kind: Deployment}`: "manifest is a Deployment of v1, which the provider does not " +
-			"know: give pod_template_path, where its pod template is.",
-		`{apiVersion: v1, kind: ConfigMap}`: "manifest is a ConfigMap of v1, which the provider does not " +
-			"know",
-		workflow: "manifest is a Workflow of argoproj.io/v1alpha1, which the provider does not know",
-		`{apiVersion: apps/v1, kind: Deployment, status: {replicas: 1}}`: "manifest sets status, which belongs to " +
-			"the cluster: remove it.",
-		`{apiVersion: apps/v1, kind: Deployment, metadata: {uid: "1"}}`: "manifest sets metadata.uid, which belongs " +
-			"to the cluster",
+		`{apiVersion: v1, kind: Deployment}`: "manifest is a Deployment of v1, which the provider does not support " +
+			"by name: set pod_template_path to the path of its pod template.",
+		`{apiVersion: v1, kind: ConfigMap}`: "manifest is a ConfigMap of v1, which the provider does not support by " +
+			"name",
+		workflow: "manifest is a Workflow of argoproj.io/v1alpha1, which the provider does not support by name",
+		`{apiVersion: apps/v1, kind: Deployment, status: {replicas: 1}}`: "manifest sets status, which only the " +
+			"cluster can set: remove it.",
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {uid: "1"}}`: "manifest sets metadata.uid, which only " +
+			"the cluster can set",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {resourceVersion: "1"}}`: "manifest sets metadata.resourceVersion",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {generateName: x-}}`:     "manifest sets metadata.generateName",
-		`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: trainer}}`: "manifest has something else than a " +
-			"map at metadata.labels, or on the way there",
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: trainer}}`: "manifest has a value that is not a " +
+			"map at metadata.labels or at a parent of it",
 		`{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: {}}}}}`: "manifest has no list at spec.template.spec.containers.",
-		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob}`: "manifest is a PyTorchJob without pods: give at least one " +
+		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob}`: "manifest is a PyTorchJob without pods: add at least one " +
 			"pod template.",
-		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {template: {spec: 1}}}}}`: "manifest has something else than a map at spec.pytorchReplicaSpecs.Master.template.spec",
+		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {template: {spec: 1}}}}}`: "manifest has a value that is not a map at spec.pytorchReplicaSpecs.Master.template.spec",
 		`{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: []}}`:                              "manifest is a JobSet without pods",
 	} {
 		cases = append(cases, badInput{name: "manifest " + manifest, config: bringing(manifest), at: "manifest",
@@ -263,7 +262,7 @@ func badIdentityOfManifests() []badInput {
 	}
 	return []badInput{
 		{name: "manifest of another name", config: bringing(of(`{name: other}`)), at: "manifest",
-			says: "manifest sets metadata.name to other, but it must be trainer here: it is the compute's name. " +
+			says: "manifest sets metadata.name to other, but it must be trainer here: it is the name of the compute. " +
 				"Remove it."},
 		{name: "manifest of another namespace", config: bringing(of(`{namespace: other}`), `"namespace": "ml"`),
 			at: "manifest", says: "manifest sets metadata.namespace to other, but it must be ml here"},
@@ -273,14 +272,14 @@ func badIdentityOfManifests() []badInput {
 			at: "manifest", says: "manifest sets metadata.labels.kubetorch.com/service to other, but it must be " +
 				"trainer here"},
 		{name: "manifest of another manager", config: bringing(of(`{labels: {app.kubernetes.io/managed-by: Helm}}`)),
-			at: "manifest", says: "the provider finds its objects by it"},
+			at: "manifest", says: "the provider finds its objects with it"},
 		{name: "manifest of another queue", config: bringing(of(`{labels: {kueue.x-k8s.io/queue-name: b}}`),
-			`"queue_name": "a"`), at: "manifest", says: "to b, but it must be a here: it follows queue_name; set " +
-			"that. Remove it."},
+			`"queue_name": "a"`), at: "manifest", says: "to b, but it must be a here: it is set from queue_name. " +
+			"Remove it."},
 		{name: "manifest that does not select its pods", config: bringing(`{apiVersion: apps/v1, kind: Deployment,
             spec: {selector: {matchLabels: {tier: a}}, template: {metadata: {labels: {tier: b}}}}}`),
 			at: "manifest", says: "spec.template.metadata.labels.tier to b, but it must be a here: spec.selector " +
-				"finds the pods by it"},
+				"selects the pods with it"},
 		{name: "label of the template of a manifest", config: bringing(deployment,
 			`"labels": {"kubetorch.com/template": "ksvc"}`), at: "labels", says: `it must be "deployment" here`},
 	}
@@ -289,9 +288,9 @@ func badIdentityOfManifests() []badInput {
 func badPodTemplatePaths() []badInput {
 	return []badInput{
 		{name: "pod_template_path without a manifest", config: `{"pod_template_path": "spec.template"}`,
-			at: "pod_template_path", says: "give manifest too, or leave out pod_template_path"},
+			at: "pod_template_path", says: "set manifest too, or remove pod_template_path"},
 		{name: "pod_template_path to nothing", config: bringing(workflow,
-			`"pod_template_path": "spec.podTemplate.pod"`), at: "pod_template_path", says: "pod_template_path is spec.podTemplate.pod, but manifest has no object at spec.podTemplate: give the path of its pod template"},
+			`"pod_template_path": "spec.podTemplate.pod"`), at: "pod_template_path", says: "pod_template_path is spec.podTemplate.pod, but manifest has no object at spec.podTemplate: set the path of its pod template"},
 		{name: "pod_template_path to no object", config: bringing(workflow, `"pod_template_path": "spec.schedule"`),
 			at: "pod_template_path", says: "manifest has no object at spec.schedule"},
 		{name: "pod_template_path through a text", config: bringing(workflow,
@@ -309,8 +308,8 @@ func badPodTemplatePaths() []badInput {
 				`with dots`},
 		{name: "pod_template_path against a kind that is known",
 			config: bringing(job, `"pod_template_path": "spec.jobTemplate"`), at: "pod_template_path",
-			says: "pod_template_path is spec.jobTemplate, but the provider knows where the pods of a Job are: remove " +
-				"it."},
+			says: "pod_template_path is spec.jobTemplate, but the provider knows the pod template path of a Job: " +
+				"remove it."},
 	}
 }
 
@@ -342,8 +341,8 @@ func badSelectors() []badInput {
 		cases = append(cases, badInput{
 			name: "selector alone beside " + attribute, config: fmt.Sprintf(`{"selector": {"app": "x"}, %q: %s}`,
 				attribute, value), at: attribute,
-			says: attribute + " says how pods are run, but with selector alone the pods exist already and no " +
-				"workload is made: leave it out, or bring the workload in manifest.",
+			says: attribute + " configures a workload, but with selector alone the pods already exist and no " +
+				"workload is created: remove it, or specify the workload in manifest.",
 		})
 	}
 	return cases
@@ -352,11 +351,11 @@ func badSelectors() []badInput {
 func badImageSetups() []badInput {
 	return []badInput{
 		{name: "image_setup without a digest", config: `{"image_setup": {"config_map": "kt-image-train"}}`,
-			at: "image_setup.digest", says: "image_setup.digest is required: give a digest of its content, as " +
-				"kt_image.x.setup does."},
+			at: "image_setup.digest", says: "image_setup.digest is required: set it to a digest of its content, as " +
+				"in kt_image.x.setup."},
 		{name: "image_setup without a ConfigMap", config: `{"image_setup": {"digest": "abc"}}`,
 			at:   "image_setup.config_map",
-			says: "image_setup.config_map is required: give the name of a ConfigMap with setup.sh"},
+			says: "image_setup.config_map is required: set it to the name of a ConfigMap with setup.sh"},
 		{name: "image_setup with a bad ConfigMap", config: `{"image_setup": {"config_map": "Kt_Image",
 			"digest": "abc"}}`, at: "image_setup.config_map", says: `Did you mean "kt-image"?`},
 		{name: "image_setup with an empty ConfigMap", config: `{"image_setup": {"config_map": "", "digest": "abc"}}`,
@@ -371,7 +370,7 @@ func badImageSetups() []badInput {
 		{name: "volume over the set-up", config: `{"image_setup": {"config_map": "c", "digest": "abc"},
 			"volumes": [{"claim_name": "c", "mount_path": "/etc/kubetorch/image"}]}`,
 			at:   "volumes[0].mount_path",
-			says: "volumes[0].mount_path is /etc/kubetorch/image, where image_setup is mounted: give another path."},
+			says: "volumes[0].mount_path is /etc/kubetorch/image, where image_setup is already mounted: use another path."},
 	}
 }
 

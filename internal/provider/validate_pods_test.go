@@ -54,18 +54,18 @@ func badTolerations() []badInput {
 		{name: "Exists with value", config: `{"tolerations": [{"key": "dedicated", "operator": "Exists",
 			"value": "gpu"}]}`,
 			at: "tolerations[0].value", says: "tolerations[0] has a value, but its operator Exists tolerates every " +
-				"value of the taint: leave out value, or use Equal."},
+				"value of the taint: remove value, or use Equal."},
 		{name: "Equal without key", config: `{"tolerations": [{"key": "a", "operator": "Exists"},
 			{"operator": "Equal", "value": "gpu"}]}`,
-			at: "tolerations[1].key", says: `give a key, or operator = "Exists"`},
+			at: "tolerations[1].key", says: `set a key, or operator = "Exists"`},
 		{name: "neither key nor operator", config: `{"tolerations": [{"effect": "NoSchedule"}]}`,
 			at: "tolerations[0].key", says: "tolerations[0] has no key"},
 		{name: "seconds without effect", config: `{"tolerations": [{"key": "a", "operator": "Exists",
-			"toleration_seconds": 60}]}`, at: "tolerations[0].toleration_seconds", says: `give effect = "NoExecute"`},
+			"toleration_seconds": 60}]}`, at: "tolerations[0].toleration_seconds", says: `set effect = "NoExecute"`},
 		{name: "seconds with NoSchedule", config: `{"tolerations": [{"key": "a", "operator": "Exists",
 			"effect": "NoSchedule", "toleration_seconds": 60}]}`,
 			at:   "tolerations[0].toleration_seconds",
-			says: "tolerations[0] has toleration_seconds, which needs the effect NoExecute"},
+			says: "tolerations[0] has toleration_seconds, which requires the effect NoExecute"},
 		{name: "unknown effect",
 			config: `{"tolerations": [{"key": "a", "operator": "Exists", "effect": "noschedule"}]}`,
 			at:     "tolerations[0].effect",
@@ -86,12 +86,12 @@ func badGPUTypes() []badInput {
 	cases := []badInput{
 		{name: "gpu_type against node_selector",
 			config: `{"gpu_type": "L4", "node_selector": {"nvidia.com/gpu.product": "H100"}}`, at: "gpu_type",
-			says: "while node_selector selects nvidia.com/gpu.product=H100: give one of the two"},
+			says: "but node_selector selects nvidia.com/gpu.product=H100: set only one of the two"},
 	}
 	for value, says := range map[string]string{
-		"":             `gpu_type is empty: give a product such as "L4", or a node label as "key: value"`,
+		"":             `gpu_type is empty: set a product such as "L4", or a node label as "key: value"`,
 		"NVIDIA L4":    `did you mean "NVIDIA-L4"?`,
-		"gpu:":         "names the label gpu but no value",
+		"gpu:":         "contains the label gpu without a value",
 		": L4":         `"" is not the key of a label`,
 		"two words: x": `"two words" is not the key of a label`,
 		"a:b:c":        `"b:c" is not the value of a label`,
@@ -115,8 +115,8 @@ func badTemplates() []badInput {
 		`7`:               "is a JSON value of the type number",
 		`true`:            "is a JSON value of the type boolean",
 		`{"spec": 1e999}`: "contains JSON that cannot be decoded",
-		`{"kind": "StatefulSet"}`: "service_template changes kind, which the provider needs as it is: remove " +
-			"that from the template",
+		`{"kind": "StatefulSet"}`: "service_template changes kind, which the provider requires unchanged: remove it " +
+			"from the template",
 		`{"apiVersion": "apps/v2"}`:                                                        "changes apiVersion",
 		`{"metadata": {"name": "other"}}`:                                                  "changes metadata.name",
 		`{"status": {"replicas": 1}}`:                                                      "sets status",
@@ -124,8 +124,8 @@ func badTemplates() []badInput {
 		`{"spec": {"selector": {"matchLabels": {"app": "x"}}}}`:                            "changes spec.selector",
 		`{"spec": {"selector": null}}`:                                                     "changes spec.selector",
 		`{"spec": {"template": {"metadata": {"labels": {"kubetorch.com/service": "x"}}}}}`: "changes spec.template.metadata.labels.kubetorch.com/service",
-		`{"spec": {"template": {"spec": {"containers": [{"image": "x"}]}}}}`: "removes the container kubetorch: give " +
-			"each item a name",
+		`{"spec": {"template": {"spec": {"containers": [{"image": "x"}]}}}}`: "therefore removes the container " +
+			"kubetorch: add a name to each item",
 		`{"spec": {"template": {"spec": {"containers": null}}}}`:        "removes the container kubetorch",
 		`{"spec": {"template": {"spec": {"containers": "kubetorch"}}}}`: "removes the container kubetorch",
 	} {
@@ -146,11 +146,11 @@ func badTemplates() []badInput {
 func incomplete() []badInput {
 	return []badInput{
 		{name: "secret without a name", config: `{"secrets": [{"mount_path": "/x"}]}`, at: "secrets[0].name",
-			says: "secrets[0].name is required: give the name of a Secret of the same namespace."},
+			says: "secrets[0].name is required: set it to the name of a Secret of the same namespace."},
 		{name: "volume without a claim", config: `{"volumes": [{"mount_path": "/x"}]}`, at: "volumes[0].claim_name",
 			says: "volumes[0].claim_name is required"},
 		{name: "volume without a path", config: `{"volumes": [{"claim_name": "x"}]}`, at: "volumes[0].mount_path",
-			says: "volumes[0].mount_path is required: give an absolute path, such as /data."},
+			says: "volumes[0].mount_path is required: set it to an absolute path, such as /data."},
 		{name: "null secret", config: `{"secrets": [null]}`, at: "secrets[0]", says: "is null"},
 		{name: "null volume", config: `{"volumes": [null]}`, at: "volumes[0]", says: "is null"},
 	}

@@ -11,28 +11,26 @@ import (
 func badTensorServers() []badInput {
 	cases := []badInput{
 		{name: "more than one tensor server", config: `{"runtime": "skytorch", "replicas": 2}`, at: "replicas",
-			says: `replicas is 2, but the operator of runtime "skytorch" runs one pod: leave it out, or give suspend ` +
-				`= true for none.`},
+			says: `replicas is 2, but the operator of runtime "skytorch" runs one pod: remove it, or set suspend = true to run none.`},
 		{name: "no tensor server", config: `{"runtime": "kpu", "replicas": 0}`, at: "replicas",
-			says: "give suspend = true for none"},
+			says: "set suspend = true to run none"},
 		{name: "name too long for a StatefulSet", config: `{"name": "` + strings.Repeat("a", 53) +
 			`", "runtime": "skytorch"}`, at: "name",
-			says: "name has 53 characters, but the pod of a tensor server gets a label with it, a dash and a hash, " +
-				"and no value of a label is longer than 63: give a name of at most 52."},
+			says: "name has 53 characters. The pod of a tensor server has a label with the name, a dash and a " +
+				"hash, and the value of a label can have at most 63: use a name of at most 52."},
 		{name: "label of the operator", config: `{"runtime": "kpu", "labels": {"app.kubernetes.io/name": "mine"}}`,
 			at: "labels",
-			says: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the ` +
-				`operator finds the pods by it. Remove it.`},
+			says: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the operator selects the pods with it. Remove it.`},
 		{name: "template that changes the label",
 			config: `{"runtime": "kpu", "service_template": "{\"spec\": {\"labels\": {\"kubetorch.com/service\": ` +
 				`\"x\"}}}"}`, at: "service_template", says: "changes spec.labels.kubetorch.com/service"},
 		{name: "command of Kubetorch", config: `{"command": ["serve"]}`, at: "command",
-			says: `command is for a tensor server: leave it out, or give runtime = "skytorch" or "kpu".`},
+			says: `command applies only to a tensor server: remove it, or set runtime = "skytorch" or "kpu".`},
 		{name: "args of Kubetorch", config: `{"runtime": "kubetorch", "args": ["--x"]}`, at: "args",
-			says: "args is for a tensor server"},
+			says: "args applies only to a tensor server"},
 		{name: "claim template of Kubetorch", config: `{"volume_claim_templates": [{"name": "a", "size": "1Gi",
 			"mount_path": "/a"}]}`,
-			at: "volume_claim_templates", says: "volume_claim_templates is for a tensor server"},
+			at: "volume_claim_templates", says: "volume_claim_templates applies only to a tensor server"},
 		{name: "Compute as a manifest", config: bringing(`{apiVersion: compute.skytorch.dev/v1alpha1, kind: Compute}`),
 			at: "manifest", says: "is a Compute of compute.skytorch.dev: set runtime instead"},
 		{name: "empty command", config: `{"runtime": "kpu", "command": []}`, at: "command", says: "at least 1"},
@@ -41,13 +39,13 @@ func badTensorServers() []badInput {
 		{name: "claim template without a name",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"size": "1Gi", "mount_path": "/a"}]}`,
 			at:     "volume_claim_templates[0].name",
-			says:   "volume_claim_templates[0].name is required: give a name, such as scratch."},
+			says:   "volume_claim_templates[0].name is required: set it to a name, such as scratch."},
 		{name: "claim template without a size",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "mount_path": "/a"}]}`,
-			at:     "volume_claim_templates[0].size", says: "is required: give a quantity"},
+			at:     "volume_claim_templates[0].size", says: "is required: set it to a quantity"},
 		{name: "claim template without a path",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi"}]}`,
-			at:     "volume_claim_templates[0].mount_path", says: "is required: give an absolute path"},
+			at:     "volume_claim_templates[0].mount_path", says: "is required: set it to an absolute path"},
 		{name: "claim template of no size that is one",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1gb",
 			"mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", says: `did you mean "1G"`},
@@ -60,13 +58,13 @@ func badTensorServers() []badInput {
 		{name: "secret as variables", config: `{"runtime": "skytorch", "secrets": [{"name": "a", "mount_path": "/a"},
 			{"name": "b", "env_vars": ["B"]}]}`,
 			at: "secrets[1].env_vars", says: "secrets[1].env_vars exposes keys of a Secret as variables, which its " +
-				"operator does not pass on"},
+				"operator does not support"},
 		{name: "claim templates of one name", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a",
 			"size": "1Gi", "mount_path": "/a"}, {"name": "a", "size": "1Gi", "mount_path": "/b"}]}`,
-			at: "volume_claim_templates[1].name", says: "is a, which volume_claim_templates[0] is named"},
+			at: "volume_claim_templates[1].name", says: "is a, which is already the name of volume_claim_templates[0]"},
 		{name: "claim template where a claim is", config: `{"runtime": "skytorch", "volumes": [{"claim_name": "x",
 			"mount_path": "/a"}], "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a/"}]}`,
-			at: "volume_claim_templates[0].mount_path", says: "volumes[0] is mounted: give another path"},
+			at: "volume_claim_templates[0].mount_path", says: "volumes[0] is already mounted: use another path"},
 	}
 	for _, name := range []string{"PORT", "HOST", "LOG_LEVEL"} {
 		for runtime, prefix := range map[string]string{"skytorch": "SKYTORCH_", "kpu": "KPU_"} {
@@ -74,7 +72,7 @@ func badTensorServers() []badInput {
 				name: prefix + name + " of the operator", config: fmt.Sprintf(`{"runtime": %q, "env_vars": {%q: "1"}}`,
 					runtime, prefix+name),
 				at: fmt.Sprintf("env_vars[%q]", prefix+name), says: "env_vars sets " + prefix + name +
-					", which the operator sets itself",
+					", which the operator sets",
 			})
 		}
 	}
@@ -90,7 +88,7 @@ func badTensorServers() []badInput {
 			name: attribute + " of a tensor server", config: fmt.Sprintf(`{"runtime": "skytorch", %q: %s}`, attribute,
 				meaningless()[attribute]),
 			at: attribute, says: attribute +
-				` has no place in the Compute resource of runtime "skytorch": leave it out.`,
+				` has no field in the Compute resource of runtime "skytorch": remove it.`,
 		})
 	}
 	return cases

@@ -130,8 +130,8 @@ func TestAccImportOfWrongIDs(t *testing.T) {
 		"/trainer":           `must have the format namespace/name`,
 		ns + "/":             `must have the format namespace/name`,
 		ns + "/trainer/more": `must have the format namespace/name`,
-		ns + "/missing":      `(?s)There is no workload \S+/missing.*kubectl get deployments`,
-		"no-such-ns/trainer": `There is no workload no-such-ns/trainer`,
+		ns + "/missing":      `(?s)No workload \S+/missing.*kubectl get deployments`,
+		"no-such-ns/trainer": `No workload no-such-ns/trainer`,
 	} {
 		steps = append(steps, resource.TestStep{
 			Config:       cluster.Config(ns, acctest.Compute("")),

@@ -68,14 +68,14 @@ func TestAccValidateReportsTheInvalidLine(t *testing.T) {
 			"tolerations = [\n    { operator = \"Exists\" },\n    { key = \"a\", operator = \"Exists\", value = " +
 				"\"b\" },\n  ]",
 			resourceLine,
-			"tolerations[1] has a value, but its operator Exists tolerates every value of the taint: leave out " +
-				"value, or use Equal", false,
+			"tolerations[1] has a value, but its operator Exists tolerates every value of the taint: remove value, " +
+				"or use Equal", false,
 		},
 		"key of a map": {`env_vars = { "1BAD" = "x" }`, `env_vars = { "1BAD" = "x" }`,
 			`a key of env_vars is "1BAD"`, false},
 		"template": {`service_template = jsonencode({ kind = "Pod" })`,
 			`service_template = jsonencode({ kind = "Pod" })`, "changes kind", false},
-		"exclusive":      {"gpus = 1\n  gpu_memory = \"4Gi\"", `gpu_memory = "4Gi"`, "give one of the two", false},
+		"exclusive":      {"gpus = 1\n  gpu_memory = \"4Gi\"", `gpu_memory = "4Gi"`, "set only one of the two", false},
 		"very short ttl": {`inactivity_ttl = "5s"`, `inactivity_ttl = "5s"`, "less than a minute", true},
 		"timeout": {`timeouts = { create = "-5m" }`, resourceLine,
 			"timeouts.create is \"-5m\", but must be more than zero", false},

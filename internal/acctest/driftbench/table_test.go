@@ -108,7 +108,7 @@ func (r report) lines(a act) []string {
 				out, found = append(out, line), true
 			}
 		}
-		if !found && w.Summary != "The pods that run stay as they are" { // that is of the repair
+		if !found && w.Summary != "Running pods are not updated" { // that is of the repair
 			out = append(out, w.Summary)
 		}
 	}

@@ -308,7 +308,7 @@ func TestEcoTrainingJobIsNotReadyWhileItsWorkersCrash(t *testing.T) {
 // Who runs these kinds makes only new pods from a changed template.
 func TestEcoPlanWarnsOfPodsThatAreNotUpdated(t *testing.T) {
 	t.Parallel()
-	const warning = "The pods that run stay as they are"
+	const warning = "Running pods are not updated"
 	for name, c := range map[string]struct {
 		created, changed string
 		warns            bool

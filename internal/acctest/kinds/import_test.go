@@ -181,7 +181,7 @@ func TestAccComputeWithoutObjectsIsRefused(t *testing.T) {
 	cli.Write(t, elsewhere)
 	out := cli.MustRun(t, "plan")
 	acctest.ExpectText(t, acctest.Unwrap(out), "Warning: The compute has no objects", "its CRD is not installed",
-		"leave out endpoint.url")
+		"remove endpoint.url")
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
 		t.Errorf("the apply succeeds:\n%s", out)

@@ -185,7 +185,7 @@ func TestAccTensorServerWarnsThatClaimsAreNotUpdated(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\""+strings.Replace(scratch, "1Gi", "2Gi", 1))))
 	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("warning", acctest.Trainer), false,
-		"The claim stays as it is", "scratch-trainer-0", "kubectl edit pvc scratch-trainer-0 -n "+ns)
+		"The claim is not changed", "scratch-trainer-0", "kubectl edit pvc scratch-trainer-0 -n "+ns)
 	cli.MustRun(t, "destroy", "-auto-approve")
 	if left := on.Kubectl(t, "get", "pvc", "-n", ns, "-o", "name"); left != "persistentvolumeclaim/scratch" {
 		t.Errorf("the claims that stay are %q", left)
@@ -210,7 +210,7 @@ func TestAccTensorServerReportsAnAttributeThatItsOperatorDrops(t *testing.T) {
 		cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\"\n"+c.text)))
 		if attribute != "service_template" {
 			acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("warning", acctest.Trainer), false,
-				"SkyTorch's operator may not apply this")
+				"The SkyTorch operator may ignore this attribute")
 		}
 		applied := cli.RunJSON(t, "apply", "-auto-approve")
 		applied.ExpectError(t, acctest.Trainer, false, "The operator does not apply "+attribute,

@@ -98,7 +98,7 @@ func appendEntry(archive *tar.Writer, folder fs.FS, at string, entry fs.DirEntry
 			return 0, err
 		}
 	default:
-		return 0, fmt.Errorf("%s is neither a file, a folder nor a link: remove it", at)
+		return 0, fmt.Errorf("%s is neither a file, a directory nor a link: remove it", at)
 	}
 	if err := archive.WriteHeader(header); err != nil {
 		return 0, err

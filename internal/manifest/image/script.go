@@ -134,7 +134,8 @@ func (w *writer) copy(number int, s step, do copyAction) error {
 		all = append(all, w.packed[Source{Path: source}]...)
 	}
 	if dest, known := do.dest.literal(); known && len(all) > 1 && !strings.HasSuffix(dest, "/") {
-		return fmt.Errorf("%d files or folders are copied to %s, which must be a folder: add a slash at the end, %s/",
+		return fmt.Errorf("%d files or directories are copied to %s, which must be a directory: add a slash at the "+
+			"end, %s/",
 			len(all), dest, dest)
 	}
 	var before []string
@@ -157,7 +158,7 @@ func (w *writer) copy(number int, s step, do copyAction) error {
 func (w *writer) syncPackage(number int, s step, do packageAction) error {
 	found := w.packed[Source{Path: do.source, Package: true}]
 	if len(found) != 1 || !found[0].Folder {
-		return fmt.Errorf("%s is not a folder: use the folder of a Python package", do.source)
+		return fmt.Errorf("%s is not a directory: use the directory of a Python package", do.source)
 	}
 	packed := found[0]
 	w.copies = true

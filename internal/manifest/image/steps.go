@@ -196,7 +196,8 @@ func checkDestination(c copyAction) error {
 	case strings.ContainsAny(dest, "\n\x00"):
 		return errors.New("the destination has a line break: remove it")
 	case known && len(c.sources) > 1 && !strings.HasSuffix(dest, "/"):
-		return fmt.Errorf("several sources are copied to %s, which must be a folder: add a slash at the end, %s/", dest,
+		return fmt.Errorf("several sources are copied to %s, which must be a directory: add a slash at the end, "+
+			"%s/", dest,
 			dest)
 	}
 	return nil

@@ -153,7 +153,7 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	}
 	decoded, err := changed.decode()
 	if err != nil {
-		w.Diags.AddError("The plan cannot be read", err.Error())
+		w.Diags.AddError("Cannot read the plan", err.Error())
 		return
 	}
 	if err := w.prepareCreate(ctx, decoded, prior); err != nil {

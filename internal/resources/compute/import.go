@@ -39,7 +39,7 @@ func (l *reader) imported(ctx context.Context) error {
 	}
 	if len(found) == 0 {
 		l.Diags.AddError("Nothing to import", fmt.Sprintf(
-			"There is no workload %s of any kind that a compute can be, and no Service of ours.\n\n"+
+			"No workload %s of a supported kind exists, and no Service of this provider.\n\n"+
 				"Investigate with:\n  kubectl get deployments,services -n %s",
 			l.State.ID.ValueString(), l.State.Namespace.ValueString()))
 		return owned.ErrGone

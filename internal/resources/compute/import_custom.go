@@ -49,9 +49,10 @@ func (l *reader) missesWorkload(service *unstructured.Unstructured) bool {
 	if manifest.ObserveEndpoint(service) != nil {
 		return false
 	}
-	l.Diags.AddError("The workload of the compute was not found", fmt.Sprintf(
-		"Service %[1]s/%[2]s selects the pods of a workload of that name, but there is none that may be read.\n\n"+
-			"Next step: Import with the right to get the workload. If it was deleted, delete the Service, too:\n  kubectl delete service %[2]s -n %[1]s",
+	l.Diags.AddError("Workload of the compute not found", fmt.Sprintf(
+		"Service %[1]s/%[2]s selects the pods of a workload with this name, but no readable workload exists.\n\n"+
+			"Next step: Import with permission to get the workload. If it was deleted, also delete the Service:\n  "+
+			"kubectl delete service %[2]s -n %[1]s",
 		l.State.Namespace.ValueString(), l.State.Name.ValueString()))
 	return true
 }

@@ -30,8 +30,8 @@ func (p *planner) kept(prior objects) {
 	if err != nil || will == nil || !manifest.KeepsPods(was, will) {
 		return
 	}
-	p.Diags.AddAttributeWarning(path.Root("manifests"), "The pods that run stay as they are",
-		fmt.Sprintf("The template of the pods changes, but whoever runs a %s makes only new pods from it. "+
-			"To make all of them anew, replace the compute with\n  terraform apply -replace=ADDRESS\n"+
+	p.Diags.AddAttributeWarning(path.Root("manifests"), "Running pods are not updated",
+		fmt.Sprintf("The pod template changes, but the controller of a %s uses it only for new pods.\n\nNext step: "+
+			"To create all pods again, replace the compute with\n  terraform apply -replace=ADDRESS\n"+
 			"or apply it with suspend = true and again without.", will.GetKind()))
 }

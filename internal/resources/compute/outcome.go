@@ -24,7 +24,7 @@ func (w *writer) failed(err error, creating bool) {
 	}
 	w.unfinished, w.PrivateState.Unready = true, true
 	w.Diags.Append(tf.Warning(err, "Other objects of the compute exist, and it is in state with `ready = false`. "+
-		"The next plan shows what is missing, and its apply creates that and replaces nothing."))
+		"The next plan shows the missing objects, and its apply creates them and replaces nothing."))
 }
 
 // expectRest puts the objects that the creation did not get to into state as

@@ -211,7 +211,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	decoded, err := changed.decode()
 	if err != nil {
-		p.Diags.AddError("The plan cannot be read", err.Error())
+		p.Diags.AddError("Cannot read the plan", err.Error())
 		return
 	}
 	cluster := p.Data.Cluster
@@ -235,7 +235,8 @@ func (p *planner) dryRun(ctx context.Context) {
 	account := p.Plan.ServiceAccountName.ValueString()
 	if account != "" && !cluster.ServiceAccountExists(ctx, p.Plan.Namespace.ValueString(), account) {
 		p.Diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
-			fmt.Sprintf("Kubernetes refuses pods whose service account is missing. Create it before the compute:\n"+
+			fmt.Sprintf("Kubernetes rejects pods whose service account does not exist.\n\nNext step: Create it "+
+				"before the compute:\n"+
 				"  kubectl create serviceaccount %s -n %s", account, p.Plan.Namespace.ValueString()))
 	}
 }
@@ -284,7 +285,7 @@ func (p *planner) queue(ctx context.Context, changed []*unstructured.Unstructure
 			return // the dry run has said what is wrong with the cluster
 		}
 		for _, cause := range causes {
-			p.Diags.AddAttributeWarning(path.Root("queue_name"), "The compute will wait in its queue",
+			p.Diags.AddAttributeWarning(path.Root("queue_name"), "The queue will not admit the compute immediately",
 				tf.Explain(tf.ComputeType, *cause, nil))
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // and nothing at all where the CRD is not installed.
 const (
 	nothingSummary = "The compute has no objects"
-	nothingDetail  = "With selector and endpoint.url, a compute is a %s and nothing else, " +
-		"and its CRD is not installed in this cluster. "
-	nothingNext = "Next step: Install Kubetorch's CRDs first, or leave out endpoint.url to have a Service made."
+	nothingDetail  = "With selector and endpoint.url, a compute consists only of a %s, and its CRD is not installed " +
+		"in this cluster. "
+	nothingNext = "Next step: Install Kubetorch's CRDs first, or remove endpoint.url so that a Service is created."
 )
 
 // refuseNothing refuses a plan without objects. A new compute may be planned: the

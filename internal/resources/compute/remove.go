@@ -23,7 +23,7 @@ func remove(
 	left = maps.Clone(gone)
 	decoded, err := gone.decode()
 	if err != nil {
-		diags.AddError("The state cannot be read", err.Error())
+		diags.AddError("Cannot read the state", err.Error())
 		return left, diags
 	}
 	going := map[string]kube.Ref{}

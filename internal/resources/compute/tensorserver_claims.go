@@ -63,9 +63,12 @@ func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 		case was >= 0 && t.Size != nil && made[was].Size != nil &&
 			(made[was].Size.Cmp(*t.Size) != 0 || made[was].StorageClass != t.StorageClass || made[was].AccessMode != t.AccessMode):
 			claim := fmt.Sprintf("%s-%s-0", t.Name, p.Plan.Name.ValueString())
-			diags.AddAttributeWarning(at, "The claim stays as it is",
-				fmt.Sprintf("The PersistentVolumeClaim of the template keeps its data, class and access mode, and its size unless its class lets it grow. It is %s, or with operators of SkyTorch since February 2026 %s. "+
-					"Give the template another name for an empty claim, or grow it:\n  kubectl edit pvc %s -n %s", claim, t.Name, claim, p.Plan.Namespace.ValueString()))
+			diags.AddAttributeWarning(at, "The claim is not changed",
+				fmt.Sprintf("The PersistentVolumeClaim of the template keeps its data, class and access mode, and "+
+					"its size unless its class allows expansion. It is %s, or with operators of SkyTorch since "+
+					"February 2026 %s. "+
+					"\n\nNext step: For an empty claim, use another name for the template. To expand the claim, "+
+					"run:\n  kubectl edit pvc %s -n %s", claim, t.Name, claim, p.Plan.Namespace.ValueString()))
 		}
 	}
 	return diags
@@ -89,8 +92,10 @@ func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name stri
 	}
 	if user != "" {
 		diags.AddAttributeWarning(at.AtName("name"), "The claim is shared",
-			fmt.Sprintf("Operators of SkyTorch since February 2026 mount the PersistentVolumeClaim %s/%s itself for a template named %s, with the labels of the operator, and %s. "+
-				"Both then have the same data, and the size of the template may be ignored.\n\nNext step: Give the template a name that nothing else in the namespace has, such as %s-%s; for a kt_volume, use `volumes`.",
+			fmt.Sprintf("Operators of SkyTorch since February 2026 directly mount the PersistentVolumeClaim %s/%s "+
+				"for a template named %s, with the labels of the operator, and %s. "+
+				"Both then share the data, and the size of the template may be ignored.\n\nNext step: Use a name "+
+				"for the template that is unique in the namespace, such as %s-%s; for a kt_volume, use `volumes`.",
 				namespace, name, name, user, p.Plan.Name.ValueString(), name))
 	}
 	return diags

@@ -62,7 +62,7 @@ func (m *model) atDropped(err error, failure diag.Diagnostic) diag.Diagnostics {
 	}
 	for _, attribute := range slices.Sorted(maps.Keys(fields)) {
 		diags.AddAttributeError(path.Root(attribute), "The operator does not apply "+attribute,
-			fmt.Sprintf("The pod runs without `%s`: the operator of runtime %q left out spec.override.%s.\n\n%s",
+			fmt.Sprintf("The pod runs without `%s`: the operator of runtime %q omitted spec.override.%s.\n\n%s",
 				attribute, m.Runtime.ValueString(), strings.Join(fields[attribute], ", spec.override."), failure.Detail()))
 	}
 	return diags
@@ -77,9 +77,10 @@ func warnOfDropped(ctx context.Context, state, m *model) diag.Diagnostics {
 		return diags
 	}
 	warn := func(at path.Path) {
-		diags.AddAttributeWarning(at, "SkyTorch's operator may not apply this",
-			fmt.Sprintf("The versions of SkyTorch's operator that this provider knows leave out %s without an error: the pod would run without it. "+
-				"The apply compares the pod's template with what was asked for, and fails where the installed operator leaves it out.", at))
+		diags.AddAttributeWarning(at, "The SkyTorch operator may ignore this attribute",
+			fmt.Sprintf("The tested versions of the SkyTorch operator omit %s without an error, and the pod runs "+
+				"without it. The apply compares the pod template with the request, and fails if the installed "+
+				"operator omits it.", at))
 	}
 	for _, r := range rows {
 		if r.override != "" && r.isSet(m) && !r.value(m).Equal(r.value(state)) {

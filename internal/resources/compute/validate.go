@@ -107,7 +107,8 @@ func checkPositive(name string, text tf.Duration) diag.Diagnostics {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root(name), "Invalid "+name,
-		fmt.Sprintf("%s is %q, but must be more than zero: on_not_ready = \"ignore\" is what does not wait.", name, text.ValueString()))}
+		fmt.Sprintf("%s is %q, but must be more than zero: on_not_ready = \"ignore\" disables the "+
+			"wait.", name, text.ValueString()))}
 }
 
 func parsed(text tf.Duration) (time.Duration, bool) {

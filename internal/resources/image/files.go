@@ -77,12 +77,12 @@ func pack(path string, isPackage bool) (image.Packed, error) {
 		}
 		packed, err := image.PackFolder(name, os.DirFS(full), skip)
 		if err != nil {
-			err = fmt.Errorf("cannot pack folder %s: %w", path, err)
+			err = fmt.Errorf("cannot pack directory %s: %w", path, err)
 		}
 		return packed, err
 	}
 	if !info.Mode().IsRegular() {
-		return image.Packed{}, fmt.Errorf("%s is neither a file nor a folder", path)
+		return image.Packed{}, fmt.Errorf("%s is neither a file nor a directory", path)
 	}
 	if info.Size() > image.MostBytes {
 		return image.Packed{}, fmt.Errorf("%s is %d KiB, but a ConfigMap can contain only %d KiB in total. Add the file to the image or to a kt_volume, or download it in a step", path, info.Size()>>10, image.MostBytes>>10)

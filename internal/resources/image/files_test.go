@@ -67,7 +67,7 @@ func TestErrorsNameThePathThatCannotBePacked(t *testing.T) {
 		{Path: dir + "/[a"}:                  "invalid pattern",
 		{Path: dir + "/big"}:                 "big is 2048 KiB, but a ConfigMap can contain only 1024 KiB in total",
 		{Path: heavy}:                        "largest files so far:\n  - weights.bin: 3072 KiB",
-		{Path: "/dev/null"}:                  "is neither a file nor a folder",
+		{Path: "/dev/null"}:                  "is neither a file nor a directory",
 		{Path: dir + "/none", Package: true}: "does not exist",
 	} {
 		if _, err := packAll(source); err == nil || !strings.Contains(err.Error(), want) {

@@ -96,15 +96,18 @@ func stepsAttribute() schema.Attribute {
 				MarkdownDescription: "Environment variables for later steps and the server. `$NAME` in a value is expanded, as in `$PATH:/opt/bin`.",
 			},
 			"copy": schema.SingleNestedAttribute{
-				Optional: true, MarkdownDescription: "Local file or folder to copy, like `COPY` in a Dockerfile. For a folder, its content is copied.",
+				Optional: true, MarkdownDescription: "Local file or directory to copy, like `COPY` in a Dockerfile. " +
+					"For a directory, its content is copied.",
 				Attributes: map[string]schema.Attribute{
 					"source": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Local path, or pattern such as `*.py`. Required. Relative paths are resolved from the working directory of Terraform, so start the path with `${path.module}`."},
-					"dest":   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Path in the container. Required. A path that ends with a slash is a folder to copy files into."},
+					"dest":   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Path in the container. Required. A path that ends with a slash is a directory to copy files into."},
 				},
 			},
 			"sync_package": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-				MarkdownDescription: "Local folder of a Python package. A folder with a `pyproject.toml` or `setup.py` is installed. Any other folder is copied to a folder in `PYTHONPATH`. Caches, virtual environments and `.git` are excluded.",
+				MarkdownDescription: "Local directory of a Python package. A directory with a `pyproject.toml` or " +
+					"`setup.py` is installed. Any other directory is copied to a directory in `PYTHONPATH`. Caches, " +
+					"virtual environments and `.git` are excluded.",
 			},
 		}},
 	}

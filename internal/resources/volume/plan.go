@@ -127,7 +127,7 @@ func (p *planner) keepImported() {
 func (p *planner) dryRun(ctx context.Context) {
 	object, err := p.Plan.object()
 	if err != nil {
-		p.Diags.AddError("The plan cannot be read", err.Error())
+		p.Diags.AddError("Cannot read the plan", err.Error())
 		return
 	}
 	known := !p.Creating
