@@ -32,10 +32,10 @@ func complete(c Compute, k kind.Kind) (map[string]any, error) {
 		into := kind.MapAt(workload, g.Template)
 		maps.Copy(into, completeTemplate(k, into, generated(ours)))
 	}
-	workload["metadata"] = beneath("metadata", kind.MapAt(workload, []string{"metadata"}), workloadMetadata(c, k))
+	workload["metadata"] = underlay("metadata", kind.MapAt(workload, []string{"metadata"}), workloadMetadata(c, k))
 	if k.Selects {
 		selector := kind.MapAt(workload, []string{"spec", "selector", "matchLabels"})
-		maps.Copy(selector, beneath("matchLabels", selector, toAny(ownPods(c))))
+		maps.Copy(selector, underlay("matchLabels", selector, toAny(ownPods(c))))
 	}
 	if errs := checkIdentity(c, k, workload); len(errs) > 0 {
 		return nil, errs
@@ -57,7 +57,7 @@ func completeTemplate(k kind.Kind, user, ours map[string]any) map[string]any {
 	if kind.TextAt(user, "spec", "serviceAccount") != "" { // the former name of the field
 		kind.SetAt(ours, []string{"spec", "serviceAccountName"}, nil)
 	}
-	return beneath("", user, ours)
+	return underlay("", user, ours)
 }
 
 func hasCommand(container map[string]any) bool {
@@ -161,7 +161,7 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 	return errs
 }
 
-// reasonFor says why a label or annotation must be what it is.
+// reasonFor returns the reason why a label or annotation has a fixed value.
 func reasonFor(key, otherwise string) string {
 	switch key {
 	case kind.ServiceLabel:

@@ -30,7 +30,7 @@ func podLabels(c Compute) map[string]string {
 	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identity(c), queueLabels(c))
 }
 
-// serviceLabels are the labels of what stands beside the workload.
+// serviceLabels returns the labels of the objects other than the workload.
 func serviceLabels(c Compute) map[string]string {
 	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identity(c), map[string]string{kind.ManagedByLabel: kind.ManagedByValue})
 }

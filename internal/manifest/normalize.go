@@ -114,7 +114,7 @@ func normalizeValue(value any, key string) any {
 	}
 }
 
-// keepsEmpty tells whether the API tells an empty value of a field from none:
+// keepsEmpty reports whether the API tells an empty value of a field from none:
 // an empty selector selects all, an empty storage class is none at all, and an
 // emptyDir says by being there what the volume is. KubeRay requires
 // rayStartParams.
@@ -127,7 +127,7 @@ func keepsEmpty(field string) bool {
 	}
 }
 
-// hasUserKeys tells whether a field is a map from strings of the user's to
+// hasUserKeys reports whether a field is a map from strings of the user's to
 // strings, in which an empty string is a value like any other.
 func hasUserKeys(field string) bool {
 	switch field {
@@ -138,7 +138,7 @@ func hasUserKeys(field string) bool {
 	}
 }
 
-// hasQuantities tells whether a field is a map of quantities.
+// hasQuantities reports whether a field is a map of quantities.
 func hasQuantities(field string) bool {
 	switch field {
 	case "limits", "overhead", "requests", "resources":

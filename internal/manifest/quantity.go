@@ -78,8 +78,7 @@ func quantityForm(s string) error {
 
 const quantityUnits = "n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei"
 
-// unknownQuantity says what may have been meant by a number with a unit that
-// Kubernetes does not know.
+// unknownQuantity suggests a unit for a number with an unknown one.
 func unknownQuantity(s string) error {
 	parts := quantityParts.FindStringSubmatch(s)
 	number, unit := strings.TrimSuffix(s, parts[2]), parts[2]

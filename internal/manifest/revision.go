@@ -56,13 +56,7 @@ func (c Compute) revision() Revision {
 // version is the release of Kubetorch that the pods of a compute install.
 func (c Compute) version() string { return cmp.Or(c.KubetorchVersion, KubetorchVersion) }
 
-// VersionOf is the release of Kubetorch that a rendered object is made for; ""
-// where it names none.
-func VersionOf(object *unstructured.Unstructured) string {
-	return object.GetLabels()[kind.VersionLabel]
-}
-
-// SamePods tells whether two renderings of one workload have the same pod
+// SamePods reports whether two renderings of one workload have the same pod
 // templates. podTemplate is where the pods of a kind are that is not in the
 // table.
 func SamePods(a, b *unstructured.Unstructured, podTemplate ...string) bool {

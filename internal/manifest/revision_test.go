@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -108,7 +109,7 @@ func TestKubetorchVersionIsInstalledAndLabelled(t *testing.T) {
 	t.Parallel()
 	c := minimal(func(c *manifest.Compute) { c.KubetorchVersion, c.Registered = "0.4.9", true })
 	for _, object := range render(t, c) {
-		if got := manifest.VersionOf(object); got != "0.4.9" {
+		if got := object.GetLabels()[kind.VersionLabel]; got != "0.4.9" {
 			t.Errorf("%s has version %q", manifest.Key(object), got)
 		}
 	}

@@ -43,13 +43,13 @@ func Workloads() []schema.GroupVersionKind {
 	return all
 }
 
-// NeedsManifest tells whether a compute is run in a mode only if it brings a
+// NeedsManifest reports whether a compute is run in a mode only if it brings a
 // manifest.
 func NeedsManifest(mode string) bool {
 	return kind.OfMode(mode).Picks == nil
 }
 
-// HasReplicas tells whether the number of pods of a compute can be asked for in
+// HasReplicas reports whether the number of pods of a compute can be asked for in
 // a mode. In others, something else decides it: Knative, the nodes of the
 // cluster, or the user's own manifest.
 func HasReplicas(mode string) bool {
@@ -63,7 +63,7 @@ func Lasting(gvk schema.GroupVersionKind) [][]string {
 	return k.Lasting
 }
 
-// KeepsPods tells whether pods that run stay as they are although their template
+// KeepsPods reports whether pods that run stay as they are although their template
 // changes between before and after, two renderings of one workload.
 func KeepsPods(before, after *unstructured.Unstructured) bool {
 	k, _ := kindOfObject(after.GroupVersionKind(), nil)
@@ -91,7 +91,7 @@ func LeftAfterCreation(gvk schema.GroupVersionKind) [][]string {
 	return paths
 }
 
-// Queued tells whether a rendered workload is in a queue that releases it, and
+// Queued reports whether a rendered workload is in a queue that releases it, and
 // that adds to its pods when it does.
 func Queued(workload *unstructured.Unstructured) bool {
 	return workload.GetLabels()[kind.KueueQueueLabel] != "" && len(LeftAfterCreation(workload.GroupVersionKind())) > 0

@@ -94,7 +94,7 @@ func gpuTolerations() []Toleration {
 	}
 }
 
-// sameTaint tells whether two tolerations are for the same taints. Equal is
+// sameTaint reports whether two tolerations are for the same taints. Equal is
 // what Kubernetes reads where no operator is given.
 func sameTaint(a, b Toleration) bool {
 	equal := string(corev1.TolerationOpEqual)
@@ -138,7 +138,7 @@ func offGPUNodes() *corev1ac.NodeAffinityApplyConfiguration {
 		corev1ac.NodeSelector().WithNodeSelectorTerms(term))
 }
 
-// withoutGPUTolerations leaves out what schedule adds for GPUs by itself.
+// withoutGPUTolerations omits the tolerations that schedule adds for GPUs.
 func withoutGPUTolerations(tolerations []Toleration) []Toleration {
 	return slices.DeleteFunc(slices.Clone(tolerations), func(t Toleration) bool {
 		return slices.ContainsFunc(gpuTolerations(), func(gpu Toleration) bool { return sameTaint(t, gpu) && t.TolerationSeconds == nil })

@@ -106,7 +106,7 @@ func expansions(vars map[string]string) []string {
 	return lines
 }
 
-// refersToItself tells whether a variable extends the one of the image. Such a
+// refersToItself reports whether a variable extends the one of the image. Such a
 // one must not be in the container's own environment, where it would stand in
 // the place of what it extends.
 func refersToItself(name, value string) bool {

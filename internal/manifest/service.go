@@ -11,7 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// isDistributed tells whether the workers find one another by DNS. Those of Ray
+// isDistributed reports whether the workers find one another by DNS. Those of Ray
 // ask the head.
 func isDistributed(c Compute) bool {
 	return c.Distribute != nil && c.Distribute.Type != kind.DistributionRay

@@ -15,7 +15,7 @@ import (
 // defaultAccessMode is the one that SkyTorch's Python client gives its volumes.
 const defaultAccessMode = corev1.ReadWriteOnce
 
-// RunsTensorServer tells whether a runtime is one that an operator runs.
+// RunsTensorServer reports whether a runtime is one that an operator runs.
 func RunsTensorServer(runtime string) bool {
 	_, runs := kind.OfRuntime(runtime)
 	return runs

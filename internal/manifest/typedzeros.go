@@ -82,7 +82,7 @@ func fillFields(kind reflect.Type, sent, is map[string]any) {
 	}
 }
 
-// isZeroScalar says whether a value is the zero of a type that has no other way
+// isZeroScalar reports whether a value is the zero of a type that has no other way
 // to say that there is none.
 func isZeroScalar(kind reflect.Type, value any) bool {
 	switch kind.Kind() {

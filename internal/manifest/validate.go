@@ -76,11 +76,11 @@ func validateConfiguration(c Compute, errs *Errors) {
 		return
 	}
 	if c.Manifest != nil && c.Autoscale != nil {
-		errs.refuseBeside("manifest", "autoscale", "manifest is the workload, and autoscale creates a Knative "+
+		errs.mutuallyExclusive("manifest", "autoscale", "manifest is the workload, and autoscale creates a Knative "+
 			"Service; a Knative Service in manifest can have annotations of autoscaling.knative.dev")
 	}
 	if d := c.Distribute; d != nil && d.Workers == 0 && c.ReplicasGiven && c.Replicas != 1 {
-		errs.refuseBeside("replicas", "distribute", "their number is distribute.workers")
+		errs.mutuallyExclusive("replicas", "distribute", "their number is distribute.workers")
 	}
 	validatePodless(c, errs)
 	validatePodTemplatePath(c, errs)

@@ -10,15 +10,15 @@ import (
 // validateModes finds attributes that ask for different ways to run a compute, and what does not go with its kind.
 func validateModes(c Compute, errs *Errors) {
 	if c.Distribute != nil && c.Autoscale != nil {
-		errs.refuseBeside("distribute", "autoscale", "a compute either has a fixed number of workers or is scaled "+
+		errs.mutuallyExclusive("distribute", "autoscale", "a compute either has a fixed number of workers or is scaled "+
 			"by its load")
 	}
 	if c.ReplicasGiven && c.Autoscale != nil {
-		errs.refuseBeside("replicas", "autoscale", "Knative controls the number of pods, from autoscale.min_scale "+
+		errs.mutuallyExclusive("replicas", "autoscale", "Knative controls the number of pods, from autoscale.min_scale "+
 			"to max_scale")
 	}
 	if d := c.Distribute; d != nil && d.Workers > 0 && c.ReplicasGiven && !c.ReplicasKept && c.Replicas != d.Workers {
-		errs.refuseBeside("replicas", "distribute", "their number is distribute.workers")
+		errs.mutuallyExclusive("replicas", "distribute", "their number is distribute.workers")
 	}
 	validateManifest(c, errs)
 	validateEndpoint(c, errs)
@@ -27,8 +27,8 @@ func validateModes(c Compute, errs *Errors) {
 	validateDistribution(c, errs)
 }
 
-// refuseBeside reports two attributes that exclude each other.
-func (e *Errors) refuseBeside(attribute, other, why string) {
+// mutuallyExclusive reports two attributes that exclude each other.
+func (e *Errors) mutuallyExclusive(attribute, other, why string) {
 	e.report(At(attribute), conflict, "%s and %s cannot both be set: %s. Remove one of the two.", attribute, other, why)
 }
 
@@ -64,7 +64,7 @@ func validatePodTemplatePath(c Compute, errs *Errors) {
 	}
 }
 
-// followTo tells whether there is an object at a path of names and, in lists, of indexes; if not, up to where there
+// followTo reports whether there is an object at a path of names and, in lists, of indexes; if not, up to where there
 // is none.
 func followTo(value any, steps []string) (missing string, found bool) {
 	for i, step := range steps {

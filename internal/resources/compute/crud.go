@@ -184,7 +184,7 @@ func (w *writer) render(ctx context.Context, prior objects) objects {
 	if diags.HasError() {
 		return nil
 	}
-	with := circumstancesOf(ctx, w.Data, prior, w.PrivateState, w.PrivateState.Designed)
+	with := renderOptionsOf(ctx, w.Data, prior, w.PrivateState, w.PrivateState.Designed)
 	with.rendering = found.next
 	w.Plan.fillRendering(found.next)
 	planned, diags := render(ctx, w.Plan.asConfigured(w.Config), with)

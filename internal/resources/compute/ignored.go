@@ -83,7 +83,7 @@ func withoutIgnoring(plan, planned, written tftypes.Value) (tftypes.Value, bool)
 // leaveIgnored leaves the fields as they are in prior objects that an ignored
 // attribute decides: where rendering the configuration as it is written gives
 // something else than rendering what is planned.
-func (p *planner) leaveIgnored(ctx context.Context, rendered, prior objects, with circumstances) objects {
+func (p *planner) leaveIgnored(ctx context.Context, rendered, prior objects, with renderOptions) objects {
 	if p.written == nil {
 		return rendered
 	}
@@ -181,7 +181,7 @@ func leaveFields(without, planned, prior map[string]any) map[string]any {
 	return out
 }
 
-// named says whether a list holds items with names.
+// named reports whether a list holds items with names.
 func named(list []any) bool {
 	return !slices.ContainsFunc(list, func(item any) bool { return nameOf(item) == "" })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// keepsReplicas says whether the configuration asks for the number that somebody
+// keepsReplicas reports whether the configuration asks for the number that somebody
 // else scaled the workload to: that is how Terraform shows what
 // lifecycle.ignore_changes names.
 func (p *planner) keepsReplicas() bool {
@@ -16,9 +16,9 @@ func (p *planner) keepsReplicas() bool {
 		p.PrivateState.Designed > 0 && p.PrivateState.Designed != p.State.Replicas.ValueInt64()
 }
 
-// kept warns where the template of pods changes, and those that run stay as they
-// are: the apply would seem to have changed them.
-func (p *planner) kept(prior objects) {
+// warnOfUnchangedPods warns if the pod template changes but running pods are not updated, because the apply would
+// seem to have changed them.
+func (p *planner) warnOfUnchangedPods(prior objects) {
 	if p.Creating || p.replaces() || p.moves() || p.Plan.Suspend.ValueBool() || hasSuspension(prior) {
 		return // no pods of the old template will be there
 	}

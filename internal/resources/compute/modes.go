@@ -37,7 +37,7 @@ func (m *model) mode(ctx context.Context) types.String {
 	return types.StringValue(c.Mode())
 }
 
-// changesMode says whether the pods will be run by another kind of workload.
+// changesMode reports whether the pods will be run by another kind of workload.
 func (p *planner) changesMode() bool {
 	moves := func(planned, before types.String) bool { return !planned.IsUnknown() && !planned.Equal(before) }
 	return !p.Creating && (moves(p.Plan.Mode, p.State.Mode) || moves(p.Plan.Runtime, p.State.Runtime))

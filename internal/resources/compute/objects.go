@@ -48,9 +48,8 @@ func (o *object) decode() (*unstructured.Unstructured, error) {
 // same reports whether both objects exist and have the same JSON.
 func (o *object) same(other *object) bool { return o != nil && other != nil && o.text == other.text }
 
-// circumstances are what the objects of a compute depend on besides its
-// attributes.
-type circumstances struct {
+// renderOptions are the inputs of the objects of a compute in addition to its attributes.
+type renderOptions struct {
 	defaults tf.Defaults
 	// designedFor is the number of replicas that the workload is made for,
 	// which may be another than the one that runs.
@@ -60,12 +59,12 @@ type circumstances struct {
 	resumed     bool // the workload was suspended before
 	kept        bool // the number of replicas is somebody else's, and stays
 	rendering
-	// hasField says whether the kind that the cluster serves has a field; nil where there is none to ask.
+	// hasField reports whether the kind that the cluster serves has a field; nil where there is none to ask.
 	hasField func(gvk schema.GroupVersionKind, path ...string) bool
 }
 
 // render makes the objects of a wholly known model.
-func render(ctx context.Context, m *model, with circumstances) (objects, diag.Diagnostics) {
+func render(ctx context.Context, m *model, with renderOptions) (objects, diag.Diagnostics) {
 	spec, diags := m.spec(ctx, with.defaults)
 	if diags.HasError() {
 		return nil, diags

@@ -55,7 +55,7 @@ var defaults = tf.Defaults{
 
 func rendered(t *testing.T, m *model, with tf.Defaults) objects {
 	t.Helper()
-	out, diags := render(t.Context(), m, circumstances{defaults: with, designedFor: 1, held: true})
+	out, diags := render(t.Context(), m, renderOptions{defaults: with, designedFor: 1, held: true})
 	if diags.HasError() {
 		t.Fatal(diags)
 	}

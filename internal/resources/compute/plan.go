@@ -59,7 +59,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	}
 }
 
-// computesLike says whether all computed attributes are equal. Writing a whole
+// computesLike reports whether all computed attributes are equal. Writing a whole
 // model back costs more than all else that a plan without changes does.
 func (m *model) computesLike(o *model) bool {
 	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) &&
@@ -134,7 +134,7 @@ func (p *planner) render(ctx context.Context) {
 	if remembered.Origin == nil && !p.Creating {
 		remembered.Origin = observedOrigin(p.State, prior)
 	}
-	with := circumstancesOf(ctx, p.Data, prior, remembered, p.PrivateState.designedFor(p.Plan, p.State))
+	with := renderOptionsOf(ctx, p.Data, prior, remembered, p.PrivateState.designedFor(p.Plan, p.State))
 	with.kept = p.keepsReplicas()
 	with.held = with.held || p.State.Suspend.ValueBool() || with.resumed
 	rendered := p.renderPods(ctx, prior, with)
@@ -158,11 +158,11 @@ func (p *planner) render(ctx context.Context) {
 	}
 }
 
-// circumstancesOf are those of a compute that has objects already, or none yet.
-func circumstancesOf(
+// renderOptionsOf are those of a compute that has objects already, or none yet.
+func renderOptionsOf(
 	ctx context.Context, data *tf.ProviderData, prior objects, n privateState, designedFor int64,
-) circumstances {
-	return circumstances{
+) renderOptions {
+	return renderOptions{
 		defaults:    n.Origin.keep(owned.PreserveCreator(data.Defaults, prior.decoded())),
 		designedFor: designedFor,
 		registered:  registers(ctx, data.Cluster, prior, n),
@@ -175,7 +175,7 @@ func circumstancesOf(
 	}
 }
 
-// replaces says whether the compute has to be made anew.
+// replaces reports whether the compute has to be made anew.
 func (p *planner) replaces() bool { return p.replace || p.PrivateState.Ending }
 
 // computed decides what the remaining computed attributes will be.
@@ -225,7 +225,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	if !goesOn {
 		return
 	}
-	p.kept(prior)
+	p.warnOfUnchangedPods(prior)
 	p.restarts(prior)
 	p.queue(ctx, decoded)
 	p.gpus(ctx, decoded)
@@ -317,7 +317,7 @@ func (p *planner) gpus(ctx context.Context, changed []*unstructured.Unstructured
 	}
 }
 
-// moves says whether another name, namespace or mode makes it another compute.
+// moves reports whether another name, namespace or mode makes it another compute.
 func (p *planner) moves() bool {
 	return p.changesMode() ||
 		!p.Creating && (!p.Plan.Name.Equal(p.State.Name) || !p.Plan.Namespace.Equal(p.State.Namespace))

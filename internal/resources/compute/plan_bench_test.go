@@ -19,7 +19,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 		m.EnvVars = texts(b, map[string]string{"MODE": "fast"})
 	})
 	state := *config
-	prior, diags := render(b.Context(), config, circumstances{
+	prior, diags := render(b.Context(), config, renderOptions{
 		defaults: defaults, designedFor: 1,
 		rendering: rendering{version: manifest.KubetorchVersion, revision: revisions[len(revisions)-1]},
 	})
@@ -39,7 +39,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 		}}
 		before, _ := objectsOf(b.Context(), state.Manifests)
 		p.prior = before
-		p.rendered = p.renderPods(b.Context(), before, circumstancesOf(b.Context(), data, before, p.PrivateState, 1))
+		p.rendered = p.renderPods(b.Context(), before, renderOptionsOf(b.Context(), data, before, p.PrivateState, 1))
 		p.last(b.Context(), before)
 		p.observe()
 		plan.Manifests = p.rendered.value()

@@ -6,7 +6,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// unchangedSinceImport says whether applying the planned text of an imported
+// unchangedSinceImport reports whether applying the planned text of an imported
 // object would leave the object as it is. Where the texts cannot tell, because
 // the server may have filled in a default, a dry run does.
 func (p *planner) unchangedSinceImport(ctx context.Context, planned, prior *object) bool {

@@ -50,7 +50,7 @@ func (p running) wait(ctx context.Context) (bool, error) {
 	return err == nil && verdict.Ready, err
 }
 
-// ready says whether the pods are ready now; false where that cannot be seen.
+// ready reports whether the pods are ready now; false where that cannot be seen.
 func (p running) ready(ctx context.Context) bool {
 	var verdict ready.Verdict
 	var err error
@@ -71,7 +71,7 @@ func (m *model) podLabels(ctx context.Context) map[string]string {
 	return decodeMap(&d, m.Selector)
 }
 
-// hasSuspension says whether the workload has a field that suspends it: it is
+// hasSuspension reports whether the workload has a field that suspends it: it is
 // or was suspended, or waits still for its queue. What a queue has released is
 // its own from then on.
 func hasSuspension(made objects) bool {

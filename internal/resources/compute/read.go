@@ -139,7 +139,7 @@ func (l *reader) release(
 	return kept, err
 }
 
-// judge says whether a workload is ready. Its pods are looked at too where its
+// judge reports whether a workload is ready. Its pods are looked at too where its
 // status does not tell, and after a wait that failed: the status of some kinds
 // says less than the wait saw.
 func (l *reader) judge(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) bool {

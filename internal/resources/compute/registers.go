@@ -12,7 +12,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// registers says whether a compute is registered with Kubetorch. One that exists
+// registers reports whether a compute is registered with Kubetorch. One that exists
 // is as the last refresh found out, which an operator that arrives between a plan
 // and its apply does not change: the next plan shows it. A new one is where the
 // CRD is installed; where that is not known either, nothing can be said.
@@ -28,7 +28,7 @@ func registers(ctx context.Context, cluster *kube.Cluster, prior objects, n priv
 	}
 }
 
-// registered says whether there is a registration among the objects.
+// registered reports whether there is a registration among the objects.
 func (o objects) registered() bool {
 	decoded, err := o.decode()
 	if err != nil {

@@ -75,7 +75,7 @@ func revisionNumbered(revisions []manifest.Revision, number int64) (manifest.Rev
 
 // renderPods renders with what the objects were made with, and if that changes
 // their pods, with the newest: they restart in any case.
-func (p *planner) renderPods(ctx context.Context, prior objects, with circumstances) objects {
+func (p *planner) renderPods(ctx context.Context, prior objects, with renderOptions) objects {
 	found, diags := renderingsOf(p.Data, p.Config, p.State, prior)
 	p.Diags.Append(diags...)
 	if diags.HasError() {
@@ -91,7 +91,7 @@ func (p *planner) renderPods(ctx context.Context, prior objects, with circumstan
 	return rendered
 }
 
-func (p *planner) renderWith(ctx context.Context, prior objects, with circumstances) objects {
+func (p *planner) renderWith(ctx context.Context, prior objects, with renderOptions) objects {
 	rendered, diags := render(ctx, p.Plan.asConfigured(p.Config), with)
 	p.Diags.Append(diags...)
 	if p.Diags.HasError() {

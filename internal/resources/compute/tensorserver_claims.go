@@ -16,7 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// sameButSize tells whether two lists of claim templates differ in the sizes of claims at most.
+// sameButSize reports whether two lists of claim templates differ in the sizes of claims at most.
 func sameButSize(before, after any) bool {
 	return equality.Semantic.DeepEqual(withoutSizes(before), withoutSizes(after))
 }
@@ -35,7 +35,7 @@ func withoutSizes(templates any) any {
 	return list
 }
 
-// templatesLast tells whether the operator made the templates those of a StatefulSet, which never lets them change. Since
+// templatesLast reports whether the operator made the templates those of a StatefulSet, which never lets them change. Since
 // commit deb2850 of February 2026 (pkg/controllers/pvc.go of github.com/astefanutti/skytorch), SkyTorch's applies a claim
 // of the template's name instead, whose size may grow.
 func (p *planner) templatesLast(ctx context.Context, workload *unstructured.Unstructured) bool {

@@ -98,7 +98,7 @@ func warnOfDropped(ctx context.Context, state, m *model) diag.Diagnostics {
 	return diags
 }
 
-// isFilled tells whether a value is given and is more than an empty
+// isFilled reports whether a value is given and is more than an empty
 // collection.
 func isFilled(value attr.Value) bool {
 	switch value := value.(type) {

@@ -63,7 +63,7 @@ func isGiven(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown
 // places is a set of attributes, by path.
 type places map[string]bool
 
-// has tells whether an attribute, or one that it is part of, is in the set.
+// has reports whether an attribute, or one that it is part of, is in the set.
 func (p places) has(at manifest.Path) bool {
 	for i := range at {
 		if p[at[:i+1].String()] {

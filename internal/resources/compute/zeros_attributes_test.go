@@ -116,7 +116,7 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 		if m.Replicas.IsNull() && m.Autoscale.IsNull() && m.Distribute.IsNull() && m.Selector.IsNull() {
 			m.Replicas = types.Int64Value(1)
 		}
-		with := circumstances{defaults: defaults, designedFor: 1, registered: true}
+		with := renderOptions{defaults: defaults, designedFor: 1, registered: true}
 		out, diags := render(t.Context(), &m, with)
 		if diags.HasError() {
 			return nil

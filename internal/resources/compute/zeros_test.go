@@ -142,7 +142,7 @@ func TestExplicitZeroOfEveryFieldIsAChange(t *testing.T) {
 			with := func(template map[string]any) (objects, bool) {
 				m := planned(t)
 				c.set(m, template)
-				out, diags := render(t.Context(), m, circumstances{defaults: defaults, designedFor: 1})
+				out, diags := render(t.Context(), m, renderOptions{defaults: defaults, designedFor: 1})
 				return out, !diags.HasError()
 			}
 			tested := 0
@@ -180,7 +180,7 @@ func TestExplicitZeroOfEveryFieldIsAChange(t *testing.T) {
 	}
 }
 
-// equalObjects says whether a plan from one to the other shows no change.
+// equalObjects reports whether a plan from one to the other shows no change.
 func equalObjects(a, b objects) bool {
 	changed, gone := a.keepImported(b, nil, nil).changedFrom(b)
 	return len(changed) == 0 && len(gone) == 0

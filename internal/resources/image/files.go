@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 )
 
-// load packs all local files and folders that a spec copies. The error is of
+// load packs all local files and directories that a spec copies. The error is of
 // type image.Errors.
 func load(s image.Spec, d image.Dockerfile) (map[image.Source][]image.Packed, error) {
 	packed := map[image.Source][]image.Packed{}

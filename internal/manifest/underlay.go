@@ -7,20 +7,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// beneath merges our fields under the user's and returns the result, which
-// shares nothing with either; field is where both are. The user wins:
+// underlay merges our fields under those of the user and returns the result, which shares no data with either. field
+// is the name of the field that contains both. The user's fields take precedence:
 //
-//   - Maps are merged key by key; what the user sets to null stays away, and
-//     what is empty, which the API takes for nothing, gives way.
-//   - Lists of named items are merged item by item: what is named alike is
-//     merged, or is the user's alone where two halves make no whole (see
-//     itemKeys). Ours that are not there follow the user's.
-//   - Of other lists, our items are appended unless they are there.
-//   - A probe with a handler of the user's is his alone, and so is a resource
-//     that he sets a request or a limit of, if both must be equal.
+//   - Maps are merged key by key. A key that the user sets to null stays absent, and an empty value, which the API treats
+//     as absent, is replaced.
+//   - Lists of named items are merged item by item. Items with the same name are merged, or the user's item is used
+//     alone if the two cannot be combined (see itemKeys). Our other items are appended.
+//   - To other lists, our items are appended unless the list contains them.
+//   - A probe for which the user sets a handler is not merged. Neither is a resource for which the user sets a request or
+//     a limit, if the two must be equal.
 //
 // Merging again changes nothing. Both arguments are plain JSON.
-func beneath(field string, user, ours map[string]any) map[string]any {
+func underlay(field string, user, ours map[string]any) map[string]any {
 	result := make(map[string]any, len(user)+len(ours))
 	for key, value := range user {
 		result[key] = kind.Copy(value)
@@ -30,13 +29,13 @@ func beneath(field string, user, ours map[string]any) map[string]any {
 		if !ok || theirs != nil && !hasUserKeys(field) && kind.IsEmpty(normalizeValue(theirs, key)) {
 			result[key] = kind.Copy(value)
 		} else {
-			result[key] = beneathValue(key, theirs, value)
+			result[key] = underlayValue(key, theirs, value)
 		}
 	}
 	return result
 }
 
-func beneathValue(field string, user, ours any) any {
+func underlayValue(field string, user, ours any) any {
 	switch theirs := user.(type) {
 	case map[string]any:
 		ours, ok := ours.(map[string]any)
@@ -46,7 +45,7 @@ func beneathValue(field string, user, ours any) any {
 		case field == "resources":
 			ours = withoutGPUsOf(ours, theirs)
 		}
-		return beneath(field, theirs, ours)
+		return underlay(field, theirs, ours)
 	case []any:
 		ours, ok := ours.([]any)
 		switch {
@@ -55,15 +54,14 @@ func beneathValue(field string, user, ours any) any {
 		case field == "nodeSelectorTerms":
 			return everyTerm(theirs, ours)
 		}
-		return beneathList(field, theirs, ours)
+		return underlayList(field, theirs, ours)
 	default:
 		return user
 	}
 }
 
-// itemKeys are the fields that name the items of a list, and whether an item of
-// the user's stands alone: of two volumes or variables of one name, the one
-// would get a second source from the other.
+// itemKeys returns the fields that identify the items of a list, and whether an item of the user is used alone.
+// Merging two volumes or variables with the same name could result in two sources.
 func itemKeys(field string) (keys []string, alone bool) {
 	switch field {
 	case "env", "volumes":
@@ -79,7 +77,7 @@ func itemKeys(field string) (keys []string, alone bool) {
 	}
 }
 
-func beneathList(field string, user, ours []any) []any {
+func underlayList(field string, user, ours []any) []any {
 	keys, alone := itemKeys(field)
 	result, _ := kind.Copy(user).([]any)
 	for _, item := range ours {
@@ -90,7 +88,7 @@ func beneathList(field string, user, ours []any) []any {
 		case same < 0:
 			result = append(result, kind.Copy(item))
 		case !alone:
-			result[same] = beneathValue("", user[same], item)
+			result[same] = underlayValue("", user[same], item)
 		}
 	}
 	return result
@@ -104,9 +102,8 @@ func sameItem(keys []string, a, b any) bool {
 	})
 }
 
-// everyTerm adds our expressions to each term of the user's. Terms are
-// alternatives, so that one of ours beside his would let pods go where he
-// forbids it.
+// everyTerm adds our expressions to each term of the user. Terms are alternatives, so a separate term of ours would
+// allow nodes that the user excludes.
 func everyTerm(user, ours []any) []any {
 	if len(user) == 0 {
 		result, _ := kind.Copy(ours).([]any)
@@ -116,7 +113,7 @@ func everyTerm(user, ours []any) []any {
 	for i, term := range user {
 		result[i] = kind.Copy(term)
 		for _, item := range ours {
-			result[i] = beneathValue("", result[i], item)
+			result[i] = underlayValue("", result[i], item)
 		}
 	}
 	return result
@@ -132,8 +129,7 @@ func hasHandler(probe map[string]any) bool {
 	})
 }
 
-// withoutGPUsOf leaves our number of GPUs out where the user gives one, since
-// request and limit must be equal.
+// withoutGPUsOf omits our number of GPUs if the user sets one, because request and limit must be equal.
 func withoutGPUsOf(ours, user map[string]any) map[string]any {
 	gpus := string(gpuResource)
 	if _, ok := kind.Find(user, []string{"limits", gpus}); !ok {
