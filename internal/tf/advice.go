@@ -73,6 +73,7 @@ func adviceWords() map[string]map[ready.Advice]string {
 			ready.FieldRequests:         requests,
 			ready.FieldResources:        "requests (`cpus`, `memory`, `disk_size`) and limits (`service_template`)",
 			ready.FieldSecretName:       "the name in `secrets`",
+			ready.FieldPullSecrets:      "`image_pull_secrets`",
 			ready.FieldServiceAccount:   "`service_account_name`",
 			ready.FieldSharedMemory:     "`shared_memory_limit`",
 			ready.FieldStartupTime:      "`launch_timeout`",

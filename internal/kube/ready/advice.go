@@ -28,6 +28,7 @@ const (
 	FieldPriorityClass    Advice = "{the priority class}"
 	FieldProgressDeadline Advice = "{the progress deadline}"
 	FieldPtrace           Advice = "{the capability SYS_PTRACE}"
+	FieldPullSecrets      Advice = "{the image pull secrets}"
 	FieldQueue            Advice = "{the queue name}"
 	FieldRejected         Advice = "{the rejected fields}"
 	FieldReplicas         Advice = "{the number of pods}"

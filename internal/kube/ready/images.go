@@ -99,10 +99,10 @@ func pullHints() []pullHintRow {
 			"Select other nodes with " + FieldNodeSelector + ", or build the image for the architecture of this node.",
 			pullIsRefused},
 		{[]string{"toomanyrequests", "too many requests", "rate limit"},
-			"Pull with an account (`image_pull_secrets`), or from a mirror: the registry limits the request rate.", pullIsLater},
+			"Pull with an account (" + FieldPullSecrets + "), or from a mirror: the registry limits the request rate.", pullIsLater},
 		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth",
 			"403 forbidden", "permission denied", "denied:"},
-			"Check the name, and set credentials for this registry in `image_pull_secrets`.", pullIsRefused},
+			"Check the name, and set credentials for this registry in " + FieldPullSecrets + ".", pullIsRefused},
 		{[]string{"x509", "certificate"}, "Configure the nodes to trust the certificate of the registry.", pullIsRefused},
 		{[]string{"no such host"}, noWayToRegistry, pullIsRefused},
 		{[]string{

@@ -18,7 +18,7 @@ func TestPullErrorKeepsTheInnermostError(t *testing.T) {
 		},
 		"back-off with the error of the pull": {
 			`Back-off pulling image "a/b:1": ErrImagePull: rpc error: code = Unknown desc = failed to pull and unpack image "a/b:1": failed to resolve reference "a/b:1": unexpected status from HEAD request to https://a/v2/b/manifests/1: 403 Forbidden`,
-			"unexpected status from HEAD request to https://a/v2/b/manifests/1: 403 Forbidden", "`image_pull_secrets`",
+			"unexpected status from HEAD request to https://a/v2/b/manifests/1: 403 Forbidden", "the image pull secrets",
 		},
 		"CRI-O, wrong architecture": {
 			`rpc error: code = Unknown desc = choosing image instance: no image found in manifest list for architecture "arm64", variant "v8", OS "linux"`,
