@@ -30,8 +30,8 @@ func validateRuntime(c Compute) Errors {
 			c.Replicas, c.Runtime)
 	}
 	if len(c.Name) > longestTensorServerName {
-		errs.add("name", "has %d characters. The pod of a tensor server has a label with the name, a dash and a hash, "+
-			"and the value of a label can have at most %d: use a name of at most %d.", len(c.Name), longestName,
+		errs.add("name", "has %d characters. The pod of a tensor server has a label with the name, a dash and a hash. "+
+			"The value of a label can have at most %d: use a name of at most %d.", len(c.Name), longestName,
 			longestTensorServerName)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {

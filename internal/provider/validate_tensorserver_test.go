@@ -17,7 +17,7 @@ func badTensorServers() []badInput {
 		{name: "name too long for a StatefulSet", config: `{"name": "` + strings.Repeat("a", 53) +
 			`", "runtime": "skytorch"}`, at: "name",
 			says: "name has 53 characters. The pod of a tensor server has a label with the name, a dash and a " +
-				"hash, and the value of a label can have at most 63: use a name of at most 52."},
+				"hash. The value of a label can have at most 63: use a name of at most 52."},
 		{name: "label of the operator", config: `{"runtime": "kpu", "labels": {"app.kubernetes.io/name": "mine"}}`,
 			at: "labels",
 			says: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the operator selects the pods with it. Remove it.`},

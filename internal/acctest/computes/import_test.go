@@ -126,10 +126,10 @@ func TestAccImportOfWrongIDs(t *testing.T) {
 	ns := cluster.Namespace(t)
 	var steps []resource.TestStep
 	for id, says := range map[string]string{
-		"trainer":            `must have the format namespace/name`,
-		"/trainer":           `must have the format namespace/name`,
-		ns + "/":             `must have the format namespace/name`,
-		ns + "/trainer/more": `must have the format namespace/name`,
+		"trainer":            `must have the format\s+namespace/name`,
+		"/trainer":           `must have the format\s+namespace/name`,
+		ns + "/":             `must have the format\s+namespace/name`,
+		ns + "/trainer/more": `must have the format\s+namespace/name`,
 		ns + "/missing":      `(?s)No workload \S+/missing.*kubectl get deployments`,
 		"no-such-ns/trainer": `No workload no-such-ns/trainer`,
 	} {

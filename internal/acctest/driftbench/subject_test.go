@@ -298,12 +298,13 @@ func (a act) repaired(t *testing.T) string {
 	return difference(content(a.before), content(now))
 }
 
-// content is what the object says, without what servers and controllers write.
+// content is what the object says, without what servers and controllers write, and
+// without the provider's mark, which any repair restores.
 func content(obj *unstructured.Unstructured) map[string]any {
 	out := obj.DeepCopy()
 	annotations := out.GetAnnotations()
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
-		return strings.HasPrefix(key, "deployment.kubernetes.io/") ||
+		return key == kube.CreationAnnotation || strings.HasPrefix(key, "deployment.kubernetes.io/") ||
 			strings.HasPrefix(key, "deprecated.daemonset.template.")
 	})
 	labels := out.GetLabels()
