@@ -32,11 +32,10 @@ resource "kt_image" "team" {
 }
 
 resource "kt_compute" "notebook" {
-  name        = "notebook"
-  cpus        = 2
-  memory      = "16Gi"
-  image       = kt_image.team.image
-  image_setup = kt_image.team.setup
-  volumes     = [kt_volume.datasets.ref]
-  secrets     = [kt_secret.huggingface.ref]
+  name      = "notebook"
+  cpus      = 2
+  memory    = "16Gi"
+  image_ref = kt_image.team.ref
+  volumes   = [kt_volume.datasets.ref]
+  secrets   = [kt_secret.huggingface.ref]
 }

@@ -93,8 +93,7 @@ resource "kt_compute" "%[1]sweb" {
   cpus                 = "100m"
   memory               = "64Mi"
   service_account_name = "default"
-  image                = kt_image.%[1]ssetup.image
-  image_setup          = kt_image.%[1]ssetup.setup
+  image_ref            = kt_image.%[1]ssetup.ref
   secrets              = [kt_secret.%[1]stoken.ref]
   volumes              = [kt_volume.%[1]sdata.ref]
   env_vars             = { VERSION = "v%[3]d" }

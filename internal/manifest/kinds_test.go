@@ -258,11 +258,10 @@ func TestRenderRefusesCombinations(t *testing.T) {
 			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{Workers: 4}, 3, true
 		}, "replicas", "their number is distribute.workers"},
 		"a name too long for a Service": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 55); c.Distribute = &manifest.Distribute{} }, "name", "use a name of at most 54"},
-		"a set-up of nothing":           {func(c *manifest.Compute) { c.ImageSetup = &manifest.ImageSetup{} }, "image_setup.config_map", "is required"},
 		"a volume over the set-up": {func(c *manifest.Compute) {
 			c.ImageSetup = &manifest.ImageSetup{ConfigMap: "x"}
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/etc/kubetorch/image"}}
-		}, "volumes[0].mount_path", "where image_setup is already mounted"},
+		}, "volumes[0].mount_path", "where the setup of the image is already mounted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

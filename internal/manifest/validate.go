@@ -50,7 +50,6 @@ func validate(c Compute) Errors {
 	validateAnnotations(c, &errs)
 	validateSecrets(c, &errs)
 	validateMounts(c, &errs)
-	validateImageSetup(c, &errs)
 	validateAutoscale(c, &errs)
 	validateDistribute(c, &errs)
 	if conflicts := validateRuntime(c); len(conflicts) > 0 {
@@ -65,10 +64,6 @@ func validate(c Compute) Errors {
 // a cluster may be like this.
 func validateConfiguration(c Compute, errs *Errors) {
 	validateScheduling(c, errs)
-	if c.ImageSetup != nil {
-		required(errs, At("image_setup", Name("digest")), c.ImageSetup.Digest != "",
-			"a digest of its content, as in kt_image.x.setup")
-	}
 	if c.Distribute != nil {
 		validateArgs(c.Distribute, errs)
 	}

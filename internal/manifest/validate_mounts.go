@@ -57,7 +57,7 @@ func validateMounts(c Compute, errs *Errors) {
 		mounted[sharedMemoryPath] = mount{"the shared memory", At("runtime")}
 	}
 	if c.ImageSetup != nil {
-		mounted[imagePath] = mount{"image_setup", At("image_setup")}
+		mounted[imagePath] = mount{"the setup of the image", At("image_setup")}
 	}
 	add := func(item Path, where string) {
 		at, clean := item.At(Name("mount_path")), path.Clean(where)
@@ -94,14 +94,6 @@ func validateMounts(c Compute, errs *Errors) {
 		named[t.Name] = at
 		add(at, t.MountPath)
 	}
-}
-
-func validateImageSetup(c Compute, errs *Errors) {
-	if c.ImageSetup == nil {
-		return
-	}
-	required(errs, At("image_setup", Name("config_map")), c.ImageSetup.ConfigMap != "",
-		"the name of a ConfigMap with setup.sh, as in kt_image.x.setup")
 }
 
 func validateEndpoint(c Compute, errs *Errors) {

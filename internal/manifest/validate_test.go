@@ -27,7 +27,6 @@ func TestValidateRefusesConfigurations(t *testing.T) {
 			c.GPUs, c.GPUAntiAffinity = 1, true
 			c.Settings = []manifest.Setting{{Attribute: "gpu_anti_affinity", Runners: manifest.Kubetorch}}
 		}, "gpu_anti_affinity", "remove one of the two"},
-		"a set-up without a digest": {func(c *manifest.Compute) { c.ImageSetup = &manifest.ImageSetup{ConfigMap: "a"} }, "image_setup.digest", "is required"},
 		"args that are attributes": {func(c *manifest.Compute) {
 			c.Distribute = &manifest.Distribute{Args: map[string]any{"quorum_timeout": "1s"}}
 		}, "distribute.args", "which is distribute.quorum_timeout"},

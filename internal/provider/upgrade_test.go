@@ -29,6 +29,16 @@ func TestStateOfAnEarlierVersionIsUpgraded(t *testing.T) {
 			state: `{"id": "ml/data", "bound_volume_name": "pvc-1"}`,
 			want:  `{"id": "ml/data", "bound_volume_name": "pvc-1"}`,
 		},
+		"an image": {
+			resource: "kt_image", state: `{"id": "ml/torch", "image": "debian:12", "setup": {"config_map": "kt-image-torch",
+				"digest": "sha256:1", "python_path": null, "install_cmd": "pip"}}`,
+			want: `{"id": "ml/torch", "image": "debian:12", "setup": {"config_map": "kt-image-torch", "digest": "sha256:1",
+				"install_cmd": "pip"}, "ref": {"image": "debian:12", "setup": {"config_map": "kt-image-torch",
+				"digest": "sha256:1", "install_cmd": "pip"}}}`,
+		},
+		"an imported image that was never applied": {
+			resource: "kt_image", state: `{"id": "ml/torch", "setup": null}`, want: `{"id": "ml/torch"}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -331,6 +331,7 @@ func badSelectors() []badInput {
 		"service_account_name": `"robot"`,
 		"priority_class_name":  `"high"`,
 		"image":                `"pytorch"`, "image_setup": `{"config_map": "c", "digest": "d"}`,
+		"image_ref":          `{"image": "pytorch", "setup": {"config_map": "c", "digest": "d"}}`,
 		"image_pull_policy":  `"Always"`,
 		"image_pull_secrets": `["registry"]`,
 		"working_dir":        `"/app"`,
@@ -351,11 +352,19 @@ func badSelectors() []badInput {
 func badImageSetups() []badInput {
 	return []badInput{
 		{name: "image_setup without a digest", config: `{"image_setup": {"config_map": "kt-image-train"}}`,
-			at: "image_setup.digest", says: "image_setup.digest is required: set it to a digest of its content, as " +
-				"in kt_image.x.setup."},
+			at: "image_setup.digest", says: "Must set a configuration value for the image_setup.digest attribute"},
 		{name: "image_setup without a ConfigMap", config: `{"image_setup": {"digest": "abc"}}`,
-			at:   "image_setup.config_map",
-			says: "image_setup.config_map is required: set it to the name of a ConfigMap with setup.sh"},
+			at: "image_setup.config_map", says: "Must set a configuration value"},
+		{name: "image_ref without a setup", config: `{"image_ref": {"image": "a"}}`,
+			at: "image_ref.setup", says: "Must set a configuration value"},
+		{name: "image_ref without an image", config: `{"image_ref": {"setup": {"config_map": "c", "digest": "d"}}}`,
+			at: "image_ref.image", says: "Must set a configuration value"},
+		{name: "image_ref and image", config: `{"image": "a", "image_ref": {"image": "a",
+			"setup": {"config_map": "c", "digest": "d"}}}`,
+			at: "image_ref", says: `Attribute "image" cannot be specified when "image_ref" is specified`},
+		{name: "image_ref and image_setup", config: `{"image_setup": {"config_map": "c", "digest": "d"},
+			"image_ref": {"image": "a", "setup": {"config_map": "c", "digest": "d"}}}`,
+			at: "image_ref", says: `Attribute "image_setup" cannot be specified when "image_ref" is specified`},
 		{name: "image_setup with a bad ConfigMap", config: `{"image_setup": {"config_map": "Kt_Image",
 			"digest": "abc"}}`, at: "image_setup.config_map", says: `Did you mean "kt-image"?`},
 		{name: "image_setup with an empty ConfigMap", config: `{"image_setup": {"config_map": "", "digest": "abc"}}`,
@@ -370,7 +379,8 @@ func badImageSetups() []badInput {
 		{name: "volume over the set-up", config: `{"image_setup": {"config_map": "c", "digest": "abc"},
 			"volumes": [{"claim_name": "c", "mount_path": "/etc/kubetorch/image"}]}`,
 			at:   "volumes[0].mount_path",
-			says: "volumes[0].mount_path is /etc/kubetorch/image, where image_setup is already mounted: use another path."},
+			says: "volumes[0].mount_path is /etc/kubetorch/image, where the setup of the image is already mounted: " +
+				"use another path."},
 	}
 }
 

@@ -12,8 +12,7 @@ resource "kt_image" "torch" {
 }
 
 resource "kt_compute" "trainer" {
-  name        = "trainer"
-  gpus        = 1
-  image       = kt_image.torch.image
-  image_setup = kt_image.torch.setup
+  name      = "trainer"
+  gpus      = 1
+  image_ref = kt_image.torch.ref
 }

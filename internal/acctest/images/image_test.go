@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-testing/compare"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
@@ -525,29 +526,58 @@ resource "kt_image" "torch" {
 func TestAccImageSetsUpACompute(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	config := func(command string) string {
-		return imageNamed(ns, "base = \"python3.12\"\n steps = [{ run_bash = \""+command+"\" }]") +
-			acctest.Compute("image = kt_image.torch.image\n image_setup = kt_image.torch.setup")
+	// The image is unknown while terraform_data is planned, the set-up is not.
+	config := func(command, attributes string) string {
+		return imageNamed(ns, "base = \"python${terraform_data.version.output}\"\n steps = [{ run_bash = \""+command+"\" }]") +
+			"\nresource \"terraform_data\" \"version\" {\n input = \"3.12\"\n}\n" + acctest.Compute(attributes)
 	}
-	digest := tfjsonpath.New("setup").AtMapKey("digest")
+	image, setup, manifests := tfjsonpath.New("image"), tfjsonpath.New("image_setup"), tfjsonpath.New("manifests")
+	const byRef = "image_ref = kt_image.torch.ref"
 	carried := statecheck.CompareValue(digestInPods{t, ns})
+	same := statecheck.CompareValue(compare.ValuesSame())
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             resource.ComposeTestCheckFunc(noImageLeft(t, ns), cluster.NothingLeft(t, ns)),
 		Steps: []resource.TestStep{
 			{
-				Config: config("echo one"),
+				Config: config("echo one", byRef),
 				ConfigPlanChecks: resource.ConfigPlanChecks{
-					PreApply: []plancheck.PlanCheck{plancheck.ExpectKnownValue(acctest.Trainer,
-						tfjsonpath.New("manifests"), knownvalue.MapSizeExact(2))},
+					PreApply: []plancheck.PlanCheck{
+						plancheck.ExpectUnknownValue(acctest.Trainer, image), plancheck.ExpectUnknownValue(acctest.Trainer, manifests),
+						plancheck.ExpectUnknownValue(acctest.Trainer, setup.AtMapKey("digest")),
+						plancheck.ExpectKnownValue(acctest.Trainer, setup.AtMapKey("config_map"), knownvalue.StringExact("kt-image-torch")),
+					},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
-				ConfigStateChecks: []statecheck.StateCheck{carried.AddStateValue(theImage, digest)},
+				ConfigStateChecks: []statecheck.StateCheck{
+					carried.AddStateValue(acctest.Trainer, setup.AtMapKey("digest")),
+					statecheck.ExpectKnownValue(acctest.Trainer, image, knownvalue.StringExact("python:3.12-slim")),
+				},
 			},
 			{
-				Config:            config("echo two"),
+				Config: config("echo two", byRef),
+				ConfigPlanChecks: resource.ConfigPlanChecks{
+					PreApply: []plancheck.PlanCheck{
+						plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
+						plancheck.ExpectKnownValue(acctest.Trainer, image, knownvalue.StringExact("python:3.12-slim")),
+						plancheck.ExpectKnownValue(acctest.Trainer, manifests, knownvalue.MapSizeExact(2)),
+					},
+				},
+				ConfigStateChecks: []statecheck.StateCheck{
+					carried.AddStateValue(acctest.Trainer, setup.AtMapKey("digest")), same.AddStateValue(acctest.Trainer, manifests),
+				},
+			},
+			{
+				// The single attributes have the same values.
+				Config:            config("echo two", "image = kt_image.torch.image\n image_setup = kt_image.torch.setup"),
 				ConfigPlanChecks:  acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate),
-				ConfigStateChecks: []statecheck.StateCheck{carried.AddStateValue(theImage, digest)},
+				ConfigStateChecks: []statecheck.StateCheck{same.AddStateValue(acctest.Trainer, manifests)},
+			},
+			{
+				Config: config("echo two", ""),
+				ConfigStateChecks: []statecheck.StateCheck{
+					statecheck.ExpectKnownValue(acctest.Trainer, setup, knownvalue.Null()),
+				},
 			},
 		},
 	})

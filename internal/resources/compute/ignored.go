@@ -91,7 +91,7 @@ func (p *planner) leaveIgnored(ctx context.Context, rendered, prior objects, wit
 	plan.Namespace = p.Plan.Namespace // the same, see configID
 	asWritten := planner{planning: &planning{Data: p.Data, Plan: &plan, State: p.State, Config: &config, PrivateState: p.PrivateState}}
 	asWritten.addresses(ctx)
-	asWritten.defaults()
+	asWritten.defaults(ctx)
 	without, diags := render(ctx, plan.asConfigured(&config), with)
 	if diags.HasError() {
 		return rendered

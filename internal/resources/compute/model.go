@@ -32,10 +32,11 @@ type model struct {
 	ImagePullSecrets   types.List   `tfsdk:"image_pull_secrets"`
 	WorkingDir         types.String `tfsdk:"working_dir"`
 
-	Image   types.String `tfsdk:"image"`
-	EnvVars types.Map    `tfsdk:"env_vars"`
-	Secrets types.List   `tfsdk:"secrets"`
-	Volumes types.List   `tfsdk:"volumes"`
+	Image    types.String `tfsdk:"image"`
+	ImageRef types.Object `tfsdk:"image_ref"`
+	EnvVars  types.Map    `tfsdk:"env_vars"`
+	Secrets  types.List   `tfsdk:"secrets"`
+	Volumes  types.List   `tfsdk:"volumes"`
 
 	Command              types.List `tfsdk:"command"`
 	Args                 types.List `tfsdk:"args"`
@@ -137,6 +138,11 @@ type distributeModel struct {
 	QuorumTimeout  tf.Duration          `tfsdk:"quorum_timeout"`
 	MonitorMembers types.Bool           `tfsdk:"monitor_members"`
 	Args           jsontypes.Normalized `tfsdk:"args"`
+}
+
+type imageRefModel struct {
+	Image types.String `tfsdk:"image"`
+	Setup types.Object `tfsdk:"setup"`
 }
 
 type imageSetupModel struct {

@@ -45,9 +45,10 @@ func (p *planner) changesMode() bool {
 
 // defaults fills in what the configuration leaves out and depends on the mode.
 // What a manifest says is known when it is rendered: see observe.
-func (p *planner) defaults() {
+func (p *planner) defaults(ctx context.Context) {
 	plan, config := p.Plan, p.Config
-	plan.Replicas, plan.Image, plan.ServiceAccountName = config.Replicas, config.Image, config.ServiceAccountName
+	plan.Replicas, plan.ServiceAccountName, plan.ImageRef = config.Replicas, config.ServiceAccountName, config.ImageRef
+	plan.Image, plan.ImageSetup = config.imageAndSetup(ctx)
 	byo := plan.Mode.IsUnknown() || !config.Manifest.IsNull()
 	mode := plan.Mode.ValueString()
 	podless := !byo && (mode == kind.ModeSelector || mode == kind.ModeCompute) // or the operator's own
@@ -69,6 +70,19 @@ func (p *planner) defaults() {
 	case manifest.HasReplicas(plan.Mode.ValueString()):
 		plan.Replicas = workers(config.Distribute)
 	}
+}
+
+// imageAndSetup returns image and image_setup, or the values of image_ref if that is set.
+func (m *model) imageAndSetup(ctx context.Context) (types.String, types.Object) {
+	if m.ImageRef.IsUnknown() {
+		return types.StringUnknown(), types.ObjectUnknown(m.ImageSetup.AttributeTypes(ctx))
+	}
+	image, isText := m.ImageRef.Attributes()["image"].(types.String)
+	setup, isObject := m.ImageRef.Attributes()["setup"].(types.Object)
+	if isText && isObject {
+		return image, setup
+	}
+	return m.Image, m.ImageSetup
 }
 
 // workers is how many pods a compute is spread over; one where it says nothing.
@@ -142,6 +156,9 @@ func (p *planner) keepImported() {
 		owned.PreserveSetting(&plan.GPUType, state.GPUType, config.GPUType)
 		owned.PreserveSetting(&plan.AdoptExisting, state.AdoptExisting, config.AdoptExisting)
 		owned.PreserveSetting(&plan.Replicas, state.Replicas, config.Replicas) // of a suspended compute, no object has it
+		if config.ImageRef.IsNull() {
+			plan.ImageRef = state.ImageRef // the objects do not show whether image_ref was set
+		}
 	})
 }
 
@@ -149,7 +166,8 @@ func (p *planner) keepImported() {
 // takes it.
 func (m *model) asConfigured(config *model) *model {
 	out := *m
-	out.Replicas, out.Image, out.ServiceAccountName = config.Replicas, config.Image, config.ServiceAccountName
+	out.Replicas, out.ServiceAccountName = config.Replicas, config.ServiceAccountName
+	out.Image, out.ImageSetup = config.Image, config.ImageSetup
 	out.KubetorchVersion = config.KubetorchVersion
 	if config.Manifest.IsNull() {
 		out.Replicas = m.Replicas

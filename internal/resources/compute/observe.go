@@ -59,6 +59,9 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	}
 	before.Replicas, before.Freeze, before.GPUAntiAffinity = seen.Replicas, seen.Freeze, seen.GPUAntiAffinity
 	before.Suspend = seen.Suspend // a suspension of a queue's is none of the user's
+	if seen.ImageSetup != nil {   // follow fills it in
+		m.ImageRef = types.ObjectUnknown(m.ImageRef.AttributeTypes(ctx))
+	}
 	return m.follow(ctx, before, seen)
 }
 

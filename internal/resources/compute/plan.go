@@ -34,7 +34,7 @@ type planner struct {
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := &planner{planning: planned, written: writtenConfig(ctx, planned.Data, planned.Request)}
 	p.addresses(ctx)
-	p.defaults()
+	p.defaults(ctx)
 	p.ReplaceIfMoved()
 	if p.changesMode() {
 		p.Replace.Append(path.Root("mode"), path.Root("runtime")) // Terraform heeds those that differ
@@ -63,6 +63,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 // model back costs more than all else that a plan without changes does.
 func (m *model) computesLike(o *model) bool {
 	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) &&
+		m.ImageRef.Equal(o.ImageRef) && m.ImageSetup.Equal(o.ImageSetup) &&
 		m.ServiceAccountName.Equal(o.ServiceAccountName) &&
 		m.OnNotReady.Equal(o.OnNotReady) && m.QueueScheduler.Equal(o.QueueScheduler) && m.GPUType.Equal(o.GPUType) &&
 		m.AdoptExisting.Equal(o.AdoptExisting) && m.Manifest.Equal(o.Manifest) &&

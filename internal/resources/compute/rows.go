@@ -26,7 +26,8 @@ const (
 )
 
 // rows are the attributes that decide the objects of a compute. A value that an earlier row has followed may
-// decide what a later one shows: env_vars stands above logging, and replicas above suspend.
+// decide what a later one shows: env_vars stands above logging, replicas above suspend, and image and image_setup above
+// image_ref.
 //
 //nolint:gochecknoglobals // built once, since every plan uses it; nothing writes to it
 var rows = []row{
@@ -76,6 +77,7 @@ var rows = []row{
 	nested("image_setup", kubetorchPods, func(m *model) *types.Object { return &m.ImageSetup },
 		func(c *manifest.Compute) **manifest.ImageSetup { return &c.ImageSetup },
 		(*decoder).imageSetup, (*model).followImageSetup),
+	imageRef(),
 	text("working_dir", kubetorchPods, func(m *model) *types.String { return &m.WorkingDir },
 		func(c *manifest.Compute) *string { return &c.WorkingDir }),
 	words("command", tensorServers, func(m *model) *types.List { return &m.Command },
@@ -158,6 +160,22 @@ func queueScheduler() row {
 	return r.observed(func(f *follower, m *model, before, after *manifest.Compute) {
 		if after.QueueScheduler != "" { // only a queue tells
 			changed(f, m, before, after)
+		}
+	})
+}
+
+// imageRef sets image and image_setup.
+func imageRef() row {
+	r := bind("image_ref", kubetorchPods, func(m *model) *types.Object { return &m.ImageRef })
+	r.spec = func(d *decoder, m *model, c *manifest.Compute) {
+		if !m.ImageRef.IsNull() {
+			image, setup := m.imageAndSetup(d.ctx)
+			c.Image, c.ImageSetup = image.ValueString(), d.imageSetup(setup)
+		}
+	}
+	return r.observed(func(f *follower, m *model, _, _ *manifest.Compute) {
+		if !m.ImageRef.IsNull() {
+			m.ImageRef = f.object(m.ImageRef, imageRefModel{m.Image, m.ImageSetup})
 		}
 	})
 }

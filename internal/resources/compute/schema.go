@@ -8,7 +8,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/objectvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
@@ -164,9 +166,26 @@ func podAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Working directory of the container. Must be an absolute path."},
 		"image": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Container image. Defaults to the value in `manifest`, otherwise to " +
+			MarkdownDescription: "Container image. Conflicts with `image_ref`, which sets it. Defaults to the value in `manifest`, otherwise to " +
 				"`ghcr.io/run-house/server:v3`. With `runtime = \"skytorch\"` or `\"kpu\"`, the operator selects the default, " +
 				"and the attribute is null.",
+		},
+		"image_ref": schema.SingleNestedAttribute{
+			Optional: true, Computed: true, Validators: []validator.Object{
+				objectvalidator.ConflictsWith(path.MatchRoot("image"), path.MatchRoot("image_setup"))},
+			MarkdownDescription: "Container image and its setup: `kt_image.x.ref`. Sets `image` and `image_setup`, and " +
+				"conflicts with both.",
+			Attributes: map[string]schema.Attribute{
+				"image": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ImageReference()},
+					MarkdownDescription: "Container image."},
+				"setup": schema.SingleNestedAttribute{Required: true, Attributes: imageSetupAttributes(),
+					MarkdownDescription: "Setup of the container, as `image_setup`."},
+			},
+		},
+		"image_setup": schema.SingleNestedAttribute{
+			Optional: true, Computed: true, Attributes: imageSetupAttributes(),
+			MarkdownDescription: "Setup of the container, which runs before the server starts. To use a `kt_image`, set " +
+				"`image_ref` instead.",
 		},
 		"env_vars": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,

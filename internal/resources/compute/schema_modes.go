@@ -44,23 +44,22 @@ func modeAttributes() map[string]schema.Attribute {
 				"the registration with Kubetorch) for these pods. With `manifest`, selects the pods of the workload that " +
 				"receive the calls.",
 		},
-		"image_setup": schema.SingleNestedAttribute{
-			Optional: true, MarkdownDescription: "Setup of the container, which runs before the server starts: " +
-				"`kt_image.x.setup`.",
-			Attributes: map[string]schema.Attribute{
-				"config_map": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
-					MarkdownDescription: "Name of the ConfigMap with `setup.sh`."},
-				"digest": schema.StringAttribute{Optional: true,
-					Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-					MarkdownDescription: "Digest of the content of the ConfigMap. Changing this replaces the pods."},
-				"python_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()},
-					MarkdownDescription: "Absolute path of the Python interpreter that runs the server. Defaults to `python3`, " +
-						"otherwise `python`, in `PATH`."},
-				"install_cmd": schema.StringAttribute{Optional: true,
-					Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-					MarkdownDescription: "Command that installs Kubetorch. Defaults to uv if the image contains it, otherwise pip."},
-			},
-		},
+	}
+}
+
+func imageSetupAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"config_map": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
+			MarkdownDescription: "Name of the ConfigMap with `setup.sh`."},
+		"digest": schema.StringAttribute{Required: true,
+			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+			MarkdownDescription: "Digest of the content of the ConfigMap. Changing this replaces the pods."},
+		"python_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()},
+			MarkdownDescription: "Absolute path of the Python interpreter that runs the server. Defaults to `python3`, " +
+				"otherwise `python`, in `PATH`."},
+		"install_cmd": schema.StringAttribute{Optional: true,
+			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+			MarkdownDescription: "Command that installs Kubetorch. Defaults to uv if the image contains it, otherwise pip."},
 	}
 }
 

@@ -98,7 +98,8 @@ func union(all ...map[string]string) map[string]string {
 // setComputed sets the computed attributes of the image and its setup.
 func (m *model) setComputed(config *model, pin registry.Pin, r image.Rendered) {
 	m.Image, m.Digest = types.StringValue(pin.Image), text(pin.Digest)
-	m.RenderedDockerfile, m.Setup = types.StringValue(r.Dockerfile), m.setup(types.StringValue(r.Digest))
+	m.RenderedDockerfile = types.StringValue(r.Dockerfile)
+	m.setRefs(types.StringValue(r.Digest))
 	m.ImageID, m.Dockerfile = config.ImageID, config.Dockerfile
 	if m.ImageID.IsNull() {
 		m.ImageID = m.Image
@@ -111,7 +112,7 @@ func (m *model) setComputed(config *model, pin registry.Pin, r image.Rendered) {
 // setUnknown marks the attributes that depend on the image as unknown.
 func (m *model) setUnknown(config *model, setup types.String) {
 	m.Image, m.Digest, m.RenderedDockerfile = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
-	m.Setup = m.setup(setup)
+	m.setRefs(setup)
 	m.ImageID, m.Dockerfile = config.ImageID, config.Dockerfile
 	if m.ImageID.IsNull() {
 		m.ImageID = types.StringUnknown()

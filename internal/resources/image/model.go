@@ -27,6 +27,7 @@ type model struct {
 	Digest             types.String `tfsdk:"digest"`
 	RenderedDockerfile types.String `tfsdk:"rendered_dockerfile"`
 	Setup              types.Object `tfsdk:"setup"`
+	Ref                types.Object `tfsdk:"ref"`
 }
 
 type stepModel struct {
@@ -47,6 +48,10 @@ func setupTypes() map[string]attr.Type {
 		"config_map": types.StringType, "digest": types.StringType,
 		"python_path": types.StringType, "install_cmd": types.StringType,
 	}
+}
+
+func refTypes() map[string]attr.Type {
+	return map[string]attr.Type{"image": types.StringType, "setup": types.ObjectType{AttrTypes: setupTypes()}}
 }
 
 func copyTypes() map[string]attr.Type {

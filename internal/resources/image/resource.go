@@ -51,6 +51,7 @@ var (
 	_ resource.ResourceWithImportState    = (*imageResource)(nil)
 	_ resource.ResourceWithIdentity       = (*imageResource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*imageResource)(nil)
+	_ resource.ResourceWithUpgradeState   = (*imageResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*imageResource)(nil)
 )
 

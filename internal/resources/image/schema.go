@@ -2,6 +2,8 @@ package image
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
@@ -24,7 +26,16 @@ const description = `Manages the image setup of a compute, like Kubetorch's ` + 
 No image is built. The setup is stored in the ConfigMap ` + "`kt-image-<name>`" + ` of the same namespace, with a script that ` + "`kt_compute`" + ` runs before the server starts. The steps run in order and stop at the first failure. They run again only if their content changes.`
 
 func (r *imageResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: attributes()}
+	resp.Schema = schema.Schema{Version: 1, MarkdownDescription: description, Attributes: attributes()}
+}
+
+// UpgradeState adds `ref`, which version 0 does not have.
+func (r *imageResource) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
+	return map[int64]resource.StateUpgrader{0: lifecycle.Upgrader(func(state map[string]json.RawMessage) {
+		if setup := state["setup"]; len(setup) > 0 && string(setup) != "null" {
+			state["ref"] = fmt.Appendf(nil, `{"image": %s, "setup": %s}`, state["image"], setup)
+		}
+	})}
 }
 
 func attributes() map[string]schema.Attribute {
@@ -136,19 +147,29 @@ func computedAttributes() map[string]schema.Attribute {
 	computed := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}
-	return map[string]schema.Attribute{
-		"id":                  computed("ID of the image, as `namespace/name`."),
-		"uid":                 computed("UID of the ConfigMap."),
-		"image":               computed("Image to run, for `image` of `kt_compute`. With `pin_digest`, it has the form `repository@sha256:…`."),
-		"digest":              computed("Digest of the image, `sha256:…`. Set with `pin_digest`, or if the image is specified by its digest. For a multi-platform image, this is the digest of the index."),
-		"rendered_dockerfile": computed("Complete setup as a Dockerfile: `dockerfile` with the resolved image, followed by `steps`."),
-		"setup": schema.SingleNestedAttribute{
-			Computed: true, MarkdownDescription: "Setup of the image, for `image_setup` of `kt_compute`.",
+	setup := func(description string) schema.SingleNestedAttribute {
+		return schema.SingleNestedAttribute{
+			Computed: true, MarkdownDescription: description,
 			Attributes: map[string]schema.Attribute{
 				"config_map":  computed("Name of the ConfigMap."),
 				"digest":      computed("Digest of the setup, `sha256:…`. Pods are replaced when it changes."),
 				"python_path": computed("Value of `python_path`."),
 				"install_cmd": computed("Value of `install_cmd`."),
+			},
+		}
+	}
+	return map[string]schema.Attribute{
+		"id":                  computed("ID of the image, as `namespace/name`."),
+		"uid":                 computed("UID of the ConfigMap."),
+		"image":               computed("Image to run. With `pin_digest`, it has the form `repository@sha256:…`."),
+		"digest":              computed("Digest of the image, `sha256:…`. Set with `pin_digest`, or if the image is specified by its digest. For a multi-platform image, this is the digest of the index."),
+		"rendered_dockerfile": computed("Complete setup as a Dockerfile: `dockerfile` with the resolved image, followed by `steps`."),
+		"setup":               setup("Setup of the image, as in `ref`."),
+		"ref": schema.SingleNestedAttribute{
+			Computed: true, MarkdownDescription: "Image and its setup, for `image_ref` of `kt_compute`.",
+			Attributes: map[string]schema.Attribute{
+				"image": computed("Value of `image`."),
+				"setup": setup("Value of `setup`."),
 			},
 		},
 		"manifests": schema.MapAttribute{

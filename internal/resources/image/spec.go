@@ -93,15 +93,16 @@ func reference(s image.Spec, d image.Dockerfile) (string, error) {
 	}
 }
 
-// setup returns the value of the attribute setup.
-func (m *model) setup(digest types.String) types.Object {
+// setRefs sets setup and ref for a digest of the setup and the image in m.
+func (m *model) setRefs(digest types.String) {
 	name := types.StringUnknown()
 	if !m.Name.IsUnknown() {
 		name = types.StringValue(image.ConfigMapName(m.Name.ValueString()))
 	}
-	return types.ObjectValueMust(setupTypes(), map[string]attr.Value{
+	m.Setup = types.ObjectValueMust(setupTypes(), map[string]attr.Value{
 		"config_map": name, "digest": digest, "python_path": m.PythonPath, "install_cmd": m.InstallCmd,
 	})
+	m.Ref = types.ObjectValueMust(refTypes(), map[string]attr.Value{"image": m.Image, "setup": m.Setup})
 }
 
 // manifests returns the value of the attribute manifests for the summary of an object.
