@@ -18,6 +18,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // computeSource is the data source kt_compute.
@@ -30,7 +31,7 @@ func (s *computeSource) Metadata(_ context.Context, req datasource.MetadataReque
 }
 
 type computeModel struct {
-	Target
+	tf.Target
 	Mode        types.String `tfsdk:"mode"`
 	Ready       types.Bool   `tfsdk:"ready"`
 	Message     types.String `tfsdk:"message"`
@@ -99,14 +100,14 @@ func (s *computeSource) Read(ctx context.Context, req datasource.ReadRequest, re
 	if cluster == nil {
 		return
 	}
-	at, diags := m.resolve(cluster)
+	at, diags := m.Resolve(cluster)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	found, err := computeState(ctx, cluster, m.Namespace.ValueString(), m.Name.ValueString())
 	if err != nil {
-		resp.Diagnostics.Append(failureAt(at, err))
+		resp.Diagnostics.Append(diag.WithPath(at, tf.Failure(err)))
 		return
 	}
 	resp.Diagnostics.Append(m.fill(ctx, found)...)

@@ -6,14 +6,9 @@ import (
 	"context"
 	"maps"
 	"math"
-	"regexp"
-	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -65,66 +60,15 @@ func (s *source) cluster(req datasource.ReadRequest, resp *datasource.ReadRespon
 	return nil
 }
 
-// Target identifies the compute that a data source reads.
-type Target struct {
-	ID        types.String `tfsdk:"id"`
-	Name      types.String `tfsdk:"name"`
-	Namespace types.String `tfsdk:"namespace"`
-}
-
 // withTarget adds the attributes that identify the compute.
 func withTarget(attributes map[string]schema.Attribute) map[string]schema.Attribute {
-	maps.Copy(attributes, map[string]schema.Attribute{
-		"id": schema.StringAttribute{
-			Optional: true, Computed: true,
-			Validators: []validator.String{computeID(), stringvalidator.ConflictsWith(path.MatchRoot("namespace"))},
-			MarkdownDescription: "Compute as `namespace/name`, which is the `id` of a `kt_compute`. Exactly one of " +
-				"`id` and `name` must be set. Conflicts with `namespace`.",
-		},
-		"name": schema.StringAttribute{
-			Optional: true, Computed: true,
-			Validators:          []validator.String{tf.ServiceName(), stringvalidator.ExactlyOneOf(path.MatchRoot("id"), path.MatchRoot("name"))},
-			MarkdownDescription: "Name of the compute. Exactly one of `id` and `name` must be set.",
-		},
-		"namespace": schema.StringAttribute{
-			Optional: true, Computed: true,
-			Validators: []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the compute. Defaults to the namespace of the provider. Conflicts " +
-				"with `id`.",
-		},
-	})
+	maps.Copy(attributes, tf.TargetAttributes(
+		func(description string, validators ...validator.String) schema.Attribute {
+			return schema.StringAttribute{
+				Optional: true, Computed: true, Validators: validators, MarkdownDescription: description,
+			}
+		}))
 	return attributes
-}
-
-func computeID() validator.String {
-	return stringvalidator.RegexMatches(regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z]([-a-z0-9]*[a-z0-9])?$`), "must be namespace/name, such as ml/trainer")
-}
-
-// resolve fills in the attributes of the target, and returns the path of the
-// attribute that identifies it in the configuration.
-func (t *Target) resolve(cluster *kube.Cluster) (path.Path, diag.Diagnostics) {
-	var diags diag.Diagnostics
-	if !t.ID.IsNull() {
-		namespace, name, _ := strings.Cut(t.ID.ValueString(), "/") // validated
-		t.Namespace, t.Name = types.StringValue(namespace), types.StringValue(name)
-		return path.Root("id"), diags
-	}
-	if t.Namespace.IsNull() {
-		namespace, err := cluster.Namespace()
-		if err != nil {
-			diags.Append(failureAt(path.Root("namespace"), err))
-			return path.Root("name"), diags
-		}
-		t.Namespace = types.StringValue(namespace)
-	}
-	t.ID = types.StringValue(t.Namespace.ValueString() + "/" + t.Name.ValueString())
-	return path.Root("name"), diags
-}
-
-// failureAt converts an error of the cluster to a diagnostic at an attribute.
-func failureAt(at path.Path, err error) diag.Diagnostic {
-	failure := tf.Failure(err)
-	return diag.NewAttributeErrorDiagnostic(at, failure.Summary(), failure.Detail())
 }
 
 func computedString(description string) schema.StringAttribute {

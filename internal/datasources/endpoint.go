@@ -36,7 +36,7 @@ func (s *endpointSource) Metadata(_ context.Context, req datasource.MetadataRequ
 }
 
 type endpointModel struct {
-	Target
+	tf.Target
 	ServiceName        types.String  `tfsdk:"service_name"`
 	Host               types.String  `tfsdk:"host"`
 	Port               types.Int64   `tfsdk:"port"`
@@ -123,7 +123,7 @@ func (s *endpointSource) Read(ctx context.Context, req datasource.ReadRequest, r
 	if cluster == nil {
 		return
 	}
-	e, diags := m.find(ctx, cluster)
+	e, diags := find(ctx, cluster, &m.Target)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -138,8 +138,8 @@ func (s *endpointSource) Read(ctx context.Context, req datasource.ReadRequest, r
 }
 
 // find reads the endpoint of the target with its pods.
-func (t *Target) find(ctx context.Context, cluster *kube.Cluster) (*endpoint.Endpoint, diag.Diagnostics) {
-	at, diags := t.resolve(cluster)
+func find(ctx context.Context, cluster *kube.Cluster, t *tf.Target) (*endpoint.Endpoint, diag.Diagnostics) {
+	at, diags := t.Resolve(cluster)
 	if diags.HasError() {
 		return nil, diags
 	}
@@ -148,7 +148,7 @@ func (t *Target) find(ctx context.Context, cluster *kube.Cluster) (*endpoint.End
 		err = e.ReadPods(ctx, cluster)
 	}
 	if err != nil {
-		diags.Append(failureAt(at, err))
+		diags.Append(diag.WithPath(at, tf.Failure(err)))
 	}
 	return e, diags
 }
@@ -193,7 +193,7 @@ func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *en
 	}
 	result, err := s.prober.Run(ctx, cluster, q)
 	if err != nil {
-		diags.Append(failureAt(path.Root("probe").AtName("via"), err))
+		diags.Append(diag.WithPath(path.Root("probe").AtName("via"), tf.Failure(err)))
 		return diags
 	}
 	m.Status, m.Detail = types.StringValue(string(result.Status)), textOrNull(result.Detail)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // defaultEvents is the number of events that are read if the configuration sets no limit.
@@ -31,7 +32,7 @@ func (s *eventsSource) Metadata(_ context.Context, req datasource.MetadataReques
 }
 
 type eventsModel struct {
-	Target
+	tf.Target
 	Type    types.String `tfsdk:"type"`
 	Reasons types.List   `tfsdk:"reasons"`
 	Limit   types.Int64  `tfsdk:"limit"`
@@ -90,7 +91,7 @@ func (s *eventsSource) Read(ctx context.Context, req datasource.ReadRequest, res
 	if cluster == nil {
 		return
 	}
-	at, diags := m.resolve(cluster)
+	at, diags := m.Resolve(cluster)
 	resp.Diagnostics.Append(diags...)
 	filter := observe.EventFilter{Type: m.Type.ValueString(), Limit: defaultEvents}
 	resp.Diagnostics.Append(m.Reasons.ElementsAs(ctx, &filter.Reasons, false)...)
@@ -102,7 +103,7 @@ func (s *eventsSource) Read(ctx context.Context, req datasource.ReadRequest, res
 	}
 	events, err := observe.Events(ctx, cluster, m.Namespace.ValueString(), m.Name.ValueString(), filter)
 	if err != nil {
-		resp.Diagnostics.Append(failureAt(at, err))
+		resp.Diagnostics.Append(diag.WithPath(at, tf.Failure(err)))
 		return
 	}
 	m.Events, diags = eventsOf(ctx, events)

@@ -28,7 +28,7 @@ func (s *metricsSource) Metadata(_ context.Context, req datasource.MetadataReque
 }
 
 type metricsModel struct {
-	Target
+	tf.Target
 	MetricNames  types.List   `tfsdk:"metric_names"`
 	Sources      types.List   `tfsdk:"sources"`
 	LabelFilters types.Map    `tfsdk:"label_filters"`
@@ -95,7 +95,7 @@ func (s *metricsSource) Read(ctx context.Context, req datasource.ReadRequest, re
 	if cluster == nil {
 		return
 	}
-	e, diags := m.find(ctx, cluster)
+	e, diags := find(ctx, cluster, &m.Target)
 	resp.Diagnostics.Append(diags...)
 	filter, diags := m.filter(ctx)
 	resp.Diagnostics.Append(diags...)
@@ -153,7 +153,7 @@ func metricsFailure(id string, err error) diag.Diagnostic {
 				"kpu.metrics.v1.Metrics. Either no metrics source is configured, or this version of the server "+
 				"does not support metrics.\n\nNext step: %s", id, metricsSourcesHint))
 	}
-	return failureAt(path.Root("via"), err)
+	return diag.WithPath(path.Root("via"), tf.Failure(err))
 }
 
 // withoutSource returns a warning if the server returned no source.

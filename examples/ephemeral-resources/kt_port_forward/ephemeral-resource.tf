@@ -1,6 +1,6 @@
 ephemeral "kt_port_forward" "trainer" {
-  name = kt_compute.trainer.name
-  uid  = kt_compute.trainer.uid # opens the tunnel after the compute has been created
+  id  = kt_compute.trainer.id
+  uid = kt_compute.trainer.uid # opens the tunnel after the compute has been created
 }
 
 # A provisioner uses the tunnel. Other providers can do the same.

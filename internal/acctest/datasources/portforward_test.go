@@ -94,6 +94,7 @@ func TestAccPortForwardReturnsAnAddress(t *testing.T) {
 	port := regexp.MustCompile(`^127\.0\.0\.1:\d+$`)
 	for name, target := range map[string]string{
 		"of a compute":                      `name = "web"`,
+		"of a compute by its ID":            fmt.Sprintf("id = %q", ns+"/web"),
 		"of a Service":                      `service = "web"`,
 		"of a pod":                          "pod  = \"web-0\"\nport = 8080",
 		"of no pod, where none is required": "service  = \"idle\"\nrequired = false",
@@ -144,12 +145,14 @@ func TestAccPortForwardFailureIsExplained(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = busy.Close() })
 	for name, test := range map[string]struct{ target, want string }{
-		"no pod":     {`name = "idle"`, `no pod of namespace\s+\S+\s+has\s+the\s+labels\s+app=idle`},
-		"no compute": {`name = "gone"`, `does not exist`},
-		"no Service": {`service = "gone"`, `does not exist`},
+		"no pod":               {`name = "idle"`, `no pod of namespace\s+\S+\s+has\s+the\s+labels\s+app=idle`},
+		"no compute":           {`name = "gone"`, `does not exist`},
+		"no compute of the ID": {fmt.Sprintf("id = %q", ns+"/gone"), `does not exist`},
+		"no Service":           {`service = "gone"`, `does not exist`},
 		"a port that is taken": {fmt.Sprintf("name = \"web\"\nlocal_port = %d", busy.Addr().(*net.TCPAddr).Port),
 			`Cannot open the local port`},
 		"two targets":            {"name = \"web\"\npod = \"web-0\"", `Invalid Attribute Combination`},
+		"an ID and a Service":    {"id = \"ml/web\"\nservice = \"web\"", `Invalid Attribute Combination`},
 		"a port that is no port": {"name = \"web\"\nport = 0", `between 1 and 65535`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,10 +53,9 @@ func (p *portForward) Configure(_ context.Context, req ephemeral.ConfigureReques
 }
 
 type model struct {
-	Name      types.String `tfsdk:"name"`
+	tf.Target
 	Pod       types.String `tfsdk:"pod"`
 	Service   types.String `tfsdk:"service"`
-	Namespace types.String `tfsdk:"namespace"`
 	UID       types.String `tfsdk:"uid"`
 	Required  types.Bool   `tfsdk:"required"`
 	Port      types.Int32  `tfsdk:"port"`
@@ -88,12 +87,12 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 			"is created.")
 		return
 	}
-	backend, diags := m.backend(ctx, p.data.Cluster)
+	backend, at, diags := m.backend(ctx, p.data.Cluster)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if resp.Diagnostics.Append(m.try(ctx, p.data.Cluster, backend)...); resp.Diagnostics.HasError() {
+	if resp.Diagnostics.Append(m.try(ctx, p.data.Cluster, backend, at)...); resp.Diagnostics.HasError() {
 		return
 	}
 	log := context.WithoutCancel(ctx)
@@ -117,7 +116,9 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 
 // try connects once, so that problems are reported when the tunnel opens. It
 // retries errors without a class, such as a reset stream, once.
-func (m *model) try(ctx context.Context, cluster *kube.Cluster, backend portforward.Backend) diag.Diagnostics {
+func (m *model) try(
+	ctx context.Context, cluster *kube.Cluster, backend portforward.Backend, at path.Path,
+) diag.Diagnostics {
 	conn, err := portforward.Dial(ctx, cluster, backend)
 	var podless *portforward.NoPodError
 	for range 2 {
@@ -129,9 +130,9 @@ func (m *model) try(ctx context.Context, cluster *kube.Cluster, backend portforw
 	if err != nil {
 		if errors.As(err, &podless) && !m.Required.IsNull() && !m.Required.ValueBool() {
 			caution := tf.Warning(err, "The tunnel is open. Each connection waits up to 30 seconds for a ready pod.")
-			return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(m.at(), caution.Summary(), caution.Detail())}
+			return diag.Diagnostics{diag.WithPath(at, caution)}
 		}
-		return diag.Diagnostics{failureAt(m.at(), err)}
+		return diag.Diagnostics{diag.WithPath(at, tf.Failure(err))}
 	}
 	if err := conn.Close(); err != nil {
 		tflog.Debug(ctx, "closing the first connection: "+err.Error())
@@ -154,21 +155,4 @@ func (p *portForward) Close(ctx context.Context, req ephemeral.CloseRequest, res
 	if err := forward.(*portforward.Forward).Close(); err != nil && !errors.Is(err, net.ErrClosed) { //nolint:forcetypeassert,errcheck // nothing else is stored
 		resp.Diagnostics.AddWarning("Cannot close the tunnel", err.Error())
 	}
-}
-
-// at returns the path of the attribute that selects the target.
-func (m *model) at() path.Path {
-	switch {
-	case !m.Pod.IsNull():
-		return path.Root("pod")
-	case !m.Service.IsNull():
-		return path.Root("service")
-	default:
-		return path.Root("name")
-	}
-}
-
-func failureAt(at path.Path, err error) diag.Diagnostic {
-	failure := tf.Failure(err)
-	return diag.NewAttributeErrorDiagnostic(at, failure.Summary(), failure.Detail())
 }
