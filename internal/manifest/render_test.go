@@ -324,8 +324,7 @@ func TestRenderRefuses(t *testing.T) {
 			c.InactivityTTL = "1h"
 			c.Annotations = map[string]string{"kubetorch.com/inactivity-ttl": "2h"}
 		}, "annotations", "inactivity_ttl"},
-		"an idle secret":    {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "hf"}} }, "secrets[0]", "set env_vars, mount_path or both"},
-		"a nameless secret": {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{MountPath: "/x"}} }, "secrets[0].name", "is required"},
+		"an idle secret": {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "hf"}} }, "secrets[0]", "set env_vars, mount_path or both"},
 		"a variable twice": {func(c *manifest.Compute) {
 			c.EnvVars = map[string]string{"A": "1"}
 			c.Secrets = []manifest.SecretRef{{Name: "s", EnvVars: []string{"A"}}}
@@ -333,7 +332,6 @@ func TestRenderRefuses(t *testing.T) {
 		"a variable from two secrets": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "s", EnvVars: []string{"A"}}, {Name: "t", EnvVars: []string{"A"}}}
 		}, "secrets[1].env_vars[0]", "secrets[0] also sets"},
-		"a claim without a path": {func(c *manifest.Compute) { c.Volumes = []manifest.VolumeRef{{ClaimName: "a"}} }, "volumes[0].mount_path", "is required"},
 		"a path twice": {func(c *manifest.Compute) {
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/x"}, {ClaimName: "b", MountPath: "/x/"}}
 		}, "volumes[1].mount_path", "volumes[0] is already mounted"},
@@ -367,8 +365,8 @@ func TestRenderRefuses(t *testing.T) {
 
 func TestRenderReportsAllThatIsWrong(t *testing.T) {
 	t.Parallel()
-	_, err := manifest.Render(minimal(func(c *manifest.Compute) { c.Name = ""; c.Volumes = []manifest.VolumeRef{{ClaimName: "a"}} }))
-	if want := "name is empty: set the name of the compute.\nvolumes[0].mount_path is required: set it to an absolute path, such as /data."; err == nil || err.Error() != want {
+	_, err := manifest.Render(minimal(func(c *manifest.Compute) { c.Name, c.Namespace = "", "" }))
+	if want := "name is empty: set the name of the compute.\nnamespace is empty: set the namespace of the compute."; err == nil || err.Error() != want {
 		t.Errorf("says %q, want %q", err, want)
 	}
 }

@@ -125,9 +125,6 @@ func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
 			`it must be "skytorch-server" here: the operator selects the pods with it`},
 		"a default label of the operator's": {func(c *manifest.Compute) { c.DefaultLabels = map[string]string{"app.kubernetes.io/instance": "mine"} }, "labels",
 			`the provider's default_labels sets app.kubernetes.io/instance to "mine", but it must be "svc" here`},
-		"a claim of no size": {func(c *manifest.Compute) {
-			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", MountPath: "/a"}}
-		}, "volume_claim_templates[0].size", "is required: set it to a quantity"},
 		"a claim twice": {func(c *manifest.Compute) {
 			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"), MountPath: "/a"}, {Name: "a", Size: quantity(t, "1"), MountPath: "/b"}}
 		}, "volume_claim_templates[1].name", "is a, which is already the name of volume_claim_templates[0]"},

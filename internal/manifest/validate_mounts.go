@@ -6,13 +6,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// required reports a missing attribute.
-func required(errs *Errors, at Path, given bool, what string) {
-	if !given {
-		errs.report(at, "Missing attribute", "%s is required: set it to %s.", at, what)
-	}
-}
-
 // validateSecrets finds secrets that say too little, and environment variables that are set twice.
 func validateSecrets(c Compute, errs *Errors) {
 	setBy := map[string]Path{}
@@ -22,7 +15,6 @@ func validateSecrets(c Compute, errs *Errors) {
 	for i, secret := range c.Secrets {
 		at := At("secrets", Index(i))
 		envVars, mountPath := at.At(Name("env_vars")), at.At(Name("mount_path"))
-		required(errs, at.At(Name("name")), secret.Name != "", "the name of a Secret of the same namespace")
 		if secret.EnvVars == nil && secret.MountPath == "" {
 			errs.report(at, "Unused secret", "%s is neither exposed nor mounted: set env_vars, mount_path or "+
 				"both.", at).
@@ -69,24 +61,16 @@ func validateMounts(c Compute, errs *Errors) {
 		}
 		mounted[clean] = mount{item.String(), at}
 	}
-	const absolute = "an absolute path, such as /data"
 	for i, secret := range c.Secrets {
 		add(At("secrets", Index(i)), secret.MountPath)
 	}
 	for i, volume := range c.Volumes {
-		at := At("volumes", Index(i))
-		required(errs, at.At(Name("claim_name")), volume.ClaimName != "",
-			"the name of a PersistentVolumeClaim of the same namespace")
-		required(errs, at.At(Name("mount_path")), volume.MountPath != "", absolute)
-		add(at, volume.MountPath)
+		add(At("volumes", Index(i)), volume.MountPath)
 	}
 	named := map[string]Path{}
 	for i, t := range c.VolumeClaimTemplates {
 		at := At("volume_claim_templates", Index(i))
 		name := at.At(Name("name"))
-		required(errs, name, t.Name != "", "a name, such as scratch")
-		required(errs, at.At(Name("size")), t.Size != nil, "a quantity, such as 100Gi")
-		required(errs, at.At(Name("mount_path")), t.MountPath != "", absolute)
 		if other, taken := named[t.Name]; taken && t.Name != "" {
 			errs.report(name, "Duplicate name", "%s is %s, which is already the name of %s: use another "+
 				"name.", name, t.Name, other)

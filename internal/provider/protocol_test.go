@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -27,10 +26,7 @@ type offline struct {
 func serveOffline(tb testing.TB) offline {
 	tb.Helper()
 	env := config.Env{Getenv: func(string) string { return "" }}
-	server, err := providerserver.NewProtocol6WithError(provider.New(tb.Context(), "test", env, nil)())()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	server := provider.NewServer(provider.New(tb.Context(), "test", env, nil)())
 	schemas, err := server.GetProviderSchema(tb.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil || len(schemas.Diagnostics) > 0 {
 		tb.Fatal(err, schemas.Diagnostics)

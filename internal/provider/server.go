@@ -3,10 +3,13 @@ package provider
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -36,6 +39,42 @@ type server struct {
 	frameworkServer
 
 	kt *kt
+
+	once    sync.Once
+	schemas map[string]*tfprotov6.Schema // of the resources
+}
+
+// ValidateResourceConfig removes diagnostics about attributes of unknown objects.
+// The framework takes the attributes of unknown items of a list for null, and reports
+// the required ones as missing:
+// https://github.com/hashicorp/terraform-plugin-framework/issues/186
+func (s *server) ValidateResourceConfig(
+	ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest,
+) (*tfprotov6.ValidateResourceConfigResponse, error) {
+	resp, err := s.frameworkServer.ValidateResourceConfig(ctx, req)
+	if err != nil || len(resp.Diagnostics) == 0 {
+		return resp, err
+	}
+	s.once.Do(func() {
+		schemas, err := s.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+		if err == nil {
+			s.schemas = schemas.ResourceSchemas
+		}
+	})
+	schema, ok := s.schemas[req.TypeName]
+	if !ok {
+		return resp, nil
+	}
+	config, err := req.Config.Unmarshal(schema.ValueType())
+	if err != nil {
+		return resp, nil //nolint:nilerr // the framework reports it
+	}
+	resp.Diagnostics = slices.DeleteFunc(resp.Diagnostics, func(d *tfprotov6.Diagnostic) bool {
+		last, _, err := tftypes.WalkAttributePath(config, d.Attribute)
+		value, ok := last.(tftypes.Value)
+		return err != nil && ok && !value.IsKnown()
+	})
+	return resp, nil
 }
 
 // UpgradeResourceState records the object of a resource in state. Terraform sends

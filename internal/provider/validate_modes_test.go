@@ -170,7 +170,7 @@ func badModes() []badInput {
 			config: bringing(knative, `"endpoint": {"selector": {"app": "x"}}`), at: "endpoint.selector",
 			says: "Knative creates the Service"},
 		{name: "ray with a Deployment", config: bringing(deployment, `"distribute": {"type": "ray"}`),
-			at: "distribute.type",
+			at:   "distribute.type",
 			says: `distribute.type is "ray", but manifest has the mode deployment: use a RayCluster, or set another type.`},
 		{name: "workers of a Knative manifest", config: bringing(knative,
 			`"distribute": {"type": "spmd", "workers": 2}`), at: "distribute", says: "distribute requires a fixed " +
@@ -378,7 +378,7 @@ func badImageSetups() []badInput {
 			"install_cmd": ""}}`, at: "image_setup.install_cmd", says: "must be at least 1, got: 0"},
 		{name: "volume over the set-up", config: `{"image_setup": {"config_map": "c", "digest": "abc"},
 			"volumes": [{"claim_name": "c", "mount_path": "/etc/kubetorch/image"}]}`,
-			at:   "volumes[0].mount_path",
+			at: "volumes[0].mount_path",
 			says: "volumes[0].mount_path is /etc/kubetorch/image, where the setup of the image is already mounted: " +
 				"use another path."},
 	}

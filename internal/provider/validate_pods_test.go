@@ -146,11 +146,11 @@ func badTemplates() []badInput {
 func incomplete() []badInput {
 	return []badInput{
 		{name: "secret without a name", config: `{"secrets": [{"mount_path": "/x"}]}`, at: "secrets[0].name",
-			says: "secrets[0].name is required: set it to the name of a Secret of the same namespace."},
+			says: "Must set a configuration value for the secrets[0].name attribute"},
 		{name: "volume without a claim", config: `{"volumes": [{"mount_path": "/x"}]}`, at: "volumes[0].claim_name",
-			says: "volumes[0].claim_name is required"},
+			says: "Must set a configuration value"},
 		{name: "volume without a path", config: `{"volumes": [{"claim_name": "x"}]}`, at: "volumes[0].mount_path",
-			says: "volumes[0].mount_path is required: set it to an absolute path, such as /data."},
+			says: "Must set a configuration value"},
 		{name: "null secret", config: `{"secrets": [null]}`, at: "secrets[0]", says: "is null"},
 		{name: "null volume", config: `{"volumes": [null]}`, at: "volumes[0]", says: "is null"},
 	}

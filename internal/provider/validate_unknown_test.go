@@ -139,6 +139,30 @@ func TestComputeReportsNothingForAnUnknownValue(t *testing.T) {
 	}
 }
 
+// During validation, kt_volume.x.ref is unknown as a whole.
+func TestRequiredAttributesOfUnknownItemsAreNotMissing(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	for config, want := range map[string][]string{
+		`{"volumes": ["` + unknown + `"], "secrets": ["` + unknown + `"], "image_ref": "` + unknown + `"}`: nil,
+		`{"volumes": ["` + unknown + `", {"claim_name": "a"}]}`:                                            {"volumes[1].mount_path"},
+		`{"runtime": "skytorch", "volume_claim_templates": ["` + unknown + `"]}`:                           nil,
+		`{"image_ref": {"image": "a", "setup": "` + unknown + `"}}`:                                        nil,
+	} {
+		var at []string
+		for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], withName(config))) {
+			at = append(at, f.path)
+		}
+		if !slices.Equal(at, want) {
+			t.Errorf("%s: errors at %q, want %q", config, at, want)
+		}
+	}
+	steps := `{"name": "torch", "image_id": "a", "steps": ["` + unknown + `", {"copy": "` + unknown + `"}]}`
+	for _, f := range o.validate(t, "kt_image", jsonConfig(t, o.types["kt_image"], steps)) {
+		t.Errorf("%s: %s", steps, f)
+	}
+}
+
 // Two unknown attributes must not cause diagnostics either.
 func TestComputeReportsNothingForTwoUnknownAttributes(t *testing.T) {
 	t.Parallel()

@@ -79,8 +79,10 @@ func TestAccValidateReportsTheInvalidLine(t *testing.T) {
 		"very short ttl": {`inactivity_ttl = "5s"`, `inactivity_ttl = "5s"`, "less than a minute", true},
 		"timeout": {`timeouts = { create = "-5m" }`, resourceLine,
 			"timeouts.create is \"-5m\", but must be more than zero", false},
-		"incomplete volume": {`volumes = [{ claim_name = "data" }]`, resourceLine, "volumes[0].mount_path is required",
-			false},
+		"incomplete volume": {`volumes = [{ claim_name = "data" }]`, `volumes = [{ claim_name = "data" }]`,
+			`attribute "mount_path" is required`, false},
+		"volume without a path": {`volumes = [{ claim_name = "data", mount_path = null }]`, resourceLine,
+			"Must set a configuration value for the volumes[0].mount_path attribute", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,9 +131,26 @@ resource "kt_compute" "pool" {
   volumes            = [var.volume, { claim_name = "data", mount_path = "/data" }]
   service_template   = jsonencode({ metadata = { annotations = var.labels } })
 }
+resource "kt_image" "torch" {
+  name     = "torch"
+  image_id = "debian:12"
+}
+resource "kt_volume" "data" {
+  name       = "data"
+  size       = "1Gi"
+  mount_path = "/data"
+}
+resource "kt_secret" "token" {
+  name              = "token"
+  values_wo         = { TOKEN = "none" }
+  values_wo_version = 1
+}
 resource "kt_compute" "next" {
-  name     = "next"
-  env_vars = { POOL = kt_compute.pool["a"].url }
+  name      = "next"
+  env_vars  = { POOL = kt_compute.pool["a"].url }
+  image_ref = kt_image.torch.ref
+  volumes   = [kt_volume.data.ref]
+  secrets   = [kt_secret.token.ref]
 }
 `)
 	if !valid || len(found) > 0 {

@@ -102,10 +102,6 @@ func resourceAttributes() map[string]schema.Attribute {
 	}
 }
 
-// The required attributes of items of secrets and volumes are optional in the
-// schema, and [manifest.Validate] requires them: for an unknown item, such as
-// kt_volume.x.ref before creation, the framework would report each required
-// attribute as missing.
 func podAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"labels": schema.MapAttribute{
@@ -197,8 +193,8 @@ func podAttributes() map[string]schema.Attribute {
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "Secrets of the same namespace to use as environment variables, as files, or both.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
-					MarkdownDescription: "Name of the Secret. Required."},
+				"name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
+					MarkdownDescription: "Name of the Secret."},
 				"env_vars": schema.ListAttribute{Optional: true, ElementType: types.StringType,
 					MarkdownDescription: "Keys of the Secret to set as environment variables of the same name.",
 					Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls(),
@@ -217,10 +213,10 @@ func podAttributes() map[string]schema.Attribute {
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "PersistentVolumeClaims of the same namespace to mount.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"claim_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
-					MarkdownDescription: "Name of the claim. Required."},
-				"mount_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.MountPath()},
-					MarkdownDescription: "Mount path of the volume. Must be an absolute path. Required."},
+				"claim_name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
+					MarkdownDescription: "Name of the claim."},
+				"mount_path": schema.StringAttribute{Required: true, Validators: []validator.String{tf.MountPath()},
+					MarkdownDescription: "Mount path of the volume. Must be an absolute path."},
 				"read_only": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to mount the volume read-only."},
 			}},
 		},

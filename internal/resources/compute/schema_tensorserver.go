@@ -47,12 +47,12 @@ func tensorServerAttributes() map[string]schema.Attribute {
 				"storage class of the claim allows expansion, and is otherwise ignored. Any other change except of " +
 				"`mount_path` replaces the compute.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ServiceName()},
-					MarkdownDescription: "Name of the template. Required."},
-				"size": schema.StringAttribute{Optional: true, CustomType: tf.QuantityType{},
-					PlanModifiers: keepQuantity(), MarkdownDescription: "Size of the claim, such as `100Gi`. Required."},
-				"mount_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.MountPath()},
-					MarkdownDescription: "Mount path of the volume. Must be an absolute path. Required."},
+				"name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ServiceName()},
+					MarkdownDescription: "Name of the template."},
+				"size": schema.StringAttribute{Required: true, CustomType: tf.QuantityType{},
+					PlanModifiers: keepQuantity(), MarkdownDescription: "Size of the claim, such as `100Gi`."},
+				"mount_path": schema.StringAttribute{Required: true, Validators: []validator.String{tf.MountPath()},
+					MarkdownDescription: "Mount path of the volume. Must be an absolute path."},
 				"storage_class": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
 					MarkdownDescription: "Storage class. Defaults to the default class of the cluster."},
 				"access_mode": schema.StringAttribute{

@@ -38,7 +38,7 @@ func settingsOf(attributes map[string]schema.Attribute, below path.Path, within 
 				out = append(out, setting{full, at, types.Int64Value(0)})
 			}
 		case schema.StringAttribute:
-			if a.Optional {
+			if a.Optional || a.Required {
 				out = append(out, setting{full, at, types.StringValue("")})
 			}
 		case schema.MapAttribute:

@@ -86,9 +86,6 @@ func imageAttributes() map[string]schema.Attribute {
 	}
 }
 
-// The required attributes of copy are optional in the schema, and checkSteps
-// requires them: for an unknown step, the framework would report each required
-// attribute as missing.
 func stepsAttribute() schema.Attribute {
 	return schema.ListNestedAttribute{
 		Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
@@ -110,8 +107,16 @@ func stepsAttribute() schema.Attribute {
 				Optional: true, MarkdownDescription: "Local file or directory to copy, like `COPY` in a Dockerfile. " +
 					"For a directory, its content is copied.",
 				Attributes: map[string]schema.Attribute{
-					"source": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Local path, or pattern such as `*.py`. Required. Relative paths are resolved from the working directory of Terraform, so start the path with `${path.module}`."},
-					"dest":   schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Path in the container. Required. A path that ends with a slash is a directory to copy files into."},
+					"source": schema.StringAttribute{
+						Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
+						MarkdownDescription: "Local path, or pattern such as `*.py`. Relative paths are resolved from the " +
+							"working directory of Terraform, so start the path with `${path.module}`.",
+					},
+					"dest": schema.StringAttribute{
+						Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
+						MarkdownDescription: "Path in the container. A path that ends with a slash is a directory to copy " +
+							"files into.",
+					},
 				},
 			},
 			"sync_package": schema.StringAttribute{

@@ -130,14 +130,14 @@ func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for i, one := range tf.Items[stepModel](ctx, steps) {
 		at := path.Root("steps").AtListIndex(i)
-		found := checkStep(ctx, at, one)
+		found := checkStep(at, one)
 		diags.Append(found...)
 		if found.HasError() || !isFullyKnown(ctx, one.PipInstall, one.RunBash, one.Env, one.Copy, one.SyncPackage) {
 			continue
 		}
 		step, decoded := one.step(ctx)
-		if decoded.HasError() {
-			continue // null values, which the schema reports
+		if c := step.Copy; decoded.HasError() || c != nil && (c.Source == "" || c.Dest == "") {
+			continue // null and empty values, which the schema reports
 		}
 		wrong, bad := errors.AsType[*image.Error](image.CheckStep(i, step))
 		if isEmpty := bad && wrong.Field == ""; bad && !isEmpty { // the schema reports empty steps
@@ -147,8 +147,8 @@ func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 	return diags
 }
 
-// checkStep requires exactly one attribute, and both attributes of copy.
-func checkStep(ctx context.Context, at path.Path, one stepModel) diag.Diagnostics {
+// checkStep requires exactly one attribute.
+func checkStep(at path.Path, one stepModel) diag.Diagnostics {
 	var diags diag.Diagnostics
 	var given []string
 	unknown := false
@@ -169,19 +169,6 @@ func checkStep(ctx context.Context, at path.Path, one stepModel) diag.Diagnostic
 			fmt.Sprintf("%s sets %s, whose order is undefined.\n\nNext step: Move each of them to a separate step.", at, strings.Join(given, " and ")))
 	case len(given) == 0 && !unknown:
 		diags.AddAttributeError(at, "Empty step", at.String()+" sets no attribute.\n\nNext step: Set one of `pip_install`, `run_bash`, `env`, `copy` and `sync_package`.")
-	}
-	if isGiven(one.Copy) {
-		var c copyModel
-		diags.Append(tf.Object(ctx, one.Copy, &c)...)
-		for _, field := range []struct {
-			name  string
-			value types.String
-			what  string
-		}{{"source", c.Source, "a local path"}, {"dest", c.Dest, "a path in the container, such as /app/"}} {
-			if at := at.AtName("copy").AtName(field.name); field.value.IsNull() {
-				diags.AddAttributeError(at, "Missing attribute", fmt.Sprintf("%s is required.\n\nNext step: Set it to %s.", at, field.what))
-			}
-		}
 	}
 	return diags
 }
