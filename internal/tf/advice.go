@@ -84,10 +84,10 @@ func adviceWords() map[string]map[ready.Advice]string {
 		VolumeType: {
 			ready.FieldBindingWait: "set `wait_for_bound`",
 			ready.FieldResources:   "`size`",
-			ready.StepDelete: "destroy it again. A compute that is destroyed in the same run is destroyed first if it " +
-				"references `kt_volume.….ref`. If the compute stays and only stops using the volume, apply the compute first " +
-				"with `-target`, or set `lifecycle { create_before_destroy = true }` in the volume while both are in the " +
-				"configuration",
+			ready.StepDelete: "destroy it again. A compute that is destroyed in the same run is destroyed first if " +
+				"it references `kt_volume.….ref`. If the compute stays and only stops using the volume, apply the " +
+				"compute first with `-target`, or set `lifecycle { create_before_destroy = true }` in the volume " +
+				"while both are in the configuration",
 			ready.StepReplace: "Replace the volume, which deletes its data" + replace,
 		},
 		SecretType: {ready.StepReplace: "Replace the secret" + replace},

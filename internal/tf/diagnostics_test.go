@@ -27,8 +27,9 @@ func trainer() kube.Ref { return kube.Ref{Kind: kind.Deployment(), Namespace: "m
 
 func crash() ready.Verdict {
 	return ready.Verdict{Message: "0 of 1 pods ready: 1 crashing", Cause: &ready.Cause{
-		Reason: ready.ReasonCrashLoop, Object: "Pod ml/trainer-1-a", Summary: "Container kubetorch crashes repeatedly: exit code 1 (Error), 3 restarts.",
-		Hint: "Its log says why.", Command: "kubectl -n ml logs trainer-1-a -c kubetorch --previous", Terminal: true,
+		Reason: ready.ReasonCrashLoop, Object: "Pod ml/trainer-1-a",
+		Summary: "Container kubetorch crashes repeatedly: exit code 1 (Error), 3 restarts.",
+		Hint:    "Its log says why.", Command: "kubectl -n ml logs trainer-1-a -c kubetorch --previous", Terminal: true,
 		Logs:   &ready.LogRef{Namespace: "ml", Pod: "trainer-1-a", Container: "kubetorch", Previous: true},
 		Events: []string{"BackOff: Back-off restarting failed container kubetorch (x3)"},
 	}}
@@ -36,8 +37,10 @@ func crash() ready.Verdict {
 
 func queued() ready.Verdict {
 	return ready.Verdict{Message: "0 of 1 pods ready: 1 queued", Cause: &ready.Cause{
-		Reason: ready.ReasonQueued, Object: "Pod ml/trainer-1-a", Summary: "Kueue has not admitted the pod yet in queue team-a.",
-		Hint: "Check the conditions of its Workload for missing quota.", Command: "kubectl -n ml get workloads.kueue.x-k8s.io -o wide",
+		Reason: ready.ReasonQueued, Object: "Pod ml/trainer-1-a",
+		Summary: "Kueue has not admitted the pod yet in queue team-a.",
+		Hint:    "Check the conditions of its Workload for missing quota.",
+		Command: "kubectl -n ml get workloads.kueue.x-k8s.io -o wide",
 	}}
 }
 
@@ -47,15 +50,24 @@ func ended(attribute string, limit time.Duration) error { return timeLimitError{
 func TestDiagnosticsStateTheCauseAndTheNextStep(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
-		"crash": &observe.NotReadyError{Ref: trainer(), Verdict: crash(), Logs: []string{"Traceback (most recent call last):",
-			"ModuleNotFoundError: No module named 'kubetorch'"}},
-		"queued-too-long":     &observe.NotReadyError{Ref: trainer(), Verdict: queued(), Err: ended("wait_timeout", 90*time.Second)},
-		"queued-interrupted":  &observe.NotReadyError{Ref: trainer(), Verdict: queued(), Err: context.Canceled},
-		"slow":                &observe.NotReadyError{Ref: trainer(), Verdict: ready.Verdict{Message: "0 of 1 pods ready: 1 pulling an image"}, Err: ended("timeouts.create", 10*time.Minute)},
-		"never-seen":          &observe.NotReadyError{Ref: trainer(), Err: ended("wait_timeout", time.Hour)},
-		"deletion-finalizer":  &observe.DeletionError{Ref: trainer(), Finalizers: []string{"example.com/backup"}, Err: ended("timeouts.delete", 10*time.Minute)},
-		"deletion-pods":       &observe.DeletionError{Ref: trainer(), Pods: []observe.RemainingPod{{Name: "trainer-1-a"}, {Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}, Err: ended("timeouts.delete", 10*time.Minute)},
-		"deletion-slow-pods":  &observe.DeletionError{Ref: trainer(), Pods: []observe.RemainingPod{{Name: "trainer-1-a"}}, Err: ended("timeouts.delete", 10*time.Minute)},
+		"crash": &observe.NotReadyError{Ref: trainer(), Verdict: crash(),
+			Logs: []string{"Traceback (most recent call last):",
+				"ModuleNotFoundError: No module named 'kubetorch'"}},
+		"queued-too-long": &observe.NotReadyError{Ref: trainer(), Verdict: queued(),
+			Err: ended("wait_timeout", 90*time.Second)},
+		"queued-interrupted": &observe.NotReadyError{Ref: trainer(), Verdict: queued(), Err: context.Canceled},
+		"slow": &observe.NotReadyError{Ref: trainer(),
+			Verdict: ready.Verdict{Message: "0 of 1 pods ready: 1 pulling an image"},
+			Err:     ended("timeouts.create", 10*time.Minute)},
+		"never-seen": &observe.NotReadyError{Ref: trainer(), Err: ended("wait_timeout", time.Hour)},
+		"deletion-finalizer": &observe.DeletionError{Ref: trainer(), Finalizers: []string{"example.com/backup"},
+			Err: ended("timeouts.delete", 10*time.Minute)},
+		"deletion-pods": &observe.DeletionError{Ref: trainer(),
+			Pods: []observe.RemainingPod{{Name: "trainer-1-a"},
+				{Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}, Err: ended("timeouts.delete",
+				10*time.Minute)},
+		"deletion-slow-pods": &observe.DeletionError{Ref: trainer(),
+			Pods: []observe.RemainingPod{{Name: "trainer-1-a"}}, Err: ended("timeouts.delete", 10*time.Minute)},
 		"deletion-unexplored": &observe.DeletionError{Ref: trainer(), Err: context.Canceled},
 		"configuration":       fmt.Errorf("connect: %w", &config.Error{Err: errors.New("no cluster is configured")}),
 		"other":               errors.New("disk is full"),
@@ -121,7 +133,8 @@ func TestTimeLimitNamesItsAttribute(t *testing.T) {
 		t.Errorf("%s does not name the limit that expired first", got)
 	}
 	for limit, want := range map[time.Duration]string{
-		time.Hour: "1h", 90 * time.Minute: "1h30m", 15 * time.Minute: "15m", 90 * time.Second: "1m30s", 20 * time.Second: "20s", time.Hour + time.Second: "1h0m1s",
+		time.Hour: "1h", 90 * time.Minute: "1h30m", 15 * time.Minute: "15m", 90 * time.Second: "1m30s",
+		20 * time.Second: "20s", time.Hour + time.Second: "1h0m1s",
 	} {
 		if got := (timeLimitError{limit, "wait_timeout"}).Error(); !strings.Contains(got, "after "+want+" (") {
 			t.Errorf("%v is formatted as %q, want %s", limit, got, want)

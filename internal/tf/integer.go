@@ -71,10 +71,13 @@ func (v notInteger) ToTerraformValue(context.Context) (tftypes.Value, error) {
 func (v notInteger) String() string { return v.number.Text('g', 20) }
 
 // ValidateAttribute reports the number as invalid.
-func (v notInteger) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
+func (v notInteger) ValidateAttribute(
+	_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse,
+) {
 	want := "an integer"
 	if v.number.IsInt() {
 		want = "less than 2^63"
 	}
-	resp.Diagnostics.AddAttributeError(req.Path, "Invalid number", fmt.Sprintf("%s is %s, but must be %s.", req.Path, v, want))
+	resp.Diagnostics.AddAttributeError(req.Path, "Invalid number",
+		fmt.Sprintf("%s is %s, but must be %s.", req.Path, v, want))
 }

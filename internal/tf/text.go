@@ -88,7 +88,9 @@ func (t TextType[S]) String() string {
 }
 
 // ValueFromString wraps a plain string value.
-func (t TextType[S]) ValueFromString(_ context.Context, in basetypes.StringValue) (basetypes.StringValuable, diag.Diagnostics) {
+func (t TextType[S]) ValueFromString(
+	_ context.Context, in basetypes.StringValue,
+) (basetypes.StringValuable, diag.Diagnostics) {
 	return Text[S]{StringValue: in}, nil
 }
 
@@ -152,7 +154,9 @@ func (v Text[S]) same(other Text[S]) bool {
 }
 
 // ValidateAttribute checks the text without a cluster, and reports errors at its path.
-func (v Text[S]) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
+func (v Text[S]) ValidateAttribute(
+	_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse,
+) {
 	if v.IsNull() || v.IsUnknown() {
 		return
 	}
@@ -177,7 +181,9 @@ func (keepSame[S]) Description(context.Context) string {
 
 func (k keepSame[S]) MarkdownDescription(ctx context.Context) string { return k.Description(ctx) }
 
-func (keepSame[S]) PlanModifyString(_ context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
+func (keepSame[S]) PlanModifyString(
+	_ context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse,
+) {
 	if req.StateValue.IsNull() || req.PlanValue.IsNull() || req.PlanValue.IsUnknown() {
 		return
 	}

@@ -42,7 +42,8 @@ func TestTextsAreStoredUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []attr.Type{tf.QuantityType{}, tf.DurationType{}} {
 		for _, in := range []tftypes.Value{
-			tftypes.NewValue(tftypes.String, "01"), tftypes.NewValue(tftypes.String, nil), tftypes.NewValue(tftypes.String, tftypes.UnknownValue),
+			tftypes.NewValue(tftypes.String, "01"), tftypes.NewValue(tftypes.String, nil),
+			tftypes.NewValue(tftypes.String, tftypes.UnknownValue),
 		} {
 			value, err := typ.ValueFromTerraform(t.Context(), in)
 			if err != nil || !value.Type(t.Context()).Equal(typ) {
@@ -56,7 +57,8 @@ func TestTextsAreStoredUnchanged(t *testing.T) {
 	if (tf.QuantityType{}).Equal(tf.DurationType{}) {
 		t.Error("a quantity's type equals a duration's")
 	}
-	if !tf.QuantityOf("").IsNull() || tf.QuantityOf("1").Equal(tf.QuantityOf("1000m")) || !tf.QuantityOf("1").Equal(tf.QuantityOf("1")) {
+	if !tf.QuantityOf("").IsNull() || tf.QuantityOf("1").Equal(tf.QuantityOf("1000m")) ||
+		!tf.QuantityOf("1").Equal(tf.QuantityOf("1")) {
 		t.Error("texts are not compared as texts")
 	}
 }
@@ -81,7 +83,8 @@ func TestTextsAreCheckedAtTheirPath(t *testing.T) {
 		}
 	}
 	for _, fine := range []xattr.ValidateableAttribute{
-		tf.QuantityOf("4Gi"), tf.DurationOf("1d"), tf.Quantity{StringValue: types.StringUnknown()}, tf.Duration{StringValue: types.StringNull()},
+		tf.QuantityOf("4Gi"), tf.DurationOf("1d"), tf.Quantity{StringValue: types.StringUnknown()},
+		tf.Duration{StringValue: types.StringNull()},
 	} {
 		if got := check(fine); got != "" {
 			t.Errorf("%v: %s", fine, got)
@@ -97,15 +100,20 @@ func TestKeepSameKeepsTheTextInState(t *testing.T) {
 		state, plan types.String
 		want        types.String
 	}{
-		{"the same quantity", tf.KeepSameQuantity(), types.StringValue("4096Mi"), types.StringValue("4Gi"), types.StringValue("4096Mi")},
-		{"another quantity", tf.KeepSameQuantity(), types.StringValue("4096Mi"), types.StringValue("5Gi"), types.StringValue("5Gi")},
-		{"the same duration", tf.KeepSameDuration(), types.StringValue("90s"), types.StringValue("1m30s"), types.StringValue("90s")},
-		{"nothing in state", tf.KeepSameDuration(), types.StringNull(), types.StringValue("90s"), types.StringValue("90s")},
+		{"the same quantity", tf.KeepSameQuantity(), types.StringValue("4096Mi"), types.StringValue("4Gi"),
+			types.StringValue("4096Mi")},
+		{"another quantity", tf.KeepSameQuantity(), types.StringValue("4096Mi"), types.StringValue("5Gi"),
+			types.StringValue("5Gi")},
+		{"the same duration", tf.KeepSameDuration(), types.StringValue("90s"), types.StringValue("1m30s"),
+			types.StringValue("90s")},
+		{"nothing in state", tf.KeepSameDuration(), types.StringNull(), types.StringValue("90s"),
+			types.StringValue("90s")},
 		{"removed", tf.KeepSameDuration(), types.StringValue("90s"), types.StringNull(), types.StringNull()},
 		{"unknown", tf.KeepSameDuration(), types.StringValue("90s"), types.StringUnknown(), types.StringUnknown()},
 	} {
 		resp := planmodifier.StringResponse{PlanValue: c.plan}
-		c.modifier.PlanModifyString(t.Context(), planmodifier.StringRequest{StateValue: c.state, PlanValue: c.plan}, &resp)
+		c.modifier.PlanModifyString(t.Context(), planmodifier.StringRequest{StateValue: c.state, PlanValue: c.plan},
+			&resp)
 		if !resp.PlanValue.Equal(c.want) {
 			t.Errorf("%s: plans %s, want %s", c.name, resp.PlanValue, c.want)
 		}
@@ -147,8 +155,10 @@ func TestIntegersAreAcceptedAndOtherNumbersAreRejected(t *testing.T) {
 			t.Errorf("%s: %v, want %q", in, resp.Diagnostics, want)
 		}
 	}
-	for _, raw := range []tftypes.Value{tftypes.NewValue(tftypes.Number, nil), tftypes.NewValue(tftypes.Number, tftypes.UnknownValue)} {
-		if value, err := typ.ValueFromTerraform(t.Context(), raw); err != nil || value.IsNull() != raw.IsNull() || value.IsUnknown() == raw.IsKnown() {
+	for _, raw := range []tftypes.Value{tftypes.NewValue(tftypes.Number, nil),
+		tftypes.NewValue(tftypes.Number, tftypes.UnknownValue)} {
+		if value, err := typ.ValueFromTerraform(t.Context(), raw); err != nil || value.IsNull() != raw.IsNull() ||
+			value.IsUnknown() == raw.IsKnown() {
 			t.Errorf("%s is %v, %v", raw, value, err)
 		}
 	}

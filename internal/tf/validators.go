@@ -42,9 +42,8 @@ func ObjectName() validator.String {
 // LabelKey requires a label or annotation key: an optional prefix and a name.
 func LabelKey() validator.String {
 	return textRule("Invalid key", "the key of a label or annotation, optionally after a domain and a slash, such as "+
-		"example.com/team or team. "+
-		"A key has at most 63 letters, digits, dashes, underscores and dots, and starts and ends with a letter or "+
-		"digit", validation.IsQualifiedName)
+		"example.com/team or team. A key has at most 63 letters, digits, dashes, underscores and dots, and starts "+
+		"and ends with a letter or digit", validation.IsQualifiedName)
 }
 
 // LabelValue requires a label value.
@@ -101,7 +100,8 @@ func absolutePath(s string) error {
 	case strings.TrimSpace(s) != s:
 		return fmt.Errorf("is %s: remove the spaces around the path", quoted(s))
 	case !path.IsAbs(s):
-		return fmt.Errorf("is %s, a relative path: use an absolute path, such as %s", quoted(s), quoted(path.Clean("/"+s)))
+		return fmt.Errorf("is %s, a relative path: use an absolute path, such as %s", quoted(s),
+			quoted(path.Clean("/"+s)))
 	case clean != s && (clean == "/" || clean+"/" != s):
 		return fmt.Errorf("is %s, which is not a normalized path: use %s", quoted(s), quoted(clean))
 	}
@@ -114,9 +114,11 @@ func Timeout() validator.String {
 	return check("a duration such as 20m or 1h30m", "Invalid timeout", func(s string) error {
 		switch timeout, err := time.ParseDuration(s); {
 		case err != nil:
-			return fmt.Errorf(`is %s, which is not a duration: use numbers with units (h, m, s), as in "20m" or "1h30m"`, quoted(s))
+			return fmt.Errorf(`is %s, which is not a duration: use numbers with units (h, m, s), as in "20m" or `+
+				`"1h30m"`, quoted(s))
 		case timeout <= 0:
-			return fmt.Errorf(`is %s, but must be more than zero: use a duration such as "20m", or remove it`, quoted(s))
+			return fmt.Errorf(`is %s, but must be more than zero: use a duration such as "20m", or remove it`,
+				quoted(s))
 		}
 		return nil
 	})
@@ -124,10 +126,11 @@ func Timeout() validator.String {
 
 // GPUType requires a GPU product, or a node label as "key: value".
 func GPUType() validator.String {
-	return check("a GPU product such as L4, or any node label as \"key: value\"", "Invalid GPU type", func(s string) error {
-		_, _, err := manifest.ParseGPUType(s)
-		return err
-	})
+	return check("a GPU product such as L4, or any node label as \"key: value\"", "Invalid GPU type",
+		func(s string) error {
+			_, _, err := manifest.ParseGPUType(s)
+			return err
+		})
 }
 
 // ImageReference requires an image reference that the kubelet can parse, with the

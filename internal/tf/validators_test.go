@@ -26,9 +26,12 @@ func verdict(t *testing.T, v validator.String, at path.Path, value types.String)
 
 func validators() map[string]validator.String {
 	return map[string]validator.String{
-		"ServiceName": tf.ServiceName(), "NamespaceName": tf.NamespaceName(), "ObjectName": tf.ObjectName(), "LabelKey": tf.LabelKey(),
-		"LabelValue": tf.LabelValue(), "EnvVarName": tf.EnvVarName(), "AbsolutePath": tf.AbsolutePath(), "MountPath": tf.MountPath(),
-		"GPUType": tf.GPUType(), "ImageReference": tf.ImageReference(), "EndpointURL": tf.EndpointURL(), "JSONObject": tf.JSONObject(), "Timeout": tf.Timeout(),
+		"ServiceName": tf.ServiceName(), "NamespaceName": tf.NamespaceName(), "ObjectName": tf.ObjectName(),
+		"LabelKey":   tf.LabelKey(),
+		"LabelValue": tf.LabelValue(), "EnvVarName": tf.EnvVarName(), "AbsolutePath": tf.AbsolutePath(),
+		"MountPath": tf.MountPath(),
+		"GPUType":   tf.GPUType(), "ImageReference": tf.ImageReference(), "EndpointURL": tf.EndpointURL(),
+		"JSONObject": tf.JSONObject(), "Timeout": tf.Timeout(),
 	}
 }
 
@@ -76,7 +79,8 @@ func TestValidatorsRejectInvalidTexts(t *testing.T) {
 	} {
 		for _, text := range texts {
 			got := verdict(t, validators()[name], path.Root("x"), types.StringValue(text))
-			if !strings.HasPrefix(got, "x ") || !strings.HasSuffix(got, ".") && !strings.HasSuffix(got, "?") || strings.Contains(got, "\n") || len(got) > 500 {
+			if !strings.HasPrefix(got, "x ") || !strings.HasSuffix(got, ".") && !strings.HasSuffix(got, "?") ||
+				strings.Contains(got, "\n") || len(got) > 500 {
 				t.Errorf("%s of %.80q returns %q, want one sentence about x", name, text, got)
 			}
 		}
@@ -101,11 +105,15 @@ func TestMessagesNameAttributeKeyAndSuggestion(t *testing.T) {
 	t.Parallel()
 	labels := path.Root("labels")
 	for want, got := range map[string]string{
-		`labels["team"] is "a b", but must be`:          verdict(t, tf.LabelValue(), labels.AtMapKey("team"), types.StringValue("a b")),
-		`a key of labels is "a b", but must be`:         verdict(t, tf.LabelKey(), labels.AtMapKey("a b"), types.StringValue("a b")),
-		`volumes[1].claim_name is "A", but must be`:     verdict(t, tf.ObjectName(), path.Root("volumes").AtListIndex(1).AtName("claim_name"), types.StringValue("A")),
-		`Did you mean "llm-train"?`:                     verdict(t, tf.ServiceName(), path.Root("name"), types.StringValue("LLM_Train ")),
-		`"` + strings.Repeat("a", 100) + `"… (200 byte`: verdict(t, tf.ServiceName(), path.Root("name"), types.StringValue(strings.Repeat("a", 200))),
+		`labels["team"] is "a b", but must be`: verdict(t, tf.LabelValue(), labels.AtMapKey("team"),
+			types.StringValue("a b")),
+		`a key of labels is "a b", but must be`: verdict(t, tf.LabelKey(), labels.AtMapKey("a b"),
+			types.StringValue("a b")),
+		`volumes[1].claim_name is "A", but must be`: verdict(t, tf.ObjectName(),
+			path.Root("volumes").AtListIndex(1).AtName("claim_name"), types.StringValue("A")),
+		`Did you mean "llm-train"?`: verdict(t, tf.ServiceName(), path.Root("name"), types.StringValue("LLM_Train ")),
+		`"` + strings.Repeat("a", 100) + `"… (200 byte`: verdict(t, tf.ServiceName(), path.Root("name"),
+			types.StringValue(strings.Repeat("a", 200))),
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q does not contain %q", got, want)
@@ -117,7 +125,8 @@ func TestNoNullsReportsEachNullAtItsPath(t *testing.T) {
 	t.Parallel()
 	values := map[string]attr.Value{"a": types.StringValue("x"), "b": types.StringNull(), "c": types.StringUnknown()}
 	inMap := validator.MapResponse{}
-	tf.NoNulls().ValidateMap(t.Context(), validator.MapRequest{Path: path.Root("m"), ConfigValue: types.MapValueMust(types.StringType, values)}, &inMap)
+	tf.NoNulls().ValidateMap(t.Context(), validator.MapRequest{Path: path.Root("m"),
+		ConfigValue: types.MapValueMust(types.StringType, values)}, &inMap)
 	if len(inMap.Diagnostics) != 1 || inMap.Diagnostics[0].Detail() != `m["b"] is null: set a value, or remove it.` {
 		t.Errorf("map: %v", inMap.Diagnostics)
 	}
@@ -146,7 +155,8 @@ func TestItemsSkipsNullAndUnknownItems(t *testing.T) {
 		return types.ObjectValueMust(object.AttrTypes, map[string]attr.Value{"name": name})
 	}
 	list := types.ListValueMust(object, []attr.Value{
-		types.ObjectUnknown(object.AttrTypes), named(types.StringValue("b")), types.ObjectNull(object.AttrTypes), named(types.StringUnknown()), named(types.StringNull()),
+		types.ObjectUnknown(object.AttrTypes), named(types.StringValue("b")), types.ObjectNull(object.AttrTypes),
+		named(types.StringUnknown()), named(types.StringNull()),
 	})
 	got := map[int]types.String{}
 	for i, one := range tf.Items[item](t.Context(), list) {

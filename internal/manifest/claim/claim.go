@@ -100,8 +100,9 @@ func conflicts(c Claim) manifest.Errors {
 	check := func(attribute, where string, configured, ours map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(configured)) {
 			if want, ok := ours[key]; ok && configured[key] != want {
-				errs = append(errs, &manifest.AttributeError{Path: manifest.At(attribute), Detail: fmt.Sprintf("%s sets %s to %q, but it must be %q here: %s. Remove it.",
-					where, key, configured[key], want, reason[key])})
+				errs = append(errs, &manifest.AttributeError{Path: manifest.At(attribute),
+					Detail: fmt.Sprintf("%s sets %s to %q, but it must be %q here: %s. Remove it.",
+						where, key, configured[key], want, reason[key])})
 			}
 		}
 	}

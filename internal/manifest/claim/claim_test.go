@@ -30,7 +30,8 @@ func datasets() claim.Claim {
 func TestRenderSetsTheMetadataOfKubetorch(t *testing.T) {
 	t.Parallel()
 	c := datasets()
-	c.DefaultLabels, c.DefaultAnnotations = map[string]string{"org": "x", "team": "web"}, map[string]string{"owner": "bob", "cost": ""}
+	c.DefaultLabels, c.DefaultAnnotations = map[string]string{"org": "x", "team": "web"},
+		map[string]string{"owner": "bob", "cost": ""}
 	object, err := claim.Render(c)
 	if err != nil {
 		t.Fatal(err)
@@ -103,11 +104,12 @@ func TestRenderRejectsChangedReservedLabels(t *testing.T) {
 		change    func(*claim.Claim)
 		attribute string // "" where nothing is wrong
 	}{
-		"another volume's label": {func(c *claim.Claim) { c.Labels = map[string]string{claim.VolumeLabel: "other"} }, "labels"},
-		"its own label":          {func(c *claim.Claim) { c.Labels = map[string]string{claim.VolumeLabel: "datasets"} }, ""},
-		"another app":            {func(c *claim.Claim) { c.Labels = map[string]string{kind.AppLabel: "web"} }, ""},
-		"managed by another":     {func(c *claim.Claim) { c.DefaultLabels = map[string]string{kind.ManagedByLabel: "helm"} }, "labels"},
-		"another mount path":     {func(c *claim.Claim) { c.Annotations = map[string]string{claim.MountPathAnnotation: "/x"} }, "annotations"},
+		"another volume's label": {func(c *claim.Claim) { c.Labels = map[string]string{claim.VolumeLabel: "other"} },
+			"labels"},
+		"its own label":      {func(c *claim.Claim) { c.Labels = map[string]string{claim.VolumeLabel: "datasets"} }, ""},
+		"another app":        {func(c *claim.Claim) { c.Labels = map[string]string{kind.AppLabel: "web"} }, ""},
+		"managed by another": {func(c *claim.Claim) { c.DefaultLabels = map[string]string{kind.ManagedByLabel: "helm"} }, "labels"},
+		"another mount path": {func(c *claim.Claim) { c.Annotations = map[string]string{claim.MountPathAnnotation: "/x"} }, "annotations"},
 		"a mount path as an annotation": {func(c *claim.Claim) {
 			c.MountPath, c.Annotations = "", map[string]string{claim.MountPathAnnotation: "/x"}
 		}, "annotations"},
@@ -184,19 +186,29 @@ func TestChooseReturnsASharedClassForReadWriteMany(t *testing.T) {
 		classes []*storagev1.StorageClass
 		want    string
 	}{
-		"no classes":                          {"ReadWriteMany", nil, ""},
-		"no default":                          {"ReadWriteOnce", []*storagev1.StorageClass{class("a", ebs, 0), unmarked}, ""},
-		"no default, none that shares":        {"ReadWriteMany", []*storagev1.StorageClass{class("a", ebs, 0)}, ""},
-		"NFS for many writers":                {"ReadWriteMany", []*storagev1.StorageClass{class("a", ebs, 1), class("z", nfs, 0)}, "z"},
-		"CephFS for many writers":             {"ReadWriteMany", []*storagev1.StorageClass{class("a", ebs, 1), class("z", ceph, 0)}, "z"},
-		"the first of several that share":     {"ReadWriteMany", []*storagev1.StorageClass{class("z", nfs, 0), class("m", ceph, 0), class("a", ebs, 1)}, "m"},
-		"the default one of several":          {"ReadWriteMany", []*storagev1.StorageClass{class("a", nfs, 0), class("z", nfs, 1)}, "z"},
-		"the default where none shares":       {"ReadWriteMany", []*storagev1.StorageClass{class("a", ebs, 0), class("b", ebs, 1)}, "b"},
-		"the default for one writer":          {"ReadWriteOnce", []*storagev1.StorageClass{class("a", nfs, 0), class("b", ebs, 1)}, "b"},
-		"the default for many readers":        {"ReadOnlyMany", []*storagev1.StorageClass{class("a", nfs, 0), class("b", ebs, 1)}, "b"},
-		"the newest of several defaults":      {"ReadWriteOnce", []*storagev1.StorageClass{class("a", ebs, 3), class("b", ebs, 1), class("c", ebs, 2)}, "b"},
-		"by name of equally old ones":         {"ReadWriteOnce", []*storagev1.StorageClass{class("b", ebs, 1), class("a", ebs, 1)}, "a"},
-		"the mark from before Kubernetes 1.6": {"ReadWriteOnce", []*storagev1.StorageClass{class("a", ebs, 0), beta}, "beta"},
+		"no classes":                   {"ReadWriteMany", nil, ""},
+		"no default":                   {"ReadWriteOnce", []*storagev1.StorageClass{class("a", ebs, 0), unmarked}, ""},
+		"no default, none that shares": {"ReadWriteMany", []*storagev1.StorageClass{class("a", ebs, 0)}, ""},
+		"NFS for many writers": {"ReadWriteMany", []*storagev1.StorageClass{class("a", ebs, 1), class("z", nfs, 0)},
+			"z"},
+		"CephFS for many writers": {"ReadWriteMany", []*storagev1.StorageClass{class("a", ebs, 1), class("z", ceph, 0)},
+			"z"},
+		"the first of several that share": {"ReadWriteMany",
+			[]*storagev1.StorageClass{class("z", nfs, 0), class("m", ceph, 0), class("a", ebs, 1)}, "m"},
+		"the default one of several": {"ReadWriteMany", []*storagev1.StorageClass{class("a", nfs, 0),
+			class("z", nfs, 1)}, "z"},
+		"the default where none shares": {"ReadWriteMany",
+			[]*storagev1.StorageClass{class("a", ebs, 0), class("b", ebs, 1)}, "b"},
+		"the default for one writer": {"ReadWriteOnce", []*storagev1.StorageClass{class("a", nfs, 0),
+			class("b", ebs, 1)}, "b"},
+		"the default for many readers": {"ReadOnlyMany", []*storagev1.StorageClass{class("a", nfs, 0),
+			class("b", ebs, 1)}, "b"},
+		"the newest of several defaults": {"ReadWriteOnce",
+			[]*storagev1.StorageClass{class("a", ebs, 3), class("b", ebs, 1), class("c", ebs, 2)}, "b"},
+		"by name of equally old ones": {"ReadWriteOnce", []*storagev1.StorageClass{class("b", ebs, 1),
+			class("a", ebs, 1)}, "a"},
+		"the mark from before Kubernetes 1.6": {"ReadWriteOnce", []*storagev1.StorageClass{class("a", ebs, 0), beta},
+			"beta"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -213,7 +225,8 @@ func TestChooseReturnsASharedClassForReadWriteMany(t *testing.T) {
 
 func TestListShowsClassesWithTheirProvisioners(t *testing.T) {
 	t.Parallel()
-	got := claim.List([]*storagev1.StorageClass{class("slow", "nfs.csi.k8s.io", 0), class("fast", "ebs.csi.aws.com", 1)})
+	got := claim.List([]*storagev1.StorageClass{class("slow", "nfs.csi.k8s.io", 0),
+		class("fast", "ebs.csi.aws.com", 1)})
 	if want := "fast (provisioner ebs.csi.aws.com, the default), slow (provisioner nfs.csi.k8s.io)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -248,7 +261,8 @@ func TestCompareOfSizes(t *testing.T) {
 				q := resource.MustParse(test.configured)
 				configured = &q
 			}
-			if got := claim.Compare(resource.MustParse(test.wanted), resource.MustParse(test.requested), configured); got != test.want {
+			if got := claim.Compare(resource.MustParse(test.wanted), resource.MustParse(test.requested),
+				configured); got != test.want {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})
@@ -262,7 +276,8 @@ func TestRenderedClaimIsValidInTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	var typed corev1.PersistentVolumeClaim
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, &typed, true); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, &typed,
+		true); err != nil {
 		t.Error(err)
 	}
 }

@@ -37,7 +37,8 @@ func Default(classes []*storagev1.StorageClass) *storagev1.StorageClass {
 		if !isDefault(class) {
 			continue
 		}
-		if chosen == nil || cmp.Or(chosen.CreationTimestamp.Compare(class.CreationTimestamp.Time), strings.Compare(class.Name, chosen.Name)) < 0 {
+		if chosen == nil || cmp.Or(chosen.CreationTimestamp.Compare(class.CreationTimestamp.Time),
+			strings.Compare(class.Name, chosen.Name)) < 0 {
 			chosen = class
 		}
 	}
@@ -64,7 +65,8 @@ func CannotShare(provisioner string) bool {
 		"disk.csi.azure.com", "kubernetes.io/azure-disk",
 		"cinder.csi.openstack.org", "kubernetes.io/cinder",
 		"dobs.csi.digitalocean.com", "linodebs.csi.linode.com", "csi.hetzner.cloud", "rbd.csi.ceph.com",
-		"kubernetes.io/host-path", "k8s.io/minikube-hostpath", "docker.io/hostpath", "microk8s.io/hostpath", "hostpath.csi.k8s.io",
+		"kubernetes.io/host-path", "k8s.io/minikube-hostpath", "docker.io/hostpath", "microk8s.io/hostpath",
+		"hostpath.csi.k8s.io",
 		"rancher.io/local-path", "openebs.io/local", "topolvm.io":
 		return true
 	default:

@@ -40,8 +40,8 @@ func Keys(files []string) (map[string]string, error) {
 		case exists && other == file:
 			return nil, fmt.Errorf("the file %q is listed twice", file)
 		case exists:
-			return nil, fmt.Errorf("the files %q and %q would both become the key %q: rename one, or select files with "+
-				"filenames", other, file, key)
+			return nil, fmt.Errorf("the files %q and %q would both become the key %q: rename one, or select files "+
+				"with filenames", other, file, key)
 		}
 		out[key] = file
 	}
@@ -91,8 +91,9 @@ func CheckSize(data map[string][]byte) error {
 
 // TooLargeError returns the error for values with a total size that exceeds the limit of a Secret.
 func TooLargeError(total int, largest string, size int) error {
-	return fmt.Errorf("the values have %d bytes in total, but a Secret can contain at most %d (1 MiB). The largest is %s "+
-		"with %d bytes. Select files with filenames, or use a kt_volume", total, corev1.MaxSecretSize, largest, size)
+	return fmt.Errorf("the values have %d bytes in total, but a Secret can contain at most %d (1 MiB). The largest "+
+		"is %s with %d bytes. Select files with filenames, or use a "+
+		"kt_volume", total, corev1.MaxSecretSize, largest, size)
 }
 
 // SourceDir returns the directory where the files of a source are mounted: the same path as on the machine that runs
@@ -106,8 +107,8 @@ func SourceDir(dir, home string) (string, error) {
 	case dir == "~", home != "" && path.Clean(dir) == path.Clean(home):
 		dir = "~"
 	case !path.IsAbs(dir):
-		return "", fmt.Errorf("%q is relative to the current directory and does not determine the path in the container: "+
-			"set mount_path", dir)
+		return "", fmt.Errorf("%q is relative to the current directory and does not determine the path in the "+
+			"container: set mount_path", dir)
 	default:
 		dir = path.Clean(dir)
 	}

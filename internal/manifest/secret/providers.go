@@ -28,20 +28,23 @@ type Provider struct {
 // openssh-portable).
 func providers() map[string]Provider {
 	return map[string]Provider{
-		"anthropic":   {EnvVars: []string{"ANTHROPIC_API_KEY"}},
-		"aws":         {Dir: "~/.aws", Files: []string{"config", "credentials"}, EnvVars: []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}},
-		"azure":       {Dir: "~/.azure", Files: []string{"clouds.config"}},
-		"cohere":      {EnvVars: []string{"COHERE_API_KEY"}},
-		"gcp":         {Dir: "~/.config/gcloud", Files: []string{"application_default_credentials.json"}, EnvVars: []string{"CLIENT_ID", "CLIENT_SECRET"}},
-		"github":      {Dir: "~/.config/gh", Files: []string{"hosts.yml"}},
-		"huggingface": {Dir: "~/.cache/huggingface", Files: []string{"token"}, EnvVars: []string{"HF_TOKEN"}, FileKey: "HF_TOKEN"},
-		"kubernetes":  {Dir: "~/.kube", Files: []string{"config"}},
-		"lambda":      {Dir: "~/.lambda_cloud", Files: []string{"lambda_keys"}},
-		"langchain":   {EnvVars: []string{"LANGCHAIN_API_KEY"}},
-		"openai":      {EnvVars: []string{"OPENAI_API_KEY"}},
-		"pinecone":    {EnvVars: []string{"PINECONE_API_KEY"}},
-		"ssh":         {Dir: "~/.ssh", Files: []string{"id_rsa"}, DefaultMode: "0400"},
-		"wandb":       {EnvVars: []string{"WANDB_API_KEY"}},
+		"anthropic": {EnvVars: []string{"ANTHROPIC_API_KEY"}},
+		"aws": {Dir: "~/.aws", Files: []string{"config", "credentials"},
+			EnvVars: []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}},
+		"azure":  {Dir: "~/.azure", Files: []string{"clouds.config"}},
+		"cohere": {EnvVars: []string{"COHERE_API_KEY"}},
+		"gcp": {Dir: "~/.config/gcloud", Files: []string{"application_default_credentials.json"},
+			EnvVars: []string{"CLIENT_ID", "CLIENT_SECRET"}},
+		"github": {Dir: "~/.config/gh", Files: []string{"hosts.yml"}},
+		"huggingface": {Dir: "~/.cache/huggingface", Files: []string{"token"}, EnvVars: []string{"HF_TOKEN"},
+			FileKey: "HF_TOKEN"},
+		"kubernetes": {Dir: "~/.kube", Files: []string{"config"}},
+		"lambda":     {Dir: "~/.lambda_cloud", Files: []string{"lambda_keys"}},
+		"langchain":  {EnvVars: []string{"LANGCHAIN_API_KEY"}},
+		"openai":     {EnvVars: []string{"OPENAI_API_KEY"}},
+		"pinecone":   {EnvVars: []string{"PINECONE_API_KEY"}},
+		"ssh":        {Dir: "~/.ssh", Files: []string{"id_rsa"}, DefaultMode: "0400"},
+		"wandb":      {EnvVars: []string{"WANDB_API_KEY"}},
 	}
 }
 

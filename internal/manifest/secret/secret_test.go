@@ -20,28 +20,37 @@ func TestObjectHasKubetorchsMetadata(t *testing.T) {
 		labels, annotations map[string]string
 	}{
 		"variables": {
-			secret.Secret{Name: "hf", Namespace: "ml", Username: "alice", Provider: "huggingface", Filenames: []string{"HF_TOKEN"}, Labels: map[string]string{"team": "a"}, DefaultLabels: map[string]string{"team": "b", "org": "x"}},
+			secret.Secret{Name: "hf", Namespace: "ml", Username: "alice", Provider: "huggingface",
+				Filenames: []string{"HF_TOKEN"}, Labels: map[string]string{"team": "a"},
+				DefaultLabels: map[string]string{"team": "b", "org": "x"}},
 			map[string]string{
-				"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "env", "kubetorch.com/secret-name": "hf",
-				"kubetorch.com/username": "alice", "kubetorch.com/provider": "huggingface", "team": "a", "org": "x",
+				"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "env",
+				"kubetorch.com/secret-name": "hf",
+				"kubetorch.com/username":    "alice", "kubetorch.com/provider": "huggingface", "team": "a", "org": "x",
 			},
 			map[string]string{"kubetorch.com/override": "false"},
 		},
 		"files with a mode": {
-			secret.Secret{Name: "ssh", Namespace: "ml", Provider: "ssh", SourceDir: "~/.ssh", Filenames: []string{"id_rsa"}, DefaultMode: "0400"},
+			secret.Secret{Name: "ssh", Namespace: "ml", Provider: "ssh", SourceDir: "~/.ssh",
+				Filenames: []string{"id_rsa"}, DefaultMode: "0400"},
 			map[string]string{
-				"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "volume", "kubetorch.com/secret-name": "ssh", "kubetorch.com/provider": "ssh",
+				"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "volume",
+				"kubetorch.com/secret-name": "ssh", "kubetorch.com/provider": "ssh",
 			},
 			map[string]string{
-				"kubetorch.com/override": "false", "kubetorch.com/secret-path": "~/.ssh", "kubetorch.com/secret-filenames": `["id_rsa"]`,
+				"kubetorch.com/override": "false", "kubetorch.com/secret-path": "~/.ssh",
+				"kubetorch.com/secret-filenames":    `["id_rsa"]`,
 				"kubetorch.com/secret-default-mode": "0400",
 			},
 		},
 		"files": {
-			secret.Secret{Name: "aws", Namespace: "ml", Adopt: true, SourceDir: "~/.aws", Filenames: []string{"config", "credentials"}, Annotations: map[string]string{"note": "x"}},
-			map[string]string{"app.kubernetes.io/managed-by": "terraform-provider-kt", "kubetorch.com/mount-type": "volume", "kubetorch.com/secret-name": "aws"},
+			secret.Secret{Name: "aws", Namespace: "ml", Adopt: true, SourceDir: "~/.aws",
+				Filenames: []string{"config", "credentials"}, Annotations: map[string]string{"note": "x"}},
+			map[string]string{"app.kubernetes.io/managed-by": "terraform-provider-kt",
+				"kubetorch.com/mount-type": "volume", "kubetorch.com/secret-name": "aws"},
 			map[string]string{
-				"kubetorch.com/override": "true", "kubetorch.com/secret-path": "~/.aws", "kubetorch.com/secret-filenames": `["config","credentials"]`, "note": "x",
+				"kubetorch.com/override": "true", "kubetorch.com/secret-path": "~/.aws",
+				"kubetorch.com/secret-filenames": `["config","credentials"]`, "note": "x",
 			},
 		},
 	} {
@@ -49,7 +58,8 @@ func TestObjectHasKubetorchsMetadata(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(test.labels, obj.GetLabels()) + cmp.Diff(test.annotations, obj.GetAnnotations()); diff != "" || obj.Object["type"] != "Opaque" {
+		if diff := cmp.Diff(test.labels, obj.GetLabels()) +
+			cmp.Diff(test.annotations, obj.GetAnnotations()); diff != "" || obj.Object["type"] != "Opaque" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 		for key := range test.labels {
@@ -101,7 +111,8 @@ func TestDigestsDistinguishValuesWithoutRevealingThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	masked := ledger.Mask(secret.WithData(obj, map[string][]byte{"a": []byte(canary)}), map[string][]byte{"a": []byte(canary)})
+	masked := ledger.Mask(secret.WithData(obj, map[string][]byte{"a": []byte(canary)}),
+		map[string][]byte{"a": []byte(canary)})
 	if diff := cmp.Diff(ledger.MaskApplied(obj), masked); diff != "" {
 		t.Errorf("what is remembered is not what is seen:\n%s", diff)
 	}
@@ -110,13 +121,15 @@ func TestDigestsDistinguishValuesWithoutRevealingThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, form := range []string{canary, base64.StdEncoding.EncodeToString([]byte(canary)), hex.EncodeToString([]byte(canary))} {
+		for _, form := range []string{canary, base64.StdEncoding.EncodeToString([]byte(canary)),
+			hex.EncodeToString([]byte(canary))} {
 			if strings.Contains(string(text), form) {
 				t.Errorf("%s has the value", text)
 			}
 		}
 	}
-	if next := ledger.Next("a", []byte("b"), true); next.Revision != 2 || !strings.HasPrefix(next.Text, "revision 2 (") || ledger.Next("c", nil, false).Text != "revision 1" {
+	if next := ledger.Next("a", []byte("b"), true); next.Revision != 2 ||
+		!strings.HasPrefix(next.Text, "revision 2 (") || ledger.Next("c", nil, false).Text != "revision 1" {
 		t.Errorf("the next revision is %+v", next)
 	}
 }
@@ -138,10 +151,12 @@ func TestDigestsOfTheFirstVersionAreRenewed(t *testing.T) {
 		t.Fatal("an old ledger does not know its values any more")
 	}
 	renewed := old.Renewed(map[string][]byte{"a": []byte("value")})
-	if renewed.Method != secret.MethodArgon2id || cmp.Equal(renewed.Seal, old.Seal) || cmp.Equal(renewed.Values["a"].Digest, old.Values["a"].Digest) {
+	if renewed.Method != secret.MethodArgon2id || cmp.Equal(renewed.Seal, old.Seal) ||
+		cmp.Equal(renewed.Values["a"].Digest, old.Values["a"].Digest) {
 		t.Errorf("it stays as it was: %+v", renewed)
 	}
-	if entry := renewed.Values["a"]; entry.Revision != 3 || entry.Text != old.Values["a"].Text || !renewed.Same("a", []byte("value")) || renewed.Same("a", []byte("other")) {
+	if entry := renewed.Values["a"]; entry.Revision != 3 || entry.Text != old.Values["a"].Text ||
+		!renewed.Same("a", []byte("value")) || renewed.Same("a", []byte("other")) {
 		t.Errorf("it remembers something else: %+v", entry)
 	}
 }

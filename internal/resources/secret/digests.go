@@ -136,7 +136,8 @@ func (r revisions) resolveEntries(c content, plan types.Map) (map[string]spec.En
 
 func changedSincePlan(c content, key string) diag.Diagnostic {
 	summary := "The source of the secret changed between plan and apply"
-	detail := fmt.Sprintf("The key %q no longer has the value that %s had in the plan. Therefore nothing was applied.\n\n"+
+	detail := fmt.Sprintf("The key %q no longer has the value that %s had in the plan. Therefore nothing was "+
+		"applied.\n\n"+
 		"Next step: Run the plan again.", key, c.at)
 	if c.at == "values_wo" { // with its path, Terraform would print the line of the value
 		return diag.NewErrorDiagnostic(summary, detail+" If the value differs in every run, set values_wo_version.")
@@ -179,5 +180,6 @@ func recall(ctx context.Context, private owned.PrivateReader, sealer *spec.Seale
 }
 
 func save(ctx context.Context, private owned.PrivateWriter, r privateState) diag.Diagnostics {
-	return slices.Concat(owned.Save(ctx, private, valuesKey, r.digests), owned.Save(ctx, private, statusKey, r.secretStatus))
+	return slices.Concat(owned.Save(ctx, private, valuesKey, r.digests),
+		owned.Save(ctx, private, statusKey, r.secretStatus))
 }

@@ -52,7 +52,8 @@ func refuseUnusedMode(m *model, mount string) diag.Diagnostics {
 	if mount != "" || m.DefaultMode.IsNull() {
 		return nil
 	}
-	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("default_mode"), "default_mode without mounted files",
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("default_mode"),
+		"default_mode without mounted files",
 		"default_mode applies to files, but the keys of this secret become environment variables: set mount_path, or "+
 			"remove default_mode.")}
 }

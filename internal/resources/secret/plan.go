@@ -66,8 +66,8 @@ func (p *planner) gather() {
 	if diags.HasError() && p.isUnchanged() {
 		for _, d := range diags {
 			warning := diag.NewWarningDiagnostic(d.Summary(), d.Detail()+"\n\n"+
-				"The Secret in the cluster is kept unchanged. The provider cannot compare its values with the source, and "+
-				"restores nothing. Any other change of the Secret requires the source.")
+				"The Secret in the cluster is kept unchanged. The provider cannot compare its values with the "+
+				"source, and restores nothing. Any other change of the Secret requires the source.")
 			if at, ok := d.(diag.DiagnosticWithPath); ok {
 				p.Diags.Append(diag.WithPath(at.Path(), warning))
 			} else {
@@ -104,7 +104,8 @@ func (p *planner) revisions() revisions {
 func (p *planner) isUnchanged() bool {
 	plan, state := p.Plan, p.State
 	return !p.Creating && len(p.Replace) == 0 && !state.Ref.IsNull() &&
-		plan.ProviderName.Equal(state.ProviderName) && plan.Path.Equal(state.Path) && plan.Filenames.Equal(state.Filenames) &&
+		plan.ProviderName.Equal(state.ProviderName) && plan.Path.Equal(state.Path) &&
+		plan.Filenames.Equal(state.Filenames) &&
 		plan.EnvVars.Equal(state.EnvVars) && plan.MountPath.Equal(state.MountPath) &&
 		plan.DefaultMode.Equal(state.DefaultMode) && plan.Labels.Equal(state.Labels) &&
 		plan.Annotations.Equal(state.Annotations) && plan.AdoptExisting.Equal(state.AdoptExisting)
@@ -206,7 +207,8 @@ func (p *planner) dryRun(ctx context.Context) {
 	known := p.object != nil && p.content.known()
 	cluster, ref := p.Data.Cluster, p.Plan.ref()
 	if p.Creating && known && p.Replaced[secretKey(ref)].UID == "" {
-		created, err := cluster.DryRunNewSecret(ctx, spec.WithData(p.object, p.revisions().valuesToSend(p.content, nil)))
+		created, err := cluster.DryRunNewSecret(ctx, spec.WithData(p.object,
+			p.revisions().valuesToSend(p.content, nil)))
 		if created && err == nil {
 			return
 		}
@@ -234,7 +236,8 @@ func (p *planner) dryRun(ctx context.Context) {
 	if p.Diags.HasError() || !known {
 		return
 	}
-	response, err := cluster.ApplySecret(ctx, spec.WithData(p.object, p.revisions().valuesToSend(p.content, live)), true)
+	response, err := cluster.ApplySecret(ctx, spec.WithData(p.object, p.revisions().valuesToSend(p.content, live)),
+		true)
 	if err != nil {
 		p.Diags.Append(owned.PlanRejection(err, p.Creating))
 		return
@@ -285,13 +288,15 @@ func (p *planner) takeOver(ref kube.Ref, live *unstructured.Unstructured) {
 	}
 	if immutableReason(live) != "" && p.changesImmutableField(live) {
 		p.Diags.AddError(ref.String()+" cannot be taken over",
-			fmt.Sprintf("%s\n\nNext step: Choose another name, or delete it and apply again:\n  kubectl delete secret %s -n %s",
+			fmt.Sprintf("%s\n\nNext step: Choose another name, or delete it and apply again:\n  kubectl delete "+
+				"secret %s -n %s",
 				immutableReason(live), ref.Name, ref.Namespace))
 		return
 	}
 	if extra := extraKeys(live, p.content.keys()); len(extra) > 0 {
 		p.Diags.AddWarning(ref.String()+" loses keys",
-			fmt.Sprintf("It exists, and adopt_existing takes it over. The apply removes its keys that are not in the source: %s.",
+			fmt.Sprintf("It exists, and adopt_existing takes it over. The apply removes its keys that are not in the "+
+				"source: %s.",
 				strings.Join(extra, ", ")))
 	}
 }

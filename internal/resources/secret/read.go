@@ -144,7 +144,8 @@ func (l reader) updateDigests(
 	l.PrivateState.secretStatus.Matched = versionOf(live)
 	entry := l.Memory[key]
 	_, rewritten := entry.Admitted["data"]
-	if l.PrivateState.digests.Method == "" && !rewritten && entry.Sent == nil { // otherwise it also contains old digests
+	// otherwise it also contains old digests
+	if l.PrivateState.digests.Method == "" && !rewritten && entry.Sent == nil {
 		l.PrivateState.digests = l.PrivateState.digests.Renewed(data)
 	}
 }

@@ -21,10 +21,10 @@ import (
 )
 
 const description = "Manages a Kubernetes Secret with credentials for `kt_compute`, like Kubetorch's `kt.Secret`.\n\n" +
-	"The values are read from one source: write-only values, the usual files or environment variables of a credential " +
-	"provider, other files, other environment variables, or values that may be in state. With all sources except the " +
-	"last, no value appears in state, plans, logs or errors. If a value changes in its source or in the cluster, the " +
-	"plan shows its key."
+	"The values are read from one source: write-only values, the usual files or environment variables of a " +
+	"credential provider, other files, other environment variables, or values that may be in state. With all sources " +
+	"except the last, no value appears in state, plans, logs or errors. If a value changes in its source or in the " +
+	"cluster, the plan shows its key."
 
 func (r *secretResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
@@ -48,78 +48,82 @@ func attributes() map[string]schema.Attribute {
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
 			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
 				stringplanmodifier.RequiresReplace()},
-			MarkdownDescription: "Namespace of the Secret. Defaults to a namespace that is resolved once, at creation, like " +
-				"the namespace of `kt_compute`. Changing this replaces the Secret.",
+			MarkdownDescription: "Namespace of the Secret. Defaults to a namespace that is resolved once, at " +
+				"creation, like the namespace of `kt_compute`. Changing this replaces the Secret.",
 		},
 		"values_wo": schema.MapAttribute{
 			Optional: true, WriteOnly: true, Sensitive: true, ElementType: types.StringType,
-			MarkdownDescription: "Write-only values by key, as the source of the Secret. Terraform does not store them. " +
-				"Accepts ephemeral resources and ephemeral variables. Requires Terraform 1.11 or OpenTofu 1.11.",
+			MarkdownDescription: "Write-only values by key, as the source of the Secret. Terraform does not store " +
+				"them. Accepts ephemeral resources and ephemeral variables. Requires Terraform 1.11 or OpenTofu 1.11.",
 		},
 		"values_wo_version": schema.Int64Attribute{
 			Optional: true, CustomType: tf.IntegerType{},
-			MarkdownDescription: "Version of `values_wo`. If set, `values_wo` is written only when this number changes. Use " +
-				"it for values that differ in each run, as those of many ephemeral resources do. If not set, the plan detects " +
-				"values that differ from the last applied ones.",
+			MarkdownDescription: "Version of `values_wo`. If set, `values_wo` is written only when this number " +
+				"changes. Use it for values that differ in each run, as those of many ephemeral resources do. If not " +
+				"set, the plan detects values that differ from the last applied ones.",
 		},
 		"values": schema.MapAttribute{
 			Optional: true, Sensitive: true, ElementType: types.StringType,
-			MarkdownDescription: "Values by key, as the source of the Secret. **They are stored in state and in saved " +
-				"plans**, and anyone who can read these can read the values. `values_wo` is not stored.",
+			MarkdownDescription: "Values by key, as the source of the Secret. **They are stored in state and in " +
+				"saved plans**, and anyone who can read these can read the values. `values_wo` is not stored.",
 		},
 		"provider_name": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{stringvalidator.OneOf(spec.Providers()...)},
-			MarkdownDescription: "Credential provider, as the source of the Secret. Its usual files or environment variables " +
-				"are read on the machine that runs Terraform. Must be one of `" + strings.Join(spec.Providers(), "`, `") +
-				"`. The files are read if at least one exists, otherwise the environment variables. If `path` or `env_vars` is " +
-				"also set, it replaces the usual location.",
+			MarkdownDescription: "Credential provider, as the source of the Secret. Its usual files or environment " +
+				"variables are read on the machine that runs Terraform. Must be one of `" +
+				strings.Join(spec.Providers(), "`, `") +
+				"`. The files are read if at least one exists, otherwise the environment variables. If `path` or " +
+				"`env_vars` is also set, it replaces the usual location.",
 		},
 		"path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Path of a file, or of a directory whose files become keys, as the source of the Secret. It " +
-				"is read on the machine that runs Terraform. `~` is the home directory. Subdirectories are ignored.",
+			MarkdownDescription: "Path of a file, or of a directory whose files become keys, as the source of the " +
+				"Secret. It is read on the machine that runs Terraform. `~` is the home directory. Subdirectories " +
+				"are ignored.",
 		},
 		"filenames": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-			MarkdownDescription: "Names of the files in the directory to read. All of them must exist. Defaults to all files " +
-				"for `path`, and to the existing usual files for a credential provider.",
+			MarkdownDescription: "Names of the files in the directory to read. All of them must exist. Defaults to " +
+				"all files for `path`, and to the existing usual files for a credential provider.",
 		},
 		"env_vars": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls(),
 				mapvalidator.ValueStringsAre(tf.EnvVarName())},
-			MarkdownDescription: "Environment variables of the machine that runs Terraform, as the source of the Secret: `{ " +
-				"HF_TOKEN = \"TEAM_HF_TOKEN\" }`. Each key of the map is the key in the Secret, and the name of the environment " +
-				"variable in the container.",
+			MarkdownDescription: "Environment variables of the machine that runs Terraform, as the source of the " +
+				"Secret: `{ HF_TOKEN = \"TEAM_HF_TOKEN\" }`. Each key of the map is the key in the Secret, and the " +
+				"name of the environment variable in the container.",
 		},
 		"mount_path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.MountPath()},
-			MarkdownDescription: "Directory in the container where the keys are mounted as files. By default, files are " +
-				"mounted at their path on the machine that runs Terraform, with `/root` as the home directory. All other values " +
-				"become environment variables.",
+			MarkdownDescription: "Directory in the container where the keys are mounted as files. By default, files " +
+				"are mounted at their path on the machine that runs Terraform, with `/root` as the home directory. " +
+				"All other values become environment variables.",
 		},
 		"default_mode": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.FileMode()},
-			MarkdownDescription: "Permission bits of the files in the container, as four octal digits from `0000` to `0777`. " +
-				"Defaults to `0400` for `provider_name = \"ssh\"`, otherwise to the default of Kubernetes, `0644`. See " +
-				"[Permissions of files](#permissions-of-files). Changing this restarts the pods that use `ref`.",
+			MarkdownDescription: "Permission bits of the files in the container, as four octal digits from `0000` to " +
+				"`0777`. Defaults to `0400` for `provider_name = \"ssh\"`, otherwise to the default of Kubernetes, " +
+				"`0644`. See [Permissions of files](#permissions-of-files). Changing this restarts the pods that use " +
+				"`ref`.",
 		},
 		"labels": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the Secret, merged with the provider's `default_labels`, which they override.",
+			MarkdownDescription: "Labels of the Secret, merged with the provider's `default_labels`, which they " +
+				"override.",
 		},
 		"annotations": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the Secret, merged with the provider's `default_annotations`, which they " +
-				"override.",
+			MarkdownDescription: "Annotations of the Secret, merged with the provider's `default_annotations`, which " +
+				"they override.",
 		},
 		"adopt_existing": toggle("Whether to take over an existing Secret of the same name, like Kubetorch's " +
-			"`override`. Keys that are not in the source are removed. Defaults to `false`, in which case an existing Secret " +
-			"is an error."),
-		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the Secret, until this is set " +
-			"to `false` and applied. Defaults to `false`."),
+			"`override`. Keys that are not in the source are removed. Defaults to `false`, in which case an existing " +
+			"Secret is an error."),
+		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the Secret, until this is " +
+			"set to `false` and applied. Defaults to `false`."),
 		"timeouts": lifecycle.TimeoutsAttribute(
 			"Timeout of the creation. Defaults to `5m`.",
 			"Timeout of an update. Defaults to `5m`.",
@@ -129,9 +133,9 @@ func attributes() map[string]schema.Attribute {
 		"uid": computed("UID of the Secret."),
 		"keys": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "Revisions of the values by key, starting at 1. A key that differs in the cluster shows " +
-				"`changed in the cluster`, `missing in the cluster` or `added in the cluster` instead, and the next apply " +
-				"restores it.",
+			MarkdownDescription: "Revisions of the values by key, starting at 1. A key that differs in the cluster " +
+				"shows `changed in the cluster`, `missing in the cluster` or `added in the cluster` instead, and the " +
+				"next apply restores it.",
 		},
 		"ref": schema.SingleNestedAttribute{
 			Computed: true, MarkdownDescription: "Reference to the Secret, as an item of `secrets` of `kt_compute`.",

@@ -44,7 +44,8 @@ func gather(config *model, m *localSource) (content, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	var out content
 	fail := func(attribute string, err error) {
-		diags.AddAttributeError(path.Root(attribute), "Cannot read the source of the secret", attribute+": "+err.Error()+".")
+		diags.AddAttributeError(path.Root(attribute), "Cannot read the source of the secret",
+			attribute+": "+err.Error()+".")
 	}
 	names, namesKnown := fileNames(config.Filenames)
 	switch {
@@ -113,7 +114,8 @@ func (m *localSource) provider(p spec.Provider, config *model, names []string) (
 		if err == nil {
 			return content{data: data, external: true}, nil
 		}
-		searched = append(searched, "the environment variables "+strings.Join(slices.Sorted(maps.Values(variables)), " and "))
+		searched = append(searched, "the environment variables "+
+			strings.Join(slices.Sorted(maps.Values(variables)), " and "))
 	}
 	return content{}, fmt.Errorf("no credentials of %s exist on the machine that runs Terraform. Searched for: %s",
 		config.ProviderName.ValueString(), strings.Join(searched, "; "))

@@ -81,11 +81,13 @@ func TestCredentialsOfEachProviderAreRead(t *testing.T) {
 		want             found
 	}
 	key := func(name string) fixtures {
-		return fixtures{variables: map[string]string{name: "v"}, want: found{Data: map[string]string{name: "v"}, Env: true}}
+		return fixtures{variables: map[string]string{name: "v"},
+			want: found{Data: map[string]string{name: "v"}, Env: true}}
 	}
 	file := func(path string) fixtures {
 		dir, name := filepath.Split(path)
-		return fixtures{files: map[string]string{path: "f\n"}, want: found{Data: map[string]string{name: "f\n"}, Mount: "/root/" + filepath.Clean(dir)}}
+		return fixtures{files: map[string]string{path: "f\n"},
+			want: found{Data: map[string]string{name: "f\n"}, Mount: "/root/" + filepath.Clean(dir)}}
 	}
 	cases := map[string][]fixtures{
 		"anthropic": {key("ANTHROPIC_API_KEY")},
@@ -117,8 +119,9 @@ func TestCredentialsOfEachProviderAreRead(t *testing.T) {
 		"github": {file(".config/gh/hosts.yml")},
 		"huggingface": {
 			{ // the file is exposed as the variable, without the line end that tools write
-				files: map[string]string{".cache/huggingface/token": "t\n"}, variables: map[string]string{"HF_TOKEN": "v"},
-				want: found{Data: map[string]string{"HF_TOKEN": "t"}, Env: true},
+				files:     map[string]string{".cache/huggingface/token": "t\n"},
+				variables: map[string]string{"HF_TOKEN": "v"},
+				want:      found{Data: map[string]string{"HF_TOKEN": "t"}, Env: true},
 			},
 			key("HF_TOKEN"),
 		},
@@ -162,7 +165,8 @@ func TestCredentialsOfEachProviderAreRead(t *testing.T) {
 func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		"creds/a": "1", "creds/my key.txt": "2", "creds/sub/c": "3", "one/token": "4\n", "clash/a b": "", "clash/a-b": "", "empty/sub/x": "",
+		"creds/a": "1", "creds/my key.txt": "2", "creds/sub/c": "3", "one/token": "4\n", "clash/a b": "",
+		"clash/a-b": "", "empty/sub/x": "",
 		"top": "5",
 	}
 	at := func(path string, change func(*model)) *model {
@@ -180,10 +184,14 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 		want    found
 		problem string
 	}{
-		"a directory":                      {config: func(string) *model { return at("~/creds", nil) }, want: found{Data: map[string]string{"a": "1", "my-key.txt": "2"}, Mount: "/root/creds"}},
-		"a directory by its absolute path": {config: func(home string) *model { return at(home+"/creds/", named("a")) }, want: found{Data: map[string]string{"a": "1"}, Mount: "/root/creds"}},
-		"a file":                           {config: func(string) *model { return at("~/one/token", nil) }, want: found{Data: map[string]string{"token": "4\n"}, Mount: "/root/one"}},
-		"a file elsewhere":                 {config: func(string) *model { return at("~/one/token", mounted) }, want: found{Data: map[string]string{"token": "4\n"}, Mount: "/etc/creds"}},
+		"a directory": {config: func(string) *model { return at("~/creds", nil) },
+			want: found{Data: map[string]string{"a": "1", "my-key.txt": "2"}, Mount: "/root/creds"}},
+		"a directory by its absolute path": {config: func(home string) *model { return at(home+"/creds/", named("a")) },
+			want: found{Data: map[string]string{"a": "1"}, Mount: "/root/creds"}},
+		"a file": {config: func(string) *model { return at("~/one/token", nil) },
+			want: found{Data: map[string]string{"token": "4\n"}, Mount: "/root/one"}},
+		"a file elsewhere": {config: func(string) *model { return at("~/one/token", mounted) },
+			want: found{Data: map[string]string{"token": "4\n"}, Mount: "/etc/creds"}},
 		"a file of a provider": {config: func(string) *model {
 			m := ofProvider("huggingface")
 			m.Path = types.StringValue("~/one/token")
@@ -204,13 +212,20 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			return m
 		}, want: found{Data: map[string]string{"AWS_ACCESS_KEY_ID": "v"}, Env: true}},
 
-		"no such path":                  {config: func(string) *model { return at("~/none", nil) }, problem: "path: ~/none does not exist on the machine that runs Terraform."},
-		"no such file":                  {config: func(string) *model { return at("~/creds", named("a", "x", "y")) }, problem: "has no file x, y."},
-		"filenames with a file":         {config: func(string) *model { return at("~/one/token", named("token")) }, problem: "~/one/token is a file, not a directory"},
-		"an empty directory":            {config: func(string) *model { return at("~/empty", nil) }, problem: "~/empty contains no files"},
-		"two files for one key":         {config: func(string) *model { return at("~/clash", nil) }, problem: `"a b" and "a-b" would both become the key "a-b"`},
-		"over the home directory":       {config: func(string) *model { return at("~/top", nil) }, problem: "hide the content of /root in the container: set mount_path"},
-		"another user's home directory": {config: func(string) *model { return at("~bob/x", nil) }, problem: "set the absolute path"},
+		"no such path": {config: func(string) *model { return at("~/none", nil) },
+			problem: "path: ~/none does not exist on the machine that runs Terraform."},
+		"no such file": {config: func(string) *model { return at("~/creds", named("a", "x", "y")) },
+			problem: "has no file x, y."},
+		"filenames with a file": {config: func(string) *model { return at("~/one/token", named("token")) },
+			problem: "~/one/token is a file, not a directory"},
+		"an empty directory": {config: func(string) *model { return at("~/empty", nil) },
+			problem: "~/empty contains no files"},
+		"two files for one key": {config: func(string) *model { return at("~/clash", nil) },
+			problem: `"a b" and "a-b" would both become the key "a-b"`},
+		"over the home directory": {config: func(string) *model { return at("~/top", nil) },
+			problem: "hide the content of /root in the container: set mount_path"},
+		"another user's home directory": {config: func(string) *model { return at("~bob/x", nil) },
+			problem: "set the absolute path"},
 		"a variable that is not set": {config: func(string) *model {
 			return config(func(m *model) {
 				m.EnvVars = textMap(map[string]string{"A": "MISSING_A", "B": "MISSING_B", "C": "LOCAL"})
@@ -221,7 +236,8 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			t.Parallel()
 			m := fixture(t, files, map[string]string{"LOCAL": "v"})
 			got, problem := gatherSource(t, m, test.config(m.home))
-			if diff := cmp.Diff(test.want, got); diff != "" || !strings.Contains(problem, test.problem) || (test.problem == "") != (problem == "") {
+			if diff := cmp.Diff(test.want, got); diff != "" || !strings.Contains(problem, test.problem) ||
+				(test.problem == "") != (problem == "") {
 				t.Errorf("problem %q, want %q\n%s", problem, test.problem, diff)
 			}
 		})
@@ -232,7 +248,8 @@ func TestTooLargeSourcesAreRejectedWithoutReading(t *testing.T) {
 	t.Parallel()
 	m := fixture(t, map[string]string{"big/a": "x", "big/weights": strings.Repeat("x", 1<<20)}, nil)
 	_, problem := gatherSource(t, m, config(func(c *model) { c.Path = types.StringValue("~/big") }))
-	if want := "1048577 bytes in total, but a Secret can contain at most 1048576 (1 MiB). The largest is weights with 1048576 bytes"; !strings.Contains(problem, want) {
+	if want := "1048577 bytes in total, but a Secret can contain at most 1048576 (1 MiB). The largest is weights " +
+		"with 1048576 bytes"; !strings.Contains(problem, want) {
 		t.Errorf("%q does not contain %q", problem, want)
 	}
 }
@@ -253,7 +270,8 @@ func TestUnknownSourcesAreUnknown(t *testing.T) {
 		}
 	}
 	c, _ := gather(config(func(m *model) {
-		m.Values = types.MapValueMust(types.StringType, map[string]attr.Value{"A": types.StringUnknown(), "B": types.StringValue("b")})
+		m.Values = types.MapValueMust(types.StringType, map[string]attr.Value{"A": types.StringUnknown(),
+			"B": types.StringValue("b")})
 	}), nil)
 	if diff := cmp.Diff([]string{"A", "B"}, c.keys()); diff != "" || c.known() || c.unknown {
 		t.Errorf("one unknown value: %s", diff)
@@ -278,16 +296,23 @@ func TestRevisionsCountChanges(t *testing.T) {
 		data map[string]string
 		want map[string]string
 	}{
-		"nothing":                            {revisions{shown: applied}, map[string]string{"a": "1", "b": "2"}, applied},
-		"a value":                            {revisions{shown: applied}, map[string]string{"a": "1", "b": "3"}, with(map[string]string{"b": "revision 2"})},
-		"a new key":                          {revisions{shown: applied}, map[string]string{"a": "1", "b": "2", "c": "3"}, with(map[string]string{"c": "revision 1"})},
-		"a removed key":                      {revisions{shown: applied}, map[string]string{"a": "1"}, map[string]string{"a": "revision 1"}},
-		"drift":                              {revisions{shown: with(map[string]string{"a": changedInCluster})}, map[string]string{"a": "1", "b": "2"}, applied},
-		"drift and a new value":              {revisions{shown: with(map[string]string{"a": changedInCluster})}, map[string]string{"a": "9", "b": "2"}, with(map[string]string{"a": "revision 2"})},
-		"versioned":                          {revisions{shown: applied, versioned: true}, map[string]string{"a": "8", "b": "9"}, applied},
-		"versioned, a new version":           {revisions{shown: applied, versioned: true, versionChanged: true}, map[string]string{"a": "1", "b": "9"}, map[string]string{"a": "revision 2", "b": "revision 2"}},
-		"versioned, drift":                   {revisions{shown: with(map[string]string{"a": missingInCluster}), versioned: true}, map[string]string{"a": "8", "b": "9"}, with(map[string]string{"a": "revision 2"})},
-		"versioned, drift of the same value": {revisions{shown: with(map[string]string{"a": missingInCluster}), versioned: true}, map[string]string{"a": "1", "b": "9"}, applied},
+		"nothing": {revisions{shown: applied}, map[string]string{"a": "1", "b": "2"}, applied},
+		"a value": {revisions{shown: applied}, map[string]string{"a": "1", "b": "3"},
+			with(map[string]string{"b": "revision 2"})},
+		"a new key": {revisions{shown: applied}, map[string]string{"a": "1", "b": "2", "c": "3"},
+			with(map[string]string{"c": "revision 1"})},
+		"a removed key": {revisions{shown: applied}, map[string]string{"a": "1"}, map[string]string{"a": "revision 1"}},
+		"drift": {revisions{shown: with(map[string]string{"a": changedInCluster})},
+			map[string]string{"a": "1", "b": "2"}, applied},
+		"drift and a new value": {revisions{shown: with(map[string]string{"a": changedInCluster})},
+			map[string]string{"a": "9", "b": "2"}, with(map[string]string{"a": "revision 2"})},
+		"versioned": {revisions{shown: applied, versioned: true}, map[string]string{"a": "8", "b": "9"}, applied},
+		"versioned, a new version": {revisions{shown: applied, versioned: true, versionChanged: true},
+			map[string]string{"a": "1", "b": "9"}, map[string]string{"a": "revision 2", "b": "revision 2"}},
+		"versioned, drift": {revisions{shown: with(map[string]string{"a": missingInCluster}), versioned: true},
+			map[string]string{"a": "8", "b": "9"}, with(map[string]string{"a": "revision 2"})},
+		"versioned, drift of the same value": {revisions{shown: with(map[string]string{"a": missingInCluster}),
+			versioned: true}, map[string]string{"a": "1", "b": "9"}, applied},
 	} {
 		test.r.digests = digests
 		c := content{data: map[string][]byte{}}

@@ -18,7 +18,9 @@ import (
 
 // ValidateConfig checks attributes that depend on each other, and the two that contain values. It reports problems
 // of values without a path, because with a path Terraform would print the line of the value.
-func (r *secretResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+func (r *secretResource) ValidateConfig(
+	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
+) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -36,12 +38,12 @@ func (r *secretResource) ValidateConfig(ctx context.Context, req resource.Valida
 	if writeOnly := req.ClientCapabilities.WriteOnlyAttributesAllowed; !writeOnly && !m.ValuesWO.IsNull() {
 		v.diags.AddError("values_wo requires a newer Terraform",
 			"values_wo is a write-only attribute, which requires Terraform 1.11 or OpenTofu 1.11.\n\n"+
-				"Next step: Upgrade, or use another source: provider_name, path or env_vars, whose values are not in state "+
-				"either; or values, which are.")
+				"Next step: Upgrade, or use another source: provider_name, path or env_vars, whose values are not in "+
+				"state either; or values, which are.")
 	} else if writeOnly && !m.Values.IsNull() {
 		v.diags.AddWarning("The values of this secret are in state",
-			"Anyone who can read the state or a saved plan can read values. values_wo accepts the same map, and Terraform "+
-				"does not store it.")
+			"Anyone who can read the state or a saved plan can read values. values_wo accepts the same map, and "+
+				"Terraform does not store it.")
 	}
 	resp.Diagnostics.Append(v.diags...)
 }
@@ -56,7 +58,8 @@ type validation struct {
 func (v *validation) sources() {
 	m := v.config
 	configured := map[string]attr.Value{
-		"values_wo": m.ValuesWO, "values": m.Values, "provider_name": m.ProviderName, "path": m.Path, "env_vars": m.EnvVars,
+		"values_wo": m.ValuesWO, "values": m.Values, "provider_name": m.ProviderName, "path": m.Path,
+		"env_vars": m.EnvVars,
 	}
 	var set []string
 	unknown := false
@@ -67,9 +70,11 @@ func (v *validation) sources() {
 		}
 	}
 	if len(set) == 0 && !unknown {
-		v.diags.AddError("The secret has no source", "Next step: Set one of values_wo, provider_name, path, env_vars and values.")
+		v.diags.AddError("The secret has no source",
+			"Next step: Set one of values_wo, provider_name, path, env_vars and values.")
 	}
-	if len(set) < 2 || slices.Contains(set, "provider_name") && !slices.Contains(set, "values_wo") && !slices.Contains(set, "values") {
+	if len(set) < 2 || slices.Contains(set, "provider_name") && !slices.Contains(set, "values_wo") &&
+		!slices.Contains(set, "values") {
 		return
 	}
 	summary := "The secret has more than one source"
@@ -144,7 +149,8 @@ func (v *validation) variables() {
 			err = spec.CheckEnvVars([]string{key})
 		}
 		if err != nil {
-			v.diags.AddAttributeError(path.Root("env_vars").AtMapKey(key), "Invalid key", fmt.Sprintf("env_vars: %v.", err))
+			v.diags.AddAttributeError(path.Root("env_vars").AtMapKey(key), "Invalid key",
+				fmt.Sprintf("env_vars: %v.", err))
 		}
 	}
 }
@@ -166,7 +172,8 @@ func (v *validation) files() {
 	if _, err := spec.Keys(names); err != nil {
 		v.diags.AddAttributeError(path.Root("filenames"), "Invalid file name", err.Error()+".")
 	}
-	if file := v.config.Path; !file.IsNull() && !file.IsUnknown() && v.config.MountPath.IsNull() && v.config.ProviderName.IsNull() {
+	if file := v.config.Path; !file.IsNull() && !file.IsUnknown() && v.config.MountPath.IsNull() &&
+		v.config.ProviderName.IsNull() {
 		if _, err := spec.SourceDir(file.ValueString(), ""); err != nil && !strings.HasPrefix(file.ValueString(), "/") {
 			v.diags.AddAttributeError(path.Root("path"), "Unknown path in the container", "path: "+err.Error()+".")
 		}

@@ -153,7 +153,8 @@ func (w writer) apply(ctx context.Context, object *unstructured.Unstructured) bo
 // saveUnknownOutcome saves a claim in state whose creation may have succeeded, so that it can be deleted. It reports
 // a warning, because an error would taint a claim that may contain data by the time of the next apply.
 func (w writer) saveUnknownOutcome(ctx context.Context, err error) {
-	w.Diags.Append(tf.Warning(err, "The volume is in state. The next plan shows whether it exists, and creates it if it does not."))
+	w.Diags.Append(tf.Warning(err, "The volume is in state. The next plan shows whether it exists, and creates it if "+
+		"it does not."))
 	w.Plan.UID, w.Plan.claimStatus = types.StringNull(), claimStatus{}
 	w.PrivateState.Waiting = true
 	w.save(ctx)
@@ -176,7 +177,8 @@ func (w writer) wait(ctx context.Context) {
 		if err != nil {
 			w.notReady(err)
 		} else if w.Plan.isSmaller() && verdict.Ready {
-			w.Diags.AddAttributeWarning(path.Root("size"), "The file system has not grown yet", verdict.Message+" Restart the pods that use it.")
+			w.Diags.AddAttributeWarning(path.Root("size"), "The file system has not grown yet",
+				verdict.Message+" Restart the pods that use it.")
 		}
 		w.PrivateState.Waiting = err != nil
 	} else {
@@ -204,7 +206,8 @@ func (w writer) notReady(err error) {
 		w.Diags.Append(tf.Failure(err))
 		return
 	}
-	w.Diags.Append(tf.Warning(err, "The volume is in state. The next plan waits for it again, and does not replace it."))
+	w.Diags.Append(tf.Warning(err, "The volume is in state. The next plan waits for it again, and does not replace "+
+		"it."))
 }
 
 // Delete deletes the claim and waits until it no longer exists. It starts only when no pod uses the claim, because a
@@ -264,8 +267,8 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 // tainted because its creation failed, or it was not yet bound when the replacement was planned.
 func boundError(ref kube.Ref) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Replacement of a bound volume was not requested",
-		fmt.Sprintf("%s would be replaced because its creation failed (it is tainted) or because it was not bound when "+
-			"the plan was created. It is bound now and may contain data. Therefore nothing was deleted.\n\n"+
+		fmt.Sprintf("%s would be replaced because its creation failed (it is tainted) or because it was not bound "+
+			"when the plan was created. It is bound now and may contain data. Therefore nothing was deleted.\n\n"+
 			"To keep it, remove the taint if there is one, and plan again:\n  terraform untaint ADDRESS\n"+
 			"To replace it, also do this, and then run:\n  terraform apply -replace=ADDRESS", ref))
 }

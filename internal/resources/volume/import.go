@@ -30,8 +30,10 @@ func (l reader) imported(ctx context.Context) error {
 		return err
 	}
 	if modes, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "accessModes"); len(modes) > 1 {
-		l.Diags.AddError("The claim has several access modes", fmt.Sprintf("%s has %s, but a kt_volume has one access mode.\n\n"+
-			"Next step: Add the claim to the volumes of a compute by its name instead.", ref, strings.Join(modes, ", ")))
+		l.Diags.AddError("The claim has several access modes",
+			fmt.Sprintf("%s has %s, but a kt_volume has one access mode.\n\n"+
+				"Next step: Add the claim to the volumes of a compute by its name instead.", ref,
+				strings.Join(modes, ", ")))
 		return owned.ErrGone
 	}
 	set, ours, err := kube.OwnedFields(live)

@@ -54,7 +54,8 @@ func (m *model) key() string {
 }
 
 func (m *model) claimRef() kube.Ref {
-	return kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString()}
+	return kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: m.Namespace.ValueString(),
+		Name: m.Name.ValueString()}
 }
 
 // spec converts a completely known model to the input of the renderer.
@@ -122,7 +123,8 @@ func manifestsOf(object *unstructured.Unstructured) (types.Map, error) {
 	if err != nil {
 		return types.MapNull(types.StringType), err
 	}
-	return types.MapValueMust(types.StringType, map[string]attr.Value{manifest.Key(object): types.StringValue(text)}), nil
+	return types.MapValueMust(types.StringType, map[string]attr.Value{manifest.Key(object): types.StringValue(text)}),
+		nil
 }
 
 // object returns the claim in the attribute manifests, or nil if there is none or if it is unknown.

@@ -89,7 +89,8 @@ func (p *planner) findExisting(ctx context.Context) {
 		return
 	}
 	switch {
-	case live.GetDeletionTimestamp() != nil, p.Replaced[p.Plan.key()].UID == live.GetUID(), !adopts && !claim.Bound(live):
+	case live.GetDeletionTimestamp() != nil, p.Replaced[p.Plan.key()].UID == live.GetUID(),
+		!adopts && !claim.Bound(live):
 		p.replacedUID = live.GetUID()
 	default:
 		p.before = &model{Common: lifecycle.Common{Name: p.Plan.Name, Namespace: p.Plan.Namespace}}
@@ -143,8 +144,11 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	verdict := owned.Preview(ctx, p.Data.Cluster, object, nil, p.replacedUID)
 	if verdict.Immutable {
-		p.Diags.AddError("Immutable PersistentVolumeClaim field changed", "The plan would change an immutable field of "+
-			p.Plan.claimRef().String()+".\n\nNext step: Check what the plan changes in `manifests`, and revert this change.")
+		p.Diags.AddError("Immutable PersistentVolumeClaim field changed",
+			"The plan would change an immutable field of "+
+				p.Plan.claimRef().String()+
+				".\n\nNext step: Check what the plan changes in `manifests`, and revert this "+
+				"change.")
 		return
 	}
 	p.Diags.Append(verdict.Diagnostics(false, true)...)

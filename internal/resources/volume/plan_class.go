@@ -68,12 +68,13 @@ func (p *planner) newClass(ctx context.Context) types.String {
 		return types.StringValue(chosen.Name)
 	case !configured.IsNull():
 		p.Diags.AddAttributeWarning(path.Root("storage_class"), "The storage class does not exist yet",
-			fmt.Sprintf("The cluster has no StorageClass %q. The plan continues, because the same run may create it before "+
-				"the volume. Existing classes: %s.", configured.ValueString(), claim.List(classes)))
+			fmt.Sprintf("The cluster has no StorageClass %q. The plan continues, because the same run may create it "+
+				"before the volume. Existing classes: %s.", configured.ValueString(), claim.List(classes)))
 		return configured
 	}
 	p.Diags.AddAttributeWarning(path.Root("storage_class"), "No default storage class",
-		noClass(p.Plan.AccessMode, classes)+"\n\nThe plan continues, because the same run may create a class before the volume.")
+		noClass(p.Plan.AccessMode, classes)+
+			"\n\nThe plan continues, because the same run may create a class before the volume.")
 	return types.StringUnknown()
 }
 
@@ -95,7 +96,8 @@ func (w writer) selectClass(ctx context.Context) {
 	case err != nil:
 		w.Diags.Append(tf.Failure(err))
 	case chosen == nil:
-		w.Diags.AddAttributeError(path.Root("storage_class"), "No default storage class", noClass(w.Plan.AccessMode, classes))
+		w.Diags.AddAttributeError(path.Root("storage_class"), "No default storage class",
+			noClass(w.Plan.AccessMode, classes))
 	default:
 		w.Plan.StorageClass = types.StringValue(chosen.Name)
 	}
@@ -131,9 +133,11 @@ func (p *planner) listClassesFailed(err error) {
 	}
 	switch kube.ClassOf(err) {
 	case kube.Denied:
-		p.Diags.Append(tf.Warning(err, "The plan continues. Kubernetes selects the default storage class of the cluster."))
+		p.Diags.Append(tf.Warning(err, "The plan continues. Kubernetes selects the default storage class of the "+
+			"cluster."))
 	case kube.Unreachable, kube.Misconfigured:
-		p.Diags.Append(tf.Warning(err, "The plan continues. The storage class is selected at apply, which requires the cluster."))
+		p.Diags.Append(tf.Warning(err, "The plan continues. The storage class is selected at apply, which requires "+
+			"the cluster."))
 	default:
 		p.Diags.Append(tf.Failure(err))
 	}
@@ -143,15 +147,17 @@ func (p *planner) listClassesFailed(err error) {
 func (p *planner) warnAboutClass(class *storagev1.StorageClass) {
 	if p.Plan.AccessMode.ValueString() == claim.DefaultAccessMode && claim.CannotShare(class.Provisioner) {
 		p.Diags.AddAttributeWarning(path.Root("access_mode"), "The storage class cannot share volumes between nodes",
-			fmt.Sprintf("access_mode is ReadWriteMany, but volumes of StorageClass %q (provisioner %s) can be written from "+
-				"one node at a time. The claim may never be bound, or its pods may not start on several nodes.\n\n"+
-				"Next step: Set storage_class to a class with shared volumes, such as NFS or CephFS, or set access_mode = "+
-				"\"ReadWriteOnce\".", class.Name, class.Provisioner))
+			fmt.Sprintf("access_mode is ReadWriteMany, but volumes of StorageClass %q (provisioner %s) can be "+
+				"written from one node at a time. The claim may never be bound, or its pods may not start on several "+
+				"nodes.\n\n"+
+				"Next step: Set storage_class to a class with shared volumes, such as NFS or CephFS, or set "+
+				"access_mode = \"ReadWriteOnce\".", class.Name, class.Provisioner))
 	}
 	if p.Plan.WaitForBound.ValueBool() && claim.WaitsForConsumer(class) {
 		p.Diags.AddAttributeWarning(path.Root("wait_for_bound"), "wait_for_bound requires a pod that uses the volume",
-			fmt.Sprintf("StorageClass %q provides a volume only when a pod uses it. A compute of this configuration that uses "+
-				"the volume starts only after the wait.\n\nNext step: Remove wait_for_bound, unless another pod uses the volume.",
+			fmt.Sprintf("StorageClass %q provides a volume only when a pod uses it. A compute of this configuration "+
+				"that uses the volume starts only after the wait.\n\nNext step: Remove wait_for_bound, unless "+
+				"another pod uses the volume.",
 				class.Name))
 	}
 }

@@ -17,8 +17,8 @@ import (
 
 // dataLossHint explains how to delete the data. A plan with -replace returns the same error first, and so does a
 // destroy with a refresh, because it starts with a plan.
-const dataLossHint = "To keep the data, restore the value. Alternatively, add another kt_volume, copy the data to it, and " +
-	"remove this one.\n" +
+const dataLossHint = "To keep the data, restore the value. Alternatively, add another kt_volume, copy the data to " +
+	"it, and remove this one.\n" +
 	"To delete the data, destroy the volume first (after applying deletion_protection = false), then apply again:\n" +
 	"  terraform destroy -refresh=false -target=ADDRESS"
 
@@ -51,8 +51,8 @@ func (p *planner) checkImmutable() {
 			continue
 		}
 		p.Diags.AddAttributeError(at, "The data of the volume would be lost",
-			fmt.Sprintf("%s has the %s %s, which is immutable and cannot be changed to %s. A new claim would be empty. "+
-				"Therefore this plan is rejected.\n\n%s",
+			fmt.Sprintf("%s has the %s %s, which is immutable and cannot be changed to %s. A new claim would be "+
+				"empty. Therefore this plan is rejected.\n\n%s",
 				p.before.claimRef(), field.noun, quoted(field.before), quoted(field.after), dataLossHint))
 	}
 }
@@ -81,8 +81,8 @@ func (p *planner) resize(ctx context.Context) {
 		return
 	}
 	wanted, err := manifest.ParseQuantity(p.Plan.Size.ValueString())
-	destroyRequested, askedErr := manifest.ParseQuantity(p.before.Size.ValueString())
-	if err != nil || askedErr != nil {
+	requested, requestedErr := manifest.ParseQuantity(p.before.Size.ValueString())
+	if err != nil || requestedErr != nil {
 		return // render reports the error
 	}
 	var configured *resource.Quantity
@@ -95,12 +95,14 @@ func (p *planner) resize(ctx context.Context) {
 	refuse := func(summary, format string, args ...any) {
 		p.Diags.AddAttributeError(path.Root("size"), summary, fmt.Sprintf(format, args...))
 	}
-	switch claim.Compare(wanted, destroyRequested, configured) {
+	switch claim.Compare(wanted, requested, configured) {
 	case claim.Same:
 	case claim.Shrink:
-		refuse("A volume cannot shrink", "%s requests %s and has %s. Kubernetes cannot reduce the size of a volume to %s."+
-			"\n\nNext step: Set size = %q. %s",
-			ref, destroyRequested.String(), configured.String(), wanted.String(), destroyRequested.String(), dataLossHint)
+		refuse("A volume cannot shrink",
+			"%s requests %s and has %s. Kubernetes cannot reduce the size of a volume to %s."+
+				"\n\nNext step: Set size = %q. %s",
+			ref, requested.String(), configured.String(), wanted.String(), requested.String(),
+			dataLossHint)
 	case claim.Unbound:
 		if p.empty() {
 			p.Replace = append(p.Replace, path.Root("size"))
@@ -108,15 +110,16 @@ func (p *planner) resize(ctx context.Context) {
 		}
 		refuse("The claim is not bound yet", "%s requests %s. Kubernetes can only change the size of bound claims."+
 			"\n\nNext step: Start a pod that uses the volume first, or restore size = %q.",
-			ref, destroyRequested.String(), destroyRequested.String())
+			ref, requested.String(), requested.String())
 	case claim.Lower:
 		p.resizes = true
 	case claim.Grow:
 		p.resizes = true
 		if why := p.cannotGrow(ctx); why != "" {
-			refuse("The volume cannot grow", "%s has %s and cannot grow to %s: %s\n\nNext step: Set size = %q, or add a larger kt_volume and "+
-				"copy the data to it.",
-				ref, destroyRequested.String(), wanted.String(), why, destroyRequested.String())
+			refuse("The volume cannot grow",
+				"%s has %s and cannot grow to %s: %s\n\nNext step: Set size = %q, or add a larger kt_volume and "+
+					"copy the data to it.",
+				ref, requested.String(), wanted.String(), why, requested.String())
 		}
 	}
 }
@@ -136,8 +139,8 @@ func (p *planner) cannotGrow(ctx context.Context) string {
 	case kube.IsNotFound(err):
 		return fmt.Sprintf("its StorageClass %q no longer exists, and only a class can allow this.", name)
 	case err == nil && !claim.Grows(class):
-		return fmt.Sprintf("its StorageClass %q does not have allowVolumeExpansion. If its provisioner %s supports it, a cluster administrator "+
-			"can allow it:\n"+
+		return fmt.Sprintf("its StorageClass %q does not have allowVolumeExpansion. If its provisioner %s supports "+
+			"it, a cluster administrator can allow it:\n"+
 			"  kubectl patch storageclass %s -p '{\"allowVolumeExpansion\":true}'", name, class.Provisioner, name)
 	}
 	return ""

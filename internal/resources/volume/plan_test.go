@@ -11,7 +11,8 @@ import (
 
 // objects returns the attribute manifests with one object.
 func objects(text string) types.Map {
-	return types.MapValueMust(types.StringType, map[string]attr.Value{"PersistentVolumeClaim/ml/data": types.StringValue(text)})
+	return types.MapValueMust(types.StringType,
+		map[string]attr.Value{"PersistentVolumeClaim/ml/data": types.StringValue(text)})
 }
 
 // After a lost response, state has no UID. The next read or write of the claim sets it, which requires that the plan
@@ -43,8 +44,9 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 			plan := *state
 			plan.Manifests = c.manifests
 			p := planner{
-				planning: &planning{Plan: &plan, Config: &model{}, State: state, PrivateState: privateState{Waiting: c.waiting}},
-				before:   state, resizes: c.resizes,
+				planning: &planning{Plan: &plan, Config: &model{}, State: state,
+					PrivateState: privateState{Waiting: c.waiting}},
+				before: state, resizes: c.resizes,
 			}
 			p.computed()
 			if !p.Plan.UID.Equal(c.want) {

@@ -63,21 +63,25 @@ func (l reader) updateStatus(ref kube.Ref, live *unstructured.Unstructured) {
 	l.PrivateState.Waiting = l.PrivateState.Waiting && (!bound || l.State.isSmaller())
 	volume := l.State.BoundVolumeName.ValueString()
 	if l.State.Phase.ValueString() == string(corev1.ClaimLost) {
-		l.Diags.AddWarning(ref.String()+" has lost its volume", fmt.Sprintf("PersistentVolume %q no longer exists, and pods "+
-			"that use the claim do not start. The state is kept.\n\n"+
-			"Next step: Restore the PersistentVolume with its name. To create an empty claim instead, remove the volume from "+
-			"the configuration and apply, then add it again.\n"+
-			"Investigate with:\n  kubectl -n %s describe persistentvolumeclaim %s", volume, ref.Namespace, ref.Name))
+		l.Diags.AddWarning(ref.String()+" has lost its volume",
+			fmt.Sprintf("PersistentVolume %q no longer exists, and pods that use the claim do not start. The state "+
+				"is kept.\n\n"+
+				"Next step: Restore the PersistentVolume with its name. To create an empty claim instead, remove the "+
+				"volume from the configuration and apply, then add it again.\n"+
+				"Investigate with:\n  kubectl -n %s describe persistentvolumeclaim %s", volume, ref.Namespace,
+				ref.Name))
 	}
 	if deletedAt := live.GetDeletionTimestamp(); deletedAt != nil {
 		rescue := ""
 		if volume != "" {
 			rescue = fmt.Sprintf("\n\nNext step: To keep its data, retain the PersistentVolume now:\n"+
-				"  kubectl patch persistentvolume %s -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}'", volume)
+				"  kubectl patch persistentvolume %s -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}'",
+				volume)
 		}
-		l.Diags.AddWarning(ref.String()+" is being deleted", fmt.Sprintf("Its deletion began at %s and cannot be undone. It is deleted "+
-			"when no pod uses it. An apply after that creates a new, empty claim.%s",
-			deletedAt.UTC().Format(time.RFC3339), rescue))
+		l.Diags.AddWarning(ref.String()+" is being deleted",
+			fmt.Sprintf("Its deletion began at %s and cannot be undone. It is deleted "+
+				"when no pod uses it. An apply after that creates a new, empty claim.%s",
+				deletedAt.UTC().Format(time.RFC3339), rescue))
 	}
 }
 

@@ -42,59 +42,62 @@ func attributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required: true, Validators: []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
-			MarkdownDescription: "Name of the claim, of at most 63 lowercase letters, digits, dashes and dots. Cannot be " +
-				"changed, because the data would be lost. A plan that changes it fails.",
+			MarkdownDescription: "Name of the claim, of at most 63 lowercase letters, digits, dashes and dots. " +
+				"Cannot be changed, because the data would be lost. A plan that changes it fails.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the claim. Defaults to a namespace that is resolved once, at creation, like " +
-				"the namespace of `kt_compute`. Cannot be changed, like `name`.",
+			MarkdownDescription: "Namespace of the claim. Defaults to a namespace that is resolved once, at " +
+				"creation, like the namespace of `kt_compute`. Cannot be changed, like `name`.",
 		},
 		"size": schema.StringAttribute{
 			Required: true, CustomType: tf.QuantityType{}, PlanModifiers: []planmodifier.String{tf.KeepSameQuantity()},
-			MarkdownDescription: "Requested size, such as `100Gi`. `capacity` is the provided size. Can be increased if the " +
-				"storage class has `allowVolumeExpansion`, and never decreased.",
+			MarkdownDescription: "Requested size, such as `100Gi`. `capacity` is the provided size. Can be increased " +
+				"if the storage class has `allowVolumeExpansion`, and never decreased.",
 		},
 		"mount_path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.MountPath()},
 			MarkdownDescription: "Mount path of the volume in computes, passed on by `ref`. Must be an absolute path.",
 		},
 		"access_mode": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{stringvalidator.OneOf(claim.AccessModes()...)},
-			MarkdownDescription: "Access mode: `ReadWriteMany`, `ReadWriteOnce`, `ReadOnlyMany` or `ReadWriteOncePod`. " +
-				"Defaults to `ReadWriteMany` at creation. Cannot be changed.",
+			Optional: true, Computed: true,
+			Validators: []validator.String{stringvalidator.OneOf(claim.AccessModes()...)},
+			MarkdownDescription: "Access mode: `ReadWriteMany`, `ReadWriteOnce`, `ReadOnlyMany` or " +
+				"`ReadWriteOncePod`. Defaults to `ReadWriteMany` at creation. Cannot be changed.",
 		},
 		"storage_class": schema.StringAttribute{
 			Optional: true, Computed: true,
-			MarkdownDescription: "Storage class, or `\"\"` for none. If not set, it is selected at creation, is unknown in " +
-				"the plan, and is then kept. For `ReadWriteMany`, a class of the NFS or CephFS CSI driver is selected, otherwise " +
-				"the default class of the cluster. With `volume_name`, none is selected. Cannot be changed.",
+			MarkdownDescription: "Storage class, or `\"\"` for none. If not set, it is selected at creation, is " +
+				"unknown in the plan, and is then kept. For `ReadWriteMany`, a class of the NFS or CephFS CSI driver " +
+				"is selected, otherwise the default class of the cluster. With `volume_name`, none is selected. " +
+				"Cannot be changed.",
 		},
 		"volume_name": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Name of the PersistentVolume to bind, for a volume that was created manually. Cannot be " +
-				"changed.",
+			MarkdownDescription: "Name of the PersistentVolume to bind, for a volume that was created manually. " +
+				"Cannot be changed.",
 		},
 		"labels": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the claim, merged with the provider's `default_labels`, which they override.",
+			MarkdownDescription: "Labels of the claim, merged with the provider's `default_labels`, which they " +
+				"override.",
 		},
 		"annotations": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the claim, merged with the provider's `default_annotations`, which they " +
-				"override.",
+			MarkdownDescription: "Annotations of the claim, merged with the provider's `default_annotations`, which " +
+				"they override.",
 		},
 		"wait_for_bound": schema.BoolAttribute{
 			Optional: true,
-			MarkdownDescription: "Whether to wait until the claim is bound, and after a change of `size` until the volume is " +
-				"expanded. Defaults to `true`, except for a class that provisions volumes only when a pod uses them " +
-				"(`WaitForFirstConsumer`).",
+			MarkdownDescription: "Whether to wait until the claim is bound, and after a change of `size` until the " +
+				"volume is expanded. Defaults to `true`, except for a class that provisions volumes only when a pod " +
+				"uses them (`WaitForFirstConsumer`).",
 		},
 		"adopt_existing": toggle("Whether to take over an existing claim of the same name and its data, regardless " +
 			"of who created it. Defaults to `false`, in which case an existing claim is an error."),
-		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the volume, until this is set " +
-			"to `false` and applied. Defaults to `false`."),
+		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the volume, until this is " +
+			"set to `false` and applied. Defaults to `false`."),
 		"timeouts": lifecycle.TimeoutsAttribute(
 			"Timeout of the creation, until the claim is bound. Defaults to `10m`.",
 			"Timeout of an update, until the volume is expanded. Defaults to `10m`.",
@@ -116,8 +119,8 @@ func attributes() map[string]schema.Attribute {
 		},
 		"manifests": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "Fields of the claim that the provider owns, as JSON by `Kind/namespace/name`. A plan shows " +
-				"the values to apply, a refresh the current values.",
+			MarkdownDescription: "Fields of the claim that the provider owns, as JSON by `Kind/namespace/name`. A " +
+				"plan shows the values to apply, a refresh the current values.",
 		},
 	}
 }

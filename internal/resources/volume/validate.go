@@ -16,7 +16,9 @@ import (
 )
 
 // ValidateConfig performs the offline checks that the schema cannot. Unknown values are checked in the plan.
-func (r *volumeResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+func (r *volumeResource) ValidateConfig(
+	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
+) {
 	var config model
 	if req.Config.Get(ctx, &config).HasError() {
 		return // the schema reports the error
@@ -38,8 +40,8 @@ func checkSize(size tf.Quantity) diag.Diagnostics {
 	var diags diag.Diagnostics
 	switch text := size.ValueString(); {
 	case quantity.Sign() <= 0:
-		diags.AddAttributeError(path.Root("size"), "Invalid size", fmt.Sprintf("size is %q, but must be more than zero: "+
-			"set a size such as \"100Gi\".", text))
+		diags.AddAttributeError(path.Root("size"), "Invalid size",
+			fmt.Sprintf("size is %q, but must be more than zero: set a size such as \"100Gi\".", text))
 	case quantity.CmpInt64(1<<40) < 0 && quantity.MilliValue()%1000 != 0:
 		diags.AddAttributeError(path.Root("size"), "Invalid size",
 			fmt.Sprintf("size is %q, which is a fraction of a byte: m means a thousandth, M a million. "+
@@ -54,7 +56,8 @@ func checkClass(ctx context.Context, class types.String) diag.Diagnostics {
 		return nil
 	}
 	var resp validator.StringResponse
-	tf.ObjectName().ValidateString(ctx, validator.StringRequest{Path: path.Root("storage_class"), ConfigValue: class}, &resp)
+	tf.ObjectName().ValidateString(ctx, validator.StringRequest{Path: path.Root("storage_class"), ConfigValue: class},
+		&resp)
 	return resp.Diagnostics
 }
 

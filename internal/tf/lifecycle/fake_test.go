@@ -135,7 +135,8 @@ func (p *fakeProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{func() resource.Resource {
 		return &thing{lifecycle.Resource[model, *model, privateState]{
 			Kind: lifecycle.Kind{
-				Type: "kt_thing", Noun: "thing", Example: "x", Create: createTime, Update: createTime, Delete: createTime,
+				Type: "kt_thing", Noun: "thing", Example: "x", Create: createTime, Update: createTime,
+				Delete: createTime,
 			},
 			Hooks: p.hooks,
 		}}

@@ -60,12 +60,14 @@ func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, 
 	resp.Diagnostics.Append(diags...)
 	before := *state
 
-	reading := &Reading[M, N]{Data: r.data, RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory, PrivateState: privateState}
+	reading := &Reading[M, N]{Data: r.data, RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory,
+		PrivateState: privateState}
 	err := r.refresh(ctx, reading, state.common())
 	if reading.MemoryChanged {
 		resp.Diagnostics.Append(memory.Save(ctx, resp.Private)...)
 	}
-	if r.PrivateState.Save != nil && err == nil || r.PrivateState.Save == nil && !reflect.DeepEqual(reading.PrivateState, privateState) {
+	if r.PrivateState.Save != nil && err == nil || r.PrivateState.Save == nil &&
+		!reflect.DeepEqual(reading.PrivateState, privateState) {
 		resp.Diagnostics.Append(r.PrivateState.save(ctx, resp.Private, reading.PrivateState)...)
 	}
 	resp.Diagnostics.Append(reading.Diags...)

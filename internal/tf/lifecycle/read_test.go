@@ -64,7 +64,8 @@ func TestResultOfARefreshDeterminesTheState(t *testing.T) {
 			if c.err == nil {
 				wantHome = `"uid":"a"`
 			}
-			if got := remembered(t, resp.Private, "cluster"); !strings.Contains(got, wantHome) || wantHome == "" && got != "" {
+			if got := remembered(t, resp.Private, "cluster"); !strings.Contains(got, wantHome) ||
+				wantHome == "" && got != "" {
 				t.Errorf("remembered cluster %s, want %s", got, wantHome)
 			}
 		})
@@ -91,7 +92,8 @@ func TestPrivateStateIsSavedOnlyIfItChanges(t *testing.T) {
 				return nil
 			}})
 			resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
-				TypeName: "kt_thing", CurrentState: s.thing(exists(nil)), Private: private(t, map[string]string{"notes": odd}),
+				TypeName: "kt_thing", CurrentState: s.thing(exists(nil)),
+				Private: private(t, map[string]string{"notes": odd}),
 			})
 			if err != nil {
 				t.Fatal(err)

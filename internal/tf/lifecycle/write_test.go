@@ -123,7 +123,8 @@ func TestTimeLimitOfACreation(t *testing.T) {
 			}})
 			before := time.Now()
 			resp := s.create(map[string]any{"timeouts": c.timeouts})
-			if early, late := before.Add(c.want), time.Now().Add(c.want); deadline.Before(early) || deadline.After(late) {
+			if early, late := before.Add(c.want), time.Now().Add(c.want); deadline.Before(early) ||
+				deadline.After(late) {
 				t.Errorf("deadline %s, want %s to %s; %+v", deadline, early, late, resp)
 			}
 		})
@@ -218,8 +219,9 @@ func TestAnotherClusterIsRefused(t *testing.T) {
 		},
 		"plan of a destruction": func(s *server) answer {
 			resp, err := s.PlanResourceChange(t.Context(), &tfprotov6.PlanResourceChangeRequest{
-				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), Config: s.nothing(), ProposedNewState: s.nothing(),
-				PriorPrivate: recordedCluster,
+				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), Config: s.nothing(),
+				ProposedNewState: s.nothing(),
+				PriorPrivate:     recordedCluster,
 			})
 			return answer{resp.Diagnostics, err}
 		},
@@ -227,7 +229,8 @@ func TestAnotherClusterIsRefused(t *testing.T) {
 			changed := exists(map[string]any{"size": "2"})
 			config := map[string]any{"name": "x", "size": "2"}
 			resp, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
-				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), PlannedState: s.thing(changed), Config: s.thing(config),
+				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), PlannedState: s.thing(changed),
+				Config:         s.thing(config),
 				PlannedPrivate: recordedCluster,
 			})
 			return answer{resp.Diagnostics, err}

@@ -21,12 +21,15 @@ func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) dia
 	}
 	// Deleting a PersistentVolumeClaim deletes its data, in either order of the two operations.
 	mayDestroy := creation.Adopt && creation.Type != "kt_volume"
-	return conflict(data.Cluster.Planned(creation.Type+" "+creation.ID).Create(replacement, mayDestroy), creation.Type, creation.ID)
+	return conflict(data.Cluster.Planned(creation.Type+" "+creation.ID).Create(replacement, mayDestroy), creation.Type,
+		creation.ID)
 }
 
 // PlanKeep records that a resource in state is kept, unless it is replaced. It returns an error if the provider is
 // configured for another cluster.
-func PlanKeep(ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String) diag.Diagnostics {
+func PlanKeep(
+	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
+) diag.Diagnostics {
 	if !data.Configured() || id.ValueString() == "" {
 		return nil
 	}
@@ -38,7 +41,9 @@ func PlanKeep(ctx context.Context, data *tf.ProviderData, private PrivateReader,
 
 // PlanDestroy records that a resource is destroyed without a replacement. It returns an error if the provider is
 // configured for another cluster.
-func PlanDestroy(ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String) diag.Diagnostics {
+func PlanDestroy(
+	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
+) diag.Diagnostics {
 	if !data.Configured() || id.ValueString() == "" {
 		return nil
 	}
@@ -70,30 +75,31 @@ func conflict(found kube.PlanConflict, resourceType, id string) diag.Diagnostics
 		return nil
 	case kube.CreatedTwice:
 		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
-		detail = fmt.Sprintf("Another %s of this configuration also creates %s, and both would write to the same object.\n\n"+
+		detail = fmt.Sprintf("Another %s of this configuration also creates %s, and both would write to the same "+
+			"object.\n\n"+
 			"Next step: Change the name or the namespace of one of them.", resourceType, id)
 	case kube.CreatedAndKept:
 		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
-		detail = "One is in state and manages the object, and another one would be created with the same namespace and " +
-			"name.\n\nNext step: Change the name or the namespace of one of them."
+		detail = "One is in state and manages the object, and another one would be created with the same namespace " +
+			"and name.\n\nNext step: Change the name or the namespace of one of them."
 	case kube.KeptTwice:
 		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
 		detail = "Both are in state and manage the same object. Destroying one of them would delete it for both.\n\n" +
 			"Next step: Remove one of them from the state and from the configuration:\n  terraform state rm ADDRESS"
 	case kube.KeptAndDestroyed:
 		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
-		detail = "Both are in state and manage the same object. One of them would be destroyed, which would delete the " +
-			"object of the other.\n\n" +
+		detail = "Both are in state and manage the same object. One of them would be destroyed, which would delete " +
+			"the object of the other.\n\n" +
 			"Next step: Remove the destroyed one from the state, which does not delete the object:\n" +
 			"  terraform state rm ADDRESS\n" +
 			"or remove it from the configuration with a removed block:\n" +
 			"  removed {\n    from = ADDRESS\n    lifecycle {\n      destroy = false\n    }\n  }\n\n" +
-			"If a replacement with create_before_destroy failed and left both at one address, remove that address from " +
-			"the state and import the object:\n" + importBlock(resourceType, id)
+			"If a replacement with create_before_destroy failed and left both at one address, remove that address " +
+			"from the state and import the object:\n" + importBlock(resourceType, id)
 	case kube.CreatedAndDestroyed:
 		summary = fmt.Sprintf("%s %s would be destroyed and created", resourceType, id)
-		detail = "One resource of this run would destroy it, and another one would create it again with the same namespace " +
-			"and name. The order of the two is undefined, and the data of the object may be lost.\n\n" +
+		detail = "One resource of this run would destroy it, and another one would create it again with the same " +
+			"namespace and name. The order of the two is undefined, and the data of the object may be lost.\n\n" +
 			"If the resource was renamed in the configuration, add a moved block:\n" +
 			fmt.Sprintf("  moved {\n    from = %[1]s.OLD\n    to   = %[1]s.NEW\n  }\n\n", resourceType) +
 			"If it remains from a failed replacement with create_before_destroy, remove both from the state with " +

@@ -22,7 +22,9 @@ type RecordedCluster struct {
 
 // ClusterOf reads the cluster of a resource from its private state. If it is not the configured one, ClusterOf
 // returns an error, because all objects of the resource would seem deleted there.
-func ClusterOf(ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String) (RecordedCluster, diag.Diagnostics) {
+func ClusterOf(
+	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
+) (RecordedCluster, diag.Diagnostics) {
 	if !data.Configured() {
 		return RecordedCluster{}, nil
 	}
@@ -33,8 +35,8 @@ func ClusterOf(ctx context.Context, data *tf.ProviderData, private PrivateReader
 			fmt.Sprintf("%s %s is in the cluster at %s (UID of the namespace kube-system: %s). "+
 				"The provider is configured for the cluster at %s (UID %s), where it cannot be found. "+
 				"The state is kept unchanged.\n\n"+
-				"Next step: Correct the kubeconfig, its context, or the provider block. If the cluster was rebuilt and the "+
-				"objects are lost, remove the resource from the state:\n"+
+				"Next step: Correct the kubeconfig, its context, or the provider block. If the cluster was rebuilt "+
+				"and the objects are lost, remove the resource from the state:\n"+
 				"  terraform state rm ADDRESS",
 				resourceType, id.ValueString(), known.Server, known.UID, h.configured.Server, h.configured.UID))
 	}
@@ -55,7 +57,9 @@ func (h RecordedCluster) Record(ctx context.Context, private PrivateWriter) diag
 }
 
 // RecordCreated records that a created resource is in state, and saves its cluster.
-func RecordCreated(ctx context.Context, data *tf.ProviderData, creation *Creation, private PrivateWriter) diag.Diagnostics {
+func RecordCreated(
+	ctx context.Context, data *tf.ProviderData, creation *Creation, private PrivateWriter,
+) diag.Diagnostics {
 	creation.endClaims(data.Cluster, true)
 	return RecordedCluster{configured: data.Cluster.Identity(ctx)}.Record(ctx, private)
 }
@@ -69,6 +73,6 @@ func (h RecordedCluster) KindRemoved(ctx context.Context, cluster *kube.Cluster,
 // RemovedWarning reports that an object was deleted with its kind.
 func RemovedWarning(ref kube.Ref) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("An object was deleted with its CustomResourceDefinition",
-		fmt.Sprintf("%s no longer exists, because the cluster no longer serves %s of %s. Kubernetes deletes all objects "+
-			"of a kind together with its definition.", ref, ref.Kind.Kind, ref.Kind.Group))
+		fmt.Sprintf("%s no longer exists, because the cluster no longer serves %s of %s. Kubernetes deletes all "+
+			"objects of a kind together with its definition.", ref, ref.Kind.Kind, ref.Kind.Group))
 }

@@ -33,10 +33,12 @@ func inCluster(t *testing.T, uid string) *tf.ProviderData {
 		w.Header().Set("Content-Type", "application/json")
 		if uid == "" {
 			w.WriteHeader(http.StatusForbidden)
-			_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+			_, _ = fmt.Fprint(w,
+				`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
 			return
 		}
-		_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":%q}}`, uid)
+		_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":%q}}`,
+			uid)
 	}))
 	t.Cleanup(server.Close)
 	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})}
@@ -61,12 +63,14 @@ func TestResourceIsRejectedOnlyInAnotherCluster(t *testing.T) {
 			if c.known != "" {
 				state[clusterKey] = fmt.Appendf(nil, `{"uid":%q,"server":"https://before:6443"}`, c.known)
 			}
-			home, diags := ClusterOf(t.Context(), inCluster(t, c.configured), state, "kt_volume", types.StringValue("ml/data"))
+			home, diags := ClusterOf(t.Context(), inCluster(t, c.configured), state, "kt_volume",
+				types.StringValue("ml/data"))
 			if diags.HasError() != c.refused || home.Confirmed() != c.confirmed {
 				t.Errorf("refused %t, confirmed %t: %v", diags.HasError(), home.Confirmed(), diags)
 			}
 			for _, d := range diags {
-				for _, want := range []string{"kt_volume ml/data", "https://before:6443", "http://127.0.0.1", "terraform state rm"} {
+				for _, want := range []string{"kt_volume ml/data", "https://before:6443", "http://127.0.0.1",
+					"terraform state rm"} {
 					if !strings.Contains(d.Detail(), want) {
 						t.Errorf("%q is not in\n%s", want, d.Detail())
 					}
@@ -75,12 +79,14 @@ func TestResourceIsRejectedOnlyInAnotherCluster(t *testing.T) {
 			if diags := home.Record(t.Context(), state); diags.HasError() {
 				t.Error(diags)
 			}
-			if got := string(state[clusterKey]); !strings.Contains(got, fmt.Sprintf("%q", c.remembered)) && c.remembered != "" || got != "" && c.remembered == "" {
+			if got := string(state[clusterKey]); !strings.Contains(got, fmt.Sprintf("%q", c.remembered)) &&
+				c.remembered != "" || got != "" && c.remembered == "" {
 				t.Errorf("remembered %s, want %q", got, c.remembered)
 			}
 		})
 	}
-	if _, diags := ClusterOf(t.Context(), &tf.ProviderData{Unknown: true}, private{}, "kt_volume", types.StringValue("ml/data")); diags.HasError() {
+	if _, diags := ClusterOf(t.Context(), &tf.ProviderData{Unknown: true}, private{}, "kt_volume",
+		types.StringValue("ml/data")); diags.HasError() {
 		t.Error("a cluster that is created in this run is rejected")
 	}
 }

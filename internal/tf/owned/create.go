@@ -59,7 +59,9 @@ func CreateSecret(
 }
 
 // LookUp claims the object of a creation for this run, and returns the live object with that name, or nil.
-func (c *Creation) LookUp(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) (*unstructured.Unstructured, error) {
+func (c *Creation) LookUp(
+	ctx context.Context, cluster *kube.Cluster, ref kube.Ref,
+) (*unstructured.Unstructured, error) {
 	var live *unstructured.Unstructured
 	err := c.Claim(cluster, ref, func() (err error) {
 		live, err = cluster.Look(ctx, ref)

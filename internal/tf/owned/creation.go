@@ -164,14 +164,16 @@ func (e *takenError) Error() string {
 			"configuration. The next apply of the other run restores its own values. "
 	}
 	return overwritten + fmt.Sprintf("%s already exists. This provider created it for another resource, of this "+
-		"configuration or of another one. If two resources managed it, destroying one of them would delete it for both.\n\n"+
+		"configuration or of another one. If two resources managed it, destroying one of them would delete it for "+
+		"both.\n\n"+
 		"Choose one:\n"+
 		"  - Use another name or namespace.\n"+
 		"  - If a resource was renamed in the configuration, add a moved block.\n"+
-		"  - If a replacement with create_before_destroy causes this, remove create_before_destroy from the resource and "+
-		"from those that depend on it: two objects cannot have the same name.\n"+
+		"  - If a replacement with create_before_destroy causes this, remove create_before_destroy from the resource "+
+		"and from those that depend on it: two objects cannot have the same name.\n"+
 		"  - To manage it here, remove it from the other state with `terraform state rm`, and import it:\n%s\n"+
-		"  - To take it over without an import, set adopt_existing = true.", e.ref, importBlock(e.creation.Type, e.creation.ID))
+		"  - To take it over without an import, set adopt_existing = true.", e.ref,
+		importBlock(e.creation.Type, e.creation.ID))
 }
 
 // importBlock returns an import block for a message.

@@ -53,22 +53,34 @@ func TestCreationAdmitsObjects(t *testing.T) {
 		objects  []*unstructured.Unstructured // in the order in which they are applied
 		refused  string                       // of the last one; "" for none
 	}{
-		"no objects":                                           {objects: []*unstructured.Unstructured{nil, nil}},
-		"an object of another manager":                         {objects: []*unstructured.Unstructured{live(theirs)}, refused: "was not created by this provider"},
-		"an object of another state":                           {objects: []*unstructured.Unstructured{live(ours)}, refused: "belongs to another resource"},
-		"an unfinished object":                                 {objects: []*unstructured.Unstructured{live(ours, unfinished)}},
-		"an object after an unfinished one":                    {objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}},
-		"an object after a missing one":                        {objects: []*unstructured.Unstructured{nil, live(ours)}, refused: "belongs to another resource"},
-		"an object of another manager after an unfinished one": {objects: []*unstructured.Unstructured{live(ours, unfinished), live(theirs)}, refused: "was not created by this provider"},
-		"an unfinished object after a missing one":             {objects: []*unstructured.Unstructured{nil, live(ours, unfinished)}},
-		"an object that is being deleted":                      {objects: []*unstructured.Unstructured{live(ours, terminating)}},
-		"adopted objects":                                      {creation: Creation{Adopt: true}, objects: []*unstructured.Unstructured{live(theirs), live(ours)}},
-		"a replaced object":                                    {creation: Creation{Replaced: replaced}, objects: []*unstructured.Unstructured{live(ours)}},
-		"objects of this resource in state":                    {creation: Creation{HeldBy: held}, objects: []*unstructured.Unstructured{live(ours), live(ours)}},
-		"an object of another resource in state":               {creation: Creation{HeldBy: other}, objects: []*unstructured.Unstructured{live(ours, unfinished)}, refused: "belongs to another resource"},
-		"an object of another manager, recorded in state":      {creation: Creation{HeldBy: held}, objects: []*unstructured.Unstructured{live(theirs)}, refused: "was not created by this provider"},
+		"no objects": {objects: []*unstructured.Unstructured{nil, nil}},
+		"an object of another manager": {objects: []*unstructured.Unstructured{live(theirs)},
+			refused: "was not created by this provider"},
+		"an object of another state": {objects: []*unstructured.Unstructured{live(ours)},
+			refused: "belongs to another resource"},
+		"an unfinished object": {objects: []*unstructured.Unstructured{live(ours, unfinished)}},
+		"an object after an unfinished one": {objects: []*unstructured.Unstructured{live(ours, unfinished),
+			live(ours)}},
+		"an object after a missing one": {objects: []*unstructured.Unstructured{nil, live(ours)},
+			refused: "belongs to another resource"},
+		"an object of another manager after an unfinished one": {objects: []*unstructured.Unstructured{live(ours,
+			unfinished), live(theirs)}, refused: "was not created by this provider"},
+		"an unfinished object after a missing one": {objects: []*unstructured.Unstructured{nil,
+			live(ours, unfinished)}},
+		"an object that is being deleted": {objects: []*unstructured.Unstructured{live(ours, terminating)}},
+		"adopted objects": {creation: Creation{Adopt: true},
+			objects: []*unstructured.Unstructured{live(theirs), live(ours)}},
+		"a replaced object": {creation: Creation{Replaced: replaced},
+			objects: []*unstructured.Unstructured{live(ours)}},
+		"objects of this resource in state": {creation: Creation{HeldBy: held},
+			objects: []*unstructured.Unstructured{live(ours), live(ours)}},
+		"an object of another resource in state": {creation: Creation{HeldBy: other},
+			objects: []*unstructured.Unstructured{live(ours, unfinished)}, refused: "belongs to another resource"},
+		"an object of another manager, recorded in state": {creation: Creation{HeldBy: held},
+			objects: []*unstructured.Unstructured{live(theirs)}, refused: "was not created by this provider"},
 		"an object that an update adds": {
-			creation: Creation{PerObject: true}, objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours)}, refused: "belongs to another resource",
+			creation: Creation{PerObject: true}, objects: []*unstructured.Unstructured{live(ours, unfinished),
+				live(ours)}, refused: "belongs to another resource",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +114,8 @@ func TestErrorForAnObjectOfAnotherResourceStatesSolutions(t *testing.T) {
 	if err == nil {
 		t.Fatal("taken over")
 	}
-	for _, want := range []string{"import {\n        to = kt_volume.NAME\n        id = \"ml/x\"\n      }", "adopt_existing = true", "another name", "moved"} {
+	for _, want := range []string{"import {\n        to = kt_volume.NAME\n        id = \"ml/x\"\n      }",
+		"adopt_existing = true", "another name", "moved"} {
 		if detail := Failure(err).Detail(); !strings.Contains(detail, want) {
 			t.Errorf("%q is not in\n%s", want, detail)
 		}

@@ -24,8 +24,9 @@ type Identity struct {
 func IdentitySchema(noun string) identityschema.Schema {
 	return identityschema.Schema{
 		Attributes: map[string]identityschema.Attribute{
-			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace. Defaults to the namespace of the provider."},
-			"name":      identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the " + noun + "."},
+			"namespace": identityschema.StringAttribute{OptionalForImport: true,
+				Description: "Namespace. Defaults to the namespace of the provider."},
+			"name": identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the " + noun + "."},
 		},
 	}
 }
@@ -39,14 +40,18 @@ func (i Identity) ID() types.String {
 }
 
 // ImportState accepts namespace/name, or the identity. Read does the rest. example is a name for messages.
-func ImportState(ctx context.Context, data *tf.ProviderData, example string, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+func ImportState(
+	ctx context.Context, data *tf.ProviderData, example string, req resource.ImportStateRequest,
+	resp *resource.ImportStateResponse,
+) {
 	var identity Identity
 	if req.ID == "" {
 		resp.Diagnostics.Append(req.Identity.Get(ctx, &identity)...)
 	} else {
 		namespace, name, ok := strings.Cut(req.ID, "/")
 		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-			resp.Diagnostics.AddError("Invalid import ID", fmt.Sprintf("The ID is %q, but must have the format namespace/name, such as ml/%s.", req.ID, example))
+			resp.Diagnostics.AddError("Invalid import ID",
+				fmt.Sprintf("The ID is %q, but must have the format namespace/name, such as ml/%s.", req.ID, example))
 			return
 		}
 		identity = Identity{Namespace: types.StringValue(namespace), Name: types.StringValue(name)}
@@ -59,7 +64,8 @@ func ImportState(ctx context.Context, data *tf.ProviderData, example string, req
 		}
 		identity.Namespace = types.StringValue(namespace)
 	}
-	for name, value := range map[string]types.String{"name": identity.Name, "namespace": identity.Namespace, "id": identity.ID()} {
+	for name, value := range map[string]types.String{"name": identity.Name, "namespace": identity.Namespace,
+		"id": identity.ID()} {
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
 	}
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, identity)...)

@@ -55,20 +55,21 @@ func TestHasRecognizesTheObjectInState(t *testing.T) {
 		live  *unstructured.Unstructured
 		want  bool
 	}{
-		"the UID":                                        {entry: &Entry{UID: "u"}, live: live(theirs), want: true},
-		"another UID":                                    {entry: &Entry{UID: "v"}, live: live(ours, unfinished)},
-		"first object of the creation":                   {entry: &Entry{Creation: "some"}, live: live(ours, unfinished), want: true},
-		"second object of the creation":                  {entry: &Entry{Creation: "some"}, live: live(ours, from("some")), want: true},
-		"first object of another creation":               {entry: &Entry{Creation: "other"}, live: live(ours, unfinished)},
-		"second object of another creation":              {entry: &Entry{Creation: "other"}, live: live(ours, from("some"))},
-		"completed by another state":                     {entry: &Entry{Creation: "some"}, live: live(ours)},
-		"marked by another manager":                      {entry: &Entry{Creation: "some"}, live: live(theirs, unfinished)},
-		"no entry, unfinished object":                    {live: live(ours, unfinished), want: true},
-		"no entry, complete object":                      {live: live(ours)},
-		"UID in the attributes":                          {uid: "u", live: live(ours), want: true},
-		"another UID in the attributes":                  {uid: "v", live: live(ours)},
-		"only UIDs of other objects in the attributes":   {any: true, live: live(ours), want: true},
-		"private state takes precedence over attributes": {entry: &Entry{Creation: "some"}, uid: "u", any: true, live: live(ours)},
+		"the UID":                                      {entry: &Entry{UID: "u"}, live: live(theirs), want: true},
+		"another UID":                                  {entry: &Entry{UID: "v"}, live: live(ours, unfinished)},
+		"first object of the creation":                 {entry: &Entry{Creation: "some"}, live: live(ours, unfinished), want: true},
+		"second object of the creation":                {entry: &Entry{Creation: "some"}, live: live(ours, from("some")), want: true},
+		"first object of another creation":             {entry: &Entry{Creation: "other"}, live: live(ours, unfinished)},
+		"second object of another creation":            {entry: &Entry{Creation: "other"}, live: live(ours, from("some"))},
+		"completed by another state":                   {entry: &Entry{Creation: "some"}, live: live(ours)},
+		"marked by another manager":                    {entry: &Entry{Creation: "some"}, live: live(theirs, unfinished)},
+		"no entry, unfinished object":                  {live: live(ours, unfinished), want: true},
+		"no entry, complete object":                    {live: live(ours)},
+		"UID in the attributes":                        {uid: "u", live: live(ours), want: true},
+		"another UID in the attributes":                {uid: "v", live: live(ours)},
+		"only UIDs of other objects in the attributes": {any: true, live: live(ours), want: true},
+		"private state takes precedence over attributes": {entry: &Entry{Creation: "some"}, uid: "u", any: true,
+			live: live(ours)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +156,8 @@ func TestMissingObjectWasDeletedOrNeverCreated(t *testing.T) {
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
 	memory := Memory{"deleted": {UID: "u"}}
 	memory.Expect("expected", &Creation{})
-	for key, want := range map[string]string{"deleted": "deleted outside of Terraform", "expected": "was not created", "unknown": "deleted outside"} {
+	for key, want := range map[string]string{"deleted": "deleted outside of Terraform", "expected": "was not created",
+		"unknown": "deleted outside"} {
 		if got := memory.Missing(key, ref); !strings.Contains(got.Summary(), want) {
 			t.Errorf("%s: %s", key, got.Summary())
 		}
@@ -179,7 +181,8 @@ func TestObjectToSendAfterALostResponse(t *testing.T) {
 	if sent, err = memory.ObjectToSend(key, ref, live(kube.Manager), obj); err == nil {
 		t.Errorf("object of another state: %v", sent)
 	}
-	if sent, err = (Memory{key: {UID: "u"}}).ObjectToSend(key, ref, live(kube.Manager), obj); err != nil || sent != obj {
+	if sent, err = (Memory{key: {UID: "u"}}).ObjectToSend(key, ref, live(kube.Manager), obj); err != nil ||
+		sent != obj {
 		t.Errorf("after a response: %v, %v", sent, err)
 	}
 }

@@ -95,13 +95,16 @@ func (m Memory) Remember(key string, sent, response *unstructured.Unstructured) 
 }
 
 // RememberSet is like Remember, but with a given set of fields instead of the one in the response.
-func (m Memory) RememberSet(key string, sent, response *unstructured.Unstructured, set *fieldpath.Set) ([]string, error) {
+func (m Memory) RememberSet(
+	key string, sent, response *unstructured.Unstructured, set *fieldpath.Set,
+) ([]string, error) {
 	applied, rewritten := fields.Admit(sent.Object, response, set)
 	raw, err := fields.Format(set)
 	if err != nil {
 		return nil, err
 	}
-	m[key] = Entry{UID: response.GetUID(), Set: raw, Admitted: applied.Admitted, Creation: kube.MarkedCreation(response)}
+	m[key] = Entry{UID: response.GetUID(), Set: raw, Admitted: applied.Admitted,
+		Creation: kube.MarkedCreation(response)}
 	return rewritten, nil
 }
 
@@ -190,7 +193,8 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 			if err != nil {
 				return Refreshed{}, err
 			}
-			m[key], memoryChanged = Entry{UID: live.GetUID(), Set: raw, Assumed: true, Creation: kube.MarkedCreation(live)}, true
+			m[key], memoryChanged = Entry{UID: live.GetUID(), Set: raw, Assumed: true,
+				Creation: kube.MarkedCreation(live)}, true
 		}
 	}
 	doc, changes := applied.Drift(manifest.WithTypedZeros(applied.Object, live), kube.Manager)
@@ -232,7 +236,9 @@ func (m Memory) Compare(key string, next, live *unstructured.Unstructured) field
 
 // MergeForeign returns the object to send in order to change before to next. It includes what others have added
 // inside fields that are ours as a whole, because an apply without it would remove it.
-func (m Memory) MergeForeign(key string, before, next, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (m Memory) MergeForeign(
+	key string, before, next, live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	applied, known, err := m.recall(key, before)
 	if err != nil || !known {
 		return next, err
@@ -242,7 +248,9 @@ func (m Memory) MergeForeign(key string, before, next, live *unstructured.Unstru
 
 // Release removes the fields at paths that others have taken over from the entry, and returns the sent object
 // without them. ok is false if there are none.
-func (m Memory) Release(key string, sent, live *unstructured.Unstructured, paths [][]string) (kept *unstructured.Unstructured, ok bool, err error) {
+func (m Memory) Release(
+	key string, sent, live *unstructured.Unstructured, paths [][]string,
+) (kept *unstructured.Unstructured, ok bool, err error) {
 	applied, known, err := m.recall(key, sent)
 	if err != nil || !known || len(paths) == 0 {
 		return sent, false, err
@@ -296,7 +304,8 @@ func Load[T any](ctx context.Context, private PrivateReader, key string) (T, dia
 		return none, diags
 	}
 	if err := json.Unmarshal(data, &value); err != nil {
-		diags.AddWarning("Cannot read the provider's private state", err.Error()+"\n\nThe provider uses the records of the cluster instead.")
+		diags.AddWarning("Cannot read the provider's private state",
+			err.Error()+"\n\nThe provider uses the records of the cluster instead.")
 		return none, diags
 	}
 	return value, diags

@@ -18,12 +18,16 @@ import (
 )
 
 // Apply applies one object, remembers the fields that are ours, and warns of fields that admission has changed.
-func Apply(ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstructured.Unstructured) (*unstructured.Unstructured, diag.Diagnostics, error) {
+func Apply(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstructured.Unstructured,
+) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	return ApplyAs(ctx, cluster, memory, obj, obj)
 }
 
 // ApplyAs is like Apply, but sends an object that contains more than our fields; see [Memory.MergeForeign].
-func ApplyAs(ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured) (*unstructured.Unstructured, diag.Diagnostics, error) {
+func ApplyAs(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured,
+) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	key := manifest.Key(obj)
 	if err := claimRemovedFields(ctx, cluster, memory, sent); err != nil {
 		return nil, nil, err
@@ -69,7 +73,9 @@ func objectToSend(
 // ObjectToSend returns the object to send for an object in state. live is the live object, or nil. If the response
 // to its creation was lost, the result repeats the creation, or has the UID of the object that it created. An object
 // of another creation is an error.
-func (m Memory) ObjectToSend(key string, ref kube.Ref, live, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (m Memory) ObjectToSend(
+	key string, ref kube.Ref, live, obj *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	if !m.Expects(key) {
 		return obj, nil
 	}
@@ -92,7 +98,8 @@ func (m Memory) ObjectToSend(key string, ref kube.Ref, live, obj *unstructured.U
 // creation does not admit. It waits for an object that is still being deleted, and for the pods that podLabels
 // select.
 func PrepareCreate(
-	ctx context.Context, cluster *kube.Cluster, creation *Creation, obj *unstructured.Unstructured, podLabels map[string]string,
+	ctx context.Context, cluster *kube.Cluster, creation *Creation, obj *unstructured.Unstructured,
+	podLabels map[string]string,
 ) error {
 	ref, err := cluster.RefOf(ctx, obj)
 	if err != nil {
@@ -110,7 +117,9 @@ func PrepareCreate(
 
 // Delete starts the deletion of one object, and reports whether it existed. It does not delete another object with
 // the same name, which it reports in a warning, nor one that this run has created; see [NotDeletedWarning].
-func Delete(ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref) (bool, diag.Diagnostics, error) {
+func Delete(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref,
+) (bool, diag.Diagnostics, error) {
 	live, err := cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
 		return false, nil, nil
@@ -121,13 +130,16 @@ func Delete(ctx context.Context, cluster *kube.Cluster, memory Memory, key strin
 	if same, err := memory.Has(key, live); err != nil || !same {
 		return false, OtherObjectWarning(memory, key, ref, live, err), err
 	}
-	started, err := cluster.DeleteUnlessClaimed(ctx, ref, func() error { return cluster.Delete(ctx, ref, live.GetUID()) })
+	started, err := cluster.DeleteUnlessClaimed(ctx, ref,
+		func() error { return cluster.Delete(ctx, ref, live.GetUID()) })
 	return started, nil, err
 }
 
 // OtherObjectWarning reports that a deletion does not delete an object because it is not the one in state. It
 // returns nothing if err means that this is unknown.
-func OtherObjectWarning(memory Memory, key string, ref kube.Ref, live *unstructured.Unstructured, err error) diag.Diagnostics {
+func OtherObjectWarning(
+	memory Memory, key string, ref kube.Ref, live *unstructured.Unstructured, err error,
+) diag.Diagnostics {
 	if err != nil {
 		return nil
 	}
@@ -143,7 +155,8 @@ func otherObject(known Entry, ref kube.Ref, live *unstructured.Unstructured) str
 		return fmt.Sprintf("The cluster has %s with UID %s, whose fields are managed by %s. "+
 			"The creation in state, whose response was lost, did not create it.", ref, live.GetUID(), managers)
 	}
-	return fmt.Sprintf("The object in state has UID %s. The cluster has another %s with UID %s, created at %s, whose fields are managed by %s.",
+	return fmt.Sprintf("The object in state has UID %s. The cluster has another %s with UID %s, created at %s, whose "+
+		"fields are managed by %s.",
 		known.UID, ref, live.GetUID(), live.GetCreationTimestamp().UTC().Format(time.RFC3339), managers)
 }
 
@@ -169,10 +182,10 @@ func NotDeletedWarning(cluster *kube.Cluster, ref kube.Ref) diag.Diagnostics {
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" was not deleted",
 		"Two resources with the same name would create and delete it in this run, because of a rename in the "+
-			"configuration or of create_before_destroy. It was created first. Therefore it was not deleted and belongs to "+
-			"the new resource.\n\n"+
-			"For a rename, add a moved block. To replace the object, remove create_before_destroy from the resource and "+
-			"from those that depend on it.")}
+			"configuration or of create_before_destroy. It was created first. Therefore it was not deleted and "+
+			"belongs to the new resource.\n\n"+
+			"For a rename, add a moved block. To replace the object, remove create_before_destroy from the resource "+
+			"and from those that depend on it.")}
 }
 
 // ErrGone reports that an object no longer exists.
@@ -188,7 +201,9 @@ type Found struct {
 // Find returns the object that was applied. If it no longer exists, it returns ErrGone with a warning. An object
 // that was created in its place is another object, unless it was restored from a backup. resource is the type and ID
 // of its resource.
-func Find(ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref, resource string) (Found, diag.Diagnostics, error) {
+func Find(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref, resource string,
+) (Found, diag.Diagnostics, error) {
 	live, err := cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
 		return Found{}, diag.Diagnostics{memory.Missing(key, ref)}, ErrGone
@@ -206,7 +221,9 @@ func Find(ctx context.Context, cluster *kube.Cluster, memory Memory, key string,
 
 // Recognize returns ErrGone with a warning if live is not the object of the entry. It updates the entry for an
 // object that was restored from a backup; memoryChanged is then true.
-func (m Memory) Recognize(key string, ref kube.Ref, live *unstructured.Unstructured, resource string) (memoryChanged bool, diags diag.Diagnostics, err error) {
+func (m Memory) Recognize(
+	key string, ref kube.Ref, live *unstructured.Unstructured, resource string,
+) (memoryChanged bool, diags diag.Diagnostics, err error) {
 	same, err := m.Has(key, live)
 	if err != nil || same {
 		return false, nil, err
@@ -218,9 +235,9 @@ func (m Memory) Recognize(key string, ref kube.Ref, live *unstructured.Unstructu
 	}
 	if ours && known.UID != "" && kube.Restored(live) {
 		diags.AddWarning(ref.String()+" was restored outside of Terraform",
-			fmt.Sprintf("%s had UID %s, and now has UID %s. This provider applied it before its creation at %s. Therefore it "+
-				"was restored from a backup, and the resource continues with it. If this configuration should not manage it, "+
-				"remove the resource from the state:\n  terraform state rm ADDRESS",
+			fmt.Sprintf("%s had UID %s, and now has UID %s. This provider applied it before its creation at %s. "+
+				"Therefore it was restored from a backup, and the resource continues with it. If this configuration "+
+				"should not manage it, remove the resource from the state:\n  terraform state rm ADDRESS",
 				ref, known.UID, live.GetUID(), live.GetCreationTimestamp().UTC().Format(time.RFC3339)))
 		known.UID = live.GetUID()
 		m[key] = known
@@ -232,7 +249,8 @@ func (m Memory) Recognize(key string, ref kube.Ref, live *unstructured.Unstructu
 			"resource is removed from the state.\n\n"+
 			"To manage it here, import it after this run:\n%s\n"+
 			"or set adopt_existing = true. To create a new one, delete it first:\n  kubectl delete %s %s -n %s",
-			otherObject(known, ref, live), importBlock(resourceType, id), strings.ToLower(ref.Kind.Kind), ref.Name, ref.Namespace))
+			otherObject(known, ref, live), importBlock(resourceType, id), strings.ToLower(ref.Kind.Kind), ref.Name,
+			ref.Namespace))
 	return false, diags, ErrGone
 }
 
@@ -240,8 +258,8 @@ func (m Memory) Recognize(key string, ref kube.Ref, live *unstructured.Unstructu
 func (m Memory) Missing(key string, ref kube.Ref) diag.Diagnostic {
 	if m.Expects(key) {
 		return diag.NewWarningDiagnostic(ref.String()+" was not created",
-			fmt.Sprintf("%s does not exist. The apply that should have created it ended before, or its response was lost. "+
-				"The next apply creates it.", ref))
+			fmt.Sprintf("%s does not exist. The apply that should have created it ended before, or its response was "+
+				"lost. The next apply creates it.", ref))
 	}
 	return diag.NewWarningDiagnostic("An object was deleted outside of Terraform",
 		fmt.Sprintf("%s no longer exists. The next apply creates it again.", ref))
@@ -300,8 +318,9 @@ func RefuseIfProtected(protected bool, noun, id string) diag.Diagnostics {
 	if !protected {
 		return nil
 	}
-	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("deletion_protection"), "The "+noun+" is protected from deletion",
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("deletion_protection"),
+		"The "+noun+" is protected from deletion",
 		fmt.Sprintf("%s has deletion_protection = true, and this plan would delete it.\n\n"+
-			"Next step: Set it to false, and apply that first. If Terraform marked the %s as tainted after a failed start, "+
-			"run `terraform untaint` to keep it.", id, noun))}
+			"Next step: Set it to false, and apply that first. If Terraform marked the %s as tainted after a failed "+
+			"start, run `terraform untaint` to keep it.", id, noun))}
 }

@@ -75,9 +75,10 @@ func AdmissionWarnings(object string, fields []string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, field := range fields {
 		diags.AddWarning("The cluster changed a field on admission",
-			fmt.Sprintf("%s: %s has another value than the one applied. "+
-				"A mutating webhook or policy of the cluster has set it.\n\n"+
-				"Investigate with:\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", object, field))
+			fmt.Sprintf("%s: %s has another value than the one applied. A mutating webhook or policy of the cluster "+
+				"has set it.\n\n"+
+				"Investigate with:\n  kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations", object,
+				field))
 	}
 	return diags
 }

@@ -17,7 +17,8 @@ func creators(names ...string) types.Map {
 		if name == "" {
 			labels = `{}`
 		}
-		elements["Service/ml/"+string(rune('a'+i))] = types.StringValue(`{"apiVersion":"v1","kind":"Service","metadata":{"labels":` + labels + `}}`)
+		elements["Service/ml/"+string(rune('a'+
+			i))] = types.StringValue(`{"apiVersion":"v1","kind":"Service","metadata":{"labels":` + labels + `}}`)
 	}
 	return types.MapValueMust(types.StringType, elements)
 }
@@ -52,15 +53,20 @@ func TestImportedSettingsArePreservedOnlyInAPlanWithoutChanges(t *testing.T) {
 	type model struct{ Setting, Other types.String }
 	text := types.StringValue
 	for name, c := range map[string]struct{ plan, state, want model }{
-		"nothing else changes":               {model{text("new"), text("x")}, model{text("old"), text("x")}, model{text("old"), text("x")}},
-		"something else changes":             {model{text("new"), text("y")}, model{text("old"), text("x")}, model{text("new"), text("y")}},
-		"the setting is new in the plan":     {model{text("new"), text("x")}, model{types.StringNull(), text("x")}, model{text("new"), text("x")}},
-		"the setting is removed in the plan": {model{types.StringNull(), text("x")}, model{text("old"), text("x")}, model{types.StringNull(), text("x")}},
+		"nothing else changes": {model{text("new"), text("x")}, model{text("old"), text("x")},
+			model{text("old"), text("x")}},
+		"something else changes": {model{text("new"), text("y")}, model{text("old"), text("x")},
+			model{text("new"), text("y")}},
+		"the setting is new in the plan": {model{text("new"), text("x")}, model{types.StringNull(), text("x")},
+			model{text("new"), text("x")}},
+		"the setting is removed in the plan": {model{types.StringNull(), text("x")}, model{text("old"), text("x")},
+			model{types.StringNull(), text("x")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plan := c.plan
-			PreserveImported(&plan, &c.state, func(m *model) { PreserveSetting(&m.Setting, c.state.Setting, c.plan.Setting) })
+			PreserveImported(&plan, &c.state,
+				func(m *model) { PreserveSetting(&m.Setting, c.state.Setting, c.plan.Setting) })
 			if plan != c.want {
 				t.Errorf("got %v, want %v", plan, c.want)
 			}

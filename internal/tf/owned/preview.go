@@ -40,7 +40,10 @@ func PreviewOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, crea
 
 // Preview checks whether creation admits an existing object, and dry-runs the apply. creation is nil if the object
 // is in state. replacedUID is the UID of an object that is deleted before, which is ignored.
-func Preview(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, creation *Creation, replacedUID types.UID) Forecast {
+func Preview(
+	ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, creation *Creation,
+	replacedUID types.UID,
+) Forecast {
 	ref, err := cluster.RefOf(ctx, obj)
 	if err == nil && replacedUID != "" {
 		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == replacedUID {
@@ -139,7 +142,8 @@ func Failure(err error) diag.Diagnostic {
 	}
 	if failed, ok := errors.AsType[*kube.CreationFailedError](err); ok {
 		return diag.NewErrorDiagnostic(failed.Ref.String()+" is not deleted", failed.Error()+
-			". This resource stays in the state.\n\nNext step: Correct the cause of the failed creation, and apply again.")
+			". This resource stays in the state.\n\nNext step: Correct the cause of the failed creation, and apply "+
+			"again.")
 	}
 	if other, ok := errors.AsType[*otherObjectError](err); ok {
 		return other.diagnostic()

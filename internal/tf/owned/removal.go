@@ -37,7 +37,10 @@ func (m Memory) Applied(key string) bool {
 // ClaimRemovedFields makes sure that the next apply of an object removes the fields that it omits, even if somebody
 // else wrote them too. live is the current object, and dryRun returns the result of the apply. It sends no request
 // if nobody else wrote these fields.
-func ClaimRemovedFields(ctx context.Context, cluster *kube.Cluster, memory Memory, ref kube.Ref, key string, live *unstructured.Unstructured, dryRun DryRun) error {
+func ClaimRemovedFields(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, ref kube.Ref, key string,
+	live *unstructured.Unstructured, dryRun DryRun,
+) error {
 	before, ok := memory.applied(key)
 	if !ok {
 		return nil
@@ -55,13 +58,16 @@ func ClaimRemovedFields(ctx context.Context, cluster *kube.Cluster, memory Memor
 		return err
 	}
 	removed := fields.Removed(before, next)
-	return cluster.SetRecords(ctx, ref, live, func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
+	return cluster.SetRecords(ctx, ref, live, func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool,
+		error) {
 		return fields.ClaimRemoved(live, kube.Manager, removed)
 	})
 }
 
 // claimRemovedFields is like ClaimRemovedFields, but reads the object from the shared cache.
-func claimRemovedFields(ctx context.Context, cluster *kube.Cluster, memory Memory, sent *unstructured.Unstructured) error {
+func claimRemovedFields(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, sent *unstructured.Unstructured,
+) error {
 	key := manifest.Key(sent)
 	if !memory.Applied(key) {
 		return nil
@@ -77,13 +83,17 @@ func claimRemovedFields(ctx context.Context, cluster *kube.Cluster, memory Memor
 	if err != nil {
 		return err
 	}
-	return ClaimRemovedFields(ctx, cluster, memory, ref, key, live, func() (*unstructured.Unstructured, error) { return cluster.DryRun(ctx, sent) })
+	return ClaimRemovedFields(ctx, cluster, memory, ref, key, live,
+		func() (*unstructured.Unstructured, error) { return cluster.DryRun(ctx, sent) })
 }
 
 // TakeOver makes us the only owner of the fields that we applied to an object of somebody else, so that a later
 // apply can remove them. live is the response to the first apply.
-func TakeOver(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured) diag.Diagnostics {
-	err := cluster.SetRecords(ctx, ref, live, func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
+func TakeOver(
+	ctx context.Context, cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured,
+) diag.Diagnostics {
+	err := cluster.SetRecords(ctx, ref, live, func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool,
+		error) {
 		return fields.TakeOver(live, kube.Manager)
 	})
 	if err == nil {
@@ -118,7 +128,8 @@ func (m Memory) RetainedWarning(ref kube.Ref, key string, after *unstructured.Un
 		}
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic(fmt.Sprintf("%s keeps fields that the plan removes", ref),
-		"The configuration no longer sets these fields, but another manager also applies them:\n"+strings.Join(lines, "\n")+
-			"\n\nThey are removed from the state and keep their values in the cluster. To remove a field, remove it from "+
-			"the source of the other manager.")}
+		"The configuration no longer sets these fields, but another manager also applies them:\n"+
+			strings.Join(lines, "\n")+
+			"\n\nThey are removed from the state and keep their values in the cluster. To remove a field, remove it "+
+			"from the source of the other manager.")}
 }
