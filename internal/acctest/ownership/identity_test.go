@@ -15,24 +15,25 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// mainObjects are the objects of everyKind that a state has by their UID, for kubectl.
+// mainObjects returns, for kubectl, the objects of everyKind whose UIDs are in state.
 func mainObjects() []string {
 	return []string{"persistentvolumeclaim/same", "secret/same", "configmap/kt-image-same", "deployment/same"}
 }
 
-// creating says whether a request writes one of the objects of a namespace, and is no dry run.
-func creating(ns string) func(*http.Request) bool {
+// createsIn returns a function that reports whether a request creates one of the
+// objects in a namespace. A dry run does not.
+func createsIn(ns string) func(*http.Request) bool {
 	return func(request *http.Request) bool {
 		return acctest.Writes(request, "") && strings.Contains(request.URL.Path, "/"+ns+"/")
 	}
 }
 
-// What was never answered may not have been carried out. What is there by the
-// next run can be of another state.
-func TestAccOwnershipAStateWithoutAUIDAdoptsOnlyObjectsOfItsCreation(t *testing.T) {
+// A create request without a response may not have been executed. By the next
+// run, the object can belong to another state.
+func TestAccOwnershipAStateWithoutUIDsAdoptsOnlyObjectsThatItCreated(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	proxy := acctest.NewLossyProxy(t, cluster, creating(ns))
+	proxy := acctest.NewLossyProxy(t, cluster, createsIn(ns))
 	proxy.DropRequests = true
 	first, second := acctest.NewCLI(t), acctest.NewCLI(t)
 	first.Write(t, proxy.Config(ns, ofEveryKind("it", "")))
@@ -46,7 +47,7 @@ func TestAccOwnershipAStateWithoutAUIDAdoptsOnlyObjectsOfItsCreation(t *testing.
 	a := first.RunJSON(t, "plan")
 	if a.Failed || strings.Count(a.Output, "was not created") < len(kinds()) ||
 		strings.Contains(a.Output, "deleted outside of Terraform") {
-		t.Errorf("the plan does not say that nothing was created:\n%s", a)
+		t.Errorf("the plan does not report that no object was created:\n%s", a)
 	}
 
 	second.Write(t, cluster.Config(ns, ofEveryKind("other", "")))
@@ -54,7 +55,7 @@ func TestAccOwnershipAStateWithoutAUIDAdoptsOnlyObjectsOfItsCreation(t *testing.
 	before := uidsOfAll(t, ns)
 	out, err := first.Run(t, "plan")
 	if err == nil {
-		t.Errorf("the first state plans with the objects of the second one:\n%s", out)
+		t.Errorf("the plan of the first state succeeded with the objects of the second state:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "did not create it", "belongs to another resource", fmt.Sprintf("id = %q", ns+"/same"))
 	acctest.ExpectText(t, first.MustRun(t, "destroy", "-auto-approve", "-refresh=false"), "was not deleted",
@@ -66,7 +67,8 @@ func TestAccOwnershipAStateWithoutAUIDAdoptsOnlyObjectsOfItsCreation(t *testing.
 	second.MustRun(t, "destroy", "-auto-approve")
 }
 
-// The Service of a compute has no UID in state, and its creation comes second.
+// The state does not contain the UID of a compute's Service, which is created
+// after the workload.
 func TestAccOwnershipAServiceWithALostResponseIsRecognizedByItsCreation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -101,8 +103,8 @@ func applyAsProvider(t *testing.T, manifest string) {
 		file)
 }
 
-// replace deletes an object, and applies a copy of it as another state would. It
-// returns the object that was deleted.
+// replace deletes an object and applies a copy of it as another state would. It
+// returns the deleted object.
 func replace(t *testing.T, ns, object string) *unstructured.Unstructured {
 	t.Helper()
 	was := &unstructured.Unstructured{}
@@ -128,7 +130,7 @@ func replace(t *testing.T, ns, object string) *unstructured.Unstructured {
 	return was
 }
 
-func TestAccOwnershipAnObjectThatAnotherStateRecreatedIsNeitherAdoptedNorDeleted(t *testing.T) {
+func TestAccOwnershipAnObjectRecreatedByAnotherStateIsNeitherAdoptedNorDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -161,7 +163,7 @@ func TestAccOwnershipAnObjectThatAnotherStateRecreatedIsNeitherAdoptedNorDeleted
 	}
 }
 
-func TestAccOwnershipAnObjectThatWasRestoredIsManagedAgain(t *testing.T) {
+func TestAccOwnershipARestoredObjectIsManagedAgain(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -174,7 +176,7 @@ func TestAccOwnershipAnObjectThatWasRestoredIsManagedAgain(t *testing.T) {
 		records, _, _ := unstructured.NestedSlice(was.Object, "metadata", "managedFields")
 		for _, record := range records {
 			entry, _ := record.(map[string]any)
-			entry["time"] = "2020-01-01T00:00:00Z" // as of the backup
+			entry["time"] = "2020-01-01T00:00:00Z" // the time of the backup
 		}
 		patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/metadata/managedFields",
 			"value": records}})
@@ -199,9 +201,9 @@ func TestAccOwnershipAnObjectThatWasRestoredIsManagedAgain(t *testing.T) {
 	}
 }
 
-// The headless Service of a distributed compute has the name that another
-// compute has.
-func TestAccOwnershipAComputeNamedLikeTheServiceOfAnotherIsRefusedByThePlan(t *testing.T) {
+// The headless Service of a distributed compute and the Service of the other
+// compute have the same name.
+func TestAccOwnershipComputesWithTheSameServiceNameFailThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -212,7 +214,7 @@ func TestAccOwnershipAComputeNamedLikeTheServiceOfAnotherIsRefusedByThePlan(t *t
 		t.Helper()
 		out, err := cli.Run(t, "plan")
 		if err == nil {
-			t.Fatalf("both are planned:\n%s", out)
+			t.Fatalf("the plan with both computes succeeded:\n%s", out)
 		}
 		acctest.ExpectText(t, out, "belongs to another resource", "kt_compute "+ns+"/pool",
 			"kt_compute "+ns+"/pool-headless", "Change the name or the namespace")
@@ -227,7 +229,7 @@ func TestAccOwnershipAComputeNamedLikeTheServiceOfAnotherIsRefusedByThePlan(t *t
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// Only «not found» means that there is no Secret.
+// Only the response NotFound means that the Secret does not exist.
 func TestAccOwnershipAnUnreadableSecretIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -254,7 +256,7 @@ func TestAccOwnershipAnUnreadableSecretIsNotAdopted(t *testing.T) {
 	first.MustRun(t, "destroy", "-auto-approve")
 }
 
-// A plan without a refresh is told nothing of a tainted resource but its state.
+// With -refresh=false, Terraform passes only the state of a tainted resource to the plan.
 func TestAccOwnershipATaintedResourceIsReplacedWithoutARefresh(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -264,10 +266,10 @@ func TestAccOwnershipATaintedResourceIsReplacedWithoutARefresh(t *testing.T) {
 	second.Write(t, cluster.Config(ns, ofEveryKind("other", "")))
 	out, err := second.Run(t, "plan", "-refresh=false")
 	if err == nil || strings.Count(out, "belongs to another resource") != len(kinds()) {
-		t.Errorf("the second state is not refused without a refresh:\n%s", out)
+		t.Errorf("the plan of the second state without a refresh does not report every conflict:\n%s", out)
 	}
 	before := uidsOfAll(t, ns)
-	for _, kind := range []string{"kt_secret", "kt_image", "kt_compute"} { // a volume may hold data
+	for _, kind := range []string{"kt_secret", "kt_image", "kt_compute"} { // a volume may contain data
 		cli.MustRun(t, "taint", kind+".it")
 		cli.MustRun(t, "plan", "-refresh=false", "-target="+kind+".it")
 	}
@@ -284,15 +286,15 @@ func TestAccOwnershipATaintedResourceIsReplacedWithoutARefresh(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// A resource whose object another one takes over stays in state until that one is
-// there.
+// A resource whose object another resource adopts stays in state until the other
+// resource has been created.
 func TestAccOwnershipAFailedAdoptionKeepsTheReplacedResourceInState(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	var mu sync.Mutex
 	refused, gate := map[string]bool{}, filepath.Join(t.TempDir(), "refused")
 	proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool {
-		if !creating(ns)(request) {
+		if !createsIn(ns)(request) {
 			return false
 		}
 		mu.Lock()
@@ -306,7 +308,7 @@ func TestAccOwnershipAFailedAdoptionKeepsTheReplacedResourceInState(t *testing.T
 	})
 	proxy.Forbidden = true
 	cli := acctest.NewCLI(t)
-	// No destruction begins before all creations have.
+	// No destroy starts before all create requests were sent.
 	waiting := func(label, dependencies string) string {
 		return fmt.Sprintf("resource \"terraform_data\" \"gate\" {\n  depends_on       = [%s]\n  "+
 			"triggers_replace = %q\n"+
@@ -314,20 +316,22 @@ func TestAccOwnershipAFailedAdoptionKeepsTheReplacedResourceInState(t *testing.T
 			"0.1; done\"\n  }\n}\n",
 			dependencies, label, gate)
 	}
-	of := func(label string) string { // all but the volume, which no run adopts from another resource
+	// A volume cannot be adopted from another resource of the run.
+	withoutVolume := func(label string) string {
 		_, rest, _ := strings.Cut(ofEveryKind(label, "  adopt_existing = true\n"), `resource "kt_secret"`)
 		return `resource "kt_secret"` + rest
 	}
 	proxy.Repaired.Store(true)
-	cli.Write(t, proxy.Config(ns, of("first")+waiting("first", "kt_secret.first, kt_image.first, kt_compute.first")))
+	cli.Write(t, proxy.Config(ns, withoutVolume("first")+
+		waiting("first", "kt_secret.first, kt_image.first, kt_compute.first")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	before := uidsOfAll(t, ns)
 
 	proxy.Repaired.Store(false)
-	cli.Write(t, proxy.Config(ns, of("second")+waiting("second", "")))
+	cli.Write(t, proxy.Config(ns, withoutVolume("second")+waiting("second", "")))
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
-		t.Fatalf("a creation that is refused succeeds:\n%s", out)
+		t.Fatalf("the apply succeeded, although the creations were rejected:\n%s", out)
 	}
 	kept := cli.MustRun(t, "state", "list")
 	acctest.ExpectText(t, out, "is not deleted", "its creation failed", "Correct the cause of the failed creation")

@@ -13,7 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// kinds are the types of resources in everyKind.
+// kinds returns the types of the resources in everyKind.
 func kinds() []string { return []string{"kt_volume", "kt_secret", "kt_image", "kt_compute"} }
 
 func TestAccOwnershipASecondStateCannotAdoptObjectsOfTheFirst(t *testing.T) {
@@ -23,13 +23,13 @@ func TestAccOwnershipASecondStateCannotAdoptObjectsOfTheFirst(t *testing.T) {
 	first.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
 	first.MustRun(t, "apply", "-auto-approve")
 	if left := unfinished(t, ns); left != "" {
-		t.Errorf("still marked as unfinished after the run: %s", left)
+		t.Errorf("objects are still marked as unfinished after the run: %s", left)
 	}
 
 	second.Write(t, cluster.Config(ns, ofEveryKind("other", "")))
 	out, err := second.Run(t, "plan")
 	if err == nil {
-		t.Fatalf("the second state plans to create what the first one has:\n%s", out)
+		t.Fatalf("the plan of the second state creates objects of the first state:\n%s", out)
 	}
 	for _, kind := range kinds() {
 		acctest.ExpectText(t, out, kind+".other", "to = "+kind+".NAME")
@@ -57,9 +57,9 @@ func TestAccOwnershipASecondStateCannotAdoptObjectsOfTheFirst(t *testing.T) {
 	}
 }
 
-// The first state may be killed at any moment. What it was creating is then its
-// own again, without an import.
-func TestAccOwnershipAKilledCreationIsFinishedByTheNextApply(t *testing.T) {
+// Terraform and the provider may be killed at any moment. The next apply recognizes
+// the objects of the unfinished creation without an import.
+func TestAccOwnershipTheNextApplyFinishesAKilledCreation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -84,7 +84,7 @@ func TestAccOwnershipAKilledCreationIsFinishedByTheNextApply(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	if left := unfinished(t, ns); left != "" {
-		t.Errorf("still marked as unfinished: %s", left)
+		t.Errorf("objects are still marked as unfinished: %s", left)
 	}
 	after := uidsOfAll(t, ns)
 	for name, uid := range seen {
@@ -98,16 +98,16 @@ func TestAccOwnershipAKilledCreationIsFinishedByTheNextApply(t *testing.T) {
 	}
 }
 
-// Terraform that is interrupted twice ends without waiting for what it creates,
-// and still stops the provider in order.
-func TestAccOwnershipACreationThatIsInterruptedTwiceIsFinishedByTheNextApply(t *testing.T) {
+// After a second interrupt, Terraform exits without waiting for the creations, but
+// still shuts down the provider.
+func TestAccOwnershipTheNextApplyFinishesACreationThatWasInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
 	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
 	endAtObjects(t, cli, ns, 2, func(command *exec.Cmd) {
 		for range 2 {
-			_ = syscall.Kill(-command.Process.Pid, syscall.SIGINT) // it may have ended
+			_ = syscall.Kill(-command.Process.Pid, syscall.SIGINT) // it may have exited
 		}
 	})
 	seen := uidsOfAll(t, ns)
@@ -115,13 +115,13 @@ func TestAccOwnershipACreationThatIsInterruptedTwiceIsFinishedByTheNextApply(t *
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	after := uidsOfAll(t, ns)
 	for name, uid := range seen {
-		// one whose creation was interrupted is tainted
+		// a resource whose creation was interrupted is tainted
 		if after[name] != uid && !strings.HasPrefix(name, "Deployment/") {
 			t.Errorf("%s of an interrupted run was replaced, not finished", name)
 		}
 	}
 	if left := unfinished(t, ns); left != "" {
-		t.Errorf("still marked as unfinished: %s", left)
+		t.Errorf("objects are still marked as unfinished: %s", left)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 	if left := objectsLeft(t, ns); left != "" {
@@ -129,21 +129,22 @@ func TestAccOwnershipACreationThatIsInterruptedTwiceIsFinishedByTheNextApply(t *
 	}
 }
 
-// killAtObjects runs an apply, and kills Terraform and then its provider once
-// there are that many objects, or at the end of the run.
+// killAtObjects runs an apply. It kills Terraform and then the provider as soon as
+// the given number of objects exists, or at the end of the run.
 func killAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int) {
 	t.Helper()
 	endAtObjects(t, cli, ns, objects, func(command *exec.Cmd) {
-		_ = command.Process.Kill() // it may have ended
+		_ = command.Process.Kill() // it may have exited
 		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
 	})
 }
 
-// endAtObjects runs an apply, and ends it once there are that many objects.
+// endAtObjects runs an apply, and ends it as soon as the given number of objects
+// exists.
 func endAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int, end func(*exec.Cmd)) {
 	t.Helper()
 	file := filepath.Join(cli.Dir, "terraform.tfstate")
-	before, _ := os.ReadFile(file) // there is none before the first run
+	before, _ := os.ReadFile(file) // the file does not exist before the first run
 	command := cli.Command(t.Context(), "apply", "-auto-approve", "-no-color", "-parallelism=2")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to find the provider by its group
 	if err := command.Start(); err != nil {
@@ -151,7 +152,7 @@ func endAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int, end fu
 	}
 	done := make(chan struct{})
 	go func() {
-		_ = command.Wait() // it was ended: its status says nothing
+		_ = command.Wait() // it was killed: its exit status is irrelevant
 		close(done)
 	}()
 	for running := true; running && len(strings.Fields(objectsLeft(t, ns))) < objects; {
@@ -165,18 +166,18 @@ func endAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int, end fu
 	<-done
 	acctest.ExpectNoProcess(t, command.Process.Pid)
 	_ = os.Remove(filepath.Join(cli.Dir, ".terraform.tfstate.lock.info")) // as `terraform force-unlock` would
-	// Terraform writes local state in place: killed in the middle of that, it leaves an empty file. What was in
-	// state before is then for its user to restore.
+	// Terraform writes local state in place. If it is killed while writing, the file is empty, and the user must
+	// restore the previous state.
 	if now, err := os.ReadFile(file); err == nil && !json.Valid(now) && len(before) > 0 {
-		t.Logf("the kill left %d bytes of state; restoring what was there before", len(now))
+		t.Logf("the kill left %d bytes of state; restoring the previous state", len(now))
 		if err := os.WriteFile(file, before, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// A run that was killed after Terraform had written the state leaves marks that
-// nobody needs. The next run removes them.
+// If a run is killed after Terraform wrote the state, obsolete marks are left. The
+// next run removes them.
 func TestAccOwnershipTheNextRunRemovesMarksOfObjectsInState(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -187,11 +188,11 @@ func TestAccOwnershipTheNextRunRemovesMarksOfObjectsInState(t *testing.T) {
 		"deployment/same"} {
 		cluster.Kubectl(t, "annotate", object, "kt.dev/unfinished=x", "-n", ns, "--field-manager=terraform-provider-kt")
 	}
-	// Only what the provider itself applied counts, so another state is still refused.
+	// The provider ignores an annotation that another manager set: another state is still refused.
 	second := acctest.NewCLI(t)
 	second.Write(t, cluster.Config(ns, ofEveryKind("other", "")))
 	if out, err := second.Run(t, "plan"); err == nil {
-		t.Errorf("an annotation that was not applied by the provider counts:\n%s", out)
+		t.Errorf("the plan succeeded with an annotation that the provider did not apply:\n%s", out)
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.MustRun(t, "destroy", "-auto-approve")
@@ -204,7 +205,7 @@ func unfinished(t *testing.T, ns string) string {
 		"-o", `jsonpath={range .items[?(@.metadata.annotations.kt\.dev/unfinished)]}{.kind}/{.metadata.name} {end}`)
 }
 
-// uidsOfAll are the UIDs of the objects of every kind.
+// uidsOfAll returns the UIDs of the objects of everyKind.
 func uidsOfAll(t *testing.T, ns string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -9,8 +9,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// TestAccOwnershipAnObjectCreatedDuringAnApplyIsNotAdopted makes an object in
-// the moment in which the provider sends the apply that was to create it.
+// TestAccOwnershipAnObjectCreatedDuringAnApplyIsNotAdopted creates
+// the object at the moment when the provider sends the apply that would create it.
 func TestAccOwnershipAnObjectCreatedDuringAnApplyIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	const token = `resource "kt_secret" "token" {
@@ -19,7 +19,7 @@ func TestAccOwnershipAnObjectCreatedDuringAnApplyIsNotAdopted(t *testing.T) {
 }`
 	for name, test := range map[string]struct {
 		resources, object, kind, foreign string
-		unrecorded                       bool // server-side apply records no manager of what stringData becomes
+		unrecorded                       bool // for stringData, server-side apply records no manager
 	}{
 		"other values of the same fields": {
 			acctest.Compute(`image = "python:3.12"`), "/deployments/trainer", "deployment/trainer", `
@@ -62,7 +62,7 @@ data: {theirs: theirs}`, false,
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := cluster.Namespace(t)
-			look := func() string {
+			current := func() string {
 				return cluster.Kubectl(t, "get", test.kind, "-n", ns, "-o",
 					"jsonpath={.metadata.uid} {.metadata.labels} {.spec} {.data}")
 			}
@@ -72,7 +72,7 @@ data: {theirs: theirs}`, false,
 				if acctest.Writes(request, test.object) {
 					once.Do(func() {
 						cluster.Apply(t, test.foreign, "-n", ns, "--server-side", "--field-manager=theirs")
-						before = look()
+						before = current()
 					})
 				}
 				return false
@@ -86,10 +86,10 @@ data: {theirs: theirs}`, false,
 			acctest.ExpectText(t, out, "was not created by this provider", "managed by theirs")
 			if test.unrecorded {
 				acctest.ExpectText(t, out, "would also be removed")
-				if !strings.Contains(look(), `"THEIRS":"dGhlaXJz"`) {
-					t.Errorf("the object was\n%s\nand is\n%s", before, look())
+				if !strings.Contains(current(), `"THEIRS":"dGhlaXJz"`) {
+					t.Errorf("the object was\n%s\nand is\n%s", before, current())
 				}
-			} else if after := look(); after != before {
+			} else if after := current(); after != before {
 				t.Errorf("the object was\n%s\nand is\n%s", before, after)
 			}
 			if managers := cluster.Kubectl(t, "get", test.kind, "-n", ns, "--show-managed-fields", "-o",

@@ -9,7 +9,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// everyKind is one resource of each type, under the label LABEL.
+// everyKind is one resource of each type, with the resource name LABEL.
 const everyKind = `
 resource "kt_volume" "LABEL" {
   name          = "same"
@@ -38,9 +38,9 @@ func ofEveryKind(label, life string) string {
 	return strings.NewReplacer("LABEL", label, "LIFE", life).Replace(everyKind)
 }
 
-// Terraform creates first and deletes then, and for the cluster both is one
-// object. Only a resource that may take over what exists can do that.
-func TestAccReplacementThatIsCreatedFirstIsNotDeleted(t *testing.T) {
+// With create_before_destroy, both resources are the same object in the cluster.
+// This requires a resource that can adopt existing objects.
+func TestAccOwnershipAReplacementCreatedBeforeTheDestroyIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -63,9 +63,9 @@ func TestAccReplacementThatIsCreatedFirstIsNotDeleted(t *testing.T) {
 	}
 }
 
-// In the run that applies, nothing tells the creation from one of another state.
-// It is refused, and whatever follows deletes nothing.
-func TestAccOwnershipAReplacementThatIsCreatedFirstLosesNoData(t *testing.T) {
+// During the apply, the provider cannot distinguish the creation from one of
+// another state. It fails the creation, and later runs delete nothing.
+func TestAccOwnershipAReplacementCreatedBeforeTheDestroyLosesNoData(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -77,7 +77,7 @@ func TestAccOwnershipAReplacementThatIsCreatedFirstLosesNoData(t *testing.T) {
 		{"apply", "-auto-approve"}} {
 		out, err := cli.Run(t, command...)
 		if err == nil {
-			t.Fatalf("%v is done:\n%s", command, out)
+			t.Fatalf("%v succeeded:\n%s", command, out)
 		}
 		acctest.ExpectText(t, out, "create_before_destroy", "terraform state rm", fmt.Sprintf("id = %q", ns+"/data"))
 	}
@@ -91,7 +91,7 @@ func TestAccOwnershipAReplacementThatIsCreatedFirstLosesNoData(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// Without a moved block Terraform creates and deletes at the same time.
+// Without a moved block, Terraform creates and deletes at the same time.
 func TestAccOwnershipARenameNeedsAMovedBlock(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -103,14 +103,14 @@ func TestAccOwnershipARenameNeedsAMovedBlock(t *testing.T) {
 	cli.Write(t, cluster.Config(ns, ofEveryKind("second", "")))
 	out, err := cli.Run(t, "plan")
 	if err == nil {
-		t.Fatalf("a rename without a moved block is planned:\n%s", out)
+		t.Fatalf("the plan of a rename without a moved block succeeded:\n%s", out)
 	}
-	// Whichever of the two is planned last is refused; the CLI names no address for a destruction.
+	// The resource that is planned last fails. For a destroy, the CLI shows no address.
 	flat := strings.Join(strings.Fields(out), " ")
 	for _, kind := range kinds() {
 		created, destroyed := "with "+kind+".second", fmt.Sprintf("%s %s/same would be destroyed and created", kind, ns)
 		if !strings.Contains(flat, created) && !strings.Contains(flat, destroyed) {
-			t.Errorf("the rename of a %s is not refused:\n%s", kind, out)
+			t.Errorf("the plan does not reject the rename of the %s:\n%s", kind, out)
 		}
 	}
 	acctest.ExpectText(t, out, "moved block")
@@ -136,7 +136,7 @@ func TestAccOwnershipTwoResourcesOfARunCannotHaveTheSameObject(t *testing.T) {
 		t.Helper()
 		out, err := cli.Run(t, append([]string{"plan"}, args...)...)
 		if err == nil {
-			t.Fatalf("planned:\n%s", out)
+			t.Fatalf("the plan succeeded:\n%s", out)
 		}
 		for _, kind := range kinds() {
 			acctest.ExpectText(t, out, summary(kind))
@@ -160,7 +160,7 @@ func TestAccOwnershipTwoResourcesOfARunCannotHaveTheSameObject(t *testing.T) {
 	cli.Write(t, cluster.Config(ns, ofEveryKind("a", "")+ofEveryKind("b", "")+imports.String()))
 	refused(two)
 
-	// What one of them would destroy, the other one would lose.
+	// Destroying one of the two resources would delete the object of the other.
 	cli.Write(t, cluster.Config(ns, ofEveryKind("b", "")+imports.String()))
 	refused(two)
 	var removed strings.Builder
@@ -175,8 +175,8 @@ func TestAccOwnershipTwoResourcesOfARunCannotHaveTheSameObject(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// What may take over an object does so in the run that destroys its resource, in
-// any order, but for a volume, which would lose its data.
+// A resource with adopt_existing can adopt an object in the run that destroys the
+// object's resource, in any order. A volume cannot, because it would lose its data.
 func TestAccOwnershipAVolumeIsNotAdoptedFromAResourceThatTheRunDestroys(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -190,7 +190,7 @@ func TestAccOwnershipAVolumeIsNotAdoptedFromAResourceThatTheRunDestroys(t *testi
 	for _, refresh := range []string{"-refresh=true", "-refresh=false"} {
 		out, err := cli.Run(t, "plan", refresh)
 		if err == nil {
-			t.Fatalf("a rename that may lose data is planned:\n%s", out)
+			t.Fatalf("the plan of a rename that may lose data succeeded:\n%s", out)
 		}
 		acctest.ExpectText(t, out, fmt.Sprintf("kt_volume %s/same would be destroyed and created", ns), "moved {")
 		if got := strings.Count(out, "would be destroyed and created"); got != 1 {
@@ -210,7 +210,7 @@ func TestAccOwnershipAVolumeIsNotAdoptedFromAResourceThatTheRunDestroys(t *testi
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// objectsLeft are the names of the objects of every kind.
+// objectsLeft returns the names of the objects of everyKind that exist.
 func objectsLeft(t *testing.T, ns string) string {
 	t.Helper()
 	return cluster.Kubectl(t, "get", "persistentvolumeclaims,secrets,configmaps,deployments,services", "-n", ns, "-o",

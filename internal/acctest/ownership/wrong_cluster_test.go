@@ -14,8 +14,8 @@ func clusterUID(t *testing.T, c *acctest.Cluster) string {
 	return c.Kubectl(t, "get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}")
 }
 
-// A wrong kubeconfig must not look like objects that were deleted, and a CRD
-// that was removed must not look like a wrong kubeconfig.
+// A wrong kubeconfig must not be reported as deleted objects, and a removed CRD
+// must not be reported as a wrong kubeconfig.
 func TestAccWrongClusterIsDistinguishedFromARemovedKind(t *testing.T) {
 	t.Parallel()
 	other := acctest.OwnCluster(t, "--crds", acctest.Testdata("kubetorchworkload-crd.yaml"))
@@ -47,12 +47,12 @@ func TestAccWrongClusterIsDistinguishedFromARemovedKind(t *testing.T) {
 		{"destroy", "-auto-approve", "-refresh=false"}} {
 		out, err := cli.Run(t, command...)
 		if err == nil {
-			t.Errorf("%v in another cluster:\n%s", command, out)
+			t.Errorf("%v succeeded in another cluster:\n%s", command, out)
 		}
 		acctest.ExpectText(t, out, "configured for another cluster", clusterUID(t, cluster), clusterUID(t, other),
 			"terraform state rm")
 		if got := strings.Count(out, "is configured for another cluster"); got != len(kinds())+1 {
-			t.Errorf("%v: %d errors, want one a resource:\n%s", command, got, out)
+			t.Errorf("%v: %d errors, want one per resource:\n%s", command, got, out)
 		}
 	}
 	if state() != before {

@@ -15,87 +15,87 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// Classes are of the whole cluster, and a default one is everybody's: so this
-// test has a cluster of its own.
-func TestAccVolumeChoosesItsClass(t *testing.T) {
+// The storage classes of a cluster, and the default class, are shared by all
+// namespaces. This test therefore uses a separate cluster.
+func TestAccVolumeSelectsAStorageClass(t *testing.T) {
 	t.Parallel()
-	alone := acctest.OwnCluster(t)
-	ns := alone.Namespace(t)
-	made := func(name, provisioner string) {
-		alone.Apply(t,
+	own := acctest.OwnCluster(t)
+	ns := own.Namespace(t)
+	createClass := func(name, provisioner string) {
+		own.Apply(t,
 			fmt.Sprintf("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: %s}\nprovisioner: %s",
 				name, provisioner))
 	}
-	mark := func(name, value string) {
-		alone.Kubectl(t, "annotate", "storageclass", name, "--overwrite",
+	setDefault := func(name, value string) {
+		own.Kubectl(t, "annotate", "storageclass", name, "--overwrite",
 			"storageclass.kubernetes.io/is-default-class="+value)
 	}
 	cli := acctest.NewCLI(t)
-	plans := func(attributes string, says ...string) string {
+	plan := func(attributes string, texts ...string) string {
 		t.Helper()
-		cli.Write(t, alone.Config(ns, acctest.Volume("size = \"1Gi\"\n"+attributes)))
+		cli.Write(t, own.Config(ns, acctest.Volume("size = \"1Gi\"\n"+attributes)))
 		out, err := cli.Run(t, "plan")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		acctest.ExpectText(t, out, says...)
+		acctest.ExpectText(t, out, texts...)
 		return out
 	}
-	const open = "+ storage_class = (known after apply)"
-	applies := func(attributes, class string) {
+	const unknown = "+ storage_class = (known after apply)"
+	apply := func(attributes, class string) {
 		t.Helper()
-		cli.Write(t, alone.Config(ns, acctest.Volume("size = \"1Gi\"\n wait_for_bound = false\n"+attributes)))
+		cli.Write(t, own.Config(ns, acctest.Volume("size = \"1Gi\"\n wait_for_bound = false\n"+attributes)))
 		cli.MustRun(t, "apply", "-auto-approve")
 		cli.MustRun(t, "plan", "-detailed-exitcode")
-		if got := alone.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
+		if got := own.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
 			"jsonpath={.spec.storageClassName}"); got != class {
-			t.Errorf("the class is %q, want %q", got, class)
+			t.Errorf("the storage class is %q, want %q", got, class)
 		}
 		cli.MustRun(t, "destroy", "-auto-approve")
 	}
 
-	cli.Write(t, alone.Config(ns, acctest.Volume(acctest.SmallVolume)))
+	cli.Write(t, own.Config(ns, acctest.Volume(acctest.SmallVolume)))
 	cli.MustRun(t, "apply", "-auto-approve")
-	mark("standard", "false")
-	cli.MustRun(t, "plan", "-detailed-exitcode") // chosen once, and kept
+	setDefault("standard", "false")
+	cli.MustRun(t, "plan", "-detailed-exitcode") // the selected class is kept
 	cli.MustRun(t, "destroy", "-auto-approve")
 
-	made("block", "ebs.csi.aws.com")
-	cli.Write(t, alone.Config(ns, acctest.Volume(`size = "1Gi"`)))
-	out := cli.MustRun(t, "plan") // the same run may create one
+	createClass("block", "ebs.csi.aws.com")
+	cli.Write(t, own.Config(ns, acctest.Volume(`size = "1Gi"`)))
+	out := cli.MustRun(t, "plan") // the same run may create a class
 	acctest.ExpectText(t, out, "No default storage class",
 		"The plan continues, because the same run may create a class")
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
-		t.Errorf("a class is chosen where there is none to choose:\n%s", out)
+		t.Errorf("a storage class was selected, although no class is suitable:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "No default storage class", "nor one of the NFS or CephFS CSI driver for ReadWriteMany",
 		"block (provisioner ebs.csi.aws.com), standard (provisioner kubernetes.io/host-path)")
 
-	mark("block", "true")
-	plans("", open, "The storage class cannot share volumes between nodes",
+	setDefault("block", "true")
+	plan("", unknown, "The storage class cannot share volumes between nodes",
 		`StorageClass "block" (provisioner ebs.csi.aws.com)`)
-	if out := plans(acctest.ReadWriteOnce, open); strings.Contains(out, "cannot share") {
-		t.Errorf("the plan warns about the class although one pod writes:\n%s", out)
+	if out := plan(acctest.ReadWriteOnce, unknown); strings.Contains(out, "cannot share") {
+		t.Errorf("the plan warns about the class, although only one node uses the volume:\n%s", out)
 	}
 
-	made("shared", "nfs.csi.k8s.io")
-	if out := plans("", open); strings.Contains(out, "cannot share") {
-		t.Errorf("a class that shares is warned of:\n%s", out)
+	createClass("shared", "nfs.csi.k8s.io")
+	if out := plan("", unknown); strings.Contains(out, "cannot share") {
+		t.Errorf("the plan warns about a class that supports shared volumes:\n%s", out)
 	}
-	applies(acctest.ReadWriteOnce, "block")
-	applies("", "shared")
-	plans(`storage_class = "standard"`, `+ storage_class = "standard"`, "cannot share")
-	plans(`storage_class = "later"`, "The storage class does not exist yet", `no StorageClass "later"`,
+	apply(acctest.ReadWriteOnce, "block")
+	apply("", "shared")
+	plan(`storage_class = "standard"`, `+ storage_class = "standard"`, "cannot share")
+	plan(`storage_class = "later"`, "The storage class does not exist yet", `no StorageClass "later"`,
 		"block (provisioner ebs.csi.aws.com, the default)")
-	plans(`volume_name = "pv"`, `+ storageClassName = ""`) // of the claim; OpenTofu shows no empty attribute
+	plan(`volume_name = "pv"`, `+ storageClassName = ""`) // of the claim: OpenTofu does not show empty attributes
 
-	made("newest", "pd.csi.storage.gke.io")
-	mark("newest", "true")
-	applies(acctest.ReadWriteOnce, "newest")
+	createClass("newest", "pd.csi.storage.gke.io")
+	setDefault("newest", "true")
+	apply(acctest.ReadWriteOnce, "newest")
 }
 
-func TestAccVolumeIsPlannedWithoutTheCluster(t *testing.T) {
+func TestAccVolumeIsPlannedWithoutAReachableCluster(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -107,7 +107,8 @@ func TestAccVolumeIsPlannedWithoutTheCluster(t *testing.T) {
 		`+ ref = { + claim_name = "data" + mount_path = "/data" }`, "+ storage_class = (known after apply)", "Plan: 1 to add")
 }
 
-// Whoever has rights in a namespace only may not see classes, which belong to the cluster.
+// Storage classes are cluster-scoped: permissions in a namespace do not include
+// reading them.
 func TestAccVolumeWithoutPermissionToListClasses(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -120,7 +121,7 @@ func TestAccVolumeWithoutPermissionToListClasses(t *testing.T) {
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	if class := cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
 		"jsonpath={.spec.storageClassName}"); class != "standard" {
-		t.Errorf("the class is %q, want the default one", class)
+		t.Errorf("the storage class is %q, want the default class", class)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
@@ -165,7 +166,7 @@ resource "kt_compute" "trainer" {
 	})
 }
 
-// What a plan says to stay must stay once the size is known.
+// Attributes that the plan shows as unchanged must not change when the size becomes known.
 func TestAccVolumeGrowsToASizeThatIsUnknownInThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -194,8 +195,8 @@ func TestAccVolumeGrowsToASizeThatIsUnknownInThePlan(t *testing.T) {
 	})
 }
 
-// Terraform imports by identity since 1.12, OpenTofu not yet: so the provider is
-// asked itself.
+// Terraform imports by identity since 1.12, OpenTofu not yet. The test therefore
+// calls the provider directly.
 func TestAccVolumeImportByIdentity(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

@@ -17,34 +17,34 @@ import (
 func TestAccVolumeThatIsNotBoundReportsTheCause(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		class, pv  string // YAML of what is made for it
-		attributes string // CLASS and PV stand for these
-		says       string
-		warns      bool // it ends without an error
+		class, pv  string // YAML of the objects to create
+		attributes string // CLASS and PV are replaced by their names
+		message    string
+		warning    bool // the apply reports a warning instead of an error
 	}{
-		"no such class": {attributes: `storage_class = "CLASS"`,
-			says: `cannot be bound:\s+StorageClass\s+"\S+"\s+does not exist`},
-		"a silent provisioner": {
+		"a missing class": {attributes: `storage_class = "CLASS"`,
+			message: `cannot be bound:\s+StorageClass\s+"\S+"\s+does not exist`},
+		"a provisioner without events": {
 			class:      "provisioner: silent.example.com",
 			attributes: "storage_class = \"CLASS\"\n timeouts = { create = \"3s\" }",
-			warns:      true,
-			says: `provisioner\s+silent.example.com\s+has\s+not\s+reported\s+any\s+event.*` +
+			warning:    true,
+			message: `provisioner\s+silent.example.com\s+has\s+not\s+reported\s+any\s+event.*` +
 				`after\s+3s\s+\(.timeouts.create.\)`,
 		},
 		"a class without a provisioner": {
 			class: "provisioner: kubernetes.io/no-provisioner", attributes: `storage_class = "CLASS"`,
-			says: `does\s+not\s+provision\s+volumes.*no\s+PersistentVolume\s+matches`,
+			message: `does\s+not\s+provision\s+volumes.*no\s+PersistentVolume\s+matches`,
 		},
 		"a PersistentVolume that is too small": {pv: "\n", attributes: "volume_name = \"PV\"\n size = \"200Gi\"",
-			says: `has\s+a\s+capacity\s+of\s+100Gi,\s+less\s+than\s+the\s+requested\s+200Gi`},
+			message: `has\s+a\s+capacity\s+of\s+100Gi,\s+less\s+than\s+the\s+requested\s+200Gi`},
 		"a PersistentVolume of another class": {pv: "  storageClassName: slow", attributes: `volume_name = "PV"`,
-			says: `has\s+the\s+class\s+"slow"`},
-		"a PersistentVolume that is not shared": {
+			message: `has\s+the\s+class\s+"slow"`},
+		"a PersistentVolume with another access mode": {
 			pv: "\n", attributes: "volume_name = \"PV\"\n access_mode = \"ReadWriteOnce\"",
-			says: `does\s+not\s+support\s+ReadWriteOnce,\s+only\s+ReadWriteMany`,
+			message: `does\s+not\s+support\s+ReadWriteOnce,\s+only\s+ReadWriteMany`,
 		},
-		"no such PersistentVolume": {attributes: `volume_name = "PV"`,
-			says: `PersistentVolume\s+"\S+"\s+does not exist`},
+		"a missing PersistentVolume": {attributes: `volume_name = "PV"`,
+			message: `PersistentVolume\s+"\S+"\s+does not exist`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,13 +60,13 @@ func TestAccVolumeThatIsNotBoundReportsTheCause(t *testing.T) {
 				attributes += "\n size = \"1Gi\""
 			}
 			seen := &acctest.Warnings{}
-			says := regexp.MustCompile(`(?s)PersistentVolumeClaim\s+\S+/data\s+is\s+not\s+ready.*` + c.says)
-			first := resource.TestStep{Config: cluster.Config(ns, acctest.Volume(attributes)), ExpectError: says}
-			if c.warns {
+			message := regexp.MustCompile(`(?s)PersistentVolumeClaim\s+\S+/data\s+is\s+not\s+ready.*` + c.message)
+			first := resource.TestStep{Config: cluster.Config(ns, acctest.Volume(attributes)), ExpectError: message}
+			if c.warning {
 				first.ExpectError, first.ExpectNonEmptyPlan = nil, true
 				first.Check = func(*terraform.State) error {
-					if text := seen.Text(); !says.MatchString(text) {
-						return fmt.Errorf("no warning matches %s: %s", says, text)
+					if text := seen.Text(); !message.MatchString(text) {
+						return fmt.Errorf("no warning matches %s: %s", message, text)
 					}
 					return nil
 				}
@@ -76,7 +76,7 @@ func TestAccVolumeThatIsNotBoundReportsTheCause(t *testing.T) {
 				CheckDestroy:             noClaims(t, ns),
 				Steps: []resource.TestStep{
 					first,
-					// What failed holds nothing, so it gives way to what is right.
+					// The failed volume contains no data, so a correct one replaces it.
 					{
 						Config: cluster.Config(ns,
 							acctest.Volume(acctest.SmallVolume+`storage_class = "standard"`)),
@@ -106,9 +106,9 @@ func TestAccVolumeWithoutWaitForBoundIsCreatedAtOnce(t *testing.T) {
 	})
 }
 
-// A creation that failed leaves a tainted volume, which Terraform replaces. One
-// that was bound meanwhile may hold data.
-func TestAccVolumeThatIsTaintedIsKeptOnceItIsBound(t *testing.T) {
+// A failed creation leaves a tainted volume, which Terraform replaces. If it was
+// bound in the meantime, it may contain data.
+func TestAccTaintedVolumeIsNotReplacedOnceItIsBound(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -116,7 +116,7 @@ func TestAccVolumeThatIsTaintedIsKeptOnceItIsBound(t *testing.T) {
 	cli.Write(t, cluster.Config(ns, acctest.Volume(fmt.Sprintf("size = \"200Gi\"\n volume_name = %q", "pv-"+ns))))
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
-		t.Fatalf("a volume whose PersistentVolume is too small is created:\n%s", out)
+		t.Fatalf("the creation succeeded, although the PersistentVolume is too small:\n%s", out)
 	}
 	cluster.Kubectl(t, "patch", "persistentvolume", "pv-"+ns, "-p", `{"spec": {"capacity": {"storage": "200Gi"}}}`)
 	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound",
@@ -129,7 +129,7 @@ func TestAccVolumeThatIsTaintedIsKeptOnceItIsBound(t *testing.T) {
 	cli.MustRun(t, "untaint", acctest.DataVolume)
 	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 	cli.MustRun(t, "taint", acctest.DataVolume)
-	cli.MustRun(t, "destroy", "-auto-approve") // which asks for its end
+	cli.MustRun(t, "destroy", "-auto-approve") // a destroy is an explicit request
 }
 
 func TestAccVolumeIsReplacedOnRequest(t *testing.T) {
@@ -144,7 +144,7 @@ func TestAccVolumeIsReplacedOnRequest(t *testing.T) {
 	first := uid()
 	cli.MustRun(t, "apply", "-auto-approve", "-replace="+acctest.DataVolume)
 	if uid() == first {
-		t.Error("-replace replaced nothing")
+		t.Error("-replace did not replace the volume")
 	}
 
 	cli.Write(t, cluster.Config(ns, acctest.Volume(acctest.SmallVolume+"deletion_protection = true")))
@@ -152,17 +152,17 @@ func TestAccVolumeIsReplacedOnRequest(t *testing.T) {
 	for _, args := range [][]string{{"plan", "-replace=" + acctest.DataVolume}, {"plan", "-destroy"}} {
 		out, err := cli.Run(t, args...)
 		if err == nil {
-			t.Errorf("%v goes through under deletion_protection", args)
+			t.Errorf("%v succeeded, although deletion_protection is set", args)
 		}
 		acctest.ExpectText(t, out, "The volume is protected from deletion", "deletion_protection = true")
 	}
 	cli.Write(t, cluster.Config(ns, acctest.Volume(acctest.SmallVolume)))
 	cli.MustRun(t, "apply", "-auto-approve")
 
-	// Where a change is refused, this is what the error says to do.
+	// The error of a refused change describes this as the next step.
 	cli.Write(t, cluster.Config(ns, acctest.Volume("size = \"1Gi\"\n access_mode = \"ReadWriteOncePod\"")))
 	if out, err := cli.Run(t, "plan"); err == nil {
-		t.Errorf("a change of the access mode is planned:\n%s", out)
+		t.Errorf("the plan changes the access mode:\n%s", out)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false", "-target="+acctest.DataVolume)
 	cli.MustRun(t, "apply", "-auto-approve")
@@ -170,15 +170,15 @@ func TestAccVolumeIsReplacedOnRequest(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// stranger uses the claim without Terraform's knowledge.
-const stranger = `
+// otherDeployment mounts the claim and is not managed by Terraform.
+const otherDeployment = `
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: stranger}
+metadata: {name: other-client}
 spec:
-  selector: {matchLabels: {app: stranger}}
+  selector: {matchLabels: {app: other-client}}
   template:
-    metadata: {labels: {app: stranger}}
+    metadata: {labels: {app: other-client}}
     spec:
       containers: [{name: main, image: "main:1", volumeMounts: [{name: data, mountPath: /data}]}]
       volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
@@ -195,21 +195,21 @@ func TestAccVolumeInUseIsNotDeleted(t *testing.T) {
 			{Config: config},
 			{
 				PreConfig: func() {
-					cluster.Apply(t, stranger, "-n", ns)
-					cluster.Kubectl(t, "wait", "deployment/stranger", "-n", ns, "--for=condition=Available",
+					cluster.Apply(t, otherDeployment, "-n", ns)
+					cluster.Kubectl(t, "wait", "deployment/other-client", "-n", ns, "--for=condition=Available",
 						"--timeout=60s")
 				},
 				Config: config, Destroy: true,
 				ExpectError: regexp.MustCompile(`(?s)PersistentVolumeClaim\s+\S+/data\s+is\s+in\s+use.*` +
-					`Pod\s+stranger-\S+\s+\(of\s+Deployment\s+stranger\).*Nothing\s+was\s+deleted`),
+					`Pod\s+other-client-\S+\s+\(of\s+Deployment\s+other-client\).*Nothing\s+was\s+deleted`),
 			},
 			{
 				Config: config, ConfigPlanChecks: acctest.ExpectEmptyPlan(),
 				Check: claimIs(t, ns, "{.metadata.deletionTimestamp}", ""),
 			},
 			{
-				// Pods that are on their way out are waited for.
-				PreConfig: func() { cluster.Kubectl(t, "delete", "deployment/stranger", "-n", ns, "--wait=false") },
+				// The deletion waits for terminating pods.
+				PreConfig: func() { cluster.Kubectl(t, "delete", "deployment/other-client", "-n", ns, "--wait=false") },
 				Config:    config, Destroy: true,
 			},
 		},
@@ -220,7 +220,7 @@ func TestAccVolumeReportsTheFinalizerThatBlocksItsDeletion(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := cluster.Config(ns, acctest.Volume(acctest.SmallVolume+`timeouts = { delete = "3s" }`))
-	hold := func(finalizers string) {
+	setFinalizers := func(finalizers string) {
 		cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "-p",
 			`{"metadata": {"finalizers": `+finalizers+`}}`)
 	}
@@ -231,13 +231,13 @@ func TestAccVolumeReportsTheFinalizerThatBlocksItsDeletion(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: config},
 			{
-				PreConfig: func() { hold(`["example.com/hold"]`) },
+				PreConfig: func() { setFinalizers(`["example.com/hold"]`) },
 				Config:    config, Destroy: true,
 				ExpectError: regexp.MustCompile(`(?s)held\s+by\s+finalizers?\s.*example\.com/hold.*` +
 					`after\s+3s\s+\(.timeouts.delete.\)`),
 			},
 			{
-				// It is still there, and nothing but its end can come of it.
+				// The claim still exists, and its deletion cannot be undone.
 				Config: config,
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectEmptyPlan(),
@@ -245,7 +245,7 @@ func TestAccVolumeReportsTheFinalizerThatBlocksItsDeletion(t *testing.T) {
 						`{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`),
 				),
 			},
-			{PreConfig: func() { hold("null") }, Config: config, ConfigPlanChecks: acctest.PreApply(
+			{PreConfig: func() { setFinalizers("null") }, Config: config, ConfigPlanChecks: acctest.PreApply(
 				plancheck.ExpectResourceAction(acctest.DataVolume, plancheck.ResourceActionCreate),
 			)},
 		},
@@ -295,7 +295,7 @@ func TestAccVolumeOfAnotherClientIsAdoptedOnlyOnRequest(t *testing.T) {
 				ExpectError: regexp.MustCompile(`A volume cannot shrink`),
 			},
 			{
-				// What the configuration leaves out is as the claim has it.
+				// Attributes that are not configured keep the values of the claim.
 				Config:           adopting(`size = "2Gi"`),
 				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("access_mode", "ReadWriteOnce"),
@@ -306,7 +306,7 @@ func TestAccVolumeOfAnotherClientIsAdoptedOnlyOnRequest(t *testing.T) {
 	})
 }
 
-func TestAccVolumeImportOfAClaimOfAnotherClientChangesOnlyOwnership(t *testing.T) {
+func TestAccVolumeImportOfAForeignClaimChangesOnlyOwnership(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, byHandClaim, "-n", ns)
@@ -341,7 +341,7 @@ func TestAccVolumeImportOfAClaimOfAnotherClientChangesOnlyOwnership(t *testing.T
 	})
 }
 
-func TestAccVolumeDriftShowsByAttributeAndManager(t *testing.T) {
+func TestAccVolumeDriftIsReportedByAttributeAndManager(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
@@ -383,7 +383,7 @@ func TestAccVolumeDriftShowsByAttributeAndManager(t *testing.T) {
 					`metadata.labels["app.kubernetes.io/managed-by"]: removed (`),
 			},
 			{
-				// What others add is theirs.
+				// Labels and annotations that other clients add are not drift.
 				PreConfig: kubectl("label"+claim+"theirs=yes", "annotate"+claim+"theirs=yes"),
 				Config:    config(""), ConfigPlanChecks: acctest.ExpectEmptyPlan(),
 			},
@@ -411,7 +411,7 @@ func TestAccVolumeDriftShowsByAttributeAndManager(t *testing.T) {
 	})
 }
 
-func TestAccVolumeThatWasDeletedIsRecreated(t *testing.T) {
+func TestAccDeletedVolumeIsRecreated(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := cluster.Config(ns, acctest.Volume(acctest.SmallVolume))
@@ -433,7 +433,7 @@ func TestAccVolumeThatWasDeletedIsRecreated(t *testing.T) {
 	})
 }
 
-func TestAccVolumeThatLostItsPersistentVolumeIsKeptInState(t *testing.T) {
+func TestAccVolumeWithALostPersistentVolumeIsKeptInState(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	pv := cluster.PersistentVolume(t, ns, "")
@@ -462,7 +462,7 @@ func TestAccVolumeThatLostItsPersistentVolumeIsKeptInState(t *testing.T) {
 	})
 }
 
-// A claim that no state has any more needs an import, or adopt_existing.
+// A claim that is no longer in a state must be imported or adopted.
 func TestAccVolumeThatWasRemovedFromStateIsImported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

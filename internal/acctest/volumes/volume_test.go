@@ -17,8 +17,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// volumeChanges checks that a plan updates the volume in these attributes besides
-// manifests, and in these fields of the claim.
+// volumeChanges checks that a plan updates only these attributes of the volume, in
+// addition to manifests, and these fields of the claim.
 func volumeChanges(attributes, claimFields []string) resource.ConfigPlanChecks {
 	for i, field := range claimFields {
 		claimFields[i] = "PersistentVolumeClaim " + field
@@ -36,7 +36,7 @@ func volumeLacks(attribute string) statecheck.StateCheck {
 	return statecheck.ExpectKnownValue(acctest.DataVolume, tfjsonpath.New(attribute), knownvalue.Null())
 }
 
-// claimIs checks a jsonpath of the claim.
+// claimIs checks the value at a JSONPath of the claim.
 func claimIs(t *testing.T, ns, path, want string) resource.TestCheckFunc {
 	t.Helper()
 	return func(*terraform.State) error {
@@ -75,7 +75,7 @@ resource "kt_compute" "trainer" {
 				Config: config,
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
-						// chosen at apply
+						// selected at apply
 						plancheck.ExpectUnknownValue(acctest.DataVolume, tfjsonpath.New("storage_class")),
 						plancheck.ExpectKnownValue(acctest.DataVolume, tfjsonpath.New("ref"),
 							knownvalue.ObjectExact(map[string]knownvalue.Check{
@@ -154,7 +154,7 @@ func TestAccVolumeAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 						"metadata.annotations.owner", "metadata.labels.team", "metadata.labels.tier"}),
 			},
 			{
-				// What a claim is given only once stays when it is left out.
+				// Removing the attribute of an immutable field keeps its value.
 				Config: config(`size = "1Gi"`),
 				ConfigPlanChecks: volumeChanges(
 					[]string{"mount_path", "ref", "labels", "annotations", "wait_for_bound", "timeouts"},
@@ -174,7 +174,7 @@ func TestAccVolumeThatWaitsForItsFirstConsumerIsCreatedAtOnce(t *testing.T) {
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns,
 		"provisioner: kubernetes.io/host-path\nvolumeBindingMode: WaitForFirstConsumer\nallowVolumeExpansion: true")
-	lazy := func(size string) string {
+	unbound := func(size string) string {
 		return acctest.Volume(fmt.Sprintf("%s size = %q\n storage_class = %q", acctest.ReadWriteOnce, size, class))
 	}
 	user := `
@@ -188,20 +188,20 @@ resource "kt_compute" "trainer" {
 		CheckDestroy:             resource.ComposeTestCheckFunc(noClaims(t, ns), cluster.NothingLeft(t, ns)),
 		Steps: []resource.TestStep{
 			{
-				Config:           cluster.Config(ns, lazy("1Gi")),
+				Config:           cluster.Config(ns, unbound("1Gi")),
 				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Pending"), volumeLacks("capacity"),
 					volumeLacks("bound_volume_name")},
 			},
 			{
-				// It has never been bound, so that another one in its place loses nothing.
-				Config:           cluster.Config(ns, lazy("2Gi")),
+				// The claim was never bound, so replacing it loses no data.
+				Config:           cluster.Config(ns, unbound("2Gi")),
 				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionReplace),
 			},
-			{Config: cluster.Config(ns, lazy("1Gi"))},
-			{Config: cluster.Config(ns, lazy("1Gi")+user)},
+			{Config: cluster.Config(ns, unbound("1Gi"))},
+			{Config: cluster.Config(ns, unbound("1Gi")+user)},
 			{
-				Config:            cluster.Config(ns, lazy("1Gi")+user),
+				Config:            cluster.Config(ns, unbound("1Gi")+user),
 				ConfigPlanChecks:  acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionNoop),
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Bound"), volumeHas("capacity", "1Gi")},
 			},
@@ -209,7 +209,7 @@ resource "kt_compute" "trainer" {
 	})
 }
 
-func TestAccVolumeBindsAPersistentVolumeMadeByHand(t *testing.T) {
+func TestAccVolumeBindsAStaticPersistentVolume(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	pv := cluster.PersistentVolume(t, ns, "")
@@ -221,7 +221,7 @@ func TestAccVolumeBindsAPersistentVolumeMadeByHand(t *testing.T) {
 		Steps: []resource.TestStep{
 			{
 				Config: config,
-				// 100Gi where 10Gi were asked for are no change
+				// 100Gi, although 10Gi were requested, are not drift
 				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
 				ConfigStateChecks: []statecheck.StateCheck{
 					volumeHas("storage_class", ""), volumeHas("bound_volume_name", pv), volumeHas("capacity", "100Gi"),
@@ -285,7 +285,7 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "2Gi"), volumeHas("size", "3Gi")},
 				Check: func(*terraform.State) error {
 					if text := seen.Text(); !strings.Contains(text, "is expanded by the next mount in a pod") {
-						return fmt.Errorf("no warning says that a pod has to mount it: %s", text)
+						return fmt.Errorf("no warning message that a pod must mount the volume: %s", text)
 					}
 					return nil
 				},
@@ -298,16 +298,16 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 				Config:             sized("4Gi", `timeouts = { update = "3s" }`),
 				ExpectNonEmptyPlan: true,
 				Check: func(*terraform.State) error {
-					says := regexp.MustCompile(`(?s)has 2Gi, and not yet the requested 4Gi.*after 3s ` +
+					message := regexp.MustCompile(`(?s)has 2Gi, and not yet the requested 4Gi.*after 3s ` +
 						`\(.timeouts.update.\)`)
-					if text := seen.Text(); !says.MatchString(text) {
-						return fmt.Errorf("no warning matches %s: %s", says, text)
+					if text := seen.Text(); !message.MatchString(text) {
+						return fmt.Errorf("no warning matches %s: %s", message, text)
 					}
 					return nil
 				},
 			},
 			{
-				// The size is asked for; the next apply goes on waiting.
+				// The claim already requests the size: the next apply continues to wait.
 				Config:            sized("4Gi", ""),
 				ConfigPlanChecks:  growing(status(`{"capacity": {"storage": "4Gi"}}`)),
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "4Gi")},
@@ -341,7 +341,7 @@ func sameText(what, got, want string) error {
 	return fmt.Errorf("%s is %q, want %q", what, got, want)
 }
 
-func TestAccVolumeThatCannotGrowIsRefusedInThePlan(t *testing.T) {
+func TestAccVolumeThatCannotGrowFailsThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path")
@@ -369,7 +369,7 @@ func TestAccVolumeThatCannotGrowIsRefusedInThePlan(t *testing.T) {
 	})
 }
 
-func TestAccVolumeIsNotReplacedWithoutARequest(t *testing.T) {
+func TestAccVolumeIsReplacedOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	ns, other := cluster.Namespace(t), cluster.Namespace(t)
 	config := func(name, more string) string {
@@ -378,7 +378,7 @@ func TestAccVolumeIsNotReplacedWithoutARequest(t *testing.T) {
 				"\"/data\"\n %s\n}", name, more))
 	}
 	steps := []resource.TestStep{{Config: config("data", acctest.ReadWriteOnce)}}
-	for _, refused := range []struct{ name, more, says string }{
+	for _, refused := range []struct{ name, more, message string }{
 		{"other", acctest.ReadWriteOnce, `has the name "data"`},
 		{"data", acctest.ReadWriteOnce + fmt.Sprintf("namespace = %q", other), `has the\s+namespace "` + ns + `"`},
 		{"data", "access_mode = \"ReadWriteMany\"", `has the access mode\s+"ReadWriteOnce"`},
@@ -388,7 +388,7 @@ func TestAccVolumeIsNotReplacedWithoutARequest(t *testing.T) {
 	} {
 		steps = append(steps, resource.TestStep{
 			Config: config(refused.name, refused.more), PlanOnly: true,
-			ExpectError: regexp.MustCompile(`(?s)The data of the volume would be lost.*` + refused.says +
+			ExpectError: regexp.MustCompile(`(?s)The data of the volume would be lost.*` + refused.message +
 				`.*terraform destroy -refresh=false -target=ADDRESS`),
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// ownedObjects are the objects of leavingConfig, as somebody makes them by hand.
+// ownedObjects are the objects of removalConfig, as another client creates them.
 const ownedObjects = `
 apiVersion: apps/v1
 kind: Deployment
@@ -36,9 +36,9 @@ kind: ConfigMap
 metadata: {name: kt-image-same, labels: {team: ml}}
 `
 
-// leavingConfig has one resource of each type. Settings are of all of them, and
-// container of the compute.
-func leavingConfig(settings, container string) string {
+// removalConfig returns one resource of each type. All have the attributes in
+// settings; the compute also has those in container.
+func removalConfig(settings, container string) string {
 	return fmt.Sprintf(`
 resource "kt_compute" "same" {
   name         = "same"
@@ -67,52 +67,52 @@ resource "kt_image" "same" {
 }`, settings, container)
 }
 
-// leavingRun is a run in a namespace of its own.
-type leavingRun struct {
+// removalRun is a working directory with a separate namespace.
+type removalRun struct {
 	*acctest.CLI
 	t  *testing.T
 	ns string
 }
 
-func newLeavingRun(t *testing.T) leavingRun {
+func newRemovalRun(t *testing.T) removalRun {
 	t.Helper()
-	run := leavingRun{acctest.NewCLI(t), t, cluster.Namespace(t)}
+	run := removalRun{acctest.NewCLI(t), t, cluster.Namespace(t)}
 	run.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 	run.Setenv("KT_NAMESPACE", run.ns)
 	return run
 }
 
-func (r leavingRun) apply(settings, container string) string {
+func (r removalRun) apply(settings, container string) string {
 	r.t.Helper()
-	r.Write(r.t, leavingConfig(settings, container))
+	r.Write(r.t, removalConfig(settings, container))
 	return r.MustRun(r.t, "apply", "-auto-approve")
 }
 
-// teams are the values of the label team, of the four objects and of the pods.
-func (r leavingRun) teams() string {
+// teamLabels returns the label team of the four objects and of the pod template.
+func (r removalRun) teamLabels() string {
 	r.t.Helper()
 	return cluster.Kubectl(r.t, "get", "deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same", "-n",
 		r.ns,
 		"-o", "jsonpath={.items[*].metadata.labels.team} {.items[0].spec.template.metadata.labels.team}")
 }
 
-// inContainer is what the container says of itself besides its image.
-func (r leavingRun) inContainer() string {
+// containerFields returns the fields of the container that inPod sets.
+func (r removalRun) containerFields() string {
 	r.t.Helper()
 	return cluster.Kubectl(r.t, "get", "deployment/same", "-n", r.ns,
 		"-o", "jsonpath={.spec.template.spec.containers[0].workingDir} "+
 			"{.spec.template.spec.containers[0].resources.requests.memory}")
 }
 
-func (r leavingRun) expect(what, got, want string) {
+func (r removalRun) expect(what, got, want string) {
 	r.t.Helper()
 	if strings.TrimSpace(got) != want {
 		r.t.Errorf("%s: %q, want %q", what, got, want)
 	}
 }
 
-// endsEmpty checks that nothing is left to do, and destroys all.
-func (r leavingRun) endsEmpty() {
+// expectEmptyPlanAndDestroy checks that the plan is empty, and destroys all resources.
+func (r removalRun) expectEmptyPlanAndDestroy() {
 	r.t.Helper()
 	if out := r.MustRun(r.t, "plan"); !strings.Contains(out, "No changes") {
 		r.t.Errorf("the last plan is not empty:\n%s", out)
@@ -121,98 +121,98 @@ func (r leavingRun) endsEmpty() {
 }
 
 const (
-	labelled   = `labels = { team = "ml" }`
-	inPod      = "working_dir = \"/srv\"\n memory = \"1Gi\""
-	takeItOver = "\n adopt_existing = true"
+	labelled = `labels = { team = "ml" }`
+	inPod    = "working_dir = \"/srv\"\n memory = \"1Gi\""
+	adopt    = "\n adopt_existing = true"
 )
 
-// allLabelled is the label on each of the five places that have it.
+// allLabelled is the value of teamLabels if all five labels are set.
 func allLabelled() string { return strings.TrimSpace(strings.Repeat("ml ", 5)) }
 
 func TestAccFieldsOfAnAdoptedObjectAreRemovedWithTheirAttributes(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string][]string{
-		"made by kubectl apply":               nil,
-		"made by kubectl apply --server-side": {"--server-side", "--field-manager=by-hand"},
+		"created by kubectl apply":               nil,
+		"created by kubectl apply --server-side": {"--server-side", "--field-manager=by-hand"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := newLeavingRun(t)
+			run := newRemovalRun(t)
 			cluster.Apply(t, ownedObjects, append([]string{"-n", run.ns}, how...)...)
-			run.apply(labelled+takeItOver, inPod)
-			run.expect("adopted", run.teams(), allLabelled())
-			run.apply(takeItOver, "")
-			run.expect("labels", run.teams(), "")
-			run.expect("container", run.inContainer(), "")
-			run.endsEmpty()
+			run.apply(labelled+adopt, inPod)
+			run.expect("adopted", run.teamLabels(), allLabelled())
+			run.apply(adopt, "")
+			run.expect("labels", run.teamLabels(), "")
+			run.expect("container", run.containerFields(), "")
+			run.expectEmptyPlanAndDestroy()
 		})
 	}
 }
 
 func TestAccFieldsOfAnImportedObjectAreRemovedWithTheirAttributes(t *testing.T) {
 	t.Parallel()
-	run := newLeavingRun(t)
+	run := newRemovalRun(t)
 	cluster.Apply(t, ownedObjects, "-n", run.ns)
 	imports := ""
 	for _, kind := range []string{"kt_compute", "kt_volume", "kt_secret", "kt_image"} {
 		imports += fmt.Sprintf("\nimport {\n to = %s.same\n id = \"%s/same\"\n}", kind, run.ns)
 	}
-	run.Write(t, leavingConfig(labelled, inPod)+imports)
+	run.Write(t, removalConfig(labelled, inPod)+imports)
 	run.MustRun(t, "apply", "-auto-approve")
-	run.expect("imported", run.teams(), allLabelled())
+	run.expect("imported", run.teamLabels(), allLabelled())
 	run.apply("", "")
-	run.expect("labels", run.teams(), "")
-	run.expect("container", run.inContainer(), "")
-	run.endsEmpty()
+	run.expect("labels", run.teamLabels(), "")
+	run.expect("container", run.containerFields(), "")
+	run.expectEmptyPlanAndDestroy()
 }
 
-func TestAccEditsThatEnterAndLeaveTheConfigurationAreRemoved(t *testing.T) {
+func TestAccEditsAddedToAndRemovedFromTheConfigurationAreRemoved(t *testing.T) {
 	t.Parallel()
-	run := newLeavingRun(t)
+	run := newRemovalRun(t)
 	run.apply(labelled, inPod)
 	for _, object := range []string{"deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same"} {
 		cluster.Kubectl(t, "label", "--overwrite", object, "team=edited", "-n", run.ns)
 	}
 	cluster.Kubectl(t, "set", "resources", "deployment/same", "--requests=memory=2Gi", "-n", run.ns)
-	run.expect("edited", run.inContainer(), "/srv 2Gi")
-	// The edit goes into the configuration, but for the pods' label, and comes out again.
+	run.expect("edited", run.containerFields(), "/srv 2Gi")
+	// The configuration adds the edited fields, except the pods' label, and removes them again.
 	run.apply(`labels = { team = "edited" }`, "working_dir = \"/srv\"\n memory = \"2Gi\"")
 	run.apply("", "working_dir = \"/srv\"")
-	run.expect("labels", run.teams(), "")
-	run.expect("container", run.inContainer(), "/srv")
-	run.endsEmpty()
+	run.expect("labels", run.teamLabels(), "")
+	run.expect("container", run.containerFields(), "/srv")
+	run.expectEmptyPlanAndDestroy()
 }
 
 func TestAccEditedFieldsAreRemovedWithTheirAttributes(t *testing.T) {
 	t.Parallel()
-	run := newLeavingRun(t)
+	run := newRemovalRun(t)
 	run.apply(labelled, inPod)
 	cluster.Kubectl(t, "set", "resources", "deployment/same", "--requests=memory=2Gi", "-n", run.ns)
 	for _, object := range []string{"deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same"} {
 		cluster.Kubectl(t, "label", "--overwrite", object, "team=edited", "-n", run.ns)
 	}
 	run.apply("", "")
-	run.expect("labels", run.teams(), "")
-	run.expect("container", run.inContainer(), "")
-	run.endsEmpty()
+	run.expect("labels", run.teamLabels(), "")
+	run.expect("container", run.containerFields(), "")
+	run.expectEmptyPlanAndDestroy()
 }
 
 func TestAccFieldsThatAnotherManagerAppliesAreKeptAndReported(t *testing.T) {
 	t.Parallel()
-	run := newLeavingRun(t)
+	run := newRemovalRun(t)
 	run.apply(labelled, inPod)
 	cluster.Apply(t, ownedObjects, "-n", run.ns, "--server-side", "--field-manager=other", "--force-conflicts")
-	run.Write(t, leavingConfig("", ""))
+	run.Write(t, removalConfig("", ""))
 	out := run.MustRun(t, "plan")
 	for _, object := range []string{"Deployment", "PersistentVolumeClaim", "Secret", "ConfigMap"} {
 		if !strings.Contains(acctest.Unwrap(out), object+" "+run.ns) {
-			t.Errorf("the plan does not report the %s:\n%s", object, out)
+			t.Errorf("the plan does not report the kept fields of the %s:\n%s", object, out)
 		}
 	}
 	acctest.ExpectText(t, acctest.Unwrap(out), "keeps fields that the plan removes",
 		`metadata.labels.team: managed by other`, `workingDir: managed by other`)
 	run.apply("", "")
-	run.expect("labels", run.teams(), allLabelled())
-	run.expect("container", run.inContainer(), "/srv 1Gi")
-	run.endsEmpty()
+	run.expect("labels", run.teamLabels(), allLabelled())
+	run.expect("container", run.containerFields(), "/srv 1Gi")
+	run.expectEmptyPlanAndDestroy()
 }
