@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// rewriting changes fields of ours on admission, and adds one of its own.
+// rewriting is a policy that changes fields of the provider on admission, and adds another field.
 const rewriting = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy

@@ -14,7 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// drifting is a compute with something of everything that people change by hand.
+// drifting contains attributes whose fields users often change by hand.
 const drifting = `
   memory        = "1Gi"
   replicas      = 2
@@ -25,9 +25,9 @@ const drifting = `
   shared_memory_limit = "256Mi"
 `
 
-// foreign changes fields that the provider does not own. Its containers and
-// ports come before ours.
-func foreign(t *testing.T, ns, name string) {
+// addForeignFields changes fields that the provider does not own. Its containers and ports
+// come before those of the provider.
+func addForeignFields(t *testing.T, ns, name string) {
 	t.Helper()
 	cluster.Kubectl(t, "patch", "deployment/"+name, "-n", ns, "-p", `{
 		"metadata": {"annotations": {"controller.example/seen": "yes"}, "labels": {"controller.example/zone": "a"}},
@@ -44,21 +44,21 @@ func foreign(t *testing.T, ns, name string) {
 		"spec": {"sessionAffinity": "ClientIP", "ports": [{"name": "debug", "port": 81}]}}`)
 }
 
-// change is one thing that somebody does behind Terraform's back.
+// change is a change outside of Terraform.
 type change struct {
 	name       string
 	attributes string   // of the compute; drifting if empty
-	kubectl    []string // what changes it
-	vanishes   bool     // an object goes, and what others had written into it
+	kubectl    []string // arguments of the command that makes the change
+	recreated  bool     // an object is deleted, including the fields of other managers
 
-	// What the next plan shows: attributes apart from manifests, fields in
-	// manifests, and warnings.
+	// Expected in the next plan: attributes other than manifests, fields in manifests,
+	// and warnings.
 	plans    []string
 	fields   []string
 	warnings []string
 }
 
-// slug is the name of the compute that the change is done to.
+// slug returns the name of the changed compute.
 func (c change) slug() string { return acctest.CaseName(c.name) }
 
 func (c change) commands() []string {
@@ -135,7 +135,7 @@ func changes() []change {
 			warnings: []string{"spec.template.metadata.labels.team: removed ("},
 		},
 		{
-			name:     "our own label removed",
+			name:     "label of the provider removed",
 			kubectl:  []string{"label", "deployment/trainer", "app.kubernetes.io/managed-by-"},
 			fields:   []string{dep + "metadata.labels.app.kubernetes.io/managed-by"},
 			warnings: []string{`metadata.labels["app.kubernetes.io/managed-by"]: removed (`},
@@ -266,15 +266,15 @@ func changes() []change {
 			warnings: []string{`spec.selector: changed by kubectl-set at `},
 		},
 		{
-			name: "Service deleted", kubectl: []string{"delete", "service", "trainer"}, vanishes: true,
+			name: "Service deleted", kubectl: []string{"delete", "service", "trainer"}, recreated: true,
 			fields:   []string{"Service"},
 			warnings: []string{"Service ID no longer exists"},
 		},
 	}
 }
 
-// All changes happen in one run, each to a compute of its own.
-func TestAccDriftShowsByFieldAndIsRepaired(t *testing.T) {
+// All changes are made in one run, each to a separate compute.
+func TestAccDriftIsReportedByFieldAndRepaired(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	seen := &acctest.Warnings{}
@@ -297,7 +297,7 @@ func TestAccDriftShowsByFieldAndIsRepaired(t *testing.T) {
 			{
 				PreConfig: func() {
 					for _, c := range changes() {
-						foreign(t, ns, c.slug())
+						addForeignFields(t, ns, c.slug())
 					}
 					before = cluster.LiveObjects(t, ns)
 					for _, c := range changes() {
@@ -310,7 +310,7 @@ func TestAccDriftShowsByFieldAndIsRepaired(t *testing.T) {
 					var errs []error
 					after := cluster.LiveObjects(t, ns)
 					for _, c := range changes() {
-						if name := c.slug(); !c.vanishes && after[name] != before[name] {
+						if name := c.slug(); !c.recreated && after[name] != before[name] {
 							errs = append(errs,
 								fmt.Errorf("%s: the objects differ after the repair.\nbefore: %s\nafter:  %s",
 									name, before[name], after[name]))
@@ -333,7 +333,7 @@ func TestAccDriftIgnoresFieldsOfOtherManagers(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: config},
 			{
-				PreConfig:        func() { foreign(t, ns, "trainer") },
+				PreConfig:        func() { addForeignFields(t, ns, "trainer") },
 				Config:           config,
 				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan(), seen.ExpectNone()),
 			},
@@ -346,7 +346,7 @@ func TestAccDriftOfADeletedDeploymentIsRepaired(t *testing.T) {
 	ns := cluster.Namespace(t)
 	config := cluster.Config(ns, acctest.Compute(drifting))
 	seen := &acctest.Warnings{}
-	deletes := func(objects ...string) func() {
+	deleteObjects := func(objects ...string) func() {
 		return func() { cluster.Kubectl(t, append([]string{"delete", "-n", ns}, objects...)...) }
 	}
 	resource.Test(t, resource.TestCase{
@@ -355,7 +355,7 @@ func TestAccDriftOfADeletedDeploymentIsRepaired(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: config},
 			{
-				PreConfig: deletes("deployment/trainer"),
+				PreConfig: deleteObjects("deployment/trainer"),
 				Config:    config,
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
@@ -364,11 +364,11 @@ func TestAccDriftOfADeletedDeploymentIsRepaired(t *testing.T) {
 				),
 			},
 			{
-				PreConfig:        deletes("deployment/trainer", "service/trainer"),
+				PreConfig:        deleteObjects("deployment/trainer", "service/trainer"),
 				Config:           config,
 				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionCreate),
 			},
-			{PreConfig: deletes("deployment/trainer"), Config: config, Destroy: true},
+			{PreConfig: deleteObjects("deployment/trainer"), Config: config, Destroy: true},
 		},
 	})
 }
@@ -415,11 +415,11 @@ func TestAccDriftOfAttributesCanBeIgnored(t *testing.T) {
 func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ object, attributes string }{
-		"of an attribute": {"deployment/trainer", ""},
-		"of workers":      {"deployment/trainer", `distribute = { type = "pytorch", workers = 3 }`},
-		"of a manifest": {"deployment/trainer",
+		"attribute replicas":   {"deployment/trainer", ""},
+		"attribute distribute": {"deployment/trainer", `distribute = { type = "pytorch", workers = 3 }`},
+		"manifest of a Deployment": {"deployment/trainer",
 			acctest.Manifest("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}")},
-		"of another manifest": {"statefulset/trainer",
+		"manifest of a StatefulSet": {"statefulset/trainer",
 			acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet\nspec: {replicas: 2}")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -452,7 +452,7 @@ func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
 						Check: func(*terraform.State) error {
 							if got := cluster.Kubectl(t, "get", c.object, "-n", ns, "-o",
 								"jsonpath={.spec.replicas}"); got != "4" {
-								return fmt.Errorf("%s pods, want the 4 that somebody else asked for", got)
+								return fmt.Errorf("%s replicas, want the 4 that another client set", got)
 							}
 							return nil
 						},

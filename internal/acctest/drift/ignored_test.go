@@ -12,13 +12,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// ignoring is a compute that leaves attributes to others.
+// ignoring returns a compute with ignore_changes for the given attributes.
 func ignoring(attributes, ignored string) string {
 	return acctest.BareCompute(attributes + "\n on_not_ready = \"ignore\"\n lifecycle {\n ignore_changes = [" +
 		ignored + "]\n}")
 }
 
-// An ignored attribute that stands in several fields stays in each as it is.
+// If an ignored attribute is rendered into several fields, none of them changes.
 func TestAccIgnoredDriftIsNotReverted(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
@@ -28,15 +28,15 @@ func TestAccIgnoredDriftIsNotReverted(t *testing.T) {
 	for name, c := range map[string]struct {
 		attributes, ignored string
 		kubectl             []string
-		other               string            // a further attribute, which is applied
-		object              string            // of which
-		holds               map[string]string // what, by how it is asked for
+		other               string            // another attribute, which is applied
+		object              string            // the object to check
+		values              map[string]string // expected values by JSONPath
 	}{
 		"labels": {
 			attributes: `labels = { team = "ml" }`, ignored: "labels", other: "\n replicas = 2",
 			kubectl: []string{"label", "deployment/trainer", "--overwrite", "team=web"},
 			object:  "deployment/trainer",
-			holds: map[string]string{pods: "ml", "jsonpath={.metadata.labels.team}": "web",
+			values: map[string]string{pods: "ml", "jsonpath={.metadata.labels.team}": "web",
 				"jsonpath={.spec.replicas}": "2"},
 		},
 		"variables of a RayCluster": {
@@ -47,15 +47,15 @@ func TestAccIgnoredDriftIsNotReverted(t *testing.T) {
 				{"op": "test", "path": "/spec/headGroupSpec/template/spec/containers/0/env/0/name", "value": "MODE"},
 				{"op": "replace", "path": "/spec/headGroupSpec/template/spec/containers/0/env/0/value", "value": "slow"}]`),
 			object: "raycluster/trainer",
-			holds:  map[string]string{worker: "fast", head: "slow", "jsonpath={.metadata.annotations.a}": "b"},
+			values: map[string]string{worker: "fast", head: "slow", "jsonpath={.metadata.annotations.a}": "b"},
 		},
-		"the number of workers of a RayCluster": {
+		"workers of a RayCluster": {
 			attributes: "distribute = { type = \"ray\", workers = 3 }", ignored: "distribute",
 			other: "\n annotations = { a = \"b\" }",
 			kubectl: jsonPatch("raycluster/trainer",
 				`[{"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 5}]`),
 			object: "raycluster/trainer",
-			holds: map[string]string{"jsonpath={.spec.workerGroupSpecs[0].replicas}": "5",
+			values: map[string]string{"jsonpath={.spec.workerGroupSpecs[0].replicas}": "5",
 				"jsonpath={.metadata.annotations.a}": "b"},
 		},
 	} {
@@ -75,7 +75,7 @@ func TestAccIgnoredDriftIsNotReverted(t *testing.T) {
 						Config: on.Config(ns, ignoring(c.attributes+c.other, c.ignored)),
 						Check: func(*terraform.State) error {
 							var errs []error
-							for query, want := range c.holds {
+							for query, want := range c.values {
 								if got := on.Kubectl(t, "get", c.object, "-n", ns, "-o", query); got != want {
 									errs = append(errs, fmt.Errorf("%s is %q, want %q", query, got, want))
 								}
@@ -89,8 +89,8 @@ func TestAccIgnoredDriftIsNotReverted(t *testing.T) {
 	}
 }
 
-// A value that the configuration takes over from somebody is applied wherever the
-// attribute stands.
+// If a value from the cluster is added to the configuration, it is applied to all
+// fields of the attribute.
 func TestAccDriftAddedToTheConfigurationIsAppliedToAllObjects(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -106,7 +106,7 @@ func TestAccDriftAddedToTheConfigurationIsAppliedToAllObjects(t *testing.T) {
 				Check: func(*terraform.State) error {
 					if got := cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o",
 						"jsonpath={.spec.template.metadata.labels.team}"); got != "web" {
-						return fmt.Errorf("the pods have team %q", got)
+						return fmt.Errorf("the label team of the pods is %q, want web", got)
 					}
 					return nil
 				},
@@ -115,8 +115,8 @@ func TestAccDriftAddedToTheConfigurationIsAppliedToAllObjects(t *testing.T) {
 	})
 }
 
-// After apply -refresh-only the changed value is in state. When somebody takes the
-// change back, nothing is left to show.
+// After apply -refresh-only, the changed value is in state. If the change is then
+// reverted, there is no drift.
 func TestAccDriftThatIsRevertedAfterARefreshIsNotReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// orderly is a Deployment of the user's with lists that have keys.
-func orderly(replicas int) string {
+// keyedLists returns a compute whose Deployment contains lists with keys.
+func keyedLists(replicas int) string {
 	return acctest.BareCompute(acctest.Manifest(fmt.Sprintf(`
 apiVersion: apps/v1
 kind: Deployment
@@ -28,7 +28,7 @@ spec:
       - {name: kubetorch, image: "mine:1", env: [{name: A, value: x}, {name: B, value: z}]}`, replicas)))
 }
 
-func TestAccReorderedListsRestartNoPods(t *testing.T) {
+func TestAccDriftInTheOrderOfKeyedListsRestartsNoPods(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	template := func() string {
@@ -42,33 +42,33 @@ func TestAccReorderedListsRestartNoPods(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{
-			{Config: cluster.Config(ns, orderly(1))},
+			{Config: cluster.Config(ns, keyedLists(1))},
 			{
 				PreConfig: func() {
 					patch := "[" + reversed("volumes") + "," + reversed("containers/0/env") + "]"
 					cluster.Kubectl(t, append(jsonPatch("deployment/trainer", patch), "-n", ns)...)
 					before = template()
 				},
-				Config: cluster.Config(ns, orderly(2)),
+				Config: cluster.Config(ns, keyedLists(2)),
 				Check: func(*terraform.State) error {
 					if after := template(); after != before {
-						return fmt.Errorf("the pods restart.\nbefore: %s\nafter:  %s", before, after)
+						return fmt.Errorf("the pod template changed.\nbefore: %s\nafter:  %s", before, after)
 					}
 					return nil
 				},
 			},
-			{ // the order of init containers means something
+			{ // the order of init containers is relevant
 				PreConfig: func() {
 					cluster.Kubectl(t,
 						append(jsonPatch("deployment/trainer", "["+reversed("initContainers")+"]"), "-n", ns)...)
 				},
-				Config: cluster.Config(ns, orderly(2)),
+				Config: cluster.Config(ns, keyedLists(2)),
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
 				),
 				Check: func(*terraform.State) error {
 					if template() != before {
-						return errors.New("the order of the init containers was not put back")
+						return errors.New("the order of the init containers was not restored")
 					}
 					return nil
 				},

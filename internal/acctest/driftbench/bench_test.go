@@ -16,14 +16,14 @@ import (
 )
 
 // setting reads a number from the environment.
-func setting(name string, otherwise int) int {
+func setting(name string, fallback int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
 	}
-	return otherwise
+	return fallback
 }
 
-// bench is one run: a cluster, one state with all subjects, and what was found.
+// bench is one run: a cluster, one state with all subjects, and the results.
 type bench struct {
 	cli      *acctest.CLI
 	clients  clients
@@ -33,10 +33,10 @@ type bench struct {
 	config   func(string) string
 }
 
-// The whole bench is `make drift`. KT_DRIFT_MUST and KT_DRIFT_MUST_NOT are how many
-// changes to make that the plan must and must not show, KT_DRIFT_SEED picks them,
-// KT_DRIFT_ONLY limits it to subjects whose names begin so, and KT_DRIFT_MINUTES ends
-// it after the round that is then under way.
+// TestAccDriftBench runs a small bench; `make drift` runs the complete one.
+// KT_DRIFT_MUST and KT_DRIFT_MUST_NOT are the numbers of changes that the plan must
+// and must not show. KT_DRIFT_SEED selects the changes. KT_DRIFT_ONLY limits the
+// bench to subjects with this name prefix. After KT_DRIFT_MINUTES, no new round starts.
 func TestAccDriftBench(t *testing.T) {
 	must, mustNot, seed := setting("KT_DRIFT_MUST", 60), setting("KT_DRIFT_MUST_NOT", 30), setting("KT_DRIFT_SEED", 1)
 	cluster := withCRDs.Started(t)
@@ -102,7 +102,7 @@ func start(t *testing.T, cluster *acctest.Cluster, seed int) *bench {
 	return b
 }
 
-// failures are the errors of a run's output.
+// failures returns the part of a run's output that contains the errors.
 func failures(out string) string {
 	if i := strings.Index(out, "Error:"); i >= 0 {
 		return out[max(0, i-200):]
@@ -110,8 +110,8 @@ func failures(out string) string {
 	return out
 }
 
-// round makes one change to each subject, and checks plan, apply and the plan
-// after that. It says whether there was anything left to do.
+// round makes one change to each subject, and checks the plan, the apply and the
+// following plan. It returns false if no changes are left.
 func (b *bench) round(t *testing.T, number, must, mustNot int) bool {
 	t.Helper()
 	var acts []act
@@ -162,13 +162,13 @@ func (b *bench) round(t *testing.T, number, must, mustNot int) bool {
 			a.undo(t)
 		}
 	}
-	t.Logf("round %d: %d changes; so far %d that must show, %d that must not, %d violations",
+	t.Logf("round %d: %d changes; so far %d that the plan must show, %d that it must not show, %d violations",
 		number, len(acts), b.table.must, b.table.mustNot, len(b.table.violations))
 	return true
 }
 
-// restarts scales computes while their lists stand in another order, and checks
-// that no template changes but by what the configuration says.
+// restarts scales computes whose lists were reordered by another client. It checks
+// that the pod templates do not change.
 func (b *bench) restarts(t *testing.T) {
 	t.Helper()
 	var acts []act
@@ -181,7 +181,7 @@ func (b *bench) restarts(t *testing.T) {
 		s.specimen.copies, s.copy = 1, 0
 		s.learn(t, b.random)
 		a, ok := s.next(t, b.random, func(m mutation) bool {
-			return m.class == "list reordered, whose order means nothing"
+			return m.class == orderIrrelevant
 		})
 		if !ok {
 			continue
@@ -209,7 +209,7 @@ func (s specimen) kind() string {
 	return s.name
 }
 
-// report is what one run of the command line tool said.
+// report is the output of one CLI run.
 type report struct {
 	planned  map[string]string // action by address
 	warnings []diagnostic
@@ -257,8 +257,8 @@ func (b *bench) run(t *testing.T, args ...string) report {
 	return r
 }
 
-// failed are the changes that the errors of a plan are about; all where none can
-// be told.
+// failed returns the changes that caused the errors of a plan. If no error
+// identifies a change, it returns all of them.
 func (r report) failed(acts []act) []act {
 	if len(r.errors) == 0 {
 		return nil

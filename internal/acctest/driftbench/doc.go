@@ -1,5 +1,5 @@
-// Package driftbench measures how the provider sees and repairs what others
-// change in the cluster: it creates computes of every kind, and volumes, secrets
-// and images, changes every field of theirs that the provider owns, as other
-// field managers, and checks what the plan and the apply after that do.
+// Package driftbench measures how the provider detects and repairs changes that
+// other clients make in the cluster. It creates computes of every kind, volumes,
+// secrets and images. As other field managers, it then changes every field that
+// the provider owns, and checks the next plan and apply.
 package driftbench

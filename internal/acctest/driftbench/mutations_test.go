@@ -12,38 +12,42 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// A mutation is one thing that somebody does to a live object.
+// A mutation is one change that another client makes to a live object.
 type mutation struct {
 	class string
-	what  string // with path, names the mutation
+	what  string // identifies the mutation, together with the path
 	must  bool   // the plan must show it
 
-	// variants are objects to write, the first of which that the server takes is
-	// written; part is what an apply of this change alone sends, nil where only an
-	// update can make it.
+	// variants are the objects to write; the first one that the server accepts is
+	// used. parts are the bodies for a server-side apply of this change alone; nil if
+	// only an update can make the change.
 	variants []write
 	parts    []write
 
-	// shows are the lines of the warning, each the beginning of one: path and verb,
-	// with MANAGER for who did it. also may be there too.
+	// shows are prefixes of the lines of the warning: path and verb, with MANAGER for
+	// the field manager. also are prefixes of lines that may occur in addition.
 	shows []string
 	also  []string
-	// removes is the field that is removed, which a server may give its default.
+	// removes is the removed field, for which the server may set a default.
 	removes fieldpath.Path
-	// leavesItem says that the repair leaves an item of another key, which is a foreign one.
+	// leavesItem reports that the repair leaves an item with another key, which is a
+	// foreign item.
 	leavesItem bool
 	// status writes into the status instead.
 	status  bool
 	deletes bool
 }
 
+// orderIrrelevant is the class of reorderings of lists with keys.
+const orderIrrelevant = "list with irrelevant order reordered"
+
 const unknownRemover = "removed (Kubernetes does not record who removes a field)"
 
 func changed(path fieldpath.Path) string { return fields.String(path) + ": changed by MANAGER" }
 func removed(path fieldpath.Path) string { return fields.String(path) + ": " + unknownRemover }
 
-// mutations are all those of a live object of which set is ours, and was sent. They come in the
-// same order for every copy of a specimen.
+// mutations returns all mutations of a live object whose fields in set the provider
+// owns. The order is the same for every copy of a specimen.
 func mutations(live, sent map[string]any, set *fieldpath.Set, custom bool) []mutation {
 	g := generator{live: live, sent: sent, custom: custom, random: rand.New(rand.NewPCG(1, 2))}
 	leaves, inner := split(set)
@@ -73,10 +77,10 @@ func mutations(live, sent map[string]any, set *fieldpath.Set, custom bool) []mut
 	return g.out
 }
 
-// write is an object to send; nil where there is none.
+// write returns the object to send, or nil if the mutation is not possible.
 type write func() map[string]any
 
-// edit is the live object with another value at path, which may be a func() any.
+// edit returns the live object with another value at path. The value may be a func() any.
 func (g *generator) edit(path fieldpath.Path, to any) write {
 	live := g.live
 	return func() map[string]any {
@@ -119,7 +123,7 @@ func (g *generator) add(m mutation) {
 	}
 }
 
-// others are values unlike one, of which a server may take the first or a later one.
+// others returns values that differ from v. The server may reject some of them.
 func others(v any) []any {
 	switch v := v.(type) {
 	case bool:
@@ -160,7 +164,7 @@ func (g *generator) scalar(v any) {
 	}
 	m := mutation{class: "value changed", must: true, variants: variants, parts: parts,
 		shows: []string{changed(g.path)}}
-	if key, isKey := g.key(); isKey { // another key makes it another item
+	if key, isKey := g.key(); isKey { // another key makes another item
 		m.class, m.leavesItem, m.parts, m.shows = "item renamed", true, nil, []string{removed(key)}
 		m.also = []string{fields.String(key)}
 	}
@@ -172,7 +176,7 @@ func (g *generator) scalar(v any) {
 			removes: g.path.Copy(),
 		}
 		if g.typedZero(fields.String(g.path), v) {
-			m = mutation{class: "typed zero left out", variants: m.variants}
+			m = mutation{class: "typed zero omitted", variants: m.variants}
 		}
 		g.add(m)
 	}
@@ -180,7 +184,7 @@ func (g *generator) scalar(v any) {
 		if q, err := resource.ParseQuantity(text); err == nil && g.custom {
 			for _, wording := range []any{fmt.Sprintf("%dm", q.MilliValue()), q.AsDec().String()} {
 				if wording != v {
-					g.add(mutation{class: "quantity reworded", what: fmt.Sprint(wording),
+					g.add(mutation{class: "equal quantity in another notation", what: fmt.Sprint(wording),
 						variants: []write{g.edit(g.path, wording)}})
 				}
 			}
@@ -211,7 +215,7 @@ func (g *generator) key() (fieldpath.Path, bool) {
 	return nil, false
 }
 
-// wholeMap changes a map that is ours as a whole, or an empty struct.
+// wholeMap changes an atomic map that the provider owns, or an empty struct.
 func (g *generator) wholeMap(v map[string]any) {
 	if len(v) == 0 {
 		g.add(mutation{
@@ -237,14 +241,14 @@ func (g *generator) wholeMap(v map[string]any) {
 		in.(map[string]any)[last.(string)] = "x"
 		return in
 	})
-	g.add(mutation{class: "entry added to a map of ours", must: true, variants: []write{g.edit(g.path, more)},
+	g.add(mutation{class: "entry added to an owned map", must: true, variants: []write{g.edit(g.path, more)},
 		shows: []string{changed(g.path)}})
 }
 
-// deep changes and removes one scalar inside of what is ours as a whole.
+// deep changes and removes one scalar inside an atomic value that the provider owns.
 func (g *generator) deep(v any, where []any) {
 	if ours, ok := at(g.sent, g.path); ok && step(ours, where) == nil {
-		return // a default of the server's
+		return // a default that the server set
 	}
 	was := step(v, where)
 	var variants []write
@@ -261,26 +265,26 @@ func (g *generator) deep(v any, where []any) {
 			})
 		}))
 	}
-	g.add(mutation{class: "value changed inside of what is owned as a whole", what: text(where), must: true,
+	g.add(mutation{class: "value changed in an atomic value", what: text(where), must: true,
 		variants: variants, shows: []string{changed(g.path)}})
 	if _, field := where[len(where)-1].(string); field && len(where) > 1 {
 		without := func() any {
 			return inside(v, where, func(in, last any) any { delete(in.(map[string]any), last.(string)); return in })
 		}
 		m := mutation{
-			class: "field removed inside of what is owned as a whole", what: text(where), must: true,
+			class: "field removed in an atomic value", what: text(where), must: true,
 			variants: []write{g.edit(g.path, without)}, shows: []string{changed(g.path)},
 		}
 		if g.typedZero(text(where), was) {
-			m = mutation{class: "typed zero left out", what: text(where), variants: m.variants}
+			m = mutation{class: "typed zero omitted", what: text(where), variants: m.variants}
 		}
 		g.add(m)
 	}
 }
 
-// typedZero says whether a zero of a custom resource is one that typed clients
-// leave out of pod templates, so that its removal changes nothing. Of those that
-// the specimens have, it is this one.
+// typedZero reports whether v is a zero in a custom resource that typed clients
+// omit from pod templates, so that its removal is not a change. The specimens
+// contain only this one.
 func (g *generator) typedZero(path string, v any) bool {
 	return g.custom && strings.HasSuffix(path, "initialDelaySeconds") && fields.Empty(v)
 }
@@ -318,7 +322,7 @@ func (g *generator) wholeList(v []any) {
 	}
 }
 
-// inItems are what others add to the items of a list that is ours as a whole.
+// inItems adds foreign fields to the items of an atomic list that the provider owns.
 func (g *generator) inItems(v []any) {
 	for i := range v {
 		group, ok := v[i].(map[string]any)
@@ -340,22 +344,22 @@ func (g *generator) inItems(v []any) {
 			labels["example.com/queue"] = "x"
 			return template
 		})
-		g.add(mutation{class: "foreign label in an item of ours", what: fmt.Sprint(i),
+		g.add(mutation{class: "foreign label in an owned item", what: fmt.Sprint(i),
 			variants: []write{g.edit(g.path, more)}})
 		more = inside(v, []any{i, "template", "spec", "schedulingGates"}, func(in, last any) any {
 			in.(map[string]any)[last.(string)] = []any{map[string]any{"name": "example.com/gate"}}
 			return in
 		})
-		g.add(mutation{class: "foreign field in an item of ours", what: fmt.Sprint(i),
+		g.add(mutation{class: "foreign field in an owned item", what: fmt.Sprint(i),
 			variants: []write{g.edit(g.path, more)}})
 	}
 }
 
-// takeover has another manager own the field, with the value that it has.
+// takeover makes another manager own the field too, with the same value.
 func (g *generator) takeover() {
 	if isScalar(g.value) && len(g.path) > 1 {
 		g.add(mutation{
-			class: "owned by another too", variants: []write{g.same()}, parts: []write{g.part(g.value)},
+			class: "also owned by another manager", variants: []write{g.same()}, parts: []write{g.part(g.value)},
 		})
 	}
 }

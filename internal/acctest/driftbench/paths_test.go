@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// at returns the value at a path of a live object, where every list item has all
-// of its keys.
+// at returns the value at a path of a live object, whose list items have all of
+// their keys.
 func at(v any, path fieldpath.Path) (any, bool) {
 	for _, pe := range path {
 		switch in := v.(type) {
@@ -56,7 +56,7 @@ func item(list []any, pe fieldpath.PathElement) int {
 	})
 }
 
-// edited returns a copy of an object with another value at path; nil removes.
+// edited returns a copy of an object with another value at path. Nil removes the field.
 func edited(object map[string]any, path fieldpath.Path, to any) map[string]any {
 	out := runtime.DeepCopyJSON(object)
 	parent, ok := at(out, path[:len(path)-1])
@@ -85,8 +85,8 @@ func edited(object map[string]any, path fieldpath.Path, to any) map[string]any {
 	return out
 }
 
-// grown is a path with further field names.
-func grown(path fieldpath.Path, names ...string) fieldpath.Path {
+// extended returns a path extended by field names.
+func extended(path fieldpath.Path, names ...string) fieldpath.Path {
 	out := path.Copy()
 	for _, name := range names {
 		out = append(out, fieldpath.FieldNameElement(name))
@@ -94,8 +94,8 @@ func grown(path fieldpath.Path, names ...string) fieldpath.Path {
 	return out
 }
 
-// lastField is the name of the field that a path ends in, or of the list that its
-// last item is in.
+// lastField returns the name of the last field in a path. For a list item, this is
+// the list.
 func lastField(path fieldpath.Path) string {
 	for _, pe := range slices.Backward(path) {
 		if pe.FieldName != nil {
@@ -105,7 +105,7 @@ func lastField(path fieldpath.Path) string {
 	return ""
 }
 
-// leaves and inner are the paths of a set without and with children.
+// split returns the paths of a set without children, and those with children.
 func split(set *fieldpath.Set) (leaves, inner []fieldpath.Path) {
 	set.Leaves().Iterate(func(path fieldpath.Path) { leaves = append(leaves, path.Copy()) })
 	seen := map[string]bool{}
@@ -122,8 +122,7 @@ func split(set *fieldpath.Set) (leaves, inner []fieldpath.Path) {
 	return leaves, inner
 }
 
-// partial is the part of an object that a manager sends which applies nothing but
-// the value at path.
+// partial returns the object for a server-side apply of only the value at path.
 func partial(object map[string]any, path fieldpath.Path, to any) map[string]any {
 	out, _ := part(path, to).(map[string]any)
 	meta, _ := out["metadata"].(map[string]any)
@@ -156,7 +155,7 @@ func part(path fieldpath.Path, to any) any {
 	}
 }
 
-// scalars are the places of all scalars in a value, as steps of names and indexes.
+// scalars returns the paths of all scalars in a value, as names and indexes.
 func scalars(v any, at []any) [][]any {
 	var out [][]any
 	switch v := v.(type) {
@@ -174,8 +173,8 @@ func scalars(v any, at []any) [][]any {
 	return out
 }
 
-// inside returns a copy of a value in which change has made another one of the
-// map or list at steps, less the last, and of that.
+// inside returns a copy of a value. change replaces the map or list that contains
+// the last of the steps; it receives both.
 func inside(v any, steps []any, change func(in any, last any) any) any {
 	if len(steps) == 1 {
 		return change(runtime.DeepCopyJSONValue(v), steps[0])
@@ -193,7 +192,7 @@ func inside(v any, steps []any, change func(in any, last any) any) any {
 	return v
 }
 
-// step follows names and indexes into a value, to nil where there is nothing.
+// step follows names and indexes into a value. It returns nil if a step does not exist.
 func step(v any, steps []any) any {
 	for _, s := range steps {
 		switch in := v.(type) {

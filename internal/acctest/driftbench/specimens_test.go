@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A specimen is one kind of resource to change, with something of everything.
+// A specimen is a resource to change that sets as many kinds of fields as possible.
 type specimen struct {
 	name     string
 	resource string // kt_compute if empty
@@ -33,7 +33,8 @@ const attributes = `
   shared_memory_limit = "256Mi"
   image_pull_policy   = "IfNotPresent"`
 
-// podSpec has what attributes do not: empty structs, unions, lists of each kind.
+// podSpec contains what attributes cannot express: empty structs, unions, and lists
+// of each type.
 const podSpec = `
       terminationGracePeriodSeconds: 0
       automountServiceAccountToken: false
@@ -60,7 +61,7 @@ const podSpec = `
         lifecycle: {preStop: {exec: {command: [sleep, "1"]}}}
       - {name: helper, image: "helper:1", resources: {limits: {cpu: 1500m}}}`
 
-// pods are podSpec without what a kind does not take.
+// pods returns podSpec without the lines that a kind does not support.
 func pods(without ...string) string {
 	text := podSpec
 	for _, part := range without {
@@ -71,7 +72,7 @@ func pods(without ...string) string {
 
 func yaml(text string) string { return "\n  manifest = <<-EOT\n" + strings.TrimSpace(text) + "\nEOT\n" }
 
-// under indents a block of podSpec, which is six spaces deep.
+// under indents a block of podSpec, which is indented by six spaces, further.
 func under(spaces int, block string) string {
 	return strings.ReplaceAll(block, "\n", "\n"+strings.Repeat(" ", spaces))
 }
@@ -164,7 +165,7 @@ func specimens() []specimen {
 	}
 }
 
-// configuration is one state with copies of all specimens.
+// configuration returns the configuration of all subjects.
 func configuration(all []*subject) string {
 	var b strings.Builder
 	for _, s := range all {

@@ -11,7 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// structure changes a struct or list item that holds fields of ours, as a whole.
+// structure changes a struct, list or list item that contains fields of the provider.
 func (g *generator) structure(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -34,9 +34,9 @@ func (g *generator) keyedList(v []any) {
 	if len(v) > 1 {
 		reordered := slices.Clone(v)
 		slices.Reverse(reordered)
-		m := mutation{class: "list reordered, whose order means nothing", variants: []write{g.edit(g.path, reordered)}}
+		m := mutation{class: orderIrrelevant, variants: []write{g.edit(g.path, reordered)}}
 		if name == "initContainers" {
-			m.class, m.must = "list reordered, whose order means something", true
+			m.class, m.must = "list with relevant order reordered", true
 			m.shows = []string{fields.String(g.path) + ": reordered (Kubernetes does not record who moves list items)"}
 		}
 		g.add(m)
@@ -60,7 +60,7 @@ func (g *generator) keyedList(v []any) {
 	}
 }
 
-// unions puts another member in the place of ours, or beside it.
+// unions replaces the provider's member of a union, or adds a second member.
 func (g *generator) unions(v map[string]any) {
 	last := g.path[len(g.path)-1]
 	name := lastField(g.path)
@@ -92,14 +92,14 @@ func (g *generator) unions(v map[string]any) {
 		if slices.Contains(own, other) || len(own) != 1 {
 			continue
 		}
-		added := fields.String(grown(g.path, other)) + ": added by MANAGER"
+		added := fields.String(extended(g.path, other)) + ": added by MANAGER"
 		beside := maps.Clone(v)
 		beside[other] = members[other]
 		instead := maps.Clone(beside)
 		delete(instead, own[0])
-		ours := fields.String(grown(g.path, own[0]))
+		ours := fields.String(extended(g.path, own[0]))
 		g.add(mutation{
-			class: "member of a union swapped", what: other, must: true, variants: []write{g.edit(g.path, instead)},
+			class: "member of a union replaced", what: other, must: true, variants: []write{g.edit(g.path, instead)},
 			shows: []string{ours, added}, also: []string{ours},
 		})
 		if g.custom {
@@ -111,49 +111,51 @@ func (g *generator) unions(v map[string]any) {
 	}
 }
 
-// openMap adds to a map that anybody may extend.
+// openMap adds to a map that other clients may extend.
 func (g *generator) openMap() {
 	name := lastField(g.path)
 	switch {
 	case name == "labels" || name == "annotations":
 		g.add(mutation{class: "foreign " + strings.TrimSuffix(name, "s"),
-			variants: []write{g.edit(grown(g.path, "example.com/foreign"), "x")}})
+			variants: []write{g.edit(extended(g.path, "example.com/foreign"), "x")}})
 	case name == "requests" || name == "limits":
-		g.add(mutation{class: "foreign resource", variants: []write{g.edit(grown(g.path, "example.com/widget"), "1")}})
+		g.add(mutation{class: "foreign resource",
+			variants: []write{g.edit(extended(g.path, "example.com/widget"), "1")}})
 	case slices.Contains([]string{"livenessProbe", "readinessProbe", "startupProbe"}, name):
 		g.add(mutation{class: "foreign field",
-			variants: []write{g.edit(grown(g.path, "terminationGracePeriodSeconds"), int64(9))}})
+			variants: []write{g.edit(extended(g.path, "terminationGracePeriodSeconds"), int64(9))}})
 	case name == "containers" && g.path[len(g.path)-1].Key != nil:
 		g.add(mutation{class: "foreign field", variants: []write{
-			g.edit(grown(g.path, "terminationMessagePath"), "/dev/other"), g.edit(grown(g.path, "stdin"), true),
+			g.edit(extended(g.path, "terminationMessagePath"), "/dev/other"), g.edit(extended(g.path, "stdin"), true),
 		}})
 	case name == "spec" && len(g.path) > 1:
 		g.add(mutation{class: "foreign field", variants: []write{
-			g.edit(grown(g.path, "enableServiceLinks"), false), g.edit(grown(g.path, "hostname"), "x"),
+			g.edit(extended(g.path, "enableServiceLinks"), false), g.edit(extended(g.path, "hostname"), "x"),
 		}})
 		g.add(mutation{class: "foreign field", what: "priorityClassName",
-			variants: []write{g.edit(grown(g.path, "schedulerName"), "other")}})
+			variants: []write{g.edit(extended(g.path, "schedulerName"), "other")}})
 	case name == "spec":
 		g.add(mutation{class: "foreign field", variants: []write{
-			g.edit(grown(g.path, "revisionHistoryLimit"), int64(3)),
-			g.edit(grown(g.path, "ttlSecondsAfterFinished"), int64(90000)),
-			g.edit(grown(g.path, "successfulJobsHistoryLimit"), int64(7)),
-			g.edit(grown(g.path, "sessionAffinity"), "ClientIP"),
-			g.edit(grown(g.path, "suspend"), false),
+			g.edit(extended(g.path, "revisionHistoryLimit"), int64(3)),
+			g.edit(extended(g.path, "ttlSecondsAfterFinished"), int64(90000)),
+			g.edit(extended(g.path, "successfulJobsHistoryLimit"), int64(7)),
+			g.edit(extended(g.path, "sessionAffinity"), "ClientIP"),
+			g.edit(extended(g.path, "suspend"), false),
 		}})
 	}
 }
 
-// foreign is what others do to the object as a whole.
+// foreign makes changes to the object that do not concern the provider's fields,
+// and deletes it.
 func (g *generator) foreign() {
 	g.path = fieldpath.Path{}
-	meta := grown(nil, "metadata")
+	meta := extended(nil, "metadata")
 	g.add(mutation{class: "finalizer", what: "finalizers",
-		variants: []write{g.edit(grown(meta, "finalizers"), []any{"example.com/hold"})}})
+		variants: []write{g.edit(extended(meta, "finalizers"), []any{"example.com/hold"})}})
 	for i := range 3 {
 		name := fmt.Sprintf("example.com/foreign-%d", i)
 		for _, field := range []string{"labels", "annotations"} {
-			in, _ := at(g.live, grown(meta, field))
+			in, _ := at(g.live, extended(meta, field))
 			m, _ := in.(map[string]any)
 			more := maps.Clone(m)
 			if more == nil {
@@ -161,7 +163,7 @@ func (g *generator) foreign() {
 			}
 			more[name] = "x"
 			g.add(mutation{class: "foreign " + strings.TrimSuffix(field, "s"), what: name,
-				variants: []write{g.edit(grown(meta, field), more)}})
+				variants: []write{g.edit(extended(meta, field), more)}})
 		}
 	}
 	if g.custom {

@@ -27,20 +27,20 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// A subject is one resource of the state.
+// A subject is one resource in the state.
 type subject struct {
 	specimen
 
 	copy    int
 	address string
-	more    string // attributes of a later round
+	more    string // attributes that the last round adds
 	objects []*object
 	todo    []task
 }
 
-// An object is one that the resource applies.
+// An object is one of the objects that a resource applies.
 type object struct {
-	title  string // as warnings name it
+	title  string // the name in warnings
 	client k8s.ResourceInterface
 	name   string
 	custom bool
@@ -53,7 +53,7 @@ type task struct {
 	mutation
 }
 
-// subjects are the copies of all specimens.
+// subjects returns the copies of all specimens.
 func subjects() []*subject {
 	var all []*subject
 	for _, s := range specimens() {
@@ -70,7 +70,7 @@ func subjects() []*subject {
 	return all
 }
 
-// clients makes clients of the objects of a cluster.
+// clients creates API clients for the objects of a cluster.
 type clients struct {
 	dynamic k8s.Interface
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
@@ -94,7 +94,7 @@ func newClients(t *testing.T, kubeconfig string) clients {
 	return clients{dynamic: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}
 }
 
-// object makes the object that a text in the attribute manifests is of.
+// object returns the object for one text of the attribute manifests.
 func (c clients) object(t *testing.T, text string) *object {
 	t.Helper()
 	obj := &unstructured.Unstructured{}
@@ -125,7 +125,7 @@ func (o *object) get(t *testing.T) *unstructured.Unstructured {
 	return obj
 }
 
-// learn notes the mutations of every object, and which of them this copy is for.
+// learn fills todo with the mutations of the objects that are assigned to this copy.
 func (s *subject) learn(t *testing.T, random *rand.Rand) {
 	t.Helper()
 	n := 0
@@ -133,9 +133,9 @@ func (s *subject) learn(t *testing.T, random *rand.Rand) {
 		live := o.get(t)
 		set, ours, err := fields.Owned(live, kube.Manager)
 		if err != nil || !ours {
-			t.Fatalf("%s is not ours: %v", o.title, err)
+			t.Fatalf("the provider does not own %s: %v", o.title, err)
 		}
-		// the provider's own mark is in no manifest, so no plan shows it
+		// the creation annotation is not in manifests, so plans do not show it
 		mark := fieldpath.MakePathOrDie("metadata", "annotations", kube.CreationAnnotation)
 		set = set.Difference(fieldpath.NewSet(mark))
 		for _, m := range mutations(live.Object, o.sent, set, o.custom) {
@@ -155,7 +155,7 @@ type act struct {
 	manager string
 	how     string
 	before  *unstructured.Unstructured
-	after   *unstructured.Unstructured // nil unless it is an update
+	after   *unstructured.Unstructured // nil unless the mutation was an update
 }
 
 func (a act) String() string {
@@ -174,8 +174,8 @@ func shortened(text string, most int) string {
 	return text
 }
 
-// next carries out the next mutation that the server takes and that changes
-// something; ok is false where none is left.
+// next executes the next mutation that the server accepts and that changes the
+// object. ok is false if none is left.
 func (s *subject) next(t *testing.T, random *rand.Rand, wanted func(mutation) bool) (done act, ok bool) {
 	t.Helper()
 	var later []task
@@ -195,7 +195,7 @@ func (s *subject) next(t *testing.T, random *rand.Rand, wanted func(mutation) bo
 	return act{}, false
 }
 
-// try writes the first variant that the server takes.
+// try writes the first variant that the server accepts.
 func (a *act) try(t *testing.T, random *rand.Rand) bool {
 	t.Helper()
 	ctx, client, name := t.Context(), a.object.client, a.object.name
@@ -231,7 +231,7 @@ func (a *act) try(t *testing.T, random *rand.Rand) bool {
 		if content == nil {
 			continue
 		}
-		now, err := client.Update(ctx, upon(content, a.before), metav1.UpdateOptions{FieldManager: a.manager})
+		now, err := client.Update(ctx, withContent(content, a.before), metav1.UpdateOptions{FieldManager: a.manager})
 		if err != nil || fields.SameContent(now, a.before) {
 			continue
 		}
@@ -244,8 +244,8 @@ func (a *act) try(t *testing.T, random *rand.Rand) bool {
 	return false
 }
 
-// upon is a content in the place of the one that a live object has.
-func upon(content map[string]any, live *unstructured.Unstructured) *unstructured.Unstructured {
+// withContent returns a live object with its content replaced.
+func withContent(content map[string]any, live *unstructured.Unstructured) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
 	out.SetResourceVersion(live.GetResourceVersion())
 	out.SetManagedFields(live.GetManagedFields())
@@ -257,7 +257,7 @@ func upon(content map[string]any, live *unstructured.Unstructured) *unstructured
 	return out
 }
 
-// undo takes a foreign change back.
+// undo reverts a foreign change.
 func (a act) undo(t *testing.T) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -267,19 +267,19 @@ func (a act) undo(t *testing.T) {
 			"metadata": meta})
 		if _, err := a.object.client.Patch(ctx, a.object.name, types.ApplyPatchType, data,
 			metav1.PatchOptions{FieldManager: a.manager}); err != nil {
-			t.Errorf("%s cannot be taken back: %v", a, err)
+			t.Errorf("cannot revert %s: %v", a, err)
 		}
 	}
 	if !fields.SameContent(a.object.get(t), a.before) {
-		if _, err := a.object.client.Update(ctx, upon(a.before.Object, a.object.get(t)),
+		if _, err := a.object.client.Update(ctx, withContent(a.before.Object, a.object.get(t)),
 			metav1.UpdateOptions{FieldManager: "undo"}); err != nil {
-			t.Errorf("%s cannot be taken back: %v", a, err)
+			t.Errorf("cannot revert %s: %v", a, err)
 		}
 	}
 }
 
-// repaired says what of the object is not as it was before.
-func (a act) repaired(t *testing.T) string {
+// unrepaired describes the differences from the object before the change.
+func (a act) unrepaired(t *testing.T) string {
 	t.Helper()
 	now, err := a.object.client.Get(t.Context(), a.object.name, metav1.GetOptions{})
 	if err != nil {
@@ -298,8 +298,8 @@ func (a act) repaired(t *testing.T) string {
 	return difference(content(a.before), content(now))
 }
 
-// content is what the object says, without what servers and controllers write, and
-// without the provider's mark, which any repair restores.
+// content returns the object without the fields that servers and controllers write,
+// and without the creation annotation, which every repair restores.
 func content(obj *unstructured.Unstructured) map[string]any {
 	out := obj.DeepCopy()
 	annotations := out.GetAnnotations()

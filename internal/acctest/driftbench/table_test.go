@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// table counts what was found.
+// table counts the results.
 type table struct {
 	must, shown, rightPath, rightManager, planErrors, repairedExactly, emptyAfter int
 	mustNot, falseDrift, falseWarnings                                            int
@@ -26,7 +26,7 @@ func (b *table) violation(a act, format string, args ...any) {
 	fmt.Println(b.violations[len(b.violations)-1])
 }
 
-// judge compares a plan with what was done.
+// judge compares a plan with the change that was made.
 func (b *table) judge(a act, r report) {
 	_, planned := r.planned[a.subject.address]
 	lines := r.lines(a)
@@ -37,7 +37,7 @@ func (b *table) judge(a act, r report) {
 			b.violation(a, "must not show, but the plan changes it; warnings: %q", lines)
 		} else if len(lines) > 0 {
 			b.falseWarnings++
-			b.violation(a, "must not show, but warns: %q", lines)
+			b.violation(a, "must not show, but the plan warns: %q", lines)
 		}
 		return
 	}
@@ -55,7 +55,7 @@ func (b *table) judge(a act, r report) {
 	path, manager := true, true
 	for _, want := range a.shows {
 		path = path && has(lines, before(want))
-		// A zero that somebody writes is not stored by every type, so it is a removal.
+		// Some types do not store an explicit zero, so writing it is a removal.
 		zeroed := a.class == "value changed" && has(lines, before(want)+": "+unknownRemover)
 		manager = manager && (zeroed || has(lines, strings.Replace(want, "MANAGER", a.manager+" at", 1)))
 	}
@@ -94,8 +94,8 @@ func expected(line string, prefixes []string) bool {
 	return false
 }
 
-// lines are those of the warnings about an object that name its fields, or say
-// that it is gone.
+// lines returns the lines of the warnings about an object that name its fields or
+// report its deletion.
 func (r report) lines(a act) []string {
 	var out []string
 	for _, w := range r.warnings {
@@ -108,7 +108,7 @@ func (r report) lines(a act) []string {
 				out, found = append(out, line), true
 			}
 		}
-		if !found && w.Summary != "Running pods are not updated" { // that is of the repair
+		if !found && w.Summary != "Running pods are not updated" { // this warning is about the repair
 			out = append(out, w.Summary)
 		}
 	}
@@ -128,10 +128,10 @@ func (b *table) planError(a act, errors []diagnostic) {
 			about = append(about, d.String())
 		}
 	}
-	b.violation(a, "the plan ends in an error: %q", about)
+	b.violation(a, "the plan failed: %q", about)
 }
 
-// repaired compares the object with what it was before the change.
+// repaired compares the object with its state before the change.
 func (b *table) repaired(t *testing.T, a act, applied, after report) {
 	t.Helper()
 	if !a.must {
@@ -139,18 +139,18 @@ func (b *table) repaired(t *testing.T, a act, applied, after report) {
 	}
 	for _, d := range applied.errors {
 		if d.about(a) {
-			b.violation(a, "the apply ends in an error: %s", d)
+			b.violation(a, "the apply failed: %s", d)
 			a.undo(t)
 			return
 		}
 	}
-	if left := a.repaired(t); left == "" {
+	if left := a.unrepaired(t); left == "" {
 		b.repairedExactly++
 		if a.leavesItem {
 			a.undo(t)
 		}
 	} else {
-		b.violation(a, "not as before: %s", left)
+		b.violation(a, "differs from the object before the change: %s", left)
 		a.undo(t)
 	}
 	if action, planned := after.planned[a.subject.address]; planned {
@@ -160,7 +160,7 @@ func (b *table) repaired(t *testing.T, a act, applied, after report) {
 	}
 }
 
-// restart checks that scaling a compute left its template alone.
+// restart checks that scaling a compute did not change its pod template.
 func (b *table) restart(t *testing.T, a act, planned, applied report) {
 	t.Helper()
 	b.reordered++
@@ -173,7 +173,7 @@ func (b *table) restart(t *testing.T, a act, planned, applied report) {
 	left := difference(template(a.before), template(now))
 	if left != "" || replicas != 3 {
 		b.restarted++
-		b.violation(a, "scaled to 3, is %d; the pods restart: %s; planned %q; %v", replicas, left,
+		b.violation(a, "has %d replicas, want 3; changes of the pod template: %s; planned %q; %v", replicas, left,
 			planned.planned[a.subject.address], applied.errors)
 	}
 }
@@ -198,6 +198,6 @@ func (b *table) print(t *testing.T, seed int) {
 	row("violations", len(b.violations))
 	fmt.Println(out.String())
 	if len(b.violations) > 0 {
-		t.Errorf("violations, which KT_DRIFT_SEED=%d repeats:\n  - %s", seed, strings.Join(b.violations, "\n  - "))
+		t.Errorf("violations (KT_DRIFT_SEED=%d repeats them):\n  - %s", seed, strings.Join(b.violations, "\n  - "))
 	}
 }
