@@ -324,7 +324,9 @@ func TestRenderRefuses(t *testing.T) {
 			c.InactivityTTL = "1h"
 			c.Annotations = map[string]string{"kubetorch.com/inactivity-ttl": "2h"}
 		}, "annotations", "inactivity_ttl"},
-		"an idle secret": {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "hf"}} }, "secrets[0]", "set env_vars, mount_path or both"},
+		"an idle secret": {func(c *manifest.Compute) {
+			c.Secrets = []manifest.SecretRef{{Name: "hf"}}
+		}, "secrets[0]", "set env_vars, mount_path or both"},
 		"a variable twice": {func(c *manifest.Compute) {
 			c.EnvVars = map[string]string{"A": "1"}
 			c.Secrets = []manifest.SecretRef{{Name: "s", EnvVars: []string{"A"}}}
@@ -366,7 +368,8 @@ func TestRenderRefuses(t *testing.T) {
 func TestRenderReportsAllThatIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := manifest.Render(minimal(func(c *manifest.Compute) { c.Name, c.Namespace = "", "" }))
-	if want := "name is empty: set the name of the compute.\nnamespace is empty: set the namespace of the compute."; err == nil || err.Error() != want {
+	want := "name is empty: set the name of the compute.\nnamespace is empty: set the namespace of the compute."
+	if err == nil || err.Error() != want {
 		t.Errorf("says %q, want %q", err, want)
 	}
 }

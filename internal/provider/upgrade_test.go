@@ -30,10 +30,11 @@ func TestStateOfAnEarlierVersionIsUpgraded(t *testing.T) {
 			want:  `{"id": "ml/data", "bound_volume_name": "pvc-1"}`,
 		},
 		"an image": {
-			resource: "kt_image", state: `{"id": "ml/torch", "image": "debian:12", "setup": {"config_map": "kt-image-torch",
+			resource: "kt_image",
+			state: `{"id": "ml/torch", "image": "debian:12", "setup": {"config_map": "kt-image-torch",
 				"digest": "sha256:1", "python_path": null, "install_cmd": "pip"}}`,
-			want: `{"id": "ml/torch", "image": "debian:12", "setup": {"config_map": "kt-image-torch", "digest": "sha256:1",
-				"install_cmd": "pip"}, "ref": {"image": "debian:12", "setup": {"config_map": "kt-image-torch",
+			want: `{"id": "ml/torch", "image": "debian:12", "setup": {"config_map": "kt-image-torch",
+				"digest": "sha256:1", "install_cmd": "pip"}, "ref": {"image": "debian:12", "setup": {"config_map": "kt-image-torch",
 				"digest": "sha256:1", "install_cmd": "pip"}}}`,
 		},
 		"an imported image that was never applied": {

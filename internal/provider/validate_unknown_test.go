@@ -77,8 +77,8 @@ func everything() map[string]string {
 			"volume_claim_templates": [{"name": "scratch", "size": "100Gi", "mount_path": "/scratch",
 			"storage_class": "fast", "access_mode": "ReadWriteOnce"}],
 			"service_template": "{\"spec\": {\"override\": {}}}"`, gpus),
-		"image of a kt_image": set(around, `"image_ref": {"image": "pytorch:2.4", "setup": {"config_map": "kt-image-train", "digest": "abc",
-			"python_path": "/usr/bin/python3", "install_cmd": "pip install kubetorch"}}`),
+		"image of a kt_image": set(around, `"image_ref": {"image": "pytorch:2.4",
+			"setup": {"config_map": "kt-image-train", "digest": "abc", "python_path": "/usr/bin/python3", "install_cmd": "pip install kubetorch"}}`),
 		"existing pods with an endpoint selector": set(around,
 			`"selector": {"app": "x"}, "endpoint": {"selector": {"app": "x", "role": "head"}}`),
 	}

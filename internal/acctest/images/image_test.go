@@ -528,7 +528,8 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 	ns := cluster.Namespace(t)
 	// The image is unknown while terraform_data is planned, the set-up is not.
 	config := func(command, attributes string) string {
-		return imageNamed(ns, "base = \"python${terraform_data.version.output}\"\n steps = [{ run_bash = \""+command+"\" }]") +
+		return imageNamed(ns, "base = \"python${terraform_data.version.output}\"\n"+
+			"steps = [{ run_bash = \""+command+"\" }]") +
 			"\nresource \"terraform_data\" \"version\" {\n input = \"3.12\"\n}\n" + acctest.Compute(attributes)
 	}
 	image, setup, manifests := tfjsonpath.New("image"), tfjsonpath.New("image_setup"), tfjsonpath.New("manifests")
@@ -543,9 +544,11 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 				Config: config("echo one", byRef),
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
-						plancheck.ExpectUnknownValue(acctest.Trainer, image), plancheck.ExpectUnknownValue(acctest.Trainer, manifests),
+						plancheck.ExpectUnknownValue(acctest.Trainer, image),
+						plancheck.ExpectUnknownValue(acctest.Trainer, manifests),
 						plancheck.ExpectUnknownValue(acctest.Trainer, setup.AtMapKey("digest")),
-						plancheck.ExpectKnownValue(acctest.Trainer, setup.AtMapKey("config_map"), knownvalue.StringExact("kt-image-torch")),
+						plancheck.ExpectKnownValue(acctest.Trainer, setup.AtMapKey("config_map"),
+							knownvalue.StringExact("kt-image-torch")),
 					},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
@@ -564,7 +567,8 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 					},
 				},
 				ConfigStateChecks: []statecheck.StateCheck{
-					carried.AddStateValue(acctest.Trainer, setup.AtMapKey("digest")), same.AddStateValue(acctest.Trainer, manifests),
+					carried.AddStateValue(acctest.Trainer, setup.AtMapKey("digest")),
+					same.AddStateValue(acctest.Trainer, manifests),
 				},
 			},
 			{

@@ -163,7 +163,8 @@ data: {setup.sh: "true"}`,
 		{
 			name: "image and its set-up", objects: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kt-image-one}",
 			created: `image_ref = { image = "one:1", setup = { config_map = "kt-image-one", digest = "sha256:1" } }`,
-			changed: `image_ref = { image = "two:2", setup = { config_map = "kt-image-one", digest = "sha256:2", install_cmd = "pip" } }`,
+			changed: `image_ref = { image = "two:2", setup = { config_map = "kt-image-one", digest = "sha256:2",
+				install_cmd = "pip" } }`,
 		},
 		{
 			name: "service template", hidden: []string{"service_template"},

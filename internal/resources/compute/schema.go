@@ -162,9 +162,9 @@ func podAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Working directory of the container. Must be an absolute path."},
 		"image": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Container image. Conflicts with `image_ref`, which sets it. Defaults to the value in `manifest`, otherwise to " +
-				"`ghcr.io/run-house/server:v3`. With `runtime = \"skytorch\"` or `\"kpu\"`, the operator selects the default, " +
-				"and the attribute is null.",
+			MarkdownDescription: "Container image. Conflicts with `image_ref`, which sets it. Defaults to the value in " +
+				"`manifest`, otherwise to `ghcr.io/run-house/server:v3`. With `runtime = \"skytorch\"` or `\"kpu\"`, " +
+				"the operator selects the default, and the attribute is null.",
 		},
 		"image_ref": schema.SingleNestedAttribute{
 			Optional: true, Computed: true, Validators: []validator.Object{
