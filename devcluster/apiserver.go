@@ -91,7 +91,7 @@ func listen(address string, port int) (*net.TCPListener, error) {
 }
 
 // listenAgain listens on the given port of the loopback address. Without a port, it uses the port of an earlier start
-// in the folder, so that its kubeconfigs remain valid, otherwise a free port.
+// in the directory, so that its kubeconfigs remain valid, otherwise a free port.
 func listenAgain(dir string, wanted int) (*net.TCPListener, error) {
 	file := filepath.Join(dir, "port")
 	var listener *net.TCPListener

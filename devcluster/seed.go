@@ -23,7 +23,7 @@ import (
 const pollInterval = 50 * time.Millisecond
 
 // seed creates the initial objects of a cluster (CRDs, a default StorageClass, nodes) unless an earlier start in the
-// same folder has created them, and waits until workloads can run.
+// same directory has created them, and waits until workloads can run.
 func seed(ctx context.Context, config *rest.Config, client kubernetes.Interface, opts options.Options) error {
 	if err := createNodes(ctx, client, opts); err != nil {
 		return err
@@ -60,8 +60,8 @@ func createNodes(ctx context.Context, client kubernetes.Interface, opts options.
 	return nil
 }
 
-// defaultStorageClass returns a StorageClass of controller-manager's host-path provisioner, which provisions folders of
-// this machine.
+// defaultStorageClass returns a StorageClass of controller-manager's host-path provisioner, which provisions
+// directories of this machine.
 func defaultStorageClass() *storagev1.StorageClass {
 	reclaim, binding := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
 	return &storagev1.StorageClass{

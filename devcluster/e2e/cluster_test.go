@@ -73,7 +73,7 @@ func TestClusterRunsWorkloads(t *testing.T) { //nolint:tparallel // the code aft
 	p.stop(t, syscall.SIGTERM)
 	wantEntries(t, dir, "devcluster-data", "devcluster.log")
 	if _, err := os.Stat(volume); volume == "" || !os.IsNotExist(err) {
-		t.Errorf("the folder of the volume %q still exists: %v", volume, err)
+		t.Errorf("the directory of the volume %q still exists: %v", volume, err)
 	}
 	if log, err := os.ReadFile(audit); err != nil || !strings.Contains(string(log), `"username":"devcluster-admin"`) {
 		t.Errorf("the audit log (%d bytes, %v) does not contain the user", len(log), err)
@@ -239,7 +239,7 @@ func testJob(t *testing.T, c cluster, ns string) {
 	})
 }
 
-// testClaim returns the folder of the provisioned volume.
+// testClaim returns the directory of the provisioned volume.
 func testClaim(t *testing.T, c cluster, ns string) string {
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},

@@ -146,7 +146,7 @@ func eventually(t *testing.T, what string, look func(context.Context) (saw strin
 	}
 }
 
-func TestClusterCleansUpItsTemporaryFolder(t *testing.T) {
+func TestClusterCleansUpItsTemporaryDirectory(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
 	p := launch(t, []string{"TMPDIR=" + temp})
@@ -228,7 +228,7 @@ func TestClusterReportsWhyItCannotStart(t *testing.T) {
 	}
 }
 
-// wantEntries checks the content of a folder.
+// wantEntries checks the content of a directory.
 func wantEntries(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

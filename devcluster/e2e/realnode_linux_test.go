@@ -194,7 +194,7 @@ func machine(t *testing.T) []string {
 	}
 	for _, dir := range []string{"/run/containerd", "/run/netns", "/var/lib/containerd", "/var/lib/kubelet", "/var/lib/cni", "/var/log/pods", "/opt/containerd", "/usr/libexec/kubernetes"} {
 		if _, err := os.Stat(dir); err == nil {
-			lines = append(lines, "folder "+dir)
+			lines = append(lines, "directory "+dir)
 		}
 	}
 	return lines

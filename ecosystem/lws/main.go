@@ -31,7 +31,7 @@ func main() {
 	}))
 }
 
-// add leaves out gang scheduling, which needs a scheduler of its own.
+// add registers the controllers without gang scheduling, which requires a separate scheduler.
 func add(_ context.Context, mgr ctrl.Manager) error {
 	if err := controllers.SetupIndexes(mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("indexes: %w", err)

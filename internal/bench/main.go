@@ -81,10 +81,10 @@ func run(sizes string, runs int) (err error) {
 
 type bench struct {
 	dir, audit, cli, kubeconfig string
-	providers                   map[string]string // name -> folder of the binary
+	providers                   map[string]string // name -> directory of the binary
 }
 
-// build builds both providers with the same file name in separate folders.
+// build builds both providers with the same file name in separate directories.
 func (b *bench) build(ctx context.Context) error {
 	for name, pkg := range map[string]string{"kt": ".", "echo": "./internal/bench/echo"} {
 		b.providers[name] = filepath.Join(b.dir, name)

@@ -11,19 +11,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
 )
 
-// With the first variable set, this binary is no test: it sends a tensor to that address and back, and writes what came
-// of it to the file that the second names. So a provisioner can use the tunnel that the run opened for it.
+// If callVariable is set, this binary runs no tests. It sends a tensor to the address in callVariable and back, and
+// writes the result to the file in resultVariable. A provisioner can therefore use the port-forward of its run.
 const (
 	callVariable   = "KT_E2E_CALL"
-	answerVariable = "KT_E2E_ANSWER"
+	resultVariable = "KT_E2E_RESULT"
 )
 
-func call(address, answer string) (code int) {
+func call(address, file string) (code int) {
 	result := probe.GRPC(context.Background(),
 		probe.Endpoint{Target: address, RoundTrip: 1 << 20, Timeout: time.Minute})
 	text, err := json.Marshal(result)
 	if err == nil {
-		err = os.WriteFile(answer, text, 0o600)
+		err = os.WriteFile(file, text, 0o600)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -32,8 +32,8 @@ func call(address, answer string) (code int) {
 	return 0
 }
 
-// answerIn reads what call wrote.
-func answerIn(t *testing.T, file string) probe.Result {
+// resultIn reads the result that call wrote.
+func resultIn(t *testing.T, file string) probe.Result {
 	t.Helper()
 	var result probe.Result
 	text, err := os.ReadFile(file)

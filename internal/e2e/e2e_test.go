@@ -98,7 +98,7 @@ ephemeral "kt_port_forward" "server" {
   count    = var.suspend ? 0 : 1
   name     = kt_compute.server.name
   uid      = kt_compute.server.uid
-  required = false # it opens while a resumption is planned
+  required = false # the port-forward is also opened while a resumption is planned
 }
 
 resource "terraform_data" "call" {
@@ -108,7 +108,7 @@ resource "terraform_data" "call" {
     command = %q
     environment = {
       KT_E2E_CALL   = ephemeral.kt_port_forward.server[0].address
-      KT_E2E_ANSWER = %q
+      KT_E2E_RESULT = %q
     }
   }
 }
@@ -117,7 +117,7 @@ output "status" { value = data.kt_endpoint.server.status }
 output "fast" { value = data.kt_endpoint.server.throughput_mib_s != null }
 output "nodes" { value = join(",", data.kt_endpoint.server.pods[*].node) }
 
-# What the server counts is more than the data of the tensor.
+# The server counts more bytes than the data of the tensor.
 locals { metrics = { for m in flatten(data.kt_metrics.server[*].metrics) : m.name => m.value } }
 output "limit" { value = try(local.metrics["tensors.limit"], null) }
 output "received" { value = try(local.metrics["tensors.received"] >= 64 * 1024 * 1024, false) }
@@ -130,14 +130,14 @@ func TestE2ETensorServerServesSuspendsAndResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer := filepath.Join(t.TempDir(), "answer.json")
-	cli.Write(t, fmt.Sprintf(tensorServer, serverImage, self, answer))
+	file := filepath.Join(t.TempDir(), "result.json")
+	cli.Write(t, fmt.Sprintf(tensorServer, serverImage, self, file))
 	cli.MustRun(t, "apply", "-auto-approve")
 	serves := map[string]string{"status": "SERVING", "fast": "true", "nodes": "real-0", "limit": "2.68435456e+08",
 		"received": "true"}
 	expectOutputs(t, cli, serves)
-	if got := answerIn(t, answer); got.Status != probe.Serving || got.Bytes != 1<<20 {
-		t.Errorf("through the tunnel: %+v", got)
+	if got := resultIn(t, file); got.Status != probe.Serving || got.Bytes != 1<<20 {
+		t.Errorf("through the port-forward: %+v", got)
 	}
 	if out := cli.MustRun(t, "plan"); !strings.Contains(out, "No changes.") {
 		t.Errorf("the second plan is not empty:\n%s", out)
@@ -145,15 +145,15 @@ func TestE2ETensorServerServesSuspendsAndResumes(t *testing.T) {
 
 	if out, err := cli.Run(t, "apply", "-auto-approve", "-var", "least=1e12"); err == nil ||
 		!strings.Contains(out, "The server is too slow.") {
-		t.Errorf("a postcondition on the throughput did not hold the run up: %v\n%s", err, out)
+		t.Errorf("the run did not fail on the postcondition for the throughput: %v\n%s", err, out)
 	}
 
 	cli.MustRun(t, "apply", "-auto-approve", "-var", "suspend=true")
 	expectOutputs(t, cli,
 		map[string]string{"status": "UNREACHABLE", "fast": "false", "limit": "<nil>", "received": "false"})
-	// One that has ended may be there for a moment longer.
+	// Pods that have terminated may still exist for a moment.
 	if left := pods(t, ns, "--field-selector=status.phase=Running"); left != "" {
-		t.Errorf("suspended, there still runs %s", left)
+		t.Errorf("running after the suspension: %s", left)
 	}
 
 	cli.MustRun(t, "apply", "-auto-approve")
@@ -161,11 +161,11 @@ func TestE2ETensorServerServesSuspendsAndResumes(t *testing.T) {
 
 	cli.MustRun(t, "destroy", "-auto-approve")
 	if left := pods(t, ns); left != "" {
-		t.Errorf("destroyed, there are still %s", left)
+		t.Errorf("left after the destroy: %s", left)
 	}
 }
 
-func TestE2EDeploymentIsReadyByItsProbe(t *testing.T) {
+func TestE2EDeploymentIsReadyAfterItsReadinessProbe(t *testing.T) {
 	t.Parallel()
 	cli, ns := terraform(t)
 	cli.Write(t, deployment(serverImage, `["-memory-limit", "256Mi"]`, "256Mi"))
@@ -186,7 +186,7 @@ func TestE2EFailureIsExplained(t *testing.T) {
 		config string
 		want   []string
 	}{
-		"a server of SkyTorch's that refuses its arguments": {
+		"a SkyTorch server with invalid arguments": {
 			`
 provider "kt" {}
 resource "kt_compute" "server" {
@@ -199,17 +199,17 @@ resource "kt_compute" "server" {
 `,
 			[]string{"exit code 1", `invalid value "lots" for flag -memory-limit`, "kubectl"},
 		},
-		"a Deployment that refuses its arguments": {
+		"a Deployment with invalid arguments": {
 			deployment("%s", `["-port", "many"]`, "256Mi"),
 			[]string{"exit code 1", `invalid value "many" for flag -port`, "Back-off restarting failed container"},
 		},
-		"a Deployment that runs out of memory": {
+		"a Deployment that exceeds its memory limit": {
 			deployment(allocateImage, `[]`, "48Mi"),
 			[]string{"out of memory", "allocated 40 MiB"},
 		},
-		"a Deployment of an image that is nowhere": {
-			deployment("localhost/nowhere:1", `[]`, "48Mi"),
-			[]string{"localhost/nowhere:1"},
+		"a Deployment with a missing image": {
+			deployment("localhost/missing:1", `[]`, "48Mi"),
+			[]string{"localhost/missing:1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,18 +218,18 @@ resource "kt_compute" "server" {
 			cli.Write(t, strings.ReplaceAll(c.config, "%s", serverImage))
 			out, err := cli.Run(t, "apply", "-auto-approve")
 			if err == nil {
-				t.Fatalf("the apply went well:\n%s", out)
+				t.Fatalf("the apply succeeded:\n%s", out)
 			}
 			for _, want := range c.want {
 				if !strings.Contains(unwrapped(out), want) {
-					t.Errorf("the error does not say %q:\n%s", want, out)
+					t.Errorf("the error does not contain %q:\n%s", want, out)
 				}
 			}
 		})
 	}
 }
 
-// deployment is a manifest of the user's own. The container speaks gRPC, which the defaults' probes do not.
+// deployment returns a compute with a manifest. The container serves gRPC, which the default probes do not support.
 func deployment(image, args, memory string) string {
 	return `
 provider "kt" {}
@@ -254,7 +254,7 @@ output "ready" { value = kt_compute.server.ready }
 `, image, args, memory)
 }
 
-// unwrapped is a diagnostic without the frame and the line breaks that the CLI gives it.
+// unwrapped returns a diagnostic without the frame and the line breaks of the CLI.
 func unwrapped(text string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("│", "", "╷", "", "╵", "").Replace(text)), " ")
 }

@@ -29,7 +29,7 @@ var cluster *acctest.Cluster
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(callVariable); address != "" {
-		os.Exit(call(address, os.Getenv(answerVariable)))
+		os.Exit(call(address, os.Getenv(resultVariable)))
 	}
 	if os.Getenv("KT_E2E") == "" {
 		os.Exit(m.Run())

@@ -17,12 +17,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
 )
 
-// folder is the working directory of one configuration.
-type folder struct {
+// workDir is the working directory of one configuration.
+type workDir struct {
 	dir, cli, settings string
 }
 
-func (f folder) state() string { return filepath.Join(f.dir, "terraform.tfstate") }
+func (f workDir) state() string { return filepath.Join(f.dir, "terraform.tfstate") }
 
 // run is a completed command of the CLI.
 type run struct {
@@ -93,7 +93,9 @@ func awaitStop(pid int, deadline time.Time) {
 
 // execute runs a command until it exits, or until the hard limit. prepare is called with the started command,
 // which it can signal.
-func (f folder) execute(ctx context.Context, limit time.Duration, prepare func(*running), args ...string) (run, error) {
+func (f workDir) execute(
+	ctx context.Context, limit time.Duration, prepare func(*running), args ...string,
+) (run, error) {
 	command := exec.Command(f.cli, append(args, "-no-color", "-input=false")...)
 	command.Dir = f.dir
 	tmp := filepath.Join(f.dir, "tmp")
@@ -208,7 +210,7 @@ type state struct {
 }
 
 // readState reads the state file.
-func (f folder) readState() (state, error) {
+func (f workDir) readState() (state, error) {
 	out := state{manifests: map[string]bool{}}
 	data, err := os.ReadFile(f.state())
 	if err != nil {

@@ -52,21 +52,21 @@ type result struct {
 	violations []violation
 }
 
-// place is the environment in which a worker runs its cycles: a namespace behind a proxy, and a folder.
-type place struct {
+// environment is a namespace behind a proxy and a working directory, in which a worker runs its cycles.
+type environment struct {
 	cluster   *cluster
 	namespace string
-	folder    folder
+	workDir   workDir
 	proxy     *proxy.Proxy
-	// restart restarts the cluster. It is nil if other places use the same cluster.
+	// restart restarts the cluster. It is nil if other environments use the same cluster.
 	restart func() error
 }
 
-// newPlace creates a namespace and starts a proxy for it.
-func newPlace(ctx context.Context, c *cluster, name string, base folder, http2 bool) (*place, error) {
-	p := &place{cluster: c, namespace: name, folder: base}
-	p.folder.dir = filepath.Join(base.dir, name)
-	if err := os.MkdirAll(p.folder.dir, 0o700); err != nil {
+// newEnvironment creates a namespace and starts a proxy for it.
+func newEnvironment(ctx context.Context, c *cluster, name string, base workDir, http2 bool) (*environment, error) {
+	p := &environment{cluster: c, namespace: name, workDir: base}
+	p.workDir.dir = filepath.Join(base.dir, name)
+	if err := os.MkdirAll(p.workDir.dir, 0o700); err != nil {
 		return nil, err
 	}
 	if err := c.makeNamespace(ctx, name); err != nil {
@@ -81,19 +81,20 @@ func newPlace(ctx context.Context, c *cluster, name string, base folder, http2 b
 		return nil, err
 	}
 	return p, errors.Join(os.WriteFile(p.kubeconfig(), text, 0o600),
-		os.WriteFile(p.folder.state(), []byte(emptyState), 0o600))
+		os.WriteFile(p.workDir.state(), []byte(emptyState), 0o600))
 }
 
-func (p *place) kubeconfig() string { return filepath.Join(p.folder.dir, "kubeconfig") }
+func (p *environment) kubeconfig() string { return filepath.Join(p.workDir.dir, "kubeconfig") }
 
-// close deletes the namespace and the folder. The garbage collector may still be deleting objects afterwards.
-func (p *place) close(ctx context.Context) error {
-	return errors.Join(p.proxy.Close(), p.cluster.deleteNamespace(ctx, p.namespace), os.RemoveAll(p.folder.dir))
+// close deletes the namespace and the working directory. Afterwards, the garbage collector may still be deleting
+// objects.
+func (p *environment) close(ctx context.Context) error {
+	return errors.Join(p.proxy.Close(), p.cluster.deleteNamespace(ctx, p.namespace), os.RemoveAll(p.workDir.dir))
 }
 
 // cycle is a running item.
 type cycle struct {
-	*place
+	*environment
 
 	item   item
 	result result
@@ -107,8 +108,8 @@ type cycle struct {
 var errEnded = errors.New("the cycle ended after a violation")
 
 // runCycle runs an item. It returns only errors of the bench itself.
-func (p *place) runCycle(ctx context.Context, it item) (result, error) {
-	c := &cycle{place: p, item: it, result: result{
+func (p *environment) runCycle(ctx context.Context, it item) (result, error) {
+	c := &cycle{environment: p, item: it, result: result{
 		requests: map[step][]proxy.Record{}, injected: map[proxy.Kind]int{}, exits: map[step]int{},
 		slowest: map[proxy.Kind]time.Duration{},
 	}}
@@ -146,7 +147,7 @@ func (c *cycle) write(version int) error {
 	text := c.item.scenario.config(settings{
 		namespace: c.namespace, kubeconfig: c.kubeconfig(), canary: c.canary(version), version: version,
 	})
-	return os.WriteFile(filepath.Join(c.folder.dir, "main.tf"), []byte(text), 0o600)
+	return os.WriteFile(filepath.Join(c.workDir.dir, "main.tf"), []byte(text), 0o600)
 }
 
 // canary returns a secret value that must not appear in any output or state.
@@ -195,7 +196,7 @@ func (c *cycle) faulted(ctx context.Context, at step, args ...string) (run, erro
 		most = slowLimit
 	}
 	var restarts errgroup.Group
-	out, err := c.folder.execute(ctx, most, func(r *running) {
+	out, err := c.workDir.execute(ctx, most, func(r *running) {
 		c.proxy.Begin(faults, func(kind proxy.Kind) {
 			if kind == proxy.Restart {
 				restarts.Go(c.restart)
@@ -220,7 +221,7 @@ func (c *cycle) faulted(ctx context.Context, at step, args ...string) (run, erro
 
 // clean runs a command without faults.
 func (c *cycle) clean(ctx context.Context, at step, args ...string) (run, error) {
-	out, err := c.folder.execute(ctx, limit, func(*running) { c.proxy.Begin(proxy.NoFaults, nil) }, args...)
+	out, err := c.workDir.execute(ctx, limit, func(*running) { c.proxy.Begin(proxy.NoFaults, nil) }, args...)
 	c.proxy.End()
 	if err != nil {
 		return out, err
@@ -250,7 +251,7 @@ func (c *cycle) sane(at step, how string, out run) error {
 	if strings.Contains(out.output, "inconsistent") {
 		errs = append(errs, c.violate(at, "inconsistent plan or result"))
 	}
-	state, err := c.folder.readState()
+	state, err := c.workDir.readState()
 	if err != nil {
 		errs = append(errs, c.violate(at, "the state cannot be read: "+err.Error()))
 	}
@@ -296,7 +297,7 @@ func (c *cycle) converge(ctx context.Context, at step, faulted run) error {
 
 // agree checks that the state and the cluster contain the same objects.
 func (c *cycle) agree(ctx context.Context, at step) error {
-	state, err := c.folder.readState()
+	state, err := c.workDir.readState()
 	if err != nil {
 		return err
 	}
@@ -334,7 +335,7 @@ func (c *cycle) remembered(at step, objects map[string]live) error {
 	if c.killed(proxy.KillCLI) || c.killed(proxy.KillProvider) {
 		return nil
 	}
-	state, err := c.folder.readState()
+	state, err := c.workDir.readState()
 	if err != nil {
 		return err
 	}
@@ -372,7 +373,7 @@ func (c *cycle) destroy(ctx context.Context) error {
 			return c.violate(destroy, "a destroy without faults fails")
 		}
 	}
-	state, err := c.folder.readState()
+	state, err := c.workDir.readState()
 	if err != nil {
 		return err
 	}

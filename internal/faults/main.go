@@ -48,7 +48,7 @@ func main() {
 		"random one")
 	flag.StringVar(&opts.only, "only", "", "run one cycle with these faults, STEP|REQUEST|KIND separated by semicolons")
 	flag.StringVar(&opts.cli, "cli", os.Getenv("KT_CLI"), "terraform or tofu (default: KT_CLI, otherwise terraform)")
-	flag.StringVar(&opts.out, "out", filepath.Join(os.TempDir(), "kt-faults"), "folder for reports of violations")
+	flag.StringVar(&opts.out, "out", filepath.Join(os.TempDir(), "kt-faults"), "directory for reports of violations")
 	flag.DurationVar(&opts.time, "time", 0, "start no cycle after this long (default: run all)")
 	flag.Parse()
 	var err error
@@ -74,7 +74,7 @@ func start(opts options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	base, err := newFolder(dir, opts.cli)
+	base, err := newWorkDir(dir, opts.cli)
 	if err != nil {
 		return err
 	}
@@ -104,16 +104,16 @@ func start(opts options) (err error) {
 	return nil
 }
 
-// newFolder writes the settings of the CLI.
-func newFolder(dir, cli string) (folder, error) {
+// newWorkDir writes the settings of the CLI.
+func newWorkDir(dir, cli string) (workDir, error) {
 	providers := os.Getenv("KT_PROVIDER_DIR")
 	if providers == "" {
 		providers = filepath.Join(acctest.Root(), "bin")
 	}
 	if _, err := os.Stat(filepath.Join(providers, "terraform-provider-kt")); err != nil {
-		return folder{}, fmt.Errorf("%w; build the provider with: make build", err)
+		return workDir{}, fmt.Errorf("%w; build the provider with: make build", err)
 	}
-	f := folder{dir: dir, cli: cli, settings: filepath.Join(dir, "cli.tfrc")}
+	f := workDir{dir: dir, cli: cli, settings: filepath.Join(dir, "cli.tfrc")}
 	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n",
 		providers)
 	return f, os.WriteFile(f.settings, []byte(text), 0o600)
@@ -122,7 +122,7 @@ func newFolder(dir, cli string) (folder, error) {
 type bench struct {
 	opts       options
 	cluster    *cluster
-	base       folder
+	base       workDir
 	tally      *tally
 	begun      time.Time
 	namespaces atomic.Int64

@@ -198,9 +198,9 @@ func (b *bench) record(ctx context.Context, sc scenario, steps ...step) (map[ste
 	return seen, nil
 }
 
-// runOne runs an item in a new place.
+// runOne runs an item in a new environment.
 func (b *bench) runOne(ctx context.Context, c *cluster, it item, restart func() error) (r result, err error) {
-	p, err := newPlace(ctx, c, fmt.Sprintf("faults-%d", b.namespaces.Add(1)), b.base, it.http2)
+	p, err := newEnvironment(ctx, c, fmt.Sprintf("faults-%d", b.namespaces.Add(1)), b.base, it.http2)
 	if err != nil {
 		return result{}, err
 	}

@@ -17,7 +17,7 @@ import (
 
 // tally counts the results of all cycles.
 type tally struct {
-	out string // folder of the reports of violations
+	out string // directory of the reports of violations
 
 	mu         sync.Mutex
 	cycles     int

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Apply creates the CustomResourceDefinitions in the given files and folders unless they exist, and waits with await
-// (a poll with its own timeout) until the API server serves each of them. In a folder, it reads the files *.yaml, *.yml
-// and *.json, but not subfolders. It ignores documents of other kinds.
+// Apply creates the CustomResourceDefinitions in the given files and directories unless they exist. With await, a poll
+// with a timeout, it waits until the API server serves each of them. In a directory, it reads the files *.yaml, *.yml
+// and *.json, but not subdirectories. It ignores documents of other kinds.
 func Apply(ctx context.Context, client apiextensions.Interface, paths []string, await func(what string, done func(context.Context) (bool, error)) error) error {
 	crds, err := read(paths)
 	if err != nil {

@@ -27,16 +27,28 @@ func TestRead(t *testing.T) {
 		want  string
 		err   string
 	}{
-		"a file":                           {files: map[string]string{"a.yaml": widgets}, path: "a.yaml", want: "widgets.example.com"},
-		"a file of any name":               {files: map[string]string{"a": widgets}, path: "a", want: "widgets.example.com"},
-		"several documents, other kinds":   {files: map[string]string{"a.yaml": other + "---\n" + widgets + "---\n"}, path: "a.yaml", want: "widgets.example.com"},
-		"a folder with YAML and JSON":      {files: map[string]string{"a.yml": widgets, "b.json": gadgets, "c.txt": "no YAML: ["}, path: ".", want: "widgets.example.com gadgets.example.com"},
-		"subfolders are ignored":           {files: map[string]string{"a.yaml": widgets, "sub/b.yaml": gadgets}, path: ".", want: "widgets.example.com"},
-		"a path that does not exist":       {path: "nowhere", err: "no such file"},
-		"a file without any":               {files: map[string]string{"a.yaml": other}, path: "a.yaml", err: "no CustomResourceDefinition found"},
-		"an empty folder":                  {path: ".", err: "no CustomResourceDefinition found"},
-		"a file that is not YAML":          {files: map[string]string{"a.yaml": "a: ["}, path: "a.yaml", err: "a.yaml"},
-		"a definition with a wrong format": {files: map[string]string{"a.yaml": widgets + "spec: 3\n"}, path: "a.yaml", err: "a.yaml"},
+		"a file":             {files: map[string]string{"a.yaml": widgets}, path: "a.yaml", want: "widgets.example.com"},
+		"a file of any name": {files: map[string]string{"a": widgets}, path: "a", want: "widgets.example.com"},
+		"several documents, other kinds": {
+			files: map[string]string{"a.yaml": other + "---\n" + widgets + "---\n"},
+			path:  "a.yaml", want: "widgets.example.com",
+		},
+		"a directory with YAML and JSON": {
+			files: map[string]string{"a.yml": widgets, "b.json": gadgets, "c.txt": "no YAML: ["},
+			path:  ".", want: "widgets.example.com gadgets.example.com",
+		},
+		"subdirectories are ignored": {
+			files: map[string]string{"a.yaml": widgets, "sub/b.yaml": gadgets},
+			path:  ".", want: "widgets.example.com",
+		},
+		"a path that does not exist": {path: "nowhere", err: "no such file"},
+		"a file without any":         {files: map[string]string{"a.yaml": other}, path: "a.yaml", err: "no CustomResourceDefinition found"},
+		"an empty directory":         {path: ".", err: "no CustomResourceDefinition found"},
+		"a file that is not YAML":    {files: map[string]string{"a.yaml": "a: ["}, path: "a.yaml", err: "a.yaml"},
+		"a definition with a wrong format": {
+			files: map[string]string{"a.yaml": widgets + "spec: 3\n"},
+			path:  "a.yaml", err: "a.yaml",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +95,7 @@ func TestApplyWaitsForEachToBeEstablished(t *testing.T) {
 			return err
 		}
 		if ok, err := done(t.Context()); !ok || err != nil {
-			t.Errorf("once it is established: %t, %v", ok, err)
+			t.Errorf("when it is established: %t, %v", ok, err)
 		}
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-func TestRemoveRemovesOnlyFoldersOfThisCluster(t *testing.T) {
+func TestRemoveRemovesOnlyDirectoriesOfThisCluster(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	root := filepath.Join(base, "hostpath_pv")
@@ -52,7 +52,7 @@ func wantThere(t *testing.T, path string, want bool) {
 	}
 }
 
-func TestEmptyFoldersAreRemovedAndRestored(t *testing.T) {
+func TestEmptyDirectoriesAreRemovedAndRestored(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "hostpath_pv")
 	empty, full := filepath.Join(root, "empty"), filepath.Join(root, "full")

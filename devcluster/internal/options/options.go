@@ -1,4 +1,4 @@
-// Package options parses the command line of the dev cluster and prepares its folder.
+// Package options parses the command line of the dev cluster and prepares its directory.
 package options
 
 import (
@@ -29,11 +29,11 @@ Flags:
 
 // Options configure the cluster.
 type Options struct {
-	Dir        string          // folder of keys, data and log; empty for a temporary folder
+	Dir        string          // directory of keys, data and log; empty for a temporary directory
 	Kubeconfig string          // file to write for the user; empty for one in Dir
 	Port       int             // of the API server on 127.0.0.1; 0 selects a free port
 	Nodes      []nodespec.Node // fake nodes
-	CRDs       []string        // files or folders of YAML to apply before the cluster is ready
+	CRDs       []string        // files or directories of YAML to apply before the cluster is ready
 	Kubelet    bool            // also start a real node with containerd
 	Images     []string        // archives of images for the real node
 	AuditLog   string          // file for the API server's audit log; empty for none
@@ -48,7 +48,7 @@ func (o Options) LogFile() string { return filepath.Join(o.Dir, "devcluster.log"
 // NodeLogFile returns the log file of containerd and the kubelet of the real node.
 func (o Options) NodeLogFile() string { return filepath.Join(o.Dir, "node.log") }
 
-// DataDir returns the folder in Dir with keys and data, from which a cluster can be restarted.
+// DataDir returns the directory in Dir with keys and data, from which a cluster can be restarted.
 func (o Options) DataDir() string { return filepath.Join(o.Dir, "devcluster-data") }
 
 // Parse parses the command line. It writes help and usage to stderr, and returns pflag.ErrHelp if help was requested.
@@ -58,15 +58,19 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 	flags := pflag.NewFlagSet("devcluster", pflag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.SortFlags = false
-	flags.StringVar(&opts.Dir, "dir", "", "folder for keys, data and logs, from which a cluster can be restarted with the same objects (default: a temporary folder, removed at the end)")
-	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "file to write a cluster-admin kubeconfig to, removed at the end unless --dir is set (default: kubeconfig in the folder)")
-	flags.IntVar(&opts.Port, "port", 0, "port of the API server on 127.0.0.1 (default: the port of the last start in the folder, otherwise a free port)")
+	flags.StringVar(&opts.Dir, "dir", "", "directory for keys, data and logs, from which a cluster can be "+
+		"restarted with the same objects (default: a temporary directory, removed at the end)")
+	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "file to write a cluster-admin kubeconfig to, removed at "+
+		"the end unless --dir is set (default: kubeconfig in the directory)")
+	flags.IntVar(&opts.Port, "port", 0, "port of the API server on 127.0.0.1 (default: the port of the last start in "+
+		"the directory, otherwise a free port)")
 	flags.StringArrayVar(&nodes, "node", nil, "fake node, name=NAME[,gpus=N][,product=NAME][,label.KEY=VALUE]...[,taint.KEY=VALUE:EFFECT]...; repeatable\n(default: h100-0 and h100-1 with 8 NVIDIA-H100-80GB-HBM3 each, l4-0 with 4 NVIDIA-L4, cpu-0 without GPUs)")
-	flags.StringArrayVar(&opts.CRDs, "crds", nil, "file or folder of CustomResourceDefinitions to create before the cluster is ready; repeatable")
+	flags.StringArrayVar(&opts.CRDs, "crds", nil, "file or directory of CustomResourceDefinitions to create before "+
+		"the cluster is ready; repeatable")
 	flags.BoolVar(&opts.Kubelet, "kubelet", false, "also start a real node, real-0, for pods that select and tolerate kt.dev/real; requires root and containerd")
 	flags.StringArrayVar(&opts.Images, "image", nil, "archive of a container image to import into the real node; repeatable")
 	flags.StringVar(&opts.AuditLog, "audit-log", "", "file for the API server's audit log: one JSON line per request, at level Metadata")
-	flags.BoolVar(&opts.Verbose, "verbose", false, "log to stderr instead of devcluster.log in the folder")
+	flags.BoolVar(&opts.Verbose, "verbose", false, "log to stderr instead of devcluster.log in the directory")
 	flags.Usage = func() { fmt.Fprint(stderr, usage, flags.FlagUsages()) }
 	if err := flags.Parse(args); err != nil {
 		return Options{}, err
@@ -93,8 +97,8 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 // Kept reports whether the data is kept at the end, so that the cluster can be restarted.
 func (o Options) Kept() bool { return !o.temporary }
 
-// Prepare creates the folders and makes all paths absolute. If the folder is temporary, the returned function removes
-// the folder and the kubeconfig. Otherwise they are kept, because the cluster can be restarted from them.
+// Prepare creates the directories and makes all paths absolute. If the directory is temporary, the returned function
+// removes the directory and the kubeconfig. Otherwise, they are kept, because the cluster can be restarted from them.
 func (o Options) Prepare() (_ Options, clean func() error, err error) {
 	o.temporary = o.Dir == ""
 	if o.temporary {

@@ -81,7 +81,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 }
 
-func TestPrepareCreatesAndRemovesTemporaryFolder(t *testing.T) {
+func TestPrepareCreatesAndRemovesTemporaryDirectory(t *testing.T) {
 	t.Parallel()
 	opts, clean, err := Options{}.Prepare()
 	if err != nil {
@@ -98,7 +98,7 @@ func TestPrepareCreatesAndRemovesTemporaryFolder(t *testing.T) {
 	wantGone(t, opts.Dir)
 }
 
-func TestPrepareKeepsAGivenFolder(t *testing.T) {
+func TestPrepareKeepsAGivenDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	foreign, earlier := filepath.Join(dir, "pki"), filepath.Join(dir, "devcluster-data", "etcd")
@@ -109,7 +109,7 @@ func TestPrepareKeepsAGivenFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !opts.Kept() {
-		t.Error("the given folder is not kept")
+		t.Error("the given directory is not kept")
 	}
 	touch(t, opts.LogFile(), "")
 	if err := clean(); err != nil {

@@ -123,7 +123,7 @@ func TestCertificatesOfALoadedCAAreTrusted(t *testing.T) {
 	t.Parallel()
 	dir, first := t.TempDir(), newCA(t)
 	if _, err := LoadCA(dir, "ca"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("in an empty folder: %v", err)
+		t.Errorf("in an empty directory: %v", err)
 	}
 	if _, _, err := first.WriteTo(dir, "ca"); err != nil {
 		t.Fatal(err)

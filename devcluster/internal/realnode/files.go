@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Paths inside the node. /var is the folder "var" in the folder of the node.
+// Paths inside the node. /var is the directory "var" in the directory of the node.
 const (
 	home       = "/var/lib/devcluster"
 	planFile   = home + "/plan.json"
@@ -126,7 +126,7 @@ func (c Config) writeFiles(cniBin string) error {
 			return err
 		}
 	}
-	// Standard folders in /var. /var/run is /run.
+	// Standard directories in /var. /var/run is /run.
 	for _, dir := range []string{"/var/log", "/var/tmp"} {
 		if err := os.MkdirAll(filepath.Join(c.Dir, dir), 0o755); err != nil {
 			return err

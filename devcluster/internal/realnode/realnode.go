@@ -35,7 +35,7 @@ func Toleration() corev1.Toleration {
 
 // Config configures the node.
 type Config struct {
-	Dir        string       // a separate folder on a disk, which the caller must remove
+	Dir        string       // a separate directory on a disk, which the caller must remove
 	LogFile    string       // log of containerd and the kubelet
 	Network    netip.Prefix // a /24 for the addresses of pods, see PickNetwork
 	Images     []string     // archives of `docker save` or `make tensor-image` to import

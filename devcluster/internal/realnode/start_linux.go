@@ -21,7 +21,7 @@ const InitCommand = "node-init"
 // namespaces are the separate namespaces of a node.
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
 
-// logTail is the number of bytes of the log in an error. The log may be removed with the cluster's folder.
+// logTail is the number of bytes of the log in an error. The log may be removed with the cluster's directory.
 const logTail = 4 << 10
 
 // Check returns an error if this machine does not meet the requirements of a real node.
@@ -52,7 +52,7 @@ func Check() error {
 	return nil
 }
 
-// cniPlugins returns the folder of the CNI plugins: the one of Debian, or the one of upstream releases.
+// cniPlugins returns the directory of the CNI plugins: the one of Debian, or the one of upstream releases.
 func cniPlugins() (string, error) {
 	for _, dir := range []string{"/usr/lib/cni", "/opt/cni/bin"} {
 		complete := true

@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-func TestAccDriftIsShownInTheOutputOfPlan(t *testing.T) {
+func TestAccPlanOutputShowsDrift(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -21,7 +21,7 @@ func TestAccDriftIsShownInTheOutputOfPlan(t *testing.T) {
 
 	out, err := cli.Run(t, "plan", "-detailed-exitcode")
 	if exit := (&exec.ExitError{}); !errors.As(err, &exit) || exit.ExitCode() != 2 {
-		t.Errorf("plan ended with %v, want exit code 2, for changes", err)
+		t.Errorf("plan returned %v, want exit code 2 (changes)", err)
 	}
 	acctest.ExpectText(t, out,
 		"Warning: Deployment "+ns+"/trainer was changed outside of Terraform",
@@ -31,7 +31,7 @@ func TestAccDriftIsShownInTheOutputOfPlan(t *testing.T) {
 		"~ replicas = 5 -> 2",
 		"Plan: 0 to add, 1 to change, 0 to destroy.",
 	)
-	cli.MustRun(t, "apply", "-refresh-only", "-auto-approve") // state now says what the cluster has
+	cli.MustRun(t, "apply", "-refresh-only", "-auto-approve") // writes the values of the cluster to the state
 	acctest.ExpectText(t, cli.MustRun(t, "plan"), "~ replicas = 5 -> 2", "Plan: 0 to add, 1 to change, 0 to destroy.")
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty

@@ -15,8 +15,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// asByHand are the attributes that say what foreignDeployment runs.
-const asByHand = `
+// configOfForeign is a compute whose attributes match foreignDeployment.
+const configOfForeign = `
 resource "kt_compute" "trainer" {
   name                 = "trainer"
   image                = "by-hand:1"
@@ -26,7 +26,7 @@ resource "kt_compute" "trainer" {
   labels               = { team = "ml" }
 }`
 
-func TestAccImportOfObjectsOfAnotherClientChangesOnlyOwnership(t *testing.T) {
+func TestAccImportOfForeignObjectsChangesOnlyOwnership(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
@@ -36,12 +36,12 @@ func TestAccImportOfObjectsOfAnotherClientChangesOnlyOwnership(t *testing.T) {
 		CheckDestroy:             cluster.NothingLeft(t, ns),
 		Steps: []resource.TestStep{
 			{
-				Config:       cluster.Config(ns, asByHand),
+				Config:       cluster.Config(ns, configOfForeign),
 				ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer",
 				ImportStatePersist: true,
 			},
 			{
-				Config: cluster.Config(ns, asByHand),
+				Config: cluster.Config(ns, configOfForeign),
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
 					acctest.PlanCheck(func(p acctest.Plan) error {
@@ -62,7 +62,7 @@ func TestAccImportOfObjectsOfAnotherClientChangesOnlyOwnership(t *testing.T) {
 	})
 }
 
-func TestAccImportedObjectsOfAnotherClientCanBeDestroyed(t *testing.T) {
+func TestAccImportedForeignObjectsCanBeDestroyed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
@@ -70,7 +70,7 @@ func TestAccImportedObjectsOfAnotherClientCanBeDestroyed(t *testing.T) {
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             cluster.NothingLeft(t, ns),
 		Steps: []resource.TestStep{{
-			Config:       cluster.Config(ns, asByHand),
+			Config:       cluster.Config(ns, configOfForeign),
 			ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true,
 		}},
 	})
@@ -85,7 +85,7 @@ func TestAccImportOfAnIncompatibleObjectReplacesIt(t *testing.T) {
 		CheckDestroy:             cluster.NothingLeft(t, ns),
 		Steps: []resource.TestStep{
 			{
-				Config:       cluster.Config(ns, asByHand),
+				Config:       cluster.Config(ns, configOfForeign),
 				ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer",
 				ImportStatePersist: true,
 			},
@@ -121,11 +121,11 @@ func TestAccImportDoesNotChangeAnUnusedService(t *testing.T) {
 	})
 }
 
-func TestAccImportOfWrongIDs(t *testing.T) {
+func TestAccImportRejectsInvalidIDs(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	var steps []resource.TestStep
-	for id, says := range map[string]string{
+	for id, message := range map[string]string{
 		"trainer":            `must have the format\s+namespace/name`,
 		"/trainer":           `must have the format\s+namespace/name`,
 		ns + "/":             `must have the format\s+namespace/name`,
@@ -136,14 +136,14 @@ func TestAccImportOfWrongIDs(t *testing.T) {
 		steps = append(steps, resource.TestStep{
 			Config:       cluster.Config(ns, acctest.Compute("")),
 			ResourceName: acctest.Trainer, ImportState: true, ImportStateId: id,
-			ExpectError: regexp.MustCompile(says),
+			ExpectError: regexp.MustCompile(message),
 		})
 	}
 	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(t), Steps: steps})
 }
 
-// Terraform imports by identity since 1.12, OpenTofu not yet: so the provider is
-// asked itself.
+// Terraform imports by identity since 1.12, OpenTofu not yet. The test therefore
+// calls the provider directly.
 func TestAccImportByIdentity(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -205,7 +205,8 @@ func attributesOf(
 	return out
 }
 
-// What Terraform writes for an import holds all attributes, defaults too.
+// The configuration that Terraform generates for an import contains all attributes,
+// including defaults.
 func TestAccGeneratedConfigurationOfAnImportPlansNoChange(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
@@ -218,19 +219,19 @@ func TestAccGeneratedConfigurationOfAnImportPlansNoChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := on.Namespace(t)
-			made, imported := acctest.NewCLI(t), acctest.NewCLI(t)
-			for _, cli := range []*acctest.CLI{made, imported} {
+			created, imported := acctest.NewCLI(t), acctest.NewCLI(t)
+			for _, cli := range []*acctest.CLI{created, imported} {
 				cli.Setenv("KUBE_CONFIG_PATH", on.Kubeconfig())
 				cli.Setenv("KT_NAMESPACE", ns)
 			}
-			made.Write(t, acctest.BareCompute(attributes+"\non_not_ready = \"ignore\""))
-			made.MustRun(t, "apply", "-auto-approve")
+			created.Write(t, acctest.BareCompute(attributes+"\non_not_ready = \"ignore\""))
+			created.MustRun(t, "apply", "-auto-approve")
 			imported.Write(t, fmt.Sprintf("import {\n to = kt_compute.trainer\n id = \"%s/trainer\"\n}", ns))
 			if out := imported.MustRun(t, "plan", "-generate-config-out=generated.tf"); !strings.Contains(out,
 				"1 to import, 0 to add, 0 to change, 0 to destroy") {
 				t.Errorf("the output of the plan is:\n%s", out)
 			}
-			made.MustRun(t, "destroy", "-auto-approve")
+			created.MustRun(t, "destroy", "-auto-approve")
 		})
 	}
 }

@@ -35,7 +35,7 @@ func TestAccComputeIsCreatedUpdatedSuspendedResumedImportedAndDeleted(t *testing
 						knownvalue.StringExact("deployment")),
 					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("url"),
 						knownvalue.StringExact("http://trainer."+ns+".svc.cluster.local:80")),
-					// one is null: no registration
+					// null, because there is no registration
 					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("manifests"),
 						knownvalue.MapSizeExact(3)),
 				},
@@ -80,7 +80,7 @@ func TestAccComputeIsReplacedUnderAnotherNameOrNamespace(t *testing.T) {
 	})
 }
 
-func TestAccComputeUnderProtectionIsNotDeleted(t *testing.T) {
+func TestAccComputeWithDeletionProtectionIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	protected := func(name string, protection bool) string {
@@ -149,7 +149,7 @@ resource "kt_compute" "trainer" {
 	})
 }
 
-// foreignDeployment is what somebody else made, which a compute could take over.
+// foreignDeployment contains objects of another client, which a compute can adopt.
 const foreignDeployment = `
 apiVersion: apps/v1
 kind: Deployment
@@ -211,7 +211,7 @@ func TestAccComputeOfAnotherClientIsAdoptedOnlyOnRequest(t *testing.T) {
 	})
 }
 
-func TestAccComputeThatCannotBeAdoptedIsRefusedInThePlan(t *testing.T) {
+func TestAccIncompatibleDeploymentIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "app"), "-n", ns)
@@ -225,7 +225,7 @@ func TestAccComputeThatCannotBeAdoptedIsRefusedInThePlan(t *testing.T) {
 	})
 }
 
-func TestAccComputeThatAnotherClientRecreatedIsNotAdopted(t *testing.T) {
+func TestAccComputeRecreatedByAnotherClientIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	seen := &acctest.Warnings{}
@@ -256,7 +256,7 @@ func TestAccComputeThatAnotherClientRecreatedIsNotAdopted(t *testing.T) {
 func TestAccComputeThatIsBeingDeletedIsReplaced(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	hold := func(finalizers string) []string {
+	setFinalizers := func(finalizers string) []string {
 		return []string{"patch", "deployment/trainer", "-n", ns, "-p",
 			`{"metadata": {"finalizers": ` + finalizers + `}}`}
 	}
@@ -268,15 +268,15 @@ func TestAccComputeThatIsBeingDeletedIsReplaced(t *testing.T) {
 			{Config: cluster.Config(ns, acctest.Compute(""))},
 			{
 				PreConfig: func() {
-					cluster.Kubectl(t, hold(`["example.com/hold"]`)...)
+					cluster.Kubectl(t, setFinalizers(`["example.com/hold"]`)...)
 					cluster.Kubectl(t, "delete", "deployment/trainer", "-n", ns, "--wait=false")
 				},
 				Config: cluster.Config(ns, acctest.Compute("")),
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionDestroyBeforeCreate),
 					seen.Expect(ns, "Deployment ID is being deleted"),
-					acctest.PlanCheck(func(acctest.Plan) error { // let it go while the apply waits for that
-						time.AfterFunc(2*time.Second, func() { _, _ = cluster.TryKubectl(t, hold(`null`)...) })
+					acctest.PlanCheck(func(acctest.Plan) error { // remove the finalizer while the apply waits
+						time.AfterFunc(2*time.Second, func() { _, _ = cluster.TryKubectl(t, setFinalizers(`null`)...) })
 						return nil
 					}),
 				),

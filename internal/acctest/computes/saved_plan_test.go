@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// savedPlan is a plan that was saved, and is applied later.
+// savedPlan is a plan file that is applied later.
 type savedPlan struct {
 	cli  *acctest.CLI
 	file string
@@ -28,59 +28,59 @@ func (p savedPlan) apply(t *testing.T) {
 	p.cli.MustRun(t, "apply", p.file)
 }
 
-// CRDs and classes are of the whole cluster: so this test has one of its own,
-// without the CRD of Kubetorch.
+// CRDs and storage classes are cluster-scoped. This test therefore uses a separate
+// cluster, without the CRD of Kubetorch.
 func TestAccSavedPlanAppliesAfterKindsAndClassesWereInstalled(t *testing.T) {
 	t.Parallel()
-	alone := acctest.OwnCluster(t)
-	ns := alone.Namespace(t)
+	own := acctest.OwnCluster(t)
+	ns := own.Namespace(t)
 	registrations := func() string {
-		return alone.Kubectl(t, "get", "kubetorchworkloads", "-n", ns, "-o", "name")
+		return own.Kubectl(t, "get", "kubetorchworkloads", "-n", ns, "-o", "name")
 	}
 	const ray = "distribute = { type = \"ray\", workers = 2 }\n on_not_ready = \"ignore\""
 	cli := acctest.NewCLI(t)
-	write := func(text ...string) { cli.Write(t, alone.Config(ns, strings.Join(text, "\n"))) }
+	write := func(text ...string) { cli.Write(t, own.Config(ns, strings.Join(text, "\n"))) }
 
 	write(acctest.ComputeNamed("before", ""))
 	cli.MustRun(t, "apply", "-auto-approve")
-	cli.MustRun(t, "plan", "-detailed-exitcode", "-refresh=false") // null for the registration that there is not
+	cli.MustRun(t, "plan", "-detailed-exitcode", "-refresh=false") // the registration is null
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 
 	write(acctest.ComputeNamed("before", `memory = "1Gi"`), acctest.ComputeNamed("after", ""),
 		acctest.Volume("size = \"1Gi\"\n wait_for_bound = false"), acctest.ComputeNamed("cluster", ray))
 	saved := savePlan(t, cli)
-	alone.InstallCRD(t, acctest.Testdata("kubetorchworkload-crd.yaml"), "kubetorchworkloads.kubetorch.com")
-	alone.InstallRayCluster(t)
-	alone.Apply(t,
+	own.InstallCRD(t, acctest.Testdata("kubetorchworkload-crd.yaml"), "kubetorchworkloads.kubetorch.com")
+	own.InstallRayCluster(t)
+	own.Apply(t,
 		"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: shared}\nprovisioner: nfs.csi.k8s.io")
 	saved.apply(t)
 	if got, want := registrations(), "kubetorchworkload.kubetorch.com/after\nkubetorchworkload.kubetorch.com/cluster"; got != want {
 		t.Errorf("the registrations are %q, want those that the saved plan creates: %q", got, want)
 	}
-	if got := alone.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
+	if got := own.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",
 		"jsonpath={.spec.storageClassName}"); got != "shared" {
-		t.Errorf("the class is %q, want the one that suits best at apply", got)
+		t.Errorf("the storage class is %q, want the best one at the time of the apply", got)
 	}
 
 	a := cli.RunJSON(t, "plan")
 	if len(a.Planned) != 1 || a.Planned["kt_compute.before"] != "update" {
-		t.Errorf("the next plan has %v, want the registration of what existed:\n%s", a.Planned, a)
+		t.Errorf("the next plan has %v, want only the registration of the existing compute:\n%s", a.Planned, a)
 	}
 	saved = savePlan(t, cli)
 	saved.apply(t)
 	if !strings.Contains(registrations(), "/before") {
-		t.Error("the compute that existed is not registered")
+		t.Error("the existing compute is not registered")
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// Somebody else applies what was planned: another environment decides nothing
-// that the plan showed.
+// A saved plan is applied with other environment variables. They do not change
+// planned values.
 func TestAccSavedPlanAppliesInAnotherEnvironment(t *testing.T) {
 	t.Parallel()
 	ns, other := cluster.Namespace(t), cluster.Namespace(t)
-	contexts := func(namespace string) string {
+	withNamespace := func(namespace string) string {
 		text, err := os.ReadFile(cluster.Kubeconfig())
 		if err != nil {
 			t.Fatal(err)
@@ -96,12 +96,12 @@ func TestAccSavedPlanAppliesInAnotherEnvironment(t *testing.T) {
 	applier.Dir = planner.Dir
 	for name, value := range map[string]string{
 		"KT_USERNAME": "alice", "KT_LAUNCH_TIMEOUT": "90", "KT_GPU_ANTI_AFFINITY": "1",
-		"KUBE_CONFIG_PATH": contexts(ns), "USER": "alice",
+		"KUBE_CONFIG_PATH": withNamespace(ns), "USER": "alice",
 	} {
 		planner.Setenv(name, value)
 	}
 	for name, value := range map[string]string{
-		"KT_USERNAME": "bob", "KT_LAUNCH_TIMEOUT": "600", "KUBE_CONFIG_PATH": contexts(other), "USER": "bob",
+		"KT_USERNAME": "bob", "KT_LAUNCH_TIMEOUT": "600", "KUBE_CONFIG_PATH": withNamespace(other), "USER": "bob",
 	} {
 		applier.Setenv(name, value)
 	}
@@ -110,11 +110,11 @@ func TestAccSavedPlanAppliesInAnotherEnvironment(t *testing.T) {
 			"resource \"kt_secret\" \"token\" {\n name = \"token\"\n values = { A = \"b\" }\n}\n" +
 			acctest.Volume(acctest.SmallVolume)
 	}
-	chosen := fmt.Sprintf("provider \"kt\" {\n namespace = %q\n username = \"carol\"\n launch_timeout = \"2m\"\n "+
+	configured := fmt.Sprintf("provider \"kt\" {\n namespace = %q\n username = \"carol\"\n launch_timeout = \"2m\"\n "+
 		"gpu_anti_affinity = false\n}\n", ns)
 
-	t.Log("a creation whose provider block says everything")
-	planner.Write(t, chosen+resources(""))
+	t.Log("create, with all settings in the provider block")
+	planner.Write(t, configured+resources(""))
 	saved := savePlan(t, planner)
 	saved.cli = applier
 	saved.apply(t)
@@ -122,24 +122,24 @@ func TestAccSavedPlanAppliesInAnotherEnvironment(t *testing.T) {
 	applier.MustRun(t, "plan", "-detailed-exitcode")
 	planner.MustRun(t, "destroy", "-auto-approve")
 
-	t.Log("a creation that leaves it to the environment: nothing is made that the plan did not show")
+	t.Log("create, with settings from the environment: objects that differ from the plan are not created")
 	planner.Write(t, "provider \"kt\" {\n}\n"+resources(""))
 	saved = savePlan(t, planner)
 	saved.cli = applier
 	out, err := applier.Run(t, "apply", saved.file)
 	if err == nil {
-		t.Errorf("something else than planned was created:\n%s", out)
+		t.Errorf("the apply succeeded, although its environment changes the plan:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "inconsistent final plan",
 		".namespace: was cty.StringVal(\""+ns+"\"), but now cty.StringVal(\""+other+"\")")
 	for _, namespace := range []string{ns, other} {
 		if left := cluster.Kubectl(t, "get", "deployments,services,persistentvolumeclaims", "-n", namespace, "-o",
 			"name"); left != "" {
-			t.Errorf("%s has %s", namespace, left)
+			t.Errorf("namespace %s contains %s", namespace, left)
 		}
 	}
 
-	t.Log("a change of what exists")
+	t.Log("update of existing objects")
 	planner.MustRun(t, "apply", "-auto-approve")
 	planner.Write(t, "provider \"kt\" {\n}\n"+resources("memory = \"1Gi\""))
 	saved = savePlan(t, planner)

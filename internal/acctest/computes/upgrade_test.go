@@ -18,16 +18,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// former is the folder of a provider binary of an earlier release, from which
-// TestAccUpgradeFixtureIsWritten makes a fixture.
+// former is the directory of the provider binary of an earlier release, from which
+// TestAccUpgradeFixtureIsWritten creates a fixture.
 var former = flag.String("former-provider", "",
-	"folder of the provider whose state and objects become the fixture of upgrades")
+	"directory of the provider binary that creates the state and objects of the upgrade fixture")
 
-// fixtureNamespace stands in a fixture for the namespace of the test.
+// fixtureNamespace is the placeholder in a fixture for the namespace of the test.
 const fixtureNamespace = "namespace-of-the-fixture"
 
-// fixture is what a release of the provider has left behind: the state, with its
-// private part, and the live objects that it is about.
+// fixture is the result of a run of an earlier release: the state, including private
+// data, and the live objects.
 type fixture struct {
 	dir     string
 	config  string
@@ -35,12 +35,12 @@ type fixture struct {
 	objects []*unstructured.Unstructured
 }
 
-// TestAccUpgradeFixtureIsWritten writes the fixture anew, with
+// TestAccUpgradeFixtureIsWritten writes the fixture again, with
 //
-//	TF_ACC=1 go test ./internal/acctest -run TestAccUpgradeFixtureIsWritten -former-provider=FOLDER
+//	TF_ACC=1 go test ./internal/acctest/computes -run TestAccUpgradeFixtureIsWritten -former-provider=DIRECTORY
 //
-// where FOLDER holds the provider that is built from the release's commit, which
-// is 476ccb3 for the folder first. The objects of CRDs have no controller here.
+// DIRECTORY contains the provider binary, built from the commit of the release:
+// 476ccb3 for testdata/upgrade/first. No controllers of the CRDs are running.
 func TestAccUpgradeFixtureIsWritten(t *testing.T) {
 	if *former == "" {
 		t.Skip("-former-provider is not set")
@@ -72,8 +72,8 @@ func TestAccUpgradeFixtureIsWritten(t *testing.T) {
 	putFile(t, filepath.Join(dir, "objects.json"), append(text, '\n'))
 }
 
-// What the first release has left behind stays as it is: this one plans nothing,
-// whatever the environment, until somebody asks for something else.
+// With the state of the first release and an unchanged configuration, the plan is
+// empty in any environment.
 func TestAccUpgradeFromTheFirstReleasePlansNothing(t *testing.T) {
 	t.Parallel()
 	on := withCRDs.WithComputes(t)
@@ -91,7 +91,7 @@ func TestAccUpgradeFromTheFirstReleasePlansNothing(t *testing.T) {
 			t.Fatalf("plan %s: %v\n%s", refresh, err, out)
 		}
 		if strings.Contains(out, "changed outside of Terraform") {
-			t.Errorf("plan %s takes the upgrade for drift:\n%s", refresh, out)
+			t.Errorf("plan %s reports the upgrade as drift:\n%s", refresh, out)
 		}
 	}
 	cli.MustRun(t, "apply", "-auto-approve")
@@ -110,15 +110,15 @@ func TestAccUpgradeFromTheFirstReleasePlansNothing(t *testing.T) {
 	a := cli.RunJSON(t, "plan")
 	for _, name := range []string{"full", "plain", "gpus", "headless", "knative", "ray", "stateful", "script"} {
 		if a.Planned["kt_compute."+name] == "" {
-			t.Errorf("kubetorch_version does not move kt_compute.%s: %v", name, a.Planned)
+			t.Errorf("kubetorch_version does not update kt_compute.%s: %v", name, a.Planned)
 		}
 	}
 	if action, moved := a.Planned["kt_compute.tensors"]; moved {
-		t.Errorf("kubetorch_version moves a tensor server: %s", action)
+		t.Errorf("kubetorch_version updates a tensor server: %s", action)
 	}
 }
 
-// upgraded gives a CLI the configuration of a fixture.
+// upgraded writes the configuration of a fixture to the directory of a CLI.
 func upgraded(t *testing.T, on *acctest.Cluster, ns, dir string, cli *acctest.CLI) *acctest.CLI {
 	t.Helper()
 	config, err := os.ReadFile(filepath.Join(dir, "main.tf"))
@@ -157,8 +157,8 @@ func readFixture(t *testing.T, dir string) *fixture {
 	return f
 }
 
-// restore makes the objects again as the release has made them, by server-side
-// apply of the fields that it owns, and writes a state that knows them.
+// restore creates the objects of the release by server-side apply of the fields that
+// it owns, and writes a state with their UIDs.
 func (f *fixture) restore(t *testing.T, on *acctest.Cluster, ns string, cli *acctest.CLI) {
 	t.Helper()
 	replace := []string{fixtureNamespace, ns}
@@ -166,7 +166,7 @@ func (f *fixture) restore(t *testing.T, on *acctest.Cluster, ns string, cli *acc
 	for _, obj := range f.objects {
 		key := fmt.Sprintf("%s/%s/%s", obj.GetKind(), obj.GetNamespace(), obj.GetName())
 		applied := sent[key]
-		if kind := obj.GetKind(); kind == "Secret" || kind == "ConfigMap" { // of which a state shows digests
+		if kind := obj.GetKind(); kind == "Secret" || kind == "ConfigMap" { // their manifests contain digests
 			applied = contents(obj)
 		}
 		file := filepath.Join(t.TempDir(), "object.json")
@@ -174,7 +174,7 @@ func (f *fixture) restore(t *testing.T, on *acctest.Cluster, ns string, cli *acc
 		on.Kubectl(t, "apply", "--server-side", "--field-manager=terraform-provider-kt", "-f", file)
 		live := f.live(t, on, ns, obj)
 		if diff := cmp.Diff(ours(t, obj), ours(t, live)); diff != "" {
-			t.Fatalf("%s is not restored: the fields of the provider differ (-were +are):\n%s", key, diff)
+			t.Fatalf("%s is not restored: the fields of the provider differ (-want +got):\n%s", key, diff)
 		}
 		replace = append(replace, string(obj.GetUID()), string(live.GetUID()))
 	}
@@ -185,7 +185,7 @@ func (f *fixture) restore(t *testing.T, on *acctest.Cluster, ns string, cli *acc
 	putFile(t, filepath.Join(cli.Dir, "terraform.tfstate"), []byte(text))
 }
 
-// contents is an object without what the server adds to it.
+// contents returns an object without the fields that the server sets.
 func contents(obj *unstructured.Unstructured) map[string]any {
 	clean := obj.DeepCopy()
 	for _, field := range []string{"creationTimestamp", "managedFields", "resourceVersion", "uid"} {
@@ -194,7 +194,7 @@ func contents(obj *unstructured.Unstructured) map[string]any {
 	return clean.Object
 }
 
-// sent are the objects of a state as they were applied, by their keys.
+// sent returns the applied objects in a state, by their keys.
 func (f *fixture) sent(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
@@ -221,13 +221,13 @@ func (f *fixture) live(
 	return live
 }
 
-// kindArgument names the kind of an object for kubectl, as no other is named.
+// kindArgument returns the unambiguous name of an object's kind for kubectl.
 func kindArgument(obj *unstructured.Unstructured) string {
 	gvk := obj.GroupVersionKind()
 	return gvk.Kind + "." + gvk.Version + "." + gvk.Group
 }
 
-// ours are the fields of an object that the provider owns.
+// ours returns the fields of an object that the provider owns.
 func ours(t *testing.T, obj *unstructured.Unstructured) any {
 	t.Helper()
 	for _, entry := range obj.GetManagedFields() {
@@ -238,7 +238,7 @@ func ours(t *testing.T, obj *unstructured.Unstructured) any {
 	return nil
 }
 
-// rewrite is a state with texts replaced, in its private parts as well.
+// rewrite returns a state with texts replaced, including its private data.
 func rewrite(t *testing.T, state map[string]any, texts *strings.Replacer) string {
 	t.Helper()
 	copied, _ := decodeJSON(t, []byte(encode(t, state))).(map[string]any)
@@ -248,7 +248,7 @@ func rewrite(t *testing.T, state map[string]any, texts *strings.Replacer) string
 		if err != nil {
 			t.Fatal(err)
 		}
-		var values map[string][]byte // each is base64 again
+		var values map[string][]byte // values are base64 encoded
 		if err := json.Unmarshal(data, &values); err != nil {
 			t.Fatalf("private data %s: %v", data, err)
 		}

@@ -9,13 +9,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// verdicts is what `validate -json` prints.
-type verdicts struct {
-	Valid       bool      `json:"valid"`
-	Diagnostics []verdict `json:"diagnostics"`
+// validation is the output of `validate -json`.
+type validation struct {
+	Valid       bool         `json:"valid"`
+	Diagnostics []diagnostic `json:"diagnostics"`
 }
 
-type verdict struct {
+type diagnostic struct {
 	Severity string `json:"severity"`
 	Detail   string `json:"detail"`
 	Address  string `json:"address"`
@@ -24,9 +24,9 @@ type verdict struct {
 	} `json:"snippet"`
 }
 
-// validate runs the command line tool with no cluster, kubeconfig or variable
-// in reach, and returns what it says of the resource.
-func validate(t *testing.T, config string) (valid bool, found []verdict) {
+// validate runs the CLI without a cluster, kubeconfig or environment variables. It
+// returns the diagnostics about the resource.
+func validate(t *testing.T, config string) (valid bool, found []diagnostic) {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" {
 		t.Skip("TF_ACC is not set")
@@ -34,12 +34,12 @@ func validate(t *testing.T, config string) (valid bool, found []verdict) {
 	cli := acctest.NewCLI(t)
 	cli.Write(t, config)
 	out, err := cli.Run(t, "validate", "-json")
-	var r verdicts
+	var r validation
 	if jsonErr := json.Unmarshal([]byte(out), &r); jsonErr != nil {
 		t.Fatalf("%v, %v:\n%s", err, jsonErr, out)
 	}
 	for _, d := range r.Diagnostics {
-		if d.Address != "" || d.Severity == "error" { // and not the tool's own warnings
+		if d.Address != "" || d.Severity == "error" { // not warnings of the CLI itself
 			found = append(found, d)
 		}
 	}
@@ -55,9 +55,9 @@ func trainerWith(attributes string) string {
 func TestAccValidateReportsTheInvalidLine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		attributes string
-		line, says string // of a nested attribute the tools show the resource, and the detail says which it is
-		valid      bool   // it is only a warning
+		attributes    string
+		line, message string // for a nested attribute, line is the line of the resource
+		valid         bool   // the diagnostic is only a warning
 	}{
 		"quantity": {`memory = "4gb"`, `memory = "4gb"`,
 			`memory is "4gb", but "gb" is not a unit: did you mean "4G"`, false},
@@ -91,11 +91,11 @@ func TestAccValidateReportsTheInvalidLine(t *testing.T) {
 				t.Fatalf("valid is %t with %+v; want %t and one diagnostic", valid, found, c.valid)
 			}
 			d := found[0]
-			// The tools break long lines of their own messages.
+			// The CLI wraps long lines of its own messages.
 			detail := strings.Join(strings.Fields(d.Detail), " ")
 			if d.Address != "kt_compute.trainer" && d.Address != "" || strings.TrimSpace(d.Snippet.Code) != c.line ||
-				!strings.Contains(detail, c.says) {
-				t.Errorf("got %+v\nwant one at %q that says: %s", d, c.line, c.says)
+				!strings.Contains(detail, c.message) {
+				t.Errorf("got %+v\nwant one at %q that contains: %s", d, c.line, c.message)
 			}
 		})
 	}

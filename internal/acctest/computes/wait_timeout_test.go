@@ -12,7 +12,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-func TestAccWaitTimeoutChangesNoObjectAndDoesNotWait(t *testing.T) {
+func TestAccChangedWaitTimeoutUpdatesNoObjectAndDoesNotWait(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := func(attributes string) string { return cluster.Config(ns, acctest.ComputeNamed("trainer", attributes)) }
@@ -26,7 +26,7 @@ func TestAccWaitTimeoutChangesNoObjectAndDoesNotWait(t *testing.T) {
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
 						acctest.PlanShows([]string{"wait_timeout"}, nil),
-						knownReady{}, // it is unknown where the apply waits
+						knownReady{}, // ready is unknown if the apply waits
 					},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
@@ -35,16 +35,16 @@ func TestAccWaitTimeoutChangesNoObjectAndDoesNotWait(t *testing.T) {
 	})
 }
 
-// The startup probe allows a minute; the apply ends long before.
+// The startup probe allows one minute. The apply ends earlier, after wait_timeout.
 func TestAccWaitTimeoutEndsTheWaitAndIsReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.Compute("image = \"broken.invalid/never\"\n wait_timeout = \"2s\"")))
-	out, _ := cli.Run(t, "apply", "-auto-approve") // whether this fails the run is no matter here
+	out, _ := cli.Run(t, "apply", "-auto-approve") // this test does not check whether the run fails
 	if flat := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " "); !strings.Contains(flat,
 		"after 2s (`wait_timeout`)") {
-		t.Errorf("the end of the wait does not name wait_timeout:\n%s", out)
+		t.Errorf("the timeout does not mention wait_timeout:\n%s", out)
 	}
 	const probe = "jsonpath={.spec.template.spec.containers[0].startupProbe.failureThreshold}"
 	if got := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", ns, "-o", probe); got != "12" {
@@ -53,14 +53,14 @@ func TestAccWaitTimeoutEndsTheWaitAndIsReported(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// knownReady checks that a plan of the trainer knows whether it will be ready.
+// knownReady checks that the attribute ready of the trainer is known in the plan.
 type knownReady struct{}
 
 func (knownReady) CheckPlan(_ context.Context, req plancheck.CheckPlanRequest, resp *plancheck.CheckPlanResponse) {
 	for _, r := range req.Plan.ResourceChanges {
 		unknown, _ := r.Change.AfterUnknown.(map[string]any)
 		if r.Address == acctest.Trainer && unknown["ready"] == true {
-			resp.Error = errors.New("the plan leaves ready unknown: the apply would wait")
+			resp.Error = errors.New("ready is unknown in the plan, so the apply waits")
 		}
 	}
 }

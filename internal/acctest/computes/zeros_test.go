@@ -14,7 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// zeroField is a field of a Deployment, and a value of it that is not its zero.
+// zeroField is a field of a Deployment with its zero and another value.
 type zeroField struct {
 	path        string // "[kubetorch]" is the container
 	zero, other any
@@ -51,7 +51,7 @@ func zeroFields() []zeroField {
 	}
 }
 
-// zeroTemplate is a service_template that sets every field.
+// zeroTemplate returns a service_template that sets every field.
 func zeroTemplate(value func(zeroField) any) string {
 	template := map[string]any{}
 	for _, f := range zeroFields() {
@@ -102,9 +102,9 @@ func inDeployment(t *testing.T, live *unstructured.Unstructured, f zeroField) (v
 	return value, owned
 }
 
-// Fields of service_template are set to their zeros, to other values, to their
-// zeros again, and left out.
-func TestAccExplicitZerosReachTheCluster(t *testing.T) {
+// The fields of service_template are set to zero, to other values, to zero again,
+// and then removed.
+func TestAccExplicitZerosInServiceTemplateAreApplied(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -123,7 +123,7 @@ func TestAccExplicitZerosReachTheCluster(t *testing.T) {
 		{"other values", zeroTemplate(func(f zeroField) any { return f.other }),
 			func(f zeroField) (any, bool) { return f.other, true }},
 		{"zeros again", zeros, func(f zeroField) (any, bool) { return f.zero, true }},
-		{"nothing", "", func(f zeroField) (any, bool) { value, _ := inDeployment(t, before, f); return value, false }},
+		{"removal", "", func(f zeroField) (any, bool) { value, _ := inDeployment(t, before, f); return value, false }},
 	} {
 		write(step.attributes)
 		if out := cli.MustRun(t, "apply", "-auto-approve"); !strings.Contains(out, "0 added, 1 changed, 0 destroyed") {
@@ -134,17 +134,17 @@ func TestAccExplicitZerosReachTheCluster(t *testing.T) {
 			want, mustOwn := step.want(f)
 			got, owned := inDeployment(t, live, f)
 			if !sameOrAbsent(got, want) || owned != mustOwn {
-				t.Errorf("%s: %s is %v (ours: %v), want %v", step.name, f.path, got, owned, want)
+				t.Errorf("%s: %s is %v (owned: %t), want %v (owned: %t)", step.name, f.path, got, owned, want, mustOwn)
 			}
 		}
 		if out := cli.MustRun(t, "plan"); !strings.Contains(out, "No changes") {
-			t.Errorf("after %s:\n%s", step.name, out)
+			t.Errorf("the plan after %s is not empty:\n%s", step.name, out)
 		}
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// sameOrAbsent compares a value with a wanted one. A type may leave its zero out.
+// sameOrAbsent compares a value with the wanted one. A zero may be omitted.
 func sameOrAbsent(got, want any) bool {
 	if got == nil {
 		return want == nil || reflect.ValueOf(want).IsZero()

@@ -1,8 +1,7 @@
 // Command echo is a provider with the schema of kt that returns what it receives:
-// it sends no request, renders nothing, and decodes nothing that it need not. It is
-// written against the protocol rather than a framework, so a run with it costs what
-// Terraform itself costs for resources of this schema. The benchmark compares kt
-// with it.
+// it sends no requests, renders no manifests, and decodes as little as possible. It
+// implements the protocol without a framework, so a run with it measures the cost of
+// Terraform itself for resources of this schema. The benchmark compares kt with it.
 package main
 
 import (
@@ -35,7 +34,7 @@ func main() {
 	}
 }
 
-// echo answers what concerns resources itself; schemas are those of kt.
+// echo implements the requests for resources. The schemas are those of kt.
 type echo struct {
 	tfprotov6.ProviderServer
 
@@ -54,8 +53,8 @@ func (echo) ValidateResourceConfig(context.Context, *tfprotov6.ValidateResourceC
 	return &tfprotov6.ValidateResourceConfigResponse{}, nil
 }
 
-// UpgradeResourceState returns the state as the JSON that it is; Terraform accepts
-// that as well as MessagePack.
+// UpgradeResourceState returns the state unchanged, as JSON. Terraform accepts JSON
+// as well as MessagePack.
 func (echo) UpgradeResourceState(_ context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
 	return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &tfprotov6.DynamicValue{JSON: req.RawState.JSON}}, nil
 }
@@ -64,7 +63,7 @@ func (echo) ReadResource(_ context.Context, req *tfprotov6.ReadResourceRequest) 
 	return &tfprotov6.ReadResourceResponse{NewState: req.CurrentState, Private: req.Private, NewIdentity: req.CurrentIdentity}, nil
 }
 
-// PlanResourceChange plans what Terraform proposes. In a creation, computed
+// PlanResourceChange returns the proposed state. In a creation, computed
 // attributes are unknown.
 func (e echo) PlanResourceChange(_ context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
 	resp := &tfprotov6.PlanResourceChangeResponse{
@@ -83,7 +82,7 @@ func (e echo) PlanResourceChange(_ context.Context, req *tfprotov6.PlanResourceC
 	return resp, err
 }
 
-// ApplyResourceChange applies what is planned. In a creation, unknown attributes
+// ApplyResourceChange returns the planned state. In a creation, unknown attributes
 // become null.
 func (e echo) ApplyResourceChange(_ context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
 	resp := &tfprotov6.ApplyResourceChangeResponse{NewState: req.PlannedState, Private: req.PlannedPrivate, NewIdentity: req.PlannedIdentity}

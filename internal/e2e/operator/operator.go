@@ -1,6 +1,6 @@
-// Package operator plays the part of the operators of SkyTorch and KPU on a dev cluster, which are not available as Go
-// modules: of each Compute it makes a StatefulSet and a Service, and reports how they are. It leaves out what they leave
-// out. The acceptance tests run it, and beside a node where pods really run those in internal/e2e and the demo.
+// Package operator simulates the operators of SkyTorch and KPU on a dev cluster, because they are not available as Go
+// modules. For each Compute, it creates a StatefulSet and a Service, and reports their status. It has the same
+// limitations as the real operators. The acceptance tests use it, and, with a real node, internal/e2e and the demo.
 package operator
 
 import (
@@ -16,28 +16,28 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// interval is how often all Computes are looked at: there is a handful at most.
+// interval is the time between two reconciliations of all Computes. A cluster has only a few of them.
 const interval = 300 * time.Millisecond
 
-// Options say what the operator acts on.
+// Options configure the operator.
 type Options struct {
 	Release Release
-	// Namespace is where it acts; "" is everywhere.
+	// Namespace is the namespace of the Computes. Empty means all namespaces.
 	Namespace string
-	// Addresses are those of the gateway, as the status of a Compute names them; none without a gateway.
+	// Addresses are the addresses of the gateway in the status of a Compute. Nil without a gateway.
 	Addresses []any
-	// Place changes the pods as an admission policy of the cluster would, to put them on nodes that they do not select.
+	// Place changes the pods like an admission policy, to schedule them on nodes that they do not select.
 	Place func(*corev1.PodSpec)
 }
 
-// Operator acts on the Computes of a cluster.
+// Operator reconciles the Computes of a cluster.
 type Operator struct {
 	Options
 
 	client dynamic.Interface
 }
 
-// New connects to the cluster, which must have the kind.
+// New connects to the cluster, which must serve the kind Compute.
 func New(ctx context.Context, kubeconfig string, options Options) (*Operator, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -50,18 +50,17 @@ func New(ctx context.Context, kubeconfig string, options Options) (*Operator, er
 	}
 	o := &Operator{options, client}
 	if _, err := o.list(ctx); err != nil {
-		return nil, fmt.Errorf("list Computes, of whose kind the cluster must have the CRD: %w", err)
+		return nil, fmt.Errorf("list Computes (is the CRD installed?): %w", err)
 	}
 	return o, nil
 }
 
-// Run reconciles until the context ends, and logs what fails; it tries that again, as it does where somebody else wrote
-// in between.
+// Run reconciles until the context is cancelled. It logs errors, except conflicts, and retries.
 func (o *Operator) Run(ctx context.Context, log io.Writer) {
 	_ = wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
 		computes, err := o.list(ctx)
 		if err != nil {
-			return false, nil //nolint:nilerr // the next look may find the cluster better
+			return false, nil //nolint:nilerr // retried at the next interval
 		}
 		for i := range computes {
 			if err := o.reconcile(ctx, &computes[i]); err != nil && !apierrors.IsConflict(err) && ctx.Err() == nil {

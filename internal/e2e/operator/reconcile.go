@@ -18,11 +18,11 @@ import (
 
 const (
 	grpcPort    = 50051
-	grpcService = "skytorch.torch.Service" // whose health SkyTorch asks for
+	grpcService = "skytorch.torch.Service" // service name in SkyTorch's health checks
 	container   = "server"
 )
 
-// computeSpec is what the operators read of a Compute's spec.
+// computeSpec contains the fields of a Compute's spec that the operators read.
 type computeSpec struct {
 	Labels               map[string]string              `json:"labels"`
 	Annotations          map[string]string              `json:"annotations"`
@@ -36,8 +36,8 @@ type computeSpec struct {
 	Override             corev1.PodSpec                 `json:"override"`
 }
 
-// ofServer is what override says of the server's container.
-func (s computeSpec) ofServer() corev1.Container {
+// serverOverride returns the override of the server's container.
+func (s computeSpec) serverOverride() corev1.Container {
 	for _, c := range s.Override.Containers {
 		if c.Name == container {
 			return c
@@ -46,7 +46,7 @@ func (s computeSpec) ofServer() corev1.Container {
 	return corev1.Container{}
 }
 
-// object is what the operators read of a Compute.
+// object contains the fields of a Compute that the operators read.
 type object struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -56,7 +56,7 @@ type object struct {
 	} `json:"status"`
 }
 
-// compute is a Compute, with what its objects need beside it.
+// compute is a Compute, with the data for its objects.
 type compute struct {
 	object
 
@@ -72,11 +72,11 @@ func (o *Operator) list(ctx context.Context) ([]unstructured.Unstructured, error
 	return list.Items, nil
 }
 
-// reconcile brings what belongs to a Compute to what this says, and then says in its status how that is. What fails keeps
-// none of the rest from being done, as with the operators.
+// reconcile applies the objects of a Compute and then updates its status. Like the
+// operators, it continues after errors.
 func (o *Operator) reconcile(ctx context.Context, live *unstructured.Unstructured) error {
 	if live.GetDeletionTimestamp() != nil {
-		return nil // the garbage collector does the rest
+		return nil // the garbage collector deletes the objects
 	}
 	var c compute
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &c.object); err != nil {
@@ -112,18 +112,18 @@ func (c compute) selector() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": c.release.server, "app.kubernetes.io/instance": c.Name}
 }
 
-// metadata is that of all objects of a Compute. Labels of the user's win.
+// metadata returns the metadata of all objects of a Compute. Labels of the user take precedence.
 func (c compute) metadata() metav1.ObjectMeta {
 	labels := c.selector()
-	maps.Copy(labels, c.ours())
+	maps.Copy(labels, c.commonLabels())
 	maps.Copy(labels, c.Spec.Labels)
 	return metav1.ObjectMeta{
 		Name: c.Name, Namespace: c.Namespace, Labels: labels, Annotations: c.Spec.Annotations, OwnerReferences: []metav1.OwnerReference{c.owner},
 	}
 }
 
-// ours are the labels that do not name the Compute.
-func (c compute) ours() map[string]string {
+// commonLabels returns the labels that do not contain the name of the Compute.
+func (c compute) commonLabels() map[string]string {
 	return map[string]string{
 		"app.kubernetes.io/name": c.release.server, "app.kubernetes.io/component": "compute", "app.kubernetes.io/managed-by": c.release.manager,
 	}
@@ -141,7 +141,7 @@ func (c compute) service() *corev1.Service {
 	}
 }
 
-// claims are named like their templates, and belong to nobody.
+// claims returns claims with the names of their templates and without owners.
 func (c compute) claims() []*corev1.PersistentVolumeClaim {
 	var claims []*corev1.PersistentVolumeClaim
 	if !c.release.override {
@@ -150,7 +150,7 @@ func (c compute) claims() []*corev1.PersistentVolumeClaim {
 	for _, t := range c.Spec.VolumeClaimTemplates {
 		claims = append(claims, &corev1.PersistentVolumeClaim{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-			ObjectMeta: metav1.ObjectMeta{Name: t.Name, Namespace: c.Namespace, Labels: c.ours()},
+			ObjectMeta: metav1.ObjectMeta{Name: t.Name, Namespace: c.Namespace, Labels: c.commonLabels()},
 			Spec: corev1.PersistentVolumeClaimSpec{
 				AccessModes: t.Spec.AccessModes, StorageClassName: t.Spec.StorageClassName,
 				Resources: corev1.VolumeResourceRequirements{Requests: t.Spec.Resources.Requests},
@@ -160,7 +160,7 @@ func (c compute) claims() []*corev1.PersistentVolumeClaim {
 	return claims
 }
 
-// statefulSet has one container, and of override what the release knows of it.
+// statefulSet returns a StatefulSet with one container and the overrides that the release supports.
 func (c compute) statefulSet() *appsv1.StatefulSet {
 	r, replicas := c.release, int32(1)
 	if c.Spec.Suspend {
@@ -193,7 +193,7 @@ func (c compute) statefulSet() *appsv1.StatefulSet {
 	}
 }
 
-// report writes the status: without a generation, as the operators do.
+// report updates the status. Like the operators, it does not set observedGeneration.
 func (o *Operator) report(ctx context.Context, live *unstructured.Unstructured, c compute) error {
 	up, err := o.readiness(ctx, c)
 	if err != nil {

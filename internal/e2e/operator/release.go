@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Release is a version of an operator, with all that it does not do. What is said of each here was read in
-// pkg/controllers of github.com/astefanutti/skytorch.
+// Release is a version of an operator with its limitations. Source: pkg/controllers in
+// github.com/astefanutti/skytorch.
 type Release struct {
 	group  string
-	server string // the label app.kubernetes.io/name of what it makes
-	// manager is the label app.kubernetes.io/managed-by of that.
+	server string // label app.kubernetes.io/name of its objects
+	// manager is the label app.kubernetes.io/managed-by of its objects.
 	manager string
-	env     string // the prefix of the variables that it sets itself; "" where it sets none
-	// override says that it knows override and volumeClaimTemplates, as far as it does.
+	env     string // prefix of the environment variables that it sets; empty if it sets none
+	// override reports whether it supports override and volumeClaimTemplates, with limitations.
 	override bool
-	// resources says that it takes them from the Compute; else they are always the same.
+	// resources reports whether it uses the resources of the Compute. Otherwise, they are constant.
 	resources bool
 	policy    appsv1.PodManagementPolicyType
 }
@@ -47,9 +47,10 @@ func (r Release) computes() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: r.group, Version: "v1alpha1", Resource: "computes"}
 }
 
-// variables are those of the container. Up to the commit before 39cbfc9 a name may be there twice, which the API server
-// refuses; since then the last one counts. Where a value comes from is never kept: of spec.env, an empty valueFrom is
-// left, which the API server refuses too, and of override a variable without a value.
+// variables returns the environment variables of the container. Before commit 39cbfc9,
+// names may be duplicate, which the API server rejects. Since then, the last value takes
+// precedence. Sources of values are lost: for spec.env, the result is an empty
+// valueFrom, which the API server also rejects; for override, a variable without a value.
 func (r Release) variables(spec computeSpec) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	add := func(e corev1.EnvVar) {
@@ -72,26 +73,27 @@ func (r Release) variables(spec computeSpec) []corev1.EnvVar {
 		add(e)
 	}
 	if r.override {
-		for _, e := range spec.ofServer().Env {
+		for _, e := range spec.serverOverride().Env {
 			add(corev1.EnvVar{Name: e.Name, Value: e.Value})
 		}
 	}
 	return env
 }
 
-// mounts are those of override, by the four fields that it copies.
+// mounts returns the volume mounts of override, with the four fields that the operator copies.
 func (r Release) mounts(spec computeSpec) []corev1.VolumeMount {
 	var mounts []corev1.VolumeMount
 	if !r.override {
 		return nil
 	}
-	for _, m := range spec.ofServer().VolumeMounts {
+	for _, m := range spec.serverOverride().VolumeMounts {
 		mounts = append(mounts, corev1.VolumeMount{Name: m.Name, MountPath: m.MountPath, SubPath: m.SubPath, ReadOnly: m.ReadOnly})
 	}
 	return mounts
 }
 
-// volumes are those of override that are claims or empty, the names of the others, and the claims of the templates.
+// volumes returns the volumes of override and the claims of the templates. Of volumes in override that are neither
+// claims nor emptyDirs, only the name is left.
 func (r Release) volumes(spec computeSpec) []corev1.Volume {
 	var volumes []corev1.Volume
 	if !r.override {
@@ -113,7 +115,7 @@ func (r Release) volumes(spec computeSpec) []corev1.Volume {
 	return volumes
 }
 
-// requirements are the requests and limits of the container.
+// requirements returns the requests and limits of the container.
 func (r Release) requirements(spec computeSpec) corev1.ResourceRequirements {
 	if r.resources && len(spec.Resources) > 0 {
 		return corev1.ResourceRequirements{Requests: spec.Resources, Limits: spec.Resources}

@@ -1,5 +1,5 @@
 // Command skytorch-operator runs the operator of internal/e2e/operator on a cluster, for the demo. It prints READY when
-// it begins, and stops on SIGINT or SIGTERM.
+// it starts, and stops on SIGINT or SIGTERM.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "`file` that names the cluster")
+	kubeconfig := flag.String("kubeconfig", "", "`file` with the kubeconfig of the cluster")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -2,8 +2,8 @@ package operator
 
 import corev1 "k8s.io/api/core/v1"
 
-// OnRealNodes puts pods on the dev cluster's nodes where they really run. SkyTorch's operator applies no node selector,
-// so somebody else must: in a cluster of one's own, an admission policy would.
+// OnRealNodes schedules pods on the real nodes of the dev cluster. SkyTorch's operator sets no node selector. In other
+// clusters, an admission policy does this.
 func OnRealNodes(pod *corev1.PodSpec) {
 	const key = "kt.dev/real"
 	pod.NodeSelector = map[string]string{key: "true"}
