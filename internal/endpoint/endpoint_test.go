@@ -17,7 +17,7 @@ func serviceOf(spec corev1.ServiceSpec) *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "pool"}, Spec: spec}
 }
 
-func TestEndpointTakesWhatItsServiceSays(t *testing.T) {
+func TestEndpointIsReadFromItsService(t *testing.T) {
 	t.Parallel()
 	pods, h2c := map[string]string{"app": "pool"}, "kubernetes.io/h2c"
 	backend := func(port intstr.IntOrString) portforward.Backend {
@@ -63,7 +63,7 @@ func TestEndpointTakesWhatItsServiceSays(t *testing.T) {
 	}
 }
 
-func TestEndpointOfAComputeHasItsGateways(t *testing.T) {
+func TestEndpointOfAComputeIncludesItsGateways(t *testing.T) {
 	t.Parallel()
 	var got Endpoint
 	got.fromCompute(&unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"addresses": []any{
@@ -79,7 +79,7 @@ func TestEndpointOfAComputeHasItsGateways(t *testing.T) {
 	}
 }
 
-func TestEndpointOfTheUsersOwnAddress(t *testing.T) {
+func TestEndpointOfAConfiguredAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]Endpoint{
 		"http://h.example.com:8080": {URL: "http://h.example.com:8080", Host: "h.example.com", Port: 8080, Elsewhere: true},
@@ -96,7 +96,7 @@ func TestEndpointOfTheUsersOwnAddress(t *testing.T) {
 	}
 }
 
-func TestPortForwardCommandNamesWhatKubectlCanForwardTo(t *testing.T) {
+func TestPortForwardCommandNamesASupportedKind(t *testing.T) {
 	t.Parallel()
 	ready := kubetest.RunningPod("pool-0")
 	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}

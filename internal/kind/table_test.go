@@ -17,7 +17,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-func TestRowsSayWhatEveryKindNeeds(t *testing.T) {
+func TestRowsAreComplete(t *testing.T) {
 	t.Parallel()
 	modes, templates := map[string]string{}, map[string]string{}
 	for _, k := range kind.Workloads() {
@@ -47,7 +47,7 @@ func TestRowsSayWhatEveryKindNeeds(t *testing.T) {
 	}
 }
 
-func TestAComputeRunsAsTheFirstKindThatPicksIt(t *testing.T) {
+func TestComputeRunsAsTheFirstMatchingKind(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		compute kind.Compute
@@ -68,7 +68,7 @@ func TestAComputeRunsAsTheFirstKindThatPicksIt(t *testing.T) {
 	}
 }
 
-func TestKindsAreFoundWhateverTheirVersion(t *testing.T) {
+func TestKindsAreFoundInAnyVersion(t *testing.T) {
 	t.Parallel()
 	version1 := func(group, name string) kind.Kind {
 		return kind.Kind{GroupVersionKind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}}
@@ -125,10 +125,10 @@ func TestFieldsAndLabelsOfAllKindsAreListedOnce(t *testing.T) {
 	}
 }
 
-// TestKindsAreNamedInTheTableAlone reads the source of the product: a kind or
+// TestKindsAreNamedOnlyInTheTable reads the source of the product: a kind or
 // group of another project that is spelled out elsewhere is one that a change of
 // its row does not reach.
-func TestKindsAreNamedInTheTableAlone(t *testing.T) {
+func TestKindsAreNamedOnlyInTheTable(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	var groups []string

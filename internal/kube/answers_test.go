@@ -15,7 +15,7 @@ import (
 
 // What stands in front of an API server, or in its place, must not be taken
 // for its word: above all not for the word that an object is gone.
-func TestOnlyTheAPIServersOwnAnswersCount(t *testing.T) {
+func TestOnlyResponsesOfTheAPIServerAreTrusted(t *testing.T) {
 	t.Parallel()
 	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"NotFound","code":404,"details":{"name":"trainer","kind":"deployments","group":"apps"}}`
 	for name, test := range map[string]struct {

@@ -62,7 +62,7 @@ func (s told) tell(t *testing.T, c *collection) {
 	}
 }
 
-func TestCollectionIsNeverOlderThanWhatWeWrote(t *testing.T) {
+func TestCollectionIsNeverOlderThanTheLastWrite(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		told []told
@@ -109,7 +109,7 @@ func TestCollectionIsNeverOlderThanWhatWeWrote(t *testing.T) {
 	}
 }
 
-func TestCollectionWakesWhoWaitsForAChange(t *testing.T) {
+func TestCollectionNotifiesWaitersOfAChange(t *testing.T) {
 	t.Parallel()
 	for _, s := range []told{"add a@5", "update a@6", "delete a@7", "list @8 a@5", "wrote a@9"} {
 		c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
@@ -123,7 +123,7 @@ func TestCollectionWakesWhoWaitsForAChange(t *testing.T) {
 	}
 }
 
-func TestCollectionIsReadyWithItsFirstList(t *testing.T) {
+func TestCollectionIsReadyAfterItsFirstList(t *testing.T) {
 	t.Parallel()
 	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	ended, cancel := context.WithCancel(t.Context())
@@ -145,7 +145,7 @@ func TestCollectionIsReadyWithItsFirstList(t *testing.T) {
 	}
 }
 
-func TestOldListEndsAnOutageAndWakesWhoWaits(t *testing.T) {
+func TestOldListEndsAnOutageAndNotifiesWaiters(t *testing.T) {
 	t.Parallel()
 	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	told("list @9 a@5").tell(t, c)
@@ -163,7 +163,7 @@ func TestOldListEndsAnOutageAndWakesWhoWaits(t *testing.T) {
 	}
 }
 
-func TestListThatEndsAfterTheRightWasTakenAwayIsNotKept(t *testing.T) {
+func TestListThatCompletesAfterAccessWasRevokedIsDiscarded(t *testing.T) {
 	t.Parallel()
 	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
@@ -194,7 +194,7 @@ func TestObjectsAreDroppedTogetherWithTheReason(t *testing.T) {
 	}
 }
 
-func TestEntriesKeepTheWholeObject(t *testing.T) {
+func TestEntriesContainTheCompleteObject(t *testing.T) {
 	t.Parallel()
 	obj := stored("a", "5")
 	obj.SetLabels(map[string]string{"team": "ml"})
@@ -214,7 +214,7 @@ func TestEntriesKeepTheWholeObject(t *testing.T) {
 	}
 }
 
-func TestADeletionThatTheWatchHasToldIsBelievedOfThatObjectOnly(t *testing.T) {
+func TestDeletionSeenByTheWatchAppliesToThatObjectOnly(t *testing.T) {
 	t.Parallel()
 	col := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	if err := col.Replace([]any{kubetest.Deployment("1", 0)}, "1"); err != nil {

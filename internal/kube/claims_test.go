@@ -8,7 +8,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-func TestWhatARunHasCreatedItDoesNotDelete(t *testing.T) {
+func TestObjectsCreatedByARunAreNotDeletedByIt(t *testing.T) {
 	t.Parallel()
 	created := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "created"}
 	other := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "other"}
@@ -31,7 +31,7 @@ func TestWhatARunHasCreatedItDoesNotDelete(t *testing.T) {
 }
 
 // A creation that comes while a deletion is asked for sees what is left by it.
-func TestACreationWaitsForTheDeletionThatHasBegun(t *testing.T) {
+func TestCreationWaitsForAStartedDeletion(t *testing.T) {
 	t.Parallel()
 	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
 	c := &Cluster{}
@@ -55,7 +55,7 @@ func TestACreationWaitsForTheDeletionThatHasBegun(t *testing.T) {
 
 // A predecessor that is not deleted has to stay in state until the resource that
 // takes its object over is in state.
-func TestADeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
+func TestDeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
 	t.Parallel()
 	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
 	for _, inState := range []bool{true, false} {
@@ -84,7 +84,7 @@ func TestADeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
 	}
 }
 
-func TestADeletionThatWaitsForACreationEndsWithItsTime(t *testing.T) {
+func TestDeletionWaitingForACreationTimesOut(t *testing.T) {
 	t.Parallel()
 	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
 	c := &Cluster{}
@@ -98,7 +98,7 @@ func TestADeletionThatWaitsForACreationEndsWithItsTime(t *testing.T) {
 	}
 }
 
-func TestOnlyTheObjectThatTheStateHasIsHeld(t *testing.T) {
+func TestOnlyTheObjectInStateIsClaimed(t *testing.T) {
 	t.Parallel()
 	c := &Cluster{}
 	c.Hold("old", "kt_image ml/data")
@@ -108,7 +108,7 @@ func TestOnlyTheObjectThatTheStateHasIsHeld(t *testing.T) {
 	}
 }
 
-func TestAnObjectIsPlannedForOneResource(t *testing.T) {
+func TestObjectIsPlannedByOneResourceOnly(t *testing.T) {
 	t.Parallel()
 	c := &Cluster{}
 	const key, first, second = "Service/ml/a-headless", "kt_compute ml/a", "kt_compute ml/a-headless"
@@ -122,7 +122,7 @@ func TestAnObjectIsPlannedForOneResource(t *testing.T) {
 	}
 }
 
-func TestPlansThatExcludeEachOther(t *testing.T) {
+func TestConflictingPlansAreReported(t *testing.T) {
 	t.Parallel()
 	create := func(p Planned) PlanConflict { return p.Create(false, false) }
 	adopt := func(p Planned) PlanConflict { return p.Create(false, true) }

@@ -13,7 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-func TestAnApplyThatCreatesIsToldFromOneThatMeetsAnObject(t *testing.T) {
+func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 	t.Parallel()
 	conflict := metav1.Status{Reason: metav1.StatusReasonConflict, Message: "conflict", Details: &metav1.StatusDetails{
 		Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.replicas", Message: `conflict with "kubectl"`}},
@@ -75,7 +75,7 @@ func namesTable(names ...string) metav1.Table {
 	return table
 }
 
-func TestWhatIsCreatedIsLookedForByOneListOrADryRun(t *testing.T) {
+func TestExistingNamesAreFoundByOneListOrADryRun(t *testing.T) {
 	t.Parallel()
 	list := func(names ...string) func(*http.Request) (int, any) {
 		return func(request *http.Request) (int, any) {
@@ -147,7 +147,7 @@ func TestWhatIsCreatedIsLookedForByOneListOrADryRun(t *testing.T) {
 	}
 }
 
-func TestNamesAreListedAgainAfterAWhile(t *testing.T) {
+func TestNamesAreListedAgainAfterTheyExpire(t *testing.T) {
 	t.Parallel()
 	lists := 0
 	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
@@ -165,7 +165,7 @@ func TestNamesAreListedAgainAfterAWhile(t *testing.T) {
 	}
 }
 
-func TestATakingBackThatWouldLoseMoreIsNoticed(t *testing.T) {
+func TestUndoThatWouldLoseOtherChangesIsDetected(t *testing.T) {
 	t.Parallel()
 	data := func(keys ...string) map[string]any {
 		values := map[string]any{}

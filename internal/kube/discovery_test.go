@@ -40,7 +40,7 @@ func discovery(t *testing.T, asked *atomic.Int32) *Cluster {
 	}})
 }
 
-func TestKindsThatAreNotListedAreDiscoveredOnce(t *testing.T) {
+func TestUnlistedKindsAreDiscoveredOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		apiVersion, kind string
@@ -84,7 +84,7 @@ func TestKindsThatAreNotListedAreDiscoveredOnce(t *testing.T) {
 // repeated stands for the number of questions to a server that may yet answer.
 const repeated = -1
 
-func TestInstalledAsksOnce(t *testing.T) {
+func TestInstalledRequestsDiscoveryOnce(t *testing.T) {
 	t.Parallel()
 	run := Kind{Resource: "runs"}
 	run.Group, run.Version, run.Kind = "example.com", "v1", "Run"
@@ -116,7 +116,7 @@ func TestInstalledAsksOnce(t *testing.T) {
 	}
 }
 
-func TestCRDThatArrivesDuringTheRunIsInstalled(t *testing.T) {
+func TestCRDCreatedDuringTheRunIsFound(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]metav1.APIResourceList{
 		"its group is not served":   {},
@@ -161,7 +161,7 @@ func TestCRDThatArrivesDuringTheRunIsInstalled(t *testing.T) {
 	}
 }
 
-func TestMissingKindSaysWhatToInstall(t *testing.T) {
+func TestMissingKindErrorNamesTheProductToInstall(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		kind  Kind
@@ -189,9 +189,9 @@ func TestMissingKindSaysWhatToInstall(t *testing.T) {
 	}
 }
 
-// TestWebhooksNameFieldsInTheirText: the texts are those of JobSet 0.12, Kueue
+// TestFieldsAreExtractedFromWebhookMessages: the texts are those of JobSet 0.12, Kueue
 // 0.19 and Kubernetes 1.36.
-func TestWebhooksNameFieldsInTheirText(t *testing.T) {
+func TestFieldsAreExtractedFromWebhookMessages(t *testing.T) {
 	t.Parallel()
 	denied := func(text string) error {
 		return answered(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "v.example.com" denied the request: `+text, nil)
@@ -237,7 +237,7 @@ func TestWebhooksNameFieldsInTheirText(t *testing.T) {
 	}
 }
 
-func TestKindsAreListedOnceAndWithTheirGroup(t *testing.T) {
+func TestKindsAreListedOnceWithTheirGroup(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, of := range kind.Written() {
@@ -252,7 +252,7 @@ func TestKindsAreListedOnceAndWithTheirGroup(t *testing.T) {
 	}
 }
 
-func TestKindThatIsInstalledDuringTheRunIsRead(t *testing.T) {
+func TestKindInstalledDuringTheRunIsRead(t *testing.T) {
 	t.Parallel()
 	var installed atomic.Bool
 	cluster := clusterOf(t, kubetest.API{Answer: func(verb, _ string, _ *http.Request) (int, any) {

@@ -128,7 +128,7 @@ func explained(err interface{ Explain() (string, ready.Cause) }) (summary, detai
 	return summary, ready.Explain(&cause, nil)
 }
 
-func TestFailuresExplainThemselves(t *testing.T) {
+func TestErrorDetailsExplainTheFailure(t *testing.T) {
 	t.Parallel()
 	cases := map[string]*Error{}
 	for name, test := range failures() {
@@ -165,7 +165,7 @@ func TestFailuresExplainThemselves(t *testing.T) {
 	}
 }
 
-func TestRightAndAdmissionAreToldApartByAsking(t *testing.T) {
+func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testing.T) {
 	t.Parallel()
 	forbidden := answered(403, metav1.StatusReasonForbidden, "forbidden", about("deployments", "apps", "trainer"))
 	for name, test := range map[string]struct {
@@ -203,7 +203,7 @@ func TestRightAndAdmissionAreToldApartByAsking(t *testing.T) {
 	}
 }
 
-func TestObjectsAndAllOfAKindAreNamed(t *testing.T) {
+func TestErrorsNameObjectsAndKinds(t *testing.T) {
 	t.Parallel()
 	for want, ref := range map[string]Ref{
 		"Deployment ml/trainer":       {Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"},
@@ -217,7 +217,7 @@ func TestObjectsAndAllOfAKindAreNamed(t *testing.T) {
 	}
 }
 
-func TestNoErrorStaysNone(t *testing.T) {
+func TestNoErrorIsNotWrapped(t *testing.T) {
 	t.Parallel()
 	if err := Wrap("apply", trainer(), nil); err != nil {
 		t.Error(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-func TestReadsAskAgainAfterTheWatchFailed(t *testing.T) {
+func TestReadsRequestAgainAfterTheWatchFailed(t *testing.T) {
 	t.Parallel()
 	outage := &Error{Class: Unreachable, Err: errors.New("connection refused")}
 	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
@@ -56,7 +56,7 @@ func TestReadsAskAgainAfterTheWatchFailed(t *testing.T) {
 	}
 }
 
-func TestOneListServesAllWhoAskForIt(t *testing.T) {
+func TestConcurrentReadsShareOneList(t *testing.T) {
 	t.Parallel()
 	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	var lists atomic.Int32

@@ -15,7 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-func TestAClusterIsAskedOnceForItsIdentity(t *testing.T) {
+func TestClusterIdentityIsRequestedOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		code int
@@ -49,7 +49,7 @@ func TestAClusterIsAskedOnceForItsIdentity(t *testing.T) {
 	}
 }
 
-func TestAKindIsRemovedOnlyIfNoVersionServesIt(t *testing.T) {
+func TestKindIsRemovedOnlyIfNoVersionIsServed(t *testing.T) {
 	t.Parallel()
 	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
 		versions := func(group string, all ...string) metav1.APIGroup {
@@ -91,7 +91,7 @@ func TestAKindIsRemovedOnlyIfNoVersionServesIt(t *testing.T) {
 }
 
 // helm_release can install a CRD again in the same apply.
-func TestAKindThatIsInstalledAgainIsNoLongerRemoved(t *testing.T) {
+func TestReinstalledKindIsNoLongerRemoved(t *testing.T) {
 	t.Parallel()
 	var installed atomic.Bool
 	var requests atomic.Int32
@@ -127,7 +127,7 @@ func TestAKindThatIsInstalledAgainIsNoLongerRemoved(t *testing.T) {
 	}
 }
 
-func TestA404IsBelievedOnlyWithTheListOfGroups(t *testing.T) {
+func TestNotFoundIsConfirmedByTheListOfGroups(t *testing.T) {
 	t.Parallel()
 	list := func(groups ...metav1.APIGroup) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) {

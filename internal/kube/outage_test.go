@@ -16,7 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-func TestTroubleOfTheServerIsToldInItsOwnWords(t *testing.T) {
+func TestServerErrorsIncludeTheMessageOfTheServer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		strike kubetest.Fault
@@ -50,7 +50,7 @@ func TestTroubleOfTheServerIsToldInItsOwnWords(t *testing.T) {
 	}
 }
 
-func TestOutageIsExplainedOnceARun(t *testing.T) {
+func TestOutageIsExplainedOncePerRun(t *testing.T) {
 	t.Parallel()
 	server := &flaky{strike: func(int32, *http.Request) kubetest.Fault { return kubetest.Gateway(502) }}
 	cluster := clusterOf(t, server)
@@ -71,7 +71,7 @@ func TestOutageIsExplainedOnceARun(t *testing.T) {
 }
 
 // State may name a version of a kind that the server served when it was written.
-func TestKindIsReadAndDeletedAtAVersionThatIsServed(t *testing.T) {
+func TestKindIsReadAndDeletedInAServedVersion(t *testing.T) {
 	t.Parallel()
 	const at = "/apis/example.com/v2/namespaces/ml/runs/train"
 	var deleted []string
@@ -113,7 +113,7 @@ func TestKindIsReadAndDeletedAtAVersionThatIsServed(t *testing.T) {
 	}
 }
 
-func TestOutageInWhichNobodyAsksDoesNotSpendThePatienceOfTheNext(t *testing.T) {
+func TestOutageWithoutRequestsDoesNotCountTowardTheNext(t *testing.T) {
 	t.Parallel()
 	var until atomic.Int32
 	until.Store(1 << 30)

@@ -54,7 +54,7 @@ func TestOneCreationOfAnApplyIsPreviewed(t *testing.T) {
 	}
 }
 
-func TestAPreviewIsOfOneRunOnly(t *testing.T) {
+func TestPreviewIsValidForOneRun(t *testing.T) {
 	t.Parallel()
 	before := &Cluster{clock: clock.RealClock{}}
 	before.BeginApply()

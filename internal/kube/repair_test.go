@@ -61,7 +61,7 @@ spec:
         lifecycle: {preStop: {exec: {command: ["true"]}}}
 `
 
-func TestRepairsPutBackWhatAnApplyCannot(t *testing.T) {
+func TestRepairsRestoreFieldsThatAnApplyCannot(t *testing.T) {
 	t.Parallel()
 	duplicate := func(field string) FieldCause {
 		return FieldCause{Type: metav1.CauseTypeFieldValueDuplicate, Field: field}
@@ -125,7 +125,7 @@ func TestRepairsPutBackWhatAnApplyCannot(t *testing.T) {
 }
 
 // A field whose name says that it is a text may hold anything in a custom resource.
-func TestRepairsCompareItemsWhateverTheirFieldsHold(t *testing.T) {
+func TestRepairsCompareItemsWithAnyFieldTypes(t *testing.T) {
 	t.Parallel()
 	const document = `
 apiVersion: example.com/v1
@@ -173,7 +173,7 @@ func toJSON(t testing.TB, text string) []byte {
 	return data
 }
 
-func TestPointerEscapesAsJSONPointersDo(t *testing.T) {
+func TestPointerIsEscapedAsAJSONPointer(t *testing.T) {
 	t.Parallel()
 	if got, want := pointer([]string{"metadata", "labels", "a/b~c"}), "/metadata/labels/a~1b~0c"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -33,7 +33,7 @@ func repeats(verb, fault string) bool {
 	return true
 }
 
-func TestFaultsThatPassAreSurvivedByEveryVerb(t *testing.T) {
+func TestTemporaryFaultsAreRetriedForEveryVerb(t *testing.T) {
 	t.Parallel()
 	for verb, ask := range verbs() {
 		for name, strike := range kubetest.Passing() {
@@ -60,7 +60,7 @@ func TestFaultsThatPassAreSurvivedByEveryVerb(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreNotRepeated(t *testing.T) {
+func TestRejectionsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		strike kubetest.Fault
@@ -86,7 +86,7 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 	}
 }
 
-func TestRepetitionsEnd(t *testing.T) {
+func TestRetriesAreLimited(t *testing.T) {
 	t.Parallel()
 	refused := "http://" + kubetest.UnusedAddress(t)
 	for name, test := range map[string]struct {
@@ -135,7 +135,7 @@ func TestRepetitionsEnd(t *testing.T) {
 	}
 }
 
-func TestFailuresToTrustTheServerAreNotRepeated(t *testing.T) {
+func TestCertificateErrorsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -153,7 +153,7 @@ func TestFailuresToTrustTheServerAreNotRepeated(t *testing.T) {
 	}
 }
 
-func TestRateOfFailuresThatIsSurvived(t *testing.T) {
+func TestToleratedRateOfFailures(t *testing.T) {
 	t.Parallel()
 	kinds := []kubetest.Fault{kubetest.Throttled, kubetest.Status(500, metav1.StatusReasonInternalError), kubetest.Gateway(502), kubetest.Gateway(503), kubetest.HangUp(true, false), kubetest.HangUp(true, true), kubetest.Truncated(false), kubetest.Status(401, metav1.StatusReasonUnauthorized)}
 	for every, mayFail := range map[int32]int{20: 0, 5: 10} { // of 200
@@ -188,7 +188,7 @@ func TestRateOfFailuresThatIsSurvived(t *testing.T) {
 	}
 }
 
-func TestInterruptedWriteIsSeenThrough(t *testing.T) {
+func TestInterruptedWriteIsCompleted(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		verb  string
@@ -260,7 +260,7 @@ func TestForbiddenAfterALostResponseLeavesTheOutcomeUnknown(t *testing.T) {
 	}
 }
 
-func TestForbiddenIsRepeatedOnlyWhileTheServerStarts(t *testing.T) {
+func TestForbiddenIsRetriedOnlyWhileTheServerStarts(t *testing.T) {
 	t.Parallel()
 	for name, outage := range map[string]bool{"after an outage": true, "without an outage": false} {
 		t.Run(name, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestForbiddenIsRepeatedOnlyWhileTheServerStarts(t *testing.T) {
 	}
 }
 
-func TestInterruptedReadsAndRequestsThatWereNotCarriedOutEndAtOnce(t *testing.T) {
+func TestInterruptedReadsAndUnprocessedRequestsEndImmediately(t *testing.T) {
 	t.Parallel()
 	for verb, strike := range map[string]kubetest.Fault{
 		"get": kubetest.HangUp(true, true), "dry run": kubetest.HangUp(true, true), "dry run of a Secret": kubetest.Gateway(502), "apply": kubetest.Throttled,
@@ -307,7 +307,7 @@ func TestInterruptedReadsAndRequestsThatWereNotCarriedOutEndAtOnce(t *testing.T)
 	}
 }
 
-func TestRequestThatIsHeldForEverEnds(t *testing.T) {
+func TestHangingRequestTimesOut(t *testing.T) {
 	t.Parallel()
 	for verb, longest := range map[string]time.Duration{
 		"get": requestTime, "list": requestTime, "dry run": requestTime, "discover": requestTime,
@@ -342,7 +342,7 @@ func TestRequestThatIsHeldForEverEnds(t *testing.T) {
 	}
 }
 
-func TestDeletionIsNotTakenForDoneByAConflict(t *testing.T) {
+func TestDeletionIsNotCompletedByAConflict(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		uid  string // of what is there
@@ -377,7 +377,7 @@ func TestDeletionIsNotTakenForDoneByAConflict(t *testing.T) {
 	}
 }
 
-func TestOnlyWritesThatMayBeDoneTwiceAre(t *testing.T) {
+func TestOnlyIdempotentWritesAreRetried(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		method, contentType, query, body string

@@ -26,7 +26,7 @@ func keyedSecret(uid types.UID, version string, keys ...string) *unstructured.Un
 	return secret
 }
 
-func TestRemovalOfKeysLooksAgainAfterAConflict(t *testing.T) {
+func TestRemovalOfKeysRetriesAfterAConflict(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		there   *unstructured.Unstructured // what the server has by then

@@ -11,7 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
-func TestMaskHidesWhatQuotesAValue(t *testing.T) {
+func TestMaskHidesQuotedValues(t *testing.T) {
 	t.Parallel()
 	const value = "s3cr3t \"canary\"\n-with-lines\n"
 	for name, quote := range map[string]string{
@@ -50,8 +50,8 @@ func TestMaskHidesShortValuesAsWords(t *testing.T) {
 	}
 }
 
-// FuzzMaskLeavesNoStretchOfAValue looks for any eight characters of the value.
-func FuzzMaskLeavesNoStretchOfAValue(f *testing.F) {
+// FuzzMaskLeavesNoPartOfAValue looks for any eight characters of the value.
+func FuzzMaskLeavesNoPartOfAValue(f *testing.F) {
 	f.Add("denied: ", "correct horse battery", " by policy")
 	f.Add("", "aaaaaaaaaaaaaaaa", "")
 	f.Fuzz(func(t *testing.T, before, value, after string) {

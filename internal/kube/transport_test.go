@@ -28,7 +28,7 @@ func (b broken) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, b.err
 }
 
-func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
+func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 	t.Parallel()
 	plugin := &clientcmdapi.ExecConfig{Command: "aws"}
 	failed := errors.New("getting credentials: exec: executable aws failed with exit code 1")
@@ -67,7 +67,7 @@ func TestOnlyThePluginIsBlamedForMissingCredentials(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotAnswerIsToldAtOnce(t *testing.T) {
+func TestUnresponsiveServerIsReportedImmediately(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
 	client := &http.Client{Transport: plainErrors{next: broken{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, &requests}}}

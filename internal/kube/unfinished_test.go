@@ -30,7 +30,7 @@ func applied(manager, id string) *unstructured.Unstructured {
 	return obj
 }
 
-func TestOnlyAnAnnotationThatTheProviderAppliedMeansUnfinished(t *testing.T) {
+func TestOnlyAnAnnotationAppliedByTheProviderMeansUnfinished(t *testing.T) {
 	t.Parallel()
 	if got := UnfinishedCreation(applied(Manager, "a")); got != "a" {
 		t.Errorf("the creation is %q, want a", got)
@@ -43,7 +43,7 @@ func TestOnlyAnAnnotationThatTheProviderAppliedMeansUnfinished(t *testing.T) {
 	}
 }
 
-func TestTheAnnotationIsNoneOfTheFieldsThatAreRemembered(t *testing.T) {
+func TestAnnotationIsNotAmongTheRememberedFields(t *testing.T) {
 	t.Parallel()
 	set, ours, err := OwnedFields(applied(Manager, "a"))
 	if want := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "replicas")); err != nil || !ours || !set.Equals(want) {
@@ -70,7 +70,7 @@ func (p *patches) cluster(t *testing.T) *Cluster {
 	}})
 }
 
-func TestTheAnnotationOfThisVeryCreationIsRemovedAtTheEnd(t *testing.T) {
+func TestOnlyTheAnnotationOfThisCreationIsRemoved(t *testing.T) {
 	t.Parallel()
 	api := &patches{}
 	completions := NewCompletions(func() bool { return true })
@@ -89,7 +89,7 @@ func TestTheAnnotationOfThisVeryCreationIsRemovedAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestNothingIsRemovedOnceTerraformIsGone(t *testing.T) {
+func TestNothingIsRemovedAfterTerraformExits(t *testing.T) {
 	t.Parallel()
 	api := &patches{}
 	completions := NewCompletions(func() bool { return false })
@@ -102,7 +102,7 @@ func TestNothingIsRemovedOnceTerraformIsGone(t *testing.T) {
 	}
 }
 
-func TestFlushEndsWithItsTime(t *testing.T) {
+func TestFlushTimesOut(t *testing.T) {
 	t.Parallel()
 	api := &patches{}
 	completions := NewCompletions(func() bool { return true })
@@ -115,7 +115,7 @@ func TestFlushEndsWithItsTime(t *testing.T) {
 	}
 }
 
-func TestFlushDoesNotWaitForARequestThatOutlivesItsTime(t *testing.T) {
+func TestFlushDoesNotWaitForAHangingRequest(t *testing.T) {
 	t.Parallel()
 	asked, held := make(chan struct{}), make(chan struct{})
 	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
@@ -138,7 +138,7 @@ func TestFlushDoesNotWaitForARequestThatOutlivesItsTime(t *testing.T) {
 	<-done // the request is still under way
 }
 
-func TestManyOldAnnotationsAreRemovedBeforeTheEnd(t *testing.T) {
+func TestOldAnnotationsAreRemovedEarly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		completions := NewCompletions(func() bool { return false }) // so that no request is sent
@@ -160,7 +160,7 @@ func TestManyOldAnnotationsAreRemovedBeforeTheEnd(t *testing.T) {
 	})
 }
 
-func TestAfterAnInterruptOnlyWhatWasInStateIsCompleted(t *testing.T) {
+func TestAfterAnInterruptOnlyObjectsInStateAreCompleted(t *testing.T) {
 	t.Parallel()
 	api := &patches{}
 	completions := NewCompletions(func() bool { return true })

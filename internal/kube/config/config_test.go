@@ -71,7 +71,7 @@ func TestResolveFindsTheClusterInTheDocumentedOrder(t *testing.T) {
 	}
 }
 
-func TestResolveWithNothingFoundSaysWhatWasTried(t *testing.T) {
+func TestResolveReportsAllSourcesIfNoneIsConfigured(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		prepare func(world, *Config)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestResolveRefusesWhatLeadsNowhere(t *testing.T) {
+func TestResolveRejectsInvalidSettings(t *testing.T) {
 	t.Parallel()
 	all := "no-cluster, no-user, nowhere, odd, one, password, plugin, two"
 	file := func(text string) func(world, *Config) {

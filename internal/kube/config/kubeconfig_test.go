@@ -64,7 +64,7 @@ func clientOf(t *testing.T, r Resolved) client {
 	return c
 }
 
-func TestResolveLaysAttributesOverTheKubeconfig(t *testing.T) {
+func TestAttributesOverrideTheKubeconfig(t *testing.T) {
 	t.Parallel()
 	pair := newPair(t)
 	one := client{
@@ -138,7 +138,7 @@ func TestResolveLaysAttributesOverTheKubeconfig(t *testing.T) {
 	}
 }
 
-func TestResolveLaysAttributesOverTheServiceAccount(t *testing.T) {
+func TestAttributesOverrideTheServiceAccount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.inPod()
@@ -198,7 +198,7 @@ func TestResolveMergesConfigPaths(t *testing.T) {
 	}
 }
 
-func TestResolveHandsOverTheExecPlugin(t *testing.T) {
+func TestResolvePassesTheExecPlugin(t *testing.T) {
 	t.Parallel()
 	got, err := Config{
 		Host: "https://h", Env: newWorld(t).env(),
@@ -221,7 +221,7 @@ func TestResolveHandsOverTheExecPlugin(t *testing.T) {
 	}
 }
 
-func TestAHomeIsOnlyPutInForATildeAlone(t *testing.T) {
+func TestOnlyATildeAloneIsExpandedToTheHomeDirectory(t *testing.T) {
 	t.Parallel()
 	got := expandAll([]string{"~", "~/x", "~anna/x", "/x/~", "x"}, "/home/otto")
 	if diff := cmp.Diff([]string{"/home/otto", "/home/otto/x", "~anna/x", "/x/~", "x"}, got); diff != "" {

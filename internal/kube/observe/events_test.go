@@ -24,7 +24,7 @@ func eventAt(minute int, kind, name, reason string) corev1.Event {
 	}
 }
 
-func TestEventsAreThoseOfTheComputeNewestLast(t *testing.T) {
+func TestEventsOfTheComputeAreListedNewestLast(t *testing.T) {
 	t.Parallel()
 	events := []corev1.Event{
 		eventAt(5, "Pod", "trainer-1-a", "Started"),

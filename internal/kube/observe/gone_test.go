@@ -17,7 +17,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
+func TestWaitForDeletionReportsWhatBlocksIt(t *testing.T) {
 	t.Parallel()
 	const foreground = "foregroundDeletion"
 	service := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"}
@@ -86,7 +86,7 @@ func TestWaitForADeletionSaysWhatHoldsIt(t *testing.T) {
 	}
 }
 
-func TestPodsThatCannotBeListedAreNotTakenForGone(t *testing.T) {
+func TestUnlistablePodsAreNotReportedAsDeleted(t *testing.T) {
 	t.Parallel()
 	const podList, forEver = 3, 1 << 30
 	for name, test := range map[string]struct {

@@ -25,7 +25,7 @@ func gpuNodeOf(name, product, gpus string) corev1.Node {
 	return n
 }
 
-func TestGPUForecastWarnsOfWhatNoNodeCanEverHold(t *testing.T) {
+func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 	t.Parallel()
 	h100 := map[string]string{gpuProduct: "H100"}
 	nodes := []corev1.Node{gpuNodeOf("a", "H100", "8"), gpuNodeOf("b", "H100", "4"), gpuNodeOf("c", "L4", "1"), gpuNodeOf("d", "", "")}
@@ -83,7 +83,7 @@ func nodesAPI(lists *atomic.Int64, autoscaler, mayList bool) kubetest.API {
 	}}
 }
 
-func TestGPUForecastListsNodesOnceARun(t *testing.T) {
+func TestGPUForecastListsNodesOncePerRun(t *testing.T) {
 	t.Parallel()
 	var lists atomic.Int64
 	cluster := clusterOf(t, nodesAPI(&lists, false, true))
@@ -98,7 +98,7 @@ func TestGPUForecastListsNodesOnceARun(t *testing.T) {
 	}
 }
 
-func TestGPUForecastIsSilent(t *testing.T) {
+func TestGPUForecastReportsNothing(t *testing.T) {
 	t.Parallel()
 	for name, api := range map[string]struct{ autoscaler, mayList bool }{
 		"where something adds nodes":         {true, true},

@@ -58,7 +58,7 @@ func becoming(t *testing.T, strike func(verb, path string) kubetest.Fault) *kube
 	}))
 }
 
-func TestTroubleWithWatchesDoesNotEndAWait(t *testing.T) {
+func TestWatchErrorsDoNotEndAWait(t *testing.T) {
 	t.Parallel()
 	faults := map[string]kubetest.Fault{
 		"500": kubetest.Status(500, metav1.StatusReasonInternalError), "401": kubetest.Status(401, metav1.StatusReasonUnauthorized),
@@ -84,7 +84,7 @@ func TestTroubleWithWatchesDoesNotEndAWait(t *testing.T) {
 	}
 }
 
-func TestDiagnosisDoesWithoutWhatCannotBeRead(t *testing.T) {
+func TestDiagnosisIgnoresUnreadableObjects(t *testing.T) {
 	t.Parallel()
 	cluster := becoming(t, func(_, path string) kubetest.Fault {
 		if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/replicasets") {
@@ -99,7 +99,7 @@ func TestDiagnosisDoesWithoutWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestWaitWithoutWordFromTheServerIsNoVerdictOnTheObject(t *testing.T) {
+func TestUnresponsiveServerIsNotReportedAsAFailedObject(t *testing.T) {
 	t.Parallel()
 	for name, strike := range map[string]kubetest.Fault{
 		"away": kubetest.HangUp(true, false), "broken": kubetest.Status(500, metav1.StatusReasonInternalError), "expired": kubetest.Status(401, metav1.StatusReasonUnauthorized), "throttling": kubetest.Throttled,
@@ -128,7 +128,7 @@ func TestWaitWithoutWordFromTheServerIsNoVerdictOnTheObject(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatAreAcceptedAndClosedDoNotHangAReadOrAWait(t *testing.T) {
+func TestClosedConnectionsDoNotHangReadsOrWaits(t *testing.T) {
 	t.Parallel()
 	for _, reset := range []bool{false, true} {
 		cluster := becoming(t, func(string, string) kubetest.Fault { return kubetest.HangUp(reset, false) })

@@ -103,7 +103,7 @@ func kueue() map[string]string {
 	}
 }
 
-func TestHeldTrainingIsExplainedByItsQueue(t *testing.T) {
+func TestQueuedTrainingIsExplainedByItsQueue(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change map[string]string
@@ -131,7 +131,7 @@ func TestHeldTrainingIsExplainedByItsQueue(t *testing.T) {
 	}
 }
 
-func TestKueueThatIsNotInstalledIsLookedForAgain(t *testing.T) {
+func TestKueueIsDiscoveredAgainIfItWasNotInstalled(t *testing.T) {
 	t.Parallel()
 	cluster, shelf := shelfOf(t, kueue(), map[string]string{})
 	group := shelf.docs[kueuePath]
@@ -149,7 +149,7 @@ func TestKueueThatIsNotInstalledIsLookedForAgain(t *testing.T) {
 	}
 }
 
-func TestQueueIsNotAskedForWhatRuns(t *testing.T) {
+func TestQueueIsNotReadForRunningWorkloads(t *testing.T) {
 	t.Parallel()
 	running := strings.Replace(heldTraining, "suspend: true", "suspend: false", 1)
 	cluster, shelf := shelfOf(t, kueue(), map[string]string{trainingPath: "items: [" + running + "]"})
@@ -163,7 +163,7 @@ func TestQueueIsNotAskedForWhatRuns(t *testing.T) {
 	}
 }
 
-func TestForecastAsksOnceAQueue(t *testing.T) {
+func TestForecastReadsEachQueueOnce(t *testing.T) {
 	t.Parallel()
 	sixGPUs := ready.Ask{Pods: 3, Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("6")}}
 	for name, test := range map[string]struct {
@@ -213,7 +213,7 @@ func TestForecastAsksOnceAQueue(t *testing.T) {
 	}
 }
 
-func TestPodsAreWaitedForByASelector(t *testing.T) {
+func TestWaitForPodsOfASelector(t *testing.T) {
 	t.Parallel()
 	const path = "/api/v1/namespaces/ml/pods"
 	pod := func(ready string) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-func TestEventsOfFormerObjectsAreLeftOut(t *testing.T) {
+func TestEventsOfFormerObjectsAreExcluded(t *testing.T) {
 	t.Parallel()
 	meta := func(name, uid string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, UID: types.UID(uid)} }
 	known := ready.Snapshot{
@@ -59,7 +59,7 @@ func TestEventsOfFormerObjectsAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestEventsOfWhatIsBetweenAWorkloadAndItsPods(t *testing.T) {
+func TestEventsOfObjectsBetweenAWorkloadAndItsPods(t *testing.T) {
 	t.Parallel()
 	made := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-func TestInUseErrorNamesPodsAndWhatRunsThem(t *testing.T) {
+func TestInUseErrorNamesPodsAndTheirWorkloads(t *testing.T) {
 	t.Parallel()
 	controlled := func(name, kind, owner string, labels map[string]string) *corev1.Pod {
 		yes := true

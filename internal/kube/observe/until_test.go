@@ -41,7 +41,7 @@ func (w *fakeWatch) change(i int) {
 	w.channels[i] = make(chan struct{})
 }
 
-func TestUntilLooksAgainAfterAChangeOfAnyKind(t *testing.T) {
+func TestUntilChecksAgainAfterAnyChange(t *testing.T) {
 	t.Parallel()
 	watch := newFakeWatch()
 	looks := 0
@@ -57,7 +57,7 @@ func TestUntilLooksAgainAfterAChangeOfAnyKind(t *testing.T) {
 	}
 }
 
-func TestUntilLooksAgainWithoutAChange(t *testing.T) {
+func TestUntilChecksAgainWithoutAChange(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]Step[string]{
 		"at once":       {Again: true},
@@ -142,7 +142,7 @@ func TestUntilEndsWithItsContextAndReturnsThePreviousValue(t *testing.T) {
 	}
 }
 
-func TestOutageIsToleratedForAWhile(t *testing.T) {
+func TestOutageIsToleratedForALimitedTime(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	outage := &kube.Error{Class: kube.Unreachable, Err: errors.New("connection refused")}
@@ -171,7 +171,7 @@ func TestOutageIsToleratedForAWhile(t *testing.T) {
 	}
 }
 
-func TestTimeBetweenLooks(t *testing.T) {
+func TestIntervalBetweenChecks(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		left    time.Duration

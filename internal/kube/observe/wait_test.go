@@ -19,7 +19,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-func TestGraceOfACause(t *testing.T) {
+func TestGracePeriodOfACause(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	pull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image a", Object: "Pod ml/a", Terminal: true, Grace: 40 * time.Second}
@@ -56,7 +56,7 @@ func TestGraceOfACause(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatWaitingCannotResolveIsPermanent(t *testing.T) {
+func TestOnlyErrorsThatAWaitCannotResolveArePermanent(t *testing.T) {
 	t.Parallel()
 	crash := ready.Verdict{Cause: &ready.Cause{Reason: "CrashLoop", Terminal: true}}
 	queued := ready.Verdict{Cause: &ready.Cause{Reason: "Queued"}}
@@ -90,7 +90,7 @@ func TestOnlyWhatWaitingCannotResolveIsPermanent(t *testing.T) {
 	}
 }
 
-func TestWaitGoesByGetsWithoutTheRightToListOrWatch(t *testing.T) {
+func TestWaitUsesGetWithoutPermissionToListOrWatch(t *testing.T) {
 	t.Parallel()
 	cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 		if code, body, ok := kubetest.GetsOnly(verb, path, request); ok {
@@ -114,7 +114,7 @@ func TestWaitGoesByGetsWithoutTheRightToListOrWatch(t *testing.T) {
 	}
 }
 
-func TestWaitOutlastsAnOutage(t *testing.T) {
+func TestWaitToleratesAnOutage(t *testing.T) {
 	t.Parallel()
 	var gets atomic.Int32
 	cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
@@ -133,7 +133,7 @@ func TestWaitOutlastsAnOutage(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWithTheCredentials(t *testing.T) {
+func TestWaitEndsWhenCredentialsExpire(t *testing.T) {
 	t.Parallel()
 	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 		return kubetest.Failing(http.StatusUnauthorized, metav1.StatusReasonUnauthorized)
@@ -145,7 +145,7 @@ func TestWaitEndsWithTheCredentials(t *testing.T) {
 	}
 }
 
-func TestWaitThatIsCutShortSaysWhatWasSeenBefore(t *testing.T) {
+func TestInterruptedWaitReportsTheLastObservation(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -196,7 +196,7 @@ func TestWaitThatIsCutShortSaysWhatWasSeenBefore(t *testing.T) {
 	}
 }
 
-func TestAbsentObjectIsLookedForBeforeGivingUp(t *testing.T) {
+func TestMissingObjectIsReadAgainBeforeTheWaitEnds(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		missing *ready.Ref

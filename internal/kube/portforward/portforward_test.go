@@ -121,7 +121,7 @@ func mustEcho(t *testing.T, conn interface {
 	}
 }
 
-func TestDialPodCarriesBytesBothWaysAndTheEndOfEach(t *testing.T) {
+func TestDialPodTransfersDataAndClosesInBothDirections(t *testing.T) {
 	t.Parallel()
 	conn, err := DialPod(t.Context(), kubeletBehind(t, kubetest.RunningPod("trainer-0")), "ml", "trainer-0", echo(t))
 	if err != nil {
@@ -131,7 +131,7 @@ func TestDialPodCarriesBytesBothWaysAndTheEndOfEach(t *testing.T) {
 	mustEcho(t, conn.(*podConn))
 }
 
-func TestDialPodSaysWhatTheKubeletComplainsOf(t *testing.T) {
+func TestDialPodReportsErrorsOfTheKubelet(t *testing.T) {
 	t.Parallel()
 	unused, err := net.ResolveTCPAddr("tcp", kubetest.UnusedAddress(t))
 	if err != nil {
@@ -152,7 +152,7 @@ func TestDialPodSaysWhatTheKubeletComplainsOf(t *testing.T) {
 
 // A kubelet whose connection to the port fails at once may reset the data stream
 // before it has replied to its opening.
-func TestDialPodSaysWhatTheKubeletComplainsOfBeforeTheStreamIsOpen(t *testing.T) {
+func TestDialPodReportsErrorsOfTheKubeletBeforeTheStreamIsOpen(t *testing.T) {
 	t.Parallel()
 	const complaint = "error forwarding port 80: connection refused"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -194,7 +194,7 @@ func TestDialPodSaysWhatTheKubeletComplainsOfBeforeTheStreamIsOpen(t *testing.T)
 	}
 }
 
-func TestDialPodNamesTheRightThatIsMissing(t *testing.T) {
+func TestDialPodNamesTheMissingPermission(t *testing.T) {
 	t.Parallel()
 	const message = `pods "trainer-0" is forbidden: User "eve" cannot create resource "pods/portforward" in API group "" in the namespace "ml"`
 	server := httptest.NewServer(kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
@@ -214,7 +214,7 @@ func TestDialPodNamesTheRightThatIsMissing(t *testing.T) {
 	}
 }
 
-func TestDialPodGivesUpOnAServerThatDoesNotAnswer(t *testing.T) {
+func TestDialPodTimesOutIfTheServerDoesNotRespond(t *testing.T) {
 	t.Parallel()
 	stalled := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stalled }))
@@ -233,7 +233,7 @@ func TestDialPodGivesUpOnAServerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestDialExplainsThatNoPodFits(t *testing.T) {
+func TestDialExplainsThatNoPodMatches(t *testing.T) {
 	t.Parallel()
 	pending := kubetest.RunningPod("pending")
 	pending.Status.Phase = corev1.PodPending
@@ -258,7 +258,7 @@ func TestDialExplainsThatNoPodFits(t *testing.T) {
 }
 
 // It looks at all goroutines of the process, so it runs alone.
-func TestForwardLeavesNothingBehind(t *testing.T) {
+func TestForwardClosesAllConnections(t *testing.T) {
 	port := echo(t)
 	cluster := kubeletBehind(t, kubetest.RunningPod("trainer-0"))
 	forward, err := Listen(t.Context(), cluster, Backend{Namespace: "ml", Pod: "trainer-0", Port: intstr.FromInt32(port)}, 0, func(err error) { t.Error(err) })

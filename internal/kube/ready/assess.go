@@ -28,7 +28,7 @@ type Snapshot struct {
 	// Pods are the workload's pods of any age and revision, in any order.
 	Pods []*corev1.Pod
 	// Events are the events of the workload, its ReplicaSets, pods and claims, in
-	// any order. Warnings matter most. The useful Normal events are
+	// any order. Warnings are most relevant. The useful Normal events are
 	// NotTriggerScaleUp and TriggeredScaleUp (pods), Pulling (pods, from kubelets
 	// before 1.29) and FailedBinding (claims).
 	Events []*corev1.Event
@@ -171,9 +171,9 @@ const (
 	ReasonGatewayNotReady       = "GatewayNotReady"
 )
 
-// judges are the functions that assess readiness by kind. Other kinds are
+// assessors are the functions that assess readiness by kind. Other kinds are
 // assessed by kstatus and by their pods.
-func judges() map[kind.Readiness]func(Snapshot) Verdict {
+func assessors() map[kind.Readiness]func(Snapshot) Verdict {
 	return map[kind.Readiness]func(Snapshot) Verdict{
 		kind.ByConventions:     anyKind,
 		kind.OfDeployment:      deployment,
@@ -204,5 +204,5 @@ func Assess(s Snapshot) Verdict {
 	if s.Workload.GetDeletionTimestamp() != nil {
 		return Verdict{Phase: Terminating, Message: "the workload is being deleted"}
 	}
-	return judges()[readinessOf(s.Workload)](s)
+	return assessors()[readinessOf(s.Workload)](s)
 }

@@ -12,7 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestAssess holds the verdict on each fixture, and the text of its error.
+// TestAssess compares the verdict on each fixture, and the text of its error,
+// with a golden file.
 func TestAssess(t *testing.T) {
 	t.Parallel()
 	for _, file := range fixtureFiles(t) {
@@ -37,7 +38,7 @@ func TestAssess(t *testing.T) {
 	}
 }
 
-// golden writes a verdict in a form that is easy to review.
+// golden formats a verdict for review.
 func golden(f fixture, v Verdict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\nphase: %s\nready: %t\nmessage: %s\n", f.About, v.Phase, v.Ready, v.Message)

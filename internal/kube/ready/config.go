@@ -60,7 +60,7 @@ func mountedName(p *corev1.Pod, volume, kind string) string {
 }
 
 // configCause explains CreateContainerConfigError.
-func (s *scene) configCause(p *corev1.Pod, name, message string) *Cause {
+func (s *diagnosis) configCause(p *corev1.Pod, name, message string) *Cause {
 	if ref := missingObject(p, message); ref != nil {
 		c := s.newPodCause(p, ReasonConfigError, ref.subject(),
 			fmt.Sprintf("Container %s cannot start: %s", name, ref.absent()), ref.hint())
@@ -77,7 +77,7 @@ func (s *scene) configCause(p *corev1.Pod, name, message string) *Cause {
 }
 
 // mountCause explains a pod whose volumes cannot be mounted.
-func (s *scene) mountCause(p *corev1.Pod) *Cause {
+func (s *diagnosis) mountCause(p *corev1.Pod) *Cause {
 	log := s.events.about("Pod", p.Name)
 	e := log.latest("FailedMount", "FailedAttachVolume", "FailedMapVolume")
 	if e == nil {

@@ -17,7 +17,7 @@ const crashLoopBackOff = "CrashLoopBackOff"
 
 // containerCauses returns the causes of all containers that do not run
 // correctly.
-func (s *scene) containerCauses(p *corev1.Pod) []*Cause {
+func (s *diagnosis) containerCauses(p *corev1.Pod) []*Cause {
 	var causes []*Cause
 	for _, cs := range containerStatuses(p) {
 		if c := s.containerCause(p, cs); c != nil {
@@ -27,12 +27,12 @@ func (s *scene) containerCauses(p *corev1.Pod) []*Cause {
 	return causes
 }
 
-func (s *scene) containerCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
+func (s *diagnosis) containerCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
 	state := cs.State
 	switch {
 	case cs.Ready, state.Terminated != nil && state.Terminated.ExitCode == 0:
 		return nil
-	case state.Waiting != nil && imageTrouble(state.Waiting.Reason):
+	case state.Waiting != nil && imageUnavailable(state.Waiting.Reason):
 		return s.imageCause(p, cs.Name, *state.Waiting)
 	case state.Waiting != nil && state.Waiting.Reason == "CreateContainerConfigError":
 		return s.configCause(p, cs.Name, state.Waiting.Message)
@@ -81,7 +81,7 @@ const (
 // keepsFailing reports whether a container has failed so often that another
 // restart will not help. If the controller of the pod counts failures, the
 // controller decides.
-func (s *scene) keepsFailing(p *corev1.Pod, cs corev1.ContainerStatus, outOfMemory bool) bool {
+func (s *diagnosis) keepsFailing(p *corev1.Pod, cs corev1.ContainerStatus, outOfMemory bool) bool {
 	limit := int32(crashLoopRestarts)
 	switch {
 	case s.retriesAreCounted(p):
@@ -102,7 +102,7 @@ func hasMemoryLimit(p *corev1.Pod, name string) bool {
 // retriesAreCounted reports whether the controller of a pod fails the workload
 // when its pods have failed too often. A Job does so by its backoffLimit, as
 // does a job of the training operator that sets one.
-func (s *scene) retriesAreCounted(p *corev1.Pod) bool {
+func (s *diagnosis) retriesAreCounted(p *corev1.Pod) bool {
 	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "Job" {
 		return true
 	}
@@ -150,11 +150,11 @@ func lastEnd(cs corev1.ContainerStatus) (end *corev1.ContainerStateTerminated, p
 	return cs.LastTerminationState.Terminated, true
 }
 
-func (s *scene) crashCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
+func (s *diagnosis) crashCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
 	summary := fmt.Sprintf("Container %s crashes repeatedly (%s).", cs.Name, number(int(cs.RestartCount), "restart"))
 	if end != nil {
 		summary = fmt.Sprintf("Container %s crashes repeatedly: %s, %s.%s",
-			cs.Name, exit(end), number(int(cs.RestartCount), "restart"), lastWords(end))
+			cs.Name, exit(end), number(int(cs.RestartCount), "restart"), terminationMessage(end))
 	}
 	if e := s.containerEvents(p, cs.Name).latestWhere(killingProbe); e != nil {
 		summary += " Previous event: " + clip(e.Message) + "."
@@ -163,13 +163,13 @@ func (s *scene) crashCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1
 	return c.withLogs(p, cs.Name, cs.State.Terminated == nil)
 }
 
-func (s *scene) exitCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
+func (s *diagnosis) exitCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
 	c := s.newPodCause(p, ReasonContainerExited, "container "+cs.Name,
-		fmt.Sprintf("Container %s ended: %s.%s The kubelet restarts it.", cs.Name, exit(end), lastWords(end)), exitHint(end))
+		fmt.Sprintf("Container %s ended: %s.%s The kubelet restarts it.", cs.Name, exit(end), terminationMessage(end)), exitHint(end))
 	return c.withLogs(p, cs.Name, cs.State.Terminated == nil)
 }
 
-func (s *scene) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool) *Cause {
+func (s *diagnosis) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool) *Cause {
 	summary := fmt.Sprintf("Container %s was killed because it ran out of memory", cs.Name)
 	var hint Advice
 	resources := container(p, cs.Name).Resources
@@ -201,7 +201,7 @@ func (s *scene) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool
 var unfinishedNode = regexp.MustCompile(`(?i)deadline exceeded|is reserved for|nvidia-container-cli|\bnvml\b|no runtime for|` +
 	`connection refused|unavailable|device plugin`)
 
-func (s *scene) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
+func (s *diagnosis) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
 	if unfinishedNode.MatchString(w.Message) {
 		return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
 			andThen(fmt.Sprintf("Container %s cannot be started yet (%s): %s", name, w.Reason, clip(w.Message)),
@@ -216,7 +216,7 @@ func (s *scene) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWa
 
 // probeCause reports the failing probe of a running container. The container
 // may only need longer to start.
-func (s *scene) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
+func (s *diagnosis) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
 	e := s.containerEvents(p, cs.Name).latest("Unhealthy")
 	if e == nil || LastSeen(e).Before(cs.State.Running.StartedAt.Time) {
 		return nil
@@ -242,7 +242,7 @@ func (c *Cause) withLogs(p *corev1.Pod, name string, previous bool) *Cause {
 
 // containerEvents returns the events of the pod about one container, or about
 // the pod as a whole.
-func (s *scene) containerEvents(p *corev1.Pod, name string) eventLog {
+func (s *diagnosis) containerEvents(p *corev1.Pod, name string) eventLog {
 	var out eventLog
 	for _, e := range s.events.about("Pod", p.Name) {
 		if e.InvolvedObject.FieldPath == "" || strings.Contains(e.InvolvedObject.FieldPath, "{"+name+"}") {
@@ -268,8 +268,8 @@ func exit(t *corev1.ContainerStateTerminated) string {
 	return text
 }
 
-// lastWords formats a termination message.
-func lastWords(t *corev1.ContainerStateTerminated) string {
+// terminationMessage formats a termination message.
+func terminationMessage(t *corev1.ContainerStateTerminated) string {
 	if t.Message == "" {
 		return ""
 	}

@@ -23,24 +23,24 @@ func anyKind(s Snapshot) Verdict {
 	switch {
 	case c.suspended:
 		return s.suspended(len(living(s.Pods)))
-	case c.holds("Complete", "Completed", "Succeeded"):
+	case c.anyTrue("Complete", "Completed", "Succeeded"):
 		return isReady("complete")
-	case c.holds("Failed"):
+	case c.anyTrue("Failed"):
 		return s.failedRun(conditionOf(c.conditions, "Failed"))
 	case err != nil: // conditions of another type
 		return s.byPods(c)
 	case res.Status == status.CurrentStatus && c.lags():
-		return s.blocked(run{pods: s.Pods, remark: s.unseen()})
-	case res.Status == status.CurrentStatus && c.holds("Ready"):
+		return s.diagnose(run{pods: s.Pods, remark: s.notObserved()})
+	case res.Status == status.CurrentStatus && c.anyTrue("Ready"):
 		return isReady("%s", cmp.Or(clip(res.Message), "ready"))
 	case res.Status == status.CurrentStatus:
 		return s.byPods(c)
 	}
-	return s.blocked(run{pods: s.Pods, remark: cmp.Or(clip(res.Message), "not ready yet")}, func(sc *scene) *Cause {
+	return s.diagnose(run{pods: s.Pods, remark: cmp.Or(clip(res.Message), "not ready yet")}, func(d *diagnosis) *Cause {
 		if res.Status != status.FailedStatus {
 			return nil
 		}
-		return sc.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message)))
+		return d.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message)))
 	})
 }
 
@@ -108,9 +108,9 @@ func (c *custom) count() {
 	}
 }
 
-func (c *custom) holds(kinds ...string) bool {
+func (c *custom) anyTrue(kinds ...string) bool {
 	return slices.ContainsFunc(c.conditions,
-		func(has condition) bool { return slices.Contains(kinds, has.Type) && has.holds() })
+		func(has condition) bool { return slices.Contains(kinds, has.Type) && has.isTrue() })
 }
 
 // lags reports whether the condition Ready belongs to an earlier generation.
@@ -142,36 +142,36 @@ func withNumericGeneration(u *unstructured.Unstructured) *unstructured.Unstructu
 // counts of replicas, or otherwise by its pods.
 func (s Snapshot) byPods(c custom) Verdict {
 	alive := living(s.Pods)
-	standing := readyPods(s.Pods)
+	readyCount := readyPods(s.Pods)
 	available := conditionOf(c.conditions, "Available")
 	switch {
 	case c.replicas == 0:
 		return toZero(len(alive))
 	case c.behind != "":
-		return s.blocked(run{pods: s.Pods, remark: c.behind})
-	case available.fails():
-		return s.blocked(run{pods: s.Pods, remark: "not available" + available.says()})
-	case standing < len(alive):
-		return s.blocked(run{pods: s.Pods, remark: "not ready yet"})
+		return s.diagnose(run{pods: s.Pods, remark: c.behind})
+	case available.isFalse():
+		return s.diagnose(run{pods: s.Pods, remark: "not available" + available.suffix()})
+	case readyCount < len(alive):
+		return s.diagnose(run{pods: s.Pods, remark: "not ready yet"})
 	case c.counts:
 		return isReady("%d of %d replicas ready", c.replicas, c.replicas)
-	case len(alive) == 0 && s.haveRun():
+	case len(alive) == 0 && s.allSucceeded():
 		return isReady("all pods have completed")
 	case len(alive) == 0 || int64(len(alive)) < c.replicas:
-		return s.blocked(run{pods: s.Pods, remark: s.unsaid()})
+		return s.diagnose(run{pods: s.Pods, remark: s.withoutStatus()})
 	}
-	return isReady("%d of %d pods ready", standing, len(alive))
+	return isReady("%d of %d pods ready", readyCount, len(alive))
 }
 
-// haveRun reports whether there are pods, and all have succeeded.
-func (s Snapshot) haveRun() bool {
+// allSucceeded reports whether there are pods, and all have succeeded.
+func (s Snapshot) allSucceeded() bool {
 	return len(s.Pods) > 0 && len(living(s.Pods)) == 0 && !slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool {
 		return p == nil || p.Status.Phase != corev1.PodSucceeded
 	})
 }
 
-// unsaid returns the progress of a workload without a useful status.
-func (s Snapshot) unsaid() string {
+// withoutStatus returns the progress of a workload without a useful status.
+func (s Snapshot) withoutStatus() string {
 	if s.Workload.Object["status"] == nil {
 		return fmt.Sprintf("%s has no status and no pods yet", object(s.Workload))
 	}

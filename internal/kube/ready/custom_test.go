@@ -2,7 +2,7 @@ package ready
 
 import "testing"
 
-func TestReadinessOfKindsThatTheTableDoesNotHave(t *testing.T) {
+func TestReadinessOfKindsOutsideTheTable(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
 		phase     Phase
@@ -38,11 +38,11 @@ func TestReadinessOfKindsThatTheTableDoesNotHave(t *testing.T) {
 			if got := NeedsPods(s.Workload); got != want.needsPods {
 				t.Errorf("NeedsPods is %t, want %t", got, want.needsPods)
 			}
-			// Without the pods nothing may be ready that only they tell.
+			// If readiness depends on the pods, the workload is not ready without them.
 			without := s
 			without.Pods = nil
 			if bare := Assess(without); bare.Ready && want.needsPods && name != "custom-complete" {
-				t.Errorf("ready without a look at its pods: %s", bare.Message)
+				t.Errorf("ready without its pods: %s", bare.Message)
 			}
 		})
 	}

@@ -32,13 +32,13 @@ func deployment(s Snapshot) Verdict {
 		return Verdict{Phase: Progressing, Message: unobserved}
 	}
 	rev := currentRevision(&d, s)
-	sc := newScene(s, rev.pods)
-	sc.desired, sc.together = desired, desired
-	sc.dropReplaced()
+	diag := newDiagnosis(s, rev.pods)
+	diag.desired, diag.together = desired, desired
+	diag.dropReplaced()
 	if s.Pods == nil {
-		sc.desired = 0 // the Deployment counts them
+		diag.desired = 0 // the Deployment counts them
 	}
-	return sc.verdict(append(sc.deploymentCauses(&d, rev), sc.podCauses()...), sc.deploymentRemark(&d, rev))
+	return diag.verdict(append(diag.deploymentCauses(&d, rev), diag.podCauses()...), diag.deploymentRemark(&d, rev))
 }
 
 // wanted returns the number of pods that a Deployment requests, by default 1.
@@ -62,7 +62,7 @@ func rolledOut(s Snapshot, d *appsv1.Deployment, desired int) bool {
 }
 
 // dropReplaced removes failed pods that have been replaced.
-func (s *scene) dropReplaced() {
+func (s *diagnosis) dropReplaced() {
 	var good []*corev1.Pod
 	for _, p := range s.pods {
 		if p.Status.Phase != corev1.PodFailed {
@@ -75,7 +75,7 @@ func (s *scene) dropReplaced() {
 }
 
 // deploymentRemark returns the progress to report if no pod is starting.
-func (s *scene) deploymentRemark(d *appsv1.Deployment, rev revision) string {
+func (s *diagnosis) deploymentRemark(d *appsv1.Deployment, rev revision) string {
 	old := d.Status.Replicas - d.Status.UpdatedReplicas
 	switch {
 	case d.Status.ObservedGeneration < d.Generation:
@@ -92,7 +92,7 @@ func (s *scene) deploymentRemark(d *appsv1.Deployment, rev revision) string {
 
 // deploymentCauses returns the causes in the status of the Deployment and its
 // ReplicaSet.
-func (s *scene) deploymentCauses(d *appsv1.Deployment, rev revision) []*Cause {
+func (s *diagnosis) deploymentCauses(d *appsv1.Deployment, rev revision) []*Cause {
 	var causes []*Cause
 	if d.Spec.Paused {
 		c := s.workloadCause(ReasonPaused, fmt.Sprintf("Deployment %s is paused by `kubectl rollout pause` or by its "+

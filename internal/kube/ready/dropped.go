@@ -37,12 +37,12 @@ func (c *operated) dropped(set *appsv1.StatefulSet) []string {
 		out = append(out, "serviceAccountName")
 	}
 	for i, t := range want.Tolerations {
-		if !ofGPUNodes(t) && !slices.ContainsFunc(have.Tolerations,
+		if !isGPUToleration(t) && !slices.ContainsFunc(have.Tolerations,
 			func(other corev1.Toleration) bool { return sameJSON(t, other) }) {
 			out = append(out, fmt.Sprintf("tolerations[%d]", i))
 		}
 	}
-	if want.Affinity != nil && have.Affinity == nil && !keepsOff(want.Affinity) {
+	if want.Affinity != nil && have.Affinity == nil && !onlyExcludes(want.Affinity) {
 		out = append(out, "affinity")
 	}
 	out = append(out, lost("volumes", want.Volumes, have.Volumes, func(v corev1.Volume) string { return v.Name },
@@ -110,13 +110,13 @@ func sameJSON(a, b any) bool {
 	return err == nil && failed == nil && bytes.Equal(one, other)
 }
 
-// ofGPUNodes reports whether a toleration is one that every pod with GPUs gets.
-func ofGPUNodes(t corev1.Toleration) bool {
+// isGPUToleration reports whether a toleration is one that every pod with GPUs gets.
+func isGPUToleration(t corev1.Toleration) bool {
 	return t.Key == kind.GPUResource || t.Key == "dedicated" && t.Value == "gpu"
 }
 
-// keepsOff reports whether an affinity only excludes nodes with certain labels.
-func keepsOff(a *corev1.Affinity) bool {
+// onlyExcludes reports whether an affinity only excludes nodes with certain labels.
+func onlyExcludes(a *corev1.Affinity) bool {
 	if a.NodeAffinity == nil || a.PodAffinity != nil || a.PodAntiAffinity != nil ||
 		len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 ||
 		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
@@ -135,7 +135,7 @@ func keepsOff(a *corev1.Affinity) bool {
 
 // droppedCause reports the fields that the operator left out. Its StatefulSet
 // may briefly be outdated.
-func (s *scene) droppedCause(fields []string) *Cause {
+func (s *diagnosis) droppedCause(fields []string) *Cause {
 	c := s.workloadCause(ReasonOperatorDrops,
 		fmt.Sprintf("The operator omitted fields of spec.override of %s: %s. The pod runs without them.",
 			object(s.Workload), strings.Join(fields, ", ")))

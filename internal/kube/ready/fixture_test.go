@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fixture is a file of testdata: what a cluster showed at one moment. A list
-// that is absent is unknown, as in a Snapshot.
+// fixture is a file of testdata: the state of a cluster at one moment. An absent
+// list is unknown, as in a Snapshot.
 type fixture struct {
 	About       string                                   `json:"about"`
 	Autoscaler  bool                                     `json:"autoscaler,omitempty"`
@@ -30,7 +30,7 @@ type fixture struct {
 	Logs        []string                                 `json:"logs,omitempty"`
 }
 
-// queueFixture is a Queue. Lists that are absent are unknown.
+// queueFixture is a Queue. Absent lists are unknown.
 type queueFixture struct {
 	Scheduler    string            `json:"scheduler"`
 	Namespace    string            `json:"namespace"`
@@ -56,8 +56,8 @@ func (f *queueFixture) queue(t testing.TB) *Queue {
 	return q
 }
 
-// objects decodes a list; nil stays nil. What mutation has left without a kind
-// is no object, and left out.
+// objects decodes a list. The result is nil if the list is nil. Items that have
+// lost their kind by mutation are skipped.
 func objects(t testing.TB, list []json.RawMessage) []*unstructured.Unstructured {
 	t.Helper()
 	if list == nil {
@@ -90,7 +90,7 @@ func (f fixture) snapshot(t testing.TB) Snapshot {
 	return s
 }
 
-// fixtureFiles are the paths of all fixtures.
+// fixtureFiles returns the paths of all fixtures.
 func fixtureFiles(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.yaml")
@@ -113,7 +113,7 @@ func readFixture(t testing.TB, file string) fixture {
 	return f
 }
 
-// load is the snapshot of a fixture by name.
+// load returns the snapshot of a fixture by name.
 func load(t testing.TB, name string) Snapshot {
 	t.Helper()
 	return readFixture(t, filepath.Join("testdata", name+".yaml")).snapshot(t)

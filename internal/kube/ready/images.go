@@ -8,10 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// imageTrouble reports whether a container waits because its image is not
+// imageUnavailable reports whether a container waits because its image is not
 // available. The names are those of the kubelet (pkg/kubelet/images) and the
 // CRI's (cri-api/pkg/errors).
-func imageTrouble(waiting string) bool {
+func imageUnavailable(waiting string) bool {
 	switch waiting {
 	case "InvalidImageName", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
 		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
@@ -20,7 +20,7 @@ func imageTrouble(waiting string) bool {
 	return false
 }
 
-func (s *scene) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
+func (s *diagnosis) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
 	image := container(p, name).Image
 	subject := "image " + image
 	switch w.Reason {
@@ -104,12 +104,12 @@ func pullHints() []pullHintRow {
 			"403 forbidden", "permission denied", "denied:"},
 			"Check the name, and set credentials for this registry in " + FieldPullSecrets + ".", pullIsRefused},
 		{[]string{"x509", "certificate"}, "Configure the nodes to trust the certificate of the registry.", pullIsRefused},
-		{[]string{"no such host"}, noWayToRegistry, pullIsRefused},
+		{[]string{"no such host"}, registryUnreachable, pullIsRefused},
 		{[]string{
 			"dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout", "deadline exceeded",
 			"network is unreachable",
 			"no route to host", "name resolution", "server misbehaving", "unexpected eof", ": eof", "broken pipe",
-		}, noWayToRegistry, pullMayRecover},
+		}, registryUnreachable, pullMayRecover},
 		{[]string{
 			"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway", "registry is unavailable",
 			"code = unavailable",
@@ -120,7 +120,7 @@ func pullHints() []pullHintRow {
 	}
 }
 
-const noWayToRegistry = "Check the name of the registry in " + FieldImage + ", and that the nodes can reach the registry."
+const registryUnreachable = "Check the name of the registry in " + FieldImage + ", and that the nodes can reach the registry."
 
 type pullHintRow struct {
 	words    []string

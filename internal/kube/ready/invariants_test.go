@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkVerdict holds what every verdict must be, whatever the objects are.
+// checkVerdict checks the properties of every verdict, regardless of the objects.
 func checkVerdict(t *testing.T, v Verdict) {
 	t.Helper()
 	c := v.Cause
@@ -24,34 +24,34 @@ func checkVerdict(t *testing.T, v Verdict) {
 	case v.Ready != (v.Phase == Ready):
 		t.Errorf("ready is %t in phase %s", v.Ready, v.Phase)
 	case v.Ready && c != nil:
-		t.Errorf("ready, yet blocked by %s", c.Reason)
+		t.Errorf("ready, but blocked by %s", c.Reason)
 	}
 	if c == nil {
 		return
 	}
 	if c.Reason == "" || c.Object == "" || c.Summary == "" || !strings.HasPrefix(c.Command, "kubectl ") {
-		t.Errorf("the cause lacks something: %+v", *c)
+		t.Errorf("the cause is incomplete: %+v", *c)
 	}
 	if !isAction(string(c.Hint.Word())) {
-		t.Errorf("the next step is no action: %q", c.Hint)
+		t.Errorf("the next step is not an imperative: %q", c.Hint)
 	}
 	if !c.Terminal && c.Grace != 0 || c.Grace < 0 || c.Grace > recoverGrace {
 		t.Errorf("grace of %s, terminal %t", c.Grace, c.Terminal)
 	}
 	if v.Phase == Queued && c.Terminal && c.Reason != ReasonQueueMissing {
-		t.Error("queued in a queue that is there, yet terminal")
+		t.Error("queued in an existing queue, but terminal")
 	}
 	if len(c.Events) > maxEvents {
 		t.Errorf("%d events", len(c.Events))
 	}
 	for _, text := range append([]string{c.Summary, string(c.Hint.Word())}, c.Events...) {
 		if utf8.RuneCountInString(text) > 1500 || strings.ContainsAny(text, "\n\x1b") {
-			t.Errorf("text that does not fit a line: %q", text)
+			t.Errorf("text that does not fit on a line: %q", text)
 		}
 	}
 	for _, part := range []string{c.Summary, c.Object, c.Command} {
 		if !strings.Contains(Explain(c, nil), part) {
-			t.Errorf("Explain leaves out %q", part)
+			t.Errorf("Explain omits %q", part)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func isAction(hint string) bool {
 	}, verb)
 }
 
-func TestVerdictsAreWhole(t *testing.T) {
+func TestVerdictsAreComplete(t *testing.T) {
 	t.Parallel()
 	for _, file := range fixtureFiles(t) {
 		t.Run(fixtureName(file), func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestVerdictsAreWhole(t *testing.T) {
 	}
 }
 
-// TestOrderDoesNotMatter: the lists of a cluster come in any order, and a grace
-// period must not start anew because of that.
+// TestOrderDoesNotMatter: a server returns lists in any order, which must not
+// restart a grace period.
 func TestOrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -105,8 +105,8 @@ func shuffle[T any](random *rand.Rand, list []T) {
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-// TestSnapshotIsNotWrittenTo: its objects belong to a shared cache.
-func TestSnapshotIsNotWrittenTo(t *testing.T) {
+// TestSnapshotIsNotModified: the objects belong to a shared cache.
+func TestSnapshotIsNotModified(t *testing.T) {
 	t.Parallel()
 	for _, file := range fixtureFiles(t) {
 		f := readFixture(t, file)
@@ -118,7 +118,7 @@ func TestSnapshotIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// TestEnvironmentIsNeverShown: values of variables may be secret.
+// TestEnvironmentIsNeverShown: values of environment variables may be secret.
 func TestEnvironmentIsNeverShown(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-5f2b"
@@ -140,7 +140,7 @@ func TestEnvironmentIsNeverShown(t *testing.T) {
 	}
 }
 
-func TestKeyStaysWhileTheTroubleIsTheSame(t *testing.T) {
+func TestKeyIsStableWhileTheCauseIsTheSame(t *testing.T) {
 	t.Parallel()
 	first := Assess(load(t, "image-pull")).Cause
 	s := load(t, "image-pull")
@@ -152,35 +152,35 @@ func TestKeyStaysWhileTheTroubleIsTheSame(t *testing.T) {
 	if other := Assess(s).Cause; other.Key() == first.Key() {
 		t.Errorf("another image has the same key %q", other.Key())
 	}
-	mayHeal := Assess(load(t, "image-qps")).Cause
-	if mayHeal.Key() == first.Key() {
-		t.Errorf("what may heal has the key of what cannot, %q", first.Key())
+	temporary := Assess(load(t, "image-qps")).Cause
+	if temporary.Key() == first.Key() {
+		t.Errorf("a temporary cause has the key %q of a permanent cause", first.Key())
 	}
 	if a, b := (&Cause{Reason: "A", Object: "Pod ml/a"}), (&Cause{Reason: "A", Object: "Pod ml/b"}); a.Key() == b.Key() {
-		t.Error("causes without a subject are told apart by their object")
+		t.Error("causes of different objects without a subject have the same key")
 	}
 }
 
-func TestLostRightsOnlyMakeVerdictsMilder(t *testing.T) {
+func TestMissingPermissionsNeverMakeVerdictsPermanent(t *testing.T) {
 	t.Parallel()
 	for _, file := range fixtureFiles(t) {
 		s := readFixture(t, file).snapshot(t)
 		full := Assess(s)
 		s.ReplicaSets, s.Events, s.Nodes, s.Claims, s.Parts, s.Queue = nil, nil, nil, nil, nil, nil
 		less := Assess(s)
-		// A tensor server has no generation in its status: without the StatefulSet
-		// of its operator, what was ready before a change is taken for ready after it.
+		// The status of a tensor server has no generation. Without the StatefulSet
+		// of its operator, it is reported as ready after a change if it was before.
 		if milder := less.Ready && s.Workload.GetKind() == "Compute"; full.Ready != less.Ready && !milder {
-			t.Errorf("%s: ready is %t with all rights, %t with few", file, full.Ready, less.Ready)
+			t.Errorf("%s: ready is %t with all permissions, %t with few", file, full.Ready, less.Ready)
 		}
 		if less.Cause != nil && less.Cause.Terminal && (full.Cause == nil || !full.Cause.Terminal) {
-			t.Errorf("%s: %s is final only because less is known", file, less.Cause.Reason)
+			t.Errorf("%s: %s is permanent only because of missing permissions", file, less.Cause.Reason)
 		}
 	}
 }
 
-// FuzzAssess takes fixtures apart at random: no snapshot may stop the provider,
-// and each verdict must be whole.
+// FuzzAssess mutates fixtures at random. No snapshot may cause a panic, and each
+// verdict must be complete.
 func FuzzAssess(f *testing.F) {
 	var fixtures [][]byte
 	for i, file := range fixtureFiles(f) {
@@ -206,17 +206,17 @@ func FuzzAssess(f *testing.F) {
 		}
 		var fx fixture
 		if json.Unmarshal(data, &fx) != nil {
-			return // typed lists cannot hold this
+			return // not decodable as a typed list
 		}
 		var workload struct{ Kind string }
 		if fx.Workload != nil && (json.Unmarshal(fx.Workload, &workload) != nil || workload.Kind == "") {
-			return // nor can a cluster
+			return // not possible in a cluster
 		}
 		checkVerdict(t, Assess(fx.snapshot(t)))
 	})
 }
 
-// mutate walks to a random place of a JSON tree and changes what is there.
+// mutate changes a random node of a JSON tree.
 func mutate(random *rand.Rand, node any) {
 	switch n := node.(type) {
 	case map[string]any:
@@ -261,7 +261,7 @@ func branch(node any) bool {
 	return false
 }
 
-// changed is another value, mostly of the same type.
+// changed returns another value, mostly of the same type.
 func changed(random *rand.Rand, old any) any {
 	switch old.(type) {
 	case string:

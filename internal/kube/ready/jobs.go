@@ -30,12 +30,12 @@ func conditionOf(conditions []condition, kind string) condition {
 	return condition{}
 }
 
-func (c condition) holds() bool { return c.Status == metav1.ConditionTrue }
-func (c condition) fails() bool { return c.Status == metav1.ConditionFalse }
+func (c condition) isTrue() bool  { return c.Status == metav1.ConditionTrue }
+func (c condition) isFalse() bool { return c.Status == metav1.ConditionFalse }
 
-// says formats the condition as a suffix of a sentence: " (Reason): message",
+// suffix formats the condition as a suffix of a sentence: " (Reason): message",
 // or the part that is set.
-func (c condition) says() string {
+func (c condition) suffix() string {
 	var text string
 	if c.Reason != "" {
 		text = " (" + c.Reason + ")"
@@ -74,9 +74,9 @@ func job(s Snapshot) Verdict {
 		running = int(*j.Status.Ready)
 	}
 	switch {
-	case complete.holds():
+	case complete.isTrue():
 		return isReady("complete")
-	case failed.holds():
+	case failed.isTrue():
 		return s.failedRun(failed)
 	case j.Spec.Suspend != nil && *j.Spec.Suspend:
 		return s.suspended(active)
@@ -87,18 +87,18 @@ func job(s Snapshot) Verdict {
 	case j.Spec.Completions == nil && j.Status.Succeeded > 0:
 		return isReady("%s succeeded, the others are terminating", number(int(j.Status.Succeeded), "pod"))
 	}
-	return s.blocked(run{desired: wanted, alike: true, pods: s.controlledPods(), remark: s.counted(running, wanted)})
+	return s.diagnose(run{desired: wanted, alike: true, pods: s.controlledPods(), remark: s.counted(running, wanted)})
 }
 
 // cronJob is ready once it exists, unless it is suspended. Its Jobs run on
 // schedule.
 func cronJob(s Snapshot) Verdict {
 	if suspend, _, _ := unstructured.NestedBool(s.Workload.Object, "spec", "suspend"); suspend {
-		return noPodsWanted("suspended, no Jobs requested")
+		return noPodsRequested("suspended, no Jobs requested")
 	}
 	schedule, _, _ := unstructured.NestedString(s.Workload.Object, "spec", "schedule")
 	if schedule == "" {
-		return unready("no schedule")
+		return notReady("no schedule")
 	}
 	return isReady("scheduled: %s", clip(schedule))
 }
@@ -110,27 +110,27 @@ func (s Snapshot) suspended(left int) Verdict {
 	case queueOf(s.Workload) != "":
 		return s.held()
 	case left > 0:
-		return unready("suspending: %s left", number(left, "pod"))
+		return notReady("suspending: %s left", number(left, "pod"))
 	}
-	return noPodsWanted("suspended, no pods requested")
+	return noPodsRequested("suspended, no pods requested")
 }
 
 // failedRun returns the verdict on a workload that reports that it has failed,
 // with the last failed pod, if it still exists.
 func (s Snapshot) failedRun(failed condition) Verdict {
-	sc := newScene(s, s.Pods)
-	c := sc.workloadCause(ReasonFailed, object(s.Workload)+" has failed"+failed.says()+".")
+	d := newDiagnosis(s, s.Pods)
+	c := d.workloadCause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".")
 	c.Hint = "Correct the problem, and replace the workload: it does not run again."
 	if pod := lastFailed(s.Pods); pod != nil {
-		shown := sc.failedPod(pod)
+		shown := d.failedPod(pod)
 		if cs := failedContainer(pod); cs != nil && cs.State.Terminated.Reason == oomKilled {
-			shown = sc.oomCause(pod, *cs, false)
+			shown = d.oomCause(pod, *cs, false)
 		}
 		c.Summary += " " + shown.Summary
 		c.Hint = shown.Hint
 		c.Logs, c.Command = shown.Logs, shown.Command
 	}
-	v := sc.verdict([]*Cause{c}, "failed")
+	v := d.verdict([]*Cause{c}, "failed")
 	v.Message = cmp.Or(clip(failed.Message), failed.Reason, "failed")
 	return v
 }

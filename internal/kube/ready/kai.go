@@ -55,7 +55,7 @@ func (q *Queue) kai(c *Cause, workload string) *Cause {
 	}
 	for _, group := range q.groups() {
 		for _, condition := range slices.Backward(group.Status.SchedulingConditions) { // latest first
-			if condition.Type != "UnschedulableOnNodePool" || !condition.holds() {
+			if condition.Type != "UnschedulableOnNodePool" || !condition.isTrue() {
 				continue
 			}
 			var says []string

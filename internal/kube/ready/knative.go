@@ -47,8 +47,8 @@ func knativeService(s Snapshot) Verdict {
 	ready := conditionOf(k.Status.Conditions, "Ready")
 	switch {
 	case k.Status.ObservedGeneration < k.Metadata.Generation:
-		return s.blocked(run{remark: s.unseen()})
-	case ready.holds():
+		return s.diagnose(run{remark: s.notObserved()})
+	case ready.isTrue():
 		return isReady("revision %s is ready", cmp.Or(k.Status.LatestReadyRevisionName, k.Status.LatestCreatedRevisionName))
 	}
 	latest := k.Status.LatestCreatedRevisionName
@@ -59,20 +59,20 @@ func knativeService(s Snapshot) Verdict {
 		}
 	}
 	remark := cmp.Or(clip(ready.Message), ready.Reason, "waiting for Knative")
-	return s.blocked(run{pods: pods, remark: remark}, func(sc *scene) *Cause { return sc.knativeCause(k, latest) })
+	return s.diagnose(run{pods: pods, remark: remark}, func(d *diagnosis) *Cause { return d.knativeCause(k, latest) })
 }
 
 // knativeCause returns the most specific condition of a Service that is not
 // ready: of its Revision, otherwise of its configuration, otherwise of its
 // route.
-func (s *scene) knativeCause(k *conditional, latest string) *Cause {
+func (s *diagnosis) knativeCause(k *conditional, latest string) *Cause {
 	if r := s.part("Revision", latest); r != nil {
 		for _, t := range []string{"ContainerHealthy", "ResourcesAvailable"} {
 			c := conditionOf(r.Status.Conditions, t)
 			switch {
-			case c.fails() && c.Reason == unschedulable:
+			case c.isFalse() && c.Reason == unschedulable:
 				return nil // Knative repeats the scheduler's message on the pod, which is assessed separately
-			case c.fails():
+			case c.isFalse():
 				return s.revisionCause(latest, c)
 			}
 		}
@@ -81,14 +81,14 @@ func (s *scene) knativeCause(k *conditional, latest string) *Cause {
 	route := conditionOf(k.Status.Conditions, "RoutesReady")
 	ready := conditionOf(k.Status.Conditions, "Ready")
 	switch {
-	case configuration.fails():
+	case configuration.isFalse():
 		return s.revisionCause(latest, configuration)
-	case route.fails():
-		c := s.workloadCause(ReasonFailed, "Knative cannot route to the service"+route.says()+".")
+	case route.isFalse():
+		c := s.workloadCause(ReasonFailed, "Knative cannot route to the service"+route.suffix()+".")
 		c.Hint = "Check its Route and the networking layer of Knative."
 		c.Command = kubectl(s.namespace, "describe route.serving.knative.dev "+k.Metadata.Name)
 		return c
-	case ready.fails():
+	case ready.isFalse():
 		return s.revisionCause(latest, ready)
 	}
 	return nil
@@ -96,12 +96,12 @@ func (s *scene) knativeCause(k *conditional, latest string) *Cause {
 
 // revisionCause explains a false condition of a Revision. The reasons are those
 // of Knative (pkg/apis/serving/v1/revision_lifecycle.go).
-func (s *scene) revisionCause(revision string, failed condition) *Cause {
+func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 	about := cmp.Or(revision, s.Workload.GetName())
 	if _, message, ok := strings.Cut(failed.Message, "failed with message: "); ok {
 		failed.Reason, failed.Message = "", strings.TrimSuffix(message, ".") // the configuration quotes the Revision
 	}
-	c := s.workloadCause(ReasonFailed, fmt.Sprintf("Revision %s has failed%s.", about, failed.says()))
+	c := s.workloadCause(ReasonFailed, fmt.Sprintf("Revision %s has failed%s.", about, failed.suffix()))
 	c.Subject = "revision " + about
 	c.Hint = "Correct the configuration that the message reports. Each change creates a new Revision."
 	if revision != "" {
@@ -124,7 +124,7 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 	case failed.Reason == unschedulable, noNode.MatchString(message):
 		c.Reason, c.Terminal = ReasonWaitingForCapacity, false
 		c.Summary = fmt.Sprintf("No node can run the pods of revision %s now%s. The pods start when a node has enough "+
-			"capacity.", about, failed.says())
+			"capacity.", about, failed.suffix())
 		c.Hint = ""
 	case failed.Reason == failedCreate, refusedPod.MatchString(message):
 		c = s.refused(c, message)
@@ -143,7 +143,7 @@ func (s *scene) revisionCause(revision string, failed condition) *Cause {
 
 // part returns an object between the workload and its pods, or nil if it is
 // unknown.
-func (s *scene) part(kind, name string) *conditional {
+func (s *diagnosis) part(kind, name string) *conditional {
 	for _, u := range s.Parts {
 		if u != nil && u.GetKind() == kind && u.GetName() == name {
 			return decoded[conditional](u)

@@ -113,7 +113,7 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 		c.Summary += " " + short
 		c.Hint = "Wait until other workloads in the queue finish, reduce " + FieldRequests + ", or request a higher quota."
 	case len(waiting) == 0:
-		c.Summary += " " + onceThereIsRoom
+		c.Summary += " " + startsWithQuota
 	}
 	return c
 }
@@ -127,17 +127,17 @@ func (q *Queue) inactive(c *Cause) bool {
 		why = conditionOf(lq.Status.Conditions, "Active")
 	}
 	if cq := decoded[clusterQueue](q.ClusterQueue); cq != nil {
-		if active := conditionOf(cq.Status.Conditions, "Active"); active.fails() {
+		if active := conditionOf(cq.Status.Conditions, "Active"); active.isFalse() {
 			object, why = "ClusterQueue "+cq.Metadata.Name, active
 			command = "kubectl describe clusterqueue.kueue.x-k8s.io " + cq.Metadata.Name
 		}
 	}
-	if !why.fails() {
+	if !why.isFalse() {
 		return false
 	}
 	c.Reason, c.Command = ReasonQueueInactive, command
 	c.Summary = fmt.Sprintf("%s currently admits no workloads%s. The workload starts when the queue is active again.",
-		object, why.says())
+		object, why.suffix())
 	c.Hint = "Contact the administrator of the queue, or set " + FieldQueue + " to another queue."
 	return true
 }
@@ -147,8 +147,8 @@ func (q *Queue) waiting() []*kueueWorkload {
 	var out []*kueueWorkload
 	for _, u := range q.Holds {
 		w := decoded[kueueWorkload](u)
-		if w == nil || conditionOf(w.Status.Conditions, "Finished").holds() ||
-			conditionOf(w.Status.Conditions, "Admitted").holds() {
+		if w == nil || conditionOf(w.Status.Conditions, "Finished").isTrue() ||
+			conditionOf(w.Status.Conditions, "Admitted").isTrue() {
 			continue
 		}
 		out = append(out, w)
@@ -164,10 +164,10 @@ func (w *kueueWorkload) why() (text string, hint Advice) {
 	evicted := conditionOf(w.Status.Conditions, "Evicted")
 	switch {
 	case w.Spec.Active != nil && !*w.Spec.Active:
-		return "its Workload is deactivated" + cmp.Or(evicted.says(),
-				conditionOf(w.Status.Conditions, "DeactivationTarget").says()),
+		return "its Workload is deactivated" + cmp.Or(evicted.suffix(),
+				conditionOf(w.Status.Conditions, "DeactivationTarget").suffix()),
 			"Set spec.active of the Workload to true when the reason no longer applies."
-	case quota.holds():
+	case quota.isTrue():
 		var checks []string
 		for _, check := range w.Status.AdmissionChecks {
 			if check.State != "Ready" {
@@ -180,8 +180,8 @@ func (w *kueueWorkload) why() (text string, hint Advice) {
 		}
 		return "its quota is reserved, but admission checks are pending: " + listed(checks, 3),
 			"Contact the administrator of the controllers of the admission checks."
-	case evicted.holds():
-		text = "it was evicted" + evicted.says()
+	case evicted.isTrue():
+		text = "it was evicted" + evicted.suffix()
 		if quota.Message != "" {
 			text += "; since then: " + clip(quota.Message)
 		}

@@ -84,7 +84,7 @@ func demandMisfit(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit
 		m.summary = fmt.Sprintf("No node has the label %s. Existing values: %s.", demandText(d), tally(values))
 	}
 	if unlabelledGPU(d.Key, nodes) {
-		m.mayHeal = true
+		m.temporary = true
 		m.summary += " A GPU node does not have the label yet. Its driver may still be installing."
 	}
 	return m

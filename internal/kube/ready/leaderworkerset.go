@@ -32,15 +32,15 @@ func leaderWorkerSet(s Snapshot) Verdict {
 	}
 	st, groups := set.Status, orOne(set.Spec.Replicas)
 	pods := groups * orOne(set.Spec.LeaderWorkerTemplate.Size)
-	available := conditionOf(st.Conditions, "Available").holds()
+	available := conditionOf(st.Conditions, "Available").isTrue()
 	switch {
 	case st.ObservedGeneration < set.Metadata.Generation:
-		return s.blocked(run{desired: pods, pods: s.Pods, remark: s.unseen()})
+		return s.diagnose(run{desired: pods, pods: s.Pods, remark: s.notObserved()})
 	case groups == 0:
 		return toZero(max(st.Replicas, len(living(s.Pods))))
 	case available && (s.Pods == nil || readyPods(s.Pods) >= pods):
 		return isReady("%d of %d groups ready", st.ReadyReplicas, groups)
 	}
 	remark := fmt.Sprintf("%d of %d groups ready", st.ReadyReplicas, groups)
-	return s.blocked(run{desired: pods, pods: s.Pods, remark: remark})
+	return s.diagnose(run{desired: pods, pods: s.Pods, remark: remark})
 }

@@ -21,9 +21,9 @@ const gpuResource corev1.ResourceName = kind.GPUResource
 
 // misfit describes why no node can run a pod, even if nothing else runs there.
 type misfit struct {
-	summary string
-	hint    Advice
-	mayHeal bool // a node is still setting up its devices
+	summary   string
+	hint      Advice
+	temporary bool // a node is still setting up its devices
 }
 
 // neverFits checks a pod against the total capacity of nodes, not the free
@@ -39,25 +39,25 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 	if len(labelled) == 0 {
 		return labelMisfit(p, nodes), true
 	}
-	roomy := filter(labelled, func(n *corev1.Node) bool { return holds(n, want) > 0 })
-	open := filter(roomy, func(n *corev1.Node) bool { return barrier(p, n) == nil })
-	coming := registering(labelled, want)
+	largeEnough := filter(labelled, func(n *corev1.Node) bool { return podsPerNode(n, want) > 0 })
+	eligible := filter(largeEnough, func(n *corev1.Node) bool { return untolerated(p, n) == nil })
+	settingUp := registering(labelled, want)
 	switch {
-	case len(open) > 0 && coming != nil:
+	case len(eligible) > 0 && settingUp != nil:
 		return misfit{}, false
-	case len(open) > 0:
-		return tooManyReplicas(open, want, replicas)
-	case coming != nil:
+	case len(eligible) > 0:
+		return tooManyReplicas(eligible, want, replicas)
+	case settingUp != nil:
 		return misfit{
 			summary: fmt.Sprintf("Node %s is labeled as a GPU node, but does not offer %s yet, because its device plugin has "+
-				"not registered. Installing the driver on a new node takes some minutes.", coming.Name, gpuResource),
-			hint:    "Check the GPU operator or the device plugin if this persists.",
-			mayHeal: true,
+				"not registered. Installing the driver on a new node takes some minutes.", settingUp.Name, gpuResource),
+			hint:      "Check the GPU operator or the device plugin if this persists.",
+			temporary: true,
 		}, true
-	case len(roomy) > 0:
-		return taintMisfit(p, roomy), true
+	case len(largeEnough) > 0:
+		return taintMisfit(p, largeEnough), true
 	}
-	if free := filter(labelled, func(n *corev1.Node) bool { return barrier(p, n) == nil }); len(free) > 0 {
+	if free := filter(labelled, func(n *corev1.Node) bool { return untolerated(p, n) == nil }); len(free) > 0 {
 		return resourceMisfit(free, nodes, want), true
 	}
 	return resourceMisfit(labelled, nodes, want), true
@@ -121,19 +121,19 @@ func ceiling(n *corev1.Node, name corev1.ResourceName) resource.Quantity {
 	return q
 }
 
-// plenty exceeds the number of pods of any node, and keeps sums in range.
-const plenty = 1 << 20
+// maxPods exceeds the number of pods of any node, and keeps sums in range.
+const maxPods = 1 << 20
 
-// holds returns the number of pods with these requests that an empty node can
+// podsPerNode returns the number of pods with these requests that an empty node can
 // run.
-func holds(n *corev1.Node, want corev1.ResourceList) int {
-	most := plenty
+func podsPerNode(n *corev1.Node, want corev1.ResourceList) int {
+	most := maxPods
 	for name, q := range want {
 		have := ceiling(n, name)
 		if q.Cmp(have) > 0 {
 			return 0
 		}
-		most = min(most, int(min(have.AsApproximateFloat64()/q.AsApproximateFloat64()*(1+1e-9), plenty)))
+		most = min(most, int(min(have.AsApproximateFloat64()/q.AsApproximateFloat64()*(1+1e-9), maxPods)))
 	}
 	return most
 }
@@ -143,22 +143,22 @@ func matchesLabels(p *corev1.Pod, n *corev1.Node) bool {
 	return ok || err != nil // an invalid expression does not exclude the node
 }
 
-// barrier returns a taint that permanently excludes the pod from the node, or
+// untolerated returns a taint that permanently excludes the pod from the node, or
 // nil.
-func barrier(p *corev1.Pod, n *corev1.Node) *corev1.Taint {
+func untolerated(p *corev1.Pod, n *corev1.Node) *corev1.Taint {
 	// Toleration operators of newer clusters are supported too, so that a pod that
 	// may run is never reported as unschedulable.
 	taint, found := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), n.Spec.Taints, p.Spec.Tolerations,
-		staysForGood, true)
+		isPermanent, true)
 	if !found {
 		return nil
 	}
 	return &taint
 }
 
-// staysForGood reports whether a taint is permanent. Temporary taints show the
+// isPermanent reports whether a taint is permanent. Temporary taints show the
 // state of a node: cordoned, not ready, under pressure, waiting for an agent.
-func staysForGood(t *corev1.Taint) bool {
+func isPermanent(t *corev1.Taint) bool {
 	if t.Effect == corev1.TaintEffectPreferNoSchedule {
 		return false
 	}
@@ -197,13 +197,13 @@ func gpuByLabel(n *corev1.Node) bool {
 	})
 }
 
-func tooManyReplicas(open []*corev1.Node, want corev1.ResourceList, replicas int) (misfit, bool) {
+func tooManyReplicas(eligible []*corev1.Node, want corev1.ResourceList, replicas int) (misfit, bool) {
 	if len(want) == 0 {
 		return misfit{}, false
 	}
 	room := 0
-	for _, n := range open {
-		room += holds(n, want)
+	for _, n := range eligible {
+		room += podsPerNode(n, want)
 	}
 	if room >= replicas {
 		return misfit{}, false
@@ -211,7 +211,7 @@ func tooManyReplicas(open []*corev1.Node, want corev1.ResourceList, replicas int
 	return misfit{
 		summary: fmt.Sprintf("%s cannot run at the same time: each requests %s, and the %s that can run such a pod can "+
 			"run %d in total.",
-			number(replicas, "pod"), amounts(want), number(len(open), "node"), room),
+			number(replicas, "pod"), amounts(want), number(len(eligible), "node"), room),
 		hint: "Reduce " + FieldReplicas + " or the requests of each pod, or add nodes.",
 	}, true
 }
@@ -219,7 +219,7 @@ func tooManyReplicas(open []*corev1.Node, want corev1.ResourceList, replicas int
 func taintMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	count := map[string]int{}
 	for _, n := range nodes {
-		count[barrier(p, n).ToString()]++
+		count[untolerated(p, n).ToString()]++
 	}
 	who := fmt.Sprintf("the %d nodes with enough capacity have taints", len(nodes))
 	if len(nodes) == 1 {

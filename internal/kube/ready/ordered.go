@@ -8,12 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// inTheWay returns an outdated pod that prevents a StatefulSet from creating
+// blockingPod returns an outdated pod that prevents a StatefulSet from creating
 // the new one, or nil. With ordered pod management, as the operators of
 // SkyTorch 0.1.0 and KPU use, the controller waits indefinitely for the old pod
 // to become ready:
 // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#forced-rollback
-func (s Snapshot) inTheWay(set *appsv1.StatefulSet) *corev1.Pod {
+func (s Snapshot) blockingPod(set *appsv1.StatefulSet) *corev1.Pod {
 	if set.Spec.PodManagementPolicy != appsv1.OrderedReadyPodManagement || set.Status.UpdateRevision == "" {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (s Snapshot) inTheWay(set *appsv1.StatefulSet) *corev1.Pod {
 // oldPodCause reports an outdated pod that must be deleted. Its log and its
 // failure are unrelated to the change. A pod that has not failed may become
 // ready, and is then replaced.
-func (s *scene) oldPodCause(p *corev1.Pod) *Cause {
+func (s *diagnosis) oldPodCause(p *corev1.Pod) *Cause {
 	c := s.newPodCause(p, ReasonOldPodInTheWay, "", fmt.Sprintf(
 		"Pod %s/%s was created before the change and is not ready. The StatefulSet of the operator uses ordered pod "+
 			"management: it creates the new pod only when this pod is ready.", p.Namespace, p.Name),

@@ -62,7 +62,7 @@ func failed(t *corev1.ContainerStateTerminated) bool {
 
 // failedPod explains a failed pod. It does not run again; its controller
 // replaces it.
-func (s *scene) failedPod(p *corev1.Pod) *Cause {
+func (s *diagnosis) failedPod(p *corev1.Pod) *Cause {
 	summary := fmt.Sprintf("Pod %s failed", p.Name)
 	if p.Status.Reason != "" {
 		summary += fmt.Sprintf(" (%s)", p.Status.Reason)
@@ -77,7 +77,7 @@ func (s *scene) failedPod(p *corev1.Pod) *Cause {
 	c := s.newPodCause(p, ReasonPodFailed, p.Status.Reason, summary, hint)
 	if cs := failedContainer(p); cs != nil {
 		end := cs.State.Terminated
-		c.Summary += fmt.Sprintf(": container %s exited with %s.%s", cs.Name, exit(end), lastWords(end))
+		c.Summary += fmt.Sprintf(": container %s exited with %s.%s", cs.Name, exit(end), terminationMessage(end))
 		c.Hint = exitHint(end)
 		return c.withLogs(p, cs.Name, false)
 	}
@@ -85,7 +85,7 @@ func (s *scene) failedPod(p *corev1.Pod) *Cause {
 }
 
 // nodeCauses explains a pod that its node cannot run.
-func (s *scene) nodeCauses(p *corev1.Pod) []*Cause {
+func (s *diagnosis) nodeCauses(p *corev1.Pod) []*Cause {
 	if c := s.nodeDown(p); c != nil {
 		return []*Cause{c}
 	}
@@ -101,7 +101,7 @@ func (s *scene) nodeCauses(p *corev1.Pod) []*Cause {
 	return nil
 }
 
-func (s *scene) nodeDown(p *corev1.Pod) *Cause {
+func (s *diagnosis) nodeDown(p *corev1.Pod) *Cause {
 	for _, n := range s.Nodes {
 		if n == nil || n.Name != p.Spec.NodeName {
 			continue
@@ -119,7 +119,7 @@ func (s *scene) nodeDown(p *corev1.Pod) *Cause {
 	return nil
 }
 
-func (s *scene) sandboxCause(p *corev1.Pod) *Cause {
+func (s *diagnosis) sandboxCause(p *corev1.Pod) *Cause {
 	e := s.events.about("Pod", p.Name).latest("FailedCreatePodSandBox")
 	if e == nil {
 		return nil

@@ -14,7 +14,7 @@ const (
 	stageFailed stage = iota
 	stageQueued
 	stageUnschedulable
-	stagePreparing // not scheduled yet, or its sandbox and volumes are being made
+	stagePreparing // not scheduled yet, or its sandbox and volumes are being set up
 	stagePulling
 	stageCrashing
 	stageStarting
@@ -64,7 +64,7 @@ func (s stage) words() string {
 // progress returns the phase of the slowest pod, and the number of pods by
 // stage. remark is added if no pod is starting, and used alone if there are no
 // pods.
-func (s *scene) progress(remark string) (Phase, string) {
+func (s *diagnosis) progress(remark string) (Phase, string) {
 	var counts [stageReady + 1]int
 	slowest := stageReady
 	for _, p := range s.pods {
@@ -108,7 +108,7 @@ func stageOf(p *corev1.Pod) stage {
 	started := false
 	for _, cs := range containerStatuses(p) {
 		switch w := cs.State.Waiting; {
-		case w != nil && imageTrouble(w.Reason):
+		case w != nil && imageUnavailable(w.Reason):
 			return stagePulling
 		case w != nil && w.Reason == crashLoopBackOff, failed(cs.State.Terminated):
 			return stageCrashing

@@ -77,7 +77,7 @@ func gatedByKueue(p *corev1.Pod) bool {
 }
 
 // queueCause explains pods that a queue holds, by the status of the queue.
-func (s *scene) queueCause() *Cause {
+func (s *diagnosis) queueCause() *Cause {
 	for _, p := range s.pods {
 		switch {
 		case s.Queue == nil || p.Spec.NodeName != "" || p.Status.Phase == corev1.PodFailed:
@@ -99,10 +99,10 @@ func (s Snapshot) held() Verdict {
 		q = &Queue{Scheduler: Kueue, Namespace: s.Workload.GetNamespace(), Name: queueOf(s.Workload)}
 	}
 	if len(q.Holds) > 0 && len(q.waiting()) == 0 {
-		return unready("admitted by Kueue, starting")
+		return notReady("admitted by Kueue, starting")
 	}
-	sc := newScene(s, s.Pods)
-	c := q.kueue(sc.workloadCause(ReasonQueued, ""), object(s.Workload))
+	d := newDiagnosis(s, s.Pods)
+	c := q.kueue(d.workloadCause(ReasonQueued, ""), object(s.Workload))
 	c.Subject = Kueue
 	return Verdict{Phase: phaseOf(c.Reason), Message: "held in queue " + q.Name, Cause: c}
 }

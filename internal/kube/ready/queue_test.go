@@ -36,8 +36,8 @@ const (
 	fourGPUs    = `{name: nvidia.com/gpu, nominalQuota: 4}`
 )
 
-// cluster is a ClusterQueue with one flavor of these quotas, of which two GPUs
-// are in use; more is further spec.
+// cluster returns a ClusterQueue with one flavor of these quotas, with two GPUs
+// in use. more contains other fields of the spec.
 func cluster(quotas, more string) string {
 	return `{kind: ClusterQueue, metadata: {name: cq}, spec: {` + more + ` resourceGroups: [{flavors: [{name: f, resources: [` + quotas + `]}]}]},
   status: {conditions: [{type: Active, status: "True"}], flavorsReservation: [{name: f, resources: [{name: nvidia.com/gpu, total: 2}]}]}}`
@@ -51,74 +51,74 @@ func TestForecastInAQueue(t *testing.T) {
 	for name, test := range map[string]struct {
 		scheduler string
 		missing   bool   // the scheduler is not installed
-		queue     string // "" is none
-		unknown   bool   // queues may not be read
+		queue     string // "" if it does not exist
+		unknown   bool   // no permission to read queues
 		cluster   string
 		ask       map[corev1.ResourceName]string
-		reason    string // "" is nothing to say
-		says      []string
+		reason    string // "" if nothing is reported
+		texts     []string
 	}{
 		"it fits now": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
 			ask: gpus("2")},
 		"it fits later": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
-			ask: gpus("4"), reason: ReasonQueued, says: []string{"4 nvidia.com/gpu requested, it has 4, 2 in use"}},
+			ask: gpus("4"), reason: ReasonQueued, texts: []string{"4 nvidia.com/gpu requested, it has 4, 2 in use"}},
 		"it never fits": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
 			ask: gpus("6"), reason: ReasonQueueShort,
-			says: []string{"6 nvidia.com/gpu requested", "never admit more than 4"}},
+			texts: []string{"6 nvidia.com/gpu requested", "never admit more than 4"}},
 		"it may borrow enough": {scheduler: Kueue, queue: activeLocal,
 			cluster: cluster(`{name: nvidia.com/gpu, nominalQuota: 4, borrowingLimit: 4}`, "cohort: team,"), ask: gpus("8"),
 			reason: ReasonQueued},
 		"it may not borrow enough": {scheduler: Kueue, queue: activeLocal,
 			cluster: cluster(`{name: nvidia.com/gpu, nominalQuota: 4, borrowingLimit: 4}`, "cohortName: team,"), ask: gpus("9"),
-			reason: ReasonQueueShort, says: []string{"never admit more than 8"}},
+			reason: ReasonQueueShort, texts: []string{"never admit more than 8"}},
 		"it may borrow without a limit": {scheduler: Kueue, queue: activeLocal,
 			cluster: cluster(fourGPUs, "cohortName: team,"), ask: gpus("99"), reason: ReasonQueued},
 		"a resource without quota": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
 			ask: map[corev1.ResourceName]string{corev1.ResourceCPU: "1"}, reason: ReasonQueueShort,
-			says: []string{"no quota for cpu"}},
-		"nothing asked of a resource": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
+			texts: []string{"no quota for cpu"}},
+		"a request of zero": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
 			ask: map[corev1.ResourceName]string{corev1.ResourceCPU: "0"}},
-		"a quota of pods": {scheduler: Kueue, queue: activeLocal,
+		"a quota for pods": {scheduler: Kueue, queue: activeLocal,
 			cluster: cluster(fourGPUs+`, {name: pods, nominalQuota: 2}`, ""), ask: gpus("1"), reason: ReasonQueueShort,
-			says: []string{"3 pods"}},
-		"the ClusterQueue is not known": {scheduler: Kueue, queue: activeLocal, ask: gpus("99")},
-		"the LocalQueue is not known":   {scheduler: Kueue, unknown: true, ask: gpus("99")},
+			texts: []string{"3 pods"}},
+		"the ClusterQueue is unknown": {scheduler: Kueue, queue: activeLocal, ask: gpus("99")},
+		"the LocalQueue is unknown":   {scheduler: Kueue, unknown: true, ask: gpus("99")},
 		"the LocalQueue is missing": {scheduler: Kueue, ask: gpus("1"), reason: ReasonQueueMissing,
-			says: []string{`LocalQueue "gpu" does not exist in namespace ml`}},
+			texts: []string{`LocalQueue "gpu" does not exist in namespace ml`}},
 		"Kueue is not installed": {scheduler: Kueue, missing: true, reason: ReasonQueueMissing,
-			says: []string{"PyTorchJob ml/a", "Kueue is not installed"}},
+			texts: []string{"PyTorchJob ml/a", "Kueue is not installed"}},
 		"the LocalQueue is stopped": {scheduler: Kueue,
 			queue: strings.Replace(activeLocal, `status: "True"`,
 				`status: "False", reason: Stopped, message: LocalQueue is stopped`, 1), reason: ReasonQueueInactive,
-			says: []string{"LocalQueue gpu currently admits no workloads (Stopped)"}},
+			texts: []string{"LocalQueue gpu currently admits no workloads (Stopped)"}},
 		"the ClusterQueue is inactive": {scheduler: Kueue, queue: activeLocal,
 			cluster: strings.Replace(cluster(fourGPUs, ""), `status: "True"`, `status: "False", reason: FlavorNotFound`, 1),
-			ask:     gpus("1"), reason: ReasonQueueInactive, says: []string{"ClusterQueue cq currently admits no workloads (FlavorNotFound)"}},
-		"KAI has no such queue": {scheduler: KAI, reason: ReasonQueueMissing,
-			says: []string{`Queue "gpu" does not exist in the cluster`}},
+			ask:     gpus("1"), reason: ReasonQueueInactive, texts: []string{"ClusterQueue cq currently admits no workloads (FlavorNotFound)"}},
+		"the KAI queue is missing": {scheduler: KAI, reason: ReasonQueueMissing,
+			texts: []string{`Queue "gpu" does not exist in the cluster`}},
 		"KAI is not installed": {scheduler: KAI, missing: true, reason: ReasonQueueMissing,
-			says: []string{"the KAI scheduler is not installed"}},
-		"KAI's queue is without limits": {scheduler: KAI,
+			texts: []string{"the KAI scheduler is not installed"}},
+		"a KAI queue without limits": {scheduler: KAI,
 			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: -1}}}}`, ask: gpus("9")},
-		"KAI's queue says nothing": {scheduler: KAI, queue: `{kind: Queue, metadata: {name: gpu}, spec: {}}`,
+		"a KAI queue without resources": {scheduler: KAI, queue: `{kind: Queue, metadata: {name: gpu}, spec: {}}`,
 			ask: gpus("9")},
-		"more GPUs than KAI's limit": {scheduler: KAI,
+		"more GPUs than the KAI limit": {scheduler: KAI,
 			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: 4}}}}`, ask: gpus("6"),
-			reason: ReasonQueueShort, says: []string{"6 nvidia.com/gpu requested, and its limit is 4"}},
-		"as many GPUs as KAI's limit": {scheduler: KAI,
+			reason: ReasonQueueShort, texts: []string{"6 nvidia.com/gpu requested, and its limit is 4"}},
+		"as many GPUs as the KAI limit": {scheduler: KAI,
 			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: 4}}}}`, ask: gpus("4")},
-		"more memory than KAI's limit": {scheduler: KAI,
+		"more memory than the KAI limit": {scheduler: KAI,
 			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {memory: {limit: 1000}}}}`,
 			ask:   map[corev1.ResourceName]string{corev1.ResourceMemory: "1Gi"}, reason: ReasonQueueShort,
-			says: []string{"1Gi memory"}},
-		"more CPUs than KAI's limit": {scheduler: KAI,
+			texts: []string{"1Gi memory"}},
+		"more CPUs than the KAI limit": {scheduler: KAI,
 			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {cpu: {limit: 1500}}}}`,
-			ask:   map[corev1.ResourceName]string{corev1.ResourceCPU: "2"}, reason: ReasonQueueShort, says: []string{"2 cpu"}},
-		"fewer CPUs than KAI's limit": {scheduler: KAI,
+			ask:   map[corev1.ResourceName]string{corev1.ResourceCPU: "2"}, reason: ReasonQueueShort, texts: []string{"2 cpu"}},
+		"fewer CPUs than the KAI limit": {scheduler: KAI,
 			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {cpu: {limit: 2500.5}}}}`,
 			ask:   map[corev1.ResourceName]string{corev1.ResourceCPU: "2"}},
-		"a queue of another name's KAI's": {scheduler: KAI, queue: `{kind: Queue, metadata: {name: other}}`,
-			reason: ReasonQueueMissing, says: []string{"existing queues: other"}},
+		"only another KAI queue exists": {scheduler: KAI, queue: `{kind: Queue, metadata: {name: other}}`,
+			reason: ReasonQueueMissing, texts: []string{"existing queues: other"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +140,7 @@ func TestForecastInAQueue(t *testing.T) {
 			if len(causes) != 1 || causes[0].Reason != test.reason || !isAction(string(causes[0].Hint.Word())) {
 				t.Fatalf("%+v, want %s", causes, test.reason)
 			}
-			for _, text := range append(test.says, "Cause:", "Object:", "kubectl ") {
+			for _, text := range append(test.texts, "Cause:", "Object:", "kubectl ") {
 				if !strings.Contains(Explain(causes[0], nil), text) {
 					t.Errorf("%q is not in:\n%s", text, Explain(causes[0], nil))
 				}
@@ -148,7 +148,7 @@ func TestForecastInAQueue(t *testing.T) {
 		})
 	}
 	if Forecast(nil, Ask{}, "") != nil {
-		t.Error("something is said of no queue")
+		t.Error("a forecast without a queue")
 	}
 }
 

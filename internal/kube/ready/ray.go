@@ -49,27 +49,27 @@ func rayCluster(s Snapshot) Verdict {
 	head := conditionOf(st.Conditions, "HeadPodReady")
 	switch {
 	case r.Spec.Suspend != nil && *r.Spec.Suspend:
-		if st.State == "suspended" || conditionOf(st.Conditions, "RayClusterSuspended").holds() {
+		if st.State == "suspended" || conditionOf(st.Conditions, "RayClusterSuspended").isTrue() {
 			return s.suspended(0)
 		}
 		return s.suspended(max(1, len(living(s.Pods))))
-	case seen && st.State == "ready" && !head.fails() && st.ReadyWorkerReplicas >= workers:
+	case seen && st.State == "ready" && !head.isFalse() && st.ReadyWorkerReplicas >= workers:
 		return isReady("the head and %d of %d workers ready", st.ReadyWorkerReplicas, max(workers, st.ReadyWorkerReplicas))
 	}
 	remark := fmt.Sprintf("%d of %d workers ready", st.ReadyWorkerReplicas, workers)
 	switch {
-	case head.fails():
+	case head.isFalse():
 		remark += ", the head is not"
 	case !seen:
-		remark = s.unseen()
+		remark = s.notObserved()
 	}
-	return s.blocked(run{desired: workers + 1, pods: s.Pods, remark: remark}, (*scene).rayRefused, func(sc *scene) *Cause {
+	return s.diagnose(run{desired: workers + 1, pods: s.Pods, remark: remark}, (*diagnosis).rayRefused, func(d *diagnosis) *Cause {
 		failure := conditionOf(st.Conditions, "ReplicaFailure")
 		switch {
-		case failure.holds() && strings.HasPrefix(failure.Reason, failedCreate):
-			return sc.refusedBy(s.Workload.GetKind(), s.Workload.GetName(), failure.Message)
+		case failure.isTrue() && strings.HasPrefix(failure.Reason, failedCreate):
+			return d.refusedBy(s.Workload.GetKind(), s.Workload.GetName(), failure.Message)
 		case st.State == "failed":
-			return sc.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(st.Reason)))
+			return d.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(st.Reason)))
 		}
 		return nil
 	})
@@ -96,7 +96,7 @@ func valueOr(number *int, otherwise int) int {
 }
 
 // rayRefused explains a RayCluster that KubeRay rejects.
-func (s *scene) rayRefused() *Cause {
+func (s *diagnosis) rayRefused() *Cause {
 	e := s.events.latestWhere(func(e *corev1.Event) bool {
 		return e.Reason == "InvalidRayClusterSpec" || e.Reason == "InvalidRayClusterMetadata"
 	})

@@ -16,7 +16,7 @@ import (
 
 // refusedCause explains pods, or a ReplicaSet, whose creation the API server
 // rejects: by quota, by admission, or because of a missing service account.
-func (s *scene) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
+func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 	message := s.refusal(d, rev)
 	if message == "" {
 		return nil
@@ -32,7 +32,7 @@ func (s *scene) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 }
 
 // refused completes the cause of a rejected object.
-func (s *scene) refused(c *Cause, message string) *Cause {
+func (s *diagnosis) refused(c *Cause, message string) *Cause {
 	why := Refusal(s.namespace, message)
 	why.Object, why.Events, why.Command = c.Object, c.Events, cmp.Or(why.Command, c.Command)
 	if !s.isFinal(&why, message) {
@@ -44,9 +44,9 @@ func (s *scene) refused(c *Cause, message string) *Cause {
 // isFinal reports whether a rejection is permanent. It is temporary if the API
 // server or a webhook did not respond, if the usage of a new quota is not
 // calculated yet, or if terminating pods still count toward the quota.
-func (s *scene) isFinal(c *Cause, message string) bool {
+func (s *diagnosis) isFinal(c *Cause, message string) bool {
 	leaving := slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool { return p != nil && p.DeletionTimestamp != nil })
-	return saysNo.MatchString(message) && !uncountedQuota.MatchString(message) &&
+	return rejection.MatchString(message) && !uncountedQuota.MatchString(message) &&
 		!(c.Reason == ReasonQuotaExceeded && leaving)
 }
 
@@ -69,7 +69,7 @@ func couldNotCreate(e *corev1.Event) bool {
 // creationRefused explains pods that a controller cannot create because the API
 // server rejects them. An event is outdated if a younger pod exists, or if the
 // workload was applied again since.
-func (s *scene) creationRefused() *Cause {
+func (s *diagnosis) creationRefused() *Cause {
 	if len(s.pods) > 0 && len(s.pods) >= s.desired {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (s *scene) creationRefused() *Cause {
 }
 
 // refusedBy explains a rejection of an object in the namespace.
-func (s *scene) refusedBy(kind, name, message string) *Cause {
+func (s *diagnosis) refusedBy(kind, name, message string) *Cause {
 	c := &Cause{
 		Object:  fmt.Sprintf("%s %s/%s", kind, s.namespace, name),
 		Command: kubectl(s.namespace, fmt.Sprintf("describe %s %s", strings.ToLower(kind), name)),
@@ -112,7 +112,7 @@ func lastApplied(u *unstructured.Unstructured) time.Time {
 
 // refusedEvents returns the events of one ReplicaSet, or of all if it is
 // unknown.
-func (s *scene) refusedEvents(replicaSet string) eventLog {
+func (s *diagnosis) refusedEvents(replicaSet string) eventLog {
 	if replicaSet != "" {
 		return s.events.about("ReplicaSet", replicaSet)
 	}
@@ -126,7 +126,7 @@ func (s *scene) refusedEvents(replicaSet string) eventLog {
 }
 
 // refusal returns the message of the API server, or "" if nothing was rejected.
-func (s *scene) refusal(d *appsv1.Deployment, rev revision) string {
+func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) string {
 	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c != nil && c.Reason == "ReplicaSetCreateError" {
 		return c.Message
 	}
@@ -172,7 +172,7 @@ var (
 	uncountedQuota = regexp.MustCompile(`status unknown for quota: ([^,]+)`)
 	failedQuota    = regexp.MustCompile(`failed quota: ([^:]+): must specify (.+)`)
 	serviceAccount = regexp.MustCompile(`error looking up service account ([^/\s]+)/(\S+?): (.+)`)
-	saysNo         = regexp.MustCompile(`is forbidden|denied|is invalid`)
+	rejection      = regexp.MustCompile(`is forbidden|denied|is invalid`)
 	refusedPod     = regexp.MustCompile(`^[^"]*?(?:pods|Pod|replicasets\.apps|ReplicaSet\.apps) "[^"]*" ` +
 		`is (?:forbidden|invalid): `)
 )

@@ -6,7 +6,7 @@ import (
 )
 
 // The messages have the form of the admission plugins of the API server.
-func TestRefusalsAreExplained(t *testing.T) {
+func TestRejectionsAreExplained(t *testing.T) {
 	t.Parallel()
 	const forbidden = `pods "svc-1" is forbidden: `
 	for name, test := range map[string]struct{ message, reason, hint, command string }{

@@ -21,19 +21,19 @@ func typed[T any](s Snapshot) (*T, bool) {
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, out) == nil
 }
 
-// isReady, noPodsWanted, unready and unseen return verdicts that do not depend
+// isReady, noPodsRequested, notReady and notObserved return verdicts that do not depend
 // on pods.
 func isReady(message string, args ...any) Verdict {
 	return Verdict{Phase: Ready, Ready: true, Message: fmt.Sprintf(message, args...)}
 }
 
-func noPodsWanted(message string) Verdict { return Verdict{Phase: Suspended, Message: message} }
+func noPodsRequested(message string) Verdict { return Verdict{Phase: Suspended, Message: message} }
 
-func unready(message string, args ...any) Verdict {
+func notReady(message string, args ...any) Verdict {
 	return Verdict{Phase: Progressing, Message: fmt.Sprintf(message, args...)}
 }
 
-func (s Snapshot) unseen() string {
+func (s Snapshot) notObserved() string {
 	return fmt.Sprintf("the controller of %s has not observed the last change yet", object(s.Workload))
 }
 
@@ -49,9 +49,9 @@ func (s Snapshot) counted(ready, desired int) string {
 // toZero returns the verdict on a workload that requests no pods.
 func toZero(left int) Verdict {
 	if left > 0 {
-		return unready("scaling to zero: %s left", number(left, "pod"))
+		return notReady("scaling to zero: %s left", number(left, "pod"))
 	}
-	return noPodsWanted("scaled to zero, no pods requested")
+	return noPodsRequested("scaled to zero, no pods requested")
 }
 
 // run describes the requested pods of a workload, as input of a verdict.
@@ -62,26 +62,26 @@ type run struct {
 	remark  string        // progress if there are no pods to count
 }
 
-// blocked returns the verdict on a workload that is not ready. own returns the
+// diagnose returns the verdict on a workload that is not ready. own returns the
 // causes in the status of the workload. Queue, rejected pods and pods are
 // checked for all kinds.
-func (s Snapshot) blocked(r run, own ...func(*scene) *Cause) Verdict {
-	sc := newScene(s, r.pods)
-	sc.desired = r.desired
+func (s Snapshot) diagnose(r run, own ...func(*diagnosis) *Cause) Verdict {
+	d := newDiagnosis(s, r.pods)
+	d.desired = r.desired
 	if r.alike {
-		sc.together = r.desired
+		d.together = r.desired
 	}
-	sc.dropReplaced()
+	d.dropReplaced()
 	if s.Pods == nil {
-		sc.desired = 0 // the status counts them
+		d.desired = 0 // the status counts them
 	}
 	var causes []*Cause
-	for _, ask := range append(own, (*scene).queueCause, (*scene).creationRefused) {
-		if c := ask(sc); c != nil {
+	for _, ask := range append(own, (*diagnosis).queueCause, (*diagnosis).creationRefused) {
+		if c := ask(d); c != nil {
 			causes = append(causes, c)
 		}
 	}
-	return sc.verdict(append(causes, sc.podCauses()...), r.remark)
+	return d.verdict(append(causes, d.podCauses()...), r.remark)
 }
 
 // statefulSet follows the rollout status of kubectl
@@ -93,7 +93,7 @@ func statefulSet(s Snapshot) Verdict {
 	}
 	desired, st := orOne(set.Spec.Replicas), set.Status
 	if st.ObservedGeneration < set.Generation {
-		return s.blocked(run{remark: s.unseen()})
+		return s.diagnose(run{remark: s.notObserved()})
 	}
 	if desired == 0 {
 		return toZero(int(st.Replicas))
@@ -112,7 +112,7 @@ func statefulSet(s Snapshot) Verdict {
 	if int(st.Replicas) == desired && available >= desired && int(st.UpdatedReplicas) >= updated {
 		return isReady("%d of %d pods ready", available, desired)
 	}
-	return s.blocked(run{desired: desired, alike: true, pods: s.updatedPods(st.UpdateRevision, first),
+	return s.diagnose(run{desired: desired, alike: true, pods: s.updatedPods(st.UpdateRevision, first),
 		remark: s.counted(available, desired)})
 }
 
@@ -148,10 +148,10 @@ func daemonSet(s Snapshot) Verdict {
 	st, desired := set.Status, int(set.Status.DesiredNumberScheduled)
 	switch {
 	case st.ObservedGeneration < set.Generation:
-		return s.blocked(run{remark: s.unseen()})
+		return s.diagnose(run{remark: s.notObserved()})
 	case desired == 0 && st.CurrentNumberScheduled == 0 && st.NumberMisscheduled == 0:
 		if _, off := set.Spec.Template.Spec.NodeSelector[kind.SuspendedNodeLabel]; off {
-			return noPodsWanted("suspended, no pods wanted")
+			return noPodsRequested("suspended, no pods requested")
 		}
 		return isReady("no node is selected, no pods requested")
 	}
@@ -168,7 +168,7 @@ func daemonSet(s Snapshot) Verdict {
 		}
 		return generation != "" && label != "" && label != generation
 	})
-	return s.blocked(run{desired: desired, pods: pods, remark: s.counted(int(st.NumberAvailable), desired)})
+	return s.diagnose(run{desired: desired, pods: pods, remark: s.counted(int(st.NumberAvailable), desired)})
 }
 
 func replicaSet(s Snapshot) Verdict {
@@ -179,17 +179,17 @@ func replicaSet(s Snapshot) Verdict {
 	desired, st := orOne(set.Spec.Replicas), set.Status
 	switch {
 	case st.ObservedGeneration < set.Generation:
-		return s.blocked(run{remark: s.unseen()})
+		return s.diagnose(run{remark: s.notObserved()})
 	case desired == 0:
 		return toZero(int(st.Replicas))
 	case int(st.Replicas) == desired && int(st.AvailableReplicas) >= desired:
 		return isReady("%d of %d pods ready", st.AvailableReplicas, desired)
 	}
-	return s.blocked(run{desired: desired, alike: true, pods: s.controlledPods(),
-		remark: s.counted(int(st.ReadyReplicas), desired)}, func(sc *scene) *Cause {
+	return s.diagnose(run{desired: desired, alike: true, pods: s.controlledPods(),
+		remark: s.counted(int(st.ReadyReplicas), desired)}, func(d *diagnosis) *Cause {
 		for _, c := range st.Conditions {
 			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
-				return sc.refusedBy(set.Kind, set.Name, c.Message)
+				return d.refusedBy(set.Kind, set.Name, c.Message)
 			}
 		}
 		return nil
@@ -229,14 +229,14 @@ func singlePod(s Snapshot) Verdict {
 	case podReady(p):
 		return isReady("1 of 1 pods ready")
 	case p.Status.Phase == corev1.PodFailed:
-		return s.blocked(run{desired: 1, pods: s.Pods}, func(sc *scene) *Cause {
-			c := sc.failedPod(p).terminal(0)
+		return s.diagnose(run{desired: 1, pods: s.Pods}, func(d *diagnosis) *Cause {
+			c := d.failedPod(p).terminal(0)
 			c.Reason = ReasonFailed
 			c.Hint = "Replace the Pod: a failed Pod without a controller does not run again. " + c.Hint
 			return c
 		})
 	}
-	return s.blocked(run{desired: 1, pods: s.Pods, remark: "not ready yet"})
+	return s.diagnose(run{desired: 1, pods: s.Pods, remark: "not ready yet"})
 }
 
 func orOne(n *int32) int {

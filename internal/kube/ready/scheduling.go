@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	onceThereIsRoom = "It starts when the queue has enough quota."
+	startsWithQuota = "It starts when the queue has enough quota."
 	seeWorkload     = "Check the conditions of its Workload for missing quota."
 )
 
-func (s *scene) queued(p *corev1.Pod) *Cause {
+func (s *diagnosis) queued(p *corev1.Pod) *Cause {
 	var gates []string
 	for _, g := range p.Spec.SchedulingGates {
 		gates = append(gates, g.Name)
@@ -21,7 +21,7 @@ func (s *scene) queued(p *corev1.Pod) *Cause {
 	switch {
 	case gatedByKueue(p):
 		c := s.newPodCause(p, ReasonQueued, "kueue",
-			"Kueue has not admitted the pod yet"+inQueue(p.Labels[kueueQueue])+s.schedulerSays(p)+". "+onceThereIsRoom,
+			"Kueue has not admitted the pod yet"+inQueue(p.Labels[kueueQueue])+s.schedulerSuffix(p)+". "+startsWithQuota,
 			seeWorkload)
 		c.Command = kubectl(p.Namespace, "get workloads.kueue.x-k8s.io -o wide")
 		return c
@@ -31,7 +31,7 @@ func (s *scene) queued(p *corev1.Pod) *Cause {
 				5)+". It starts when the controllers that set the gates remove them.", "")
 	}
 	return s.newPodCause(p, ReasonQueued, "kai",
-		"KAI has not scheduled the pod yet"+inQueue(p.Labels[kaiQueue])+s.schedulerSays(p)+". "+onceThereIsRoom, "")
+		"KAI has not scheduled the pod yet"+inQueue(p.Labels[kaiQueue])+s.schedulerSuffix(p)+". "+startsWithQuota, "")
 }
 
 func inQueue(name string) string {
@@ -41,9 +41,9 @@ func inQueue(name string) string {
 	return fmt.Sprintf(" (queue %s)", name)
 }
 
-// schedulerSays returns the message of a scheduler on the pod or in an event,
+// schedulerSuffix returns the message of a scheduler on the pod or in an event,
 // as a suffix.
-func (s *scene) schedulerSays(p *corev1.Pod) string {
+func (s *diagnosis) schedulerSuffix(p *corev1.Pod) string {
 	message := schedulerMessage(p)
 	if message == "" {
 		if e := s.events.about("Pod", p.Name).latest("Unschedulable", "NotEnoughResources", "FailedScheduling"); e != nil {
@@ -70,7 +70,7 @@ func schedulerMessage(p *corev1.Pod) string {
 }
 
 // schedulingCauses explains a pod for which the scheduler found no node.
-func (s *scene) schedulingCauses(p *corev1.Pod) []*Cause {
+func (s *diagnosis) schedulingCauses(p *corev1.Pod) []*Cause {
 	message := schedulerMessage(p)
 	if message == "" {
 		return nil
@@ -90,7 +90,7 @@ func (s *scene) schedulingCauses(p *corev1.Pod) []*Cause {
 	if why, never := neverFits(p, s.Nodes, s.together); never {
 		c := s.newPodCause(p, ReasonUnschedulable, "pods", why.summary, why.hint)
 		switch {
-		case why.mayHeal:
+		case why.temporary:
 			return []*Cause{c}
 		case s.FixedNodes:
 			return []*Cause{c.terminal(shortGrace)}
@@ -111,7 +111,7 @@ func defaultScheduler(p *corev1.Pod) bool {
 
 // autoscaled explains a pod if nodes may still be added. said is the last event
 // of an autoscaler about the pod, or nil.
-func (s *scene) autoscaled(p *corev1.Pod, short string, said *corev1.Event) *Cause {
+func (s *diagnosis) autoscaled(p *corev1.Pod, short string, said *corev1.Event) *Cause {
 	c := s.newPodCause(p, ReasonWaitingForCapacity, "pods", "No node can run the pod yet: "+clip(short),
 		"Check that a node pool meets the requests of the pod, and has not reached its limit.")
 	switch {
@@ -125,8 +125,8 @@ func (s *scene) autoscaled(p *corev1.Pod, short string, said *corev1.Event) *Cau
 	}
 	c.Hint = "Match the requests, the node selector and the tolerations to a node pool, or increase the limit of a pool."
 	why, never := neverFits(p, s.Nodes, 0)
-	coming := s.events.about("Pod", p.Name).latest(triggeredScaleUp, nominated) != nil
-	if len(s.Nodes) == 0 || !never || why.mayHeal || coming || !noPoolFits(said) {
+	nodeAdded := s.events.about("Pod", p.Name).latest(triggeredScaleUp, nominated) != nil
+	if len(s.Nodes) == 0 || !never || why.temporary || nodeAdded || !noPoolFits(said) {
 		c.Summary = andThen(c.Summary, "The autoscaler does not add a node: "+clip(said.Message))
 		return c
 	}

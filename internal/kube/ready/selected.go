@@ -16,11 +16,11 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 	s.Workload = &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pods", "metadata": map[string]any{"namespace": namespace, "name": selector},
 	}}
-	standing := slices.DeleteFunc(living(s.Pods), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
-	if len(standing) > 0 && readyPods(standing) == len(standing) {
-		return isReady("%d of %d pods ready", len(standing), len(standing))
+	remaining := slices.DeleteFunc(living(s.Pods), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	if len(remaining) > 0 && readyPods(remaining) == len(remaining) {
+		return isReady("%d of %d pods ready", len(remaining), len(remaining))
 	}
-	v := s.blocked(run{pods: standing, remark: "no pods match " + selector})
+	v := s.diagnose(run{pods: remaining, remark: "no pods match " + selector})
 	if v.Cause != nil {
 		return v
 	}
@@ -30,7 +30,7 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 		Hint:    "Start the pods, or correct the label selector.",
 		Command: kubectl(namespace, "get pods --show-labels"),
 	}
-	if len(standing) > 0 {
+	if len(remaining) > 0 {
 		v.Cause.Reason = ReasonPodsStarting
 		v.Cause.Summary = fmt.Sprintf("The pods with the labels %s are not all ready: %s. No permanent failure was detected.",
 			selector, v.Message)

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestPodsThatASelectorFinds(t *testing.T) {
+func TestReadinessOfPodsOfASelector(t *testing.T) {
 	t.Parallel()
 	up := load(t, "ready").Pods[0]
 	starting := load(t, "job-half").Pods[1]
@@ -20,13 +20,13 @@ func TestPodsThatASelectorFinds(t *testing.T) {
 		ready  bool
 		reason string
 	}{
-		"there are none":                       {nil, false, ReasonPodsMissing},
-		"one is ready":                         {[]*corev1.Pod{up}, true, ""},
-		"one is ready, one starts":             {[]*corev1.Pod{up, starting}, false, ReasonPodsStarting},
-		"one crashes":                          {[]*corev1.Pod{up, crashing}, false, ReasonCrashLoop},
-		"one has failed and stands beside one": {[]*corev1.Pod{up, failed}, true, ""},
-		"the only one has failed":              {[]*corev1.Pod{failed}, false, ReasonPodsMissing},
-		"the only one is being deleted":        {[]*corev1.Pod{deleted}, false, ReasonPodsMissing},
+		"no pods":                 {nil, false, ReasonPodsMissing},
+		"one ready":               {[]*corev1.Pod{up}, true, ""},
+		"one ready, one starting": {[]*corev1.Pod{up, starting}, false, ReasonPodsStarting},
+		"one crashing":            {[]*corev1.Pod{up, crashing}, false, ReasonCrashLoop},
+		"one failed, one ready":   {[]*corev1.Pod{up, failed}, true, ""},
+		"only a failed one":       {[]*corev1.Pod{failed}, false, ReasonPodsMissing},
+		"only one being deleted":  {[]*corev1.Pod{deleted}, false, ReasonPodsMissing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

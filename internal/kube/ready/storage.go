@@ -37,29 +37,29 @@ type ClaimSnapshot struct {
 // least the requested size. A volume whose file system is expanded by the next
 // mount is ready too, and the message of the verdict states this.
 func AssessClaim(s ClaimSnapshot) Verdict {
-	sc := claimScene{ClaimSnapshot: s, events: newEventLog(s.Events)}
+	d := claimDiagnosis{ClaimSnapshot: s, events: newEventLog(s.Events)}
 	var cause *Cause
 	switch {
 	case s.Claim.DeletionTimestamp != nil:
-		cause = sc.cause(ReasonClaimDeleted, "is being deleted", "Wait until it is deleted, and create it again.").terminal(0)
+		cause = d.cause(ReasonClaimDeleted, "is being deleted", "Wait until it is deleted, and create it again.").terminal(0)
 	case s.Claim.Status.Phase == corev1.ClaimLost:
-		cause = sc.cause(ReasonVolumeLost, fmt.Sprintf("has lost its PersistentVolume %q", s.Claim.Spec.VolumeName),
+		cause = d.cause(ReasonVolumeLost, fmt.Sprintf("has lost its PersistentVolume %q", s.Claim.Spec.VolumeName),
 			"Restore the PersistentVolume with the same name and the UID of the claim in claimRef, or delete the claim: its "+
 				"data is lost with the volume.").terminal(shortGrace)
 	case s.Claim.Status.Phase != corev1.ClaimBound:
-		cause = sc.unbound()
+		cause = d.unbound()
 	default:
-		return sc.bound()
+		return d.bound()
 	}
 	return Verdict{Phase: Progressing, Message: cause.Summary, Cause: cause}
 }
 
-type claimScene struct {
+type claimDiagnosis struct {
 	ClaimSnapshot
 	events eventLog
 }
 
-func (s *claimScene) cause(reason, what string, hint Advice) *Cause {
+func (s *claimDiagnosis) cause(reason, what string, hint Advice) *Cause {
 	namespace, name := s.Claim.Namespace, s.Claim.Name
 	return &Cause{
 		Reason:  reason,
@@ -71,12 +71,12 @@ func (s *claimScene) cause(reason, what string, hint Advice) *Cause {
 	}
 }
 
-func (s *claimScene) notBound(what string, hint Advice) *Cause {
+func (s *claimDiagnosis) notBound(what string, hint Advice) *Cause {
 	return s.cause(ReasonVolumeNotBound, "cannot be bound: "+what, hint)
 }
 
 // className returns the name of the class, or "".
-func (s *claimScene) className() string {
+func (s *claimDiagnosis) className() string {
 	if s.Claim.Spec.StorageClassName == nil {
 		return ""
 	}
@@ -84,7 +84,7 @@ func (s *claimScene) className() string {
 }
 
 // unbound returns the reason why a claim has no volume yet.
-func (s *claimScene) unbound() *Cause {
+func (s *claimDiagnosis) unbound() *Cause {
 	class := s.className()
 	const byHand = "kubernetes.io/no-provisioner"
 	switch {
@@ -124,7 +124,7 @@ func (s *claimScene) unbound() *Cause {
 
 // waitsForConsumer reports whether provisioning waits for a pod that uses the
 // volume. The scheduler first selects a node for such a pod.
-func (s *claimScene) waitsForConsumer() bool {
+func (s *claimDiagnosis) waitsForConsumer() bool {
 	return s.Class != nil && s.Class.VolumeBindingMode != nil &&
 		*s.Class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer &&
 		s.Claim.Annotations["volume.kubernetes.io/selected-node"] == ""
@@ -133,7 +133,7 @@ func (s *claimScene) waitsForConsumer() bool {
 // static returns the reason why a claim is not bound to its PersistentVolume,
 // by the rules of the volume controller of Kubernetes
 // (checkVolumeSatisfyClaim).
-func (s *claimScene) static() *Cause {
+func (s *claimDiagnosis) static() *Cause {
 	name := s.Claim.Spec.VolumeName
 	mismatch := func(what string, hint Advice) *Cause {
 		c := s.notBound(fmt.Sprintf("PersistentVolume %q %s", name, what), hint).terminal(shortGrace)
@@ -184,7 +184,7 @@ func modes(all []corev1.PersistentVolumeAccessMode) string {
 }
 
 // bound returns the verdict on the size of a bound claim.
-func (s *claimScene) bound() Verdict {
+func (s *claimDiagnosis) bound() Verdict {
 	wanted, has := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage], s.Claim.Status.Capacity[corev1.ResourceStorage]
 	if has.Cmp(wanted) >= 0 {
 		return Verdict{Phase: Ready, Ready: true, Message: "bound, " + has.String()}
@@ -208,13 +208,13 @@ func (s *claimScene) bound() Verdict {
 	return Verdict{Phase: Progressing, Message: c.Summary, Cause: c}
 }
 
-func (s *claimScene) notGrown(has, wanted resource.Quantity, why string) *Cause {
+func (s *claimDiagnosis) notGrown(has, wanted resource.Quantity, why string) *Cause {
 	return s.cause(ReasonVolumeNotGrown, fmt.Sprintf("cannot be expanded from %s to %s: %s", has.String(), wanted.String(),
 		why),
 		"Request a size between the current size and the maximum of the storage, or increase the capacity of the storage.")
 }
 
-func (s *claimScene) condition(kind corev1.PersistentVolumeClaimConditionType) bool {
+func (s *claimDiagnosis) condition(kind corev1.PersistentVolumeClaimConditionType) bool {
 	return slices.ContainsFunc(s.Claim.Status.Conditions, func(c corev1.PersistentVolumeClaimCondition) bool {
 		return c.Type == kind && c.Status == corev1.ConditionTrue
 	})

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// pendingClaim asks for 10Gi of class fast, and gets nothing.
+// pendingClaim requests 10Gi of class fast, and has no volume.
 func pendingClaim() *corev1.PersistentVolumeClaim {
 	class := "fast"
 	return &corev1.PersistentVolumeClaim{
@@ -33,7 +33,7 @@ func boundClaim(capacity string) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-// staticClaim names the PersistentVolume pv, without a class.
+// staticClaim references the PersistentVolume pv, without a class.
 func staticClaim() *corev1.PersistentVolumeClaim {
 	claim := pendingClaim()
 	claim.Spec.VolumeName, *claim.Spec.StorageClassName = "pv", ""
@@ -58,7 +58,7 @@ func classOf(provisioner string, mode storagev1.VolumeBindingMode) *storagev1.St
 		VolumeBindingMode: &mode}
 }
 
-// again is what events are once the same has happened a second time.
+// again returns the events after the same failure has occurred twice.
 func again(events []*corev1.Event) []*corev1.Event {
 	for _, e := range events {
 		e.Count = 2
@@ -74,7 +74,7 @@ func claimWarning(reason, message string) []*corev1.Event {
 	}}
 }
 
-func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
+func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 	t.Parallel()
 	const driver = "fast.example.com"
 	immediate := classOf(driver, storagev1.VolumeBindingImmediate)
@@ -91,7 +91,7 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		snapshot ClaimSnapshot
-		reason   string // "" where it is ready
+		reason   string // "" if it is ready
 		says     string // in the message
 		ends     bool   // the wait
 		grace    time.Duration
@@ -104,11 +104,11 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 		"being deleted": {ClaimSnapshot{Claim: change(pendingClaim(),
 			func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{} })}, ReasonClaimDeleted,
 			"is being deleted", true, 0},
-		"no such class": {ClaimSnapshot{Claim: pendingClaim(), ClassMissing: true}, ReasonVolumeNotBound,
+		"a missing class": {ClaimSnapshot{Claim: pendingClaim(), ClassMissing: true}, ReasonVolumeNotBound,
 			`StorageClass "fast" does not exist`, true, volumeGrace},
-		"a class that is not known": {ClaimSnapshot{Claim: pendingClaim()}, ReasonVolumeNotBound,
+		"an unknown class": {ClaimSnapshot{Claim: pendingClaim()}, ReasonVolumeNotBound,
 			`StorageClass "fast" has not provisioned a volume.`, false, 0},
-		"a silent provisioner": {ClaimSnapshot{Claim: pendingClaim(), Class: immediate}, ReasonVolumeNotBound,
+		"a provisioner without events": {ClaimSnapshot{Claim: pendingClaim(), Class: immediate}, ReasonVolumeNotBound,
 			"its provisioner fast.example.com has not reported any event", false, 0},
 		"a provisioner that fails": {
 			ClaimSnapshot{Claim: pendingClaim(), Class: immediate,
@@ -132,54 +132,54 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 		"a consumer": {ClaimSnapshot{Claim: change(pendingClaim(), func(c *corev1.PersistentVolumeClaim) {
 			c.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "n"}
 		}), Class: consumer}, ReasonVolumeNotBound, "has not reported any event", false, 0},
-		"volumes made by hand": {ClaimSnapshot{Claim: pendingClaim(),
+		"a class without a provisioner": {ClaimSnapshot{Claim: pendingClaim(),
 			Class: classOf("kubernetes.io/no-provisioner", storagev1.VolumeBindingImmediate)}, ReasonVolumeNotBound,
 			"does not provision volumes", true, volumeGrace},
 		"no class": {ClaimSnapshot{Claim: change(pendingClaim(),
 			func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = nil })}, ReasonVolumeNotBound,
 			"it has no StorageClass, and no PersistentVolume matches it", true, volumeGrace},
-		"no such PersistentVolume": {ClaimSnapshot{Claim: staticClaim(), VolumeMissing: true}, ReasonVolumeNotBound,
+		"a missing PersistentVolume": {ClaimSnapshot{Claim: staticClaim(), VolumeMissing: true}, ReasonVolumeNotBound,
 			`PersistentVolume "pv" does not exist`, true, volumeGrace},
-		"a PersistentVolume not known": {ClaimSnapshot{Claim: staticClaim()}, ReasonVolumeNotBound,
+		"an unknown PersistentVolume": {ClaimSnapshot{Claim: staticClaim()}, ReasonVolumeNotBound,
 			`is not bound to PersistentVolume "pv" yet`, false, 0},
-		"a PersistentVolume that fits": {ClaimSnapshot{Claim: staticClaim(),
+		"a matching PersistentVolume": {ClaimSnapshot{Claim: staticClaim(),
 			Volume: volume(func(*corev1.PersistentVolume) {})}, ReasonVolumeNotBound, "yet, which is Available", false, 0},
 		"a PersistentVolume too small": {ClaimSnapshot{Claim: staticClaim(),
 			Volume: volume(func(pv *corev1.PersistentVolume) {
 				pv.Spec.Capacity[corev1.ResourceStorage] = resource.MustParse("5Gi")
 			})}, ReasonVolumeNotBound, "has a capacity of 5Gi, less than the requested 10Gi", true, shortGrace},
-		"a PersistentVolume not shared": {ClaimSnapshot{Claim: staticClaim(),
+		"a PersistentVolume with another access mode": {ClaimSnapshot{Claim: staticClaim(),
 			Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.AccessModes[0] = corev1.ReadWriteOnce })},
 			ReasonVolumeNotBound, "does not support ReadWriteMany, only ReadWriteOnce", true, shortGrace},
-		"a PersistentVolume of a class": {ClaimSnapshot{Claim: staticClaim(),
+		"a PersistentVolume of another class": {ClaimSnapshot{Claim: staticClaim(),
 			Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.StorageClassName = "slow" })}, ReasonVolumeNotBound,
 			`has the class "slow", and the claim has ""`, true, shortGrace},
-		"a PersistentVolume that is taken": {ClaimSnapshot{Claim: staticClaim(),
+		"a PersistentVolume bound to another claim": {ClaimSnapshot{Claim: staticClaim(),
 			Volume: volume(func(pv *corev1.PersistentVolume) {
 				pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ml", Name: "other"}
 			})}, ReasonVolumeNotBound, "is bound to the claim ml/other", true, shortGrace},
-		"a PersistentVolume that was released": {ClaimSnapshot{Claim: staticClaim(),
+		"a released PersistentVolume": {ClaimSnapshot{Claim: staticClaim(),
 			Volume: volume(func(pv *corev1.PersistentVolume) {
 				pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ml", Name: "data", UID: "0"}
 			})}, ReasonVolumeNotBound, "is still bound to a deleted claim", true, shortGrace},
-		"growing": {ClaimSnapshot{Claim: boundClaim("5Gi")}, ReasonVolumeNotGrown,
+		"being expanded": {ClaimSnapshot{Claim: boundClaim("5Gi")}, ReasonVolumeNotGrown,
 			"has 5Gi, and not yet the requested 10Gi", false, 0},
-		"grown but for a mount": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimNodeResizePending)}, "",
+		"expanded by the next mount": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimNodeResizePending)}, "",
 			"is expanded by the next mount in a pod", false, 0},
-		"grown but for a mount, once": {ClaimSnapshot{Claim: change(boundClaim("5Gi"), func(c *corev1.PersistentVolumeClaim) {
+		"expanded by the next mount, once": {ClaimSnapshot{Claim: change(boundClaim("5Gi"), func(c *corev1.PersistentVolumeClaim) {
 			c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
 		})}, "", "is expanded by the next mount in a pod", false, 0},
-		"a growth that cannot be": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)},
+		"an infeasible expansion": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)},
 			ReasonVolumeNotGrown, "the storage does not support it", true, 0},
-		"a growth that fails": {
+		"a failing expansion": {
 			ClaimSnapshot{Claim: boundClaim("5Gi"), Events: again(claimWarning("VolumeResizeFailed", "quota of the pool"))},
 			ReasonVolumeNotGrown, "cannot be expanded from 5Gi to 10Gi: quota of the pool.", true, volumeGrace,
 		},
-		"a growth that fails once": {
+		"an expansion that fails once": {
 			ClaimSnapshot{Claim: boundClaim("5Gi"), Events: claimWarning("VolumeResizeFailed", "quota of the pool")},
 			ReasonVolumeNotGrown, "cannot be expanded from 5Gi to 10Gi: quota of the pool.", false, 0,
 		},
-		"a growth that somebody else does": {ClaimSnapshot{Claim: boundClaim("5Gi"),
+		"an expansion by another controller": {ClaimSnapshot{Claim: boundClaim("5Gi"),
 			Events: claimWarning("ExternalExpanding", "waiting for an external controller to expand this PVC")},
 			ReasonVolumeNotGrown, "has 5Gi, and not yet", false, 0},
 	} {
@@ -187,7 +187,7 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 			t.Parallel()
 			got := AssessClaim(test.snapshot)
 			if !strings.Contains(got.Message, test.says) {
-				t.Errorf("it says %q, want %q in it", got.Message, test.says)
+				t.Errorf("message %q does not contain %q", got.Message, test.says)
 			}
 			if got.Ready != (test.reason == "") || got.Ready != (got.Cause == nil) {
 				t.Fatalf("ready is %t with the cause %v", got.Ready, got.Cause)
@@ -200,7 +200,7 @@ func TestAssessClaimSaysWhatKeepsAVolume(t *testing.T) {
 					got.Cause.Grace, test.reason, test.ends, test.grace)
 			}
 			if !isAction(string(got.Cause.Hint.Word())) || got.Cause.Command == "" || got.Cause.Object != "PersistentVolumeClaim ml/data" {
-				t.Errorf("the cause does not say where and what to do: %+v", got.Cause)
+				t.Errorf("the cause has no object or next step: %+v", got.Cause)
 			}
 		})
 	}

@@ -51,7 +51,7 @@ func tensorServer(s Snapshot) Verdict {
 	isUp, suspended := conditionOf(c.Status.Conditions, "Ready"), conditionOf(c.Status.Conditions, "Suspended")
 	lags := c.lags(c.Status.ObservedGeneration) || c.lags(isUp.ObservedGeneration)
 	if c.Spec.Suspend != nil && *c.Spec.Suspend {
-		if left := s.running(); left > 0 || lags || c.lags(suspended.ObservedGeneration) || !suspended.holds() {
+		if left := s.running(); left > 0 || lags || c.lags(suspended.ObservedGeneration) || !suspended.isTrue() {
 			return s.suspended(max(left, 1))
 		}
 		return s.suspended(0)
@@ -63,32 +63,32 @@ func tensorServer(s Snapshot) Verdict {
 		pods = s.rolledOut(set)
 	}
 	if lags {
-		return s.blocked(run{remark: s.unseen()})
+		return s.diagnose(run{remark: s.notObserved()})
 	}
 	remark := strings.TrimSuffix(clip(isUp.Message), ".")
 	if set != nil {
 		if fields := c.dropped(set); len(fields) > 0 {
 			remark = "the operator omitted fields of the spec"
-			return s.blocked(run{desired: 1, alike: true, pods: pods, remark: remark},
-				func(sc *scene) *Cause { return sc.droppedCause(fields) })
+			return s.diagnose(run{desired: 1, alike: true, pods: pods, remark: remark},
+				func(d *diagnosis) *Cause { return d.droppedCause(fields) })
 		}
 	}
 	if set != nil {
-		if old := s.inTheWay(set); old != nil {
+		if old := s.blockingPod(set); old != nil {
 			remark = "a pod from before the change blocks the rollout"
-			return s.blocked(run{desired: 1, alike: true, remark: remark}, func(sc *scene) *Cause { return sc.oldPodCause(old) })
+			return s.diagnose(run{desired: 1, alike: true, remark: remark}, func(d *diagnosis) *Cause { return d.oldPodCause(old) })
 		}
 	}
 	switch {
-	case isUp.holds() && (set == nil || statefulSet(Snapshot{Workload: s.statefulSet()}).Ready):
+	case isUp.isTrue() && (set == nil || statefulSet(Snapshot{Workload: s.statefulSet()}).Ready):
 		return c.reached()
-	case isUp.holds():
+	case isUp.isTrue():
 		remark = "the change is being rolled out"
 	case remark == "":
 		remark = "waiting for the operator"
 	}
-	return s.blocked(run{desired: 1, alike: true, pods: pods, remark: remark},
-		func(sc *scene) *Cause { return sc.operatorCause(isUp) })
+	return s.diagnose(run{desired: 1, alike: true, pods: pods, remark: remark},
+		func(d *diagnosis) *Cause { return d.operatorCause(isUp) })
 }
 
 func (c *operated) lags(observed int64) bool { return observed > 0 && observed < c.Metadata.Generation }
@@ -195,7 +195,7 @@ func (c *operated) podsOf(pods []*corev1.Pod) []*corev1.Pod {
 // operatorCause explains problems outside of the pods. The reasons are those of
 // pkg/controllers/compute_controller.go. All of them may be temporary, except a
 // StatefulSet that the operator cannot create.
-func (s *scene) operatorCause(isUp condition) *Cause {
+func (s *diagnosis) operatorCause(isUp condition) *Cause {
 	var c *Cause
 	switch name := object(s.Workload); {
 	case isUp.Type == "":
@@ -204,13 +204,13 @@ func (s *scene) operatorCause(isUp condition) *Cause {
 		c.Command = "kubectl get deployments -A"
 	case strings.HasPrefix(isUp.Reason, "Gateway"), strings.HasPrefix(isUp.Reason, "GRPCRoute"):
 		c = s.workloadCause(ReasonGatewayNotReady,
-			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, isUp.says()))
+			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, isUp.suffix()))
 		c.Hint = "Check the GRPCRoute and the Gateway in the namespace of the operator, which must be Programmed and " +
 			"accept the route."
 		c.Command = kubectl(s.namespace, "describe grpcroute.gateway.networking.k8s.io "+s.Workload.GetName())
 	case isUp.Reason == "StatefulSetNotAvailable":
 		c = s.workloadCause(ReasonOperatorSilent,
-			fmt.Sprintf("The operator has not created a StatefulSet for %s%s.", name, isUp.says()))
+			fmt.Sprintf("The operator has not created a StatefulSet for %s%s.", name, isUp.suffix()))
 		c.Hint = "Read in the log of the operator why the API server rejects its StatefulSet, and correct the problem."
 		// It applies the StatefulSet before it reads it, so only its cache can
 		// briefly be outdated.

@@ -37,8 +37,8 @@ func TestPullErrorKeepsTheInnermostError(t *testing.T) {
 			`failed to extract layer sha256:0: write /var/lib/x: no space left on device`,
 			`failed to extract layer sha256:0: write /var/lib/x: no space left on device`, "larger disk",
 		},
-		"back-off alone says nothing": {`Back-off pulling image "a/b:1"`, "", "Check the image"},
-		"empty":                       {"", "", "Check the image"},
+		"back-off without the error": {`Back-off pulling image "a/b:1"`, "", "Check the image"},
+		"empty":                      {"", "", "Check the image"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,15 +75,15 @@ func TestAmountIsReadable(t *testing.T) {
 	}
 }
 
-func TestClipMakesOneReadableLine(t *testing.T) {
+func TestClipReturnsOneReadableLine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
 		"white space":       {" a\n\tb  c ", "a b c"},
-		"colours":           {"\x1b[1;31mred\x1b[0m end", "red end"},
+		"colors":            {"\x1b[1;31mred\x1b[0m end", "red end"},
 		"title":             {"\x1b]0;title\x07x", "x"},
 		"control and bytes": {"a\x00b\xffc", "ab�c"},
 		"long":              {strings.Repeat("ü", 301), strings.Repeat("ü", 299) + "…"},
-		"as long as may be": {strings.Repeat("ü", 300), strings.Repeat("ü", 300)},
+		"maximum length":    {strings.Repeat("ü", 300), strings.Repeat("ü", 300)},
 		"no-break space":    {"a\u00a0b", "a b"},
 		"direction marks":   {"a\u202eb", "ab"},
 	} {

@@ -55,37 +55,37 @@ func trainingJob(s Snapshot) Verdict {
 		return anyKind(s)
 	}
 	conditions := t.Status.Conditions
-	wanted, active, whole := 0, 0, true
+	wanted, active, complete := 0, 0, true
 	counts := []string{}
 	replicas := t.replicas()
 	for _, kind := range slices.Sorted(maps.Keys(replicas)) {
 		st := t.Status.ReplicaStatuses[kind]
 		done := st.Active + st.Succeeded
 		wanted, active = wanted+replicas[kind], active+st.Active
-		whole = whole && done >= replicas[kind]
+		complete = complete && done >= replicas[kind]
 		counts = append(counts, fmt.Sprintf("%d of %d %s", done, replicas[kind], strings.ToLower(kind)))
 	}
 	tally := strings.Join(counts, ", ")
 	suspend := t.Spec.RunPolicy.Suspend
 	switch {
-	case conditionOf(conditions, "Succeeded").holds():
+	case conditionOf(conditions, "Succeeded").isTrue():
 		return isReady("complete")
-	case conditionOf(conditions, "Failed").holds():
+	case conditionOf(conditions, "Failed").isTrue():
 		return s.failedRun(conditionOf(conditions, "Failed"))
 	case suspend != nil && *suspend:
 		return s.suspended(active)
 	case wanted == 0 && len(conditions) > 0:
 		return toZero(active)
-	case conditionOf(conditions, "Running").holds() && whole &&
+	case conditionOf(conditions, "Running").isTrue() && complete &&
 		(s.Pods == nil || readyPods(s.Pods) >= min(active, wanted)):
 		return isReady("running: %s", tally)
 	case len(conditions) == 0:
 		tally = "the training operator has not processed it yet"
 	}
-	if c := conditionOf(conditions, "Restarting"); c.holds() {
+	if c := conditionOf(conditions, "Restarting"); c.isTrue() {
 		tally = cmp.Or(clip(c.Message), "restarting")
 	}
-	return s.blocked(run{desired: wanted, pods: s.Pods, remark: tally})
+	return s.diagnose(run{desired: wanted, pods: s.Pods, remark: tally})
 }
 
 // set contains the relevant fields of a JobSet
@@ -136,9 +136,9 @@ func jobSet(s Snapshot) Verdict {
 	conditions := j.Status.Conditions
 	tally := fmt.Sprintf("%d of %d Jobs ready", readyJobs, jobs)
 	switch {
-	case conditionOf(conditions, "Completed").holds():
+	case conditionOf(conditions, "Completed").isTrue():
 		return isReady("complete")
-	case conditionOf(conditions, "Failed").holds():
+	case conditionOf(conditions, "Failed").isTrue():
 		return s.failedRun(conditionOf(conditions, "Failed"))
 	case j.Spec.Suspend != nil && *j.Spec.Suspend:
 		return s.suspended(active)
@@ -147,5 +147,5 @@ func jobSet(s Snapshot) Verdict {
 	case len(j.Status.ReplicatedJobsStatus) == 0:
 		tally = "the JobSet controller has not processed it yet"
 	}
-	return s.blocked(run{desired: pods, pods: s.Pods, remark: tally})
+	return s.diagnose(run{desired: pods, pods: s.Pods, remark: tally})
 }

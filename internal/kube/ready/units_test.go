@@ -9,15 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestOnlyTaintsThatStayAreABarrier(t *testing.T) {
+func TestOnlyPermanentTaintsExcludeANode(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		taint      corev1.Taint
-		toleration corev1.Toleration
-		barrier    bool
+		taint       corev1.Taint
+		toleration  corev1.Toleration
+		untolerated bool
 	}{
-		{taint: corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule}, barrier: true},
-		{taint: corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoExecute}, barrier: true},
+		{taint: corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule}, untolerated: true},
+		{taint: corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoExecute}, untolerated: true},
 		{taint: corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectPreferNoSchedule}},
 		{
 			taint:      corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule},
@@ -25,10 +25,10 @@ func TestOnlyTaintsThatStayAreABarrier(t *testing.T) {
 		},
 		{
 			taint:      corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule},
-			toleration: corev1.Toleration{Key: "team", Operator: corev1.TolerationOpEqual, Value: "web"}, barrier: true,
+			toleration: corev1.Toleration{Key: "team", Operator: corev1.TolerationOpEqual, Value: "web"}, untolerated: true,
 		},
 		{taint: corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule},
-			barrier: true},
+			untolerated: true},
 		{taint: corev1.Taint{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule}},
 		{taint: corev1.Taint{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoExecute}},
 		{taint: corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}},
@@ -41,8 +41,8 @@ func TestOnlyTaintsThatStayAreABarrier(t *testing.T) {
 			p.Spec.Tolerations = nil
 		}
 		n := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{c.taint}}}
-		if got := barrier(p, n) != nil; got != c.barrier {
-			t.Errorf("%s with toleration %v: barrier is %t", c.taint.ToString(), c.toleration, got)
+		if got := untolerated(p, n) != nil; got != c.untolerated {
+			t.Errorf("%s with toleration %v: excluded is %t", c.taint.ToString(), c.toleration, got)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestCurrentReplicaSetHasTheTemplateAndTheHighestRevision(t *testing.T) {
 		t.Errorf("got %v, want b-10", got)
 	}
 	if got := currentReplicaSet(d, sets[:2]); got != nil {
-		t.Errorf("got %s, but none has the template", got.Name)
+		t.Errorf("got %s, but no ReplicaSet has the template", got.Name)
 	}
 	if got := d.Spec.Template.Labels; len(got) != 1 {
 		t.Errorf("the template was changed: %v", got)
@@ -89,7 +89,7 @@ func TestClaimsOfEphemeralVolumesAreNamedAfterPodAndVolume(t *testing.T) {
 	}
 }
 
-func TestEventsOfManyPodNamesAreOneLine(t *testing.T) {
+func TestSimilarEventsOfPodsAreCombined(t *testing.T) {
 	t.Parallel()
 	event := func(message string, count int32) *corev1.Event {
 		return &corev1.Event{Reason: "FailedCreate", Message: message, Count: count}
@@ -108,7 +108,7 @@ func TestEventsOfManyPodNamesAreOneLine(t *testing.T) {
 	}
 }
 
-func TestMissingObjectIsReadFromMessages(t *testing.T) {
+func TestMissingObjectIsExtractedFromMessages(t *testing.T) {
 	t.Parallel()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ml"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{
 		{Name: "cfg", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},

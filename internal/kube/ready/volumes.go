@@ -12,7 +12,7 @@ import (
 // claimCauses explains a pod that cannot be scheduled because one of its claims
 // is missing or not bound. A claim that waits for its first consumer is not a
 // problem.
-func (s *scene) claimCauses(p *corev1.Pod) []*Cause {
+func (s *diagnosis) claimCauses(p *corev1.Pod) []*Cause {
 	var causes []*Cause
 	for _, name := range claimNames(p) {
 		if c := s.claimCause(p, name); c != nil {
@@ -44,7 +44,7 @@ var (
 	noStorageClass = regexp.MustCompile(`storageclass(?:\.storage\.k8s\.io)? "([^"]+)" not found`)
 )
 
-func (s *scene) claimCause(p *corev1.Pod, name string) *Cause {
+func (s *diagnosis) claimCause(p *corev1.Pod, name string) *Cause {
 	claim, known := s.Claims[name]
 	message := schedulerMessage(p)
 	switch {
@@ -67,7 +67,7 @@ func (s *scene) claimCause(p *corev1.Pod, name string) *Cause {
 	return nil
 }
 
-func (s *scene) claimMissing(p *corev1.Pod, name string) *Cause {
+func (s *diagnosis) claimMissing(p *corev1.Pod, name string) *Cause {
 	c := s.newPodCause(p, ReasonVolumeMissing, "claim "+p.Namespace+"/"+name,
 		fmt.Sprintf("PersistentVolumeClaim %q does not exist in namespace %s.", name, p.Namespace),
 		StepCreateFirst+", or correct "+FieldClaimName+".")
@@ -76,7 +76,7 @@ func (s *scene) claimMissing(p *corev1.Pod, name string) *Cause {
 	return c.terminal(shortGrace)
 }
 
-func (s *scene) unbound(p *corev1.Pod, name, what string, hint Advice) *Cause {
+func (s *diagnosis) unbound(p *corev1.Pod, name, what string, hint Advice) *Cause {
 	return &Cause{
 		Reason:  ReasonVolumeNotBound,
 		Object:  fmt.Sprintf("PersistentVolumeClaim %s/%s", p.Namespace, name),
@@ -88,7 +88,7 @@ func (s *scene) unbound(p *corev1.Pod, name, what string, hint Advice) *Cause {
 	}
 }
 
-func (s *scene) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeClaim) *Cause {
+func (s *diagnosis) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeClaim) *Cause {
 	class := ""
 	if claim.Spec.StorageClassName != nil {
 		class = *claim.Spec.StorageClassName

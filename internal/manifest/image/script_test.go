@@ -227,7 +227,7 @@ func TestStepsRunOnceForEachContent(t *testing.T) {
 	}
 }
 
-func TestNextStateFolderIsUsedIfOneIsNotWritable(t *testing.T) {
+func TestNextStateDirectoryIsUsedIfOneIsNotWritable(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "one")
 	m.write(m.state, "a file, in which no folder can be created", 0o444)
@@ -283,7 +283,7 @@ func TestPackagesAreInstalledLikeInTheStartupScript(t *testing.T) {
 	}
 }
 
-func TestFilesAndFoldersAreCopiedLikeInDocker(t *testing.T) {
+func TestFilesAndDirectoriesAreCopiedLikeInDocker(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	source := func(path string) Source { return Source{Path: path} }

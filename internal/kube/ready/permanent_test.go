@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// TestVerdictsGiveUpOnlyWhatCannotRecover: too early an end is a failed run whose
-// compute would have become ready, too late a one wastes the time of whoever waits.
-func TestVerdictsGiveUpOnlyWhatCannotRecover(t *testing.T) {
+// TestOnlyUnrecoverableCausesArePermanent: if a wait ends too early, the run fails
+// although the compute would become ready. If it ends too late, the user waits in
+// vain.
+func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 	t.Parallel()
 	const mayRecover = -1
-	for name, want := range map[string]time.Duration{ // how long it must last
+	for name, want := range map[string]time.Duration{ // required duration
 		// Containers that fail: the second restart decides, or the controller.
 		"crash-once":                 mayRecover,
 		"crash-second":               mayRecover,
@@ -34,7 +35,7 @@ func TestVerdictsGiveUpOnlyWhatCannotRecover(t *testing.T) {
 		"oom":            0,
 		"oom-node-twice": mayRecover,
 		"oom-node":       0,
-		// Images: what the registry refuses stays refused.
+		// Images: a rejection by the registry is permanent.
 		"image-name":          0,
 		"image-missing":       pullGrace,
 		"image-denied":        pullGrace,
@@ -45,11 +46,11 @@ func TestVerdictsGiveUpOnlyWhatCannotRecover(t *testing.T) {
 		"image-disk-full":     mayRecover,
 		"image-qps":           mayRecover,
 		"knative-image":       pullGrace,
-		// Nodes that are new.
+		// New nodes.
 		"start-error":      pullGrace,
 		"start-gpu-driver": mayRecover,
 		"gpu-registering":  mayRecover,
-		// Nodes that come on demand.
+		// Nodes that are added on demand.
 		"gpu-none":             scaleGrace,
 		"gpu-none-fixed":       shortGrace,
 		"scale-from-zero":      mayRecover,
@@ -60,7 +61,7 @@ func TestVerdictsGiveUpOnlyWhatCannotRecover(t *testing.T) {
 		"autoscaler-refuses":   scaleGrace,
 		"autoscaler-unlabeled": scaleGrace,
 		"karpenter-refuses":    mayRecover,
-		// Volumes: a provisioner tries again, and says when it is only throttled.
+		// Volumes: a provisioner retries, and reports if it is only throttled.
 		"claim-refused-once":  mayRecover,
 		"claim-refused":       volumeGrace,
 		"claim-throttled":     mayRecover,

@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// scene is a snapshot prepared for diagnosis, with only the relevant pods and
+// diagnosis is a snapshot prepared for diagnosis, with only the relevant pods and
 // sorted events.
-type scene struct {
+type diagnosis struct {
 	Snapshot
 	namespace string
 	desired   int           // requested pods; 0 means unknown
@@ -21,8 +21,8 @@ type scene struct {
 	events    eventLog
 }
 
-func newScene(s Snapshot, current []*corev1.Pod) *scene {
-	return &scene{
+func newDiagnosis(s Snapshot, current []*corev1.Pod) *diagnosis {
+	return &diagnosis{
 		Snapshot:  s,
 		namespace: s.Workload.GetNamespace(),
 		pods:      living(current),
@@ -47,7 +47,7 @@ func living(pods []*corev1.Pod) []*corev1.Pod {
 
 // verdict returns the verdict on a workload that is not ready. fallback is the
 // progress to report if there are no pods.
-func (s *scene) verdict(causes []*Cause, fallback string) Verdict {
+func (s *diagnosis) verdict(causes []*Cause, fallback string) Verdict {
 	phase, message := s.progress(fallback)
 	cause := worst(causes)
 	if cause == nil {
@@ -64,14 +64,14 @@ func worst(causes []*Cause) *Cause {
 	}
 	return slices.MinFunc(causes, func(a, b *Cause) int {
 		return cmp.Or(
-			cmp.Compare(healable(a), healable(b)),
+			cmp.Compare(temporary(a), temporary(b)),
 			cmp.Compare(a.Grace, b.Grace),
 			cmp.Compare(severity(a), severity(b)),
 		)
 	})
 }
 
-func healable(c *Cause) int {
+func temporary(c *Cause) int {
 	if c.Terminal {
 		return 0
 	}
@@ -104,7 +104,7 @@ func phaseOf(reason string) Phase {
 }
 
 // podCauses returns the causes of all pods that are not ready.
-func (s *scene) podCauses() []*Cause {
+func (s *diagnosis) podCauses() []*Cause {
 	var causes []*Cause
 	for _, p := range s.pods {
 		if !podReady(p) {
@@ -115,7 +115,7 @@ func (s *scene) podCauses() []*Cause {
 }
 
 // podCause returns the causes that block one pod, by its stage.
-func (s *scene) podCause(p *corev1.Pod) []*Cause {
+func (s *diagnosis) podCause(p *corev1.Pod) []*Cause {
 	switch {
 	case p.Status.Phase == corev1.PodFailed:
 		return []*Cause{s.failedPod(p)}
@@ -134,7 +134,7 @@ func (s *scene) podCause(p *corev1.Pod) []*Cause {
 }
 
 // newPodCause sets the common fields of all causes of a pod.
-func (s *scene) newPodCause(p *corev1.Pod, reason, subject, summary string, hint Advice) *Cause {
+func (s *diagnosis) newPodCause(p *corev1.Pod, reason, subject, summary string, hint Advice) *Cause {
 	return &Cause{
 		Reason:  reason,
 		Object:  fmt.Sprintf("Pod %s/%s", p.Namespace, p.Name),
@@ -152,7 +152,7 @@ func (c *Cause) terminal(grace time.Duration) *Cause {
 	return c
 }
 
-func (s *scene) workloadCause(reason, summary string) *Cause {
+func (s *diagnosis) workloadCause(reason, summary string) *Cause {
 	kind, name := s.Workload.GetKind(), s.Workload.GetName()
 	c := &Cause{
 		Reason:  reason,
