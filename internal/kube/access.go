@@ -14,9 +14,9 @@ import (
 // server
 // (https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access).
 func (c *Cluster) denied(ctx context.Context, verb string, ref Ref, err error) error {
-	e, ok := err.(*Error) //nolint:errorlint // wrap has just made it
+	e, ok := err.(*Error) //nolint:errorlint // created by Wrap above
 	if ok {
-		e.told = &c.outages
+		e.explained = &c.outages
 	}
 	if !ok || e.Class != Refused || !apierrors.IsForbidden(e.Err) {
 		return err

@@ -13,8 +13,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// What stands in front of an API server, or in its place, must not be taken
-// for its word: above all not for the word that an object is gone.
+// A response of a gateway, or of another server at the address, must not be
+// treated as a response of the API server. In particular, it does not show that
+// an object was deleted.
 func TestOnlyResponsesOfTheAPIServerAreTrusted(t *testing.T) {
 	t.Parallel()
 	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"NotFound","code":404,"details":{"name":"trainer","kind":"deployments","group":"apps"}}`
@@ -25,15 +26,15 @@ func TestOnlyResponsesOfTheAPIServerAreTrusted(t *testing.T) {
 		class       Class
 		says        string
 	}{
-		"the object is gone":               {404, "application/json", status, NotFound, "does not exist"},
-		"the path is not served":           {404, "text/plain", "404 page not found\n", Unreachable, "Check the address of the API server"},
-		"JSON of another API":              {404, "application/json", `{"detail":"Not Found"}`, Unreachable, "Check the address of the API server"},
-		"a web page that is not there":     {404, "text/html; charset=utf-8", "<html>", Unreachable, "the response is a web page (404 Not Found)"},
-		"a login page":                     {200, "text/html", "<html>", Unreachable, "the response is a web page (200 OK)"},
-		"a gateway without its server":     {502, "text/plain", "Bad Gateway", Unreachable, "Bad Gateway"},
-		"a gateway that lets nobody in":    {403, "text/plain", "Forbidden", Unreachable, "Forbidden"},
-		"a gateway that wants credentials": {401, "text/plain", "Unauthorized", Unauthorized, "kubectl auth whoami"},
-		"a server with too much to do":     {429, "text/plain", "Too many requests", Unreachable, "too many requests"},
+		"the object does not exist":           {404, "application/json", status, NotFound, "does not exist"},
+		"the path is not served":              {404, "text/plain", "404 page not found\n", Unreachable, "Check the address of the API server"},
+		"JSON of another API":                 {404, "application/json", `{"detail":"Not Found"}`, Unreachable, "Check the address of the API server"},
+		"a web page that does not exist":      {404, "text/html; charset=utf-8", "<html>", Unreachable, "the response is a web page (404 Not Found)"},
+		"a login page":                        {200, "text/html", "<html>", Unreachable, "the response is a web page (200 OK)"},
+		"a gateway without a backend":         {502, "text/plain", "Bad Gateway", Unreachable, "Bad Gateway"},
+		"a gateway that rejects the request":  {403, "text/plain", "Forbidden", Unreachable, "Forbidden"},
+		"a gateway that requires credentials": {401, "text/plain", "Unauthorized", Unauthorized, "kubectl auth whoami"},
+		"an overloaded server":                {429, "text/plain", "Too many requests", Unreachable, "too many requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

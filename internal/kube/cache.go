@@ -41,7 +41,7 @@ func (c *cache) collection(kind Kind, namespace string) *collection {
 	if !ok {
 		col = newCollection(Ref{Kind: kind, Namespace: namespace})
 		col.clock = c.cluster.clock
-		col.list = func() ([]any, string, error) { return c.cluster.listAll(c.ctx, col.scope) }
+		col.list = func() ([]any, string, error) { return c.cluster.list(c.ctx, col.scope) }
 		c.collections[key] = col
 		go col.run(c.ctx, c.cluster)
 	}
@@ -218,9 +218,9 @@ func (c *collection) get(name string) (*Entry, bool) {
 	return e, ok
 }
 
-// tellsDeleted reports whether the watch reported the deletion of the object
+// sawDeletion reports whether the watch reported the deletion of the object
 // with that UID, and no other object of its name exists.
-func (c *collection) tellsDeleted(name string, uid types.UID) bool {
+func (c *collection) sawDeletion(name string, uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, there := c.entries[name]

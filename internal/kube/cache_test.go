@@ -15,7 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// stored is an object as the server returns it.
+// stored returns an object as the server returns it.
 func stored(name, version string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
@@ -23,7 +23,7 @@ func stored(name, version string) *unstructured.Unstructured {
 	}}
 }
 
-// told is one thing that a collection learns, such as add a@5 or list @7 a@5 b@6.
+// told is a change of a collection, such as add a@5 or list @7 a@5 b@6.
 type told string
 
 func (s told) tell(t *testing.T, c *collection) {
@@ -68,29 +68,29 @@ func TestCollectionIsNeverOlderThanTheLastWrite(t *testing.T) {
 		told []told
 		want string
 	}{
-		"a list":                                    {[]told{"list @9 a@5 b@6"}, "a@5 b@6"},
-		"a newer list replaces":                     {[]told{"list @9 a@5 b@6", "list @12 a@11"}, "a@11"},
-		"an older list keeps what we wrote":         {[]told{"wrote a@10", "list @9 a@5"}, "a@10"},
-		"an older list keeps what we made":          {[]told{"wrote a@10", "list @9"}, "a@10"},
-		"a newer list drops what was deleted since": {[]told{"wrote a@10", "list @11"}, ""},
-		"a newer event":                             {[]told{"list @9 a@5", "update a@10"}, "a@10"},
-		"a late event from before our write":        {[]told{"list @9 a@5", "wrote a@12", "update a@10"}, "a@12"},
-		"the event of our own write":                {[]told{"list @9 a@5", "wrote a@12", "update a@12"}, "a@12"},
-		"an event that overtakes our write":         {[]told{"list @9 a@5", "update a@13", "wrote a@12"}, "a@13"},
-		"more digits are newer":                     {[]told{"list @9 a@9", "wrote a@10", "update a@9"}, "a@10"},
-		"a deletion":                                {[]told{"list @9 a@5", "delete a@10"}, ""},
-		"a late deletion of what we made again":     {[]told{"list @9 a@5", "wrote a@12", "delete a@10"}, "a@12"},
-		"a deletion that overtakes our write":       {[]told{"list @9", "add a@12", "delete a@13", "wrote a@12"}, ""},
-		"our write of what was deleted before it":   {[]told{"list @9 a@5", "delete a@10", "wrote a@12"}, "a@12"},
-		"a deletion of what is not there":           {[]told{"list @9 a@5", "delete b@10"}, "a@5"},
-		"a late event of what a list has no more":   {[]told{"list @9 a@5", "list @12", "update a@10"}, ""},
-		"a list that began before another":          {[]told{"list @12 b@11", "list @9 a@5"}, "b@11"},
-		"a list that is older than a deletion":      {[]told{"list @9 a@5", "delete a@13", "list @11 a@5"}, ""},
-		"a list that is older than an event":        {[]told{"list @9 a@5", "update a@13", "list @11 a@5 b@4"}, "a@13"},
-		"a list as new as a deletion":               {[]told{"list @9 a@5 b@6", "delete a@13", "list @13 b@6"}, "b@6"},
-		"our write does not make a list old":        {[]told{"list @9 a@5", "wrote b@14", "list @11"}, "b@14"},
-		"the first list, after an event":            {[]told{"add a@13", "list @11 b@4"}, "a@13 b@4"},
-		"a list that began before, and our write":   {[]told{"list @12 b@11", "wrote a@14", "list @9"}, "a@14 b@11"},
+		"a list":                                      {[]told{"list @9 a@5 b@6"}, "a@5 b@6"},
+		"a newer list replaces":                       {[]told{"list @9 a@5 b@6", "list @12 a@11"}, "a@11"},
+		"an older list keeps a written object":        {[]told{"wrote a@10", "list @9 a@5"}, "a@10"},
+		"an older list keeps a created object":        {[]told{"wrote a@10", "list @9"}, "a@10"},
+		"a newer list drops a deleted object":         {[]told{"wrote a@10", "list @11"}, ""},
+		"a newer event":                               {[]told{"list @9 a@5", "update a@10"}, "a@10"},
+		"a late event from before a write":            {[]told{"list @9 a@5", "wrote a@12", "update a@10"}, "a@12"},
+		"the event of a write":                        {[]told{"list @9 a@5", "wrote a@12", "update a@12"}, "a@12"},
+		"an event before the response to a write":     {[]told{"list @9 a@5", "update a@13", "wrote a@12"}, "a@13"},
+		"versions are compared as numbers":            {[]told{"list @9 a@9", "wrote a@10", "update a@9"}, "a@10"},
+		"a deletion":                                  {[]told{"list @9 a@5", "delete a@10"}, ""},
+		"a late deletion of a recreated object":       {[]told{"list @9 a@5", "wrote a@12", "delete a@10"}, "a@12"},
+		"a deletion before the response to a write":   {[]told{"list @9", "add a@12", "delete a@13", "wrote a@12"}, ""},
+		"a write after a deletion":                    {[]told{"list @9 a@5", "delete a@10", "wrote a@12"}, "a@12"},
+		"a deletion of an unknown object":             {[]told{"list @9 a@5", "delete b@10"}, "a@5"},
+		"a late event of an object missing in a list": {[]told{"list @9 a@5", "list @12", "update a@10"}, ""},
+		"a list that started before another":          {[]told{"list @12 b@11", "list @9 a@5"}, "b@11"},
+		"a list older than a deletion":                {[]told{"list @9 a@5", "delete a@13", "list @11 a@5"}, ""},
+		"a list older than an event":                  {[]told{"list @9 a@5", "update a@13", "list @11 a@5 b@4"}, "a@13"},
+		"a list as new as a deletion":                 {[]told{"list @9 a@5 b@6", "delete a@13", "list @13 b@6"}, "b@6"},
+		"a write does not outdate a list":             {[]told{"list @9 a@5", "wrote b@14", "list @11"}, "b@14"},
+		"the first list, after an event":              {[]told{"add a@13", "list @11 b@4"}, "a@13 b@4"},
+		"a write, and an older list":                  {[]told{"list @12 b@11", "wrote a@14", "list @9"}, "a@14 b@11"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +118,7 @@ func TestCollectionNotifiesWaitersOfAChange(t *testing.T) {
 		select {
 		case <-changed:
 		default:
-			t.Errorf("%q woke nobody", s)
+			t.Errorf("%q notified no waiter", s)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestCollectionIsReadyAfterItsFirstList(t *testing.T) {
 	outage := errors.New("connection refused")
 	c.failed(outage)
 	if err := c.ready(t.Context()); !errors.Is(err, outage) {
-		t.Errorf("while the server is away: got %v", err)
+		t.Errorf("during an outage: got %v", err)
 	}
 	if told("delete b@10").tell(t, c); c.err != nil {
 		t.Errorf("after an event: %v", c.err)
@@ -156,7 +156,7 @@ func TestOldListEndsAnOutageAndNotifiesWaiters(t *testing.T) {
 	select {
 	case <-changed:
 	default:
-		t.Error("it woke nobody")
+		t.Error("no waiter was notified")
 	}
 	if err := c.ready(t.Context()); err != nil || c.listed != "9" || c.latest != "13" {
 		t.Errorf("listed %s, latest %s, error %v", c.listed, c.latest, err)
@@ -178,7 +178,7 @@ func TestListThatCompletesAfterAccessWasRevokedIsDiscarded(t *testing.T) {
 	}
 }
 
-// A collection that is empty and has no error says that all objects are gone.
+// An empty collection without an error means that all objects were deleted.
 func TestObjectsAreDroppedTogetherWithTheReason(t *testing.T) {
 	t.Parallel()
 	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
@@ -210,7 +210,7 @@ func TestEntriesContainTheCompleteObject(t *testing.T) {
 		t.Errorf("got %v from %v", back, e)
 	}
 	if _, err := asEntry("a string"); err == nil {
-		t.Error("a string is no object")
+		t.Error("a string was accepted as an object")
 	}
 }
 
@@ -222,7 +222,7 @@ func TestDeletionSeenByTheWatchAppliesToThatObjectOnly(t *testing.T) {
 	}
 	expect := func(when string, uid types.UID, want bool) {
 		t.Helper()
-		if got := col.tellsDeleted("trainer", uid); got != want {
+		if got := col.sawDeletion("trainer", uid); got != want {
 			t.Errorf("%s: %s is deleted: %t, want %t", when, uid, got, want)
 		}
 	}

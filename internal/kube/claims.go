@@ -51,17 +51,17 @@ func (r *runClaims) of(ref Ref) *claim {
 	return c
 }
 
-// Claim records that ref is being created in this run, and calls look to read
+// Claim records that ref is being created in this run, and calls read to read
 // the current object. No deletion starts in the meantime. A later deletion
 // waits for EndClaim.
-func (c *Cluster) Claim(ref Ref, look func() error) error {
+func (c *Cluster) Claim(ref Ref, read func() error) error {
 	claim := c.claims.of(ref)
 	claim.Lock()
 	defer claim.Unlock()
 	if claim.outcome == notCreated {
 		claim.outcome, claim.ended = creating, make(chan struct{})
 	}
-	return look()
+	return read()
 }
 
 // EndClaim records whether the resource whose creation claimed ref is in state.

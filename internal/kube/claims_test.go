@@ -30,7 +30,7 @@ func TestObjectsCreatedByARunAreNotDeletedByIt(t *testing.T) {
 	}
 }
 
-// A creation that comes while a deletion is asked for sees what is left by it.
+// A creation that starts during the request for a deletion reads the object afterwards.
 func TestCreationWaitsForAStartedDeletion(t *testing.T) {
 	t.Parallel()
 	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
@@ -49,12 +49,12 @@ func TestCreationWaitsForAStartedDeletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if <-looked {
-		t.Error("the creation saw what was being deleted")
+		t.Error("the creation read the object during the deletion")
 	}
 }
 
-// A predecessor that is not deleted has to stay in state until the resource that
-// takes its object over is in state.
+// A predecessor that is not deleted must remain in state until the resource that
+// takes over its object is in state.
 func TestDeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
 	t.Parallel()
 	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
@@ -104,7 +104,7 @@ func TestOnlyTheObjectInStateIsClaimed(t *testing.T) {
 	c.Hold("old", "kt_image ml/data")
 	c.Hold("", "kt_image ml/unknown")
 	if c.HeldBy("old") != "kt_image ml/data" || c.HeldBy("new") != "" || c.HeldBy("") != "" {
-		t.Error("another object than the one in state is held, or that one is not")
+		t.Error("only the object in state must be held")
 	}
 }
 
@@ -114,11 +114,11 @@ func TestObjectIsPlannedByOneResourceOnly(t *testing.T) {
 	const key, first, second = "Service/ml/a-headless", "kt_compute ml/a", "kt_compute ml/a-headless"
 	for _, resource := range []string{first, first} {
 		if other := c.PlanObject(key, resource); other != "" {
-			t.Errorf("%s is refused for %s", resource, other)
+			t.Errorf("%s conflicts with %s", resource, other)
 		}
 	}
 	if other := c.PlanObject(key, second); other != first {
-		t.Errorf("the other one is %q, want %q", other, first)
+		t.Errorf("the other resource is %q, want %q", other, first)
 	}
 }
 
@@ -133,31 +133,31 @@ func TestConflictingPlansAreReported(t *testing.T) {
 		first, second func(Planned) PlanConflict
 		want          PlanConflict
 	}{
-		"two creations":                            {create, create, CreatedTwice},
-		"a creation beside one that stays":         {keep, create, CreatedAndKept},
-		"one that stays beside a creation":         {create, keep, CreatedAndKept},
-		"a creation that adopts one that stays":    {keep, adopt, CreatedAndKept},
-		"a replacement":                            {keep, replace, NoConflict},
-		"the same object under two addresses":      {keep, keep, KeptTwice},
-		"a destruction of one that stays":          {keep, destroy, KeptAndDestroyed},
-		"one that stays beside a destruction":      {destroy, keep, KeptAndDestroyed},
-		"a destruction before a creation":          {destroy, create, CreatedAndDestroyed},
-		"a destruction after a creation":           {create, destroy, CreatedAndDestroyed},
-		"a destruction before one that takes over": {destroy, adopt, NoConflict},
-		"a destruction after one that takes over":  {adopt, destroy, NoConflict},
-		"a replacement beside a creation":          {replace, create, CreatedTwice},
+		"two creations":                             {create, create, CreatedTwice},
+		"an existing resource, then a creation":     {keep, create, CreatedAndKept},
+		"a creation, then an existing resource":     {create, keep, CreatedAndKept},
+		"a creation that adopts an existing object": {keep, adopt, CreatedAndKept},
+		"a replacement":                             {keep, replace, NoConflict},
+		"one object at two addresses":               {keep, keep, KeptTwice},
+		"an existing resource, then a destruction":  {keep, destroy, KeptAndDestroyed},
+		"a destruction, then an existing resource":  {destroy, keep, KeptAndDestroyed},
+		"a destruction before a creation":           {destroy, create, CreatedAndDestroyed},
+		"a destruction after a creation":            {create, destroy, CreatedAndDestroyed},
+		"a destruction before an adoption":          {destroy, adopt, NoConflict},
+		"a destruction after an adoption":           {adopt, destroy, NoConflict},
+		"a replacement, then a creation":            {replace, create, CreatedTwice},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c2 := &Cluster{}
 			if got := c.first(c2.Planned("kt_volume ml/data")); got != NoConflict {
-				t.Errorf("the first alone is conflict %d", got)
+				t.Errorf("the first plan alone has conflict %d", got)
 			}
 			if got := c.second(c2.Planned("kt_volume ml/data")); got != c.want {
 				t.Errorf("conflict %d, want %d", got, c.want)
 			}
 			if got := c.second(c2.Planned("kt_volume ml/other")); got != NoConflict {
-				t.Errorf("another resource is in conflict %d", got)
+				t.Errorf("another resource has conflict %d", got)
 			}
 		})
 	}

@@ -222,24 +222,6 @@ func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 	return obj, c.denied(ctx, "get", ref, Wrap("read", ref, err))
 }
 
-// List returns all objects of the kind and namespace of ref from the server,
-// without the cache. The result is never nil without an error.
-func (c *Cluster) List(ctx context.Context, ref Ref) ([]*unstructured.Unstructured, error) {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return nil, Wrap("list", ref, err)
-	}
-	list, err := resource.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, c.denied(ctx, "list", Ref{Kind: ref.Kind, Namespace: ref.Namespace}, Wrap("list", ref, err))
-	}
-	out := make([]*unstructured.Unstructured, 0, len(list.Items))
-	for i := range list.Items {
-		out = append(out, &list.Items[i])
-	}
-	return out, nil
-}
-
 // Delete starts the foreground deletion of an object: the object exists until
 // its dependents are deleted. A non-empty uid prevents the deletion of a new
 // object of the same name. A missing object is not an error.
@@ -287,7 +269,7 @@ func (c *Cluster) DeletionOf(ref Ref) types.UID {
 // again.
 func (c *Cluster) deleteUnlessReplaced(ctx context.Context, ref Ref, uid types.UID,
 	remove func(context.Context) error) error {
-	for interval := againstWriters(); ; {
+	for interval := conflictBackoff(); ; {
 		err := c.deleteOnce(ctx, ref, uid, remove)
 		if ClassOf(err) != Conflict || interval.Steps <= 1 {
 			return err

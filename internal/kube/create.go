@@ -101,9 +101,9 @@ func (c *Cluster) absent(ctx context.Context, ref Ref) bool {
 // names returns the names of all objects of the kind and in the namespace of
 // ref, or nil if unknown. All calls within absentTime share one list.
 func (c *Cluster) names(ctx context.Context, ref Ref) map[string]bool {
-	holds := func(names map[string]bool, age time.Duration) bool { return names == nil || age < absentTime }
+	valid := func(names map[string]bool, age time.Duration) bool { return names == nil || age < absentTime }
 	scope := Ref{Kind: ref.Kind, Namespace: ref.Namespace}
-	names, err := recallWhile(c, "names "+scope.String(), holds, func() (map[string]bool, error) {
+	names, err := recallWhile(c, "names "+scope.String(), valid, func() (map[string]bool, error) {
 		names, err := c.listNames(ctx, scope)
 		if apierrors.IsForbidden(err) {
 			return nil, nil // another request would have the same result

@@ -24,13 +24,13 @@ func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 		exists bool
 		class  Class // of another error, Other for none
 	}{
-		"created":                               {codes: []int{http.StatusCreated}, forced: []string{"false"}},
-		"met":                                   {codes: []int{http.StatusOK}, forced: []string{"false"}, exists: true},
-		"held by others":                        {codes: []int{http.StatusConflict}, forced: []string{"false"}, class: Conflict},
-		"created by an attempt that was lost":   {codes: []int{http.StatusGatewayTimeout, http.StatusOK}, forced: []string{"false", "false"}},
-		"created by a second attempt":           {codes: []int{http.StatusTooManyRequests, http.StatusCreated}, forced: []string{"false", "false"}},
-		"met by a second attempt":               {codes: []int{http.StatusTooManyRequests, http.StatusOK}, forced: []string{"false", "false"}, exists: true},
-		"created by a lost attempt, and edited": {codes: []int{http.StatusGatewayTimeout, http.StatusConflict, http.StatusOK}, forced: []string{"false", "false", "true"}},
+		"created":                  {codes: []int{http.StatusCreated}, forced: []string{"false"}},
+		"met":                      {codes: []int{http.StatusOK}, forced: []string{"false"}, exists: true},
+		"owned by another manager": {codes: []int{http.StatusConflict}, forced: []string{"false"}, class: Conflict},
+		"created by an attempt without a response": {codes: []int{http.StatusGatewayTimeout, http.StatusOK}, forced: []string{"false", "false"}},
+		"created by a second attempt":              {codes: []int{http.StatusTooManyRequests, http.StatusCreated}, forced: []string{"false", "false"}},
+		"exists at a second attempt":               {codes: []int{http.StatusTooManyRequests, http.StatusOK}, forced: []string{"false", "false"}, exists: true},
+		"created by a lost attempt, and edited":    {codes: []int{http.StatusGatewayTimeout, http.StatusConflict, http.StatusOK}, forced: []string{"false", "false", "true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +63,7 @@ func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 	}
 }
 
-// namesTable is what a server answers to who asks for rows to print.
+// namesTable returns the response of a server to a request for a table.
 func namesTable(names ...string) metav1.Table {
 	table := metav1.Table{
 		TypeMeta:          metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"},
@@ -97,14 +97,14 @@ func TestExistingNamesAreFoundByOneListOrADryRun(t *testing.T) {
 		there  bool
 		want   []string // the requests of three looks
 	}{
-		"absent by the list":          {list: list("other"), want: []string{"list"}},
-		"absent by an empty list":     {list: list(), want: []string{"list"}},
-		"named in the list":           {list: list("other", "trainer"), there: true, want: []string{"list", "get", "get", "get"}},
-		"gone since the list":         {list: list("trainer"), want: []string{"list", "get", "get", "get"}},
-		"not listed as a table":       {list: objects, want: []string{"list", "get", "get", "get"}},
-		"not to be listed":            {list: refuse, want: []string{"list", "get", "get", "get"}},
-		"absent by a dry run":         {list: list("other"), dryRun: http.StatusCreated, want: []string{"patch", "list"}},
-		"there, as a dry run met one": {list: list("trainer"), dryRun: http.StatusOK, there: true, want: []string{"patch", "list", "get", "get", "get"}},
+		"absent by the list":         {list: list("other"), want: []string{"list"}},
+		"absent by an empty list":    {list: list(), want: []string{"list"}},
+		"present in the list":        {list: list("other", "trainer"), there: true, want: []string{"list", "get", "get", "get"}},
+		"deleted since the list":     {list: list("trainer"), want: []string{"list", "get", "get", "get"}},
+		"not listed as a table":      {list: objects, want: []string{"list", "get", "get", "get"}},
+		"without permission to list": {list: refuse, want: []string{"list", "get", "get", "get"}},
+		"absent by a dry run":        {list: list("other"), dryRun: http.StatusCreated, want: []string{"patch", "list"}},
+		"present in a dry run":       {list: list("trainer"), dryRun: http.StatusOK, there: true, want: []string{"patch", "list", "get", "get", "get"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,7 +134,7 @@ func TestExistingNamesAreFoundByOneListOrADryRun(t *testing.T) {
 			for range 3 {
 				live, err := cluster.Look(t.Context(), trainer())
 				if err != nil || (live != nil) != test.there {
-					t.Errorf("%v, error %v, want it to be there: %t", live, err, test.there)
+					t.Errorf("%v, error %v, want it to exist: %t", live, err, test.there)
 				}
 			}
 			if strings.HasPrefix(name, "not to be") { // asked whether the right is missing
@@ -178,14 +178,14 @@ func TestUndoThatWouldLoseOtherChangesIsDetected(t *testing.T) {
 		live, after, sent map[string]any
 		want              bool
 	}{
-		"what was sent goes":       {data("ours", "theirs"), data("theirs"), data("ours"), false},
-		"all that was sent goes":   {data("ours"), map[string]any{}, data("ours"), false},
-		"what was not sent goes":   {data("ours", "theirs"), map[string]any{}, data("ours"), true},
-		"what was not sent, alone": {data("theirs"), data(), data(), true},
-		"an item of a list goes": {
+		"a sent field is removed":       {data("ours", "theirs"), data("theirs"), data("ours"), false},
+		"all sent fields are removed":   {data("ours"), map[string]any{}, data("ours"), false},
+		"another field is also removed": {data("ours", "theirs"), map[string]any{}, data("ours"), true},
+		"only another field is removed": {data("theirs"), data(), data(), true},
+		"an item of a list is removed": {
 			map[string]any{"list": []any{"a", "b"}}, map[string]any{"list": []any{"a"}}, map[string]any{"list": []any{"c"}}, true,
 		},
-		"an item of a list that was sent goes": {
+		"a sent item of a list is removed": {
 			map[string]any{"list": []any{"a", "b"}}, map[string]any{"list": []any{"a"}}, map[string]any{"list": []any{"b"}}, false,
 		},
 	} {

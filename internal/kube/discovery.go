@@ -80,11 +80,11 @@ const missingTime = 3 * time.Second
 // valid for missingTime.
 func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion, kind string) (map[string]metav1.APIResource,
 	error) {
-	holds := func(resources map[string]metav1.APIResource, age time.Duration) bool {
+	valid := func(resources map[string]metav1.APIResource, age time.Duration) bool {
 		_, there := resources[kind]
 		return there || age < missingTime
 	}
-	return recallWhile(c, "served "+gv.String(), holds, func() (map[string]metav1.APIResource, error) {
+	return recallWhile(c, "served "+gv.String(), valid, func() (map[string]metav1.APIResource, error) {
 		var list metav1.APIResourceList
 		found, err := c.discover(ctx, gv.String(), &list)
 		if err != nil || !found {
@@ -230,8 +230,8 @@ func outage(err error) bool {
 // retryAfter is the delay before a failed request is repeated.
 const retryAfter = 10 * time.Second
 
-// answer is a result that is kept for the complete run.
-type answer[T any] struct {
+// recalled is a result that is kept for the complete run.
+type recalled[T any] struct {
 	mu    sync.Mutex
 	known bool
 	value T
@@ -244,25 +244,25 @@ type answer[T any] struct {
 // Recall makes one request for all concurrent callers. A failed request is
 // repeated only after retryAfter, so that a thousand computes do not each wait
 // for a server that does not respond.
-func Recall[T any](c *Cluster, key string, ask func() (T, error)) (T, error) {
-	return recallWhile(c, key, func(T, time.Duration) bool { return true }, ask)
+func Recall[T any](c *Cluster, key string, request func() (T, error)) (T, error) {
+	return recallWhile(c, key, func(T, time.Duration) bool { return true }, request)
 }
 
-// recallWhile is Recall for results that are valid only while holds returns
+// recallWhile is Recall for results that are valid only while valid returns
 // true for the result and its age.
-func recallWhile[T any](c *Cluster, key string, holds func(value T, age time.Duration) bool, ask func() (T, error)) (T,
+func recallWhile[T any](c *Cluster, key string, valid func(value T, age time.Duration) bool, request func() (T, error)) (T,
 	error) {
-	stored, _ := c.memo.LoadOrStore(key, &answer[T]{})
-	a := stored.(*answer[T]) //nolint:forcetypeassert,errcheck // each key has one type
+	stored, _ := c.memo.LoadOrStore(key, &recalled[T]{})
+	a := stored.(*recalled[T]) //nolint:forcetypeassert,errcheck // each key has one type
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.known && holds(a.value, c.clock.Since(a.at)) {
+	if a.known && valid(a.value, c.clock.Since(a.at)) {
 		return a.value, nil
 	}
 	if outage(a.failed) && time.Since(a.since) < retryAfter {
 		return a.value, a.failed
 	}
-	value, err := ask()
+	value, err := request()
 	if a.failed, a.since = err, time.Now(); err == nil {
 		a.known, a.value, a.at = true, value, c.clock.Now()
 	}

@@ -23,7 +23,7 @@ func object(apiVersion, kind string) *unstructured.Unstructured {
 	}}
 }
 
-// discovery answers what the group example.com/v1 holds, and counts the questions.
+// discovery serves the group example.com/v1, and counts the requests.
 func discovery(t *testing.T, asked *atomic.Int32) *Cluster {
 	t.Helper()
 	return clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
@@ -49,14 +49,14 @@ func TestUnlistedKindsAreDiscoveredOnce(t *testing.T) {
 		class            Class // of the error, Other for none
 		questions        int32 // in two tries
 	}{
-		"a listed kind":               {"apps/v1", "Deployment", "deployments", "ml", Other, 0},
+		"a kind in the table":         {"apps/v1", "Deployment", "deployments", "ml", Other, 0},
 		"a Service":                   {"v1", "Service", "services", "ml", Other, 0},
 		"a Service of Knative":        {"serving.knative.dev/v1", "Service", "services", "ml", Other, 0},
-		"a kind of an operator's":     {"example.com/v1", "Run", "runs", "ml", Other, 1},
-		"one that has no namespace":   {"example.com/v1", "Fleet", "fleets", "", Other, 1},
-		"a kind that the group lacks": {"example.com/v1", "Walk", "", "", KindMissing, 1},
+		"a kind of an operator":       {"example.com/v1", "Run", "runs", "ml", Other, 1},
+		"a cluster-scoped kind":       {"example.com/v1", "Fleet", "fleets", "", Other, 1},
+		"a kind missing in its group": {"example.com/v1", "Walk", "", "", KindMissing, 1},
 		"a group that is not served":  {"other.example.com/v1", "Run", "", "", KindMissing, 2},
-		"a group that does not answer": {
+		"a group without a response": {
 			"down.example.com/v1", "Run", "", "", Unreachable, repeated,
 		},
 	} {
@@ -75,13 +75,13 @@ func TestUnlistedKindsAreDiscoveredOnce(t *testing.T) {
 			case err == nil && (ref.Kind.Resource != test.resource || ref.Namespace != test.namespace || ref.Kind.Kind != test.kind):
 				t.Errorf("%+v, want %s in namespace %q", ref, test.resource, test.namespace)
 			case asked.Load() != test.questions && (test.questions != repeated || asked.Load() < 2):
-				t.Errorf("%d questions, want %d", asked.Load(), test.questions)
+				t.Errorf("%d requests, want %d", asked.Load(), test.questions)
 			}
 		})
 	}
 }
 
-// repeated stands for the number of questions to a server that may yet answer.
+// repeated means several requests, to a server that may still respond.
 const repeated = -1
 
 func TestInstalledRequestsDiscoveryOnce(t *testing.T) {
@@ -95,9 +95,9 @@ func TestInstalledRequestsDiscoveryOnce(t *testing.T) {
 		installed, known bool
 		questions        int32
 	}{
-		"installed":       {run, true, true, 1},
-		"not installed":   {kind.KubetorchWorkload(), false, true, 2},
-		"not to be known": {down, false, false, repeated},
+		"installed":     {run, true, true, 1},
+		"not installed": {kind.KubetorchWorkload(), false, true, 2},
+		"unknown":       {down, false, false, repeated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +110,7 @@ func TestInstalledRequestsDiscoveryOnce(t *testing.T) {
 				}
 			}
 			if asked.Load() != test.questions && (test.questions != repeated || asked.Load() < 2) {
-				t.Errorf("%d questions, want %d", asked.Load(), test.questions)
+				t.Errorf("%d requests, want %d", asked.Load(), test.questions)
 			}
 		})
 	}
@@ -189,7 +189,7 @@ func TestMissingKindErrorNamesTheProductToInstall(t *testing.T) {
 	}
 }
 
-// TestFieldsAreExtractedFromWebhookMessages: the texts are those of JobSet 0.12, Kueue
+// TestFieldsAreExtractedFromWebhookMessages uses messages of JobSet 0.12, Kueue
 // 0.19 and Kubernetes 1.36.
 func TestFieldsAreExtractedFromWebhookMessages(t *testing.T) {
 	t.Parallel()
@@ -202,25 +202,25 @@ func TestFieldsAreExtractedFromWebhookMessages(t *testing.T) {
 		class  Class
 		fields []string
 	}{
-		"JobSet's jobs": {row("jobset.x-k8s.io", "JobSet"), denied(`spec.replicatedJobs: Invalid value: []v1alpha2.ReplicatedJob{v1alpha2.ReplicatedJob{Name:"a"}}: field is immutable`), Immutable, []string{"spec.replicatedJobs"}},
+		"the jobs of a JobSet": {row("jobset.x-k8s.io", "JobSet"), denied(`spec.replicatedJobs: Invalid value: []v1alpha2.ReplicatedJob{v1alpha2.ReplicatedJob{Name:"a"}}: field is immutable`), Immutable, []string{"spec.replicatedJobs"}},
 		"the size of subgroups": {
 			row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
 			denied(`spec.leaderWorkerTemplate.SubGroupPolicy.subGroupSize: Invalid value: 4: field is immutable`),
 			Immutable, []string{"spec.leaderWorkerTemplate.SubGroupPolicy.subGroupSize"},
 		},
 		"two fields":          {row("jobset.x-k8s.io", "JobSet"), denied(`[spec.suspend: Forbidden: no, spec.managedBy: Invalid value: "x": field is immutable]`), Immutable, []string{"spec.suspend", "spec.managedBy"}},
-		"Kueue's queue":       {kind.Deployment(), denied(`metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value: "b": field is immutable`), Immutable, []string{"metadata.labels[kueue.x-k8s.io/queue-name]"}},
+		"the queue of Kueue":  {kind.Deployment(), denied(`metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value: "b": field is immutable`), Immutable, []string{"metadata.labels[kueue.x-k8s.io/queue-name]"}},
 		"an item of the jobs": {row("jobset.x-k8s.io", "JobSet"), denied(`spec.replicatedJobs[0].name: Invalid value: "A": must be lower case`), Refused, []string{"spec.replicatedJobs[0].name"}},
-		"a field to be given": {row("batch", "Job"), denied(`spec.completions: Required value: when completion mode is Indexed`), Refused, []string{"spec.completions"}},
+		"a required field":    {row("batch", "Job"), denied(`spec.completions: Required value: when completion mode is Indexed`), Refused, []string{"spec.completions"}},
 		"no field":            {row("jobset.x-k8s.io", "JobSet"), denied(`the label team is required`), Refused, nil},
 		"not from a webhook":  {row("jobset.x-k8s.io", "JobSet"), answered(http.StatusForbidden, metav1.StatusReasonForbidden, `exceeded quota: spec.replicatedJobs: Invalid value: x`, nil), Refused, nil},
 		"a StatefulSet": {kind.StatefulSet(), answered(422, metav1.StatusReasonInvalid, "updates to statefulset spec", about("StatefulSet", "apps", "a",
 			metav1.StatusCause{Type: metav1.CauseTypeForbidden, Field: "spec", Message: "Forbidden: updates to statefulset spec"})), Immutable, []string{"spec"}},
-		"a StatefulSet's mistake": {kind.StatefulSet(), answered(422, metav1.StatusReasonInvalid, "x", about("StatefulSet", "apps", "a",
+		"an invalid field of a StatefulSet": {kind.StatefulSet(), answered(422, metav1.StatusReasonInvalid, "x", about("StatefulSet", "apps", "a",
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.replicas", Message: "x"})), Invalid, []string{"spec.replicas"}},
-		"a Job that lacks completions": {row("batch", "Job"), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
+		"a Job without completions": {row("batch", "Job"), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "spec.completions", Message: "x"})), Invalid, []string{"spec.completions"}},
-		"a Job's template": {row("batch", "Job"), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
+		"the template of a Job": {row("batch", "Job"), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.template", Message: "field is immutable"})), Immutable, []string{"spec.template"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,19 +68,19 @@ type Error struct {
 	OutcomeUnknown bool
 	Err            error
 
-	told *outages // of the run, or nil if unknown
+	explained *outages // of the run, or nil if unknown
 }
 
 // outages contains the reasons of connection failures that were already
 // explained in this run.
-type outages struct{ told sync.Map }
+type outages struct{ reasons sync.Map }
 
 // repeated reports whether a reason was explained before.
 func (o *outages) repeated(reason string) bool {
 	if o == nil {
 		return false
 	}
-	_, repeated := o.told.LoadOrStore(reason, true)
+	_, repeated := o.reasons.LoadOrStore(reason, true)
 	return repeated
 }
 

@@ -27,7 +27,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// answered is an error as client-go makes it from the Status of an answer.
+// answered returns the error of client-go for a response with a Status.
 func answered(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message, Details: details,
@@ -42,7 +42,7 @@ func tried(err error) error {
 	return &url.Error{Op: "Patch", URL: "https://10.0.0.1:6443/apis/apps/v1/namespaces/ml/deployments/trainer?fieldManager=terraform-provider-kt&force=true", Err: err}
 }
 
-// The statuses are what Kubernetes 1.36 answered.
+// The statuses are responses of Kubernetes 1.36.
 func failures() map[string]struct {
 	err   error
 	class Class
@@ -110,7 +110,7 @@ func TestFailuresAreClassified(t *testing.T) {
 				t.Errorf("class %d, want %d", failure.Class, test.class)
 			}
 			if !errors.Is(failure, test.err) {
-				t.Error("the error itself is lost")
+				t.Error("the original error is lost")
 			}
 			if again := Wrap("read", trainer(), fmt.Errorf("once more: %w", failure)); ClassOf(again) != test.class {
 				t.Errorf("wrapped again it is of class %d", ClassOf(again))
@@ -175,15 +175,15 @@ func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testin
 		class   Class
 		nothing bool // is asked
 	}{
-		"may not patch":                  {"patch", map[string]bool{"patch": false, "create": true}, forbidden, Denied, false},
-		"may not create":                 {"patch", map[string]bool{"patch": true, "create": false}, forbidden, Denied, false},
-		"may, so admission refused":      {"patch", map[string]bool{"patch": true, "create": true}, forbidden, Refused, false},
-		"may not get":                    {"get", map[string]bool{"get": false}, forbidden, Denied, true},
-		"a read that the review allows":  {"list", map[string]bool{"list": true}, forbidden, Denied, true},
-		"a watch that the review allows": {"watch", map[string]bool{"watch": true}, forbidden, Denied, true},
-		"the server does not say":        {"patch", nil, forbidden, Refused, false},
-		"a policy's own status":          {"patch", map[string]bool{"patch": false}, answered(422, metav1.StatusReasonInvalid, "denied request", nil), Refused, true},
-		"another failure":                {"patch", map[string]bool{"patch": false}, answered(500, metav1.StatusReasonInternalError, "x", nil), Other, true},
+		"no permission to patch":                 {"patch", map[string]bool{"patch": false, "create": true}, forbidden, Denied, false},
+		"no permission to create":                {"patch", map[string]bool{"patch": true, "create": false}, forbidden, Denied, false},
+		"permission, so admission rejected it":   {"patch", map[string]bool{"patch": true, "create": true}, forbidden, Refused, false},
+		"no permission to get":                   {"get", map[string]bool{"get": false}, forbidden, Denied, true},
+		"a read that the review allows":          {"list", map[string]bool{"list": true}, forbidden, Denied, true},
+		"a watch that the review allows":         {"watch", map[string]bool{"watch": true}, forbidden, Denied, true},
+		"the server does not report permissions": {"patch", nil, forbidden, Refused, false},
+		"the status of a policy":                 {"patch", map[string]bool{"patch": false}, answered(422, metav1.StatusReasonInvalid, "denied request", nil), Refused, true},
+		"another failure":                        {"patch", map[string]bool{"patch": false}, answered(500, metav1.StatusReasonInternalError, "x", nil), Other, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -223,6 +223,6 @@ func TestNoErrorIsNotWrapped(t *testing.T) {
 		t.Error(err)
 	}
 	if ClassOf(nil) != Other || IsNotFound(nil) {
-		t.Error("nil is of a class")
+		t.Error("nil has a class")
 	}
 }

@@ -139,7 +139,7 @@ func toInstall(missing Kind) ready.Advice {
 // Again explains an outage in one line if a previous error of the run has
 // explained it in full. Otherwise, and for other errors, ok is false.
 func (e *Error) Again() (detail string, ok bool) {
-	if e.Class != Unreachable || !e.told.repeated(cutShort(e.Err)) {
+	if e.Class != Unreachable || !e.explained.repeated(withoutRequest(e.Err)) {
 		return "", false
 	}
 	detail = fmt.Sprintf("The request to %s %s failed: %s. Another error of this run contains the details.", e.Op,
@@ -153,8 +153,8 @@ func (e *Error) Again() (detail string, ok bool) {
 const outcomeUnknown = "\n\nIt is unknown whether the server executed the request. Reading the object again shows " +
 	"its current state."
 
-// cutShort returns an error without its request.
-func cutShort(err error) string {
+// withoutRequest returns an error without its request.
+func withoutRequest(err error) string {
 	if request, ok := errors.AsType[*url.Error](err); ok {
 		return request.Err.Error()
 	}

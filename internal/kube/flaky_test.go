@@ -16,8 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// flaky is an API server with one Deployment, one Secret and one claim of
-// everything that is asked for; strike says which fault a request meets.
+// flaky is an API server with one Deployment, one Secret and one claim. strike
+// returns the fault of a request, if any.
 type flaky struct {
 	strike func(n int32, request *http.Request) kubetest.Fault
 
@@ -64,12 +64,12 @@ func aSecret() *unstructured.Unstructured {
 	}}
 }
 
-// verbs are all ways in which the provider asks a server for something.
+// verbs returns all types of requests of the provider.
 func verbs() map[string]func(context.Context, *Cluster) error {
 	secret := SecretRef("ml", "token")
 	return map[string]func(context.Context, *Cluster) error{
 		"get":  func(ctx context.Context, c *Cluster) error { _, err := c.Get(ctx, trainer()); return err },
-		"list": func(ctx context.Context, c *Cluster) error { _, err := c.List(ctx, trainer()); return err },
+		"list": func(ctx context.Context, c *Cluster) error { _, _, err := c.list(ctx, trainer()); return err },
 		"apply": func(ctx context.Context, c *Cluster) error {
 			_, err := c.Apply(ctx, kubetest.Deployment("", 0))
 			return err

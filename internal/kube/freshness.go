@@ -99,9 +99,9 @@ func (c *collection) refreshQuiet(ctx context.Context) {
 	}
 }
 
-// listAll lists the objects of a collection, and returns the version of the
+// list lists the objects of a collection, and returns the version of the
 // list.
-func (c *Cluster) listAll(ctx context.Context, scope Ref) ([]any, string, error) {
+func (c *Cluster) list(ctx context.Context, scope Ref) ([]any, string, error) {
 	resource, err := c.resource(scope)
 	if err != nil {
 		return nil, "", Wrap("list", scope, err)

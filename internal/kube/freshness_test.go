@@ -23,14 +23,14 @@ func TestReadsRequestAgainAfterTheWatchFailed(t *testing.T) {
 		lists   int32
 		want    error
 	}{
-		"the failure has just been met":       {true, outage, 0, nil, 0, outage},
-		"the server is back, nothing changed": {true, outage, recheckAfter, nil, 1, nil},
-		"back before the first list":          {false, outage, recheckAfter, nil, 1, nil},
-		"it is still away":                    {true, outage, recheckAfter, outage, 1, outage},
-		"the right was taken away since":      {true, outage, recheckAfter, denied, 1, denied},
-		"the watch says nothing, a list does": {false, nil, 0, nil, 1, nil},
-		"without the right nothing is asked":  {true, denied, recheckAfter, nil, 0, denied},
-		"of a healthy one nothing is asked":   {true, nil, time.Hour, nil, 0, nil},
+		"a recent failure":                          {true, outage, 0, nil, 0, outage},
+		"the server responds again":                 {true, outage, recheckAfter, nil, 1, nil},
+		"the server responds before the first list": {false, outage, recheckAfter, nil, 1, nil},
+		"the outage continues":                      {true, outage, recheckAfter, outage, 1, outage},
+		"permission was revoked":                    {true, outage, recheckAfter, denied, 1, denied},
+		"a silent watch":                            {false, nil, 0, nil, 1, nil},
+		"no request without permission":             {true, denied, recheckAfter, nil, 0, denied},
+		"no request for a healthy watch":            {true, nil, time.Hour, nil, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

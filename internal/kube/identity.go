@@ -36,7 +36,7 @@ func (c *Cluster) Identity(ctx context.Context) Identity {
 			SetHeader("Accept", metadataOnly).Do(ctx).Raw()
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
-			return Identity{}, nil // asking again gives the same answer
+			return Identity{}, nil // another request would have the same result
 		case err != nil:
 			return Identity{}, err
 		}
@@ -58,8 +58,8 @@ func (c *Cluster) KindRemoved(ctx context.Context, kind Kind) bool {
 	if alwaysServed(kind) {
 		return false
 	}
-	holds := func(_ bool, age time.Duration) bool { return age < missingTime }
-	removed, err := recallWhile(c, "removed "+kind.GroupKind().String(), holds, func() (bool, error) {
+	valid := func(_ bool, age time.Duration) bool { return age < missingTime }
+	removed, err := recallWhile(c, "removed "+kind.GroupKind().String(), valid, func() (bool, error) {
 		var group metav1.APIGroup
 		found, err := c.discover(ctx, kind.Group, &group)
 		if err != nil || !found {

@@ -22,7 +22,7 @@ func TestClusterIdentityIsRequestedOnce(t *testing.T) {
 		body any
 		want string
 	}{
-		"it may be read":     {http.StatusOK, map[string]any{"kind": "Namespace", "metadata": map[string]any{"uid": "u-1"}}, "u-1"},
+		"permission to read": {http.StatusOK, map[string]any{"kind": "Namespace", "metadata": map[string]any{"uid": "u-1"}}, "u-1"},
 		"it may not be read": {http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden}, ""},
 		"another server":     {http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}, ""},
 	} {
@@ -86,7 +86,7 @@ func TestKindIsRemovedOnlyIfNoVersionIsServed(t *testing.T) {
 		}
 	}
 	if cluster.KindRemoved(t.Context(), kind.Deployment()) {
-		t.Error("a kind of Kubernetes itself is said to be removed")
+		t.Error("a kind of Kubernetes is reported as removed")
 	}
 }
 
@@ -114,7 +114,7 @@ func TestReinstalledKindIsNoLongerRemoved(t *testing.T) {
 	cluster.clock = clock
 	for range 1000 {
 		if !cluster.KindRemoved(t.Context(), kind) {
-			t.Fatal("it is not said to be removed")
+			t.Fatal("not reported as removed")
 		}
 	}
 	if got := requests.Load(); got != 1 {
@@ -123,7 +123,7 @@ func TestReinstalledKindIsNoLongerRemoved(t *testing.T) {
 	installed.Store(true)
 	clock.Step(missingTime)
 	if cluster.KindRemoved(t.Context(), kind) {
-		t.Error("it is still said to be removed")
+		t.Error("still reported as removed")
 	}
 }
 
@@ -149,13 +149,13 @@ func TestNotFoundIsConfirmedByTheListOfGroups(t *testing.T) {
 		groups           func(http.ResponseWriter)
 		missing, removed bool // the version, and the kind at all versions
 	}{
-		"the group is not listed":       {list(group("apps", "v1")), true, true},
-		"another version is listed":     {list(group("ray.io", "v2")), true, false},
-		"the version is listed":         {list(group("ray.io", "v1")), false, false},
-		"a gateway answers all so":      {text(http.StatusNotFound, "text/plain", "404 page not found"), false, false},
-		"a gateway answers with a page": {text(http.StatusOK, "text/html", "<html>"), false, false},
-		"it is another JSON document":   {text(http.StatusOK, "application/json", `{"groups":[]}`), false, false},
-		"it is not available":           {text(http.StatusServiceUnavailable, "text/plain", "no backend"), false, false},
+		"the group is not listed":                  {list(group("apps", "v1")), true, true},
+		"another version is listed":                {list(group("ray.io", "v2")), true, false},
+		"the version is listed":                    {list(group("ray.io", "v1")), false, false},
+		"a gateway responds to all paths with 404": {text(http.StatusNotFound, "text/plain", "404 page not found"), false, false},
+		"a gateway responds with a web page":       {text(http.StatusOK, "text/html", "<html>"), false, false},
+		"it is another JSON document":              {text(http.StatusOK, "application/json", `{"groups":[]}`), false, false},
+		"it is not available":                      {text(http.StatusServiceUnavailable, "text/plain", "no backend"), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

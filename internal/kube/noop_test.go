@@ -18,11 +18,11 @@ func TestApplyChangesNothingComparesInTheVersionOfTheDryRun(t *testing.T) {
 		replicas bool // whether the dry run changes replicas
 		want     bool
 	}{
-		"unchanged":                         {want: true},
-		"changed":                           {replicas: true},
-		"unchanged, controller at work":     {changes: 2, want: true},
-		"changed, controller at work":       {changes: 2, replicas: true},
-		"controller that changes it always": {changes: 1000},
+		"unchanged": {want: true},
+		"changed":   {replicas: true},
+		"unchanged, during changes by a controller": {changes: 2, want: true},
+		"changed, during changes by a controller":   {changes: 2, replicas: true},
+		"continuous changes by a controller":        {changes: 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

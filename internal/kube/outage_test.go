@@ -24,9 +24,9 @@ func TestServerErrorsIncludeTheMessageOfTheServer(t *testing.T) {
 		says   []string
 		not    string
 	}{
-		"an answer that is cut":         {kubetest.Truncated(true), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
-		"a connection that breaks off":  {kubetest.Truncated(false), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
-		"a gateway that knows no path":  {kubetest.Gateway(404), Unreachable, []string{"cannot be reached", "the address of the API server"}, "install"},
+		"an incomplete response":        {kubetest.Truncated(true), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
+		"a broken connection":           {kubetest.Truncated(false), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
+		"a gateway without a route":     {kubetest.Gateway(404), Unreachable, []string{"cannot be reached", "the address of the API server"}, "install"},
 		"a server with internal errors": {kubetest.Status(500, metav1.StatusReasonInternalError), Other, []string{"internal error of the API server", "Run the command again"}, "install"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestOutageIsExplainedOncePerRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, detail := explained(failure); !strings.Contains(detail, "kubectl cluster-info") {
-			t.Errorf("no advice is in %s", detail)
+			t.Errorf("no next step in %s", detail)
 		}
 		brief, again := failure.Again()
 		if again != (name != "a") || again && !(strings.Contains(brief, "Service ml/"+name) && strings.Contains(brief, "Another error of this run")) {
@@ -70,7 +70,7 @@ func TestOutageIsExplainedOncePerRun(t *testing.T) {
 	}
 }
 
-// State may name a version of a kind that the server served when it was written.
+// State may contain a version of a kind that the server no longer serves.
 func TestKindIsReadAndDeletedInAServedVersion(t *testing.T) {
 	t.Parallel()
 	const at = "/apis/example.com/v2/namespaces/ml/runs/train"
@@ -98,7 +98,7 @@ func TestKindIsReadAndDeletedInAServedVersion(t *testing.T) {
 	old.SetNamespace("ml")
 	old.SetName("train")
 	if _, err := cluster.RefOf(t.Context(), old); ClassOf(err) != KindMissing {
-		t.Errorf("what is applied must be served as it is: %v", err)
+		t.Errorf("an apply must not change the version: %v", err)
 	}
 	ref, err := cluster.LiveRef(t.Context(), old)
 	if err != nil || ref.Kind.Version != "v2" || ref.Kind.Resource != "runs" {

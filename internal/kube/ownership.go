@@ -21,7 +21,7 @@ type Records func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry,
 // and reads the object again if live is outdated. A missing object is not an
 // error.
 func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Unstructured, records Records) error {
-	err := retry.RetryOnConflict(againstWriters(), func() (err error) {
+	err := retry.RetryOnConflict(conflictBackoff(), func() (err error) {
 		if live == nil {
 			if live, err = c.Fetch(ctx, ref); err != nil {
 				return err
@@ -66,5 +66,5 @@ func (c *Cluster) patchRecords(ctx context.Context, ref Ref, entries []metav1.Ma
 	}
 	_, err = c.secretRequest(ctx, http.MethodPatch, types.JSONPatchType, ref, map[string]string{"fieldManager": Manager},
 		body)
-	return c.discreetly(ctx, "apply", "patch", ref, err, nil)
+	return c.maskError(ctx, "apply", "patch", ref, err, nil)
 }

@@ -62,10 +62,10 @@ func TestPreviewIsValidForOneRun(t *testing.T) {
 	previewed := false
 	before.PreviewCreation(t.Context(), func() { previewed = true })
 	if previewed {
-		t.Error("the run that applies previews")
+		t.Error("a run that applies sends a preview")
 	}
 	(&Cluster{clock: clock.RealClock{}}).PreviewCreation(t.Context(), func() { previewed = true })
 	if !previewed {
-		t.Error("another run does not preview")
+		t.Error("another run does not send a preview")
 	}
 }

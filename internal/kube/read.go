@@ -71,7 +71,7 @@ func (c *Cluster) Watches(ref Ref) bool {
 // SawDeletion reports whether the shared watch reported the deletion of the
 // object with that UID, and no other object of its name exists.
 func (c *Cluster) SawDeletion(ref Ref, uid types.UID) bool {
-	return c.collection(ref.Kind, ref.Namespace).tellsDeleted(ref.Name, uid)
+	return c.collection(ref.Kind, ref.Namespace).sawDeletion(ref.Name, uid)
 }
 
 // Exists reports whether the server has an object. It requests only metadata,

@@ -24,21 +24,21 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// Server-side apply cannot put everything back by itself:
+// Server-side apply cannot restore all fields:
 //
-//   - It knows a list item by its keys. Where somebody changed a key (the port
-//     number of our Service port), it adds our item anew beside the changed one,
-//     and the server refuses the two for what must be unique in them (the port's
-//     name). The repair gives the changed item, its twin, the keys back.
-//   - It leaves fields alone that we don't apply, even where they exclude one
-//     that we do: the parameters that the server defaulted for a rolling update,
-//     when the strategy becomes Recreate; a probe's exec that somebody put in
-//     the place of our httpGet. The repair replaces the struct they are in by
-//     ours.
+//   - It identifies a list item by its keys. If another client changed a key,
+//     such as the number of a Service port, the apply adds the item again. The
+//     server rejects both items if another field must be unique, such as the name
+//     of the port. The repair restores the keys of the changed item.
+//   - It does not change fields that the provider does not apply, even if they
+//     conflict with applied fields. Examples are the parameters that the server
+//     defaulted for a rolling update if the strategy becomes Recreate, and the
+//     exec of a probe that replaced the applied httpGet. The repair replaces the
+//     struct that contains both by the applied struct.
 //
-// Both are read from the causes of the refusal, by their types and fields. An
-// index in a cause counts the items of the merged object, which nobody has seen:
-// items are found by name.
+// Both cases are detected by the types and fields of the causes in the
+// rejection. Indexes in a cause refer to the merged object, which the server does
+// not return. Items are therefore identified by name.
 
 // patchOp is one operation of a JSON patch (RFC 6902).
 type patchOp struct {
@@ -55,18 +55,18 @@ func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstruc
 	if !errors.As(err, &e) || e.Class != Invalid {
 		return false, nil
 	}
-	return c.mend(ctx, ref, dryRun, func(live *unstructured.Unstructured) []patchOp {
+	return c.patchLive(ctx, ref, dryRun, func(live *unstructured.Unstructured) []patchOp {
 		return repairs(obj, live,
 			e.Fields)
 	})
 }
 
-// mend applies the patch that with returns for the live object, if any, and
+// patchLive applies the patch that with returns for the live object, if any, and
 // reports whether there was one.
-func (c *Cluster) mend(ctx context.Context, ref Ref, dryRun []string,
+func (c *Cluster) patchLive(ctx context.Context, ref Ref, dryRun []string,
 	with func(live *unstructured.Unstructured) []patchOp) (bool, error) {
 	mended := false
-	err := retry.RetryOnConflict(againstWriters(), func() error {
+	err := retry.RetryOnConflict(conflictBackoff(), func() error {
 		live, err := c.Get(ctx, ref)
 		if IsNotFound(err) {
 			return nil // a new object needs no repair
@@ -84,7 +84,7 @@ func (c *Cluster) mend(ctx context.Context, ref Ref, dryRun []string,
 	if err != nil || !mended || len(dryRun) > 0 {
 		return mended, err
 	}
-	return true, c.holdByApply(ctx, ref)
+	return true, c.ownByApply(ctx, ref)
 }
 
 // separate removes members of unions that other clients have added to the
@@ -98,7 +98,7 @@ func (c *Cluster) separate(ctx context.Context, ref Ref, obj *unstructured.Unstr
 	if err != nil || len(unions(obj, seen)) == 0 {
 		return nil //nolint:nilerr // the apply returns the same error
 	}
-	_, err = c.mend(ctx, ref, nil, func(live *unstructured.Unstructured) []patchOp {
+	_, err = c.patchLive(ctx, ref, nil, func(live *unstructured.Unstructured) []patchOp {
 		return guarded(live,
 			unions(obj, live))
 	})
@@ -110,17 +110,17 @@ func kubernetesOwn(kind Kind) bool {
 	return !strings.Contains(kind.Group, ".") || strings.HasSuffix(kind.Group, ".k8s.io")
 }
 
-// againstWriters is the backoff of writes that conflict with a controller. It
+// conflictBackoff is the backoff of writes that conflict with a controller. It
 // takes five seconds in total, because a rollout consists of many writes.
-func againstWriters() backoff.Backoff {
+func conflictBackoff() backoff.Backoff {
 	return backoff.Backoff{Steps: 12, Duration: 20 * time.Millisecond, Factor: 1.6, Jitter: 0.2, Cap: 5 * time.Second}
 }
 
-// holdByApply moves the ownership of patched fields to server-side apply: a
+// ownByApply moves the ownership of patched fields to server-side apply: a
 // later apply without a field does not remove it while another entry of
 // managedFields contains it.
-func (c *Cluster) holdByApply(ctx context.Context, ref Ref) error {
-	return retry.RetryOnConflict(againstWriters(), func() error {
+func (c *Cluster) ownByApply(ctx context.Context, ref Ref) error {
+	return retry.RetryOnConflict(conflictBackoff(), func() error {
 		live, err := c.Get(ctx, ref)
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func withoutRepeats(patch []patchOp) []patchOp {
 func ownStruct(wanted, live *unstructured.Unstructured, named string) []patchOp {
 	path := steps(named)
 	field, path := path[len(path)-1], path[:len(path)-1]
-	if len(path) == 0 || holdsMore(path) {
+	if len(path) == 0 || isShared(path) {
 		return nil
 	}
 	var patch []patchOp
@@ -239,9 +239,9 @@ func ownStruct(wanted, live *unstructured.Unstructured, named string) []patchOp 
 	return patch // nil: only applied fields can be the cause
 }
 
-// holdsMore reports whether path is a struct with fields of other clients, such
+// isShared reports whether path is a struct with fields of other clients, such
 // as a container, which must not be replaced completely.
-func holdsMore(path []string) bool {
+func isShared(path []string) bool {
 	for _, step := range slices.Backward(path) {
 		if _, err := strconv.Atoi(step); err != nil {
 			return slices.Contains([]string{"metadata", "spec", "template", "jobTemplate", "containers", "initContainers"}, step)

@@ -19,7 +19,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// wantedPods is a Deployment as we apply it.
+// wantedPods is an applied Deployment.
 const wantedPods = `
 apiVersion: apps/v1
 kind: Deployment
@@ -34,8 +34,8 @@ spec:
         livenessProbe: {httpGet: {path: /health, port: 32300}, periodSeconds: 30}
 `
 
-// livePods is the same with a sidecar before our container, and everything
-// changed that the server would refuse beside what we apply.
+// livePods is the live Deployment: with a sidecar before the applied container,
+// and with all changes that conflict with the applied fields.
 const livePods = `
 apiVersion: apps/v1
 kind: Deployment
@@ -80,34 +80,34 @@ func TestRepairsRestoreFieldsThatAnApplyCannot(t *testing.T) {
 		cause FieldCause
 		want  string
 	}{
-		"a reference in the place of a value, whatever the index in the merged list": {
+		"a reference that replaced a value, at another index of the merged list": {
 			invalid("spec.template.spec.containers[0].env[0].valueFrom"), `[` + guard + `,` + variables + `]`,
 		},
 		"another source of a value": {
 			invalid("spec.template.spec.containers[0].env[1].valueFrom"), `[` + guard + `,` + variables + `]`,
 		},
-		"the keys of an item that somebody renumbered": {
+		"the changed keys of an item": {
 			duplicate("spec.template.spec.containers[1].ports[2].name"),
 			`[` + guard + `,{"op":"replace","path":"/spec/template/spec/containers/1/ports/1/containerPort","value":32300}]`,
 		},
-		"a struct with a field of others in it": {
+		"a struct with a field of another client": {
 			forbidden("spec.strategy.rollingUpdate"),
 			`[` + guard + `,{"op":"replace","path":"/spec/strategy","value":{"type":"Recreate"}}]`,
 		},
-		"a struct whose field of ours is named, since another excludes it": {
+		"a struct with an applied field that conflicts with another": {
 			forbidden("spec.template.spec.containers[1].livenessProbe.httpGet"),
 			`[` + guard + `,` + probe + `]`,
 		},
-		"nothing in a container of others": {
+		"nothing in a container of another client": {
 			forbidden("spec.template.spec.containers[0].readinessProbe.exec"), `null`,
 		},
-		"nothing where others share the struct": {
+		"nothing in a shared struct": {
 			forbidden("spec.template.spec.containers[1].lifecycle"), `null`,
 		},
 		"nothing for other causes": {
 			FieldCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.strategy.type"}, `null`,
 		},
-		"nothing for a field that is no list item's": {
+		"nothing for a field outside of list items": {
 			duplicate("metadata.name"), `null`,
 		},
 	} {
@@ -124,7 +124,7 @@ func TestRepairsRestoreFieldsThatAnApplyCannot(t *testing.T) {
 	}
 }
 
-// A field whose name says that it is a text may hold anything in a custom resource.
+// In a custom resource, a field such as name may have any type.
 func TestRepairsCompareItemsWithAnyFieldTypes(t *testing.T) {
 	t.Parallel()
 	const document = `
@@ -139,8 +139,8 @@ spec:
 	}
 }
 
-// FuzzRepairs reads the causes of a refusal and two documents: no server's answer
-// may panic, and what is made of it must be a JSON patch that can be sent.
+// FuzzRepairs decodes the causes of a rejection and two documents. No response may
+// cause a panic, and the result must be a valid JSON patch.
 func FuzzRepairs(f *testing.F) {
 	for _, field := range []string{
 		"spec.template.spec.containers[1].ports[2].name", "spec.template.spec.containers[0].env[0].valueFrom",

@@ -19,8 +19,8 @@ const (
 	// requestTime is the maximum duration of a request, including retries. The API
 	// server ends requests after 60 s (--request-timeout).
 	requestTime = 75 * time.Second
-	// answerTime is the maximum time until the response to a read begins.
-	answerTime = 25 * time.Second
+	// responseTime is the maximum time until the response to a read begins.
+	responseTime = 25 * time.Second
 	// watchTime is the maximum time until a watch is accepted, or sends the first
 	// of the requested objects.
 	watchTime = 15 * time.Second
@@ -33,11 +33,11 @@ const (
 	startTime = 10 * time.Second
 )
 
-// errNoAnswer is the error of an attempt that takes too long.
-var errNoAnswer = errors.New("no response in time")
+// errNoResponse is the error of an attempt that takes too long.
+var errNoResponse = errors.New("no response in time")
 
-// errCutShort is the error of an incomplete response.
-var errCutShort = errors.New("the response was incomplete")
+// errIncomplete is the error of an incomplete response.
+var errIncomplete = errors.New("the response was incomplete")
 
 // retrier is an http.RoundTripper that repeats requests with temporary
 // failures: see [judge]. All requests of a cluster use it. client-go, which
@@ -87,7 +87,7 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 		pause := max(interval.Step(), verdict.after)
 		if !verdict.again || !past.allows(r.clock.Now().Add(pause), verdict, r.health.failing()) {
 			if err == nil && verdict.again && answer.StatusCode < http.StatusMultipleChoices {
-				return nil, errCutShort // otherwise it would be reported as invalid JSON
+				return nil, errIncomplete // otherwise it would be reported as invalid JSON
 			}
 			outcome.answered(answer)
 			return answer.response(), err
@@ -136,9 +136,9 @@ func (r *retrier) attempt(ctx context.Context, request *http.Request, category c
 	case category == stream:
 		limit = watchTime
 	case category == read:
-		limit = min(left, answerTime)
+		limit = min(left, responseTime)
 	}
-	timer := r.clock.AfterFunc(limit, func() { cancel(errNoAnswer) })
+	timer := r.clock.AfterFunc(limit, func() { cancel(errNoResponse) })
 	defer timer.Stop()
 	attempt := request.WithContext(ctx)
 	if request.GetBody != nil {
@@ -157,7 +157,7 @@ func (r *retrier) attempt(ctx context.Context, request *http.Request, category c
 	if category == stream && response.StatusCode == http.StatusOK {
 		body := &streamBody{ReadCloser: response.Body, stop: cancel}
 		if request.URL.Query().Get("sendInitialEvents") == "true" {
-			body.silent = r.clock.AfterFunc(watchTime, func() { cancel(errNoAnswer) })
+			body.silent = r.clock.AfterFunc(watchTime, func() { cancel(errNoResponse) })
 		}
 		response.Body = body
 		return &reply{Response: response}, nil
@@ -165,21 +165,21 @@ func (r *retrier) attempt(ctx context.Context, request *http.Request, category c
 	defer cancel(nil)
 	if category == read && left > limit { // the response has begun, and may be large
 		timer.Stop()
-		rest := r.clock.AfterFunc(left-limit, func() { cancel(errNoAnswer) })
+		rest := r.clock.AfterFunc(left-limit, func() { cancel(errNoResponse) })
 		defer rest.Stop()
 	}
 	defer response.Body.Close()
 	body, err := readAll(response)
 	if err != nil {
-		return nil, late(ctx, left, fmt.Errorf("%w: %w", errCutShort, err))
+		return nil, late(ctx, left, fmt.Errorf("%w: %w", errIncomplete, err))
 	}
 	return &reply{Response: response, body: body}, nil
 }
 
 // late replaces the error of an attempt that exceeded its time limit.
 func late(ctx context.Context, limit time.Duration, err error) error {
-	if errors.Is(context.Cause(ctx), errNoAnswer) {
-		return fmt.Errorf("%w (%v)", errNoAnswer, limit)
+	if errors.Is(context.Cause(ctx), errNoResponse) {
+		return fmt.Errorf("%w (%v)", errNoResponse, limit)
 	}
 	return err
 }

@@ -114,7 +114,7 @@ func judge(request *http.Request, category category, answer *reply, err error, k
 	if err != nil {
 		out = judgeError(err, known, within)
 	} else {
-		out = judgeAnswer(request, answer, known, within)
+		out = judgeResponse(request, answer, known, within)
 	}
 	out.unknown = out.unknown && category.writes()
 	out.again = out.again && (category != once || !out.unknown)
@@ -153,12 +153,12 @@ func dialWithin(known state) time.Duration {
 	return dialPatience
 }
 
-func judgeAnswer(request *http.Request, answer *reply, known state, within time.Duration) judgement {
+func judgeResponse(request *http.Request, answer *reply, known state, within time.Duration) judgement {
 	const few, some, many = 4, 5, 7
 	switch code := answer.StatusCode; {
 	case code < http.StatusMultipleChoices:
-		whole := answer.whole()
-		return judgement{again: !whole, unknown: !whole, settled: whole, within: within}
+		complete := answer.complete()
+		return judgement{again: !complete, unknown: !complete, settled: complete, within: within}
 	case code == http.StatusUnauthorized && known.accepted:
 		return judgement{again: true, within: within, tries: few}
 	case code == http.StatusUnauthorized: // the underlying transport now gets new credentials
@@ -172,11 +172,11 @@ func judgeAnswer(request *http.Request, answer *reply, known state, within time.
 		return judgement{again: true, within: within, after: answer.retryAfter()}
 	case code == http.StatusNotFound && answer.status() == nil && !answer.webPage() && builtIn(request.URL.Path):
 		return judgement{again: true, within: within, tries: few} // from a gateway
-	case code == http.StatusConflict && answer.heldByOthers():
+	case code == http.StatusConflict && answer.ownedByOthers():
 		return judgement{settled: true}
 	case code == http.StatusConflict && request.Header.Get("Content-Type") == string(types.ApplyPatchType):
 		return judgement{again: true, settled: true, within: within, tries: some} // a conflict with another writer
-	case code == http.StatusInternalServerError && answer.refuses():
+	case code == http.StatusInternalServerError && answer.rejects():
 		return judgement{settled: true}
 	case code == http.StatusInternalServerError && answer.webhookFails():
 		return judgement{again: true, settled: true, within: within, tries: few}
@@ -187,9 +187,9 @@ func judgeAnswer(request *http.Request, answer *reply, known state, within time.
 	}
 }
 
-// whole reports whether a response is complete. After a broken connection, an
+// complete reports whether a response is complete. After a broken connection, an
 // incomplete response may look finished.
-func (a *reply) whole() bool {
+func (a *reply) complete() bool {
 	if _, streams := a.Body.(*streamBody); streams {
 		return true
 	}
@@ -209,7 +209,7 @@ func (a *reply) status() *metav1.Status {
 func (a *reply) byServer() bool {
 	switch {
 	case a.StatusCode < http.StatusMultipleChoices:
-		return a.whole() && !a.webPage()
+		return a.complete() && !a.webPage()
 	case a.StatusCode >= http.StatusInternalServerError, a.StatusCode == http.StatusTooManyRequests:
 		return false
 	default:
@@ -217,15 +217,15 @@ func (a *reply) byServer() bool {
 	}
 }
 
-// refuses reports whether a failure with code 500 is a rejection of the object.
-func (a *reply) refuses() bool {
+// rejects reports whether a failure with code 500 is a rejection of the object.
+func (a *reply) rejects() bool {
 	status := a.status()
 	return status != nil && untyped.MatchString(status.Message)
 }
 
-// heldByOthers reports whether a conflict is between field managers, which is
+// ownedByOthers reports whether a conflict is between field managers, which is
 // permanent.
-func (a *reply) heldByOthers() bool {
+func (a *reply) ownedByOthers() bool {
 	status := a.status()
 	return status != nil && status.Details != nil &&
 		slices.ContainsFunc(status.Details.Causes, func(cause metav1.StatusCause) bool {

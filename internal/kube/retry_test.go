@@ -20,9 +20,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// repeats says whether a fault passes for a verb: a conflict does for an apply
-// and for a deletion, and no gateway's 404 can be told from the server's word that
-// it does not serve a group.
+// repeats reports whether a fault is temporary for a verb. A conflict is, for an
+// apply and for a deletion. A 404 of a gateway cannot be distinguished from the
+// response of a server that does not serve a group.
 func repeats(verb, fault string) bool {
 	switch fault {
 	case "another writer was first":
@@ -79,7 +79,7 @@ func TestRejectionsAreNotRetried(t *testing.T) {
 			t.Parallel()
 			server := &flaky{strike: func(int32, *http.Request) kubetest.Fault { return test.strike }}
 			_, err := clusterOf(t, server).DryRun(t.Context(), kubetest.Deployment("", 0))
-			if asked := server.requests.Load(); ClassOf(err) != test.class || asked > 2 || OutcomeUnknown(err) { // the second one looks for what a repair could mend
+			if asked := server.requests.Load(); ClassOf(err) != test.class || asked > 2 || OutcomeUnknown(err) { // the second one looks for what a repair could patchLive
 				t.Errorf("%d requests ended with class %d: %v", asked, ClassOf(err), err)
 			}
 		})
@@ -94,12 +94,12 @@ func TestRetriesAreLimited(t *testing.T) {
 		strike  kubetest.Fault
 		longest time.Duration
 	}{
-		"nobody is at the address":       {false, nil, dialPatience},
-		"a tunnel with a dead end":       {false, kubetest.HangUp(true, false), firstPatience},
-		"a gateway without its server":   {false, kubetest.Gateway(503), firstPatience},
-		"a server that went away":        {true, kubetest.HangUp(false, false), serverPatience},
-		"a server that is always broken": {true, kubetest.Status(500, metav1.StatusReasonInternalError), serverPatience},
-		"one that always throttles":      {true, kubetest.Throttled, requestTime},
+		"no listener at the address":       {false, nil, dialPatience},
+		"a tunnel without a backend":       {false, kubetest.HangUp(true, false), firstPatience},
+		"a gateway without a backend":      {false, kubetest.Gateway(503), firstPatience},
+		"a server that became unreachable": {true, kubetest.HangUp(false, false), serverPatience},
+		"a server that always fails":       {true, kubetest.Status(500, metav1.StatusReasonInternalError), serverPatience},
+		"a server that always throttles":   {true, kubetest.Throttled, requestTime},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,11 +194,11 @@ func TestInterruptedWriteIsCompleted(t *testing.T) {
 		verb  string
 		first kubetest.Fault
 	}{
-		"an apply whose answer is slow":      {"apply", nil},
-		"an apply whose answer is lost":      {"apply", kubetest.HangUp(true, true)},
-		"a Secret whose answer is lost":      {"apply a Secret", kubetest.HangUp(true, true)},
-		"a deletion whose answer is lost":    {"delete", kubetest.HangUp(true, true)},
-		"keys of a Secret, answer cut short": {"remove keys of a Secret", kubetest.Truncated(false)},
+		"an apply with a slow response":         {"apply", nil},
+		"an apply without a response":           {"apply", kubetest.HangUp(true, true)},
+		"a Secret without a response":           {"apply a Secret", kubetest.HangUp(true, true)},
+		"a deletion without a response":         {"delete", kubetest.HangUp(true, true)},
+		"keys of a Secret, incomplete response": {"remove keys of a Secret", kubetest.Truncated(false)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -348,8 +348,8 @@ func TestDeletionIsNotCompletedByAConflict(t *testing.T) {
 		uid  string // of what is there
 		gone bool
 	}{
-		"the same object is still there": {"u", false},
-		"another one has its name":       {"other", true},
+		"the same object exists":      {"u", false},
+		"another object has its name": {"other", true},
 	} {
 		for _, secret := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// schemaOf is an OpenAPI document with a Compute whose spec has fields.
+// schemaOf returns an OpenAPI document with a Compute whose spec has fields.
 func schemaOf(fields ...string) map[string]any {
 	properties := map[string]any{}
 	for _, field := range fields {
@@ -37,13 +37,13 @@ func TestFieldsOfAnInstalledKindAreReadFromItsSchema(t *testing.T) {
 		want      bool
 		fails     bool
 	}{
-		"a field that is there":             {http.StatusOK, schemaOf("image", "override"), true, true, false},
-		"a field that is not":               {http.StatusOK, schemaOf("image", "env"), true, false, false},
-		"an open schema":                    {http.StatusOK, schemaOf(), true, true, false},
-		"no schema of the kind":             {http.StatusOK, map[string]any{}, true, true, false},
-		"a server that publishes none":      {http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}, true, true, false},
-		"a schema that may not be read":     {http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden}, true, true, true},
-		"a kind that is not installed, yet": {http.StatusOK, schemaOf("image"), false, true, false},
+		"an existing field":                {http.StatusOK, schemaOf("image", "override"), true, true, false},
+		"a missing field":                  {http.StatusOK, schemaOf("image", "env"), true, false, false},
+		"an open schema":                   {http.StatusOK, schemaOf(), true, true, false},
+		"no schema of the kind":            {http.StatusOK, map[string]any{}, true, true, false},
+		"a server without schemas":         {http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}, true, true, false},
+		"no permission to read the schema": {http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden}, true, true, true},
+		"a kind that is not installed yet": {http.StatusOK, schemaOf("image"), false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

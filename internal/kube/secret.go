@@ -98,7 +98,7 @@ func (c *Cluster) applySecret(ctx context.Context, obj *unstructured.Unstructure
 	}
 	writing, sent := withOutcome(ctx)
 	live, err := c.secretRequest(writing, http.MethodPatch, types.ApplyPatchType, ref, params, body)
-	return live, c.discreetly(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), obj)
+	return live, c.maskError(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), obj)
 }
 
 // RemoveSecretKeys removes keys from the data of live. After a conflict with
@@ -109,7 +109,7 @@ func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstr
 	ref, uid := SecretRef(live.GetNamespace(), live.GetName()), live.GetUID()
 	var conflict error
 	replaced := false
-	err := retry.RetryOnConflict(againstWriters(), func() error {
+	err := retry.RetryOnConflict(conflictBackoff(), func() error {
 		if conflict != nil {
 			now, err := c.GetSecret(ctx, ref)
 			if err != nil {
@@ -153,7 +153,7 @@ func (c *Cluster) removeSecretKeys(ctx context.Context, ref Ref, live *unstructu
 	writing, sent := withOutcome(ctx)
 	after, err := c.secretRequest(writing, http.MethodPatch, types.MergePatchType, ref,
 		map[string]string{"fieldManager": Manager}, body)
-	return after, c.discreetly(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), live)
+	return after, c.maskError(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), live)
 }
 
 // hasAnyKey reports whether the data of a Secret has one of the keys.
@@ -184,7 +184,7 @@ func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) (del
 	if !deleted {
 		return false, err
 	}
-	return true, c.discreetly(ctx, "delete", "delete", ref, err, nil)
+	return true, c.maskError(ctx, "delete", "delete", ref, err, nil)
 }
 
 // secretRequest sends one request for a Secret. It returns the errors of
@@ -221,9 +221,9 @@ func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.Pat
 	return live, nil
 }
 
-// discreetly classifies an error and masks the values of sent and of the
+// maskError classifies an error and masks the values of sent and of the
 // cluster in it. If the latter are unknown, the text is removed.
-func (c *Cluster) discreetly(ctx context.Context, op, verb string, ref Ref, err error,
+func (c *Cluster) maskError(ctx context.Context, op, verb string, ref Ref, err error,
 	sent *unstructured.Unstructured) error {
 	err = c.denied(ctx, verb, ref, Wrap(op, ref, err))
 	var status apierrors.APIStatus
@@ -232,10 +232,10 @@ func (c *Cluster) discreetly(ctx context.Context, op, verb string, ref Ref, err 
 	}
 	live, readErr := c.secretRequest(ctx, http.MethodGet, "", ref, nil, nil)
 	if readErr != nil && !apierrors.IsNotFound(readErr) {
-		return retell(err, func(string) string { return withheld })
+		return mapMessages(err, func(string) string { return hiddenMessage })
 	}
 	values := slices.Concat(SecretValues(sent), SecretValues(live))
-	return retell(err, func(text string) string { return Mask(text, values) })
+	return mapMessages(err, func(text string) string { return Mask(text, values) })
 }
 
 // SecretValues returns the values in the data of a Secret.
@@ -261,34 +261,34 @@ func SecretData(obj *unstructured.Unstructured) map[string][]byte {
 	return data
 }
 
-// withheld replaces a message that may quote unknown values.
-const withheld = "the message is not shown, since it may quote values of the Secret, which may not be read to " +
-	"compare them"
+// hiddenMessage replaces a message that may quote unknown values.
+const hiddenMessage = "the message is not shown, because it may quote values of the Secret, and there is no " +
+	"permission to read them"
 
-// retell applies tell to every text of an error from a server.
-func retell(err error, tell func(string) string) error {
+// mapMessages applies change to every message of an error from a server.
+func mapMessages(err error, change func(string) string) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err
 	}
 	fields := slices.Clone(e.Fields)
 	for i := range fields {
-		fields[i].Message = tell(fields[i].Message)
+		fields[i].Message = change(fields[i].Message)
 	}
 	out := *e
 	out.Fields = fields
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) {
-		told := status.Status()
-		told.Message = tell(told.Message)
-		if told.Details != nil {
-			details := told.Details.DeepCopy()
+		changed := status.Status()
+		changed.Message = change(changed.Message)
+		if changed.Details != nil {
+			details := changed.Details.DeepCopy()
 			for i := range details.Causes {
-				details.Causes[i].Message = tell(details.Causes[i].Message)
+				details.Causes[i].Message = change(details.Causes[i].Message)
 			}
-			told.Details = details
+			changed.Details = details
 		}
-		out.Err = &apierrors.StatusError{ErrStatus: told}
+		out.Err = &apierrors.StatusError{ErrStatus: changed}
 	}
 	return &out
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// keyedSecret is the Secret ml/token with a value under each key.
+// keyedSecret returns the Secret ml/token with a value for each key.
 func keyedSecret(uid types.UID, version string, keys ...string) *unstructured.Unstructured {
 	secret := aSecret()
 	secret.SetUID(uid)
@@ -36,8 +36,8 @@ func TestRemovalOfKeysRetriesAfterAConflict(t *testing.T) {
 		version string
 	}{
 		"an earlier attempt succeeded": {keyedSecret("u", "3", "b"), http.StatusOK, 1, Other, "3"},
-		"somebody else wrote it":       {keyedSecret("u", "3", "a", "b"), http.StatusOK, 2, Other, "4"},
-		"another has its name":         {keyedSecret("v", "3", "a", "b"), http.StatusOK, 1, Conflict, ""},
+		"another client changed it":    {keyedSecret("u", "3", "a", "b"), http.StatusOK, 2, Other, "4"},
+		"another Secret has its name":  {keyedSecret("v", "3", "a", "b"), http.StatusOK, 1, Conflict, ""},
 		"it was deleted":               {nil, http.StatusNotFound, 1, NotFound, ""},
 		"it may not be read":           {nil, http.StatusForbidden, 1, Conflict, ""},
 	} {

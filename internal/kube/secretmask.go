@@ -12,28 +12,28 @@ import (
 // masked replaces a part of a value in a text.
 const masked = "(hidden)"
 
-// telling is the minimum length of a part of a value to mask. Shorter parts
+// minQuoted is the minimum length of a part of a value to mask. Shorter parts
 // occur in any text.
-const telling = 8
+const minQuoted = 8
 
 // Mask replaces all parts of text that quote one of the values: at least 8
 // consecutive characters, or a complete shorter value as a separate word. It
 // recognizes plain text, escapes of JSON, Go and URLs, base64 and hexadecimal.
 func Mask(text string, values [][]byte) string {
 	windows := map[string][]int{}
-	for i := 0; i+telling <= len(text); i++ {
-		windows[text[i:i+telling]] = append(windows[text[i:i+telling]], i)
+	for i := 0; i+minQuoted <= len(text); i++ {
+		windows[text[i:i+minQuoted]] = append(windows[text[i:i+minQuoted]], i)
 	}
 	hidden := make([]bool, len(text))
 	for _, value := range values {
 		for _, form := range forms(value) {
-			if len(form) < telling {
+			if len(form) < minQuoted {
 				markWord(text, form, hidden)
 				continue
 			}
-			for i := 0; i+telling <= len(form); i++ {
-				for _, at := range windows[form[i:i+telling]] {
-					mark(hidden, at, at+telling)
+			for i := 0; i+minQuoted <= len(form); i++ {
+				for _, at := range windows[form[i:i+minQuoted]] {
+					mark(hidden, at, at+minQuoted)
 				}
 			}
 		}

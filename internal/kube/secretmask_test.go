@@ -15,22 +15,22 @@ func TestMaskHidesQuotedValues(t *testing.T) {
 	t.Parallel()
 	const value = "s3cr3t \"canary\"\n-with-lines\n"
 	for name, quote := range map[string]string{
-		"plain":               value,
-		"a part":              value[3:14],
-		"as Go writes it":     strconv.Quote(value),
-		"in a URL":            url.QueryEscape(value),
-		"in base64":           base64.StdEncoding.EncodeToString([]byte(value)),
-		"in base64, beside":   base64.StdEncoding.EncodeToString([]byte("ab" + value))[4:24],
-		"in base64, beside 1": base64.StdEncoding.EncodeToString([]byte("a" + value))[4:24],
-		"in hexadecimal":      hex.EncodeToString([]byte(value)),
-		"as JSON in JSON":     `{"data":"s3cr3t \"canary\"\n-with-lines\n"}`,
+		"plain":                      value,
+		"a part":                     value[3:14],
+		"as a Go literal":            strconv.Quote(value),
+		"in a URL":                   url.QueryEscape(value),
+		"in base64":                  base64.StdEncoding.EncodeToString([]byte(value)),
+		"in base64, after two bytes": base64.StdEncoding.EncodeToString([]byte("ab" + value))[4:24],
+		"in base64, after one byte":  base64.StdEncoding.EncodeToString([]byte("a" + value))[4:24],
+		"in hexadecimal":             hex.EncodeToString([]byte(value)),
+		"as JSON in JSON":            `{"data":"s3cr3t \"canary\"\n-with-lines\n"}`,
 	} {
 		got := kube.Mask(`admission webhook "w" denied the request: `+quote+`, so no`, [][]byte{[]byte("other"), []byte(value)})
 		if !strings.HasPrefix(got, `admission webhook "w" denied the request: `) || !strings.HasSuffix(got, ", so no") {
-			t.Errorf("%s: %q lacks what quotes nothing", name, got)
+			t.Errorf("%s: %q lacks the other text", name, got)
 		}
 		if !strings.Contains(got, "(hidden)") || strings.Contains(got, quote) {
-			t.Errorf("%s: %q quotes the value", name, got)
+			t.Errorf("%s: %q contains the value", name, got)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestMaskHidesShortValuesAsWords(t *testing.T) {
 	}
 }
 
-// FuzzMaskLeavesNoPartOfAValue looks for any eight characters of the value.
+// FuzzMaskLeavesNoPartOfAValue searches for any eight characters of the value.
 func FuzzMaskLeavesNoPartOfAValue(f *testing.F) {
 	f.Add("denied: ", "correct horse battery", " by policy")
 	f.Add("", "aaaaaaaaaaaaaaaa", "")

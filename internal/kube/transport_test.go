@@ -17,7 +17,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// broken answers each request with one error, and counts them.
+// broken returns one error for each request, and counts the requests.
 type broken struct {
 	err      error
 	requests *atomic.Int64
@@ -39,9 +39,9 @@ func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 		class  Class
 		says   string
 	}{
-		"the plugin failed":       {plugin, failed, Misconfigured, "the credential plugin aws did not return credentials: exec: executable aws failed with exit code 1"},
-		"the server is away":      {plugin, refused, Unreachable, "The request to read Deployment ml/trainer failed: GET https://h/apis: dial: connection refused"},
-		"away without any plugin": {nil, refused, Unreachable, "GET https://h/apis: dial: connection refused"},
+		"the plugin failed":            {plugin, failed, Misconfigured, "the credential plugin aws did not return credentials: exec: executable aws failed with exit code 1"},
+		"the server is unreachable":    {plugin, refused, Unreachable, "The request to read Deployment ml/trainer failed: GET https://h/apis: dial: connection refused"},
+		"unreachable without a plugin": {nil, refused, Unreachable, "GET https://h/apis: dial: connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

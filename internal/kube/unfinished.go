@@ -25,8 +25,9 @@ import (
 const UnfinishedAnnotation = "kt.dev/unfinished"
 
 // CreationAnnotation is on the objects that the creation of a resource made in
-// addition to the one with UnfinishedAnnotation, with the same value. It tells them
-// from those of another state if the response to their creation was lost. Later
+// addition to the one with UnfinishedAnnotation, with the same value. It
+// distinguishes them from objects of another state if the response to their
+// creation was lost. Later
 // applies keep it, so that a repair leaves an object exactly as it was.
 const CreationAnnotation = "kt.dev/creation"
 
@@ -126,14 +127,15 @@ const (
 	// the run, for which the provider has two seconds
 	// (https://github.com/hashicorp/go-plugin/blob/v1.7.0/client.go, Kill).
 	completionsKept = 200
-	// completionsAge is how much older than another one an annotation has to be to
-	// be removed where more than that wait. Terraform writes remote state with the
-	// first change of state that comes 20 s after the last time
+	// completionsAge is the required age of an annotation relative to a newer one
+	// before it is removed early, if more than completionsKept wait. Terraform
+	// writes remote state with the first change of state at least 20 s after the
+	// last write
 	// (https://github.com/hashicorp/terraform/blob/v1.11.4/internal/backend/local/backend_apply.go,
-	// defaultPersistInterval): with that of the other one, if not before.
+	// defaultPersistInterval), so the change of the newer one has written the older one.
 	completionsAge = 30 * time.Second
-	// updateTime is the time that Terraform may need to write the state of that
-	// one.
+	// updateTime is the time that Terraform may need to update the state of the
+	// newer one.
 	updateTime = 10 * time.Second
 	// completionWorkers is the number of annotations removed concurrently.
 	completionWorkers = 32
@@ -214,7 +216,7 @@ func (c *Completions) add(one completion) {
 	if len(c.waiting) <= completionsKept || c.draining {
 		return
 	}
-	ripe := ripeOf(c.waiting, time.Now())
+	ripe := removableOf(c.waiting, time.Now())
 	batch := c.removable(slices.Clone(c.waiting[:ripe]))
 	if len(batch) == 0 {
 		return
@@ -228,9 +230,9 @@ func (c *Completions) add(one completion) {
 	}()
 }
 
-// ripeOf returns the number of waiting objects, oldest first, that the state
+// removableOf returns the number of waiting objects, oldest first, that the state
 // written by Terraform contains.
-func ripeOf(waiting []completion, now time.Time) int {
+func removableOf(waiting []completion, now time.Time) int {
 	written := -1 // the last one with an updated state
 	for i, one := range waiting {
 		if now.Sub(one.since) >= updateTime {

@@ -19,7 +19,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// applied is a Deployment as after an apply by a manager, with the annotation
+// applied returns a Deployment after an apply by a manager, with the annotation
 // of that creation.
 func applied(manager, id string) *unstructured.Unstructured {
 	obj := MarkUnfinished(kubetest.Deployment("1", 0), id)
@@ -36,7 +36,7 @@ func TestOnlyAnAnnotationAppliedByTheProviderMeansUnfinished(t *testing.T) {
 		t.Errorf("the creation is %q, want a", got)
 	}
 	if got := UnfinishedCreation(applied("kubectl-rollout", "a")); got != "" {
-		t.Errorf("what somebody else wrote is creation %q", got)
+		t.Errorf("the annotation of another client is creation %q", got)
 	}
 	if got := UnfinishedCreation(kubetest.Deployment("1", 0)); got != "" {
 		t.Errorf("an object without the annotation is creation %q", got)
@@ -51,7 +51,7 @@ func TestAnnotationIsNotAmongTheRememberedFields(t *testing.T) {
 	}
 }
 
-// patches notes the JSON patches that a server gets.
+// patches records the JSON patches that a server receives.
 type patches struct {
 	mu   sync.Mutex
 	seen []string
@@ -98,7 +98,7 @@ func TestNothingIsRemovedAfterTerraformExits(t *testing.T) {
 	var none *Completions
 	none.Flush(t.Context())
 	if len(api.seen) > 0 {
-		t.Errorf("removed although nobody writes the state: %v", api.seen)
+		t.Errorf("removed although the state is not written: %v", api.seen)
 	}
 }
 

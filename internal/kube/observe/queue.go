@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -126,8 +127,9 @@ func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name
 	found, err := c.Get(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
-		q.Queues, err = c.List(ctx, ref)
-		return q, err
+		ref.Name, q.Queues = "", []*unstructured.Unstructured{}
+		return q, kube.Each[unstructured.UnstructuredList](ctx, c, ref, metav1.ListOptions{},
+			func(queue *unstructured.Unstructured) { q.Queues = append(q.Queues, queue) })
 	case err != nil:
 		return nil, err
 	}

@@ -110,9 +110,7 @@ func FirstReady(pods []*corev1.Pod) *corev1.Pod {
 
 // Ready reports whether a pod accepts calls.
 func Ready(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
+	return pod.DeletionTimestamp == nil && ready.PodReady(pod)
 }
 
 // PodPort returns a port of a pod by its number or name.

@@ -107,7 +107,7 @@ func phaseOf(reason string) Phase {
 func (s *diagnosis) podCauses() []*Cause {
 	var causes []*Cause
 	for _, p := range s.pods {
-		if !podReady(p) {
+		if !PodReady(p) {
 			causes = append(causes, s.podCause(p)...)
 		}
 	}

@@ -16,7 +16,8 @@ func podCondition(p *corev1.Pod, t corev1.PodConditionType) corev1.PodCondition 
 	return corev1.PodCondition{}
 }
 
-func podReady(p *corev1.Pod) bool {
+// PodReady reports whether a pod has the condition Ready.
+func PodReady(p *corev1.Pod) bool {
 	return podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
 }
 
@@ -24,7 +25,7 @@ func podReady(p *corev1.Pod) bool {
 func readyPods(pods []*corev1.Pod) int {
 	n := 0
 	for _, p := range living(pods) {
-		if podReady(p) {
+		if PodReady(p) {
 			n++
 		}
 	}

@@ -96,7 +96,7 @@ func stageOf(p *corev1.Pod) stage {
 	switch {
 	case p.Status.Phase == corev1.PodFailed:
 		return stageFailed
-	case podReady(p):
+	case PodReady(p):
 		return stageReady
 	case p.Spec.NodeName == "" && isQueued(p):
 		return stageQueued

@@ -226,7 +226,7 @@ func singlePod(s Snapshot) Verdict {
 	switch {
 	case p.Status.Phase == corev1.PodSucceeded:
 		return isReady("the pod has completed")
-	case podReady(p):
+	case PodReady(p):
 		return isReady("1 of 1 pods ready")
 	case p.Status.Phase == corev1.PodFailed:
 		return s.diagnose(run{desired: 1, pods: s.Pods}, func(d *diagnosis) *Cause {
