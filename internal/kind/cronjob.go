@@ -9,7 +9,7 @@ func cronJob() Kind {
 		Container: ContainerName,
 		Complete: func(c Compute, workload map[string]any) {
 			restartJob(workload, []string{"spec", "jobTemplate"})
-			for key, queue := range c.QueueLabels { // Kueue reads it of the Jobs, which have the template's labels
+			for key, queue := range c.QueueLabels { // Kueue reads it from the Jobs, which have the labels of the template
 				SetDefault(workload, queue, "spec", "jobTemplate", "metadata", "labels", key)
 			}
 		},

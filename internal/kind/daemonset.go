@@ -3,7 +3,7 @@ package kind
 import appsv1 "k8s.io/api/apps/v1"
 
 // SuspendedNodeLabel is a label that no node has. A suspended DaemonSet, which
-// has no number of pods, asks for it.
+// has no number of pods, selects nodes by it.
 const SuspendedNodeLabel = KubetorchGroup + "/suspended"
 
 func daemonSet() Kind {

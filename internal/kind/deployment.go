@@ -6,7 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// Deployment is apps/v1 Deployment, the kind of a compute that asks for no other.
+// Deployment is apps/v1 Deployment, the default kind of a compute.
 func Deployment() Kind { return must("apps", "Deployment") }
 
 func deployment() Kind {
@@ -40,9 +40,9 @@ func deploymentSpec(c Compute) (map[string]any, error) {
 	return spec, nil
 }
 
-// recreated tells whether all pods are replaced together. It is decided from
-// the replicas that were asked for, so that suspending a compute changes
-// nothing but their number.
+// recreated reports whether all pods are replaced together. It depends on the
+// configured number of replicas, so that suspending a compute changes only the
+// number.
 func recreated(c Compute, replicas int64) bool { return cmp.Or(c.DesignedFor, replicas) > 1 }
 
 func recreate() map[string]any {

@@ -5,8 +5,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// job is batch/v1 Job. Its template and completions may change only in the cases
-// that the server itself knows.
+// job is batch/v1 Job. Its template and completions are mutable only in cases
+// that the server determines.
 func job() Kind {
 	return workload(batchv1.SchemeGroupVersion, "Job", "jobs", &Workload{
 		Mode:       "job",
@@ -23,7 +23,8 @@ func job() Kind {
 		"spec.backoffLimitPerIndex", "spec.managedBy", "spec.successPolicy")
 }
 
-// jobGroup are the pods of the Job at a path, all of which run at a time.
+// jobGroup returns the group of the pods of the Job at a path, all of which run
+// at the same time.
 func jobGroup(job []string) Group {
 	return Group{
 		Template: Under(job, "spec", "template"),
@@ -32,8 +33,8 @@ func jobGroup(job []string) Group {
 	}
 }
 
-// restartJob gives the pods of the Job at a path a restart policy that a Job
-// may have: where it has rules for failed pods, it may restart none itself.
+// restartJob sets a restart policy that is valid for the pods of the Job at a
+// path. With rules for failed pods, it must be Never.
 func restartJob(workload map[string]any, job []string) {
 	policy := corev1.RestartPolicyOnFailure
 	if _, ok := Find(workload, Under(job, "spec", "podFailurePolicy")); ok {

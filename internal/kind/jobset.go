@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// jobSet is jobset.x-k8s.io/v1alpha2 JobSet, whose controller makes a headless
-// Service for its pods. By default that has the name of ours, so it is given
-// another.
+// jobSet is jobset.x-k8s.io/v1alpha2 JobSet, whose controller creates a headless
+// Service for its pods. By default, it has the name of the Service of the
+// compute, so another name is set.
 func jobSet() Kind {
 	k := workload(schema.GroupVersion{Group: JobSetGroup, Version: "v1alpha2"}, "JobSet", "jobsets", &Workload{
 		Mode:      "jobset",

@@ -42,32 +42,33 @@ type Kind struct {
 type Workload struct {
 	Mode     string // the attribute mode
 	Template string // Kubetorch's name for it, in the label kubetorch.com/template
-	// ResourceKind is the kind as Kubetorch's controller knows it; "": by its Kind.
+	// ResourceKind is the name of the kind in Kubetorch's controller; "" means Kind.
 	ResourceKind string
 	// Container is the name of the main container.
 	Container string
-	// Server is of a kind whose operator runs a tensor server; nil: pods run
-	// Kubetorch's server.
+	// Server is set for a kind whose operator runs a tensor server. If nil, pods
+	// run Kubetorch's server.
 	Server *TensorServer
 
 	// Picks reports whether a compute without a manifest uses this kind. The first
 	// matching row is used. If nil, only a manifest selects the kind.
 	Picks func(Compute) bool
-	// Spec is the spec of the workload, pods included, where Picks is not nil. It
-	// is nil for tensor servers.
+	// Spec returns the spec of the workload, including its pods, if Picks is not
+	// nil. It is nil for tensor servers.
 	Spec func(Compute) (map[string]any, error)
 	// Complete adds the fields that the kind requires to a manifest of the user, in
 	// addition to its pods. It may be nil.
 	Complete func(Compute, map[string]any)
 	// Autoscales reports whether the kind supports the attribute autoscale.
 	Autoscales bool
-	// Distribution is the type of distribute that needs this kind; "": none does.
+	// Distribution is the type of distribute that requires this kind, or "".
 	Distribution string
-	// ScriptRemark is a comment that the start-up script needs in the pods of
-	// this kind; it may be "".
+	// ScriptRemark is a comment for the startup script of the pods of this kind,
+	// or "".
 	ScriptRemark string
 
-	// Groups are the pods of a workload, those of the main container first.
+	// Groups returns the groups of pods of a workload, the group with the main
+	// container first.
 	Groups func(workload map[string]any) []Group
 	// Scales reports whether the number of pods can be set.
 	Scales bool
@@ -118,7 +119,7 @@ type Workload struct {
 	Readiness Readiness
 }
 
-// TensorServer is what differs between the operators of tensor servers.
+// TensorServer contains the differences between the operators of tensor servers.
 type TensorServer struct {
 	Runtime   string // the attribute runtime
 	Name      string // value of the label app.kubernetes.io/name of the pods
@@ -168,24 +169,24 @@ const (
 type Compute struct {
 	Name    string
 	Runtime string
-	// Autoscale and Selector tell whether the attribute is set.
+	// Autoscale and Selector report whether the attribute is set.
 	Autoscale, Selector bool
 	Distribution        string         // type of distribute; "" without one
 	DistributionArgs    map[string]any // args of distribute
 	Concurrency         *int64         // of autoscale
 
-	// Replicas is how many pods are asked for. ReplicasGiven tells whether an
-	// attribute asks, rather than the manifest or the default.
+	// Replicas is the requested number of pods. ReplicasGiven reports whether an
+	// attribute sets it, and not the manifest or the default.
 	Replicas      int64
 	ReplicasGiven bool
 	DesignedFor   int64 // pods that the compute has when nothing is suspended; zero: Replicas
 
-	PodLabels   map[string]string // by which spec.selector finds the pods
+	PodLabels   map[string]string // the labels in spec.selector
 	QueueLabels map[string]string
-	// Subdomain is the Service by which distributed workers find one another; ""
-	// where there is none.
+	// Subdomain is the Service with which distributed workers resolve each other,
+	// or "".
 	Subdomain string
-	// PodTemplate is the template of the pods: of those that take calls, or of workers.
+	// PodTemplate returns the template of the pods that receive calls, or of workers.
 	PodTemplate func(worker bool) (map[string]any, error)
 }
 

@@ -2,7 +2,7 @@ package kind
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// The classes of Knative's autoscaler.
+// Classes of the autoscaler of Knative.
 const (
 	KPAClass = "kpa." + autoscalingOfKnative
 	HPAClass = "hpa." + autoscalingOfKnative

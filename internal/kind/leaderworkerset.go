@@ -7,8 +7,8 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 const workerIndexLabel = "leaderworkerset.sigs.k8s.io/worker-index"
 
 // leaderWorkerSet is leaderworkerset.x-k8s.io/v1 LeaderWorkerSet: groups of a
-// leader, which takes the calls, and its workers. What changes is the size of the
-// groups; spec.replicas is the number of groups.
+// leader, which receives the calls, and its workers. Setting the number of pods
+// changes the size of the groups; spec.replicas is the number of groups.
 //
 // By default, its controller creates a headless Service with the name of the set,
 // which is the name of the Service of the compute. With one Service for each group,
@@ -27,20 +27,20 @@ func leaderWorkerSet() Kind {
 		Lasting:     [][]string{lwsTemplate("volumeClaimTemplates")},
 		Route:       func(map[string]any) map[string]string { return map[string]string{workerIndexLabel: "0"} },
 		RouteLabels: []string{workerIndexLabel},
-		// The leaders' StatefulSet has the name of the set, that of the workers of a
-		// group the name of their leader.
+		// The StatefulSet of the leaders has the name of the set. The StatefulSet of
+		// the workers of a group has the name of their leader.
 		Children:   children(map[string]string{"StatefulSet": `^(-\d+)?$`}),
 		PodsDecide: true, // its status counts groups, by StatefulSets whose size may be about to change
 		Readiness:  OfLeaderWorkerSet,
-	}, "spec.leaderWorkerTemplate.SubGroupPolicy.subGroupSize") // as the webhook names it
+	}, "spec.leaderWorkerTemplate.SubGroupPolicy.subGroupSize") // the name in the webhook
 	k.Operator = "LeaderWorkerSet (https://lws.sigs.k8s.io/docs/installation/)"
 	return k
 }
 
 func lwsTemplate(field string) []string { return []string{"spec", "leaderWorkerTemplate", field} }
 
-// leaderWorkerGroups: leaders have a template of their own, or that of the workers.
-// Both are counted by size.
+// leaderWorkerGroups returns the leaders, with a separate template or that of the
+// workers, and the workers. The size of a group includes both.
 func leaderWorkerGroups(workload map[string]any) []Group {
 	replicas := []string{"spec", "replicas"}
 	sets, said := NumberAt(workload, replicas)

@@ -1,6 +1,6 @@
 package kind
 
-// The API groups of other projects.
+// API groups of other projects.
 const (
 	KubetorchGroup       = "kubetorch.com"
 	KnativeGroup         = "serving.knative.dev"
@@ -16,7 +16,7 @@ const (
 	autoscalingOfKnative = "autoscaling.knative.dev"
 )
 
-// The labels and annotations that Kubetorch, Kueue and KAI read.
+// Labels and annotations for Kubetorch, Kueue and KAI.
 const (
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	ManagedByValue = "terraform-provider-kt"
@@ -42,13 +42,13 @@ const (
 	LoggingAnnotation = KubetorchGroup + "/logging"
 )
 
-// The label selectors of shared lists and watches.
+// Label selectors of shared lists and watches.
 const (
 	Ours       = ManagedByLabel + "=" + ManagedByValue // top-level objects that this provider creates
-	OfServices = ServiceLabel                          // what runs for a Kubetorch service, whoever made it
+	OfServices = ServiceLabel                          // objects of a Kubetorch service, of any client
 )
 
-// Names of GPUs, as NVIDIA's device plugin and its GPU feature discovery give them.
+// Names of GPUs in the device plugin and the GPU feature discovery of NVIDIA.
 const (
 	GPUResource     = "nvidia.com/gpu"
 	GPUProductLabel = "nvidia.com/gpu.product"
@@ -58,8 +58,8 @@ const (
 // Ports and the container of Kubetorch's server.
 const (
 	ContainerName = "kubetorch"
-	ServerPort    = 32300 // where the Kubetorch server listens in the pod
-	ServicePort   = 80    // where the Service of a compute listens
+	ServerPort    = 32300 // port of the Kubetorch server in the pod
+	ServicePort   = 80    // port of the Service of a compute
 )
 
 // HeadlessName is the name of the headless Service through which the workers of a

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Find returns what is at a path of keys and, in lists, of indexes.
+// Find returns the value at a path of keys and, in lists, of indexes.
 func Find(value any, path []string) (any, bool) {
 	for _, step := range path {
 		switch in := value.(type) {

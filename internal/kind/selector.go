@@ -1,10 +1,10 @@
 package kind
 
-// ModeSelector is the mode of a compute whose pods exist already.
+// ModeSelector is the mode of a compute with existing pods.
 const ModeSelector = "selector"
 
-// selector is no workload: a Service and the registration for pods that
-// somebody else runs.
+// selector is not a workload, but a Service and the registration for existing
+// pods.
 func selector() Kind {
 	return Kind{Workload: &Workload{
 		Mode:     ModeSelector,

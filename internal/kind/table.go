@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// table has all kinds of workload. Where a compute brings no manifest, the first
-// row that picks it wins, so the particular ones come first.
+// table contains all kinds of workloads. A compute without a manifest uses the
+// first row that picks it, so the specific rows come first.
 //
-//nolint:gochecknoglobals // built once, since every object is looked up in it; nothing writes to it
+//nolint:gochecknoglobals // built once because each lookup uses it; never modified
 var table = []Kind{
 	skyTorchCompute(),
 	kpuCompute(),
@@ -33,14 +33,14 @@ var table = []Kind{
 	xgBoostJob(),
 }
 
-// others are the kinds without pods that the provider writes.
+// others contains the kinds without pods that the provider writes.
 //
 //nolint:gochecknoglobals // as table
 var others = []Kind{
 	KubetorchWorkload(), Service(), PersistentVolumeClaim(), Secret(), ConfigMap(),
 }
 
-// queues are the kinds that the provider only reads, in any version.
+// queues contains the kinds that the provider only reads, in any version.
 //
 //nolint:gochecknoglobals // as table
 var queues = []Kind{LocalQueue(""), KAIQueue()}
@@ -53,8 +53,8 @@ func Workloads() []Kind {
 	return slices.DeleteFunc(slices.Clone(table), func(k Kind) bool { return k.Empty() })
 }
 
-// OfMode is how the computes of a mode run their pods; an empty one for a mode
-// that is not in the table.
+// OfMode describes how the computes of a mode run their pods. It returns an empty
+// description for a mode that is not in the table.
 func OfMode(mode string) *Workload {
 	for i := range table {
 		if table[i].Mode == mode {
@@ -76,8 +76,8 @@ func Of(of schema.GroupKind) (Kind, bool) {
 	return Kind{}, false
 }
 
-// WorkloadOf is how objects of a kind run their pods; an empty one for a kind that
-// is not in the table.
+// WorkloadOf describes how objects of a kind run their pods. It returns an empty
+// description for a kind that is not in the table.
 func WorkloadOf(of schema.GroupKind) *Workload {
 	if k, ok := Of(of); ok && k.Workload != nil {
 		return k.Workload
@@ -85,7 +85,7 @@ func WorkloadOf(of schema.GroupKind) *Workload {
 	return &Workload{}
 }
 
-// Picked is the kind that runs a compute which brings no manifest.
+// Picked returns the kind that runs a compute without a manifest.
 func Picked(c Compute) Kind {
 	for i := range table {
 		if k := &table[i]; k.Picks != nil && k.Picks(c) {
@@ -95,8 +95,8 @@ func Picked(c Compute) Kind {
 	return Deployment()
 }
 
-// OfRuntime is the kind of the operator that runs the tensor servers of a
-// runtime; false for Kubetorch's own and unknown runtimes.
+// OfRuntime returns the kind of the operator that runs the tensor servers of a
+// runtime. It returns false for the runtime kubetorch and for unknown runtimes.
 func OfRuntime(runtime string) (Kind, bool) {
 	for i := range table {
 		if k := &table[i]; k.Server != nil && k.Server.Runtime == runtime {
@@ -106,13 +106,13 @@ func OfRuntime(runtime string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// TensorServers are the kinds of operators that run tensor servers.
+// TensorServers returns the kinds of operators that run tensor servers.
 func TensorServers() []Kind {
 	return slices.DeleteFunc(slices.Clone(table), func(k Kind) bool { return k.Server == nil })
 }
 
-// Operator is what to install so that a cluster has the kinds of a group, with
-// its address; "" where that is not known.
+// Operator returns the name and address of the software that provides the kinds
+// of a group, or "" if unknown.
 func Operator(group string) string {
 	for _, rows := range [][]Kind{table, others, queues} {
 		for i := range rows {
@@ -124,7 +124,7 @@ func Operator(group string) string {
 	return ""
 }
 
-// RouteLabels are those by which the routes of all kinds select pods.
+// RouteLabels returns the labels by which the routes of all kinds select pods.
 func RouteLabels() []string {
 	var labels []string
 	for i := range table {
@@ -134,8 +134,8 @@ func RouteLabels() []string {
 	return slices.Compact(labels)
 }
 
-// SuspendFields are the paths of all fields by which kinds are suspended that
-// have one for it.
+// SuspendFields returns the paths of the fields that suspend a workload, of all
+// kinds with such a field.
 func SuspendFields() [][]string {
 	var paths [][]string
 	for i := range table {

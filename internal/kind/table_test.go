@@ -26,13 +26,13 @@ func TestRowsAreComplete(t *testing.T) {
 			t.Errorf("%s lacks a field that every row has: %+v", k.Word(), k)
 		}
 		if (k.Picks != nil) != (k.Spec != nil || k.Server != nil) {
-			t.Errorf("%s is picked without a manifest, and cannot be rendered, or the other way round", k.Word())
+			t.Errorf("%s must have both Picks and Spec, or neither", k.Word())
 		}
 		if k.Custom() && kind.Operator(k.Group) == "" {
-			t.Errorf("nothing says what to install for %s", k.Word())
+			t.Errorf("%s has no operator to install", k.Word())
 		}
 		if (k.Route != nil) != (len(k.RouteLabels) > 0) {
-			t.Errorf("%s routes by labels that it does not list, or the other way round", k.Word())
+			t.Errorf("%s must have both Route and RouteLabels, or neither", k.Word())
 		}
 		if other := modes[k.Mode]; other != "" && k.Server == nil {
 			t.Errorf("%s and %s have the same mode", other, k.Word())
@@ -53,11 +53,11 @@ func TestComputeRunsAsTheFirstMatchingKind(t *testing.T) {
 		compute kind.Compute
 		mode    string
 	}{
-		"nothing asked for":      {kind.Compute{}, "deployment"},
+		"no attributes":          {kind.Compute{}, "deployment"},
 		"autoscaled":             {kind.Compute{Autoscale: true}, "knative"},
 		"distributed":            {kind.Compute{Distribution: "spmd"}, "deployment"},
 		"distributed by Ray":     {kind.Compute{Distribution: "ray"}, "raycluster"},
-		"pods that exist":        {kind.Compute{Selector: true}, "selector"},
+		"existing pods":          {kind.Compute{Selector: true}, "selector"},
 		"a tensor server":        {kind.Compute{Runtime: "skytorch"}, "compute"},
 		"an older tensor server": {kind.Compute{Runtime: "kpu"}, "compute"},
 		"Kubetorch by name":      {kind.Compute{Runtime: "kubetorch"}, "deployment"},
@@ -97,12 +97,12 @@ func TestGroupsCountPods(t *testing.T) {
 		group kind.Group
 		want  int64
 	}{
-		"others decide":              {kind.Group{}, 1},
-		"a number":                   {kind.Group{Number: []string{"spec", "replicas"}}, 3},
-		"a number that is not there": {kind.Group{Number: []string{"spec", "none"}, Absent: 1}, 1},
-		"several pods for each":      {kind.Group{Number: []string{"spec", "replicas"}, Each: 2}, 6},
-		"others counted, too":        {kind.Group{Number: []string{"spec", "size"}, Others: 1, Each: 3}, 9},
-		"others only":                {kind.Group{Number: []string{"spec", "none"}, Others: 1}, 0},
+		"set by a controller":    {kind.Group{}, 1},
+		"a number":               {kind.Group{Number: []string{"spec", "replicas"}}, 3},
+		"an absent number":       {kind.Group{Number: []string{"spec", "none"}, Absent: 1}, 1},
+		"several pods for each":  {kind.Group{Number: []string{"spec", "replicas"}, Each: 2}, 6},
+		"including other groups": {kind.Group{Number: []string{"spec", "size"}, Others: 1, Each: 3}, 9},
+		"only other groups":      {kind.Group{Number: []string{"spec", "none"}, Others: 1}, 0},
 	} {
 		if n := test.group.Count(workload); n != test.want {
 			t.Errorf("%s: %d pods, want %d", name, n, test.want)
@@ -125,9 +125,9 @@ func TestFieldsAndLabelsOfAllKindsAreListedOnce(t *testing.T) {
 	}
 }
 
-// TestKindsAreNamedOnlyInTheTable reads the source of the product: a kind or
-// group of another project that is spelled out elsewhere is one that a change of
-// its row does not reach.
+// TestKindsAreNamedOnlyInTheTable reads the source code: a kind or group of
+// another project must not be spelled out elsewhere, because a change of its row
+// would not change it.
 func TestKindsAreNamedOnlyInTheTable(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
@@ -137,13 +137,13 @@ func TestKindsAreNamedOnlyInTheTable(t *testing.T) {
 			continue
 		}
 		groups = append(groups, k.Group)
-		if k.Kind != "Service" && k.Kind != "Compute" { // words of other things, too
+		if k.Kind != "Service" && k.Kind != "Compute" { // also words with another meaning
 			names[k.Kind] = true
 		}
 	}
 	groups = append(groups, kind.KueueGroup, kind.KAIGroup)
-	for _, folder := range []string{"manifest", "kube", "tf", "resources", "datasources", "ephemeral", "provider"} {
-		err := filepath.WalkDir(filepath.Join("..", folder), func(path string, entry fs.DirEntry, err error) error {
+	for _, directory := range []string{"manifest", "kube", "tf", "resources", "datasources", "ephemeral", "provider"} {
+		err := filepath.WalkDir(filepath.Join("..", directory), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}

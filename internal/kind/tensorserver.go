@@ -4,9 +4,9 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 
 // The runtimes of a compute. With the last two, an operator runs a tensor server.
 const (
-	RuntimeKubetorch = "kubetorch" // also where empty
+	RuntimeKubetorch = "kubetorch" // also if empty
 	RuntimeSkyTorch  = "skytorch"
-	RuntimeKPU       = "kpu" // SkyTorch's earlier name
+	RuntimeKPU       = "kpu" // the earlier name of SkyTorch
 )
 
 const (
@@ -47,8 +47,8 @@ func kpuCompute() Kind {
 	return k
 }
 
-// tensorServer is the kind of an operator that runs a tensor server. Its grace
-// is that of the operators' own Python clients (skytorch/client/compute.py in
+// tensorServer returns the kind of an operator that runs a tensor server. Its
+// grace period is that of the operators' own Python clients (skytorch/client/compute.py in
 // github.com/astefanutti/skytorch), and of the pods.
 func tensorServer(group string, server *TensorServer) Kind {
 	made := statefulSet()

@@ -79,7 +79,7 @@ func TestRejectionsAreNotRetried(t *testing.T) {
 			t.Parallel()
 			server := &flaky{strike: func(int32, *http.Request) kubetest.Fault { return test.strike }}
 			_, err := clusterOf(t, server).DryRun(t.Context(), kubetest.Deployment("", 0))
-			if asked := server.requests.Load(); ClassOf(err) != test.class || asked > 2 || OutcomeUnknown(err) { // the second one looks for what a repair could patchLive
+			if asked := server.requests.Load(); ClassOf(err) != test.class || asked > 2 || OutcomeUnknown(err) { // the second one reads changes for a repair
 				t.Errorf("%d requests ended with class %d: %v", asked, ClassOf(err), err)
 			}
 		})

@@ -14,7 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// eventAt is an event about an object, minutes after the others began.
+// eventAt returns an event about an object, at a number of minutes.
 func eventAt(minute int, kind, name, reason string) corev1.Event {
 	at := metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC))
 	return corev1.Event{

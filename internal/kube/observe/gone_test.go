@@ -24,20 +24,20 @@ func TestWaitForDeletionReportsWhatBlocksIt(t *testing.T) {
 	ray := kube.Ref{Kind: row("ray.io", "RayCluster"), Namespace: "ml", Name: "trainer"}
 	for name, test := range map[string]struct {
 		ref        kube.Ref
-		finalizers []any // of the object; nil: it is gone by now
+		finalizers []any // of the object; nil if it is deleted
 		pods       []any // finalizers by pod
 		want       string
 	}{
-		"gone in the end":          {ref: trainer()},
+		"deleted":          {ref: trainer()},
 		"a finalizer":              {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b"},
 		"two finalizers":           {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d"},
 		"pods":                     {trainer(), []any{foreground}, []any{[]any{}, []any{"a.com/b"}}, "its pods remain: pod-0, pod-1 (held by finalizer a.com/b)"},
 		"a finalizer and a pod":    {trainer(), []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b; its pods remain: pod-0"},
-		"nothing that can be seen": {trainer(), []any{foreground}, nil, "the garbage collector of Kubernetes has not finished"},
+		"no visible blocker": {trainer(), []any{foreground}, nil, "the garbage collector of Kubernetes has not finished"},
 		"a Service owns no pods":   {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b"},
-		"KubeRay's finalizer":      {ray, []any{"ray.io/gcs-ft-redis-cleanup-finalizer"}, nil, "it is held by finalizer ray.io/gcs-ft-redis-cleanup-finalizer (which is removed by KubeRay, when its Job has emptied Redis)"},
-		"gone, but its pods end":   {ray, nil, []any{[]any{"kueue.x-k8s.io/managed"}}, "its pods remain: pod-0 (held by finalizer kueue.x-k8s.io/managed (which is removed by Kueue, when the group of the pod has finished))"},
-		"gone, with all its pods":  {ref: ray},
+		"the finalizer of KubeRay":      {ray, []any{"ray.io/gcs-ft-redis-cleanup-finalizer"}, nil, "it is held by finalizer ray.io/gcs-ft-redis-cleanup-finalizer (which is removed by KubeRay, when its Job has emptied Redis)"},
+		"deleted, but its pods terminate":   {ray, nil, []any{[]any{"kueue.x-k8s.io/managed"}}, "its pods remain: pod-0 (held by finalizer kueue.x-k8s.io/managed (which is removed by Kueue, when the group of the pod has finished))"},
+		"deleted with all its pods":  {ref: ray},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,14 +73,14 @@ func TestWaitForDeletionReportsWhatBlocksIt(t *testing.T) {
 			var failure *DeletionError
 			switch {
 			case test.want == "" && err != nil:
-				t.Errorf("%v, though it is gone", err)
+				t.Errorf("%v, although it is deleted", err)
 			case test.want == "":
 			case !errors.As(err, &failure):
 				t.Errorf("%v", err)
 			case failure.Blockers() != test.want:
 				t.Errorf("%s, want %s", failure.Blockers(), test.want)
 			case !errors.Is(err, context.DeadlineExceeded):
-				t.Error("it does not say that the time was up")
+				t.Error("the error does not contain the timeout")
 			}
 		})
 	}
@@ -93,12 +93,12 @@ func TestUnlistablePodsAreNotReportedAsDeleted(t *testing.T) {
 		code     int
 		reason   metav1.StatusReason
 		failures int32      // of the first lists
-		class    kube.Class // of the error, if there is to be one
+		class    kube.Class // of the expected error, if any
 		fails    bool
 	}{
-		"the list fails for a while": {401, metav1.StatusReasonUnauthorized, 6, kube.Other, false}, // of which one request repeats few
-		"the list fails for good":    {503, metav1.StatusReasonServiceUnavailable, forEver, kube.Unreachable, true},
-		"pods may not be listed":     {403, metav1.StatusReasonForbidden, forEver, kube.Other, false},
+		"the list fails temporarily": {401, metav1.StatusReasonUnauthorized, 6, kube.Other, false}, // one request retries only a few
+		"the list fails permanently":    {503, metav1.StatusReasonServiceUnavailable, forEver, kube.Unreachable, true},
+		"no permission to list pods":     {403, metav1.StatusReasonForbidden, forEver, kube.Other, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +133,7 @@ func TestUnlistablePodsAreNotReportedAsDeleted(t *testing.T) {
 			case (err != nil) != test.fails || err != nil && kube.ClassOf(err) != test.class:
 				t.Errorf("after %d lists: %v", lists.Load(), err)
 			case !test.fails && test.failures < forEver && lists.Load() < test.failures+podList:
-				t.Errorf("it ended after %d lists, while a pod was there", lists.Load())
+				t.Errorf("the wait ended after %d lists, although a pod remained", lists.Load())
 			}
 		})
 	}

@@ -32,15 +32,15 @@ func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 	for name, test := range map[string]struct {
 		nodes []corev1.Node
 		ask   GPUAsk
-		says  string // "" where nothing is wrong
+		says  string // "" without a cause
 	}{
-		"one that fits":               {nodes, GPUAsk{Each: 8}, ""},
-		"as many as fit":              {nodes, GPUAsk{Each: 4, Pods: 3, NodeSelector: h100}, ""},
+		"a pod that fits":               {nodes, GPUAsk{Each: 8}, ""},
+		"as many pods as fit":              {nodes, GPUAsk{Each: 4, Pods: 3, NodeSelector: h100}, ""},
 		"a product that no node has":  {nodes, GPUAsk{Each: 1, NodeSelector: map[string]string{gpuProduct: "B200"}}, "no node with nvidia.com/gpu.product=B200 has any; existing products: H100, L4."},
-		"a label of a node without":   {[]corev1.Node{gpuNodeOf("d", "", "")}, GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}}, "no node with zone=east has any; no node has a product label."},
+		"a label of a node without GPUs":   {[]corev1.Node{gpuNodeOf("d", "", "")}, GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}}, "no node with zone=east has any; no node has a product label."},
 		"no GPUs in the cluster":      {nodes[3:], GPUAsk{Each: 1}, "requests 1 GPU, and no node of the cluster has any."},
-		"more than any node has":      {nodes, GPUAsk{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
-		"more than such nodes have":   {nodes, GPUAsk{Each: 2, NodeSelector: map[string]string{gpuProduct: "L4"}}, "the largest of 1 nodes with nvidia.com/gpu.product=L4 has 1."},
+		"more GPUs than any node has":      {nodes, GPUAsk{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
+		"more GPUs than any selected node has":   {nodes, GPUAsk{Each: 2, NodeSelector: map[string]string{gpuProduct: "L4"}}, "the largest of 1 nodes with nvidia.com/gpu.product=L4 has 1."},
 		"more pods than fit":          {nodes, GPUAsk{Each: 4, Pods: 4, NodeSelector: h100}, "can run 3 such pods when nothing else runs there."},
 		"a node that is being set up": {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUAsk{Each: 8, Pods: 4}, ""},
 	} {
@@ -55,13 +55,13 @@ func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 			case test.says == "" && cause != nil:
 				t.Errorf("it says %s", cause.Summary)
 			case test.says != "" && (cause == nil || !strings.Contains(cause.Summary, test.says)):
-				t.Errorf("it says %+v, want %q", cause, test.says)
+				t.Errorf("got %+v, want %q", cause, test.says)
 			}
 		})
 	}
 }
 
-// nodesAPI has two pages of nodes, and may have an autoscaler.
+// nodesAPI is an API server with two pages of nodes, and optionally an autoscaler.
 func nodesAPI(lists *atomic.Int64, autoscaler, mayList bool) kubetest.API {
 	return kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 		switch {
@@ -101,9 +101,9 @@ func TestGPUForecastListsNodesOncePerRun(t *testing.T) {
 func TestGPUForecastReportsNothing(t *testing.T) {
 	t.Parallel()
 	for name, api := range map[string]struct{ autoscaler, mayList bool }{
-		"where something adds nodes":         {true, true},
-		"where nodes may not be listed":      {false, false},
-		"where both is unknown to the asker": {true, false},
+		"an autoscaler adds nodes":         {true, true},
+		"no permission to list nodes":      {false, false},
+		"an autoscaler, and no permission": {true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// becoming is a server whose Deployment is ready after some requests that are no
-// watches. Watches that no fault strikes say nothing.
+// becoming is a server whose Deployment becomes ready after some requests other
+// than watches. Watches without a fault are silent.
 func becoming(t *testing.T, strike func(verb, path string) kubetest.Fault) *kube.Cluster {
 	t.Helper()
 	var looks atomic.Int32

@@ -21,8 +21,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// shelf answers from YAML documents by path: a list is one of items, anything
-// else is there or not. It counts the questions by path.
+// shelf serves YAML documents by path, either lists of items or objects. It counts
+// the requests by path.
 type shelf struct {
 	t     *testing.T
 	docs  map[string]string
@@ -30,7 +30,7 @@ type shelf struct {
 	asked map[string]int
 }
 
-// requests returns how often each path was requested so far.
+// requests returns the number of requests by path.
 func (s *shelf) requests() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,12 +110,12 @@ func TestQueuedTrainingIsExplainedByItsQueue(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"quota is short":               {nil, ready.ReasonQueued, "6 nvidia.com/gpu requested, cq has 4, 2 in use"},
+		"insufficient quota":               {nil, ready.ReasonQueued, "6 nvidia.com/gpu requested, cq has 4, 2 in use"},
 		"the workload is found by UID": {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "ownerReferences", "labels: {kueue.x-k8s.io/job-uid: u-1}, o", 1) + "]"}, ready.ReasonQueued, "4 more needed"},
-		"another's workload":           {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "uid: u-1", "uid: u-12", 1) + "]"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
-		"there is no such queue":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "items: [" + strings.Replace(localQueue, "name: gpu", "name: cpu", 1) + "]"}, ready.ReasonQueueMissing, "existing queues: cpu"},
-		"queues may not be read":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "forbidden", kueueV + "/namespaces/ml/workloads": "forbidden"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
-		"ClusterQueues are secret":     {map[string]string{kueueV + "/clusterqueues": "forbidden"}, ready.ReasonQueued, "4 more needed."},
+		"the Workload of another object":           {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "uid: u-1", "uid: u-12", 1) + "]"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
+		"the queue is missing":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "items: [" + strings.Replace(localQueue, "name: gpu", "name: cpu", 1) + "]"}, ready.ReasonQueueMissing, "existing queues: cpu"},
+		"no permission to read queues":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "forbidden", kueueV + "/namespaces/ml/workloads": "forbidden"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
+		"no permission to read ClusterQueues":     {map[string]string{kueueV + "/clusterqueues": "forbidden"}, ready.ReasonQueued, "4 more needed."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,7 +158,7 @@ func TestQueueIsNotReadForRunningWorkloads(t *testing.T) {
 	}
 	for path := range shelf.requests() {
 		if strings.HasPrefix(path, kueuePath) {
-			t.Errorf("asked for %s", path)
+			t.Errorf("requested %s", path)
 		}
 	}
 }
@@ -169,16 +169,16 @@ func TestForecastReadsEachQueueOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		change map[string]string
 		gone   []string
-		want   string // the reason, "" for silence
+		want   string // the reason, or ""
 		asked  []string
 	}{
-		"more than there will ever be": {want: ready.ReasonQueueShort, asked: []string{kueuePath, gpuQueuePath, kueueV + "/clusterqueues/cq"}},
-		"no such queue":                {gone: []string{gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}, want: ready.ReasonQueueMissing, asked: []string{kueuePath, gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}},
-		"a ClusterQueue that is secret": {
+		"more than the maximum quota": {want: ready.ReasonQueueShort, asked: []string{kueuePath, gpuQueuePath, kueueV + "/clusterqueues/cq"}},
+		"a missing queue":                {gone: []string{gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}, want: ready.ReasonQueueMissing, asked: []string{kueuePath, gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}},
+		"no permission to read the ClusterQueue": {
 			change: map[string]string{kueueV + "/clusterqueues/cq": "forbidden"},
 			asked:  []string{kueuePath, gpuQueuePath, kueueV + "/clusterqueues/cq"},
 		},
-		"a LocalQueue that is secret": {
+		"no permission to read the LocalQueue": {
 			change: map[string]string{gpuQueuePath: "forbidden"},
 			asked:  []string{kueuePath, gpuQueuePath},
 		},
@@ -203,11 +203,11 @@ func TestForecastReadsEachQueueOnce(t *testing.T) {
 			asked := shelf.requests()
 			for path, times := range asked {
 				if times != 1 || !slices.Contains(test.asked, path) {
-					t.Errorf("%s was asked %d times", path, times)
+					t.Errorf("%s was requested %d times", path, times)
 				}
 			}
 			if len(asked) != len(test.asked) {
-				t.Errorf("asked %v, want %v", slices.Sorted(maps.Keys(asked)), test.asked)
+				t.Errorf("requested %v, want %v", slices.Sorted(maps.Keys(asked)), test.asked)
 			}
 		})
 	}
@@ -229,9 +229,9 @@ func TestWaitForPodsOfASelector(t *testing.T) {
 		reason string
 		class  kube.Class
 	}{
-		"none is there":        {nil, ready.ReasonPodsMissing, kube.Other},
-		"one starts":           {map[string]string{path: pod("False")}, ready.ReasonPodsStarting, kube.Other},
-		"they may not be seen": {map[string]string{path: "forbidden"}, "", kube.Denied},
+		"no pod":        {nil, ready.ReasonPodsMissing, kube.Other},
+		"one starting":           {map[string]string{path: pod("False")}, ready.ReasonPodsStarting, kube.Other},
+		"no permission to read pods": {map[string]string{path: "forbidden"}, "", kube.Denied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -246,7 +246,7 @@ func TestWaitForPodsOfASelector(t *testing.T) {
 			ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 			defer cancel()
 			if _, err := WaitPods(ctx, cluster, "ml", selector); err == nil {
-				t.Error("the wait ended well")
+				t.Error("the wait ended without an error")
 			}
 		})
 	}

@@ -37,18 +37,18 @@ func TestEventsOfFormerObjectsAreExcluded(t *testing.T) {
 		"another Deployment":                {known, "Deployment", "trainer-b", "u", false},
 		"a ReplicaSet":                      {known, "ReplicaSet", "trainer-1", "rs", true},
 		"a former ReplicaSet":               {known, "ReplicaSet", "trainer-1", "former", false},
-		"a ReplicaSet of another":           {known, "ReplicaSet", "trainer-2", "x", false},
-		"ReplicaSets that may not be read":  {unread, "ReplicaSet", "trainer-2", "x", true},
+		"a ReplicaSet of another Deployment":           {known, "ReplicaSet", "trainer-2", "x", false},
+		"no permission to read ReplicaSets":  {unread, "ReplicaSet", "trainer-2", "x", true},
 		"a ReplicaSet of a longer name":     {unread, "ReplicaSet", "trainer-b-2", "x", false},
 		"a pod":                             {known, "Pod", "trainer-1-a", "pod", true},
-		"a pod, from who names no UID":      {known, "Pod", "trainer-1-a", "", true},
+		"a pod, in an event without a UID":      {known, "Pod", "trainer-1-a", "", true},
 		"a former pod":                      {known, "Pod", "trainer-1-b", "pod", false},
 		"a claim":                           {known, "PersistentVolumeClaim", "weights", "claim", true},
 		"a former claim":                    {known, "PersistentVolumeClaim", "weights", "former", false},
-		"a claim that is missing":           {known, "PersistentVolumeClaim", "missing", "former", true},
-		"a claim that nobody mounts":        {known, "PersistentVolumeClaim", "other", "x", false},
-		"a Service of the workload's name":  {known, "Service", "trainer", "x", false},
-		"an Endpoint of the workload's too": {known, "Endpoints", "trainer", "", false},
+		"a missing claim":           {known, "PersistentVolumeClaim", "missing", "former", true},
+		"a claim that no pod mounts":        {known, "PersistentVolumeClaim", "other", "x", false},
+		"a Service with the name of the workload":  {known, "Service", "trainer", "x", false},
+		"Endpoints with the name of the workload": {known, "Endpoints", "trainer", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,25 +66,25 @@ func TestEventsOfObjectsBetweenAWorkloadAndItsPods(t *testing.T) {
 		workload         kube.Kind
 		apiVersion, kind string
 		object           string
-		before           bool // the event is older than the workload
+		before           bool // the event is from before the creation of the workload
 		uid              types.UID
 		want             bool
 	}{
-		"a Knative Service itself":            {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Service", "trainer", false, "u", true},
-		"the core Service of its name":        {row("serving.knative.dev", "Service"), "v1", "Service", "trainer", false, "", false},
+		"a Knative Service":            {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Service", "trainer", false, "u", true},
+		"the core Service with its name":        {row("serving.knative.dev", "Service"), "v1", "Service", "trainer", false, "", false},
 		"its Configuration":                   {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Configuration", "trainer", false, "x", true},
 		"its Revision":                        {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-00002", false, "x", true},
-		"its Revision's ReplicaSet":           {row("serving.knative.dev", "Service"), "apps/v1", "ReplicaSet", "trainer-00002-deployment-5d4c", false, "x", true},
-		"a Revision of another":               {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-b-00002", false, "x", false},
-		"a Revision of a former one":          {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-00002", true, "x", false},
+		"the ReplicaSet of its Revision":           {row("serving.knative.dev", "Service"), "apps/v1", "ReplicaSet", "trainer-00002-deployment-5d4c", false, "x", true},
+		"a Revision of another Service":               {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-b-00002", false, "x", false},
+		"a Revision of a former Service":          {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-00002", true, "x", false},
 		"a Job of a JobSet":                   {row("jobset.x-k8s.io", "JobSet"), "batch/v1", "Job", "trainer-workers-0", false, "x", true},
 		"a Job of a former JobSet":            {row("jobset.x-k8s.io", "JobSet"), "batch/v1", "Job", "trainer-workers-0", true, "x", false},
 		"a StatefulSet of leaders":            {row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), "apps/v1", "StatefulSet", "trainer", false, "x", true},
 		"a StatefulSet of a group":            {row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), "apps/v1", "StatefulSet", "trainer-1", false, "x", true},
-		"a StatefulSet of another":            {row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), "apps/v1", "StatefulSet", "trainer-b-1", false, "x", false},
-		"a Job beside a Deployment":           {kind.Deployment(), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
+		"a StatefulSet of another set":            {row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), "apps/v1", "StatefulSet", "trainer-b-1", false, "x", false},
+		"a Job named like one of a Deployment":           {kind.Deployment(), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
 		"a Job of a CronJob":                  {row("batch", "CronJob"), "batch/v1", "Job", "trainer-29384756", false, "x", true},
-		"a Job named like one of a CronJob's": {row("batch", "CronJob"), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
+		"a Job with another suffix than of a CronJob": {row("batch", "CronJob"), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
 		"a training job":                      {row("kubeflow.org", "PyTorchJob"), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "u", true},
 		"a former training job":               {row("kubeflow.org", "PyTorchJob"), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "v", false},
 	} {

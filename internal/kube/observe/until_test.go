@@ -10,8 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// fakeWatch reports changes when the test sends them. It has more channels than
-// any wait.
+// fakeWatch reports changes when the test sends them, each by a separate channel.
 type fakeWatch struct {
 	channels  [9]chan struct{}
 	refreshed int
@@ -35,7 +34,7 @@ func (w *fakeWatch) Changed() []<-chan struct{} {
 
 func (w *fakeWatch) Refresh(context.Context) { w.refreshed++ }
 
-// change closes the channel of one kind, as a change does.
+// change closes the channel of one kind.
 func (w *fakeWatch) change(i int) {
 	close(w.channels[i])
 	w.channels[i] = make(chan struct{})
@@ -47,7 +46,7 @@ func TestUntilChecksAgainAfterAnyChange(t *testing.T) {
 	looks := 0
 	got, err := Until(t.Context(), &kubetest.Clock{}, watch, func() (Step[int], error) {
 		if looks < len(watch.channels) {
-			watch.change(looks) // without it, the wait never looks again
+			watch.change(looks) // without it, the wait never checks again
 		}
 		looks++
 		return Step[int]{Value: looks, Done: looks > len(watch.channels)}, nil
@@ -60,8 +59,8 @@ func TestUntilChecksAgainAfterAnyChange(t *testing.T) {
 func TestUntilChecksAgainWithoutAChange(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]Step[string]{
-		"at once":       {Again: true},
-		"after a while": {Within: time.Second},
+		"immediately":       {Again: true},
+		"after a second": {Within: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,9 +88,9 @@ func TestUntilToleratesAnOutageOfTheServer(t *testing.T) {
 		failures int
 		want     error
 	}{
-		"a short one":           {outage, 3, nil},
-		"a long one":            {outage, 1 << 30, outage},
-		"no failure of servers": {denied, 1, denied},
+		"a short outage":           {outage, 3, nil},
+		"a long outage":            {outage, 1 << 30, outage},
+		"another error": {denied, 1, denied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,10 +153,10 @@ func TestOutageIsToleratedForALimitedTime(t *testing.T) {
 	}
 	for name, looks := range map[string][]look{
 		"reachable":               {{0, nil, false}},
-		"a refusal is no outage":  {{0, denied, false}},
-		"gone for less":           {{0, outage, true}, {maxAbsence - 1, outage, true}},
-		"gone for good":           {{0, outage, true}, {maxAbsence, outage, false}},
-		"back and gone once more": {{0, outage, true}, {maxAbsence - 1, nil, false}, {maxAbsence, outage, true}, {2*maxAbsence - 1, outage, true}},
+		"a rejection is not an outage":  {{0, denied, false}},
+		"shorter than the limit":           {{0, outage, true}, {maxAbsence - 1, outage, true}},
+		"as long as the limit":           {{0, outage, true}, {maxAbsence, outage, false}},
+		"two outages": {{0, outage, true}, {maxAbsence - 1, nil, false}, {maxAbsence, outage, true}, {2*maxAbsence - 1, outage, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -178,12 +177,12 @@ func TestIntervalBetweenChecks(t *testing.T) {
 		watched bool
 		want    time.Duration
 	}{
-		"a watch that is silent may be cut":    {0, true, kube.QuietTime},
-		"a watch does not tell that time went": {time.Second, true, time.Second},
-		"a negative rest is no rest":           {-time.Minute, true, kube.QuietTime},
-		"without a watch, by gets":             {0, false, getInterval},
-		"without a watch, within the grace":    {time.Minute, false, getInterval},
-		"without a watch, to the grace's end":  {time.Second, false, time.Second},
+		"a silent watch may be cut":    {0, true, kube.QuietTime},
+		"a watch, within the grace period": {time.Second, true, time.Second},
+		"a negative rest is ignored":           {-time.Minute, true, kube.QuietTime},
+		"without a watch":             {0, false, getInterval},
+		"without a watch, within the grace period":    {time.Minute, false, getInterval},
+		"without a watch, until the end of the grace period":  {time.Second, false, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -34,14 +34,14 @@ func TestGracePeriodOfACause(t *testing.T) {
 		terminal bool
 	}
 	for name, looks := range map[string][]look{
-		"nothing blocks":                     {{0, nil, 0, false}},
-		"it runs from the first sight":       {{0, pull, 40 * time.Second, true}, {30 * time.Second, pull, 10 * time.Second, true}, {40 * time.Second, pull, 0, true}},
-		"another pod with the same trouble":  {{0, pull, 40 * time.Second, true}, {30 * time.Second, samePull, 10 * time.Second, true}},
-		"another trouble begins anew":        {{0, pull, 40 * time.Second, true}, {30 * time.Second, otherPull, 40 * time.Second, true}},
-		"a moment without it begins anew":    {{0, pull, 40 * time.Second, true}, {30 * time.Second, nil, 0, false}, {31 * time.Second, pull, 40 * time.Second, true}},
-		"back to an earlier one begins anew": {{0, pull, 40 * time.Second, true}, {time.Second, otherPull, 40 * time.Second, true}, {30 * time.Second, pull, 40 * time.Second, true}},
-		"none for what cannot heal":          {{0, crash, 0, true}},
-		"what heals by itself never ends it": {{0, queued, 0, false}, {time.Hour, queued, -time.Hour, false}},
+		"no cause":                     {{0, nil, 0, false}},
+		"starts at the first observation":       {{0, pull, 40 * time.Second, true}, {30 * time.Second, pull, 10 * time.Second, true}, {40 * time.Second, pull, 0, true}},
+		"continues for another pod with the same cause":  {{0, pull, 40 * time.Second, true}, {30 * time.Second, samePull, 10 * time.Second, true}},
+		"restarts for another cause":        {{0, pull, 40 * time.Second, true}, {30 * time.Second, otherPull, 40 * time.Second, true}},
+		"restarts after an interruption":    {{0, pull, 40 * time.Second, true}, {30 * time.Second, nil, 0, false}, {31 * time.Second, pull, 40 * time.Second, true}},
+		"restarts for an earlier cause": {{0, pull, 40 * time.Second, true}, {time.Second, otherPull, 40 * time.Second, true}, {30 * time.Second, pull, 40 * time.Second, true}},
+		"ends immediately for a permanent cause":          {{0, crash, 0, true}},
+		"a temporary cause never ends a wait": {{0, queued, 0, false}, {time.Hour, queued, -time.Hour, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,15 +67,15 @@ func TestOnlyErrorsThatAWaitCannotResolveArePermanent(t *testing.T) {
 	}{
 		"no error":                       {nil, false},
 		"a terminal cause":               {&NotReadyError{Verdict: crash}, true},
-		"one within its grace period":    {&NotReadyError{Verdict: crash, Err: context.DeadlineExceeded}, false},
+		"a cause within its grace period":    {&NotReadyError{Verdict: crash, Err: context.DeadlineExceeded}, false},
 		"a queue, timed out":             {&NotReadyError{Verdict: queued, Err: context.DeadlineExceeded}, false},
 		"an interruption":                {&NotReadyError{Verdict: queued, Err: context.Canceled}, false},
-		"an interruption by itself":      {context.Canceled, false},
-		"an API server that is away":     {outage, false},
-		"one that was away for too long": {&UnobservedError{Ref: trainer(), Last: queued, Err: outage}, false},
-		"credentials that ended":         {&kube.Error{Class: kube.Unauthorized, Err: errors.New("expired")}, false},
-		"rights that were taken away":    {&kube.Error{Class: kube.Denied, Err: errors.New("forbidden")}, false},
-		"an object that was deleted":     {&kube.Error{Class: kube.NotFound, Err: errors.New("not found")}, true},
+		"an interruption without a verdict":      {context.Canceled, false},
+		"an outage":     {outage, false},
+		"an outage beyond the limit": {&UnobservedError{Ref: trainer(), Last: queued, Err: outage}, false},
+		"expired credentials":         {&kube.Error{Class: kube.Unauthorized, Err: errors.New("expired")}, false},
+		"revoked permissions":    {&kube.Error{Class: kube.Denied, Err: errors.New("forbidden")}, false},
+		"a deleted object":     {&kube.Error{Class: kube.NotFound, Err: errors.New("not found")}, true},
 		"anything else":                  {errors.New("unknown"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,8 +83,8 @@ func TestOnlyErrorsThatAWaitCannotResolveArePermanent(t *testing.T) {
 			if got := IsPermanent(test.err); got != test.want {
 				t.Errorf("permanent: %t, want %t", got, test.want)
 			}
-			if test.err != nil && IsPermanent(fmt.Errorf("on the way: %w", test.err)) != test.want {
-				t.Error("a wrapped error is judged otherwise")
+			if test.err != nil && IsPermanent(fmt.Errorf("wrapped: %w", test.err)) != test.want {
+				t.Error("a wrapped error has another result")
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func TestWaitUsesGetWithoutPermissionToListOrWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := WaitReady(ctx, cluster, trainer(), nil); err != nil {
-		t.Errorf("what no watch keeps current was still believed: %v", err)
+		t.Errorf("the collection was used without a watch: %v", err)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestInterruptedWaitReportsTheLastObservation(t *testing.T) {
 		t.Errorf("%s: %s", got, failure.Verdict.Cause.Summary)
 	}
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("%v does not say that it was interrupted", err)
+		t.Errorf("%v does not contain the interrupt", err)
 	}
 }
 
@@ -200,20 +200,20 @@ func TestMissingObjectIsReadAgainBeforeTheWaitEnds(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		missing *ready.Ref
-		path    string // that is asked for
+		path    string // of the request
 		code    int
 		reason  metav1.StatusReason
 		want    bool
 	}{
-		"nothing is missing":        {},
-		"a Secret that came":        {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 200, "", true},
-		"a Secret still missing":    {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 404, metav1.StatusReasonNotFound, false},
-		"a Secret we may not read":  {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 403, metav1.StatusReasonForbidden, false},
-		"a key, not to be asked":    {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf", Key: "TOKEN"}, "", 0, "", false},
-		"a ConfigMap that came":     {&ready.Ref{Kind: "ConfigMap", Namespace: "ml", Name: "c"}, "/api/v1/namespaces/ml/configmaps/c", 200, "", true},
+		"no missing object":        {},
+		"a created Secret":        {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 200, "", true},
+		"a missing Secret":    {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 404, metav1.StatusReasonNotFound, false},
+		"no permission to read the Secret":  {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 403, metav1.StatusReasonForbidden, false},
+		"a missing key":    {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf", Key: "TOKEN"}, "", 0, "", false},
+		"a created ConfigMap":     {&ready.Ref{Kind: "ConfigMap", Namespace: "ml", Name: "c"}, "/api/v1/namespaces/ml/configmaps/c", 200, "", true},
 		"a service account":         {&ready.Ref{Kind: "ServiceAccount", Namespace: "ml", Name: "a"}, "/api/v1/namespaces/ml/serviceaccounts/a", 200, "", true},
-		"a volume claim that came":  {&ready.Ref{Kind: "PersistentVolumeClaim", Namespace: "ml", Name: "w"}, "/api/v1/namespaces/ml/persistentvolumeclaims/w", 200, "", true},
-		"a storage class that came": {&ready.Ref{Kind: "StorageClass", Name: "fast"}, "/apis/storage.k8s.io/v1/storageclasses/fast", 200, "", true},
+		"a created claim":  {&ready.Ref{Kind: "PersistentVolumeClaim", Namespace: "ml", Name: "w"}, "/api/v1/namespaces/ml/persistentvolumeclaims/w", 200, "", true},
+		"a created storage class": {&ready.Ref{Kind: "StorageClass", Name: "fast"}, "/apis/storage.k8s.io/v1/storageclasses/fast", 200, "", true},
 		"an unavailable API server": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 503, metav1.StatusReasonServiceUnavailable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestMissingObjectIsReadAgainBeforeTheWaitEnds(t *testing.T) {
 			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
 				asked = path
 				if accept := request.Header.Get("Accept"); !strings.Contains(accept, "as=PartialObjectMetadata") {
-					t.Errorf("values were asked for: Accept %q", accept)
+					t.Errorf("values were requested: Accept %q", accept)
 				}
 				if test.code != http.StatusOK {
 					return kubetest.Failing(test.code, test.reason)
@@ -233,7 +233,7 @@ func TestMissingObjectIsReadAgainBeforeTheWaitEnds(t *testing.T) {
 				t.Errorf("appeared: %v, want %v", got, test.want)
 			}
 			if asked != test.path {
-				t.Errorf("asked for %q, want %q", asked, test.path)
+				t.Errorf("requested %q, want %q", asked, test.path)
 			}
 		})
 	}
@@ -243,7 +243,7 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 	t.Parallel()
 	const status, karpenter = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status", "/apis/karpenter.sh"
 	for name, test := range map[string]struct {
-		codes map[string]int // by path; 404 where there is none
+		codes map[string]int // by path; 404 if absent
 		want  bool
 
 		configured *bool
@@ -251,10 +251,10 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 		"none":                    {codes: nil, want: false},
 		"the cluster autoscaler":  {codes: map[string]int{status: http.StatusOK}, want: true},
 		"Karpenter":               {codes: map[string]int{karpenter: http.StatusOK}, want: true},
-		"it is not ours to know":  {codes: map[string]int{status: http.StatusForbidden}, want: true},
-		"an outage tells nothing": {codes: map[string]int{status: http.StatusServiceUnavailable, karpenter: http.StatusServiceUnavailable}, want: false},
-		"configured to be one":    {configured: new(true), want: true},
-		"configured to be none":   {codes: map[string]int{status: http.StatusOK}, configured: new(false), want: false},
+		"no permission to read":  {codes: map[string]int{status: http.StatusForbidden}, want: true},
+		"an outage": {codes: map[string]int{status: http.StatusServiceUnavailable, karpenter: http.StatusServiceUnavailable}, want: false},
+		"configured as true":    {configured: new(true), want: true},
+		"configured as false":   {codes: map[string]int{status: http.StatusOK}, configured: new(false), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
