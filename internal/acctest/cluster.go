@@ -195,10 +195,10 @@ func manyNodes() []string {
 
 // Stop stops the dev cluster, if it was started, and waits until it has ended.
 func (c *Cluster) Stop() error {
-	if c.running == nil || c.err != nil {
-		return nil
+	if c.running != nil && c.err == nil {
+		return c.running.stop()
 	}
-	return c.running.stop()
+	return nil
 }
 
 // Kubectl runs kubectl as cluster admin and returns what it prints.

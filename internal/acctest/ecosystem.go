@@ -53,7 +53,7 @@ func startEcosystem() (*running, error) {
 			stopping.Go(func() { errs[i] = stop() })
 		}
 		stopping.Wait()
-		return errors.Join(append(errs, cluster.stop())...)
+		return errors.Join(errors.Join(errs...), cluster.stop())
 	}}
 	for _, c := range controllers() {
 		stop, err := c.run(cluster.kubeconfig, folders)

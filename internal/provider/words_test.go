@@ -40,7 +40,7 @@ func TestAdviceNamesAttributesOfItsResource(t *testing.T) {
 			}
 			for _, found := range quoted.FindAllStringSubmatch(text, -1) {
 				name, _, _ := strings.Cut(found[1], " ")
-				for _, segment := range strings.Split(name, ".") {
+				for segment := range strings.SplitSeq(name, ".") {
 					if !slices.Contains(attributes, segment) && !ofLanguage(name) {
 						t.Errorf("%s names %q, which %s does not have", part, found[1], resourceType)
 					}

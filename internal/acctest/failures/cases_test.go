@@ -1,8 +1,10 @@
 package failures_test
 
-import "fmt"
+import (
+	"fmt"
 
-import "github.com/ktdev/terraform-provider-kt/internal/acctest"
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+)
 
 const secretWithToken = `
 apiVersion: v1

@@ -10,7 +10,7 @@ import (
 
 // All failures happen in one run, side by side, as the waits in them take no
 // work: each says what its own compute meets.
-func TestAccFailuresOfCreation(t *testing.T) {
+func TestAccFailuresOfCreation(t *testing.T) { //nolint:tparallel // the subtests check one run, which continues after them
 	t.Parallel()
 	run := newScenario(t, failures())
 
@@ -51,7 +51,7 @@ func TestAccFailuresOfCreation(t *testing.T) {
 }
 
 // A failed update leaves no taint, and what ran before goes on.
-func TestAccFailuresOfUpdate(t *testing.T) {
+func TestAccFailuresOfUpdate(t *testing.T) { //nolint:tparallel // the subtests check one run, which continues after them
 	t.Parallel()
 	run := newScenario(t, failuresOfUpdate())
 	good := func(failure) string { return "" }
@@ -94,7 +94,7 @@ func TestAccFailuresOfUpdate(t *testing.T) {
 }
 
 // What the API server refuses at once is an error of the plan.
-func TestAccFailuresOfPlan(t *testing.T) {
+func TestAccFailuresOfPlan(t *testing.T) { //nolint:tparallel // the subtests check one run, which continues after them
 	t.Parallel()
 	run := newScenario(t, []failure{
 		{
@@ -167,7 +167,7 @@ func TestAccFailuresThatOnNotReadyAllows(t *testing.T) {
 	run.cli.MustRun(t, "plan", "-detailed-exitcode")
 }
 
-func TestAccFailuresOfDeletion(t *testing.T) {
+func TestAccFailuresOfDeletion(t *testing.T) { //nolint:tparallel // the subtests check one run, which continues after them
 	t.Parallel()
 	run := newScenario(t, []failure{
 		{name: "held",

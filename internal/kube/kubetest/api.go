@@ -165,7 +165,8 @@ func RunningPod(name string) *corev1.Pod {
 // the local address of an open connection, so that no other socket gets it.
 func UnusedAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

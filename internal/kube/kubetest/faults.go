@@ -20,7 +20,8 @@ func Status(code int, reason metav1.StatusReason) Fault {
 		w.WriteHeader(code)
 		_ = json.NewEncoder(w).Encode(metav1.Status{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
-			Code: int32(code), Reason: reason, Message: string(reason),
+			Code:   int32(code), //nolint:gosec // three digits
+			Reason: reason, Message: string(reason),
 			Details: &metav1.StatusDetails{Name: "trainer", Kind: "deployments"},
 		})
 	}

@@ -211,7 +211,7 @@ func (w *writer) prepareCreate(ctx context.Context, decoded []*unstructured.Unst
 // nil where it is new.
 func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, before *object) error {
 	obj = appliable(obj)
-	live, diags, err := w.send(ctx, key, obj, before)
+	live, diags, err := w.send(ctx, obj, before)
 	w.Diags.Append(diags...)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 }
 
 func (w *writer) send(
-	ctx context.Context, key string, obj *unstructured.Unstructured, before *object,
+	ctx context.Context, obj *unstructured.Unstructured, before *object,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	cluster := w.Data.Cluster
 	if before == nil {
