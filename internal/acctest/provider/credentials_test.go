@@ -19,27 +19,28 @@ import (
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
-// smallest is a provider block with the attributes, and a compute that needs
-// little more than a namespace.
-func smallest(attributes string) string {
+// minimalConfig returns a provider block with the attributes, and a compute without
+// optional attributes.
+func minimalConfig(attributes string) string {
 	return "provider \"kt\" {\n  username = \"alice\"\n" + attributes + "\n}\n" + acctest.Compute("")
 }
 
-// attribute is one line of a provider block.
+// attribute returns one line of a provider block.
 func attribute(name, value string) string { return fmt.Sprintf("  %s = %q\n", name, value) }
 
-// route is one way to the cluster: a provider block and what is around it.
+// route is one way to configure access to the cluster: a provider block and its
+// environment.
 type route struct {
 	attributes string
 	env        kubeconfig.Env
-	// used looks after the test whether this way was taken, where another one
-	// could have led there too.
+	// used checks after the test that this route was used, if another one could have
+	// been used instead.
 	used func(t *testing.T)
 }
 
 func TestAccCredentialsReachTheCluster(t *testing.T) {
 	t.Parallel()
-	for name, lead := range map[string]func(t *testing.T, ns string) route{
+	for name, newRoute := range map[string]func(t *testing.T, ns string) route{
 		"kubeconfig":           throughKubeconfig,
 		"KUBECONFIG":           throughVariable,
 		"token":                throughToken,
@@ -52,16 +53,16 @@ func TestAccCredentialsReachTheCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := cluster.Namespace(t)
-			way := lead(t, ns)
+			r := newRoute(t, ns)
 			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: acctest.FactoriesWith(t, way.env),
+				ProtoV6ProviderFactories: acctest.FactoriesWith(t, r.env),
 				Steps: []resource.TestStep{{
-					Config: smallest(way.attributes),
+					Config: minimalConfig(r.attributes),
 					Check:  resource.TestCheckResourceAttr(acctest.Trainer, "id", ns+"/trainer"),
 				}},
 			})
-			if way.used != nil {
-				way.used(t)
+			if r.used != nil {
+				r.used(t)
 			}
 		})
 	}
@@ -94,7 +95,7 @@ func throughCertificate(t *testing.T, ns string) route {
 	}
 }
 
-// credentialPlugin writes a program that prints the token in its variable TOKEN.
+// credentialPlugin writes a program that prints the token in the variable TOKEN.
 func credentialPlugin(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "plugin.sh")
@@ -192,8 +193,8 @@ func environment(vars map[string]string) kubeconfig.Env {
 	return kubeconfig.Env{Getenv: func(name string) string { return vars[name] }}
 }
 
-// startProxy starts an HTTP proxy that can do nothing but CONNECT, and counts
-// the connections that it made.
+// startProxy starts an HTTP proxy that supports only CONNECT, and counts its
+// connections.
 func startProxy(t *testing.T) (address string, connections *atomic.Int64) {
 	t.Helper()
 	connections = &atomic.Int64{}
@@ -215,7 +216,7 @@ func startProxy(t *testing.T) (address string, connections *atomic.Int64) {
 		}
 		defer client.Close()
 		connections.Add(1)
-		// Only now: net/http would read on, and keep what the client sends next.
+		// Respond only after the hijack: net/http would otherwise consume what the client sends next.
 		_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n")
 		go func() {
 			_, _ = io.Copy(upstream, buffered)
@@ -227,8 +228,8 @@ func startProxy(t *testing.T) (address string, connections *atomic.Int64) {
 	return server.URL, connections
 }
 
-// With the variables alone, and the real command line tool and provider.
-func TestAccCredentialsOfTheEnvironment(t *testing.T) {
+// The run uses only environment variables, the real CLI and the real provider.
+func TestAccCredentialsAreReadFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -246,14 +247,14 @@ func TestAccCredentialsOfTheEnvironment(t *testing.T) {
 	label := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", ns, "-o",
 		`jsonpath={.metadata.labels.kubetorch\.com/username}`)
 	if label != "alice" {
-		t.Errorf("the user's label is %q, want alice", label)
+		t.Errorf("the label username is %q, want alice", label)
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// The cluster itself is made in the same run: nothing of it is known at plan.
-func TestAccCredentialsUnknownAtPlan(t *testing.T) {
+// The run also creates the cluster, so its address is unknown in the plan.
+func TestAccCredentialsMayBeUnknownInThePlan(t *testing.T) {
 	t.Parallel()
 	for name, attributes := range map[string]func(t *testing.T, ns string) string{
 		"config_path": func(_ *testing.T, ns string) string {
@@ -274,7 +275,7 @@ func TestAccCredentialsUnknownAtPlan(t *testing.T) {
 resource "terraform_data" "cluster" {
   input = { host = %q, path = %q }
 }
-`, cluster.RESTConfig(t).Host, cluster.Kubeconfig())+smallest(attributes(t, ns)))
+`, cluster.RESTConfig(t).Host, cluster.Kubeconfig())+minimalConfig(attributes(t, ns)))
 			plan := cli.MustRun(t, "plan")
 			if !strings.Contains(plan, "2 to add") || strings.Contains(plan, "Warning: The ") {
 				t.Errorf("the plan failed:\n%s", plan)
@@ -282,7 +283,7 @@ resource "terraform_data" "cluster" {
 			cli.MustRun(t, "apply", "-auto-approve")
 			cluster.Kubectl(t, "get", "deployment", "trainer", "-n", ns)
 			cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
-			// The cluster changes in a way that only apply knows: what exists must stay.
+			// The address is unknown until the apply: existing objects must be kept.
 			cli.MustRun(t, "plan", "-replace=terraform_data.cluster")
 			cli.MustRun(t, "apply", "-auto-approve", "-replace=terraform_data.cluster")
 			cli.MustRun(t, "destroy", "-auto-approve")

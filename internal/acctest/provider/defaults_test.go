@@ -14,7 +14,7 @@ import (
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
-func TestAccDefaultsOfTheProviderChange(t *testing.T) {
+func TestAccDefaultsOfTheProviderAreUpdated(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := func(block string) string {
@@ -55,7 +55,7 @@ func TestAccDefaultsOfTheProviderChange(t *testing.T) {
 	})
 }
 
-func TestAccDefaultsKeepTheNamespaceOfCreation(t *testing.T) {
+func TestAccDefaultNamespaceOfACreationIsKept(t *testing.T) {
 	t.Parallel()
 	first, second := cluster.Namespace(t), cluster.Namespace(t)
 	resource.Test(t, resource.TestCase{
@@ -69,9 +69,8 @@ func TestAccDefaultsKeepTheNamespaceOfCreation(t *testing.T) {
 	})
 }
 
-// The user who creates a compute may come from the environment, which another
-// one who applies does not share.
-func TestAccDefaultsKeepTheUserOfCreation(t *testing.T) {
+// The default user may be read from the environment, which differs for another user.
+func TestAccDefaultUserOfACreationIsKept(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	block := "provider \"kt\" {\n config_path = \"" + cluster.Kubeconfig() + "\"\n namespace = \"" + ns + "\"\n}\n"
@@ -103,7 +102,7 @@ func TestAccDefaultsKeepTheUserOfCreation(t *testing.T) {
 	})
 }
 
-func TestAccDefaultsCompactPlansShowManifestsAfterCreation(t *testing.T) {
+func TestAccCompactPlansShowManifestsAfterTheCreation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := func(attributes string) string {

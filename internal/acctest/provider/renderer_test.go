@@ -16,9 +16,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// later are the revisions of a later release: those of this one, and one more
-// with another script.
-func later() []manifest.Revision {
+// revisionsOfALaterRelease returns the revisions of this release, and another one
+// with a different startup script.
+func revisionsOfALaterRelease() []manifest.Revision {
 	revisions := manifest.Revisions()
 	newest := revisions[len(revisions)-1]
 	next := newest
@@ -37,7 +37,9 @@ func TestAccRendererOfALaterReleaseRestartsNothing(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := func(attributes string) string { return cluster.Config(ns, acctest.Compute(attributes)) }
-	newer := func() acctest.Providers { return acctest.FactoriesRendering(t, noEnvironment(), later()) }
+	newer := func() acctest.Providers {
+		return acctest.FactoriesRendering(t, noEnvironment(), revisionsOfALaterRelease())
+	}
 	revision := func(number int64) []statecheck.StateCheck {
 		return []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("renderer_revision"),
 			knownvalue.Int64Exact(number))}
@@ -48,23 +50,23 @@ func TestAccRendererOfALaterReleaseRestartsNothing(t *testing.T) {
 			{ProtoV6ProviderFactories: acctest.Factories(t), Config: config(""), ConfigStateChecks: revision(1)},
 			{ProtoV6ProviderFactories: newer(), Config: config(""), ConfigPlanChecks: acctest.ExpectEmptyPlan(),
 				ConfigStateChecks: revision(1)},
-			{ // what is no part of the pods moves nothing
+			{ // a change outside of the pod template keeps the revision
 				ProtoV6ProviderFactories: newer(), Config: config(`inactivity_ttl = "3h"`),
 				ConfigStateChecks: revision(1),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"inactivity_ttl"},
+				ConfigPlanChecks: checkPlan(acctest.PlanShows([]string{"inactivity_ttl"},
 					[]string{"Deployment metadata.annotations"})),
 			},
-			{ // pods that restart in any case get the newest
+			{ // pods that restart anyway get the newest revision
 				ProtoV6ProviderFactories: newer(), Config: config("inactivity_ttl = \"3h\"\n memory = \"1Gi\""),
 				ConfigStateChecks: revision(2),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"memory", "renderer_revision"},
+				ConfigPlanChecks: checkPlan(acctest.PlanShows([]string{"memory", "renderer_revision"},
 					[]string{script, "Deployment spec.template.spec.containers.0.resources.requests.memory"})),
 			},
-			{ // the user moves it, here back
+			{ // the user selects a revision, here an earlier one
 				ProtoV6ProviderFactories: seen.WatchPlans(newer()),
 				Config:                   config("inactivity_ttl = \"3h\"\n memory = \"1Gi\"\n renderer_revision = 1"),
 				ConfigStateChecks:        revision(1),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"renderer_revision"},
+				ConfigPlanChecks: checkPlan(acctest.PlanShows([]string{"renderer_revision"},
 					[]string{script})),
 			},
 		},
@@ -78,7 +80,7 @@ func TestAccKubetorchVersionChangesOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	const label = "labels.kubetorch.com/version"
-	moves := []string{"Deployment metadata." + label, "Deployment spec.template.metadata." + label,
+	versionFields := []string{"Deployment metadata." + label, "Deployment spec.template.metadata." + label,
 		"Service metadata." + label, script}
 	config := func(block, attributes string) string {
 		return cluster.ConfigWith(ns, block, acctest.Compute(attributes))
@@ -95,17 +97,17 @@ func TestAccKubetorchVersionChangesOnlyOnRequest(t *testing.T) {
 			{Config: config("", ""), ConfigPlanChecks: acctest.ExpectEmptyPlan(), ConfigStateChecks: version("0.4.9")},
 			{
 				Config: config(`kubetorch_version = "0.4.8"`, ""), ConfigStateChecks: version("0.4.8"),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"kubetorch_version"}, moves)),
+				ConfigPlanChecks: checkPlan(acctest.PlanShows([]string{"kubetorch_version"}, versionFields)),
 			},
 			{
 				Config:            config(`kubetorch_version = "0.4.8"`, `kubetorch_version = "0.4.7"`),
 				ConfigStateChecks: version("0.4.7"),
-				ConfigPlanChecks:  checksPlan(acctest.PlanShows([]string{"kubetorch_version"}, moves)),
+				ConfigPlanChecks:  checkPlan(acctest.PlanShows([]string{"kubetorch_version"}, versionFields)),
 			},
-			{ // pods that restart in any case get the release's own
+			{ // pods that restart anyway get the default version of the release
 				Config: config("", `memory = "1Gi"`), ConfigStateChecks: version(manifest.KubetorchVersion),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows([]string{"kubetorch_version", "memory"},
-					append(moves, "Deployment spec.template.spec.containers.0.resources.requests.memory"))),
+				ConfigPlanChecks: checkPlan(acctest.PlanShows([]string{"kubetorch_version", "memory"},
+					append(versionFields, "Deployment spec.template.spec.containers.0.resources.requests.memory"))),
 			},
 		},
 	})
@@ -114,12 +116,13 @@ func TestAccKubetorchVersionChangesOnlyOnRequest(t *testing.T) {
 	}
 }
 
-// checksPlan checks the plan of a step.
-func checksPlan(checks ...plancheck.PlanCheck) resource.ConfigPlanChecks {
+// checkPlan checks the plan of a step.
+func checkPlan(checks ...plancheck.PlanCheck) resource.ConfigPlanChecks {
 	return acctest.PreApply(checks...)
 }
 
-// Another environment changes nothing of what exists; the provider block does.
+// Environment variables affect only new computes. The provider block also affects
+// existing ones.
 func TestAccEnvironmentMattersOnlyAtCreation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -141,17 +144,17 @@ func TestAccEnvironmentMattersOnlyAtCreation(t *testing.T) {
 			{ProtoV6ProviderFactories: in(nil), Config: block(""), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
 			{
 				ProtoV6ProviderFactories: in(nil), Config: block("launch_timeout = \"10m\""),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows(nil, []string{probe})),
+				ConfigPlanChecks: checkPlan(acctest.PlanShows(nil, []string{probe})),
 			},
 			{
 				ProtoV6ProviderFactories: in(nil),
 				Config:                   block("launch_timeout = \"10m\"\n gpu_anti_affinity = false"),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows(nil,
+				ConfigPlanChecks: checkPlan(acctest.PlanShows(nil,
 					[]string{"Deployment spec.template.spec.affinity"})),
 			},
-			{ // what the block no longer says, the environment decides, once
+			{ // without a setting in the block, the environment determines it once
 				ProtoV6ProviderFactories: in(first), Config: block("gpu_anti_affinity = false"),
-				ConfigPlanChecks: checksPlan(acctest.PlanShows(nil, []string{probe})),
+				ConfigPlanChecks: checkPlan(acctest.PlanShows(nil, []string{probe})),
 			},
 			{ProtoV6ProviderFactories: in(other), Config: block("gpu_anti_affinity = false"),
 				ConfigPlanChecks: acctest.ExpectEmptyPlan()},

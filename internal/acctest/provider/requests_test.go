@@ -18,13 +18,13 @@ type requestCount struct {
 	seen map[string]int
 }
 
-func (c *requestCount) note(request *http.Request) {
+func (c *requestCount) add(request *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen[verbOf(request)+" "+resourceOf(request.URL.Path)]++
 }
 
-// take returns what was counted since the last call.
+// take returns the counts since the last call.
 func (c *requestCount) take() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +33,7 @@ func (c *requestCount) take() map[string]int {
 	return seen
 }
 
-// verbOf is the verb of a request as RBAC names it, and what tells patches apart.
+// verbOf returns the RBAC verb of a request, and for patches also their type.
 func verbOf(request *http.Request) string {
 	query := request.URL.Query()
 	switch {
@@ -69,7 +69,7 @@ func namesObject(path string) bool { return len(steps(path)) > 1 }
 
 func resourceOf(path string) string { return steps(path)[0] }
 
-// table writes counts of requests, those of one resource at the end of each line.
+// table formats counts of requests, with the average per resource at the end of each line.
 func table(title string, seen map[string]int, resources int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s: %d requests, %.2f a resource\n", title, total(seen), float64(total(seen))/float64(resources))
@@ -87,15 +87,15 @@ func total(seen map[string]int) int {
 	return sum
 }
 
-// TestAccRequestsOfARun counts all requests of runs over twenty resources of a
-// kind: what is shared by them, such as lists and watches, is included.
+// TestAccRequestsOfARun counts all requests of runs with twenty resources of a type,
+// including shared requests such as lists and watches.
 func TestAccRequestsOfARun(t *testing.T) {
 	t.Parallel()
 	const resources = 20
 	for name, test := range map[string]struct {
-		config string // of %[1]d resources, the first %[2]d of which differ
-		// How many requests a resource may cost. All of them are planned, and one or
-		// all are updated.
+		config string // of %[1]d resources, of which the first %[2]d are changed
+		// Maximum number of requests per resource. The plan includes all resources; the
+		// updates change one or all of them.
 		create, plan, updateOne, updateAll, destroy float64
 	}{
 		"computes": {
@@ -146,7 +146,7 @@ resource "kt_image" "pool" {
 			ns := cluster.Namespace(t)
 			count := &requestCount{seen: map[string]int{}}
 			proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool {
-				count.note(request)
+				count.add(request)
 				return false
 			})
 			cli := acctest.NewCLI(t)
@@ -156,11 +156,11 @@ resource "kt_image" "pool" {
 				out := cli.MustRun(t, args...)
 				seen := count.take()
 				t.Log(table(title, seen, resources))
-				// Every three seconds the provider looks whether Kubetorch's CRD has arrived:
-				// that counts the seconds of the run, not its resources.
+				// Every three seconds, the provider checks whether Kubetorch's CRD was installed.
+				// These requests depend on the duration of the run, not on its resources.
 				repeated := max(0, seen["list /apis/kubetorch.com/v1alpha1"]-2)
 				if used := float64(total(seen)-repeated) / resources; used > most || total(seen) == 0 {
-					t.Errorf("%s: %.2f requests a resource, want at most %.2f\n%s", title, used, most, out)
+					t.Errorf("%s: %.2f requests per resource, want at most %.2f\n%s", title, used, most, out)
 				}
 			}
 			run("creation", test.create, 0, "apply", "-auto-approve")

@@ -31,14 +31,14 @@ func TestAccSecretExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 		}
 	}
 	r.apply(t)
-	r.has(t, "wandb", "WANDB_API_KEY", token)
-	r.has(t, "team", "client.pem", file)
-	r.has(t, "ci", "AWS_SECRET_ACCESS_KEY", key)
-	r.has(t, "huggingface", "HF_TOKEN", key)
+	r.expectValue(t, "wandb", "WANDB_API_KEY", token)
+	r.expectValue(t, "team", "client.pem", file)
+	r.expectValue(t, "ci", "AWS_SECRET_ACCESS_KEY", key)
+	r.expectValue(t, "huggingface", "HF_TOKEN", key)
 	r.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretIsPlannedBeforeItsValuesOrTheClusterAreKnown(t *testing.T) {
+func TestAccSecretIsPlannedWithUnknownValuesOrAnUnknownCluster(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	r.Setenv("LOCAL_TOKEN", r.canary())
@@ -52,7 +52,7 @@ output "ref" { value = kt_secret.x.ref }`)
 	out := r.apply(t)
 	acctest.ExpectText(t, out, `+ "A" = "revision 1"`, `+ "B" = "revision 1"`)
 	if strings.Contains(out, "ref  = (known after apply)") {
-		t.Errorf("ref is not known at plan:\n%s", out)
+		t.Errorf("ref is unknown in the plan:\n%s", out)
 	}
 	r.must(t, "destroy", "-auto-approve")
 
@@ -71,7 +71,7 @@ resource "kt_secret" "x" {
 	r.must(t, "destroy", "-auto-approve", "-target=kt_secret.x")
 }
 
-func TestAccSecretKeepsTheUserOfCreation(t *testing.T) {
+func TestAccDefaultUserOfASecretIsKept(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	r.Setenv("LOCAL_TOKEN", r.canary())
@@ -84,7 +84,7 @@ func TestAccSecretKeepsTheUserOfCreation(t *testing.T) {
 	as(`username = "alice"`, `labels = { team = "ml" }`)
 	r.apply(t)
 	as("", `labels = { team = "ml" }`)
-	r.same(t)
+	r.expectEmptyPlan(t)
 	as("default_labels = { org = \"x\" }\n default_annotations = { note = \"y\" }", "")
 	acctest.ExpectText(t, r.apply(t), `+ org = "x"`, `- team = "ml"`, `+ note = "y"`)
 	r.patch(t, `{"metadata":{"annotations":{"note":"z"}}}`)
@@ -92,7 +92,7 @@ func TestAccSecretKeepsTheUserOfCreation(t *testing.T) {
 	labels := cluster.Kubectl(t, "get", "secret", "x", "-n", r.ns, "-o",
 		`jsonpath={.metadata.labels.kubetorch\.com/username} {.metadata.labels.team} {.metadata.labels.org}`)
 	if labels != "alice  x" {
-		t.Errorf("the labels are %q", labels)
+		t.Errorf("the labels of the Secret are %q", labels)
 	}
 	r.must(t, "destroy", "-auto-approve")
 }

@@ -44,8 +44,8 @@ func newSecretRun(t *testing.T) *secretRun {
 	return r
 }
 
-// canary returns a new value that no file may contain, with characters that every
-// notation escapes.
+// canary returns a new value that no file may contain. Its characters are escaped in
+// every notation.
 func (r *secretRun) canary() string {
 	text := fmt.Sprintf("canary-%s\n\"<&\\>\" %s", rand.Text(), rand.Text())
 	r.canaries = append(r.canaries, text)
@@ -92,7 +92,7 @@ func (r *secretRun) refused(t *testing.T, args []string, texts ...string) string
 	t.Helper()
 	out, err := r.try(t, args...)
 	if err == nil {
-		t.Errorf("%v succeeds:\n%s", args, out)
+		t.Errorf("%v succeeded:\n%s", args, out)
 	}
 	acctest.ExpectText(t, out, texts...)
 	return out
@@ -105,7 +105,7 @@ func (r *secretRun) plan(t *testing.T) string {
 	out := r.must(t, "plan", "-out="+r.saved)
 	asJSON := r.must(t, "show", "-json", r.saved)
 	if !strings.Contains(asJSON, "kt_secret") {
-		t.Errorf("the plan as JSON has no secret: %s", asJSON)
+		t.Errorf("the plan as JSON contains no secret: %s", asJSON)
 	}
 	return out
 }
@@ -133,8 +133,8 @@ func (r *secretRun) keep(t *testing.T, kind string, content []byte) {
 	}
 }
 
-// has checks the value of a key of a Secret.
-func (r *secretRun) has(t *testing.T, secret, key, value string) {
+// expectValue checks the value of a key of a Secret.
+func (r *secretRun) expectValue(t *testing.T, secret, key, value string) {
 	t.Helper()
 	got := cluster.Kubectl(t, "get", "secret", secret, "-n", r.ns, "-o",
 		"jsonpath={.data."+strings.ReplaceAll(key, ".", `\.`)+"}")
@@ -210,7 +210,7 @@ func notations(canary string) []string {
 	return forms
 }
 
-func TestAccSearchForSecretsFindsStoredValues(t *testing.T) {
+func TestAccSearchForLeakedSecretsFindsStoredValues(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	r.write(t, `
@@ -223,10 +223,10 @@ resource "kt_secret" "kept" {
   values = { TOKEN = var.token }
 }`)
 	canary := r.canary()
-	r.canaries = nil // this one is in state, as documented
+	r.canaries = nil // values of this secret are in state, as documented
 	r.Setenv("TF_VAR_token", canary)
 	out := r.apply(t)
-	r.has(t, "kept", "TOKEN", canary)
+	r.expectValue(t, "kept", "TOKEN", canary)
 	acctest.ExpectText(t, out, `+ "TOKEN" = "revision 1"`, "The values of this secret are in state")
 	if strings.Contains(out, strings.Split(canary, "\n")[0]) {
 		t.Errorf("the plan shows the value:\n%s", out)
@@ -238,13 +238,13 @@ resource "kt_secret" "kept" {
 		}
 	}
 	if strings.Contains(where, "trace.log has") {
-		t.Errorf("the log has the value:\n%s", where)
+		t.Errorf("the log contains the value:\n%s", where)
 	}
 	log, err := os.ReadFile(filepath.Join(r.Dir, "trace.log"))
 	for _, text := range []string{"[TRACE]", "Calling provider defined Resource ModifyPlan",
 		"provider.terraform-provider-kt"} {
 		if !bytes.Contains(log, []byte(text)) {
-			t.Errorf("%v; the log is not one of TRACE: it lacks %q", err, text)
+			t.Errorf("%v; the log has not the level TRACE: %q is missing", err, text)
 		}
 	}
 	r.must(t, "destroy", "-auto-approve")

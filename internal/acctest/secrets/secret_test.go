@@ -9,8 +9,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// fromVariables are the blocks of a secret whose values come from an ephemeral
-// variable, which Terraform keeps as little as a write-only attribute.
+// fromVariables returns a secret whose values are read from an ephemeral variable.
+// Terraform stores neither ephemeral variables nor write-only attributes.
 func fromVariables(attributes string) string {
 	return fmt.Sprintf(`
 variable "token" {
@@ -27,21 +27,21 @@ func secretX(attributes string) string {
 	return fmt.Sprintf("resource \"kt_secret\" \"x\" {\n  name = \"x\"\n  %s\n}", attributes)
 }
 
-// patch edits the Secret as somebody else.
+// patch edits the Secret as another client.
 func (r *secretRun) patch(t *testing.T, patch string) {
 	t.Helper()
 	cluster.Kubectl(t, "patch", "secret", "x", "-n", r.ns, "--type=merge", "-p", patch)
 }
 
-// same fails the test unless there is nothing to do.
-func (r *secretRun) same(t *testing.T) {
+// expectEmptyPlan fails the test unless the plan is empty.
+func (r *secretRun) expectEmptyPlan(t *testing.T) {
 	t.Helper()
 	if out, err := r.try(t, "plan", "-detailed-exitcode"); err != nil {
 		t.Errorf("the plan is not empty:\n%s", out)
 	}
 }
 
-func TestAccSecretOfWriteOnlyValuesIsRotatedByVersion(t *testing.T) {
+func TestAccSecretWithWriteOnlyValuesIsRotatedByVersion(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	first, second := r.canary(), r.canary()
@@ -49,37 +49,37 @@ func TestAccSecretOfWriteOnlyValuesIsRotatedByVersion(t *testing.T) {
 	r.write(t, fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 1"))
 	acctest.ExpectText(t, r.apply(t), `+ "TOKEN" = "revision 1"`, `+ "USER" = "revision 1"`,
 		"values_wo = (write-only attribute)")
-	r.has(t, "x", "TOKEN", first)
+	r.expectValue(t, "x", "TOKEN", first)
 
-	r.Setenv("TF_VAR_token", second) // without a new version nothing happens,
-	r.same(t)
+	r.Setenv("TF_VAR_token", second) // without a new version, the new value is not applied,
+	r.expectEmptyPlan(t)
 	r.write(t,
 		fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 1\n labels = { team = "+
 			"\"ml\" }"))
-	r.apply(t) // not even along with another change
-	r.has(t, "x", "TOKEN", first)
+	r.apply(t) // not even together with another change
+	r.expectValue(t, "x", "TOKEN", first)
 
 	r.write(t,
 		fromVariables("values_wo = { TOKEN = var.token, USER = \"me\" }\n values_wo_version = 2\n labels = { team = "+
 			"\"ml\" }"))
 	acctest.ExpectText(t, r.apply(t), `~ "TOKEN" = "revision 1" -> "revision 2"`, "~ values_wo_version = 1 -> 2")
-	r.has(t, "x", "TOKEN", second)
+	r.expectValue(t, "x", "TOKEN", second)
 
 	r.patch(t, `{"data":{"TOKEN":"aGFja2Vk"}}`)
 	acctest.ExpectText(t, r.apply(t), `~ "TOKEN" = "changed in the cluster" -> "revision 2"`,
 		"data.TOKEN: changed by kubectl-patch at 20")
-	r.has(t, "x", "TOKEN", second)
+	r.expectValue(t, "x", "TOKEN", second)
 
 	r.write(t, fromVariables("values_wo = { TOKEN = var.token }\n labels = { team = \"ml\" }"))
 	acctest.ExpectText(t, r.apply(t), `- "USER" = "revision 2" -> null`)
 	third := r.canary()
-	r.Setenv("TF_VAR_token", third) // without any version, the value itself counts
+	r.Setenv("TF_VAR_token", third) // without a version, a changed value is applied
 	acctest.ExpectText(t, r.apply(t), `~ "TOKEN" = `, `-> "revision 3"`)
-	r.has(t, "x", "TOKEN", third)
+	r.expectValue(t, "x", "TOKEN", third)
 	r.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretOfFilesShowsWhatChangesInThemAndInTheCluster(t *testing.T) {
+func TestAccSecretFromFilesShowsChangesOfTheFilesAndInTheCluster(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	first, second, other := r.canary(), r.canary(), r.canary()
@@ -89,12 +89,12 @@ func TestAccSecretOfFilesShowsWhatChangesInThemAndInTheCluster(t *testing.T) {
 output "ref" { value = kt_secret.x.ref }`)
 	acctest.ExpectText(t, r.apply(t), `+ "config" = "revision 1"`, `+ "my-key.pem" = "revision 1"`,
 		`+ mount_path = "/root/creds"`)
-	r.has(t, "x", "config", first)
-	r.has(t, "x", "my-key.pem", other)
+	r.expectValue(t, "x", "config", first)
+	r.expectValue(t, "x", "my-key.pem", other)
 
 	r.file(t, "creds/config", second)
 	acctest.ExpectText(t, r.apply(t), `~ "config" = "revision 1" -> "revision 2 (`)
-	r.has(t, "x", "config", second)
+	r.expectValue(t, "x", "config", second)
 
 	edited := r.canary()
 	r.patch(t,
@@ -108,7 +108,7 @@ output "ref" { value = kt_secret.x.ref }`)
 		`~ "kubetorch.com/username" = "mallory" -> "alice"`,
 		`data["my-key.pem"]: removed (Kubernetes does not record who removes a field)`,
 	)
-	r.has(t, "x", "config", second)
+	r.expectValue(t, "x", "config", second)
 	if keys := cluster.Kubectl(t, "get", "secret", "x", "-n", r.ns, "-o", "jsonpath={.data.extra}"); keys != "" {
 		t.Errorf("a key of another client was not removed: %s", keys)
 	}
@@ -121,17 +121,17 @@ output "ref" { value = kt_secret.x.ref }`)
 	r.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretOfVariablesIsRotated(t *testing.T) {
+func TestAccSecretFromEnvironmentVariablesIsRotated(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	first, second := r.canary(), r.canary()
 	r.Setenv("LOCAL_TOKEN", first)
 	r.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }`))
 	acctest.ExpectText(t, r.apply(t), `+ "HF_TOKEN" = "revision 1"`)
-	r.has(t, "x", "HF_TOKEN", first)
+	r.expectValue(t, "x", "HF_TOKEN", first)
 	r.Setenv("LOCAL_TOKEN", second)
 	acctest.ExpectText(t, r.apply(t), `~ "HF_TOKEN" = "revision 1" -> "revision 2 (`)
-	r.has(t, "x", "HF_TOKEN", second)
+	r.expectValue(t, "x", "HF_TOKEN", second)
 	r.Setenv("LOCAL_TOKEN", "")
 	missing := "env_vars: not set, or empty, in the environment of Terraform: LOCAL_TOKEN."
 	acctest.ExpectText(t, r.must(t, "plan", "-detailed-exitcode"), "Warning: Cannot read the source of the secret",
@@ -140,10 +140,10 @@ func TestAccSecretOfVariablesIsRotated(t *testing.T) {
   labels = { team = "ml" }`))
 	r.refused(t, []string{"plan"}, "Error: Cannot read the source of the secret", missing)
 	r.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }`))
-	r.must(t, "destroy", "-auto-approve") // needs no variable
+	r.must(t, "destroy", "-auto-approve") // does not require the variables
 }
 
-func TestAccSecretOfAnotherProviderIsUsedByACompute(t *testing.T) {
+func TestAccSecretWithAProviderNameIsUsedByACompute(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	token, aws := r.canary(), r.canary()
@@ -159,26 +159,27 @@ resource "kt_secret" "aws" {
   provider_name = "aws"
 }`+acctest.Compute("secrets = [kt_secret.huggingface.ref, kt_secret.aws.ref]"))
 	r.apply(t)
-	r.has(t, "huggingface", "HF_TOKEN", token)
-	r.has(t, "aws", "credentials", aws)
+	r.expectValue(t, "huggingface", "HF_TOKEN", token)
+	r.expectValue(t, "aws", "credentials", aws)
 	pod := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", r.ns, "-o",
 		`jsonpath={.spec.template.spec.containers[0].env[?(@.name=="HF_TOKEN")].valueFrom.secretKeyRef.name} `+
 			`{.spec.template.spec.containers[0].volumeMounts[?(@.name=="secrets-aws")].mountPath}`)
 	if pod != "huggingface /root/.aws" {
-		t.Errorf("the pod has %q", pod)
+		t.Errorf("the pod contains %q", pod)
 	}
 	labels := cluster.Kubectl(t, "get", "secret", "huggingface", "aws", "-n", r.ns, "-o",
 		`jsonpath={range .items[*]}{.metadata.labels.kubetorch\.com/mount-type} `+
 			`{.metadata.labels.kubetorch\.com/provider} {.metadata.annotations.kubetorch\.com/secret-path} `+
 			`{.metadata.annotations.kubetorch\.com/secret-filenames};{end}`)
 	if want := `env huggingface  ;volume aws ~/.aws ["credentials"];`; labels != want {
-		t.Errorf("the Secrets have %q, want %q", labels, want)
+		t.Errorf("the labels of the Secrets are %q, want %q", labels, want)
 	}
 	r.must(t, "destroy", "-auto-approve")
 }
 
-// The mode of a key that ssh takes goes from the provider to the pods, and stays out of those of an earlier release.
-func TestAccSecretOfSSHIsMountedWithTheModeThatSSHNeeds(t *testing.T) {
+// The default mode depends on provider_name and is passed to the pods. It is not set
+// for Secrets of an earlier release.
+func TestAccSSHSecretIsMountedWithTheModeThatSSHRequires(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	key := r.canary()
@@ -243,7 +244,7 @@ func TestAccSecretOfSSHIsMountedWithTheModeThatSSHNeeds(t *testing.T) {
 	r.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretRejectsValuesThatChangedSinceThePlan(t *testing.T) {
+func TestAccSecretApplyRejectsValuesThatChangedSinceThePlan(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	r.file(t, "creds/a", r.canary())
@@ -256,7 +257,7 @@ func TestAccSecretRejectsValuesThatChangedSinceThePlan(t *testing.T) {
 	r.refused(t, []string{"apply", r.saved}, `keys["a"]`)
 	if after := cluster.Kubectl(t, "get", "secret", "x", "-n", r.ns, "-o",
 		"jsonpath={.metadata.resourceVersion}"); after != before {
-		t.Error("the Secret was written")
+		t.Error("the Secret was updated")
 	}
 	r.apply(t)
 	r.must(t, "destroy", "-auto-approve")
@@ -272,7 +273,7 @@ func TestAccDeletedOrReplacedSecretIsRecreated(t *testing.T) {
 	r.refused(t, []string{"destroy", "-auto-approve"}, "deletion_protection = true")
 	cluster.Kubectl(t, "delete", "secret", "x", "-n", r.ns)
 	acctest.ExpectText(t, r.apply(t), "An object was deleted outside of Terraform", "1 to add")
-	r.has(t, "x", "a", value)
+	r.expectValue(t, "x", "a", value)
 
 	cluster.Kubectl(t, "delete", "secret", "x", "-n", r.ns)
 	cluster.Kubectl(t, "create", "secret", "generic", "x", "-n", r.ns, "--from-literal=theirs="+r.canary())
@@ -280,11 +281,11 @@ func TestAccDeletedOrReplacedSecretIsRecreated(t *testing.T) {
 	r.write(t, secretX("path = \"~/creds\"\n adopt_existing = true"))
 	acctest.ExpectText(t, r.apply(t), "Secret "+r.ns+"/x loses keys",
 		"The apply removes its keys that are not in the source: theirs")
-	r.has(t, "x", "a", value)
-	r.has(t, "x", "theirs", "")
+	r.expectValue(t, "x", "a", value)
+	r.expectValue(t, "x", "theirs", "")
 
 	r.patch(t, `{"immutable":true}`)
-	r.same(t)
+	r.expectEmptyPlan(t)
 	r.file(t, "creds/a", r.canary())
 	acctest.ExpectText(t, r.apply(t), "It has immutable: true", "must be replaced",
 		"1 to add, 0 to change, 1 to destroy")
@@ -316,8 +317,8 @@ func TestAccSecretIsImported(t *testing.T) {
 	r.file(t, "creds/a", value)
 	acctest.ExpectText(t, r.apply(t), `~ "a" = "imported" -> "revision`, `- "theirs" = "imported" -> null`,
 		"0 to add, 1 to change, 0 to destroy")
-	r.has(t, "x", "a", value)
-	r.has(t, "x", "theirs", "")
+	r.expectValue(t, "x", "a", value)
+	r.expectValue(t, "x", "theirs", "")
 	r.refused(t, []string{"import", "kt_secret.y", r.ns + "/none"})
 	r.must(t, "destroy", "-auto-approve")
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// quoting refuses Secrets, or only warns, and quotes what they hold: the new
-// object and the old one, in base64, as policies see them.
-const quoting = `
+// quotingPolicy denies Secrets, or warns about them. Its message contains the values
+// of the new and the old object, encoded in base64.
+const quotingPolicy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: secrets-%[1]s}
@@ -24,7 +24,7 @@ spec:
   validations:
   - expression: "false"
     messageExpression: >
-      ('the policy of this namespace says no to ' +
+      ('the policy of this namespace denies ' +
       (object == null || !has(object.data) ? 'nothing' : object.data.map(k, string(object.data[k])).join(', ')) + ' and ' +
       (oldObject == null || !has(oldObject.data) ? 'nothing' : oldObject.data.map(k, string(oldObject.data[k])).join(', ')))
 ---
@@ -38,7 +38,7 @@ spec: {policyName: secrets-%[1]s, validationActions: [%[2]s]}
 // with a message that quotes their values, until the returned function is called.
 func (r *secretRun) quote(t *testing.T, action string) (end func()) {
 	t.Helper()
-	cluster.Apply(t, fmt.Sprintf(quoting, r.ns, action))
+	cluster.Apply(t, fmt.Sprintf(quotingPolicy, r.ns, action))
 	ended := false
 	remove := func() {
 		if !ended {
@@ -48,10 +48,10 @@ func (r *secretRun) quote(t *testing.T, action string) (end func()) {
 		ended = true
 	}
 	t.Cleanup(remove)
-	r.waitForSecret(t, "says no to cHJvYmU", true)
+	r.waitForSecret(t, "denies cHJvYmU", true)
 	return func() {
 		remove()
-		r.waitForSecret(t, "says no", false)
+		r.waitForSecret(t, "denies", false)
 	}
 }
 
@@ -63,28 +63,28 @@ func (r *secretRun) waitForSecret(t *testing.T, text string, want bool) {
 		"create", "secret", "generic", "probe", "--from-literal=k=probe-value", "--dry-run=server", "-n", r.ns)
 }
 
-func TestAccSecretValuesThatAPolicyQuotesAreMasked(t *testing.T) {
+func TestAccSecretValuesInPolicyMessagesAreMasked(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	end := r.quote(t, "Deny")
 	r.Setenv("TF_VAR_token", r.canary())
 	r.write(t, fromVariables("values_wo = { TOKEN = var.token }"))
 	r.refused(t, []string{"plan"}, "The API server rejected Secret "+r.ns+"/x",
-		"the policy of this namespace says no to (hidden)")
+		"the policy of this namespace denies (hidden)")
 	end()
 	r.plan(t)
 	end = r.quote(t, "Deny")
-	r.refused(t, []string{"apply", r.saved}, "The API server rejected Secret "+r.ns+"/x", "says no to (hidden)")
+	r.refused(t, []string{"apply", r.saved}, "The API server rejected Secret "+r.ns+"/x", "denies (hidden)")
 	end()
 	r.apply(t)
 
-	end = r.quote(t, "Deny") // now the message quotes what is there, too
+	end = r.quote(t, "Deny") // the message now also contains the values of the existing object
 	r.Setenv("TF_VAR_token", r.canary())
-	r.refused(t, []string{"plan"}, "says no to (hidden)", "and (hidden)")
-	r.refused(t, []string{"destroy", "-auto-approve", "-refresh=false"}, "says no to nothing and (hidden)")
+	r.refused(t, []string{"plan"}, "denies (hidden)", "and (hidden)")
+	r.refused(t, []string{"destroy", "-auto-approve", "-refresh=false"}, "denies nothing and (hidden)")
 	end()
 
-	end = r.quote(t, "Warn") // client-go would log it
+	end = r.quote(t, "Warn") // client-go logs warnings by default
 	r.apply(t)
 	end()
 	r.must(t, "destroy", "-auto-approve")
@@ -148,7 +148,7 @@ func TestAccSecretWorksWithFewPermissions(t *testing.T) {
 	r.file(t, "creds/a", value)
 	r.plan(t)
 	r.must(t, "apply", r.saved)
-	r.has(t, "x", "a", value)
+	r.expectValue(t, "x", "a", value)
 
 	cluster.Kubectl(t, "create", "secret", "generic", "y", "-n", r.ns, "--from-literal=theirs="+r.canary())
 	as(token, strings.ReplaceAll(secretX(`path = "~/creds"`), `"x"`, `"y"`))
@@ -181,9 +181,9 @@ func TestAccSecretDeletionWaitsForFinalizers(t *testing.T) {
 	}()
 	r.patch(t, `{"metadata":{"finalizers":null}}`)
 	if out := <-done; !strings.Contains(out, "1 added, 0 changed, 1 destroyed") {
-		t.Errorf("the apply did not make it again:\n%s", out)
+		t.Errorf("the apply did not create the Secret again:\n%s", out)
 	}
-	r.same(t)
+	r.expectEmptyPlan(t)
 	r.write(t, secretX("path = \"~/creds\"\n timeouts = { delete = \"3s\" }"))
 	acctest.ExpectText(t, r.apply(t), "+ timeouts", "0 to add, 1 to change, 0 to destroy")
 	r.patch(t, `{"metadata":{"finalizers":["example.com/hold"]}}`)
@@ -192,13 +192,14 @@ func TestAccSecretDeletionWaitsForFinalizers(t *testing.T) {
 	r.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretPolicyQuotesValues(t *testing.T) {
+// This test checks that the policy of the other tests works.
+func TestAccSecretPolicyMessageContainsTheValues(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	r.quote(t, "Deny")
 	value := "canary-of-the-policy"
 	out, err := cluster.TryKubectl(t, "create", "secret", "generic", "z", "--from-literal=k="+value, "-n", r.ns)
-	if err == nil || !strings.Contains(out, "says no to "+base64.StdEncoding.EncodeToString([]byte(value))) {
-		t.Errorf("the policy quotes nothing: %s", out)
+	if err == nil || !strings.Contains(out, "denies "+base64.StdEncoding.EncodeToString([]byte(value))) {
+		t.Errorf("the message of the policy does not contain the value: %s", out)
 	}
 }

@@ -25,12 +25,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// refusal is a provider block that cannot do what it should.
+// refusal is a provider block with which an apply fails.
 type refusal struct {
-	attributes string
-	plans      bool     // the plan stands, with a warning
-	says       []string // what the error of apply says, all of it
-	secret     string   // what may be seen nowhere
+	attributes    string
+	planContinues bool     // the plan continues with a warning
+	messages      []string // texts in the error of the apply
+	secret        string   // value that must not appear in any output
 }
 
 func TestAccInvalidCredentialsAreReported(t *testing.T) {
@@ -41,7 +41,7 @@ func TestAccInvalidCredentialsAreReported(t *testing.T) {
 		"wrong-token":        wrongToken,
 		"revoked-token":      revokedToken,
 		"read-only":          readOnly,
-		"no-rights":          noRights,
+		"no-permissions":     noPermissions,
 		"unknown-context":    unknownContext,
 		"missing-kubeconfig": missingKubeconfig,
 		"nothing-configured": nothingConfigured,
@@ -54,16 +54,16 @@ func TestAccInvalidCredentialsAreReported(t *testing.T) {
 			ns := cluster.Namespace(t)
 			refused := refuse(t, ns)
 			cli := acctest.NewCLI(t)
-			cli.Write(t, smallest(refused.attributes))
+			cli.Write(t, minimalConfig(refused.attributes))
 			plan, err := cli.Run(t, "plan")
 			plan = acctest.Unwrap(plan)
 			switch {
-			case refused.plans && (err != nil || !strings.Contains(plan, "Warning: ") ||
+			case refused.planContinues && (err != nil || !strings.Contains(plan, "Warning: ") ||
 				!strings.Contains(plan, "The plan continues") &&
 					!strings.Contains(plan, "Planned without a server-side dry run")):
 				t.Errorf("the plan should continue with a warning: %v\n%s", err, plan)
-			case !refused.plans && err == nil:
-				t.Errorf("the plan should be refused:\n%s", plan)
+			case !refused.planContinues && err == nil:
+				t.Errorf("the plan should fail:\n%s", plan)
 			}
 			applied, err := cli.Run(t, "apply", "-auto-approve")
 			applied = acctest.Unwrap(applied)
@@ -71,21 +71,21 @@ func TestAccInvalidCredentialsAreReported(t *testing.T) {
 			if err == nil || failure == "" {
 				t.Errorf("apply did not fail: %v\n%s", err, applied)
 			}
-			for _, text := range refused.says {
+			for _, text := range refused.messages {
 				if !strings.Contains(failure, text) {
 					t.Errorf("%q is missing in the error:\n%s", text, failure)
 				}
 			}
-			if refused.secret != "" && strings.Contains(squeezed(plan+applied), refused.secret) {
+			if refused.secret != "" && strings.Contains(withoutSpaces(plan+applied), refused.secret) {
 				t.Error("the output contains a credential")
 			}
-			nothingCameOfIt(t, cli, ns)
+			expectNothingCreated(t, cli, ns)
 		})
 	}
 }
 
-// nothingCameOfIt requires state and cluster to agree that there is nothing.
-func nothingCameOfIt(t *testing.T, cli *acctest.CLI, ns string) {
+// expectNothingCreated checks that the state and the namespace are empty.
+func expectNothingCreated(t *testing.T, cli *acctest.CLI, ns string) {
 	t.Helper()
 	if state, _ := cli.Run(t, "state", "list"); strings.Contains(state, "kt_compute") {
 		t.Errorf("in state: %s", state)
@@ -95,17 +95,18 @@ func nothingCameOfIt(t *testing.T, cli *acctest.CLI, ns string) {
 	}
 }
 
-// squeezed leaves no blanks that could hide a credential which was wrapped.
-func squeezed(output string) string { return strings.ReplaceAll(output, " ", "") }
+// withoutSpaces removes the spaces of an output, so that line breaks cannot hide a
+// credential.
+func withoutSpaces(output string) string { return strings.ReplaceAll(output, " ", "") }
 
 func wrongAddress(t *testing.T, ns string) refusal {
 	t.Helper()
 	token := cluster.ServiceAccount(t, ns, "deployer", "admin")
 	address := acctest.ClosedPort(t)
 	return refusal{
-		attributes: attribute("host", "https://"+address) + attribute("token", token) + attribute("namespace", ns),
-		plans:      true, secret: token,
-		says: []string{"The Kubernetes API server cannot be reached", "kt_compute.trainer", "Deployment " + ns,
+		attributes:    attribute("host", "https://"+address) + attribute("token", token) + attribute("namespace", ns),
+		planContinues: true, secret: token,
+		messages: []string{"The Kubernetes API server cannot be reached", "kt_compute.trainer", "Deployment " + ns,
 			"https://" + address + "/apis/apps/v1/namespaces/" + ns + "/deployments/trainer: dial tcp",
 			"connection refused", "kubectl cluster-info"},
 	}
@@ -129,8 +130,8 @@ func wrongAuthority(t *testing.T, ns string) refusal {
 			attribute("namespace", ns) +
 			attribute("cluster_ca_certificate",
 				string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))),
-		plans: true, secret: token,
-		says: []string{"The Kubernetes API server cannot be reached", "certificate signed by unknown authority",
+		planContinues: true, secret: token,
+		messages: []string{"The Kubernetes API server cannot be reached", "certificate signed by unknown authority",
 			"the certificate of the server"},
 	}
 }
@@ -140,19 +141,20 @@ func wrongToken(t *testing.T, ns string) refusal {
 	token := "c2VjcmV0LXRva2Vu"
 	return refusal{
 		attributes: cluster.TokenAttributes(t, ns, token), secret: token,
-		says: []string{"The API server rejected the credentials", "invalid or expired", "kubectl auth whoami"},
+		messages: []string{"The API server rejected the credentials", "invalid or expired", "kubectl auth whoami"},
 	}
 }
 
-// revokedToken is a real token that the server accepts no longer. One that has
-// expired looks just the same to it, but cannot be had in less than ten minutes.
+// revokedToken returns a provider block with a token that the server no longer
+// accepts. The server handles an expired token in the same way, but the minimum
+// lifetime of a token is ten minutes.
 func revokedToken(t *testing.T, ns string) refusal {
 	t.Helper()
 	token := cluster.ServiceAccount(t, ns, "deployer", "admin")
 	cluster.Kubectl(t, "delete", "serviceaccount", "deployer", "-n", ns)
 	return refusal{
 		attributes: cluster.TokenAttributes(t, ns, token), secret: token,
-		says: []string{"The API server rejected the credentials", "invalid or expired", "kubectl auth whoami"},
+		messages: []string{"The API server rejected the credentials", "invalid or expired", "kubectl auth whoami"},
 	}
 }
 
@@ -160,19 +162,19 @@ func readOnly(t *testing.T, ns string) refusal {
 	t.Helper()
 	token := cluster.ServiceAccount(t, ns, "reader", "view")
 	return refusal{
-		attributes: cluster.TokenAttributes(t, ns, token), plans: true, secret: token,
-		says: []string{"No permission to apply Deployment " + ns + "/trainer", `cannot patch resource "deployments"`,
+		attributes: cluster.TokenAttributes(t, ns, token), planContinues: true, secret: token,
+		messages: []string{"No permission to apply Deployment " + ns + "/trainer", `cannot patch resource "deployments"`,
 			"reader", "kubectl auth can-i --list -n " + ns},
 	}
 }
 
-func noRights(t *testing.T, ns string) refusal {
+func noPermissions(t *testing.T, ns string) refusal {
 	t.Helper()
 	cluster.Kubectl(t, "create", "serviceaccount", "nobody", "-n", ns)
 	token := cluster.Kubectl(t, "create", "token", "nobody", "-n", ns)
 	return refusal{
-		attributes: cluster.TokenAttributes(t, ns, token), plans: true, secret: token,
-		says: []string{"No permission to", "Deployment " + ns, "nobody", "kubectl auth can-i --list -n " + ns},
+		attributes: cluster.TokenAttributes(t, ns, token), planContinues: true, secret: token,
+		messages: []string{"No permission to", "Deployment " + ns, "nobody", "kubectl auth can-i --list -n " + ns},
 	}
 }
 
@@ -180,8 +182,8 @@ func unknownContext(_ *testing.T, ns string) refusal {
 	return refusal{
 		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("config_context", "no-such-context") +
 			attribute("namespace", ns),
-		plans: true,
-		says: []string{"The provider is not configured for a cluster",
+		planContinues: true,
+		messages: []string{"The provider is not configured for a cluster",
 			`context "no-such-context" is not in kubeconfig ` + cluster.Kubeconfig(), "which has the contexts: "},
 	}
 }
@@ -190,16 +192,16 @@ func missingKubeconfig(t *testing.T, _ string) refusal {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "missing")
 	return refusal{
-		attributes: attribute("config_path", file), plans: true,
-		says: []string{"The provider is not configured for a cluster",
+		attributes: attribute("config_path", file), planContinues: true,
+		messages: []string{"The provider is not configured for a cluster",
 			"cannot read kubeconfig " + file + ": no such file or directory"},
 	}
 }
 
 func nothingConfigured(*testing.T, string) refusal {
 	return refusal{
-		plans: true,
-		says: []string{
+		planContinues: true,
+		messages: []string{
 			"The provider is not configured for a cluster", "no Kubernetes cluster is configured",
 			"set host or config_path",
 			"- attribute host, KUBE_HOST: not set", "- KUBECONFIG: not set", "- ~/.kube/config: no such file",
@@ -208,8 +210,8 @@ func nothingConfigured(*testing.T, string) refusal {
 	}
 }
 
-// byPlugin are the attributes that reach the cluster with a credential plugin.
-func byPlugin(t *testing.T, ns, command string) string {
+// withPlugin returns the attributes for the cluster with a credential plugin.
+func withPlugin(t *testing.T, ns, command string) string {
 	t.Helper()
 	config := cluster.RESTConfig(t)
 	return attribute("host", config.Host) + attribute("cluster_ca_certificate", string(config.CAData)) +
@@ -225,8 +227,8 @@ func failingPlugin(t *testing.T, ns string) refusal {
 		t.Fatal(err)
 	}
 	return refusal{
-		attributes: byPlugin(t, ns, file), plans: true, secret: "c2VjcmV0LXRva2Vu",
-		says: []string{"The provider is not configured for a cluster",
+		attributes: withPlugin(t, ns, file), planContinues: true, secret: "c2VjcmV0LXRva2Vu",
+		messages: []string{"The provider is not configured for a cluster",
 			"the credential plugin " + file + " did not return credentials", "exit code 3", "Run the plugin by hand"},
 	}
 }
@@ -234,8 +236,9 @@ func failingPlugin(t *testing.T, ns string) refusal {
 func missingPlugin(t *testing.T, ns string) refusal {
 	t.Helper()
 	return refusal{
-		attributes: byPlugin(t, ns, "kt-no-such-plugin"), plans: true,
-		says: []string{"The provider is not configured for a cluster", "exec: executable kt-no-such-plugin not found"},
+		attributes: withPlugin(t, ns, "kt-no-such-plugin"), planContinues: true,
+		messages: []string{"The provider is not configured for a cluster",
+			"exec: executable kt-no-such-plugin not found"},
 	}
 }
 
@@ -245,29 +248,29 @@ func closedProxy(t *testing.T, ns string) refusal {
 	return refusal{
 		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("namespace", ns) +
 			attribute("proxy_url", "http://anna:c2VjcmV0LXRva2Vu@"+address),
-		plans: true, secret: "c2VjcmV0LXRva2Vu",
-		says: []string{"The Kubernetes API server cannot be reached", "proxyconnect", address, "connection refused"},
+		planContinues: true, secret: "c2VjcmV0LXRva2Vu",
+		messages: []string{"The Kubernetes API server cannot be reached", "proxyconnect", address, "connection refused"},
 	}
 }
 
-// A token that ends between plan and apply, and one that ends after it.
+// The first token is revoked between plan and apply, the second one after the apply.
 func TestAccRevokedCredentialsLeaveStateConsistentWithTheCluster(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
 	token := func(name string) string {
 		token := cluster.ServiceAccount(t, ns, name, "admin")
-		cli.Write(t, smallest(cluster.TokenAttributes(t, ns, token)))
+		cli.Write(t, minimalConfig(cluster.TokenAttributes(t, ns, token)))
 		return token
 	}
-	mustBeRefused := func(token string, args ...string) {
+	mustBeRejected := func(token string, args ...string) {
 		t.Helper()
 		output, err := cli.Run(t, args...)
 		output = acctest.Unwrap(output)
 		if err == nil || !strings.Contains(output, "The API server rejected the credentials") {
 			t.Errorf("%v: %v\n%s", args, err, output)
 		}
-		if strings.Contains(squeezed(output), token) {
+		if strings.Contains(withoutSpaces(output), token) {
 			t.Error("the output contains the token")
 		}
 	}
@@ -275,15 +278,15 @@ func TestAccRevokedCredentialsLeaveStateConsistentWithTheCluster(t *testing.T) {
 	first := token("first")
 	cli.MustRun(t, "plan", "-out", "saved")
 	revoke(t, ns, "first", first)
-	mustBeRefused(first, "apply", "saved")
-	nothingCameOfIt(t, cli, ns)
+	mustBeRejected(first, "apply", "saved")
+	expectNothingCreated(t, cli, ns)
 
 	second := token("second")
 	cli.MustRun(t, "apply", "-auto-approve")
 	revoke(t, ns, "second", second)
-	mustBeRefused(second, "plan")
-	mustBeRefused(second, "apply", "-auto-approve")
-	mustBeRefused(second, "destroy", "-auto-approve")
+	mustBeRejected(second, "plan")
+	mustBeRejected(second, "apply", "-auto-approve")
+	mustBeRejected(second, "destroy", "-auto-approve")
 	if state := cli.MustRun(t, "state", "list"); !strings.Contains(state, acctest.Trainer) {
 		t.Errorf("the compute is missing in state: %s", state)
 	}
@@ -294,31 +297,30 @@ func TestAccRevokedCredentialsLeaveStateConsistentWithTheCluster(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// A host that has come to lead to something else says nothing about what the
-// cluster has.
+// The responses of another server are not evidence that objects were deleted.
 func TestAccCredentialsForAnotherServerDoNotChangeState(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	ours := smallest(attribute("config_path", cluster.Kubeconfig()) + attribute("namespace", ns))
-	cli.Write(t, ours)
+	valid := minimalConfig(attribute("config_path", cluster.Kubeconfig()) + attribute("namespace", ns))
+	cli.Write(t, valid)
 	cli.MustRun(t, "apply", "-auto-approve")
-	for name, answer := range map[string]struct {
+	for name, response := range map[string]struct {
 		status int
 		body   string
 	}{
-		"a web server without the page": {http.StatusNotFound, "404 page not found\n"},
+		"a web server that returns 404": {http.StatusNotFound, "404 page not found\n"},
 		"a login page":                  {http.StatusOK, "<html>Please log in.</html>"},
-		"a proxy without its server":    {http.StatusBadGateway, "Bad Gateway"},
-		"a gateway that is not ours":    {http.StatusForbidden, "Forbidden"},
+		"a proxy without a backend":     {http.StatusBadGateway, "Bad Gateway"},
+		"a gateway that denies access":  {http.StatusForbidden, "Forbidden"},
 	} {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(answer.status)
-			_, _ = io.WriteString(w, answer.body)
+			w.WriteHeader(response.status)
+			_, _ = io.WriteString(w, response.body)
 		}))
-		server.Config.ErrorLog = log.New(io.Discard, "", 0) // a run that ends breaks off its connections
+		server.Config.ErrorLog = log.New(io.Discard, "", 0) // the end of a run interrupts its connections
 		server.StartTLS()
-		cli.Write(t, smallest(attribute("host", server.URL)+attribute("namespace", ns)+"  insecure = true\n"))
+		cli.Write(t, minimalConfig(attribute("host", server.URL)+attribute("namespace", ns)+"  insecure = true\n"))
 		if output, err := cli.Run(t, "plan", "-detailed-exitcode"); err == nil ||
 			strings.Contains(output, "will be created") {
 			t.Errorf("%s: %v\n%s", name, err, output)
@@ -327,22 +329,22 @@ func TestAccCredentialsForAnotherServerDoNotChangeState(t *testing.T) {
 			{"destroy", "-auto-approve", "-refresh=false"}} {
 			output, err := cli.Run(t, command...)
 			if err == nil {
-				t.Errorf("%s: %v went through:\n%s", name, command, output)
+				t.Errorf("%s: %v succeeded:\n%s", name, command, output)
 			}
 			if state := cli.MustRun(t, "state", "list"); !strings.Contains(state, acctest.Trainer) {
-				t.Fatalf("%s: after %v the compute is gone from state:\n%s", name, command, output)
+				t.Fatalf("%s: after %v the compute is not in state:\n%s", name, command, output)
 			}
 		}
 		server.Close()
 	}
 	cluster.Kubectl(t, "get", "deployment,service", "trainer", "-n", ns)
-	cli.Write(t, ours)
+	cli.Write(t, valid)
 	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-// revoke makes a token of a service account invalid, and waits until the API
-// server has forgotten that it was valid: it remembers that for ten seconds.
+// revoke invalidates a token of a service account, and waits until the API server
+// rejects it. The API server caches valid tokens for ten seconds.
 func revoke(t *testing.T, ns, name, token string) {
 	t.Helper()
 	cluster.Kubectl(t, "delete", "serviceaccount", name, "-n", ns)
@@ -359,11 +361,11 @@ func revoke(t *testing.T, ns, name, token string) {
 			if err != nil {
 				return false, err
 			}
-			answer, err := client.Do(request)
+			response, err := client.Do(request)
 			if err != nil {
 				return false, err
 			}
-			return answer.StatusCode == http.StatusUnauthorized, answer.Body.Close()
+			return response.StatusCode == http.StatusUnauthorized, response.Body.Close()
 		})
 	if err != nil {
 		t.Fatalf("the API server still accepts a revoked token: %v", err)
