@@ -299,7 +299,7 @@ func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
 						if strings.Contains(fmt.Sprint(p.After), "canary") {
 							return fmt.Errorf("the plan has the content: %v", p.After)
 						}
-						return errors.Join(imageChanges("update", "setup", "manifests")(p),
+						return errors.Join(imageChanges("update", "ref", "setup", "manifests")(p),
 							acctest.SameElements("fields", p.Fields(), []string{
 								"ConfigMap data.1-a.txt", "ConfigMap data.setup.sh",
 								"ConfigMap metadata.annotations.kubetorch.com/image-setup-digest",

@@ -132,7 +132,7 @@ func TestAccImagePinFollowsTheTagAndOutlivesTheRegistry(t *testing.T) {
 				Config: config,
 				ConfigPlanChecks: acctest.PreApply(
 					acctest.PlanChecks{theImage: imageChanges("update", "digest", "image", "image_id",
-						"rendered_dockerfile", "manifests")},
+						"ref", "rendered_dockerfile", "manifests")},
 					acctest.PlanChecks{theImage: func(acctest.Plan) error {
 						if text := seen.Text(); !strings.Contains(text, "was "+first+", and is now "+second) {
 							return fmt.Errorf("the warnings are: %s", text)
