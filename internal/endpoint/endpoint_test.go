@@ -27,15 +27,15 @@ func TestEndpointIsReadFromItsService(t *testing.T) {
 		spec corev1.ServiceSpec
 		want Endpoint
 	}{
-		"HTTP, with another port in the pod": {
+		"HTTP, with another target port": {
 			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(32300)}}},
 			Endpoint{Service: "pool", Port: 80, Backend: backend(intstr.FromInt32(32300))},
 		},
-		"gRPC by the port's name, beside another": {
+		"gRPC by the name of one of two ports": {
 			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "metrics", Port: 9090}, {Name: "grpc", Port: 443}}},
 			Endpoint{Service: "pool", GRPC: true, Port: 443, Backend: backend(intstr.FromInt32(443))},
 		},
-		"gRPC by the protocol, to a port with a name": {
+		"gRPC by the protocol, with a named target port": {
 			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "api", Port: 8080, AppProtocol: &h2c, TargetPort: intstr.FromString("rpc")}}},
 			Endpoint{Service: "pool", GRPC: true, Port: 8080, Backend: backend(intstr.FromString("rpc"))},
 		},
@@ -47,7 +47,7 @@ func TestEndpointIsReadFromItsService(t *testing.T) {
 			corev1.ServiceSpec{Selector: pods, ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80}}},
 			Endpoint{Service: "pool", Port: 80, Headless: "pool.ml.svc.cluster.local", Backend: backend(intstr.FromInt32(80))},
 		},
-		"Knative's, which leads to its gateway": {
+		"a Service of Knative, which selects its gateway": {
 			corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "kourier", ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "http2", Port: 80}}},
 			Endpoint{Service: "pool"},
 		},
@@ -105,10 +105,10 @@ func TestPortForwardCommandNamesASupportedKind(t *testing.T) {
 		endpoint Endpoint
 		want     string
 	}{
-		"a Service at a low port":        {Endpoint{Service: "pool", Port: 80, Backend: portforward.Backend{Port: intstr.FromInt32(32300)}}, "kubectl -n ml port-forward service/pool 8080:80"},
-		"a Service at a high port":       {Endpoint{Service: "pool", Port: 50051, Backend: portforward.Backend{Port: intstr.FromString("grpc")}}, "kubectl -n ml port-forward service/pool 50051:50051"},
-		"a pod where no Service selects": {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new"), ready}}, "kubectl -n ml port-forward pod/pool-0 8080:8012"},
-		"nothing while no pod is ready":  {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new")}}, ""},
+		"a Service at a low port":                 {Endpoint{Service: "pool", Port: 80, Backend: portforward.Backend{Port: intstr.FromInt32(32300)}}, "kubectl -n ml port-forward service/pool 8080:80"},
+		"a Service at a high port":                {Endpoint{Service: "pool", Port: 50051, Backend: portforward.Backend{Port: intstr.FromString("grpc")}}, "kubectl -n ml port-forward service/pool 50051:50051"},
+		"a pod without a Service that selects it": {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new"), ready}}, "kubectl -n ml port-forward pod/pool-0 8080:8012"},
+		"no ready pod":                            {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new")}}, ""},
 	} {
 		test.endpoint.Namespace = "ml"
 		if got := test.endpoint.PortForwardCommand(); got != test.want {

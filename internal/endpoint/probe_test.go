@@ -32,7 +32,7 @@ func TestProbeRequestsToDifferentPodsHaveDifferentKeys(t *testing.T) {
 		"another method":          {ask("pool", MethodTensor, 0, pod("1", corev1.ConditionTrue)), false},
 		"another size":            {ask("pool", MethodHealth, 1, pod("1", corev1.ConditionTrue)), false},
 		"a new pod":               {ask("pool", MethodHealth, 0, pod("2", corev1.ConditionTrue)), false},
-		"a pod that turned ready": {ask("pool", MethodHealth, 0, pod("1", corev1.ConditionFalse)), false},
+		"a pod that became ready": {ask("pool", MethodHealth, 0, pod("1", corev1.ConditionFalse)), false},
 		"an additional pod":       {ask("pool", MethodHealth, 0, pod("1", corev1.ConditionTrue), pod("2", corev1.ConditionTrue)), false},
 	} {
 		if (test.text == same) != test.same {

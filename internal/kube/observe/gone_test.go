@@ -28,16 +28,16 @@ func TestWaitForDeletionReportsWhatBlocksIt(t *testing.T) {
 		pods       []any // finalizers by pod
 		want       string
 	}{
-		"deleted":          {ref: trainer()},
-		"a finalizer":              {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b"},
-		"two finalizers":           {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d"},
-		"pods":                     {trainer(), []any{foreground}, []any{[]any{}, []any{"a.com/b"}}, "its pods remain: pod-0, pod-1 (held by finalizer a.com/b)"},
-		"a finalizer and a pod":    {trainer(), []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b; its pods remain: pod-0"},
-		"no visible blocker": {trainer(), []any{foreground}, nil, "the garbage collector of Kubernetes has not finished"},
-		"a Service owns no pods":   {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b"},
-		"the finalizer of KubeRay":      {ray, []any{"ray.io/gcs-ft-redis-cleanup-finalizer"}, nil, "it is held by finalizer ray.io/gcs-ft-redis-cleanup-finalizer (which is removed by KubeRay, when its Job has emptied Redis)"},
-		"deleted, but its pods terminate":   {ray, nil, []any{[]any{"kueue.x-k8s.io/managed"}}, "its pods remain: pod-0 (held by finalizer kueue.x-k8s.io/managed (which is removed by Kueue, when the group of the pod has finished))"},
-		"deleted with all its pods":  {ref: ray},
+		"deleted":                         {ref: trainer()},
+		"a finalizer":                     {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b"},
+		"two finalizers":                  {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d"},
+		"pods":                            {trainer(), []any{foreground}, []any{[]any{}, []any{"a.com/b"}}, "its pods remain: pod-0, pod-1 (held by finalizer a.com/b)"},
+		"a finalizer and a pod":           {trainer(), []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b; its pods remain: pod-0"},
+		"no visible blocker":              {trainer(), []any{foreground}, nil, "the garbage collector of Kubernetes has not finished"},
+		"a Service owns no pods":          {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b"},
+		"the finalizer of KubeRay":        {ray, []any{"ray.io/gcs-ft-redis-cleanup-finalizer"}, nil, "it is held by finalizer ray.io/gcs-ft-redis-cleanup-finalizer (which is removed by KubeRay, when its Job has emptied Redis)"},
+		"deleted, but its pods terminate": {ray, nil, []any{[]any{"kueue.x-k8s.io/managed"}}, "its pods remain: pod-0 (held by finalizer kueue.x-k8s.io/managed (which is removed by Kueue, when the group of the pod has finished))"},
+		"deleted with all its pods":       {ref: ray},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,8 +97,8 @@ func TestUnlistablePodsAreNotReportedAsDeleted(t *testing.T) {
 		fails    bool
 	}{
 		"the list fails temporarily": {401, metav1.StatusReasonUnauthorized, 6, kube.Other, false}, // one request retries only a few
-		"the list fails permanently":    {503, metav1.StatusReasonServiceUnavailable, forEver, kube.Unreachable, true},
-		"no permission to list pods":     {403, metav1.StatusReasonForbidden, forEver, kube.Other, false},
+		"the list fails permanently": {503, metav1.StatusReasonServiceUnavailable, forEver, kube.Unreachable, true},
+		"no permission to list pods": {403, metav1.StatusReasonForbidden, forEver, kube.Other, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

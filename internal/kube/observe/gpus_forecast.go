@@ -66,13 +66,13 @@ func placeOf(node *corev1.Node) gpuPlace {
 	n, has := gpuNode(node)
 	place := gpuPlace{labels: node.Labels, gpus: max(n.Capacity, n.Allocatable)}
 	if !has && (n.Product != "" || node.Labels[kind.GPUPresentLabel] == "true") {
-		place.gpus = plenty
+		place.gpus = unknownCount
 	}
 	return place
 }
 
-// plenty exceeds the number of GPUs of any node.
-const plenty = 1 << 20
+// unknownCount stands for an unknown number of GPUs. It exceeds that of any node.
+const unknownCount = 1 << 20
 
 // gpuForecast compares with the total GPUs of nodes, not the free ones.
 func gpuForecast(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {

@@ -34,15 +34,15 @@ func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 		ask   GPUAsk
 		says  string // "" without a cause
 	}{
-		"a pod that fits":               {nodes, GPUAsk{Each: 8}, ""},
-		"as many pods as fit":              {nodes, GPUAsk{Each: 4, Pods: 3, NodeSelector: h100}, ""},
-		"a product that no node has":  {nodes, GPUAsk{Each: 1, NodeSelector: map[string]string{gpuProduct: "B200"}}, "no node with nvidia.com/gpu.product=B200 has any; existing products: H100, L4."},
-		"a label of a node without GPUs":   {[]corev1.Node{gpuNodeOf("d", "", "")}, GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}}, "no node with zone=east has any; no node has a product label."},
-		"no GPUs in the cluster":      {nodes[3:], GPUAsk{Each: 1}, "requests 1 GPU, and no node of the cluster has any."},
-		"more GPUs than any node has":      {nodes, GPUAsk{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
-		"more GPUs than any selected node has":   {nodes, GPUAsk{Each: 2, NodeSelector: map[string]string{gpuProduct: "L4"}}, "the largest of 1 nodes with nvidia.com/gpu.product=L4 has 1."},
-		"more pods than fit":          {nodes, GPUAsk{Each: 4, Pods: 4, NodeSelector: h100}, "can run 3 such pods when nothing else runs there."},
-		"a node that is being set up": {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUAsk{Each: 8, Pods: 4}, ""},
+		"a pod that fits":                      {nodes, GPUAsk{Each: 8}, ""},
+		"as many pods as fit":                  {nodes, GPUAsk{Each: 4, Pods: 3, NodeSelector: h100}, ""},
+		"a product that no node has":           {nodes, GPUAsk{Each: 1, NodeSelector: map[string]string{gpuProduct: "B200"}}, "no node with nvidia.com/gpu.product=B200 has any; existing products: H100, L4."},
+		"a label of a node without GPUs":       {[]corev1.Node{gpuNodeOf("d", "", "")}, GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}}, "no node with zone=east has any; no node has a product label."},
+		"no GPUs in the cluster":               {nodes[3:], GPUAsk{Each: 1}, "requests 1 GPU, and no node of the cluster has any."},
+		"more GPUs than any node has":          {nodes, GPUAsk{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
+		"more GPUs than any selected node has": {nodes, GPUAsk{Each: 2, NodeSelector: map[string]string{gpuProduct: "L4"}}, "the largest of 1 nodes with nvidia.com/gpu.product=L4 has 1."},
+		"more pods than fit":                   {nodes, GPUAsk{Each: 4, Pods: 4, NodeSelector: h100}, "can run 3 such pods when nothing else runs there."},
+		"a node that is being set up":          {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUAsk{Each: 8, Pods: 4}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +53,7 @@ func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 			cause := gpuForecast(places, test.ask, "Deployment ml/trainer")
 			switch {
 			case test.says == "" && cause != nil:
-				t.Errorf("it says %s", cause.Summary)
+				t.Errorf("unexpected cause: %s", cause.Summary)
 			case test.says != "" && (cause == nil || !strings.Contains(cause.Summary, test.says)):
 				t.Errorf("got %+v, want %q", cause, test.says)
 			}

@@ -110,12 +110,12 @@ func TestQueuedTrainingIsExplainedByItsQueue(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"insufficient quota":               {nil, ready.ReasonQueued, "6 nvidia.com/gpu requested, cq has 4, 2 in use"},
-		"the workload is found by UID": {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "ownerReferences", "labels: {kueue.x-k8s.io/job-uid: u-1}, o", 1) + "]"}, ready.ReasonQueued, "4 more needed"},
-		"the Workload of another object":           {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "uid: u-1", "uid: u-12", 1) + "]"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
-		"the queue is missing":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "items: [" + strings.Replace(localQueue, "name: gpu", "name: cpu", 1) + "]"}, ready.ReasonQueueMissing, "existing queues: cpu"},
-		"no permission to read queues":       {map[string]string{kueueV + "/namespaces/ml/localqueues": "forbidden", kueueV + "/namespaces/ml/workloads": "forbidden"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
-		"no permission to read ClusterQueues":     {map[string]string{kueueV + "/clusterqueues": "forbidden"}, ready.ReasonQueued, "4 more needed."},
+		"insufficient quota":                  {nil, ready.ReasonQueued, "6 nvidia.com/gpu requested, cq has 4, 2 in use"},
+		"the workload is found by UID":        {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "ownerReferences", "labels: {kueue.x-k8s.io/job-uid: u-1}, o", 1) + "]"}, ready.ReasonQueued, "4 more needed"},
+		"the Workload of another object":      {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "uid: u-1", "uid: u-12", 1) + "]"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
+		"the queue is missing":                {map[string]string{kueueV + "/namespaces/ml/localqueues": "items: [" + strings.Replace(localQueue, "name: gpu", "name: cpu", 1) + "]"}, ready.ReasonQueueMissing, "existing queues: cpu"},
+		"no permission to read queues":        {map[string]string{kueueV + "/namespaces/ml/localqueues": "forbidden", kueueV + "/namespaces/ml/workloads": "forbidden"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
+		"no permission to read ClusterQueues": {map[string]string{kueueV + "/clusterqueues": "forbidden"}, ready.ReasonQueued, "4 more needed."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,7 +173,7 @@ func TestForecastReadsEachQueueOnce(t *testing.T) {
 		asked  []string
 	}{
 		"more than the maximum quota": {want: ready.ReasonQueueShort, asked: []string{kueuePath, gpuQueuePath, kueueV + "/clusterqueues/cq"}},
-		"a missing queue":                {gone: []string{gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}, want: ready.ReasonQueueMissing, asked: []string{kueuePath, gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}},
+		"a missing queue":             {gone: []string{gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}, want: ready.ReasonQueueMissing, asked: []string{kueuePath, gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}},
 		"no permission to read the ClusterQueue": {
 			change: map[string]string{kueueV + "/clusterqueues/cq": "forbidden"},
 			asked:  []string{kueuePath, gpuQueuePath, kueueV + "/clusterqueues/cq"},
@@ -229,8 +229,8 @@ func TestWaitForPodsOfASelector(t *testing.T) {
 		reason string
 		class  kube.Class
 	}{
-		"no pod":        {nil, ready.ReasonPodsMissing, kube.Other},
-		"one starting":           {map[string]string{path: pod("False")}, ready.ReasonPodsStarting, kube.Other},
+		"no pod":                     {nil, ready.ReasonPodsMissing, kube.Other},
+		"one starting":               {map[string]string{path: pod("False")}, ready.ReasonPodsStarting, kube.Other},
 		"no permission to read pods": {map[string]string{path: "forbidden"}, "", kube.Denied},
 	} {
 		t.Run(name, func(t *testing.T) {

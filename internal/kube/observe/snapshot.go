@@ -16,7 +16,7 @@ import (
 // Assess returns the current verdict on a workload, with the cause that blocks
 // it.
 func Assess(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (ready.Verdict, error) {
-	verdict, _, err := look(ctx, c, ref, podLabels)
+	verdict, _, err := observe(ctx, c, ref, podLabels)
 	return verdict, err
 }
 
@@ -36,9 +36,9 @@ func AssessPods(
 	return ready.AssessPods(s, namespace, labels.Set(selector).String()), nil
 }
 
-// look is Assess, and also returns the kinds whose changes may change the
+// observe is Assess, and also returns the kinds whose changes may change the
 // verdict.
-func look(
+func observe(
 	ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string,
 ) (ready.Verdict, []kube.Kind, error) {
 	workload, err := c.Read(ctx, ref)
@@ -53,7 +53,7 @@ func look(
 	of := kind.WorkloadOf(ref.Kind.GroupKind())
 	if of.ReplicaSets {
 		concerned = append(concerned, kind.ReplicaSet())
-		if s.ReplicaSets, err = replicaSetsOf(ctx, c, workload); err != nil && !softly(err) {
+		if s.ReplicaSets, err = replicaSetsOf(ctx, c, workload); err != nil && !isIgnorable(err) {
 			return ready.Verdict{}, nil, err
 		}
 	}
@@ -83,7 +83,7 @@ func podsAndEvents(ctx context.Context, c *kube.Cluster, s *ready.Snapshot, name
 		s.FixedNodes = c.NodeAutoscaling() != nil && !*c.NodeAutoscaling()
 		s.Claims = claimsOf(ctx, c, s.Pods)
 	}
-	if s.Events, err = eventsOf(ctx, c, kind.Event(), namespace, *s); err != nil && !softly(err) {
+	if s.Events, err = eventsOf(ctx, c, kind.Event(), namespace, *s); err != nil && !isIgnorable(err) {
 		return err
 	}
 	if s.Nodes != nil || s.Autoscaler {
@@ -95,9 +95,11 @@ func podsAndEvents(ctx context.Context, c *kube.Cluster, s *ready.Snapshot, name
 	return nil
 }
 
-// softly reports whether a diagnosis can ignore a read error: missing
+// isIgnorable reports whether a diagnosis can ignore a read error: missing
 // permission or a problem of the server, which are unrelated to the workload.
-func softly(err error) bool { return kube.ClassOf(err) == kube.Denied || kube.IsServerFailure(err) }
+func isIgnorable(err error) bool {
+	return kube.ClassOf(err) == kube.Denied || kube.IsServerFailure(err)
+}
 
 // unscheduled reports whether the scheduler found no node for a pod. It does
 // not process pods with scheduling gates.

@@ -76,7 +76,7 @@ func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verd
 		}
 	}
 	s.Events, err = eventsOf(ctx, c, kind.Event(), ref.Namespace, ready.Snapshot{Workload: obj})
-	if err != nil && !softly(err) {
+	if err != nil && !isIgnorable(err) {
 		return ready.Verdict{}, err
 	}
 	return ready.AssessClaim(s), nil

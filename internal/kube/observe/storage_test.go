@@ -30,13 +30,13 @@ func TestInUseErrorNamesPodsAndTheirWorkloads(t *testing.T) {
 		err  error
 		says []string
 	}{
-		"of a Deployment":         {pods: []*corev1.Pod{deployed}, says: []string{"Pod web-5d4f-x (of Deployment web)"}},
-		"of a ReplicaSet without a Deployment":   {pods: []*corev1.Pod{controlled("rs-x", "ReplicaSet", "rs-1", nil)}, says: []string{"Pod rs-x (of ReplicaSet rs-1)"}},
-		"without a controller":               {pods: []*corev1.Pod{alone}, says: []string{"mounted by Pod shell."}},
-		"completed":              {pods: []*corev1.Pod{ended}, says: []string{"Pod train-0 (of Job train, completed, but not deleted)"}},
-		"being deleted":        {pods: []*corev1.Pod{going}, err: context.DeadlineExceeded, says: []string{"Pod db-0 (of StatefulSet db, being deleted)", context.DeadlineExceeded.Error()}},
-		"interrupted": {pods: []*corev1.Pod{going}, err: context.Canceled, says: []string{"was interrupted"}},
-		"many pods": {pods: []*corev1.Pod{alone, alone, alone, alone, alone, alone, alone}, says: []string{"and 2 more"}},
+		"of a Deployment":                      {pods: []*corev1.Pod{deployed}, says: []string{"Pod web-5d4f-x (of Deployment web)"}},
+		"of a ReplicaSet without a Deployment": {pods: []*corev1.Pod{controlled("rs-x", "ReplicaSet", "rs-1", nil)}, says: []string{"Pod rs-x (of ReplicaSet rs-1)"}},
+		"without a controller":                 {pods: []*corev1.Pod{alone}, says: []string{"mounted by Pod shell."}},
+		"completed":                            {pods: []*corev1.Pod{ended}, says: []string{"Pod train-0 (of Job train, completed, but not deleted)"}},
+		"being deleted":                        {pods: []*corev1.Pod{going}, err: context.DeadlineExceeded, says: []string{"Pod db-0 (of StatefulSet db, being deleted)", context.DeadlineExceeded.Error()}},
+		"interrupted":                          {pods: []*corev1.Pod{going}, err: context.Canceled, says: []string{"was interrupted"}},
+		"many pods":                            {pods: []*corev1.Pod{alone, alone, alone, alone, alone, alone, alone}, says: []string{"and 2 more"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +48,7 @@ func TestInUseErrorNamesPodsAndTheirWorkloads(t *testing.T) {
 			}
 			for _, text := range append(test.says, "Nothing was deleted", "kubectl -n ml describe persistentvolumeclaim data") {
 				if !strings.Contains(detail, text) {
-					t.Errorf("it does not say %q:\n%s", text, detail)
+					t.Errorf("%q is missing in: \n%s", text, detail)
 				}
 			}
 		})

@@ -23,27 +23,27 @@ type Watch interface {
 	Refresh(ctx context.Context)
 }
 
-// Step is the result of one look of a wait.
+// Step is the result of one check of a wait.
 type Step[T any] struct {
 	Value  T
 	Done   bool          // the wait ends with Value
-	Again  bool          // look again immediately, because the Watch now reports more changes
-	Within time.Duration // look again after this time even without a change; 0: only after a change
+	Again  bool          // check again immediately, because the Watch now reports more changes
+	Within time.Duration // check again after this time even without a change; 0: only after a change
 }
 
-// Until calls look until it is done, again after each change, and returns its
+// Until calls check until it is done, again after each change, and returns its
 // last value. Failures of the API server are tolerated for maxAbsence. If ctx
-// ends, it returns the previous value, because the last look was interrupted,
+// ends, it returns the previous value, because the last check was interrupted,
 // and an error.
 func Until[T any](ctx context.Context, clock clock.WithDelayedExecution, watch Watch,
-	look func() (Step[T], error)) (T, error) {
+	check func() (Step[T], error)) (T, error) {
 	var (
 		away absence
 		last T
 	)
 	for {
-		changed := watch.Changed() // before the look, so that no change in between is missed
-		step, err := look()
+		changed := watch.Changed() // before the check, so that no change in between is missed
+		step, err := check()
 		switch {
 		case ctx.Err() != nil:
 			return last, cmp.Or(err, context.Cause(ctx))

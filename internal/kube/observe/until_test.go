@@ -43,13 +43,13 @@ func (w *fakeWatch) change(i int) {
 func TestUntilChecksAgainAfterAnyChange(t *testing.T) {
 	t.Parallel()
 	watch := newFakeWatch()
-	looks := 0
+	checks := 0
 	got, err := Until(t.Context(), &kubetest.Clock{}, watch, func() (Step[int], error) {
-		if looks < len(watch.channels) {
-			watch.change(looks) // without it, the wait never checks again
+		if checks < len(watch.channels) {
+			watch.change(checks) // without it, the wait never checks again
 		}
-		looks++
-		return Step[int]{Value: looks, Done: looks > len(watch.channels)}, nil
+		checks++
+		return Step[int]{Value: checks, Done: checks > len(watch.channels)}, nil
 	})
 	if want := len(watch.channels) + 1; err != nil || got != want || watch.refreshed != want-1 {
 		t.Errorf("%d, %v after %d refreshes; want %d", got, err, watch.refreshed, want)
@@ -59,21 +59,21 @@ func TestUntilChecksAgainAfterAnyChange(t *testing.T) {
 func TestUntilChecksAgainWithoutAChange(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]Step[string]{
-		"immediately":       {Again: true},
+		"immediately":    {Again: true},
 		"after a second": {Within: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock, looks := &kubetest.Clock{}, 0
+			clock, checks := &kubetest.Clock{}, 0
 			_, err := Until(t.Context(), clock, newFakeWatch(), func() (Step[string], error) {
-				looks++
-				if looks > 1 {
+				checks++
+				if checks > 1 {
 					return Step[string]{Done: true}, nil
 				}
 				return step, nil
 			})
-			if err != nil || looks != 2 || clock.Skipped() < step.Within {
-				t.Errorf("%v after %d looks and %v", err, looks, clock.Skipped())
+			if err != nil || checks != 2 || clock.Skipped() < step.Within {
+				t.Errorf("%v after %d checks and %v", err, checks, clock.Skipped())
 			}
 		})
 	}
@@ -88,25 +88,25 @@ func TestUntilToleratesAnOutageOfTheServer(t *testing.T) {
 		failures int
 		want     error
 	}{
-		"a short outage":           {outage, 3, nil},
-		"a long outage":            {outage, 1 << 30, outage},
-		"another error": {denied, 1, denied},
+		"a short outage": {outage, 3, nil},
+		"a long outage":  {outage, 1 << 30, outage},
+		"another error":  {denied, 1, denied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			looks := 0
+			checks := 0
 			got, err := Until(t.Context(), &kubetest.Clock{}, newFakeWatch(), func() (Step[string], error) {
-				looks++
+				checks++
 				switch {
-				case looks == 1:
+				case checks == 1:
 					return Step[string]{Value: "seen", Again: true}, nil
-				case looks <= test.failures+1:
+				case checks <= test.failures+1:
 					return Step[string]{}, test.err
 				}
 				return Step[string]{Value: "done", Done: true}, nil
 			})
 			if want := map[bool]string{true: "done", false: "seen"}[test.want == nil]; !errors.Is(err, test.want) || got != want {
-				t.Errorf("%q, %v after %d looks; want %q, %v", got, err, looks, want, test.want)
+				t.Errorf("%q, %v after %d checks; want %q, %v", got, err, checks, want, test.want)
 			}
 		})
 	}
@@ -114,21 +114,21 @@ func TestUntilToleratesAnOutageOfTheServer(t *testing.T) {
 
 func TestUntilEndsWithItsContextAndReturnsThePreviousValue(t *testing.T) {
 	t.Parallel()
-	for name, interrupted := range map[string]error{"during a look": errors.New("interrupted"), "between looks": nil} {
+	for name, interrupted := range map[string]error{"during a look": errors.New("interrupted"), "between checks": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cause := errors.New("time is up")
 			ctx, cancel := context.WithCancelCause(t.Context())
-			looks := 0
+			checks := 0
 			got, err := Until(ctx, &kubetest.Clock{}, newFakeWatch(), func() (Step[int], error) {
-				looks++
-				if looks == 2 || interrupted == nil {
+				checks++
+				if checks == 2 || interrupted == nil {
 					cancel(cause)
 				}
-				if looks == 2 {
-					return Step[int]{Value: looks}, interrupted
+				if checks == 2 {
+					return Step[int]{Value: checks}, interrupted
 				}
-				return Step[int]{Value: looks, Again: true}, nil
+				return Step[int]{Value: checks, Again: true}, nil
 			})
 			want, value := cause, 0
 			if interrupted != nil {
@@ -151,17 +151,17 @@ func TestOutageIsToleratedForALimitedTime(t *testing.T) {
 		err    error
 		passes bool
 	}
-	for name, looks := range map[string][]look{
-		"reachable":               {{0, nil, false}},
-		"a rejection is not an outage":  {{0, denied, false}},
-		"shorter than the limit":           {{0, outage, true}, {maxAbsence - 1, outage, true}},
-		"as long as the limit":           {{0, outage, true}, {maxAbsence, outage, false}},
-		"two outages": {{0, outage, true}, {maxAbsence - 1, nil, false}, {maxAbsence, outage, true}, {2*maxAbsence - 1, outage, true}},
+	for name, checks := range map[string][]look{
+		"reachable":                    {{0, nil, false}},
+		"a rejection is not an outage": {{0, denied, false}},
+		"shorter than the limit":       {{0, outage, true}, {maxAbsence - 1, outage, true}},
+		"as long as the limit":         {{0, outage, true}, {maxAbsence, outage, false}},
+		"two outages":                  {{0, outage, true}, {maxAbsence - 1, nil, false}, {maxAbsence, outage, true}, {2*maxAbsence - 1, outage, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var away absence
-			for _, look := range looks {
+			for _, look := range checks {
 				if got := away.passes(look.err, start.Add(look.after)); got != look.passes {
 					t.Errorf("after %v: passes %v, want %v", look.after, got, look.passes)
 				}
@@ -177,12 +177,12 @@ func TestIntervalBetweenChecks(t *testing.T) {
 		watched bool
 		want    time.Duration
 	}{
-		"a silent watch may be cut":    {0, true, kube.QuietTime},
-		"a watch, within the grace period": {time.Second, true, time.Second},
-		"a negative rest is ignored":           {-time.Minute, true, kube.QuietTime},
-		"without a watch":             {0, false, getInterval},
-		"without a watch, within the grace period":    {time.Minute, false, getInterval},
-		"without a watch, until the end of the grace period":  {time.Second, false, time.Second},
+		"a silent watch may be cut":                          {0, true, kube.QuietTime},
+		"a watch, within the grace period":                   {time.Second, true, time.Second},
+		"a negative rest is ignored":                         {-time.Minute, true, kube.QuietTime},
+		"without a watch":                                    {0, false, getInterval},
+		"without a watch, within the grace period":           {time.Minute, false, getInterval},
+		"without a watch, until the end of the grace period": {time.Second, false, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -54,7 +54,7 @@ func IsPermanent(err error) bool {
 func WaitReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (ready.Verdict, error) {
 	watched := func() bool { return c.Watches(ref) }
 	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []kube.Kind, error) {
-		return look(ctx, c, ref, podLabels)
+		return observe(ctx, c, ref, podLabels)
 	})
 }
 
@@ -74,17 +74,17 @@ func WaitPods(ctx context.Context, c *kube.Cluster, namespace string, selector m
 	})
 }
 
-// waitFor calls look until the verdict is settled or permanent. Each call
+// waitFor calls observe until the verdict is settled or permanent. Each call
 // returns the kinds whose changes may affect the next one. watched reports
 // whether their changes are received.
 func waitFor(
 	ctx context.Context, c *kube.Cluster, ref kube.Ref, watched func() bool, settled func(ready.Verdict) bool,
-	look func() (ready.Verdict, []kube.Kind, error),
+	observe func() (ready.Verdict, []kube.Kind, error),
 ) (ready.Verdict, error) {
 	var seen firstSeen
 	watch := &Kinds{Changes: c, Namespace: ref.Namespace, Kinds: []kube.Kind{ref.Kind}}
 	verdict, err := Until(ctx, c.Clock(), watch, func() (Step[ready.Verdict], error) {
-		verdict, concerned, err := look()
+		verdict, concerned, err := observe()
 		if err != nil || settled(verdict) {
 			return Step[ready.Verdict]{Value: verdict, Done: true}, err
 		}

@@ -34,14 +34,14 @@ func TestGracePeriodOfACause(t *testing.T) {
 		terminal bool
 	}
 	for name, looks := range map[string][]look{
-		"no cause":                     {{0, nil, 0, false}},
-		"starts at the first observation":       {{0, pull, 40 * time.Second, true}, {30 * time.Second, pull, 10 * time.Second, true}, {40 * time.Second, pull, 0, true}},
-		"continues for another pod with the same cause":  {{0, pull, 40 * time.Second, true}, {30 * time.Second, samePull, 10 * time.Second, true}},
-		"restarts for another cause":        {{0, pull, 40 * time.Second, true}, {30 * time.Second, otherPull, 40 * time.Second, true}},
-		"restarts after an interruption":    {{0, pull, 40 * time.Second, true}, {30 * time.Second, nil, 0, false}, {31 * time.Second, pull, 40 * time.Second, true}},
-		"restarts for an earlier cause": {{0, pull, 40 * time.Second, true}, {time.Second, otherPull, 40 * time.Second, true}, {30 * time.Second, pull, 40 * time.Second, true}},
-		"ends immediately for a permanent cause":          {{0, crash, 0, true}},
-		"a temporary cause never ends a wait": {{0, queued, 0, false}, {time.Hour, queued, -time.Hour, false}},
+		"no cause":                        {{0, nil, 0, false}},
+		"starts at the first observation": {{0, pull, 40 * time.Second, true}, {30 * time.Second, pull, 10 * time.Second, true}, {40 * time.Second, pull, 0, true}},
+		"continues for another pod with the same cause": {{0, pull, 40 * time.Second, true}, {30 * time.Second, samePull, 10 * time.Second, true}},
+		"restarts for another cause":                    {{0, pull, 40 * time.Second, true}, {30 * time.Second, otherPull, 40 * time.Second, true}},
+		"restarts after an interruption":                {{0, pull, 40 * time.Second, true}, {30 * time.Second, nil, 0, false}, {31 * time.Second, pull, 40 * time.Second, true}},
+		"restarts for an earlier cause":                 {{0, pull, 40 * time.Second, true}, {time.Second, otherPull, 40 * time.Second, true}, {30 * time.Second, pull, 40 * time.Second, true}},
+		"ends immediately for a permanent cause":        {{0, crash, 0, true}},
+		"a temporary cause never ends a wait":           {{0, queued, 0, false}, {time.Hour, queued, -time.Hour, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,18 +65,18 @@ func TestOnlyErrorsThatAWaitCannotResolveArePermanent(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"no error":                       {nil, false},
-		"a terminal cause":               {&NotReadyError{Verdict: crash}, true},
-		"a cause within its grace period":    {&NotReadyError{Verdict: crash, Err: context.DeadlineExceeded}, false},
-		"a queue, timed out":             {&NotReadyError{Verdict: queued, Err: context.DeadlineExceeded}, false},
-		"an interruption":                {&NotReadyError{Verdict: queued, Err: context.Canceled}, false},
-		"an interruption without a verdict":      {context.Canceled, false},
-		"an outage":     {outage, false},
-		"an outage beyond the limit": {&UnobservedError{Ref: trainer(), Last: queued, Err: outage}, false},
-		"expired credentials":         {&kube.Error{Class: kube.Unauthorized, Err: errors.New("expired")}, false},
-		"revoked permissions":    {&kube.Error{Class: kube.Denied, Err: errors.New("forbidden")}, false},
-		"a deleted object":     {&kube.Error{Class: kube.NotFound, Err: errors.New("not found")}, true},
-		"anything else":                  {errors.New("unknown"), false},
+		"no error":                          {nil, false},
+		"a terminal cause":                  {&NotReadyError{Verdict: crash}, true},
+		"a cause within its grace period":   {&NotReadyError{Verdict: crash, Err: context.DeadlineExceeded}, false},
+		"a queue, timed out":                {&NotReadyError{Verdict: queued, Err: context.DeadlineExceeded}, false},
+		"an interruption":                   {&NotReadyError{Verdict: queued, Err: context.Canceled}, false},
+		"an interruption without a verdict": {context.Canceled, false},
+		"an outage":                         {outage, false},
+		"an outage beyond the limit":        {&UnobservedError{Ref: trainer(), Last: queued, Err: outage}, false},
+		"expired credentials":               {&kube.Error{Class: kube.Unauthorized, Err: errors.New("expired")}, false},
+		"revoked permissions":               {&kube.Error{Class: kube.Denied, Err: errors.New("forbidden")}, false},
+		"a deleted object":                  {&kube.Error{Class: kube.NotFound, Err: errors.New("not found")}, true},
+		"anything else":                     {errors.New("unknown"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,16 +205,16 @@ func TestMissingObjectIsReadAgainBeforeTheWaitEnds(t *testing.T) {
 		reason  metav1.StatusReason
 		want    bool
 	}{
-		"no missing object":        {},
-		"a created Secret":        {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 200, "", true},
-		"a missing Secret":    {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 404, metav1.StatusReasonNotFound, false},
-		"no permission to read the Secret":  {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 403, metav1.StatusReasonForbidden, false},
-		"a missing key":    {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf", Key: "TOKEN"}, "", 0, "", false},
-		"a created ConfigMap":     {&ready.Ref{Kind: "ConfigMap", Namespace: "ml", Name: "c"}, "/api/v1/namespaces/ml/configmaps/c", 200, "", true},
-		"a service account":         {&ready.Ref{Kind: "ServiceAccount", Namespace: "ml", Name: "a"}, "/api/v1/namespaces/ml/serviceaccounts/a", 200, "", true},
-		"a created claim":  {&ready.Ref{Kind: "PersistentVolumeClaim", Namespace: "ml", Name: "w"}, "/api/v1/namespaces/ml/persistentvolumeclaims/w", 200, "", true},
-		"a created storage class": {&ready.Ref{Kind: "StorageClass", Name: "fast"}, "/apis/storage.k8s.io/v1/storageclasses/fast", 200, "", true},
-		"an unavailable API server": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 503, metav1.StatusReasonServiceUnavailable, false},
+		"no missing object":                {},
+		"a created Secret":                 {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 200, "", true},
+		"a missing Secret":                 {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 404, metav1.StatusReasonNotFound, false},
+		"no permission to read the Secret": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 403, metav1.StatusReasonForbidden, false},
+		"a missing key":                    {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf", Key: "TOKEN"}, "", 0, "", false},
+		"a created ConfigMap":              {&ready.Ref{Kind: "ConfigMap", Namespace: "ml", Name: "c"}, "/api/v1/namespaces/ml/configmaps/c", 200, "", true},
+		"a service account":                {&ready.Ref{Kind: "ServiceAccount", Namespace: "ml", Name: "a"}, "/api/v1/namespaces/ml/serviceaccounts/a", 200, "", true},
+		"a created claim":                  {&ready.Ref{Kind: "PersistentVolumeClaim", Namespace: "ml", Name: "w"}, "/api/v1/namespaces/ml/persistentvolumeclaims/w", 200, "", true},
+		"a created storage class":          {&ready.Ref{Kind: "StorageClass", Name: "fast"}, "/apis/storage.k8s.io/v1/storageclasses/fast", 200, "", true},
+		"an unavailable API server":        {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 503, metav1.StatusReasonServiceUnavailable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -248,13 +248,13 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 
 		configured *bool
 	}{
-		"none":                    {codes: nil, want: false},
-		"the cluster autoscaler":  {codes: map[string]int{status: http.StatusOK}, want: true},
-		"Karpenter":               {codes: map[string]int{karpenter: http.StatusOK}, want: true},
+		"none":                   {codes: nil, want: false},
+		"the cluster autoscaler": {codes: map[string]int{status: http.StatusOK}, want: true},
+		"Karpenter":              {codes: map[string]int{karpenter: http.StatusOK}, want: true},
 		"no permission to read":  {codes: map[string]int{status: http.StatusForbidden}, want: true},
-		"an outage": {codes: map[string]int{status: http.StatusServiceUnavailable, karpenter: http.StatusServiceUnavailable}, want: false},
-		"configured as true":    {configured: new(true), want: true},
-		"configured as false":   {codes: map[string]int{status: http.StatusOK}, configured: new(false), want: false},
+		"an outage":              {codes: map[string]int{status: http.StatusServiceUnavailable, karpenter: http.StatusServiceUnavailable}, want: false},
+		"configured as true":     {configured: new(true), want: true},
+		"configured as false":    {codes: map[string]int{status: http.StatusOK}, configured: new(false), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -168,16 +168,16 @@ func openStreams(tunnel httpstream.Connection, pod kube.Ref, port int32) (*podCo
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
 	headers.Set(corev1.PortHeader, strconv.Itoa(int(port)))
 	headers.Set(corev1.PortForwardRequestIDHeader, "0")
-	complaints, err := tunnel.CreateStream(headers)
+	errorStream, err := tunnel.CreateStream(headers)
 	if err != nil {
 		return nil, err
 	}
-	if err := complaints.Close(); err != nil { // nothing is sent on it
+	if err := errorStream.Close(); err != nil { // nothing is sent on it
 		return nil, err
 	}
 	address := podAddress(fmt.Sprintf("%s/%s:%d", pod.Namespace, pod.Name, port))
-	conn := &podConn{tunnel: tunnel, address: address, heard: make(chan struct{})}
-	go conn.listen(complaints)
+	conn := &podConn{tunnel: tunnel, address: address, failureRead: make(chan struct{})}
+	go conn.listen(errorStream)
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
 	conn.Stream, err = tunnel.CreateStream(headers)
 	if errors.Is(err, spdystream.ErrReset) {
@@ -204,19 +204,19 @@ func (resetStream) Close() error              { return nil }
 // podConn is a connection to a port of a pod. It does not support deadlines.
 type podConn struct {
 	httpstream.Stream
-	tunnel    httpstream.Connection
-	address   podAddress
-	heard     chan struct{} // closed when complaint is final
-	complaint error
+	tunnel      httpstream.Connection
+	address     podAddress
+	failureRead chan struct{} // closed when failure is complete
+	failure     error
 }
 
 // listen reads the error of the kubelet until the stream or the tunnel ends.
-func (c *podConn) listen(complaints io.Reader) {
-	defer close(c.heard)
+func (c *podConn) listen(errorStream io.Reader) {
+	defer close(c.failureRead)
 	const longest = 4 << 10
-	text, _ := io.ReadAll(io.LimitReader(complaints, longest)) // the text before a read error is kept
+	text, _ := io.ReadAll(io.LimitReader(errorStream, longest)) // the text before a read error is kept
 	if len(text) > 0 {
-		c.complaint = &net.OpError{Op: "read", Net: c.address.Network(), Addr: c.address, Err: errors.New(string(text))}
+		c.failure = &net.OpError{Op: "read", Net: c.address.Network(), Addr: c.address, Err: errors.New(string(text))}
 	}
 }
 
@@ -228,9 +228,9 @@ func (c *podConn) Read(p []byte) (int, error) {
 	}
 	// The kubelet ends the error stream before the data stream. The end of the
 	// tunnel ends both after the received data is read.
-	<-c.heard
-	if c.complaint != nil {
-		return n, c.complaint
+	<-c.failureRead
+	if c.failure != nil {
+		return n, c.failure
 	}
 	return n, err
 }

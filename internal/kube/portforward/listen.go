@@ -12,9 +12,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 )
 
-// patience is the time that a connection waits for a ready pod, while the
+// waitTime is the time that a connection waits for a ready pod, while the
 // previous one is replaced.
-const patience = 30 * time.Second
+const waitTime = 30 * time.Second
 
 // Forward is a local port whose connections are forwarded to a backend.
 type Forward struct {
@@ -73,7 +73,7 @@ func (f *Forward) Close() error {
 // local connection is reset instead of closed.
 func serve(ctx context.Context, c Cluster, b Backend, local net.Conn) error {
 	defer local.Close()
-	remote, err := dialPatiently(ctx, c, b)
+	remote, err := dialWithRetries(ctx, c, b)
 	if err != nil {
 		reset(local)
 		return err
@@ -111,10 +111,10 @@ func reset(conn net.Conn) {
 	}
 }
 
-// dialPatiently connects, and waits for a ready pod if there is none. Permanent
+// dialWithRetries connects, and waits for a ready pod if there is none. Permanent
 // errors end the wait immediately.
-func dialPatiently(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func dialWithRetries(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
 	if b.Pod != "" {
 		return Dial(ctx, c, b)
@@ -127,15 +127,15 @@ func dialPatiently(ctx context.Context, c Cluster, b Backend) (net.Conn, error) 
 		if conn, err = Dial(ctx, c, b); kube.ClassOf(err) == kube.Canceled && previous != nil {
 			err = previous // more specific than the timeout
 		}
-		return observe.Step[any]{Done: err == nil || !mayHeal(err)}, nil
+		return observe.Step[any]{Done: err == nil || !isTemporary(err)}, nil
 	})
 	return conn, err
 }
 
-// mayHeal reports whether the error is temporary: another pod may soon be
+// isTemporary reports whether the error is temporary: another pod may soon be
 // ready, or the selected one was just deleted.
-func mayHeal(err error) bool {
-	if missing, ok := err.(*NoPodError); ok { //nolint:errorlint // nothing wraps it
+func isTemporary(err error) bool {
+	if missing, ok := err.(*NoPodError); ok { //nolint:errorlint // returned unwrapped by Dial
 		return missing.err == nil
 	}
 	class := kube.ClassOf(err)

@@ -28,8 +28,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// loopback is what a kubelet does with the streams of a port-forward, for pods
-// whose ports are this process's.
+// loopback handles the streams of a port-forward like a kubelet, for pods whose
+// ports belong to this process.
 type loopback struct{}
 
 func (loopback) PortForward(ctx context.Context, _, _ string, port int32, stream io.ReadWriteCloser) error {
@@ -48,9 +48,8 @@ func (loopback) PortForward(ctx context.Context, _, _ string, port int32, stream
 	return err
 }
 
-// kubeletBehind is an API server of which only pods and their port-forwards are
-// asked. The streams are served by the code that kubelets and container
-// runtimes serve them with.
+// kubeletBehind is an API server that serves only pods and their port-forwards. It
+// serves the streams with the code of kubelets and container runtimes.
 func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
 	t.Helper()
 	api := kubetest.API{Answer: func(verb, path string, _ *http.Request) (int, any) {
@@ -60,7 +59,7 @@ func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
 			}
 		}
 		if strings.HasSuffix(path, "/portforward") {
-			return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest) // as before websockets were tunnels
+			return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest) // as before tunnels by WebSocket
 		}
 		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}}
@@ -75,7 +74,7 @@ func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
 	return kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})
 }
 
-// echo is a server that sends back what it gets until the other side is done.
+// echo is a server that returns the received data until the client closes.
 func echo(t *testing.T) (port int32) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -102,8 +101,8 @@ func echo(t *testing.T) (port int32) {
 	return int32(listener.Addr().(*net.TCPAddr).Port)
 }
 
-// mustEcho sends what is more than fits into any buffer on the way, and
-// compares what comes back.
+// mustEcho sends more data than all buffers on the path can contain, and compares
+// the returned data.
 func mustEcho(t *testing.T, conn interface {
 	net.Conn
 	CloseWrite() error
@@ -117,7 +116,7 @@ func mustEcho(t *testing.T, conn interface {
 	}()
 	got, err := io.ReadAll(conn)
 	if err != nil || !bytes.Equal(got, sent) {
-		t.Fatalf("%d of %d bytes came back, and the error %v", len(got), len(sent), err)
+		t.Fatalf("%d of %d bytes were returned, with the error %v", len(got), len(sent), err)
 	}
 }
 
@@ -150,11 +149,11 @@ func TestDialPodReportsErrorsOfTheKubelet(t *testing.T) {
 	}
 }
 
-// A kubelet whose connection to the port fails at once may reset the data stream
-// before it has replied to its opening.
+// If its connection to the port fails immediately, a kubelet may reset the data
+// stream before it has replied to its opening.
 func TestDialPodReportsErrorsOfTheKubeletBeforeTheStreamIsOpen(t *testing.T) {
 	t.Parallel()
-	const complaint = "error forwarding port 80: connection refused"
+	const failure = "error forwarding port 80: connection refused"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if request.Method == http.MethodGet {
 			w.WriteHeader(http.StatusBadRequest) // no websockets
@@ -163,14 +162,14 @@ func TestDialPodReportsErrorsOfTheKubeletBeforeTheStreamIsOpen(t *testing.T) {
 		if _, err := httpstream.Handshake(request, w, []string{portforward.ProtocolV1Name}); err != nil {
 			return
 		}
-		var complaints httpstream.Stream
+		var errorStream httpstream.Stream
 		conn := spdy.NewResponseUpgrader().UpgradeResponse(w, request, func(stream httpstream.Stream, _ <-chan struct{}) error {
-			if complaints == nil {
-				complaints = stream
+			if errorStream == nil {
+				errorStream = stream
 				return nil
 			}
-			_, _ = io.WriteString(complaints, complaint)
-			_ = complaints.Close()
+			_, _ = io.WriteString(errorStream, failure)
+			_ = errorStream.Close()
 			return errors.New("reset without a reply")
 		})
 		if conn != nil {
@@ -183,7 +182,7 @@ func TestDialPodReportsErrorsOfTheKubeletBeforeTheStreamIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = conn.Read(make([]byte, 1))
-	if _, ok := errors.AsType[*net.OpError](err); !ok || !strings.Contains(err.Error(), complaint) {
+	if _, ok := errors.AsType[*net.OpError](err); !ok || !strings.Contains(err.Error(), failure) {
 		t.Errorf("the first read ends with %v", err)
 	}
 	if _, err := conn.Write([]byte("x")); err == nil {
@@ -229,7 +228,7 @@ func TestDialPodTimesOutIfTheServerDoesNotRespond(t *testing.T) {
 	}()
 	cancel()
 	if err := <-done; kube.ClassOf(err) != kube.Canceled {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("unexpected error: %v", err)
 	}
 }
 
@@ -243,21 +242,21 @@ func TestDialExplainsThatNoPodMatches(t *testing.T) {
 		backend Backend
 		says    string
 	}{
-		"it does not run":      {Backend{Namespace: "ml", Pod: "pending", Port: intstr.FromInt32(80)}, "pod ml/pending is not running: it is Pending"},
-		"it names no port":     {Backend{Namespace: "ml", Pod: "unnamed-0"}, "does not declare a port"},
-		"it has no such name":  {Backend{Namespace: "ml", Pod: "unnamed-0", Port: intstr.FromString("grpc")}, `has no port named "grpc"`},
-		"there is no such pod": {Backend{Namespace: "ml", Pod: "gone"}, "gone"},
+		"a pod that is not running": {Backend{Namespace: "ml", Pod: "pending", Port: intstr.FromInt32(80)}, "pod ml/pending is not running: it is Pending"},
+		"a pod without ports":       {Backend{Namespace: "ml", Pod: "unnamed-0"}, "does not declare a port"},
+		"an unknown port name":      {Backend{Namespace: "ml", Pod: "unnamed-0", Port: intstr.FromString("grpc")}, `has no port named "grpc"`},
+		"a missing pod":             {Backend{Namespace: "ml", Pod: "gone"}, "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := Dial(t.Context(), cluster, test.backend); err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("the error is %v, want %q in it", err, test.says)
+				t.Errorf("error %v does not contain %q", err, test.says)
 			}
 		})
 	}
 }
 
-// It looks at all goroutines of the process, so it runs alone.
+// It inspects all goroutines of the process, so it is not parallel.
 func TestForwardClosesAllConnections(t *testing.T) {
 	port := echo(t)
 	cluster := kubeletBehind(t, kubetest.RunningPod("trainer-0"))
@@ -282,7 +281,7 @@ func TestForwardClosesAllConnections(t *testing.T) {
 	if tunnels(t) == "" {
 		t.Fatal("a listening tunnel is not recognized")
 	}
-	idle, err := net.Dial("tcp", address) // is cut off, rather than waited for
+	idle, err := net.Dial("tcp", address) // closed without waiting for it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +301,7 @@ func TestForwardClosesAllConnections(t *testing.T) {
 	if _, err := idle.Read(make([]byte, 1)); err == nil {
 		t.Error("a connection is still open")
 	}
-	for range 500 { // the server's ends notice in their own time
+	for range 500 { // the ends in the server close asynchronously
 		if tunnels(t) == "" {
 			return
 		}
@@ -311,7 +310,7 @@ func TestForwardClosesAllConnections(t *testing.T) {
 	t.Errorf("still running:\n%s", tunnels(t))
 }
 
-// tunnels are the goroutines that carry a port-forward.
+// tunnels returns the goroutines of port-forwards.
 func tunnels(t *testing.T) string {
 	t.Helper()
 	stacks := make([]byte, 4<<20)

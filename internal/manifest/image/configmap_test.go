@@ -29,7 +29,7 @@ func TestConfigMapContainsTextAsDataAndBytesAsBinaryData(t *testing.T) {
 	obj, err := configMap(t, s, map[Source][]Packed{
 		{Path: "text"}:   {PackFile("a b.txt", []byte("grüße"), 0o644)},
 		{Path: "bytes"}:  {PackFile("x", []byte("\xff"), 0o644)},
-		{Path: "folder"}: {folder(t, "folder", map[string]string{"a": "1"}, nil)},
+		{Path: "folder"}: {directory(t, "folder", map[string]string{"a": "1"}, nil)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestErrorListsTheLargestPartsOfASetupThatIsTooLarge(t *testing.T) {
 
 func TestSummaryIsShortAndChangesWithTheContent(t *testing.T) {
 	t.Parallel()
-	packed := map[Source][]Packed{{Path: "f"}: {folder(t, "f", map[string]string{"a": "canary"}, nil)}}
+	packed := map[Source][]Packed{{Path: "f"}: {directory(t, "f", map[string]string{"a": "canary"}, nil)}}
 	obj, err := configMap(t, Spec{Dockerfile: "RUN canary\nCOPY f /f"}, packed)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@
 //
 // # The contract between the script and the pod that runs it
 //
-// The ConfigMap is mounted read-only as one folder, whose path is exported as
+// The ConfigMap is mounted read-only as one directory, whose path is exported as
 // KT_IMAGE_DIR. The startup script of the container runs in bash, and sources
 // the setup script before any command that depends on it:
 //
@@ -18,7 +18,7 @@
 // Steps run once for each content: the file image-<digest> records that all of
 // them have run. It is in $KT_STATE_DIR, by default /var/lib/kubetorch. If that
 // is not writable, it is in $HOME/.kubetorch, otherwise in /tmp/kubetorch-<uid>.
-// The folder must have the same lifetime as the files that the steps install,
+// The directory must have the same lifetime as the files that the steps install,
 // which are in the file system of the container. Variables are always exported.
 //
 // The pod template has Rendered.Digest as an annotation, so that pods are

@@ -31,13 +31,13 @@ func golden(t *testing.T, file, got string) {
 }
 
 // pretend packs sources that do not exist: a name with a dot is a file, any
-// other name is a folder.
+// other name is a directory.
 func pretend(sources []Needed) map[Source][]Packed {
 	packed := map[Source][]Packed{}
 	for _, needed := range sources {
 		name := filepath.Base(needed.Path)
 		packed[needed.Source] = []Packed{{Name: name, Data: []byte(needed.Path),
-			Folder: !strings.Contains(strings.Trim(name, "."), ".")}}
+			Directory: !strings.Contains(strings.Trim(name, "."), ".")}}
 	}
 	return packed
 }
@@ -126,7 +126,7 @@ func FuzzParse(f *testing.F) {
 		}
 		r, err := Render(Spec{}, d, "debian:12", pretend(Sources(Spec{}, d)))
 		if err != nil {
-			return // several files for a destination that is not a folder
+			return // several files for a destination that is not a directory
 		}
 		// The rendered Dockerfile is equivalent.
 		again, err := Parse(r.Dockerfile)

@@ -58,7 +58,7 @@ func (m *machine) write(path, text string, mode os.FileMode) {
 	}
 }
 
-// install writes the ConfigMap of a spec to the folder in which the pod mounts it.
+// install writes the ConfigMap of a spec to the directory in which the pod mounts it.
 func (m *machine) install(s Spec, packed map[Source][]Packed) Rendered {
 	m.t.Helper()
 	d, err := Parse(s.Dockerfile)
@@ -129,9 +129,9 @@ func (m *machine) read(path string) string {
 }
 
 func (m *machine) in(name string) string { return filepath.Join(m.work, name) }
-func (m *machine) entries(folder string) []string {
+func (m *machine) entries(directory string) []string {
 	m.t.Helper()
-	entries, err := os.ReadDir(folder)
+	entries, err := os.ReadDir(directory)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -142,8 +142,8 @@ func (m *machine) entries(folder string) []string {
 	return names
 }
 
-// folder packs a folder with the given files. A nil skip excludes nothing.
-func folder(t *testing.T, name string, files map[string]string, skip func(string) bool) Packed {
+// directory packs a directory with the given files. A nil skip excludes nothing.
+func directory(t *testing.T, name string, files map[string]string, skip func(string) bool) Packed {
 	t.Helper()
 	content := fstest.MapFS{}
 	for path, text := range files {
@@ -153,7 +153,7 @@ func folder(t *testing.T, name string, files map[string]string, skip func(string
 		}
 		content[path] = &fstest.MapFile{Data: []byte(text), Mode: mode}
 	}
-	packed, err := PackFolder(name, content, skip)
+	packed, err := PackDirectory(name, content, skip)
 	if err != nil {
 		t.Fatal(err)
 	}

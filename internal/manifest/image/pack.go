@@ -17,15 +17,15 @@ import (
 	"unicode/utf8"
 )
 
-// Packed is a file or folder in the form in which a ConfigMap contains it.
+// Packed is a file or directory in the form in which a ConfigMap contains it.
 type Packed struct {
 	// Name is the base name.
 	Name string
-	// Folder reports whether Data is a gzipped tar archive of a folder's content.
-	Folder bool
+	// Directory reports whether Data is a gzipped tar archive of a directory's content.
+	Directory bool
 	// Executable reports whether the file is executable.
 	Executable bool
-	// Project reports whether the folder is a Python project, which pip can install.
+	// Project reports whether the directory is a Python project, which pip can install.
 	Project bool
 	Data    []byte
 }
@@ -35,16 +35,16 @@ func PackFile(name string, data []byte, mode fs.FileMode) Packed {
 	return Packed{Name: name, Data: data, Executable: mode&0o111 != 0}
 }
 
-// PackFolder packs the content of a folder. The result is reproducible: entries
-// are sorted and have no times or owners. Files and folders for which skip
-// returns true are excluded; a nil skip excludes nothing. For a folder that is
+// PackDirectory packs the content of a directory. The result is reproducible: entries
+// are sorted and have no times or owners. Files and directories for which skip
+// returns true are excluded; a nil skip excludes nothing. For a directory that is
 // too large for a ConfigMap, the error lists its largest files.
-func PackFolder(name string, folder fs.FS, skip func(name string) bool) (Packed, error) {
+func PackDirectory(name string, directory fs.FS, skip func(name string) bool) (Packed, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	archive := tar.NewWriter(zipped)
 	sizes := map[string]int{}
-	err := fs.WalkDir(folder, ".", func(at string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(directory, ".", func(at string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -56,7 +56,7 @@ func PackFolder(name string, folder fs.FS, skip func(name string) bool) (Packed,
 			}
 			return nil
 		}
-		if sizes[at], err = appendEntry(archive, folder, at, entry); err == nil && out.Len() > MostBytes {
+		if sizes[at], err = appendEntry(archive, directory, at, entry); err == nil && out.Len() > MostBytes {
 			err = fmt.Errorf("it is too large for a ConfigMap. Its largest files so far:\n%s", biggest(sizes))
 		}
 		return err
@@ -67,14 +67,14 @@ func PackFolder(name string, folder fs.FS, skip func(name string) bool) (Packed,
 	if err == nil {
 		err = zipped.Close()
 	}
-	return Packed{Name: name, Folder: true, Project: isProject(folder), Data: out.Bytes()}, err
+	return Packed{Name: name, Directory: true, Project: isProject(directory), Data: out.Bytes()}, err
 }
 
 // biggestFile is the size in bytes above which a file is rejected without being read.
 const biggestFile = 64 << 20
 
-// appendEntry appends a file or folder to an archive, and returns the size of the file.
-func appendEntry(archive *tar.Writer, folder fs.FS, at string, entry fs.DirEntry) (int, error) {
+// appendEntry appends a file or directory to an archive, and returns the size of the file.
+func appendEntry(archive *tar.Writer, directory fs.FS, at string, entry fs.DirEntry) (int, error) {
 	info, err := entry.Info()
 	if err != nil {
 		return 0, err
@@ -88,13 +88,13 @@ func appendEntry(archive *tar.Writer, folder fs.FS, at string, entry fs.DirEntry
 		return 0, fmt.Errorf("%s is %s, which is too large for a ConfigMap", at, bytesText(int(info.Size())))
 	case mode.IsRegular():
 		header.Typeflag = tar.TypeReg
-		if data, err = fs.ReadFile(folder, at); err != nil {
+		if data, err = fs.ReadFile(directory, at); err != nil {
 			return 0, err
 		}
 		header.Size = int64(len(data))
 	case mode&fs.ModeSymlink != 0:
 		header.Typeflag = tar.TypeSymlink
-		if header.Linkname, err = fs.ReadLink(folder, at); err != nil {
+		if header.Linkname, err = fs.ReadLink(directory, at); err != nil {
 			return 0, err
 		}
 	default:
@@ -116,18 +116,18 @@ func modeOf(mode fs.FileMode) fs.FileMode {
 	return 0o644
 }
 
-func isProject(folder fs.FS) bool {
+func isProject(directory fs.FS) bool {
 	for _, name := range []string{"pyproject.toml", "setup.py"} {
-		if info, err := fs.Stat(folder, name); err == nil && info.Mode().IsRegular() {
+		if info, err := fs.Stat(directory, name); err == nil && info.Mode().IsRegular() {
 			return true
 		}
 	}
 	return false
 }
 
-// Litter reports whether a file or folder of this name is excluded from a
+// Excluded reports whether a file or directory of this name is excluded from a
 // package: caches, virtual environments, and metadata of version control.
-func Litter(name string) bool {
+func Excluded(name string) bool {
 	switch name {
 	case ".git", ".hg", ".svn", "__pycache__", ".venv", ".terraform", ".tox", ".ipynb_checkpoints", ".pytest_cache",
 		".mypy_cache", ".ruff_cache", ".DS_Store":
@@ -137,12 +137,12 @@ func Litter(name string) bool {
 	}
 }
 
-// Digest returns the digest of the content. The digest of a folder does not
+// Digest returns the digest of the content. The digest of a directory does not
 // depend on the compression of the archive, which may differ between releases.
 func (p Packed) Digest() string {
 	kind := "file"
 	switch {
-	case p.Folder:
+	case p.Directory:
 		kind = "folder"
 	case p.Executable:
 		kind = "program"
@@ -176,7 +176,7 @@ func (p Packed) mode() string {
 }
 
 // isText reports whether the content can be a value in data rather than binaryData.
-func (p Packed) isText() bool { return !p.Folder && utf8.Valid(p.Data) }
+func (p Packed) isText() bool { return !p.Directory && utf8.Valid(p.Data) }
 
 var notInKey = regexp.MustCompile(`[^-._a-zA-Z0-9]+`)
 
@@ -187,7 +187,7 @@ func (p Packed) keyName() string {
 	if len(name) > longest {
 		name = name[:longest]
 	}
-	if p.Folder {
+	if p.Directory {
 		name += ".tar.gz"
 	}
 	return name

@@ -20,7 +20,7 @@ type Rendered struct {
 	Dockerfile string
 	// Script is the setup script.
 	Script string
-	// Files are the copied files and folders, by key.
+	// Files are the copied files and directories, by key.
 	Files map[string]Packed
 	// Digest is the digest of the script and the copied files, "sha256:…". It does
 	// not depend on the image that the script runs in.
@@ -145,7 +145,7 @@ func (w *writer) copy(number int, s step, do copyAction) error {
 	}
 	w.copies = true
 	for _, packed := range all {
-		if key := quote(w.add(packed)); packed.Folder {
+		if key := quote(w.add(packed)); packed.Directory {
 			w.run(number, s, "_kt_folder "+key+" "+dest)
 		} else {
 			w.run(number, s, fmt.Sprintf("_kt_file %s %s %s %s", key, quote(packed.Name), packed.mode(), dest))
@@ -157,7 +157,7 @@ func (w *writer) copy(number int, s step, do copyAction) error {
 // syncPackage installs a project, and adds any other package to PYTHONPATH.
 func (w *writer) syncPackage(number int, s step, do packageAction) error {
 	found := w.packed[Source{Path: do.source, Package: true}]
-	if len(found) != 1 || !found[0].Folder {
+	if len(found) != 1 || !found[0].Directory {
 		return fmt.Errorf("%s is not a directory: use the directory of a Python package", do.source)
 	}
 	packed := found[0]
@@ -188,7 +188,7 @@ func (w *writer) export(vars envAction) {
 	w.line("export %s", strings.Join(words, " "))
 }
 
-// add adds a file or folder to the ConfigMap under a unique key, and returns the key.
+// add adds a file or directory to the ConfigMap under a unique key, and returns the key.
 func (w *writer) add(p Packed) string {
 	key := fmt.Sprintf("%d-%s", len(w.files)+1, p.keyName())
 	w.files[key] = p
@@ -234,7 +234,7 @@ const stepFunction = `_kt_step() {
   return "$1"
 }`
 
-// findState selects the folder that records which setup has run.
+// findState selects the directory that records which setup has run.
 const findState = `  local _kt_state _kt_done=
   for _kt_state in "${KT_STATE_DIR:-/var/lib/kubetorch}" "${HOME:-}/.kubetorch" "/tmp/kubetorch-$UID" ""; do
     if [ -n "$_kt_state" ] && mkdir -p -- "$_kt_state" 2>/dev/null && [ -w "$_kt_state" ]; then break; fi

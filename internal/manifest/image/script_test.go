@@ -78,7 +78,7 @@ func TestTextIsNeverInterpretedByTheShell(t *testing.T) {
 		}
 	}
 	if left := m.entries(m.work); !slices.Equal(left, []string{"it's $(touch x) `x`.txt"}) {
-		t.Errorf("the folder contains %q", left)
+		t.Errorf("the directory contains %q", left)
 	}
 }
 
@@ -194,8 +194,8 @@ func TestStepsRunOnceForEachContent(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "one", "python3")
 	spec := Spec{Dockerfile: "RUN one a\nENV A=1", Steps: []Step{{PipInstall: []string{"torch"}}, {SyncPackage: "lib"}}}
-	packed := map[Source][]Packed{{Path: "lib", Package: true}: {folder(t, "lib",
-		map[string]string{"__init__.py": "x = 1"}, Litter)}}
+	packed := map[Source][]Packed{{Path: "lib", Package: true}: {directory(t, "lib",
+		map[string]string{"__init__.py": "x = 1"}, Excluded)}}
 	first := m.install(spec, packed)
 	if got := m.start(); got.code != 0 || len(got.calls) != 2 {
 		t.Fatalf("first start: exit %d, calls %q\n%s", got.code, got.calls, got.stderr)
@@ -216,8 +216,8 @@ func TestStepsRunOnceForEachContent(t *testing.T) {
 	if got := m.start(); len(got.calls) != 2 {
 		t.Errorf("different content: calls %q", got.calls)
 	}
-	packed = map[Source][]Packed{{Path: "lib", Package: true}: {folder(t, "lib", map[string]string{"new.py": "x = 2"},
-		Litter)}}
+	packed = map[Source][]Packed{{Path: "lib", Package: true}: {directory(t, "lib", map[string]string{"new.py": "x = 2"},
+		Excluded)}}
 	m.install(spec, packed)
 	if got := m.start(); len(got.calls) != 2 {
 		t.Errorf("different file: calls %q", got.calls)
@@ -230,13 +230,13 @@ func TestStepsRunOnceForEachContent(t *testing.T) {
 func TestNextStateDirectoryIsUsedIfOneIsNotWritable(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "one")
-	m.write(m.state, "a file, in which no folder can be created", 0o444)
+	m.write(m.state, "a file, in which no directory can be created", 0o444)
 	m.install(Spec{Steps: []Step{{RunBash: "one a"}}}, nil)
 	if got := m.start(); got.code != 0 || len(got.calls) != 1 {
 		t.Fatalf("exit %d, calls %q\n%s", got.code, got.calls, got.stderr)
 	}
 	if left := m.entries(m.in(".kubetorch")); len(left) != 1 {
-		t.Errorf("the home folder contains %q, want the marker file", left)
+		t.Errorf("the home directory contains %q, want the marker file", left)
 	}
 	if got := m.start(); got.code != 0 || len(got.calls) != 0 {
 		t.Errorf("second start: exit %d, calls %q\n%s", got.code, got.calls, got.stderr)
@@ -293,7 +293,7 @@ func TestFilesAndDirectoriesAreCopiedLikeInDocker(t *testing.T) {
 	packed := map[Source][]Packed{
 		source("a.txt"): file("a.txt", "a", 0o600), source("run.sh"): file("run.sh", "run", 0o700),
 		source("bin"):  file("bin", "\xff\x00", 0o644),
-		source("tree"): {folder(t, "tree", map[string]string{"x/y.txt": "y", "go.sh": "go", "x/.hidden": "h"}, nil)},
+		source("tree"): {directory(t, "tree", map[string]string{"x/y.txt": "y", "go.sh": "go", "x/.hidden": "h"}, nil)},
 		source("*.py"): {PackFile("1.py", []byte("1"), 0o644), PackFile("2.py", nil, 0o644)},
 	}
 	m.install(Spec{Dockerfile: `
@@ -331,11 +331,11 @@ func TestProjectsAreInstalledAndOtherPackagesAreInPythonPath(t *testing.T) {
 	m := newMachine(t, "python3")
 	m.install(Spec{Steps: []Step{{SyncPackage: "/src/proj"}, {SyncPackage: "lib"}, {SyncPackage: "lib2"}}},
 		map[Source][]Packed{
-			{Path: "/src/proj", Package: true}: {folder(t, "proj",
+			{Path: "/src/proj", Package: true}: {directory(t, "proj",
 				map[string]string{"pyproject.toml": "[project]", ".git/config": "x", "src/proj/__pycache__/x.pyc": "x",
-					"src/proj/__init__.py": ""}, Litter)},
-			{Path: "lib", Package: true}:  {folder(t, "lib", map[string]string{"__init__.py": ""}, Litter)},
-			{Path: "lib2", Package: true}: {folder(t, "lib2", map[string]string{"__init__.py": ""}, Litter)},
+					"src/proj/__init__.py": ""}, Excluded)},
+			{Path: "lib", Package: true}:  {directory(t, "lib", map[string]string{"__init__.py": ""}, Excluded)},
+			{Path: "lib2", Package: true}: {directory(t, "lib2", map[string]string{"__init__.py": ""}, Excluded)},
 		})
 	got := m.start()
 	packages := filepath.Join(m.state, "packages")
@@ -354,9 +354,9 @@ func TestProjectsAreInstalledAndOtherPackagesAreInPythonPath(t *testing.T) {
 func TestArchivesDependOnlyOnTheContent(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"b": "2", "a/c": "3", "a/b.sh": "4"}
-	one, other := folder(t, "x", files, nil), folder(t, "x", files, nil)
+	one, other := directory(t, "x", files, nil), directory(t, "x", files, nil)
 	if !bytes.Equal(one.Data, other.Data) || one.Digest() != other.Digest() {
-		t.Error("the same folder packs differently")
+		t.Error("the same directory has another archive")
 	}
 	unzipped, err := gzip.NewReader(bytes.NewReader(one.Data))
 	if err != nil {

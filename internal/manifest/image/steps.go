@@ -29,7 +29,7 @@ type Step struct {
 	SyncPackage string            `json:"sync_package,omitempty"`
 }
 
-// Copy is a file or folder to copy.
+// Copy is a file or directory to copy.
 type Copy struct {
 	Source string `json:"source"`
 	Dest   string `json:"dest"`
@@ -67,11 +67,11 @@ func (copyAction) isAction()    {}
 func (pipAction) isAction()     {}
 func (packageAction) isAction() {}
 
-// Source is a local file or folder to copy.
+// Source is a local file or directory to copy.
 type Source struct {
 	Path string // as configured
-	// Package reports whether it is the folder of a Python package, from which
-	// Litter is excluded.
+	// Package reports whether it is the directory of a Python package, from which
+	// Excluded is excluded.
 	Package bool
 }
 

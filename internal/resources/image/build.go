@@ -139,7 +139,7 @@ func pinFailure(err error, consequence string) diag.Diagnostic {
 		registry.Missing: {"Image not found in the registry", "Check the name and the tag. For a private repository, log in, " +
 			"because registries also report this to clients that are not logged in."},
 		registry.Refused: {"Registry access denied", "Log in where Terraform runs, for example with docker login. To use " +
-			"another folder with a config.json, set DOCKER_CONFIG."},
+			"another directory with a config.json, set DOCKER_CONFIG."},
 		registry.Invalid: {"Invalid image reference", "Use the form registry/repository:tag."},
 		registry.Unreachable: {"Cannot reach the registry", "Run Terraform where the registry and its proxy are reachable, " +
 			"or set pin_digest = false."},

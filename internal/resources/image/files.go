@@ -73,9 +73,9 @@ func pack(path string, isPackage bool) (image.Packed, error) {
 	if info.IsDir() {
 		var skip func(string) bool
 		if isPackage {
-			skip = image.Litter
+			skip = image.Excluded
 		}
-		packed, err := image.PackFolder(name, os.DirFS(full), skip)
+		packed, err := image.PackDirectory(name, os.DirFS(full), skip)
 		if err != nil {
 			err = fmt.Errorf("cannot pack directory %s: %w", path, err)
 		}

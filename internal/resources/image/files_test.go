@@ -32,7 +32,7 @@ func TestLocalPathsArePackedUnderTheirNames(t *testing.T) {
 		var got []string
 		for _, one := range packed {
 			name := one.Name
-			if one.Folder {
+			if one.Directory {
 				name += "/"
 			}
 			got = append(got, name)
