@@ -15,8 +15,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// importCase is a resource that is created by one configuration and imported by
-// another folder with the same one.
+// importCase is a resource that one configuration creates, and that the same
+// configuration in another directory imports.
 type importCase struct {
 	kind, name string // type and name of the resource
 	attributes string

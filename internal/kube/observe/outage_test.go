@@ -19,11 +19,11 @@ import (
 // than watches. Watches without a fault are silent.
 func becoming(t *testing.T, strike func(verb, path string) kubetest.Fault) *kube.Cluster {
 	t.Helper()
-	var looks atomic.Int32
+	var requests atomic.Int32
 	api := kubetest.API{Answer: func(verb, path string, _ *http.Request) (int, any) {
 		kind := map[bool]string{true: "DeploymentList", false: "List"}[strings.HasSuffix(path, "/deployments")]
 		ready := int64(0)
-		if looks.Add(1) > 6 {
+		if requests.Add(1) > 6 {
 			ready = 1
 		}
 		switch {

@@ -114,7 +114,7 @@ func TestUntilToleratesAnOutageOfTheServer(t *testing.T) {
 
 func TestUntilEndsWithItsContextAndReturnsThePreviousValue(t *testing.T) {
 	t.Parallel()
-	for name, interrupted := range map[string]error{"during a look": errors.New("interrupted"), "between checks": nil} {
+	for name, interrupted := range map[string]error{"during a check": errors.New("interrupted"), "between checks": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cause := errors.New("time is up")
@@ -146,12 +146,12 @@ func TestOutageIsToleratedForALimitedTime(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	outage := &kube.Error{Class: kube.Unreachable, Err: errors.New("connection refused")}
 	denied := &kube.Error{Class: kube.Denied, Err: errors.New("forbidden")}
-	type look struct {
+	type check struct {
 		after  time.Duration
 		err    error
 		passes bool
 	}
-	for name, checks := range map[string][]look{
+	for name, checks := range map[string][]check{
 		"reachable":                    {{0, nil, false}},
 		"a rejection is not an outage": {{0, denied, false}},
 		"shorter than the limit":       {{0, outage, true}, {maxAbsence - 1, outage, true}},
@@ -161,9 +161,9 @@ func TestOutageIsToleratedForALimitedTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var away absence
-			for _, look := range checks {
-				if got := away.passes(look.err, start.Add(look.after)); got != look.passes {
-					t.Errorf("after %v: passes %v, want %v", look.after, got, look.passes)
+			for _, check := range checks {
+				if got := away.passes(check.err, start.Add(check.after)); got != check.passes {
+					t.Errorf("after %v: passes %v, want %v", check.after, got, check.passes)
 				}
 			}
 		})

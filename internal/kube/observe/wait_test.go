@@ -27,13 +27,13 @@ func TestGracePeriodOfACause(t *testing.T) {
 	otherPull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image b", Object: "Pod ml/a", Terminal: true, Grace: 40 * time.Second}
 	queued := &ready.Cause{Reason: "Queued", Subject: "kueue"}
 	crash := &ready.Cause{Reason: "CrashLoop", Subject: "container a", Terminal: true}
-	type look struct {
+	type check struct {
 		after    time.Duration
 		cause    *ready.Cause
 		left     time.Duration
 		terminal bool
 	}
-	for name, looks := range map[string][]look{
+	for name, checks := range map[string][]check{
 		"no cause":                        {{0, nil, 0, false}},
 		"starts at the first observation": {{0, pull, 40 * time.Second, true}, {30 * time.Second, pull, 10 * time.Second, true}, {40 * time.Second, pull, 0, true}},
 		"continues for another pod with the same cause": {{0, pull, 40 * time.Second, true}, {30 * time.Second, samePull, 10 * time.Second, true}},
@@ -46,10 +46,10 @@ func TestGracePeriodOfACause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen firstSeen
-			for _, look := range looks {
-				left, terminal := seen.left(look.cause, start.Add(look.after))
-				if left != look.left || terminal != look.terminal {
-					t.Errorf("after %v: %v left, terminal %v; want %v, %v", look.after, left, terminal, look.left, look.terminal)
+			for _, check := range checks {
+				left, terminal := seen.left(check.cause, start.Add(check.after))
+				if left != check.left || terminal != check.terminal {
+					t.Errorf("after %v: %v left, terminal %v; want %v, %v", check.after, left, terminal, check.left, check.terminal)
 				}
 			}
 		})

@@ -319,7 +319,7 @@ func (q *Queue) kueueForecast(c *Cause, ask Ask) []*Cause {
 		c.Hint = "Request less, use another queue, or request a higher quota."
 	case len(later) > 0:
 		c.Reason = ReasonQueued
-		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit all of this compute now: %s. It waits in the "+
+		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit the requests of this compute now: %s. It waits in the "+
 			"queue until other workloads finish.", cq.Metadata.Name, q.Name, listed(later, 4))
 	default:
 		return nil

@@ -143,7 +143,7 @@ func (p Packed) Digest() string {
 	kind := "file"
 	switch {
 	case p.Directory:
-		kind = "folder"
+		kind = "folder" // changing it would change the digests of all setups
 	case p.Executable:
 		kind = "program"
 	}

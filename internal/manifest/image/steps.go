@@ -71,7 +71,7 @@ func (packageAction) isAction() {}
 type Source struct {
 	Path string // as configured
 	// Package reports whether it is the directory of a Python package, from which
-	// Excluded is excluded.
+	// the files of [Excluded] are left out.
 	Package bool
 }
 
