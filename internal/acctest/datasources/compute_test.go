@@ -20,7 +20,7 @@ func TestAccDataSourceComputeReadsEveryKind(t *testing.T) {
 		objects string
 		checks  func(ns string) (compute, endpoint map[string]knownvalue.Check)
 	}{
-		"somebody's Deployment": {
+		"a Deployment of another client": {
 			objects: `
 apiVersion: apps/v1
 kind: Deployment
@@ -61,7 +61,7 @@ spec: {selector: {app: it}, ports: [{port: 80}]}`,
 					map[string]knownvalue.Check{"pods": knownvalue.ListSizeExact(1)}
 			},
 		},
-		"a Compute of SkyTorch's": {
+		"a Compute of SkyTorch": {
 			objects: `
 apiVersion: compute.skytorch.dev/v1alpha1
 kind: Compute
@@ -75,7 +75,7 @@ spec: {image: "example.com/server:1"}`,
 						"metadata": knownvalue.MapExact(map[string]knownvalue.Check{"compute-id": text(ns + "/it")})}
 			},
 		},
-		"a Knative Service beside that of its gateway": {
+		"a Knative Service with the Service of its gateway": {
 			objects: `
 apiVersion: serving.knative.dev/v1
 kind: Service
@@ -93,7 +93,7 @@ spec: {type: ExternalName, externalName: kourier.example.com}`,
 						"port": knownvalue.Int64Exact(80)}
 			},
 		},
-		"a registration with an address of its own": {
+		"a registration with a URL": {
 			objects: `
 apiVersion: kubetorch.com/v1alpha1
 kind: KubetorchWorkload
@@ -115,7 +115,7 @@ spec: {containers: [{name: main, image: "example.com/main:1"}]}`,
 			t.Parallel()
 			ns := on.Namespace(t)
 			on.Apply(t, test.objects, "-n", ns)
-			if name == "somebody's Deployment" {
+			if name == "a Deployment of another client" {
 				on.Kubectl(t, "rollout", "status", "deployment/it", "-n", ns)
 			}
 			compute, endpoint := test.checks(ns)
@@ -147,7 +147,7 @@ func TestAccDataSourceComputeRejectsAnInvalidName(t *testing.T) {
 		"both":                 {"name = \"a\"\nid = \"ml/a\"", `Invalid Attribute Combination`},
 		"an id without a name": {`id = "ml"`, `must be namespace/name`},
 		"an id and namespace":  {"id = \"ml/a\"\nnamespace = \"ml\"", `cannot be specified when`},
-		"nothing of that name": {`name = "gone"`, `Compute \S+/gone does not exist`},
+		"a missing compute":    {`name = "gone"`, `Compute \S+/gone does not exist`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 )
 
-// tensorServer is the reference server in this process.
+// tensorServer starts the reference server in this process.
 func tensorServer(t *testing.T) (port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func tensorServer(t *testing.T) (port int) {
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
-// pool is a Service of a tensor server, of which one pod is ready.
+// pool creates a Service of a tensor server with one ready pod.
 func pool(t *testing.T, ns string) *kubelet {
 	t.Helper()
 	node := startKubelet(t, cluster, ns)
@@ -51,10 +51,10 @@ func expectValue(address, attribute string, check knownvalue.Check) statecheck.S
 	return statecheck.ExpectKnownValue(address, tfjsonpath.New(attribute), check)
 }
 
-func above(least float64) knownvalue.Check {
+func above(limit float64) knownvalue.Check {
 	return knownvalue.Float64Func(func(v float64) error {
-		if v <= least {
-			return fmt.Errorf("%g, want more than %g", v, least)
+		if v <= limit {
+			return fmt.Errorf("%g, want more than %g", v, limit)
 		}
 		return nil
 	})
@@ -139,29 +139,29 @@ data "kt_endpoint" "pool" {
 	})
 }
 
-func TestAccUnreachableEndpointIsAnErrorOnlyIfItIsRequired(t *testing.T) {
+func TestAccUnreachableEndpointIsAnErrorOnlyIfRequired(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	node := startKubelet(t, cluster, ns)
-	node.expose(t, ns, "podless", "grpc", 50051, 50051)
-	node.run(t, ns, "deaf-0", "deaf")
-	node.expose(t, ns, "deaf", "http", 80, 1) // nothing listens there
-	node.run(t, ns, "mute-0", "mute")
-	mute, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
+	node.expose(t, ns, "no-pods", "grpc", 50051, 50051)
+	node.run(t, ns, "closed-port-0", "closed-port")
+	node.expose(t, ns, "closed-port", "http", 80, 1) // no process listens on this port
+	node.run(t, ns, "silent-0", "silent")
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections without responding
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = mute.Close() })
-	node.expose(t, ns, "mute", "grpc", 50051, mute.Addr().(*net.TCPAddr).Port)
-	// The timeout has room for a connection on a busy machine: one that is not made is UNREACHABLE.
+	t.Cleanup(func() { _ = silent.Close() })
+	node.expose(t, ns, "silent", "grpc", 50051, silent.Addr().(*net.TCPAddr).Port)
+	// The timeout is long enough for a connection on a busy machine. Without a connection, the status is UNREACHABLE.
 	probed := func(name, more string) string {
 		return cluster.Config(ns,
 			fmt.Sprintf("data \"kt_endpoint\" \"it\" {\n name = %q\n probe = { timeout = \"15s\", %s }\n}", name, more))
 	}
 	for name, test := range map[string]struct{ status, detail string }{
-		"podless": {"UNREACHABLE", `no pod of namespace \S+ has the labels app=podless`},
-		"deaf":    {"UNREACHABLE", `connection refused`},
-		"mute":    {"TIMEOUT", `.`},
+		"no-pods":     {"UNREACHABLE", `no pod of namespace \S+ has the labels app=no-pods`},
+		"closed-port": {"UNREACHABLE", `connection refused`},
+		"silent":      {"TIMEOUT", `.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,7 +200,7 @@ func TestAccEndpointProbeReportsTheMissingPermission(t *testing.T) {
 	})
 }
 
-func TestAccEndpointOfAComputeIsReadOnceTheComputeExists(t *testing.T) {
+func TestAccEndpointOfAComputeIsReadAfterItsCreation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	const it = "data.kt_endpoint.trainer"
@@ -247,8 +247,7 @@ data "kt_compute" "trainer" {
 				},
 			},
 			{
-				// One of the Deployment, two of its ReplicaSet, one of each pod; their writers send them when they
-				// find time.
+				// One of the Deployment, two of its ReplicaSet, one of each pod. They are sent asynchronously.
 				PreConfig: func() {
 					acctest.WaitUntil(t, "5 events", func() bool {
 						return len(strings.Fields(cluster.Kubectl(t, "get", "events", "-n", ns, "-o",
@@ -270,11 +269,11 @@ data "kt_events" "trainer" {
 	})
 }
 
-// Two hundred probes are under way at once: the node lets none through before
-// all have come.
-func TestAccTwoHundredEndpointsAreProbedAtOnce(t *testing.T) {
+// The node accepts no connection before all two hundred have arrived, so the probes
+// must run in parallel.
+func TestAccTwoHundredEndpointsAreProbedInParallel(t *testing.T) {
 	t.Parallel()
-	const many = 200
+	const count = 200
 	ns := cluster.Namespace(t)
 	node := pool(t, ns)
 	var target int
@@ -283,22 +282,22 @@ func TestAccTwoHundredEndpointsAreProbedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all strings.Builder
-	for i := range many {
+	for i := range count {
 		all.WriteString("---\n" + service(ns, fmt.Sprintf("pool-%d", i), "pool", "grpc", 50051, target))
 	}
 	cluster.Apply(t, all.String())
 	var mu sync.Mutex
 	var arrived int
-	everybody := make(chan struct{})
+	allArrived := make(chan struct{})
 	node.mu.Lock()
 	node.gate = func() {
 		mu.Lock()
-		if arrived++; arrived == many {
-			close(everybody)
+		if arrived++; arrived == count {
+			close(allArrived)
 		}
 		mu.Unlock()
 		select {
-		case <-everybody:
+		case <-allArrived:
 		case <-t.Context().Done():
 		}
 	}
@@ -313,8 +312,8 @@ data "kt_endpoint" "pool" {
 
 output "statuses" {
   value = distinct(data.kt_endpoint.pool[*].status)
-}`, many)))
-	out := cli.MustRun(t, "plan", fmt.Sprintf("-parallelism=%d", many))
+}`, count)))
+	out := cli.MustRun(t, "plan", fmt.Sprintf("-parallelism=%d", count))
 	if !strings.Contains(strings.Join(strings.Fields(out), " "), `+ statuses = [ + "SERVING", ]`) {
 		t.Errorf("not all endpoints are ready:\n%s", out)
 	}

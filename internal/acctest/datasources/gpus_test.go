@@ -11,8 +11,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// gpuNode registers a node that no controller manages, with GPUs of a product
-// that no other node has.
+// gpuNode creates a node without a kubelet, with GPUs of a product that no other node
+// has.
 func gpuNode(t *testing.T, name, product, labels string, capacity, allocatable int) {
 	t.Helper()
 	cluster.Apply(t,
@@ -24,7 +24,7 @@ func gpuNode(t *testing.T, name, product, labels string, capacity, allocatable i
 			`[{"type": "Ready", "status": "True"}]}}`, capacity, allocatable))
 }
 
-// gpuPod is one with GPUs on a node, in a phase.
+// gpuPod creates a pod with GPUs on a node, in the given phase.
 func gpuPod(t *testing.T, ns, name, node string, gpus int, phase string) {
 	t.Helper()
 	cluster.Apply(t, fmt.Sprintf(`
@@ -49,10 +49,10 @@ func TestAccGPUsAreCountedByProduct(t *testing.T) {
 	gpuNode(t, "a-"+ns, product, "", 8, 6)
 	gpuNode(t, "b-"+ns, product, ", zone: east", 4, 4)
 	cluster.Kubectl(t, "cordon", "b-"+ns)
-	gpuPod(t, ns, "runs", "a-"+ns, 3, "Running")
-	gpuPod(t, ns, "starts", "b-"+ns, 1, "Pending")
-	gpuPod(t, ns, "ended", "a-"+ns, 2, "Succeeded")
-	gpuPod(t, ns, "waits", "", 1, "Pending")
+	gpuPod(t, ns, "running", "a-"+ns, 3, "Running")
+	gpuPod(t, ns, "starting", "b-"+ns, 1, "Pending")
+	gpuPod(t, ns, "completed", "a-"+ns, 2, "Succeeded")
+	gpuPod(t, ns, "unscheduled", "", 1, "Pending")
 
 	number := func(n int64) knownvalue.Check { return knownvalue.Int64Exact(n) }
 	node := func(name string, capacity, allocatable, free int64, schedulable bool) knownvalue.Check {
@@ -68,9 +68,9 @@ func TestAccGPUsAreCountedByProduct(t *testing.T) {
 		nodes                              []knownvalue.Check
 		capacity, allocatable, free, large int64
 	}{
-		"a product":          {``, []knownvalue.Check{a, b}, 12, 10, 6, 3},
-		"by node label":      {`node_selector = { zone = "east" }`, []knownvalue.Check{b}, 4, 4, 3, 3},
-		"that take pods now": {`schedulable_only = true`, []knownvalue.Check{a}, 8, 6, 3, 3},
+		"all nodes of a product": {``, []knownvalue.Check{a, b}, 12, 10, 6, 3},
+		"nodes with a label":     {`node_selector = { zone = "east" }`, []knownvalue.Check{b}, 4, 4, 3, 3},
+		"schedulable nodes":      {`schedulable_only = true`, []knownvalue.Check{a}, 8, 6, 3, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

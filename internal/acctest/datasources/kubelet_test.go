@@ -24,20 +24,20 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// kubelet is a node whose pods are in this process: a port of theirs is one of
-// 127.0.0.1. The API server reaches it as any kubelet, and it serves the streams
-// of port-forwards with the code that kubelets and container runtimes use.
+// kubelet is a node whose pods are simulated by this process: their ports are those of
+// 127.0.0.1. The API server connects to it like to any kubelet. It serves port-forwards
+// with the same code as kubelets and container runtimes.
 type kubelet struct {
 	on   *acctest.Cluster
 	node string
 
-	mu    sync.Mutex
-	asked []string // the pods that were forwarded to, in order
-	// gate, where it is set, is called with each connection before it is made.
+	mu   sync.Mutex
+	pods []string // targets of the port-forwards, in order
+	// gate is called before each connection, unless it is nil.
 	gate func()
 }
 
-// startKubelet registers a node, which goes with the test.
+// startKubelet creates a node, which is deleted at the end of the test.
 func startKubelet(t *testing.T, on *acctest.Cluster, ns string) *kubelet {
 	t.Helper()
 	k := &kubelet{on: on, node: "kubelet-" + ns}
@@ -49,7 +49,7 @@ func startKubelet(t *testing.T, on *acctest.Cluster, ns string) *kubelet {
 	mux.HandleFunc("/portForward/{namespace}/{pod}", func(w http.ResponseWriter, r *http.Request) {
 		pod := r.PathValue("pod")
 		k.mu.Lock()
-		k.asked = append(k.asked, pod)
+		k.pods = append(k.pods, pod)
 		k.mu.Unlock()
 		portforward.ServePortForward(w, r, k, pod, "", nil, time.Minute, time.Minute,
 			[]string{portforward.ProtocolV1Name})
@@ -74,7 +74,7 @@ func startKubelet(t *testing.T, on *acctest.Cluster, ns string) *kubelet {
 	return k
 }
 
-// certificate is a serving certificate of the node's, which the cluster signs
+// certificate returns a serving certificate of the node, signed by the cluster
 // (https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers).
 func (k *kubelet) certificate(t *testing.T) tls.Certificate {
 	t.Helper()
@@ -112,7 +112,7 @@ spec:
 	return tls.Certificate{Certificate: [][]byte{block.Bytes}, PrivateKey: key}
 }
 
-// PortForward joins a stream to a port of this process.
+// PortForward connects a stream to a port of this process.
 func (k *kubelet) PortForward(ctx context.Context, _, _ string, port int32, stream io.ReadWriteCloser) error {
 	k.mu.Lock()
 	gate := k.gate
@@ -135,17 +135,16 @@ func (k *kubelet) PortForward(ctx context.Context, _, _ string, port int32, stre
 	return err
 }
 
-// forwarded are the pods that were forwarded to until now.
+// forwarded returns the targets of the port-forwards so far.
 func (k *kubelet) forwarded() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return append([]string{}, k.asked...)
+	return append([]string{}, k.pods...)
 }
 
-// run puts a pod on the node, with a label app and no more rights than it
-// needs, and says that it is ready. The node reports no heartbeats, so the pod
-// tolerates that: else it would be evicted after five minutes, which tests that
-// wait for their turn may take.
+// run creates a ready pod on the node, with the label app and minimal permissions. The
+// node sends no heartbeats. The pod tolerates that, because it would otherwise be
+// evicted after five minutes, and tests can take longer.
 func (k *kubelet) run(t *testing.T, ns, name, app string) {
 	t.Helper()
 	k.on.Apply(t, fmt.Sprintf(`
@@ -164,8 +163,8 @@ spec:
 			`[{"type": "Ready", "status": "True"}]}}`)
 }
 
-// expose makes a Service of the pods of an app, whose port leads to a port of
-// this process.
+// expose creates a Service for the pods of an app, whose port leads to a port of this
+// process.
 func (k *kubelet) expose(t *testing.T, ns, app, portName string, port, target int) {
 	t.Helper()
 	k.on.Apply(t, service(ns, app, app, portName, port, target))

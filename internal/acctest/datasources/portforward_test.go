@@ -26,7 +26,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 )
 
-// greeter is an HTTP server in this process.
+// greeter starts an HTTP server in this process.
 func greeter(t *testing.T) (port int) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -80,7 +80,7 @@ resource "terraform_data" "call" {
 	}
 	state, err := os.ReadFile(filepath.Join(cli.Dir, "terraform.tfstate"))
 	if err != nil || bytes.Contains(state, bytes.TrimSpace(address)) {
-		t.Errorf("the state holds the address, or %v", err)
+		t.Errorf("the state contains the address, or cannot be read: %v", err)
 	}
 }
 
@@ -93,11 +93,11 @@ func TestAccPortForwardReturnsAnAddress(t *testing.T) {
 	node.expose(t, ns, "idle", "http", 80, 1)
 	port := regexp.MustCompile(`^127\.0\.0\.1:\d+$`)
 	for name, target := range map[string]string{
-		"of a compute":                      `name = "web"`,
-		"of a compute by its ID":            fmt.Sprintf("id = %q", ns+"/web"),
-		"of a Service":                      `service = "web"`,
-		"of a pod":                          "pod  = \"web-0\"\nport = 8080",
-		"of no pod, where none is required": "service  = \"idle\"\nrequired = false",
+		"of a compute":                       `name = "web"`,
+		"of a compute by ID":                 fmt.Sprintf("id = %q", ns+"/web"),
+		"of a Service":                       `service = "web"`,
+		"of a pod":                           "pod  = \"web-0\"\nport = 8080",
+		"without a pod, if none is required": "service  = \"idle\"\nrequired = false",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,15 +145,15 @@ func TestAccPortForwardFailureIsExplained(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = busy.Close() })
 	for name, test := range map[string]struct{ target, want string }{
-		"no pod":               {`name = "idle"`, `no pod of namespace\s+\S+\s+has\s+the\s+labels\s+app=idle`},
-		"no compute":           {`name = "gone"`, `does not exist`},
-		"no compute of the ID": {fmt.Sprintf("id = %q", ns+"/gone"), `does not exist`},
-		"no Service":           {`service = "gone"`, `does not exist`},
-		"a port that is taken": {fmt.Sprintf("name = \"web\"\nlocal_port = %d", busy.Addr().(*net.TCPAddr).Port),
+		"no pod":                 {`name = "idle"`, `no pod of namespace\s+\S+\s+has\s+the\s+labels\s+app=idle`},
+		"no compute":             {`name = "gone"`, `does not exist`},
+		"no compute with the ID": {fmt.Sprintf("id = %q", ns+"/gone"), `does not exist`},
+		"no Service":             {`service = "gone"`, `does not exist`},
+		"a local port in use": {fmt.Sprintf("name = \"web\"\nlocal_port = %d", busy.Addr().(*net.TCPAddr).Port),
 			`Cannot open the local port`},
-		"two targets":            {"name = \"web\"\npod = \"web-0\"", `Invalid Attribute Combination`},
-		"an ID and a Service":    {"id = \"ml/web\"\nservice = \"web\"", `Invalid Attribute Combination`},
-		"a port that is no port": {"name = \"web\"\nport = 0", `between 1 and 65535`},
+		"two targets":         {"name = \"web\"\npod = \"web-0\"", `Invalid Attribute Combination`},
+		"an ID and a Service": {"id = \"ml/web\"\nservice = \"web\"", `Invalid Attribute Combination`},
+		"an invalid port":     {"name = \"web\"\nport = 0", `between 1 and 65535`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +171,7 @@ func TestAccPortForwardFailureIsExplained(t *testing.T) {
 	}
 }
 
-func TestAccPortForwardReachesThePodThatReplacedAnother(t *testing.T) {
+func TestAccPortForwardReachesAReplacedPod(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	node := startKubelet(t, cluster, ns)
@@ -202,7 +202,7 @@ func TestAccPortForwardReachesThePodThatReplacedAnother(t *testing.T) {
 	call()
 	cluster.Kubectl(t, "delete", "pod", "web-0", "-n", ns)
 	replaced := make(chan struct{})
-	go func() { // the call waits for it
+	go func() { // the call waits for the new pod
 		defer close(replaced)
 		node.run(t, ns, "web-1", "web")
 	}()
@@ -213,7 +213,7 @@ func TestAccPortForwardReachesThePodThatReplacedAnother(t *testing.T) {
 	}
 }
 
-func TestAccPortForwardIsOpenedOnceItsTargetExists(t *testing.T) {
+func TestAccPortForwardIsOpenedAfterTheCreationOfItsTarget(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	node := startKubelet(t, cluster, ns)

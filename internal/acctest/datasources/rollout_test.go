@@ -14,8 +14,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 )
 
-// The gateway in the compute's status is a tensor server in this process.
-func TestAccRolloutIsGatedOnTheThroughputOfThePool(t *testing.T) {
+// The address of the gateway in the compute's status is a tensor server in this process.
+func TestAccRolloutRequiresTheThroughputOfThePool(t *testing.T) {
 	t.Parallel()
 	on := withCRDs.WithComputes(t)
 	ns := on.Namespace(t)
@@ -34,9 +34,9 @@ func TestAccRolloutIsGatedOnTheThroughputOfThePool(t *testing.T) {
 		done <- nil
 	}
 	t.Cleanup(end)
-	played := acctest.SkyTorch()
-	played.Addresses = []any{map[string]any{"type": "IPAddress", "value": listener.Addr().String()}}
-	played.Run(t, on, ns)
+	operator := acctest.SkyTorch()
+	operator.Addresses = []any{map[string]any{"type": "IPAddress", "value": listener.Addr().String()}}
+	operator.Run(t, on, ns)
 
 	cli := acctest.NewCLI(t)
 	cli.Setenv("KUBE_CONFIG_PATH", on.Kubeconfig())
@@ -46,40 +46,40 @@ func TestAccRolloutIsGatedOnTheThroughputOfThePool(t *testing.T) {
 	if err := os.CopyFS(cli.Dir, os.DirFS(filepath.Join(acctest.Root(), "examples", "gated-rollout"))); err != nil {
 		t.Fatal(err)
 	}
-	least := func(mibs float64) string { return fmt.Sprintf("-var=min_throughput_mib_s=%g", mibs) }
-	says := func(out string, texts ...string) {
+	minThroughput := func(mibs float64) string { return fmt.Sprintf("-var=min_throughput_mib_s=%g", mibs) }
+	expectText := func(out string, texts ...string) {
 		t.Helper()
 		words := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " ")
 		for _, text := range texts {
 			if !strings.Contains(words, text) {
-				t.Errorf("it does not say %q:\n%s", text, out)
+				t.Errorf("the output does not contain %q:\n%s", text, out)
 			}
 		}
 	}
 
-	out, err := cli.Run(t, "apply", "-auto-approve", least(1e9))
+	out, err := cli.Run(t, "apply", "-auto-approve", minThroughput(1e9))
 	if err == nil {
-		t.Fatalf("a slow pool let the rollout through:\n%s", out)
+		t.Fatalf("the apply succeeded with a slow pool:\n%s", out)
 	}
-	says(out, "Resource postcondition failed", "The pool is SERVING and moves")
+	expectText(out, "Resource postcondition failed", "The pool is SERVING and moves")
 	if made, err := on.TryKubectl(t, "get", "deployment", "tensor-frontend", "-n", ns); err == nil {
 		t.Errorf("the frontend exists:\n%s", made)
 	}
 
-	cli.MustRun(t, "apply", "-auto-approve", least(0.001))
+	cli.MustRun(t, "apply", "-auto-approve", minThroughput(0.001))
 	if target := on.Kubectl(t, "get", "deployment", "tensor-frontend", "-n", ns, "-o",
 		"jsonpath={..env[?(@.name=='TENSOR_SERVER')].value}"); target != "tensor-pool."+ns+".svc.cluster.local:50051" {
 		t.Errorf("the frontend calls %q", target)
 	}
-	// What a check block reads, Terraform reads again in the apply, and shows that.
-	says(cli.MustRun(t, "plan", least(0.001)), "Plan: 0 to add, 0 to change, 0 to destroy.")
+	// Terraform reads the data of a check block again in the apply, and shows this in the plan.
+	expectText(cli.MustRun(t, "plan", minThroughput(0.001)), "Plan: 0 to add, 0 to change, 0 to destroy.")
 
 	end()
-	out, err = cli.Run(t, "plan", least(0.001))
+	out, err = cli.Run(t, "plan", minThroughput(0.001))
 	if err == nil {
-		t.Errorf("a pool that is gone let the plan through:\n%s", out)
+		t.Errorf("the plan succeeded with an unreachable pool:\n%s", out)
 	}
-	says(out, "Check block assertion failed", "The tensor servers are UNREACHABLE",
+	expectText(out, "Check block assertion failed", "The tensor servers are UNREACHABLE",
 		"The pool is UNREACHABLE and moves 0 MiB a second")
-	cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false", least(0.001))
+	cli.MustRun(t, "destroy", "-auto-approve", "-refresh=false", minThroughput(0.001))
 }

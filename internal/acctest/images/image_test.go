@@ -25,11 +25,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// An imageCase is a kt_image that goes from some attributes to others, and back
-// to those of the plain one.
+// An imageCase is a kt_image whose attributes are created, changed, and then replaced
+// by those of plainImage.
 type imageCase struct{ name, created, changed string }
 
-// plainImage is all that an image needs.
+// plainImage contains only the required attributes of an image.
 const plainImage = `image_id = "debian:12"`
 
 func imageCases(dir string) []imageCase {
@@ -53,7 +53,7 @@ func imageCases(dir string) []imageCase {
 		    { env = { A = "1", PATH = "$PATH:/x" } },
 		    { run_bash = "set -x\necho \"$A\" | cat" },
 		    { copy = { source = ` + file("a.txt") + `, dest = "/app/" } },
-		    { copy = { source = ` + file("folder") + `, dest = "/app/folder" } },
+		    { copy = { source = ` + file("directory") + `, dest = "/app/directory" } },
 		    { sync_package = ` + file("package") + ` },
 		  ]`, `image_id = "debian:12"
 		  steps = [{ run_bash = "echo changed" }]`},
@@ -80,12 +80,12 @@ func imageConfig(ns string, cases []imageCase, of func(imageCase) string) string
 	return cluster.Config(ns, out.String())
 }
 
-// localFiles are what images copy.
+// localFiles returns a directory with files that images copy.
 func localFiles(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"a.txt": "hello", "folder/run.sh": "#!/bin/sh\n", "folder/deep/bytes": "\xff\x00",
+		"a.txt": "hello", "directory/run.sh": "#!/bin/sh\n", "directory/deep/bytes": "\xff\x00",
 		"package/__init__.py": "x = 1", "package/.git/config": "not this",
 	} {
 		writeFile(t, filepath.Join(dir, name), text)
@@ -103,7 +103,7 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// imageChanges checks which attributes change.
+// imageChanges checks the action and the changed attributes of a plan.
 func imageChanges(action string, attributes ...string) acctest.PlanCheck {
 	return func(p acctest.Plan) error {
 		var changed []string
@@ -154,7 +154,7 @@ func TestAccImageAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 	})
 }
 
-// allImagesPlain checks that nothing stayed of attributes that were removed.
+// allImagesPlain checks that no fields of removed attributes are left.
 func allImagesPlain(t *testing.T, ns string) error {
 	t.Helper()
 	var list struct {
@@ -176,7 +176,7 @@ func allImagesPlain(t *testing.T, ns string) error {
 		item.Metadata.Name = ""
 		list.Items[i] = item
 		if !reflect.DeepEqual(item, list.Items[0]) {
-			errs = append(errs, fmt.Errorf("fields were not removed: %v\nunlike %v", item, list.Items[0]))
+			errs = append(errs, fmt.Errorf("fields were not removed: %v\nwant %v", item, list.Items[0]))
 		}
 	}
 	if len(list.Items) < 2 {
@@ -212,7 +212,7 @@ func TestAccImageAttributesAreAllCovered(t *testing.T) {
 	}
 	for _, attribute := range schema.ResourceSchemas["kt_image"].Block.Attributes {
 		if attribute.Name == "name" || attribute.Name == "namespace" || (attribute.Computed && !attribute.Optional) {
-			continue // in every test, or not to be set
+			continue // covered by every test, or read-only
 		}
 		if !regexp.MustCompile(`(?m)^\s*` + attribute.Name + `\s+= `).MatchString(all.String()) {
 			t.Errorf("no test case sets the attribute %s", attribute.Name)
@@ -239,7 +239,7 @@ func TestAccImageExportsItsReferenceAndSetup(t *testing.T) {
 			{
 				Config: imageNamed(ns,
 					"base = \"pytorch\"\n python_path = \"/usr/bin/python3\"\n steps = [{ pip_install = [\"a\"] }]"),
-				// All of it is known before anything is applied.
+				// All values are known in the plan.
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectKnownValue(theImage, tfjsonpath.New("setup").AtMapKey("digest"),
 						knownvalue.StringRegexp(regexp.MustCompile("^sha256:[0-9a-f]{64}$"))),
@@ -275,7 +275,7 @@ func TestAccImageExportsItsReferenceAndSetup(t *testing.T) {
 	})
 }
 
-func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
+func TestAccChangedFilesOfAnImageAreShownByDigest(t *testing.T) {
 	t.Parallel()
 	ns, dir := cluster.Namespace(t), localFiles(t)
 	config := imageNamed(ns,
@@ -297,7 +297,7 @@ func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
 				ConfigPlanChecks: acctest.PreApply(
 					acctest.PlanChecks{theImage: func(p acctest.Plan) error {
 						if strings.Contains(fmt.Sprint(p.After), "canary") {
-							return fmt.Errorf("the plan has the content: %v", p.After)
+							return fmt.Errorf("the plan contains the content: %v", p.After)
 						}
 						return errors.Join(imageChanges("update", "ref", "setup", "manifests")(p),
 							acctest.SameElements("fields", p.Fields(), []string{
@@ -326,13 +326,13 @@ func TestAccImageFilesThatChangeShowByDigest(t *testing.T) {
 	})
 }
 
-func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
+func TestAccImageDriftIsReportedByFieldAndManager(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := imageNamed(ns,
 		"image_id = \"debian:12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"echo original\" }]")
 	seen := &acctest.Warnings{}
-	says := func(parts ...string) acctest.PlanChecks {
+	expectWarning := func(parts ...string) acctest.PlanChecks {
 		return acctest.PlanChecks{theImage: func(acctest.Plan) error {
 			return seen.ExpectAbout(ns+"/kt-image-torch", parts...)
 		}}
@@ -342,7 +342,7 @@ func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
 		kubectl    []string
 		action     string
 		attributes []string
-		says       string
+		message    string
 	}{
 		{[]string{"patch", "configmap/kt-image-torch", "-p", `{"data": {"setup.sh": "echo edited"}}`}, "update",
 			[]string{"manifests"}, `data["setup.sh"]: changed by kubectl-patch at `},
@@ -361,7 +361,7 @@ func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
 			Config:    config,
 			ConfigPlanChecks: resource.ConfigPlanChecks{
 				PreApply: []plancheck.PlanCheck{acctest.PlanChecks{theImage: imageChanges(drift.action,
-					drift.attributes...)}, says(drift.says)},
+					drift.attributes...)}, expectWarning(drift.message)},
 				PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 			},
 		})
@@ -371,7 +371,7 @@ func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
 			PreConfig: func() { cluster.Kubectl(t, "delete", "configmap/kt-image-torch", "-n", ns) },
 			Config:    config,
 			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionCreate),
-				says("no longer exists")),
+				expectWarning("no longer exists")),
 		},
 		resource.TestStep{
 			PreConfig: func() {
@@ -385,7 +385,7 @@ func TestAccImageDriftShowsByFieldAndManager(t *testing.T) {
 			PreConfig: func() { cluster.Kubectl(t, "delete", "configmap/kt-image-torch", "-n", ns) },
 			Config:    config,
 		},
-		resource.TestStep{ // what is immutable now is made anew
+		resource.TestStep{ // an immutable ConfigMap is replaced
 			PreConfig: func() {
 				cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns, "-p", `{"immutable": true}`)
 			},
@@ -405,11 +405,11 @@ func TestAccImageOfAnotherClientIsAdoptedOrImported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
-	asked := imageNamed(ns, plainImage+"\nadopt_existing = true")
-	keeps := func(*terraform.State) error {
+	adopted := imageNamed(ns, plainImage+"\nadopt_existing = true")
+	keepsForeignKey := func(*terraform.State) error {
 		if got := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o",
 			"jsonpath={.data.own}"); got != "1" {
-			return fmt.Errorf("the key of others is %q", got)
+			return fmt.Errorf("the key of another client is %q", got)
 		}
 		return nil
 	}
@@ -419,7 +419,7 @@ func TestAccImageOfAnotherClientIsAdoptedOrImported(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: imageNamed(ns, plainImage),
 				ExpectError: regexp.MustCompile(`(?s)ConfigMap \S+/kt-image-torch already exists.*kubectl-create`)},
-			{Config: asked, Check: keeps},
+			{Config: adopted, Check: keepsForeignKey},
 			{Config: cluster.Config(ns, ""), Check: noImageLeft(t, ns)},
 			{
 				PreConfig: func() {
@@ -432,7 +432,7 @@ func TestAccImageOfAnotherClientIsAdoptedOrImported(t *testing.T) {
 				Config: imageNamed(ns, plainImage),
 				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage,
 					plancheck.ResourceActionUpdate)),
-				Check: keeps,
+				Check: keepsForeignKey,
 			},
 			{
 				Config:       imageNamed(ns, plainImage),
@@ -448,7 +448,7 @@ func TestAccImageOfAnotherClientIsAdoptedOrImported(t *testing.T) {
 	})
 }
 
-func TestAccImageUnderProtectionIsNotDeletedOrMoved(t *testing.T) {
+func TestAccImageWithDeletionProtectionIsNotDeletedOrRenamed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	protected := imageNamed(ns, plainImage+"\ndeletion_protection = true")
@@ -470,11 +470,11 @@ func TestAccImageUnderProtectionIsNotDeletedOrMoved(t *testing.T) {
 	})
 }
 
-func TestAccImageDeletionEndsAtItsTimeout(t *testing.T) {
+func TestAccImageDeletionFailsAfterItsTimeout(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := imageNamed(ns, plainImage+"\ntimeouts = { delete = \"3s\" }")
-	hold := func(finalizers string) {
+	setFinalizers := func(finalizers string) {
 		cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns,
 			"-p", `{"metadata": {"finalizers": `+finalizers+`}}`)
 	}
@@ -484,11 +484,11 @@ func TestAccImageDeletionEndsAtItsTimeout(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: config},
 			{
-				PreConfig: func() { hold(`["example.com/hold"]`) },
+				PreConfig: func() { setFinalizers(`["example.com/hold"]`) },
 				Config:    config, Destroy: true,
 				ExpectError: regexp.MustCompile(`(?s)example\.com/hold.*after\s+3s\s+\(.timeouts.delete.\)`),
 			},
-			{PreConfig: func() { hold("null") }, Config: config},
+			{PreConfig: func() { setFinalizers("null") }, Config: config},
 		},
 	})
 }
@@ -526,7 +526,7 @@ resource "kt_image" "torch" {
 func TestAccImageSetsUpACompute(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	// The image is unknown while terraform_data is planned, the set-up is not.
+	// The image is unknown in the plan of terraform_data, but the setup is known.
 	config := func(command, attributes string) string {
 		return imageNamed(ns, "base = \"python${terraform_data.version.output}\"\n"+
 			"steps = [{ run_bash = \""+command+"\" }]") +
@@ -534,7 +534,7 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 	}
 	image, setup, manifests := tfjsonpath.New("image"), tfjsonpath.New("image_setup"), tfjsonpath.New("manifests")
 	const byRef = "image_ref = kt_image.torch.ref"
-	carried := statecheck.CompareValue(digestInPods{t, ns})
+	digests := statecheck.CompareValue(digestInPods{t, ns})
 	same := statecheck.CompareValue(compare.ValuesSame())
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
@@ -553,7 +553,7 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
 				ConfigStateChecks: []statecheck.StateCheck{
-					carried.AddStateValue(acctest.Trainer, setup.AtMapKey("digest")),
+					digests.AddStateValue(acctest.Trainer, setup.AtMapKey("digest")),
 					statecheck.ExpectKnownValue(acctest.Trainer, image, knownvalue.StringExact("python:3.12-slim")),
 				},
 			},
@@ -567,12 +567,12 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 					},
 				},
 				ConfigStateChecks: []statecheck.StateCheck{
-					carried.AddStateValue(acctest.Trainer, setup.AtMapKey("digest")),
+					digests.AddStateValue(acctest.Trainer, setup.AtMapKey("digest")),
 					same.AddStateValue(acctest.Trainer, manifests),
 				},
 			},
 			{
-				// The single attributes have the same values.
+				// Setting image and image_setup has the same result.
 				Config:            config("echo two", "image = kt_image.torch.image\n image_setup = kt_image.torch.setup"),
 				ConfigPlanChecks:  acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate),
 				ConfigStateChecks: []statecheck.StateCheck{same.AddStateValue(acctest.Trainer, manifests)},
@@ -587,8 +587,8 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 	})
 }
 
-// digestInPods checks that the pods have the digest of the setup, each time
-// another one.
+// digestInPods checks that the pod template contains the digest of the setup, and that
+// the digest changes.
 type digestInPods struct {
 	t  *testing.T
 	ns string
@@ -599,16 +599,17 @@ func (d digestInPods) CompareValues(values ...any) error {
 	template := cluster.Kubectl(d.t, "get", "deployment/trainer", "-n", d.ns, "-o", "jsonpath={.spec.template}")
 	if !strings.Contains(template, last) || !strings.Contains(template, "kt-image-torch") ||
 		!strings.Contains(template, "python:3.12-slim") {
-		return fmt.Errorf("the pod template has not %s, kt-image-torch and python:3.12-slim: %s", last, template)
+		return fmt.Errorf("the pod template does not contain %s, kt-image-torch and python:3.12-slim: %s",
+			last, template)
 	}
 	if len(values) > 1 && values[0] == values[1] {
-		return errors.New("another setup has the same digest")
+		return errors.New("different setups have the same digest")
 	}
 	return nil
 }
 
-// Terraform imports by identity since 1.12, OpenTofu not yet: so the provider is
-// asked itself.
+// Terraform imports by identity since 1.12, OpenTofu not yet. The test therefore
+// calls the provider directly.
 func TestAccImageImportByIdentity(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

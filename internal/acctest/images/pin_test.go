@@ -24,13 +24,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// imageRegistry is a real registry on loopback, in memory, which can be down.
+// imageRegistry is a registry in memory, on a loopback address, which can be made unreachable.
 type imageRegistry struct {
 	t        *testing.T
 	host     string
-	password string // "" for none
+	password string // empty for anonymous access
 	down     atomic.Bool
-	asked    atomic.Int64 // requests for manifests by the provider
+	requests atomic.Int64 // requests of the provider for manifests
 }
 
 func serveRegistry(t *testing.T, password string) *imageRegistry {
@@ -44,10 +44,10 @@ func serveRegistry(t *testing.T, password string) *imageRegistry {
 			return
 		}
 		if r.down.Load() {
-			panic(http.ErrAbortHandler) // the connection ends without an answer
+			panic(http.ErrAbortHandler) // closes the connection without a response
 		}
 		if strings.Contains(req.URL.Path, "/manifests/") && strings.Contains(req.UserAgent(), "terraform-provider-kt") {
-			r.asked.Add(1)
+			r.requests.Add(1)
 		}
 		served.ServeHTTP(w, req)
 	}))
@@ -82,11 +82,11 @@ func (r *imageRegistry) push(tag string) string {
 	return digest.String()
 }
 
-func TestAccImagePinFollowsTheTagAndOutlivesTheRegistry(t *testing.T) {
+func TestAccPinnedImageFollowsTheTagAndKeepsItsDigestWithoutTheRegistry(t *testing.T) {
 	t.Parallel()
 	ns, served := cluster.Namespace(t), serveRegistry(t, "")
 	first := served.push("team/torch:2.5")
-	second := "" // known once the tag is moved
+	second := "" // set when the tag is moved
 	config := imageNamed(ns,
 		fmt.Sprintf("dockerfile = \"FROM %s/team/torch:2.5\\nRUN echo\\n\"\n pin_digest = true", served.host))
 	seen := &acctest.Warnings{}
@@ -149,7 +149,7 @@ func TestAccImagePinFollowsTheTagAndOutlivesTheRegistry(t *testing.T) {
 	})
 }
 
-func TestAccImagePinIsResolvedAtApplyIfThePlanCannot(t *testing.T) {
+func TestAccPinnedImageIsResolvedInTheApplyIfThePlanCannot(t *testing.T) {
 	t.Parallel()
 	ns, served := cluster.Namespace(t), serveRegistry(t, "")
 	digest := served.push("torch:1")
@@ -160,16 +160,16 @@ func TestAccImagePinIsResolvedAtApplyIfThePlanCannot(t *testing.T) {
 	if !strings.Contains(out, "Warning: Cannot reach the registry") ||
 		!regexp.MustCompile(`\+ digest +=\s\(known after apply\)`).MatchString(out) ||
 		!regexp.MustCompile(`\+ digest +=\s"sha256:`).MatchString(out) {
-		t.Errorf("the plan warns, hides the digest of the image and shows the digest of the setup: %s", out)
+		t.Errorf("want a warning, an unknown digest of the image and a known digest of the setup: %s", out)
 	}
 	out, err := cli.Run(t, "apply", "plan")
 	if err == nil || !strings.Contains(out, "Error: Cannot reach the registry") ||
 		!strings.Contains(out, "pin_digest") {
-		t.Errorf("an apply without the registry: %v\n%s", err, out)
+		t.Errorf("apply without the registry: %v\n%s", err, out)
 	}
 	if left := cluster.Kubectl(t, "get", "configmaps", "-l", "kubetorch.com/image", "-n", ns, "-o",
 		"name"); left != "" {
-		t.Errorf("it made %s", left)
+		t.Errorf("the failed apply created %s", left)
 	}
 	cli.MustRun(t, "plan", "-out=plan")
 	served.down.Store(false)
@@ -179,7 +179,7 @@ func TestAccImagePinIsResolvedAtApplyIfThePlanCannot(t *testing.T) {
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 
-	// A tag that moves between plan and apply: what was planned is applied.
+	// If the tag is moved between plan and apply, the planned digest is applied.
 	served.push("torch:1")
 	cli.MustRun(t, "plan", "-out=plan")
 	planned := regexp.MustCompile(`-> "(sha256:[0-9a-f]{64})"`).FindStringSubmatch(cli.MustRun(t, "show", "plan"))
@@ -199,7 +199,7 @@ func imageCLI(t *testing.T, ns, attributes string) *acctest.CLI {
 	return cli
 }
 
-func TestAccImagePinUsesTheCredentialsOfDocker(t *testing.T) {
+func TestAccPinnedImageUsesTheCredentialsOfDocker(t *testing.T) {
 	t.Parallel()
 	const password = "canary-of-the-registry"
 	ns, served := cluster.Namespace(t), serveRegistry(t, password)
@@ -221,12 +221,12 @@ func TestAccImagePinUsesTheCredentialsOfDocker(t *testing.T) {
 		t.Errorf("the image is not pinned: %s", state)
 	}
 	if strings.Contains(out+state, password) {
-		t.Error("the password shows in the log or in state")
+		t.Error("the log or the state contains the password")
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
-func TestAccImagePinsResolveEachReferenceOnce(t *testing.T) {
+func TestAccPinnedImagesResolveEachReferenceOnce(t *testing.T) {
 	t.Parallel()
 	ns, served := cluster.Namespace(t), serveRegistry(t, "")
 	served.push("torch:1")
@@ -236,10 +236,10 @@ func TestAccImagePinsResolveEachReferenceOnce(t *testing.T) {
 			fmt.Sprintf("resource \"kt_image\" \"torch\" {\n count = 12\n name = \"torch-${count.index}\"\n "+
 				"image_id = \"%s/torch:1\"\n pin_digest = true\n}", served.host)))
 	cli.MustRun(t, "apply", "-auto-approve")
-	served.asked.Store(0)
+	served.requests.Store(0)
 	cli.MustRun(t, "plan", "-detailed-exitcode")
-	if asked := served.asked.Load(); asked != 1 {
-		t.Errorf("a plan of 12 images of the same tag asks %d times, want once", asked)
+	if requests := served.requests.Load(); requests != 1 {
+		t.Errorf("a plan of 12 images with the same tag sends %d requests, want 1", requests)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// attributes are attributes that go together, from one value to another to none.
+// attributes are related attributes that are created, changed and removed.
 type attributes struct {
 	name    string
-	objects string // YAML of what must be there
-	always  string // attributes that stay
+	objects string // YAML of objects that must exist
+	always  string // attributes that are never removed
 
 	created, changed string
 
-	// hidden are attributes that the cluster does not show, so that the plan
-	// after an import sets them, and nothing else.
+	// hidden are attributes that cannot be read from the cluster. The plan after an
+	// import sets only them.
 	hidden []string
 }
 
@@ -142,7 +142,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 			  inactivity_ttl        = "30m"
 			  allowed_serialization = ["json"]
 			  logging               = { level = "warning", grace_period = "5s" }`,
-			hidden: []string{"logging"}, // all but the level is in the registration, where there is one
+			hidden: []string{"logging"}, // all but the level is in the registration, if there is one
 		},
 		{
 			name: "image set-up",
@@ -191,12 +191,12 @@ data: {setup.sh: "true"}`,
 			changed: "suspend = false\n replicas = 2",
 		},
 		{
-			name:    "suspension of several",
+			name:    "suspension of several replicas",
 			created: "suspend = true\n replicas = 3",
 			changed: "suspend = true\n replicas = 1",
 		},
 		{
-			name:   "what is only the provider's",
+			name:   "settings of the provider",
 			hidden: []string{"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
 			created: "runtime = \"kubetorch\"\n adopt_existing = true\n on_not_ready = \"warn\"\n " +
 				"deletion_protection = true\n timeouts = { create = \"2m\", delete = \"3m\" }",
@@ -205,11 +205,11 @@ data: {setup.sh: "true"}`,
 	}
 }
 
-// plain is a compute with nothing set, which all others become in the end.
+// plain is a compute without optional attributes, like all others at the end.
 const plain = "resource \"kt_compute\" \"case-plain\" {\n name = \"case-plain\"\n}"
 
-// config is a configuration of all cases with the attributes that of returns,
-// beside the plain one.
+// config returns a configuration of all cases with the attributes that of returns,
+// and of the plain compute.
 func config(ns string, of func(attributes) string) string {
 	resources := []string{plain}
 	for _, a := range allAttributes() {
@@ -229,7 +229,7 @@ func blocks(format string, values ...any) string {
 	return out.String()
 }
 
-// All cases run in one configuration, each on a compute of its own.
+// All cases run in one configuration, each with a separate compute.
 func TestAccAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -271,7 +271,7 @@ func TestAccAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 	})
 }
 
-// allPlain checks that nothing stayed of attributes that were removed.
+// allPlain checks that no fields of removed attributes are left.
 func allPlain(t *testing.T, ns string) error {
 	t.Helper()
 	objects := cluster.LiveObjects(t, ns)
@@ -279,7 +279,7 @@ func allPlain(t *testing.T, ns string) error {
 	for _, a := range allAttributes() {
 		if got := objects[acctest.CaseName(a.name)]; a.always == "" && got != objects["case-plain"] {
 			errs = append(errs,
-				fmt.Errorf("%s: something stayed.\ngot:  %s\nwant: %s", a.name, got, objects["case-plain"]))
+				fmt.Errorf("%s: fields are left.\ngot:  %s\nwant: %s", a.name, got, objects["case-plain"]))
 		}
 	}
 	return errors.Join(errs...)
@@ -299,16 +299,16 @@ func TestAccAttributesAreAllCovered(t *testing.T) {
 	for _, a := range allAttributes() {
 		all.WriteString(a.created + "\n" + a.changed + "\n")
 	}
-	for _, w := range ways() {
+	for _, w := range lifeCycles() {
 		all.WriteString(w.Created + "\n" + w.Changed + "\n")
 	}
 	for _, attribute := range schema.ResourceSchemas["kt_compute"].Block.Attributes {
 		elsewhere := []string{
 			"name", "namespace", "autoscale", "pod_template_path", "command", "args", "volume_claim_templates",
 			"kubetorch_version", "renderer_revision", "wait_timeout",
-		} // in tests of their own
+		} // covered by other tests
 		if slices.Contains(elsewhere, attribute.Name) || (attribute.Computed && !attribute.Optional) {
-			continue // in every test, or not to be set
+			continue // covered by every test, or read-only
 		}
 		if !regexp.MustCompile(`(?m)^\s*` + attribute.Name + `\s+= `).MatchString(all.String()) {
 			t.Errorf("no test case sets the attribute %s", attribute.Name)

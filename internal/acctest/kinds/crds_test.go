@@ -18,7 +18,7 @@ func TestAccClusterWithCRDsServesEveryKindOfCompute(t *testing.T) {
 		"kubetorchworkloads.kubetorch.com",
 	} {
 		if !strings.Contains("\n"+served+"\n", "\n"+want+"\n") {
-			t.Errorf("%s is not served, but:\n%s", want, served)
+			t.Errorf("%s is not served. The served kinds are:\n%s", want, served)
 		}
 	}
 }
@@ -48,14 +48,14 @@ spec:
 	c.Apply(t, workload, "-n", ns)
 	if got := c.Kubectl(t, "get", "-n", ns, "kubetorchworkload/train", "-o",
 		"jsonpath={.spec.workloadMetadata.distributedConfig}"); !strings.Contains(got, "anything") {
-		t.Errorf("distributedConfig is %s; want all that was applied", got)
+		t.Errorf("distributedConfig is %s; want all applied fields", got)
 	}
 	for name, patch := range map[string]struct{ spec, want string }{
 		"an unknown field": {`{"replicas": 2}`, `unknown field "spec.replicas"`},
 		"an unknown nested field": {`{"workloadMetadata": {"runtimeConfig": {"level": "INFO"}}}`,
 			`unknown field "spec.workloadMetadata.runtimeConfig.level"`},
 		"a field of another type":     {`{"createHeadlessService": "yes"}`, "spec.createHeadlessService"},
-		"a port that is none":         {`{"serverPort": 70000}`, "spec.serverPort"},
+		"an invalid port":             {`{"serverPort": 70000}`, "spec.serverPort"},
 		"two ways to reach a service": {`{"serviceConfig": {"url": "http://x"}}`, "spec.serviceConfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ spec:
 					t.Errorf("%v, %s; want %q", err, out, patch.want)
 				}
 			} else if err == nil || !strings.Contains(out, patch.want) {
-				t.Errorf("%v, %s; want it refused for %q", err, out, patch.want)
+				t.Errorf("%v, %s; want a rejection with %q", err, out, patch.want)
 			}
 		})
 	}

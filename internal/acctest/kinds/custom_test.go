@@ -20,17 +20,17 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// A standIn writes the status that a controller would, for kinds whose
-// controllers do not run here.
-type standIn struct {
+// A fakeController writes the status of objects whose real controllers are not
+// available in the tests.
+type fakeController struct {
 	gvr    schema.GroupVersionResource
 	status func(*unstructured.Unstructured) map[string]any
-	// pods are how many it runs of the template at each path; nil: none.
+	// pods returns the number of pods for the template at each path. Nil means no pods.
 	pods func(*unstructured.Unstructured) map[string]int64
 }
 
-func knative() standIn {
-	return standIn{
+func knative() fakeController {
+	return fakeController{
 		gvr: schema.GroupVersionResource{Group: "serving.knative.dev", Version: "v1", Resource: "services"},
 		status: func(obj *unstructured.Unstructured) map[string]any {
 			return map[string]any{
@@ -41,8 +41,8 @@ func knative() standIn {
 	}
 }
 
-func mxJobs() standIn {
-	return standIn{
+func mxJobs() fakeController {
+	return fakeController{
 		gvr: schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "mxjobs"},
 		status: func(obj *unstructured.Unstructured) map[string]any {
 			if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "runPolicy", "suspend"); suspended {
@@ -66,7 +66,7 @@ func mxJobs() standIn {
 	}
 }
 
-// mxRoles are how many pods each role of an MXJob has.
+// mxRoles returns the number of pods of each role of an MXJob.
 func mxRoles(job *unstructured.Unstructured) map[string]int64 {
 	roles, _, _ := unstructured.NestedMap(job.Object, "spec", "mxReplicaSpecs")
 	all := map[string]int64{}
@@ -76,8 +76,8 @@ func mxRoles(job *unstructured.Unstructured) map[string]int64 {
 	return all
 }
 
-// run makes the pods of an object anew.
-func (s standIn) run(ctx context.Context, client k8s.Interface, obj *unstructured.Unstructured) {
+// run replaces the pods of an object.
+func (s fakeController) run(ctx context.Context, client k8s.Interface, obj *unstructured.Unstructured) {
 	pods := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(obj.GetNamespace())
 	now := int64(0)
 	_ = pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now},
@@ -99,8 +99,8 @@ func (s standIn) run(ctx context.Context, client k8s.Interface, obj *unstructure
 	}
 }
 
-func fleets() standIn {
-	return standIn{
+func fleets() fakeController {
+	return fakeController{
 		gvr: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "fleets"},
 		status: func(obj *unstructured.Unstructured) map[string]any {
 			return map[string]any{"observedGeneration": obj.GetGeneration(), "conditions": conditions("Ready")}
@@ -118,8 +118,8 @@ func conditions(kinds ...string) []any {
 	return all
 }
 
-// play answers every change in a namespace until the test ends.
-func (s standIn) play(t *testing.T, on *acctest.Cluster, ns string) {
+// play updates the status after every change in a namespace until the test ends.
+func (s fakeController) play(t *testing.T, on *acctest.Cluster, ns string) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", on.Kubeconfig())
 	if err != nil {
@@ -192,7 +192,7 @@ func TestAccLifeCycleOfAKnativeServiceManifest(t *testing.T) {
 		Kubectl: []string{"patch", "services.serving.knative.dev/trainer", "--type=json", "-p",
 			`[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "theirs:1"}]`},
 		Drifts: []string{"image"},
-		Hidden: []string{"autoscale", "manifest"}, // a Knative Service is taken for an autoscaled one
+		Hidden: []string{"autoscale", "manifest"}, // a Knative Service is imported as an autoscaled compute
 	}.Run(t, on, ns)
 }
 
@@ -220,7 +220,7 @@ spec:
 	}.Run(t, on, ns)
 }
 
-// A kind that no table knows: anything with a pod template.
+// Fleet is a kind that the provider does not know, with a pod template.
 func TestAccKindWithAPodTemplatePathIsAppliedAndDestroyed(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
@@ -259,20 +259,20 @@ spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %
 	}
 }
 
-// A status with a phase alone, and a generation as text, does not tell that
-// anything is ready.
-func TestAccKindWithoutReadinessInItsStatusIsReadyByItsPods(t *testing.T) {
+// A status with only a phase, and with a generation as text, does not show whether
+// the object is ready.
+func TestAccKindWithoutAReadyConditionIsReadyIfItsPodsAre(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	ns := on.Namespace(t)
 	on.Apply(t, acctest.FleetCRD)
 	on.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
-	silent := fleets()
-	silent.status = func(obj *unstructured.Unstructured) map[string]any {
+	fleet := fleets()
+	fleet.status = func(obj *unstructured.Unstructured) map[string]any {
 		return map[string]any{"phase": "Running", "observedGeneration": fmt.Sprint(obj.GetGeneration())}
 	}
-	silent.pods = func(*unstructured.Unstructured) map[string]int64 { return map[string]int64{"spec.pods.template": 2} }
-	silent.play(t, on, ns)
+	fleet.pods = func(*unstructured.Unstructured) map[string]int64 { return map[string]int64{"spec.pods.template": 2} }
+	fleet.play(t, on, ns)
 	config := func(image, limit string) string {
 		return on.Config(ns, acctest.ComputeWithTimeout(limit, acctest.Manifest(fmt.Sprintf(`
 apiVersion: example.com/v1
@@ -293,7 +293,7 @@ spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %
 	})
 }
 
-// registered is what stands in the registration of the trainer.
+// registered returns the spec of the trainer's registration.
 func registered(t *testing.T, on *acctest.Cluster, ns string) map[string]any {
 	t.Helper()
 	var spec map[string]any
@@ -309,7 +309,7 @@ func TestAccComputesAreRegisteredIfKubetorchIsInstalled(t *testing.T) {
 	on := withCRDs
 	for name, c := range map[string]struct {
 		attributes string
-		stands     []string // parts of the registration, as JSON
+		want       []string // parts of the registration, as JSON
 	}{
 		"deployment": {
 			"inactivity_ttl = \"2h\"\n allowed_serialization = [\"json\", \"pickle\"]\n logging = { level = " +
@@ -320,9 +320,9 @@ func TestAccComputesAreRegisteredIfKubetorchIsInstalled(t *testing.T) {
 		},
 		"distributed": {`distribute = { type = "pytorch", workers = 2 }`,
 			[]string{`"createHeadlessService":true`, `"distribution_type":"pytorch"`}},
-		"pods of mine": {`selector = { app = "mine" }`,
+		"existing pods": {`selector = { app = "mine" }`,
 			[]string{`"selector":{"app":"mine"}`, `"deploymentMode":"selector"`}},
-		"a service of mine": {
+		"an endpoint with a URL": {
 			`endpoint = { url = "http://gateway.example:8080" }`, []string{`"url":"http://gateway.example:8080"`},
 		},
 	} {
@@ -341,9 +341,9 @@ func TestAccComputesAreRegisteredIfKubetorchIsInstalled(t *testing.T) {
 						if err != nil {
 							return err
 						}
-						for _, part := range c.stands {
+						for _, part := range c.want {
 							if !strings.Contains(string(spec), part) {
-								return fmt.Errorf("%s does not stand in %s", part, spec)
+								return fmt.Errorf("%s is not in %s", part, spec)
 							}
 						}
 						return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// prerequisites are what production-service takes for granted in its namespace.
+// prerequisites are objects that the example production-service requires in its namespace.
 const prerequisites = `
 apiVersion: v1
 kind: Secret
@@ -65,7 +65,7 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 	})
 }
 
-// The examples that need controllers of other projects are in the tests of the package ecosystem.
+// Examples that require controllers of other projects are tested in the package ecosystem.
 func TestAccExamplesAreAllRun(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(acctest.Root(), "examples", "*", "main.tf"))

@@ -15,39 +15,39 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// importCase is a resource that one configuration creates, and that the same
-// configuration in another directory imports.
+// importCase is a resource that is created in one directory and imported in another
+// directory with the same configuration.
 type importCase struct {
 	kind, name string // type and name of the resource
 	attributes string
-	objects    string // YAML of what must be there
+	objects    string // YAML of objects that must exist
 
-	// shows are the attributes that the plan after the import changes, since no
-	// object has them. The objects are never changed.
-	shows []string
+	// changes are the attributes that the plan after the import sets, because they are
+	// not stored in objects. The objects are never changed.
+	changes []string
 }
 
 func importCases() []importCase {
 	var cases []importCase
-	add := func(name, objects, attributes string, shows ...string) {
+	add := func(name, objects, attributes string, changes ...string) {
 		if !strings.Contains(attributes, "on_not_ready") {
 			attributes += "\n on_not_ready = \"ignore\""
 		}
-		cases = append(cases, importCase{"kt_compute", "c-" + acctest.CaseName(name), attributes, objects, shows})
+		cases = append(cases, importCase{"kt_compute", "c-" + acctest.CaseName(name), attributes, objects, changes})
 	}
-	unseen := map[string][]string{
-		// Where anything changes, so do the settings that no object has.
-		"service template":            {"on_not_ready", "service_template"},
-		"what is only the provider's": {"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
-		// a Deployment is taken for a generated one
-		"way deployment":               {"env_vars", "manifest", "on_not_ready"},
-		"Knative service of one's own": {"autoscale", "manifest", "on_not_ready"},
+	notStored := map[string][]string{
+		// An update also sets the attributes that are not stored in objects.
+		"service template":         {"on_not_ready", "service_template"},
+		"settings of the provider": {"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
+		// a Deployment is imported as a generated one
+		"kind deployment":          {"env_vars", "manifest", "on_not_ready"},
+		"Knative Service manifest": {"autoscale", "manifest", "on_not_ready"},
 	}
 	for _, a := range allAttributes() {
-		add(a.name, a.objects, a.always+"\n"+a.created, unseen[a.name]...)
+		add(a.name, a.objects, a.always+"\n"+a.created, notStored[a.name]...)
 	}
-	for _, w := range ways() {
-		add("way "+w.Name, w.Objects, w.Created, unseen["way "+w.Name]...)
+	for _, w := range lifeCycles() {
+		add("kind "+w.Name, w.Objects, w.Created, notStored["kind "+w.Name]...)
 	}
 	training := func(kind, specs, role, container string) string {
 		return acctest.Manifest(fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nspec:\n  %s:\n    %s: "+
@@ -61,7 +61,7 @@ func importCases() []importCase {
 			`quorum_timeout = "5m", monitor_members = false, args = jsonencode({ port = 0, name = "" }) }`,
 		"autoscaled": `autoscale = { min_scale = 0, max_scale = 4, target = 5, window = "90s", ` +
 			`metric = "rps" }`,
-		"Knative service of one's own": acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: " +
+		"Knative Service manifest": acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: " +
 			"{template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}"),
 		"PyTorchJob":            training("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch"),
 		"TFJob":                 training("TFJob", "tfReplicaSpecs", "Worker", "tensorflow"),
@@ -78,15 +78,15 @@ func importCases() []importCase {
 		"JobSet in a queue": acctest.Manifest("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n"+
 			"spec:\n  replicatedJobs:\n  - name: workers\n    replicas: 1\n    template: {spec: {parallelism: 2, "+
 			"completions: 2, template: {spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}}") + queued,
-		"of a kind of one's own": acctest.Manifest("apiVersion: example.com/v1\nkind: Fleet\nspec: {size: 0, "+
+		"kind with a pod template path": acctest.Manifest("apiVersion: example.com/v1\nkind: Fleet\nspec: {size: 0, "+
 			"on: false, name: \"\", pods: {template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}}") +
 			`pod_template_path = "spec.pods.template"`,
-		"selected and elsewhere": `selector = { app = "mine" }` +
+		"selector with a URL": `selector = { app = "mine" }` +
 			"\n endpoint = { url = \"http://gateway.example:8080\" }",
-		"selected for another Service": `selector = { app = "mine" }` +
+		"selector with another Service": `selector = { app = "mine" }` +
 			"\n endpoint = { selector = { app = \"proxy\" } }",
 	} {
-		add(name, "", attributes, unseen[name]...)
+		add(name, "", attributes, notStored[name]...)
 	}
 	cases = append(cases,
 		importCase{"kt_volume", "volume",
@@ -106,8 +106,8 @@ func importCases() []importCase {
 	return cases
 }
 
-// An import is followed by a plan that changes no object, and no attribute that
-// an object shows.
+// The plan after an import changes no objects, and no attributes that are stored in
+// objects.
 func TestAccImportIsFollowedByAnEmptyPlan(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
@@ -122,8 +122,8 @@ func TestAccImportIsFollowedByAnEmptyPlan(t *testing.T) {
 		}
 		fmt.Fprintf(&config, "resource %q %q {\n name = %[2]q\n %[3]s\n}\n", c.kind, c.name, c.attributes)
 		fmt.Fprintf(&imports, "import {\n to = %s.%s\n id = \"%s/%[2]s\"\n}\n", c.kind, c.name, ns)
-		if len(c.shows) > 0 {
-			want[c.kind+"."+c.name] = c.shows
+		if len(c.changes) > 0 {
+			want[c.kind+"."+c.name] = c.changes
 		}
 	}
 	maker, importer := acctest.NewCLI(t), acctest.NewCLI(t)
@@ -169,9 +169,9 @@ func TestAccImportIsFollowedByAnEmptyPlan(t *testing.T) {
 	maker.MustRun(t, "destroy", "-auto-approve", "-parallelism=30")
 }
 
-// The pods exist, and so does the Service. Without Kubetorch's CRD there is
-// nothing to apply.
-func TestAccComputeWithoutObjectsIsRefused(t *testing.T) {
+// The pods and the Service exist. Without Kubetorch's CRD, there are no objects to
+// apply.
+func TestAccComputeWithoutObjectsIsRejected(t *testing.T) {
 	t.Parallel()
 	cli, ns := acctest.NewCLI(t), cluster.Namespace(t)
 	cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
@@ -184,7 +184,7 @@ func TestAccComputeWithoutObjectsIsRefused(t *testing.T) {
 		"remove endpoint.url")
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
-		t.Errorf("the apply succeeds:\n%s", out)
+		t.Errorf("the apply succeeded:\n%s", out)
 	}
 	acctest.ExpectText(t, acctest.Unwrap(out), "Error: The compute has no objects", "with kt_compute.trainer",
 		"Nothing was created")
@@ -192,7 +192,7 @@ func TestAccComputeWithoutObjectsIsRefused(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, elsewhere)
 	if out, err = cli.Run(t, "plan"); err == nil {
-		t.Errorf("the plan of a change succeeds:\n%s", out)
+		t.Errorf("the plan of a change succeeded:\n%s", out)
 	}
 	acctest.ExpectText(t, acctest.Unwrap(out), "Error: The compute has no objects")
 	cli.Write(t, acctest.BareCompute(selected+`on_not_ready = "ignore"`))

@@ -9,7 +9,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-func ways() []acctest.LifeCycle {
+func lifeCycles() []acctest.LifeCycle {
 	return []acctest.LifeCycle{
 		{
 			Name: "distributed", Mode: "deployment",
@@ -126,7 +126,7 @@ spec: {schedule: "0 4 * * *", jobTemplate: {spec: {template: {spec: {containers:
 
 func TestAccLifeCycleOfEveryKind(t *testing.T) {
 	t.Parallel()
-	for _, w := range ways() {
+	for _, w := range lifeCycles() {
 		t.Run(w.Name, func(t *testing.T) {
 			t.Parallel()
 			ns := cluster.Namespace(t)
@@ -138,12 +138,11 @@ func TestAccLifeCycleOfEveryKind(t *testing.T) {
 	}
 }
 
-// A manifest that the server does not take is refused by the plan, with the
-// field that is wrong.
+// The plan rejects an invalid manifest and reports the invalid field.
 func TestAccRejectedManifestIsReportedWithItsField(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	for name, c := range map[string]struct{ manifest, says string }{
+	for name, c := range map[string]struct{ manifest, message string }{
 		"an unknown field": {"apiVersion: apps/v1\nkind: Deployment\nspec: {replicaz: 2}",
 			`(?s)Deployment \S+/trainer is not valid.*\.spec\.replicaz: field\s+not\s+declared.*manifest`},
 		"another type": {"apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: \"2\"}",
@@ -157,7 +156,7 @@ func TestAccRejectedManifestIsReportedWithItsField(t *testing.T) {
 				ProtoV6ProviderFactories: acctest.Factories(t),
 				Steps: []resource.TestStep{{
 					Config: cluster.Config(ns, acctest.BareCompute(acctest.Manifest(c.manifest))), PlanOnly: true,
-					ExpectError: regexp.MustCompile(c.says),
+					ExpectError: regexp.MustCompile(c.message),
 				}},
 			})
 		})

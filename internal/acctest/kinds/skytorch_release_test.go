@@ -8,7 +8,7 @@ import (
 	operators "github.com/ktdev/terraform-provider-kt/internal/e2e/operator"
 )
 
-// SkyTorch 0.1.0 has no field for tolerations, which GPUs imply, nor for what node_selector and others render.
+// The CRD of SkyTorch 0.1.0 has no fields for the tolerations of GPUs, node_selector and other attributes.
 func TestAccTensorServerOnTheCRDOfSkyTorch010(t *testing.T) {
 	t.Parallel()
 	on := acctest.OwnCluster(t)
@@ -27,7 +27,7 @@ func TestAccTensorServerOnTheCRDOfSkyTorch010(t *testing.T) {
 	write("image = \"mine:1\"\ngpus = 1\non_not_ready = \"ignore\"")
 	planned := cli.MustRun(t, "plan")
 	if strings.Contains(planned, "toleration") || strings.Contains(planned, "override =") {
-		t.Errorf("the plan has tolerations of GPUs, for which the installed Compute has no field:\n%s", planned)
+		t.Errorf("the plan sets tolerations for GPUs, for which the installed CRD has no field:\n%s", planned)
 	}
 	cli.MustRun(t, "apply", "-auto-approve")
 	if spec := on.Kubectl(t, "get", "computes/trainer", "-n", ns, "-o", "jsonpath={.spec}"); !strings.Contains(spec,

@@ -13,8 +13,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// played is a cluster with a namespace in which an operator acts.
-func played(t *testing.T, operators ...acctest.Operator) (*acctest.Cluster, string) {
+// clusterWith returns a cluster and a namespace in which the operators run.
+func clusterWith(t *testing.T, operators ...acctest.Operator) (*acctest.Cluster, string) {
 	t.Helper()
 	on := withCRDs.WithComputes(t)
 	ns := on.Namespace(t)
@@ -30,8 +30,8 @@ volume_claim_templates = [{ name = "scratch", size = "1Gi", mount_path = "/scrat
 func TestAccTensorServerLifeCycle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		operator acctest.Operator
-		way      acctest.LifeCycle
+		operator  acctest.Operator
+		lifeCycle acctest.LifeCycle
 	}{
 		"skytorch": {acctest.SkyTorch(), acctest.LifeCycle{
 			Created: `
@@ -61,9 +61,9 @@ env_vars = { MODE = "slow", MORE = "" }` + scratch,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			on, ns := played(t, c.operator)
-			c.way.Mode, c.way.Hidden = "compute", []string{"launch_timeout"}
-			c.way.Run(t, on, ns)
+			on, ns := clusterWith(t, c.operator)
+			c.lifeCycle.Mode, c.lifeCycle.Hidden = "compute", []string{"launch_timeout"}
+			c.lifeCycle.Run(t, on, ns)
 			if left := on.Kubectl(t, "get", "computes."+c.operator.Group, "-n", ns, "-o", "name"); left != "" {
 				t.Errorf("left behind: %s", left)
 			}
@@ -73,7 +73,7 @@ env_vars = { MODE = "slow", MORE = "" }` + scratch,
 
 func TestAccTensorServerIsReachedByGRPC(t *testing.T) {
 	t.Parallel()
-	on, ns := played(t, acctest.SkyTorch())
+	on, ns := clusterWith(t, acctest.SkyTorch())
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             func(*terraform.State) error { return on.NoneLeft(t, ns) },
@@ -102,9 +102,9 @@ env_vars = { MODE = "fast", SKYTORCH_METRICS_SOURCES = "nvidia-gpu" }`)),
 	})
 }
 
-func TestAccTensorServerThatFailsIsExplained(t *testing.T) {
+func TestAccTensorServerFailureIsExplained(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ exists, attributes, says string }{
+	for name, c := range map[string]struct{ exists, attributes, message string }{
 		"crash": {"", `image = "broken.invalid/crash:1"`,
 			`(?s)Compute \S+/trainer is not ready.*exit code 1.*Pod \S+/trainer-0.*logs trainer-0 -c server.*No ` +
 				`module named`},
@@ -117,7 +117,7 @@ func TestAccTensorServerThatFailsIsExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			on, ns := played(t, acctest.SkyTorch())
+			on, ns := clusterWith(t, acctest.SkyTorch())
 			if c.exists != "" {
 				on.Apply(t, c.exists, "-n", ns)
 			}
@@ -131,7 +131,7 @@ func TestAccTensorServerThatFailsIsExplained(t *testing.T) {
 				CheckDestroy:             func(*terraform.State) error { return on.NoneLeft(t, ns) },
 				Steps: []resource.TestStep{
 					{Config: config(""), Check: resource.TestCheckResourceAttr(acctest.Trainer, "ready", "true")},
-					{Config: config(c.attributes), ExpectError: regexp.MustCompile(c.says)},
+					{Config: config(c.attributes), ExpectError: regexp.MustCompile(c.message)},
 					{Config: config(`image = "mine:1"`),
 						Check: resource.TestCheckResourceAttr(acctest.Trainer, "ready", "true")},
 				},
@@ -142,7 +142,7 @@ func TestAccTensorServerThatFailsIsExplained(t *testing.T) {
 
 func TestAccTensorServerReportsAMissingOperator(t *testing.T) {
 	t.Parallel()
-	on, ns := played(t)
+	on, ns := clusterWith(t)
 	cli := acctest.NewCLI(t)
 	cli.Write(t,
 		on.Config(ns,
@@ -156,7 +156,7 @@ func TestAccTensorServerReportsAMissingOperator(t *testing.T) {
 
 func TestAccTensorServerIsReplacedIfItsOperatorCannotUpdateIt(t *testing.T) {
 	t.Parallel()
-	on, ns := played(t, acctest.SkyTorch(), acctest.KPU())
+	on, ns := clusterWith(t, acctest.SkyTorch(), acctest.KPU())
 	replaces := acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionReplace))
 	updates := acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate))
 	step := func(attributes string, checks resource.ConfigPlanChecks) resource.TestStep {
@@ -179,7 +179,7 @@ func TestAccTensorServerIsReplacedIfItsOperatorCannotUpdateIt(t *testing.T) {
 
 func TestAccTensorServerWarnsThatClaimsAreNotUpdated(t *testing.T) {
 	t.Parallel()
-	on, ns := played(t, acctest.SkyTorch())
+	on, ns := clusterWith(t, acctest.SkyTorch())
 	cli := acctest.NewCLI(t)
 	cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\""+scratch)))
 	cli.MustRun(t, "apply", "-auto-approve")
@@ -188,13 +188,13 @@ func TestAccTensorServerWarnsThatClaimsAreNotUpdated(t *testing.T) {
 		"The claim is not changed", "scratch-trainer-0", "kubectl edit pvc scratch-trainer-0 -n "+ns)
 	cli.MustRun(t, "destroy", "-auto-approve")
 	if left := on.Kubectl(t, "get", "pvc", "-n", ns, "-o", "name"); left != "persistentvolumeclaim/scratch" {
-		t.Errorf("the claims that stay are %q", left)
+		t.Errorf("the remaining claims are %q", left)
 	}
 }
 
-func TestAccTensorServerReportsAnAttributeThatItsOperatorDrops(t *testing.T) {
+func TestAccTensorServerReportsAttributesThatItsOperatorIgnores(t *testing.T) {
 	t.Parallel()
-	on, ns := played(t, acctest.SkyTorch())
+	on, ns := clusterWith(t, acctest.SkyTorch())
 	on.Kubectl(t, "create", "secret", "generic", "hf", "--from-literal=HF_TOKEN="+acctest.Canary, "-n", ns)
 	cli := acctest.NewCLI(t)
 	for attribute, c := range map[string]struct{ text, field string }{
@@ -229,7 +229,7 @@ func TestAccTensorServerReportsAnAttributeThatItsOperatorDrops(t *testing.T) {
 
 func TestAccTensorServersThatShareAClaimAreReported(t *testing.T) {
 	t.Parallel()
-	on, ns := played(t, acctest.SkyTorch())
+	on, ns := clusterWith(t, acctest.SkyTorch())
 	cli := acctest.NewCLI(t)
 	both := on.Config(ns, acctest.BareCompute("runtime = \"skytorch\""+scratch)) + "\n" + strings.NewReplacer(
 		`"trainer" {`, `"other" {`, `"trainer"`, `"other"`).Replace(acctest.BareCompute("runtime = \"skytorch\""+
@@ -237,7 +237,7 @@ func TestAccTensorServersThatShareAClaimAreReported(t *testing.T) {
 	cli.Write(t, both)
 	planned := cli.RunJSON(t, "plan")
 	if !strings.Contains(planned.String(), "The claim is shared") {
-		t.Errorf("two computes share a claim, and the plan does not report it:\n%s", planned)
+		t.Errorf("the plan does not report the claim that two computes share:\n%s", planned)
 	}
 	on.Apply(t,
 		`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: scratch}, spec: {accessModes: `+
@@ -249,7 +249,7 @@ func TestAccTensorServersThatShareAClaimAreReported(t *testing.T) {
 
 func TestAccTensorServerFailsEarlyIfItsStatefulSetIsRejected(t *testing.T) {
 	t.Parallel()
-	on, ns := played(t, acctest.SkyTorch())
+	on, ns := clusterWith(t, acctest.SkyTorch())
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             func(*terraform.State) error { return on.NoneLeft(t, ns) },
@@ -262,8 +262,8 @@ service_template = jsonencode({ spec = { env = [{ name = "A", valueFrom = { fiel
 	})
 }
 
-// ofPython is a Compute as the Python client of KPU applies it.
-const ofPython = `
+// pythonCompute is a Compute as the Python client of KPU applies it.
+const pythonCompute = `
 apiVersion: compute.kpu.dev/v1alpha1
 kind: Compute
 metadata: {name: trainer}
@@ -301,8 +301,8 @@ func TestAccTensorServerOfThePythonClientIsAdoptedOrImported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			on, ns := played(t, acctest.KPU())
-			on.Apply(t, ofPython, "-n", ns, "--server-side", "--field-manager=kpu-python-client")
+			on, ns := clusterWith(t, acctest.KPU())
+			on.Apply(t, pythonCompute, "-n", ns, "--server-side", "--field-manager=kpu-python-client")
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),
 				CheckDestroy:             func(*terraform.State) error { return on.NoneLeft(t, ns) },
@@ -316,7 +316,7 @@ func TestAccTensorServerOfThePythonClientIsAdoptedOrImported(t *testing.T) {
 	}
 }
 
-// Nothing has installed the kinds in the other cluster.
+// The CRDs are not installed in this cluster.
 func TestAccTensorServerWithoutItsCRDIsAWarningInThePlanAndAnErrorInTheApply(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

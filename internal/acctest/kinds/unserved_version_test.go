@@ -8,14 +8,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// convoys are a kind with two versions, of which the first may be served no longer.
+// convoys is a kind with two versions, of which the first is optionally no longer served.
 type convoys struct {
 	on    *acctest.Cluster
 	ns    string
 	group string
 }
 
-// serve defines the kind, and waits until the right versions are served.
+// serve installs the CRD, and waits until exactly the wanted versions are served.
 func (c convoys) serve(t *testing.T, first bool) {
 	t.Helper()
 	const version = `
@@ -51,18 +51,19 @@ func (c convoys) config(version, image string) string {
 		"pod_template_path = \"spec.pods.template\"\non_not_ready = \"ignore\""))
 }
 
-// live is what kubectl gets of the object, or of all.
+// live returns the output of kubectl get for the objects.
 func (c convoys) live(t *testing.T, args ...string) string {
 	t.Helper()
 	return c.on.Kubectl(t, append([]string{"get", "convoys.v1beta1." + c.group, "-n", c.ns}, args...)...)
 }
 
-// An object that was applied at a version which its CRD serves no longer is the same object at another one.
-func TestAccComputeOfAVersionThatIsNoLongerServed(t *testing.T) {
+// If the applied version of an object is no longer served, the provider recognizes the
+// object at another version.
+func TestAccObjectOfAnUnservedVersionIsUpdatedAtAServedVersion(t *testing.T) {
 	t.Parallel()
 	on := acctest.OwnCluster(t)
-	for name, whatFollows := range map[string]func(*testing.T, convoys, *acctest.CLI){
-		"moves":     movesToTheServedVersion,
+	for name, check := range map[string]func(*testing.T, convoys, *acctest.CLI){
+		"updated":   updateToTheServedVersion,
 		"destroyed": func(*testing.T, convoys, *acctest.CLI) {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestAccComputeOfAVersionThatIsNoLongerServed(t *testing.T) {
 			cli.MustRun(t, "apply", "-auto-approve")
 			cli.MustRun(t, "plan", "-detailed-exitcode")
 			c.serve(t, false)
-			whatFollows(t, c, cli)
+			check(t, c, cli)
 			cli.MustRun(t, "destroy", "-auto-approve")
 			if left := c.live(t, "-o", "name"); left != "" {
 				t.Errorf("left behind: %s", left)
@@ -83,7 +84,7 @@ func TestAccComputeOfAVersionThatIsNoLongerServed(t *testing.T) {
 	}
 }
 
-func movesToTheServedVersion(t *testing.T, c convoys, cli *acctest.CLI) {
+func updateToTheServedVersion(t *testing.T, c convoys, cli *acctest.CLI) {
 	t.Helper()
 	const uid, image = "jsonpath={.items[0].metadata.uid}", "jsonpath={.items[0].spec.pods.template.spec.containers[0].image}"
 	created := c.live(t, "-o", uid)
@@ -98,13 +99,13 @@ func movesToTheServedVersion(t *testing.T, c convoys, cli *acctest.CLI) {
 	cli.Write(t, c.config("v1beta1", "mine:1"))
 	if out := cli.MustRun(t, "apply", "-auto-approve"); strings.Contains(out, "must be replaced") ||
 		c.live(t, "-o", uid) != created {
-		t.Errorf("the move to the served version replaces the object:\n%s", out)
+		t.Errorf("the update to the served version replaces the object:\n%s", out)
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.Write(t, c.config("v1beta1", "mine:2"))
 	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "0 added, 1 changed, 0 destroyed")
 	if c.live(t, "-o", image) != "mine:2" || c.live(t, "-o", uid) != created {
-		t.Errorf("the update made %s of object %s, want mine:2 of %s", c.live(t, "-o", image), c.live(t, "-o", uid),
+		t.Errorf("the image is %s and the UID %s, want mine:2 and %s", c.live(t, "-o", image), c.live(t, "-o", uid),
 			created)
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
