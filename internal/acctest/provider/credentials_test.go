@@ -126,11 +126,11 @@ func throughPlugin(t *testing.T, ns string) route {
 func throughPluginOfKubeconfig(t *testing.T, ns string) route {
 	t.Helper()
 	config := cluster.RESTConfig(t)
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "ca.crt"), config.CAData, 0o600); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ca.crt"), config.CAData, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(folder, "config")
+	file := filepath.Join(dir, "config")
 	text := fmt.Sprintf(`
 apiVersion: v1
 kind: Config
@@ -160,17 +160,17 @@ func throughPod(t *testing.T, ns string) route {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
+	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"token": cluster.ServiceAccount(t, ns, "deployer", "admin"), "ca.crt": string(config.CAData), "namespace": ns,
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	env := environment(map[string]string{"KUBERNETES_SERVICE_HOST": server.Hostname(),
 		"KUBERNETES_SERVICE_PORT": server.Port()})
-	env.InClusterDir = folder
+	env.InClusterDir = dir
 	return route{env: env}
 }
 
