@@ -149,7 +149,7 @@ func dnsName(namespace, service string) string {
 func serviceNamed(ctx context.Context, c Cluster, namespace, name string) (*corev1.Service, error) {
 	obj, err := c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace, Name: name})
 	if kube.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // nil means that it does not exist
+		return nil, nil // nil means that it does not exist
 	}
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func (p *Prober) Run(ctx context.Context, c Cluster, q ProbeRequest) (probe.Resu
 		result, err := q.Send(ctx, q.Route.dialer(&p.unresponsive))
 		return probeOutcome{result, err}
 	}))
-	f := result.(func() probeOutcome)() //nolint:forcetypeassert,errcheck // nothing else is stored
+	f := result.(func() probeOutcome)() //nolint:errcheck // nothing else is stored
 	return f.result, f.err
 }
 

@@ -21,7 +21,7 @@ import (
 // cache contains one collection for each kind and namespace. The first read
 // starts a collection: one list followed by one watch, shared by all resources.
 type cache struct {
-	ctx     context.Context //nolint:containedctx // lifetime of the watches, which outlive each call
+	ctx     context.Context // lifetime of the watches, which outlive each call
 	cluster *Cluster
 
 	mu          sync.Mutex

@@ -253,7 +253,7 @@ func Recall[T any](c *Cluster, key string, request func() (T, error)) (T, error)
 func recallWhile[T any](c *Cluster, key string, valid func(value T, age time.Duration) bool, request func() (T, error)) (T,
 	error) {
 	stored, _ := c.memo.LoadOrStore(key, &recalled[T]{})
-	a := stored.(*recalled[T]) //nolint:forcetypeassert,errcheck // each key has one type
+	a := stored.(*recalled[T]) //nolint:errcheck // each key has one type
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.known && valid(a.value, c.clock.Since(a.at)) {

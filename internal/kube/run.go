@@ -4,8 +4,8 @@ package kube
 // this run.
 func OfRun[T any](c *Cluster, key string, create func() T) T {
 	if kept, ok := c.memo.Load(key); ok {
-		return kept.(T) //nolint:forcetypeassert,errcheck // each key has one type
+		return kept.(T) //nolint:errcheck // each key has one type
 	}
 	kept, _ := c.memo.LoadOrStore(key, create())
-	return kept.(T) //nolint:forcetypeassert,errcheck // each key has one type
+	return kept.(T) //nolint:errcheck // each key has one type
 }

@@ -97,7 +97,7 @@ func QueueForecast(ctx context.Context, c *kube.Cluster, scheduler, namespace, q
 	q, err := kube.Recall(c, "queue "+scheduler+" "+namespace+"/"+queue, func() (*ready.Queue, error) {
 		q, err := queueNamed(ctx, c, scheduler, namespace, queue)
 		if class := kube.ClassOf(err); class == kube.Denied || class == kube.Refused {
-			return nil, nil //nolint:nilnil // the queue is unknown for this run
+			return nil, nil // the queue is unknown for this run
 		}
 		return q, err
 	})
