@@ -5,8 +5,6 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -21,29 +19,20 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// computeSource is the data source kt_compute.
-type computeSource struct{ source }
-
-var _ datasource.DataSourceWithConfigure = (*computeSource)(nil)
-
-func (s *computeSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_compute"
-}
-
 type computeModel struct {
 	tf.Target
-	Mode        types.String `tfsdk:"mode"`
-	Ready       types.Bool   `tfsdk:"ready"`
-	Message     types.String `tfsdk:"message"`
-	Replicas    types.Int64  `tfsdk:"replicas"`
-	Image       types.String `tfsdk:"image"`
-	ServiceName types.String `tfsdk:"service_name"`
-	URL         types.String `tfsdk:"url"`
-	GRPCTarget  types.String `tfsdk:"grpc_target"`
-	UID         types.String `tfsdk:"uid"`
-	Labels      types.Map    `tfsdk:"labels"`
-	Annotations types.Map    `tfsdk:"annotations"`
-	Conditions  types.List   `tfsdk:"conditions"`
+	Mode        types.String      `tfsdk:"mode"`
+	Ready       types.Bool        `tfsdk:"ready"`
+	Message     types.String      `tfsdk:"message"`
+	Replicas    types.Int64       `tfsdk:"replicas"`
+	Image       types.String      `tfsdk:"image"`
+	ServiceName types.String      `tfsdk:"service_name"`
+	URL         types.String      `tfsdk:"url"`
+	GRPCTarget  types.String      `tfsdk:"grpc_target"`
+	UID         types.String      `tfsdk:"uid"`
+	Labels      map[string]string `tfsdk:"labels"`
+	Annotations map[string]string `tfsdk:"annotations"`
+	Conditions  []conditionModel  `tfsdk:"conditions"`
 }
 
 type conditionModel struct {
@@ -53,13 +42,7 @@ type conditionModel struct {
 	Message types.String `tfsdk:"message"`
 }
 
-func conditionType() attr.Type {
-	return types.ObjectType{AttrTypes: map[string]attr.Type{
-		"type": types.StringType, "status": types.StringType, "reason": types.StringType, "message": types.StringType,
-	}}
-}
-
-func (s *computeSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+func computeSchema() schema.Schema {
 	attributes := withTarget(map[string]schema.Attribute{
 		"mode": computedString("Mode of the compute, as in the `kt_compute` resource: `deployment`, " +
 			"`knative`, `raycluster`, …, or `selector` if its pods have no workload."),
@@ -84,34 +67,23 @@ func (s *computeSource) Schema(_ context.Context, _ datasource.SchemaRequest, re
 			}},
 		},
 	})
-	resp.Schema = schema.Schema{
+	return schema.Schema{
 		MarkdownDescription: "Reads an existing compute, regardless of its kind and of what created it.",
 		Attributes:          attributes,
 	}
 }
 
-func (s *computeSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var m computeModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	cluster := s.cluster(req, resp)
-	if cluster == nil {
-		return
-	}
+func readCompute(ctx context.Context, cluster *kube.Cluster, m *computeModel) diag.Diagnostics {
 	at, diags := m.Resolve(cluster)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
-		return
+	if diags.HasError() {
+		return diags
 	}
 	found, err := computeState(ctx, cluster, m.Namespace.ValueString(), m.Name.ValueString())
 	if err != nil {
-		resp.Diagnostics.Append(diag.WithPath(at, tf.Failure(err)))
-		return
+		return append(diags, diag.WithPath(at, tf.Failure(err)))
 	}
-	resp.Diagnostics.Append(m.fill(ctx, found)...)
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	m.fill(found)
+	return diags
 }
 
 // observation is the current state of a compute.
@@ -147,7 +119,7 @@ func computeState(ctx context.Context, cluster *kube.Cluster, namespace, name st
 	return s, err
 }
 
-func (m *computeModel) fill(ctx context.Context, s observation) diag.Diagnostics {
+func (m *computeModel) fill(s observation) {
 	m.Ready, m.Message = types.BoolValue(s.verdict.Ready), textOrNull(s.verdict.Message)
 	m.ServiceName, m.URL = textOrNull(s.endpoint.Service), textOrNull(s.endpoint.URL)
 	if s.endpoint.GRPC {
@@ -158,22 +130,18 @@ func (m *computeModel) fill(ctx context.Context, s observation) diag.Diagnostics
 	if workload == nil {
 		workload = &unstructured.Unstructured{Object: map[string]any{}}
 	} else {
-		m.Mode, m.UID = types.StringValue(manifest.Compute{Manifest: workload.Object}.Mode()), types.StringValue(string(workload.GetUID()))
+		m.Mode, m.UID = types.StringValue(manifest.Compute{Manifest: workload.Object}.Mode()),
+			types.StringValue(string(workload.GetUID()))
 		observed := manifest.Observe(workload)
 		m.Image = textOrNull(imageOf(workload, observed))
 		if manifest.HasReplicas(m.Mode.ValueString()) {
 			m.Replicas = types.Int64Value(observed.Replicas)
 		}
 	}
-	var all, diags diag.Diagnostics
-	m.Labels, diags = types.MapValueFrom(ctx, types.StringType, workload.GetLabels())
-	all.Append(diags...)
-	annotations := maps.Clone(workload.GetAnnotations())
-	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration") // a complete object, whose environment may contain anything
-	m.Annotations, diags = types.MapValueFrom(ctx, types.StringType, annotations)
-	all.Append(diags...)
-	m.Conditions, diags = types.ListValueFrom(ctx, conditionType(), conditionsOf(workload))
-	return append(all, diags...)
+	m.Labels, m.Annotations = workload.GetLabels(), maps.Clone(workload.GetAnnotations())
+	// a complete object, whose environment may contain anything
+	delete(m.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	m.Conditions = conditionsOf(workload)
 }
 
 // imageOf returns the image of the main container: the one of Kubetorch, the
@@ -185,7 +153,8 @@ func imageOf(workload *unstructured.Unstructured, observed manifest.Compute) str
 	if image, _, _ := unstructured.NestedString(workload.Object, "spec", "image"); image != "" {
 		return image
 	}
-	for _, path := range [][]string{{"spec", "template", "spec", "containers"}, {"spec", "containers"}, {"spec", "jobTemplate", "spec", "template", "spec", "containers"}} {
+	for _, path := range [][]string{{"spec", "template", "spec", "containers"}, {"spec", "containers"},
+		{"spec", "jobTemplate", "spec", "template", "spec", "containers"}} {
 		containers, _, _ := unstructured.NestedSlice(workload.Object, path...)
 		if len(containers) == 0 {
 			continue
@@ -207,7 +176,8 @@ func conditionsOf(workload *unstructured.Unstructured) []conditionModel {
 			value, _ := condition[field].(string)
 			return textOrNull(value)
 		}
-		conditions = append(conditions, conditionModel{Type: text("type"), Status: text("status"), Reason: text("reason"), Message: text("message")})
+		conditions = append(conditions, conditionModel{Type: text("type"), Status: text("status"),
+			Reason: text("reason"), Message: text("message")})
 	}
 	return conditions
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -20,44 +21,72 @@ import (
 // All returns the constructors of the data sources. The data sources of one
 // run share the results of their probes.
 func All() []func() datasource.DataSource {
-	shared := &endpoint.Prober{}
+	prober := &endpoint.Prober{}
 	return []func() datasource.DataSource{
-		func() datasource.DataSource { return &endpointSource{prober: shared} },
-		func() datasource.DataSource { return &computeSource{} },
-		func() datasource.DataSource { return &metricsSource{} },
-		func() datasource.DataSource { return &eventsSource{} },
-		func() datasource.DataSource { return &gpusSource{} },
+		constructor("compute", computeSchema, readCompute),
+		constructor("endpoint", endpointSchema,
+			func(ctx context.Context, cluster *kube.Cluster, m *endpointModel) diag.Diagnostics {
+				return readEndpoint(ctx, cluster, prober, m)
+			}),
+		constructor("events", eventsSchema, readEvents),
+		constructor("gpus", gpusSchema, readGPUs),
+		constructor("metrics", metricsSchema, readMetrics),
 	}
 }
 
-// source is the common part of all data sources.
-type source struct {
-	data *tf.ProviderData // nil until the provider is configured
+// source is a data source with the model M.
+type source[M any] struct {
+	name   string // without the provider's prefix
+	schema func() schema.Schema
+	read   func(ctx context.Context, cluster *kube.Cluster, m *M) diag.Diagnostics // completes the configuration
+	// nil until the provider is configured
+	data *tf.ProviderData
+}
+
+func constructor[M any](
+	name string, schema func() schema.Schema,
+	read func(ctx context.Context, cluster *kube.Cluster, m *M) diag.Diagnostics,
+) func() datasource.DataSource {
+	return func() datasource.DataSource { return &source[M]{name: name, schema: schema, read: read} }
+}
+
+// Metadata sets the type name.
+func (s *source[M]) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + s.name
+}
+
+// Schema sets the schema.
+func (s *source[M]) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = s.schema()
 }
 
 // Configure stores the provider's data.
-func (s *source) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+func (s *source[M]) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
 	data, diags := tf.DataOf(req.ProviderData)
 	s.data = data
 	resp.Diagnostics.Append(diags...)
 }
 
-// cluster returns the cluster to read from. It returns nil if the read is
-// deferred until the provider's configuration is known, or failed.
-func (s *source) cluster(req datasource.ReadRequest, resp *datasource.ReadResponse) *kube.Cluster {
-	if s.data != nil && !s.data.Unknown {
-		return s.data.Cluster
-	}
-	if req.ClientCapabilities.DeferralAllowed {
+// Read reads the data source. The read is deferred until the provider's configuration is known.
+func (s *source[M]) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var m M
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	switch {
+	case resp.Diagnostics.HasError():
+	case s.data != nil && !s.data.Unknown:
+		resp.Diagnostics.Append(s.read(ctx, s.data.Cluster, &m)...)
+		if !resp.Diagnostics.HasError() {
+			resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+		}
+	case req.ClientCapabilities.DeferralAllowed:
 		resp.Deferred = &datasource.Deferred{Reason: datasource.DeferredReasonProviderConfigUnknown}
-		return nil
+	default:
+		resp.Diagnostics.AddError("Cluster not known yet",
+			"The provider configuration depends on resources that this run creates, so the plan has no cluster to "+
+				"read from.\n\n"+
+				"Next step: Add `depends_on` with such a resource, or with a kt_compute, to the data source. "+
+				"Terraform then reads it after that resource is created.")
 	}
-	resp.Diagnostics.AddError("Cluster not known yet",
-		"The provider configuration depends on resources that this run creates, so the plan has no cluster to read "+
-			"from.\n\n"+
-			"Next step: Add `depends_on` with such a resource, or with a kt_compute, to the data source. Terraform "+
-			"then reads it after that resource is created.")
-	return nil
 }
 
 // withTarget adds the attributes that identify the compute.

@@ -19,7 +19,9 @@ import (
 )
 
 // read reads a data source whose configuration sets only the name.
-func read(ctx context.Context, t *testing.T, source datasource.DataSource, data *tf.ProviderData, deferral bool) *datasource.ReadResponse {
+func read(
+	ctx context.Context, t *testing.T, source datasource.DataSource, data *tf.ProviderData, deferral bool,
+) *datasource.ReadResponse {
 	t.Helper()
 	var described datasource.SchemaResponse
 	source.Schema(ctx, datasource.SchemaRequest{}, &described)
@@ -57,11 +59,13 @@ func TestDataSourcesDeferReadsWhileTheClusterIsUnknown(t *testing.T) {
 			t.Parallel()
 			unknown := &tf.ProviderData{Unknown: true}
 			resp := read(t.Context(), t, construct(), unknown, true)
-			if resp.Deferred == nil || resp.Deferred.Reason != datasource.DeferredReasonProviderConfigUnknown || resp.Diagnostics.HasError() {
+			if resp.Deferred == nil || resp.Deferred.Reason != datasource.DeferredReasonProviderConfigUnknown ||
+				resp.Diagnostics.HasError() {
 				t.Errorf("with deferral: %v and %v", resp.Deferred, resp.Diagnostics)
 			}
 			resp = read(t.Context(), t, construct(), unknown, false)
-			if resp.Deferred != nil || !resp.Diagnostics.HasError() || !strings.Contains(resp.Diagnostics[0].Detail(), "depends_on") {
+			if resp.Deferred != nil || !resp.Diagnostics.HasError() ||
+				!strings.Contains(resp.Diagnostics[0].Detail(), "depends_on") {
 				t.Errorf("without deferral: %v and %v", resp.Deferred, resp.Diagnostics)
 			}
 		})
@@ -78,12 +82,15 @@ func TestMissingMetricsErrorsNameTheSetting(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() { server.Stop(); <-done })
-	_, err = readMetrics(t.Context(), endpoint.Route{Target: listener.Addr().String()}, tensor.MetricsFilter{}, tf.Duration{})
+	_, err = snapshotsOf(t.Context(), endpoint.Route{Target: listener.Addr().String()}, tensor.MetricsFilter{},
+		tf.Duration{})
 	if failure := metricsFailure("ml/pool", err); !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
 		t.Errorf("a server without the service: %s", failure.Detail())
 	}
-	for name, filter := range map[string]tensor.MetricsFilter{"none": {}, "other sources": {Sources: []string{"amd-gpu"}}} {
-		if warned := withoutSource("ml/pool", nil, filter); len(warned) != 1 || !strings.Contains(warned[0].Detail(), "SKYTORCH_METRICS_SOURCES") {
+	for name, filter := range map[string]tensor.MetricsFilter{"none": {},
+		"other sources": {Sources: []string{"amd-gpu"}}} {
+		if warned := withoutSource("ml/pool", nil, filter); len(warned) != 1 ||
+			!strings.Contains(warned[0].Detail(), "SKYTORCH_METRICS_SOURCES") {
 			t.Errorf("%s: %v", name, warned)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -23,36 +21,24 @@ const endpointDescription = `Reads the endpoint of a compute, regardless of its 
 
 A probe reports the status of the endpoint. An unreachable endpoint is a status and not an error, unless the probe is ` + "`required`" + `. A ` + "`check`" + ` block can therefore warn about the status, and a postcondition can make other resources depend on it. A ` + "`tensor`" + ` probe also measures the throughput of a tensor that the endpoint must return bit for bit.`
 
-// endpointSource is the data source kt_endpoint.
-type endpointSource struct {
-	source
-	prober *endpoint.Prober
-}
-
-var _ datasource.DataSourceWithConfigure = (*endpointSource)(nil)
-
-func (s *endpointSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_endpoint"
-}
-
 type endpointModel struct {
 	tf.Target
-	ServiceName        types.String  `tfsdk:"service_name"`
-	Host               types.String  `tfsdk:"host"`
-	Port               types.Int64   `tfsdk:"port"`
-	Protocol           types.String  `tfsdk:"protocol"`
-	URL                types.String  `tfsdk:"url"`
-	GRPCTarget         types.String  `tfsdk:"grpc_target"`
-	HeadlessHost       types.String  `tfsdk:"headless_host"`
-	GatewayAddresses   types.List    `tfsdk:"gateway_addresses"`
-	Metadata           types.Map     `tfsdk:"metadata"`
-	Pods               types.List    `tfsdk:"pods"`
-	PortForwardCommand types.String  `tfsdk:"port_forward_command"`
-	Probe              types.Object  `tfsdk:"probe"`
-	Status             types.String  `tfsdk:"status"`
-	Detail             types.String  `tfsdk:"detail"`
-	LatencyMS          types.Float64 `tfsdk:"latency_ms"`
-	Throughput         types.Float64 `tfsdk:"throughput_mib_s"`
+	ServiceName        types.String      `tfsdk:"service_name"`
+	Host               types.String      `tfsdk:"host"`
+	Port               types.Int64       `tfsdk:"port"`
+	Protocol           types.String      `tfsdk:"protocol"`
+	URL                types.String      `tfsdk:"url"`
+	GRPCTarget         types.String      `tfsdk:"grpc_target"`
+	HeadlessHost       types.String      `tfsdk:"headless_host"`
+	GatewayAddresses   []string          `tfsdk:"gateway_addresses"`
+	Metadata           map[string]string `tfsdk:"metadata"`
+	Pods               []podModel        `tfsdk:"pods"`
+	PortForwardCommand types.String      `tfsdk:"port_forward_command"`
+	Probe              *probeModel       `tfsdk:"probe"`
+	Status             types.String      `tfsdk:"status"`
+	Detail             types.String      `tfsdk:"detail"`
+	LatencyMS          types.Float64     `tfsdk:"latency_ms"`
+	Throughput         types.Float64     `tfsdk:"throughput_mib_s"`
 }
 
 type podModel struct {
@@ -62,13 +48,7 @@ type podModel struct {
 	Ready types.Bool   `tfsdk:"ready"`
 }
 
-func podType() attr.Type {
-	return types.ObjectType{AttrTypes: map[string]attr.Type{
-		"name": types.StringType, "ip": types.StringType, "node": types.StringType, "ready": types.BoolType,
-	}}
-}
-
-func (s *endpointSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+func endpointSchema() schema.Schema {
 	attributes := withTarget(map[string]schema.Attribute{
 		"service_name": computedString("Name of the Service. Null if the compute is reached at another " +
 			"address (`endpoint.url`)."),
@@ -80,9 +60,10 @@ func (s *endpointSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 		"grpc_target": computedString("gRPC address, as `host:port`. Null for HTTP."),
 		"headless_host": computedString("DNS name of the headless Service, which resolves to the addresses " +
 			"of all pods. Null if the compute is not distributed."),
-		"gateway_addresses": schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Addresses of gateways that reach the compute from outside the cluster, as `host:port`. Requests " +
-			"must carry the metadata in `metadata`. Read from the status of a SkyTorch or KPU compute. Otherwise " +
-			"empty."},
+		"gateway_addresses": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+			MarkdownDescription: "Addresses of gateways that reach the compute from outside the cluster, as " +
+				"`host:port`. Requests must carry the metadata in `metadata`. Read from the status of a SkyTorch or " +
+				"KPU compute. Otherwise empty."},
 		"metadata": computedMap("Request metadata that a gateway uses to route to the compute: " +
 			"`compute-id`. Empty if the compute has no gateway."),
 		"port_forward_command": computedString("Command that forwards the endpoint to `127.0.0.1`. Null if no pod " +
@@ -95,10 +76,12 @@ func (s *endpointSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 			"response. Null without a probe."),
 		"detail": computedString("Human-readable reason why the status is not `SERVING`. Otherwise " +
 			"null."),
-		"latency_ms": schema.Float64Attribute{Computed: true, MarkdownDescription: "Duration of the health check on an open connection, in milliseconds. Null if the health check got " +
-			"no response."},
-		"throughput_mib_s": schema.Float64Attribute{Computed: true, MarkdownDescription: "Throughput of the round trip, both directions together, in MiB per second. Null without a round " +
-			"trip."},
+		"latency_ms": schema.Float64Attribute{Computed: true,
+			MarkdownDescription: "Duration of the health check on an open connection, in milliseconds. Null if the " +
+				"health check got no response."},
+		"throughput_mib_s": schema.Float64Attribute{Computed: true,
+			MarkdownDescription: "Throughput of the round trip, both directions together, in MiB per second. Null " +
+				"without a round trip."},
 		"pods": schema.ListNestedAttribute{
 			Computed: true, MarkdownDescription: "Pods behind the Service, sorted by name. Null without permission " +
 				"to list pods.",
@@ -110,31 +93,21 @@ func (s *endpointSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 			}},
 		},
 	})
-	resp.Schema = schema.Schema{MarkdownDescription: endpointDescription, Attributes: attributes}
+	return schema.Schema{MarkdownDescription: endpointDescription, Attributes: attributes}
 }
 
-func (s *endpointSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var m endpointModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	cluster := s.cluster(req, resp)
-	if cluster == nil {
-		return
-	}
+func readEndpoint(
+	ctx context.Context, cluster *kube.Cluster, prober *endpoint.Prober, m *endpointModel,
+) diag.Diagnostics {
 	e, diags := find(ctx, cluster, &m.Target)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
-		return
+	if diags.HasError() {
+		return diags
 	}
-	resp.Diagnostics.Append(m.fill(ctx, e)...)
-	if !m.Probe.IsNull() {
-		resp.Diagnostics.Append(s.probe(ctx, cluster, e, &m)...)
+	m.fill(e)
+	if m.Probe != nil {
+		diags.Append(m.probe(ctx, cluster, e, prober)...)
 	}
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-	}
+	return diags
 }
 
 // find reads the endpoint of the target with its pods.
@@ -154,44 +127,37 @@ func find(ctx context.Context, cluster *kube.Cluster, t *tf.Target) (*endpoint.E
 }
 
 // fill sets the attributes that are known without a probe.
-func (m *endpointModel) fill(ctx context.Context, e *endpoint.Endpoint) diag.Diagnostics {
-	var diags, all diag.Diagnostics
+func (m *endpointModel) fill(e *endpoint.Endpoint) {
 	m.ServiceName, m.Host, m.Port = textOrNull(e.Service), types.StringValue(e.Host), types.Int64Value(int64(e.Port))
 	m.Protocol, m.URL = types.StringValue("http"), types.StringValue(e.URL)
 	if e.GRPC {
 		m.Protocol, m.URL, m.GRPCTarget = types.StringValue("grpc"), types.StringNull(), types.StringValue(e.Address())
 	}
 	m.HeadlessHost, m.PortForwardCommand = textOrNull(e.Headless), textOrNull(e.PortForwardCommand())
-	m.GatewayAddresses, diags = types.ListValueFrom(ctx, types.StringType, append([]string{}, e.Gateways...))
-	all.Append(diags...)
-	metadata := map[string]string{}
+	m.GatewayAddresses, m.Metadata = append([]string{}, e.Gateways...), map[string]string{}
 	if e.Runtime != kind.RuntimeKubetorch {
-		metadata["compute-id"] = e.ID()
+		m.Metadata["compute-id"] = e.ID()
 	}
-	m.Metadata, diags = types.MapValueFrom(ctx, types.StringType, metadata)
-	all.Append(diags...)
-	m.Pods = types.ListNull(podType())
-	if e.Pods != nil {
-		pods := make([]podModel, 0, len(e.Pods))
-		for _, pod := range e.Pods {
-			pods = append(pods, podModel{
-				Name: types.StringValue(pod.Name), IP: textOrNull(pod.Status.PodIP), Node: textOrNull(pod.Spec.NodeName), Ready: types.BoolValue(portforward.Ready(pod)),
-			})
-		}
-		m.Pods, diags = types.ListValueFrom(ctx, podType(), pods)
-		all.Append(diags...)
+	if e.Pods == nil {
+		return
 	}
-	return all
+	m.Pods = make([]podModel, 0, len(e.Pods))
+	for _, pod := range e.Pods {
+		m.Pods = append(m.Pods, podModel{
+			Name: types.StringValue(pod.Name), IP: textOrNull(pod.Status.PodIP), Node: textOrNull(pod.Spec.NodeName),
+			Ready: types.BoolValue(portforward.Ready(pod)),
+		})
+	}
 }
 
-func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *endpoint.Endpoint, m *endpointModel) diag.Diagnostics {
-	var config probeModel
-	diags := tf.Object(ctx, m.Probe, &config)
-	q, more := newProbeRequest(cluster, e, config)
-	if diags.Append(more...); diags.HasError() {
+func (m *endpointModel) probe(
+	ctx context.Context, cluster *kube.Cluster, e *endpoint.Endpoint, prober *endpoint.Prober,
+) diag.Diagnostics {
+	q, diags := newProbeRequest(cluster, e, *m.Probe)
+	if diags.HasError() {
 		return diags
 	}
-	result, err := s.prober.Run(ctx, cluster, q)
+	result, err := prober.Run(ctx, cluster, q)
 	if err != nil {
 		diags.Append(diag.WithPath(path.Root("probe").AtName("via"), tf.Failure(err)))
 		return diags
@@ -203,8 +169,9 @@ func (s *endpointSource) probe(ctx context.Context, cluster *kube.Cluster, e *en
 	if result.Throughput > 0 {
 		m.Throughput = finite(result.Throughput)
 	}
-	if config.Required.ValueBool() && result.Status != probe.Serving {
-		diags.AddAttributeError(path.Root("probe").AtName("required"), fmt.Sprintf("Endpoint of %s is not serving: %s", e.ID(), result.Status),
+	if m.Probe.Required.ValueBool() && result.Status != probe.Serving {
+		diags.AddAttributeError(path.Root("probe").AtName("required"),
+			fmt.Sprintf("Endpoint of %s is not serving: %s", e.ID(), result.Status),
 			fmt.Sprintf("%s\n\nThe probe was sent to: %s.\n\nNext step: Check why the endpoint is not serving. To "+
 				"read the result from `status` instead of failing, remove `required`.", result.Detail, q.Route))
 	}

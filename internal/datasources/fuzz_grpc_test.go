@@ -30,7 +30,8 @@ type rawCodec struct{}
 func (rawCodec) Name() string { return "proto" }
 
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
-	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil //nolint:forcetypeassert // the server below sends nothing else
+	//nolint:forcetypeassert // the server below sends nothing else
+	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil
 }
 
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
@@ -50,16 +51,17 @@ func arbitraryServer(tb testing.TB, body *atomic.Pointer[[]byte]) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.UnknownServiceHandler(func(_ any, st grpc.ServerStream) error {
-		method, _ := grpc.MethodFromServerStream(st)
-		if strings.HasPrefix(method, "/grpc.health.") {
-			return st.SendMsg(&healthy)
-		}
-		if err := st.SendMsg(body.Load()); err != nil || strings.HasSuffix(method, "GetMetrics") {
-			return err
-		}
-		return st.SendMsg(body.Load())
-	}))
+	s := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}),
+		grpc.UnknownServiceHandler(func(_ any, st grpc.ServerStream) error {
+			method, _ := grpc.MethodFromServerStream(st)
+			if strings.HasPrefix(method, "/grpc.health.") {
+				return st.SendMsg(&healthy)
+			}
+			if err := st.SendMsg(body.Load()); err != nil || strings.HasSuffix(method, "GetMetrics") {
+				return err
+			}
+			return st.SendMsg(body.Load())
+		}))
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	tb.Cleanup(func() { s.Stop(); <-done })
@@ -69,7 +71,8 @@ func arbitraryServer(tb testing.TB, body *atomic.Pointer[[]byte]) string {
 func metricsSeeds(tb testing.TB) [][]byte {
 	tb.Helper()
 	var seeds [][]byte
-	for _, value := range []float64{0, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64} {
+	for _, value := range []float64{0, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64,
+		math.SmallestNonzeroFloat64} {
 		seed, err := proto.Marshal(&skymetrics.GetMetricsResponse{Snapshots: []*skymetrics.MetricsSnapshot{{Source: "gpu", Metrics: []*skymetrics.Metric{
 			{Name: "a", Value: value, Type: 77, Labels: map[string]string{"": "\x00"}, Timestamp: math.MinInt64}, {},
 		}}}})
@@ -91,22 +94,13 @@ func FuzzMetrics(f *testing.F) {
 	target := arbitraryServer(f, &body)
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		body.Store(&answer)
-		snapshots, err := readMetrics(t.Context(), endpoint.Route{Target: target}, tensor.MetricsFilter{}, tf.Duration{})
+		snapshots, err := snapshotsOf(t.Context(), endpoint.Route{Target: target}, tensor.MetricsFilter{},
+			tf.Duration{})
 		if err != nil {
 			return
 		}
-		m := metricsModel{
-			MetricNames: types.ListNull(types.StringType), Sources: types.ListNull(types.StringType),
-			LabelFilters: types.MapNull(types.StringType),
-		}
-		metrics, diags := metricsOf(t.Context(), snapshots)
-		if diags.HasError() {
-			t.Fatal(diags)
-		}
-		m.Metrics = metrics
-		var described datasource.SchemaResponse
-		(&metricsSource{}).Schema(t.Context(), datasource.SchemaRequest{}, &described)
-		resp := &datasource.ReadResponse{State: tfsdk.State{Schema: described.Schema}}
+		m := metricsModel{Metrics: metricsOf(snapshots)}
+		resp := &datasource.ReadResponse{State: tfsdk.State{Schema: metricsSchema()}}
 		if diags := resp.State.Set(t.Context(), &m); diags.HasError() {
 			t.Fatal(diags)
 		}
@@ -116,7 +110,8 @@ func FuzzMetrics(f *testing.F) {
 
 // FuzzProbe runs the round trip of kt_endpoint against a server that responds with arbitrary bytes.
 func FuzzProbe(f *testing.F) {
-	for _, seed := range append(metricsSeeds(f), []byte("\x08\x01\x10\x01\x18\x01\x22\x04abcd"), []byte("\x0a\x01a\x10\x00\x18\x01\x22\x02PK")) {
+	for _, seed := range append(metricsSeeds(f), []byte("\x08\x01\x10\x01\x18\x01\x22\x04abcd"),
+		[]byte("\x0a\x01a\x10\x00\x18\x01\x22\x02PK")) {
 		f.Add(seed)
 	}
 	var body atomic.Pointer[[]byte]
@@ -126,7 +121,8 @@ func FuzzProbe(f *testing.F) {
 		for _, runtime := range []string{kind.RuntimeSkyTorch, kind.RuntimeKPU} {
 			q := endpoint.ProbeRequest{
 				Endpoint: &endpoint.Endpoint{Namespace: "ml", Name: "a", Runtime: runtime, GRPC: true},
-				Method:   endpoint.MethodTensor, Route: endpoint.Route{Target: target}, Timeout: 5 * time.Second, Bytes: 16,
+				Method:   endpoint.MethodTensor, Route: endpoint.Route{Target: target}, Timeout: 5 * time.Second,
+				Bytes: 16,
 			}
 			result, err := q.Send(t.Context(), q.Route.Dialer())
 			if err != nil || result.Status == probe.Serving || result.Status == probe.Unreachable {
@@ -143,13 +139,14 @@ func TestMetricsThatAreNotFiniteAreNull(t *testing.T) {
 		want  types.Float64
 	}{
 		"a number": {1.5, types.Float64Value(1.5)}, "zero": {0, types.Float64Value(0)},
-		"NaN": {math.NaN(), types.Float64Null()}, "infinite": {math.Inf(1), types.Float64Null()}, "negative infinite": {math.Inf(-1), types.Float64Null()},
+		"NaN": {math.NaN(), types.Float64Null()}, "infinite": {math.Inf(1), types.Float64Null()},
+		"negative infinite": {math.Inf(-1), types.Float64Null()},
 	} {
-		list, diags := metricsOf(t.Context(), []*skymetrics.MetricsSnapshot{{Metrics: []*skymetrics.Metric{{Name: "gpu.temperature", Value: c.value}}}})
-		var got []metricModel
-		diags.Append(list.ElementsAs(t.Context(), &got, false)...)
-		if diags.HasError() || len(got) != 1 || !got[0].Value.Equal(c.want) {
-			t.Errorf("%s: %v, %v", name, got, diags)
+		got := metricsOf([]*skymetrics.MetricsSnapshot{{
+			Metrics: []*skymetrics.Metric{{Name: "gpu.temperature", Value: c.value}},
+		}})
+		if len(got) != 1 || !got[0].Value.Equal(c.want) {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -45,7 +45,8 @@ func FuzzObjects(f *testing.F) {
 			source := construct()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // invalid responses are retried
 			cluster := kube.NewCluster(ctx, config.Config{
-				Host: server.URL, Token: "x", Namespace: "ml", Env: config.Env{Getenv: func(string) string { return "" }},
+				Host: server.URL, Token: "x", Namespace: "ml",
+				Env: config.Env{Getenv: func(string) string { return "" }},
 			})
 			resp := read(ctx, t, source, &tf.ProviderData{Cluster: cluster}, false)
 			cancel()
@@ -64,15 +65,19 @@ func answer(w http.ResponseWriter, r *http.Request, object string) {
 	collection := last != "trainer" && !strings.HasPrefix(last, "v1") // neither an API group nor a version
 	switch {
 	case last == "selfsubjectaccessreviews":
-		_, _ = w.Write([]byte(`{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "spec": {}, "status": {"allowed": false}}`))
+		_, _ = w.Write([]byte(`{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "spec": {},
+			"status": {"allowed": false}}`))
 	case r.URL.Query().Has("watch"), r.URL.Query().Has("resourceVersion"):
 		// Without a shared watch, objects are read individually, and nothing waits for the next event.
 		w.WriteHeader(http.StatusForbidden)
-		_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`))
+		_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden",
+			"code": 403}`))
 	case last == "v1alpha1":
-		_, _ = w.Write([]byte(`{"kind": "APIResourceList", "resources": [{"name": "computes", "kind": "Compute", "namespaced": true}]}`))
+		_, _ = w.Write([]byte(`{"kind": "APIResourceList", "resources": [{"name": "computes", "kind": "Compute",
+			"namespaced": true}]}`))
 	case collection && json.Valid([]byte(object)):
-		_, _ = w.Write([]byte(`{"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [` + object + `]}`))
+		_, _ = w.Write([]byte(`{"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [` +
+			object + `]}`))
 	default:
 		_, _ = w.Write([]byte(object))
 	}
@@ -90,7 +95,8 @@ func checkState(t *testing.T, resp *datasource.ReadResponse) {
 	}
 	_ = tftypes.Walk(resp.State.Raw, func(at *tftypes.AttributePath, value tftypes.Value) (bool, error) {
 		var number big.Float
-		if value.Type().Is(tftypes.Number) && value.IsKnown() && !value.IsNull() && value.As(&number) == nil && number.IsInf() {
+		if value.Type().Is(tftypes.Number) && value.IsKnown() && !value.IsNull() && value.As(&number) == nil &&
+			number.IsInf() {
 			t.Errorf("%s is infinite", at)
 		}
 		return true, nil
@@ -101,21 +107,32 @@ func checkState(t *testing.T, resp *datasource.ReadResponse) {
 func objectSeeds() []string {
 	return []string{
 		"null", "[]", "{}", `{"kind": "Status", "status": "Failure", "code": 500}`,
-		`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "trainer", "namespace": "ml", "uid": "u", "labels": {"kubetorch.com/service": "trainer"}},
+		`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "trainer", "namespace": "ml", "uid": "u",
+			"labels": {"kubetorch.com/service": "trainer"}},
 		  "spec": {"clusterIP": "None", "selector": {"a": "b"}, "ports": [{"name": "http", "port": 80, "targetPort": "http"}]}}`,
-		`{"apiVersion": "compute.skytorch.dev/v1alpha1", "kind": "Compute", "metadata": {"name": "trainer", "namespace": "ml", "uid": "u", "generation": 2},
-		  "spec": {"image": "a", "suspend": false, "resources": {"cpu": "1e3"}, "env": [{"name": "A", "value": "1"}], "ports": [{"port": 50051, "name": "grpc"}],
-		    "override": {"containers": [{"name": "server"}]}, "volumeClaimTemplates": [{"metadata": {"name": "s"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}]},
+		`{"apiVersion": "compute.skytorch.dev/v1alpha1", "kind": "Compute", "metadata": {"name": "trainer",
+			"namespace": "ml", "uid": "u", "generation": 2},
+		  "spec": {"image": "a", "suspend": false, "resources": {"cpu": "1e3"}, "env": [{"name": "A", "value": "1"}],
+		"ports": [{"port": 50051, "name": "grpc"}],
+		    "override": {"containers": [{"name": "server"}]}, "volumeClaimTemplates": [{"metadata": {"name": "s"},
+		"spec": {"resources": {"requests": {"storage": "1Gi"}}}}]},
 		  "status": {"addresses": [{"value": "[::1"}, {"value": "a:b:c"}, 3], "conditions": [{"type": "Ready", "status": "True"}, null]}}`,
-		`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "trainer", "namespace": "ml", "generation": 9223372036854775807, "annotations": {"a": "b"}},
+		`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "trainer", "namespace": "ml",
+			"generation": 9223372036854775807, "annotations": {"a": "b"}},
 		  "spec": {"replicas": 1e300, "selector": {"matchLabels": {"a": "b"}}, "template": {"spec": {"containers": [null, {"image": 1}]}}}, "status": {"conditions": [{}]}}`,
-		`{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "trainer", "labels": {"nvidia.com/gpu.product": "H100"}},
-		  "spec": {"nodeName": "trainer", "containers": [{"name": "a", "resources": {"requests": {"nvidia.com/gpu": "9e18"}}}]},
+		`{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "trainer",
+			"labels": {"nvidia.com/gpu.product": "H100"}},
+		  "spec": {"nodeName": "trainer", "containers": [{"name": "a",
+		"resources": {"requests": {"nvidia.com/gpu": "9e18"}}}]},
 		  "status": {"capacity": {"nvidia.com/gpu": "9223372036854775807"}, "allocatable": {"nvidia.com/gpu": "-1"}, "conditions": [{"type": "Ready", "status": "True"}]}}`,
-		`{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "trainer", "creationTimestamp": "0000-01-01T00:00:00Z"}, "type": "Warning", "reason": "x", "count": -1,
+		`{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "trainer",
+			"creationTimestamp": "0000-01-01T00:00:00Z"}, "type": "Warning", "reason": "x", "count": -1,
 		  "series": {"count": 2, "lastObservedTime": "9999-12-31T23:59:59.999999Z"}, "involvedObject": {"kind": "Compute", "name": "trainer", "namespace": "ml"}}`,
-		`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "trainer", "deletionTimestamp": null, "uid": "u"}, "spec": {"nodeName": "n", "containers": [{"ports": [{"containerPort": 50051}]}]},
+		`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "trainer", "deletionTimestamp": null, "uid": "u"},
+			"spec": {"nodeName": "n", "containers": [{"ports": [{"containerPort": 50051}]}]},
 		  "status": {"podIP": "x", "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`,
-		`{"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "trainer"}, "spec": {"headGroupSpec": {"template": {"spec": {"containers": [{}]}}}, "workerGroupSpecs": [{"replicas": -1}, 7]}, "status": {"state": 1}}`,
+		`{"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "trainer"},
+			"spec": {"headGroupSpec": {"template": {"spec": {"containers": [{}]}}},
+			"workerGroupSpecs": [{"replicas": -1}, 7]}, "status": {"state": 1}}`,
 	}
 }

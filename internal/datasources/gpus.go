@@ -3,34 +3,24 @@ package datasources
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// gpusSource is the data source kt_gpus.
-type gpusSource struct{ source }
-
-var _ datasource.DataSourceWithConfigure = (*gpusSource)(nil)
-
-func (s *gpusSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_gpus"
-}
-
 type gpusModel struct {
-	Product         types.String `tfsdk:"product"`
-	NodeSelector    types.Map    `tfsdk:"node_selector"`
-	SchedulableOnly types.Bool   `tfsdk:"schedulable_only"`
-	Products        types.List   `tfsdk:"products"`
-	Capacity        types.Int64  `tfsdk:"capacity"`
-	Allocatable     types.Int64  `tfsdk:"allocatable"`
-	Free            types.Int64  `tfsdk:"free"`
+	Product         types.String      `tfsdk:"product"`
+	NodeSelector    map[string]string `tfsdk:"node_selector"`
+	SchedulableOnly types.Bool        `tfsdk:"schedulable_only"`
+	Products        []gpuProductModel `tfsdk:"products"`
+	Capacity        types.Int64       `tfsdk:"capacity"`
+	Allocatable     types.Int64       `tfsdk:"allocatable"`
+	Free            types.Int64       `tfsdk:"free"`
 }
 
 type gpuProductModel struct {
@@ -50,31 +40,25 @@ type gpuNodeModel struct {
 	Schedulable types.Bool   `tfsdk:"schedulable"`
 }
 
-func gpuProductType() attr.Type {
-	number := types.Int64Type
-	node := types.ObjectType{AttrTypes: map[string]attr.Type{
-		"name": types.StringType, "capacity": number, "allocatable": number, "free": number, "schedulable": types.BoolType,
-	}}
-	return types.ObjectType{AttrTypes: map[string]attr.Type{
-		"product": types.StringType, "capacity": number, "allocatable": number, "free": number, "largest_free": number, "nodes": types.ListType{ElemType: node},
-	}}
-}
-
-func (s *gpusSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+func gpusSchema() schema.Schema {
 	const (
 		capacity    = "Total number of GPUs."
 		allocatable = "Number of GPUs available to pods, which excludes unhealthy GPUs."
 		free        = "Number of GPUs that no pod on the node requests."
 	)
-	resp.Schema = schema.Schema{
+	return schema.Schema{
 		MarkdownDescription: "Counts the NVIDIA GPUs (`nvidia.com/gpu`) of the cluster by product. Free GPUs are " +
 			"computed from the requests of pods that are scheduled to a node and have not terminated. Pods that " +
 			"are not scheduled yet do not count. Requires permission to list nodes and pods in the whole cluster.",
 		Attributes: map[string]schema.Attribute{
-			"product":       schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()}, MarkdownDescription: "GPU product to count, as in the node label `nvidia.com/gpu.product`. Defaults to all products."},
-			"node_selector": schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: tf.Labels(), MarkdownDescription: "Labels that a node must have to be counted. Defaults to all nodes."},
-			"schedulable_only": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to exclude nodes that do not accept pods because they are cordoned or not ready. " +
-				"Defaults to `false`."},
+			"product": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
+				MarkdownDescription: "GPU product to count, as in the node label `nvidia.com/gpu.product`. Defaults " +
+					"to all products."},
+			"node_selector": schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
+				MarkdownDescription: "Labels that a node must have to be counted. Defaults to all nodes."},
+			"schedulable_only": schema.BoolAttribute{Optional: true,
+				MarkdownDescription: "Whether to exclude nodes that do not accept pods because they are cordoned or " +
+					"not ready. Defaults to `false`."},
 			"capacity":    computedInt(capacity),
 			"allocatable": computedInt(allocatable),
 			"free":        computedInt(free),
@@ -104,44 +88,29 @@ func (s *gpusSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 	}
 }
 
-func (s *gpusSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var m gpusModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	cluster := s.cluster(req, resp)
-	if cluster == nil {
-		return
-	}
-	filter := observe.GPUFilter{Product: m.Product.ValueString(), Schedulable: m.SchedulableOnly.ValueBool()}
-	resp.Diagnostics.Append(m.NodeSelector.ElementsAs(ctx, &filter.Selector, false)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	products, err := observe.GPUs(ctx, cluster, filter)
+func readGPUs(ctx context.Context, cluster *kube.Cluster, m *gpusModel) diag.Diagnostics {
+	products, err := observe.GPUs(ctx, cluster, observe.GPUFilter{
+		Product: m.Product.ValueString(), Schedulable: m.SchedulableOnly.ValueBool(), Selector: m.NodeSelector,
+	})
 	if err != nil {
-		resp.Diagnostics.Append(tf.Failure(err))
-		return
+		return diag.Diagnostics{tf.Failure(err)}
 	}
-	resp.Diagnostics.Append(m.fill(ctx, products)...)
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	m.fill(products)
+	return nil
 }
 
-func (m *gpusModel) fill(ctx context.Context, products []observe.GPUProduct) diag.Diagnostics {
+func (m *gpusModel) fill(products []observe.GPUProduct) {
 	var capacity, allocatable, free int64
-	all := make([]gpuProductModel, 0, len(products))
+	m.Products = make([]gpuProductModel, 0, len(products))
 	for _, product := range products {
 		sum := summary(product)
 		capacity += sum.Capacity.ValueInt64()
 		allocatable += sum.Allocatable.ValueInt64()
 		free += sum.Free.ValueInt64()
-		all = append(all, sum)
+		m.Products = append(m.Products, sum)
 	}
-	m.Capacity, m.Allocatable, m.Free = types.Int64Value(capacity), types.Int64Value(allocatable), types.Int64Value(free)
-	var diags diag.Diagnostics
-	m.Products, diags = types.ListValueFrom(ctx, gpuProductType(), all)
-	return diags
+	m.Capacity, m.Allocatable, m.Free = types.Int64Value(capacity), types.Int64Value(allocatable),
+		types.Int64Value(free)
 }
 
 func summary(product observe.GPUProduct) gpuProductModel {
@@ -153,12 +122,14 @@ func summary(product observe.GPUProduct) gpuProductModel {
 		free += node.Free
 		largest = max(largest, node.Free)
 		nodes = append(nodes, gpuNodeModel{
-			Name: types.StringValue(node.Name), Capacity: types.Int64Value(node.Capacity), Allocatable: types.Int64Value(node.Allocatable),
-			Free: types.Int64Value(node.Free), Schedulable: types.BoolValue(node.Schedulable),
+			Name: types.StringValue(node.Name), Capacity: types.Int64Value(node.Capacity),
+			Allocatable: types.Int64Value(node.Allocatable),
+			Free:        types.Int64Value(node.Free), Schedulable: types.BoolValue(node.Schedulable),
 		})
 	}
 	return gpuProductModel{
-		Product: textOrNull(product.Product), Capacity: types.Int64Value(capacity), Allocatable: types.Int64Value(allocatable),
-		Free: types.Int64Value(free), LargestFree: types.Int64Value(largest), Nodes: nodes,
+		Product: textOrNull(product.Product), Capacity: types.Int64Value(capacity),
+		Allocatable: types.Int64Value(allocatable),
+		Free:        types.Int64Value(free), LargestFree: types.Int64Value(largest), Nodes: nodes,
 	}
 }

@@ -39,7 +39,8 @@ func probeAttribute() schema.Attribute {
 			"`status`, `detail`, `latency_ms` and `throughput_mib_s`.",
 		Attributes: map[string]schema.Attribute{
 			"method": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{stringvalidator.OneOf(endpoint.MethodHealth, endpoint.MethodHTTP, endpoint.MethodTensor)},
+				Optional: true, Validators: []validator.String{stringvalidator.OneOf(endpoint.MethodHealth,
+					endpoint.MethodHTTP, endpoint.MethodTensor)},
 				MarkdownDescription: "Method of the probe. `health` is the gRPC health check. `http` is `GET " +
 					"/health`. `tensor` is the gRPC health check, after which a tensor is sent, received, " +
 					"compared bit for bit and deleted. Defaults to `health` for gRPC and `http` for HTTP.",
@@ -64,12 +65,12 @@ func probeAttribute() schema.Attribute {
 
 func viaAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
-		Optional: true, Validators: []validator.String{stringvalidator.OneOf(endpoint.ViaAuto, endpoint.ViaDirect, endpoint.ViaPortForward)},
+		Optional: true, Validators: []validator.String{stringvalidator.OneOf(endpoint.ViaAuto, endpoint.ViaDirect,
+			endpoint.ViaPortForward)},
 		MarkdownDescription: "Route to the endpoint. `direct` uses its address in the cluster or, if Terraform " +
-			"runs outside the cluster, the gateway if there is one. " +
-			"`port_forward` goes through the API server to a ready pod and requires permission to create " +
-			"`pods/portforward`. `auto` is `direct` in a pod of the same cluster, otherwise `port_forward`. " +
-			"Defaults to `auto`.",
+			"runs outside the cluster, the gateway if there is one. `port_forward` goes through the API server to a " +
+			"ready pod and requires permission to create `pods/portforward`. `auto` is `direct` in a pod of the same " +
+			"cluster, otherwise `port_forward`. Defaults to `auto`.",
 	}
 }
 
@@ -102,7 +103,8 @@ func newProbeRequest(
 			protocol, methods = "gRPC", "`health` or `tensor`"
 		}
 		diags.AddAttributeError(path.Root("probe").AtName("method"), "Probe method does not match the protocol",
-			fmt.Sprintf("%s uses %s, which the method `%s` cannot probe.\n\nNext step: Set `method` to %s.", e.ID(), protocol, q.Method, methods))
+			fmt.Sprintf("%s uses %s, which the method `%s` cannot probe.\n\nNext step: Set `method` to %s.", e.ID(),
+				protocol, q.Method, methods))
 	}
 	if q.Method == endpoint.MethodTensor {
 		q.Bytes = cmp.Or(m.RoundTripBytes.ValueInt64(), defaultRoundTrip)
