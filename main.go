@@ -48,7 +48,8 @@ func main() {
 		options = append(options, tf6server.WithManagedDebug())
 	}
 	newProvider := provider.New(ctx, version, config.OSEnv(), completions)
-	err := tf6server.Serve("registry.terraform.io/ktdev/kt", func() tfprotov6.ProviderServer { return provider.NewServer(newProvider()) }, options...)
+	err := tf6server.Serve("registry.terraform.io/ktdev/kt",
+		func() tfprotov6.ProviderServer { return provider.NewServer(newProvider()) }, options...)
 	flush, cancel := context.WithTimeout(ctx, flushTime)
 	completions.Flush(flush)
 	cancel()

@@ -26,7 +26,9 @@ rules:
 `
 
 // prepareAPIServer parses the flags of kube-apiserver and returns the function that runs it on the given listener.
-func prepareAPIServer(ctx context.Context, listener *connections, files certFiles, etcdURL, dir, auditLog string) (func(context.Context) error, error) {
+func prepareAPIServer(
+	ctx context.Context, listener *connections, files certFiles, etcdURL, dir, auditLog string,
+) (func(context.Context) error, error) {
 	args := []string{
 		"--etcd-servers=" + etcdURL,
 		"--bind-address=127.0.0.1",

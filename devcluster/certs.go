@@ -52,15 +52,18 @@ func writeCerts(dir, server, userKubeconfig string) (certFiles, error) {
 		{ca, "apiserver", pki.Identity{
 			CommonName: "kube-apiserver",
 			IPs:        []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)},
-			DNSNames:   []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
+			DNSNames: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+				"kubernetes.default.svc.cluster.local"},
 		}, &files.serverCert, &files.serverKey},
 		{ca, "apiserver-kubelet-client", pki.Identity{
 			CommonName: "kube-apiserver-kubelet-client", Organizations: []string{"system:masters"},
 		}, &files.kubeletClientCert, &files.kubeletClientKey},
 		{ca, "kubelet", pki.Identity{
-			CommonName: "system:node:fake", Organizations: []string{"system:nodes"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)},
+			CommonName: "system:node:fake", Organizations: []string{"system:nodes"},
+			IPs: []net.IP{net.IPv4(127, 0, 0, 1)},
 		}, &files.kubeletCert, &files.kubeletKey},
-		{front, "front-proxy-client", pki.Identity{CommonName: "front-proxy-client"}, &files.frontCert, &files.frontKey},
+		{front, "front-proxy-client", pki.Identity{CommonName: "front-proxy-client"}, &files.frontCert,
+			&files.frontKey},
 	}
 	for _, c := range issue {
 		pair, err := c.by.Issue(c.id, now)
@@ -82,7 +85,8 @@ func writeCerts(dir, server, userKubeconfig string) (certFiles, error) {
 	}
 
 	files.adminKubeconfig = filepath.Join(dir, "components.kubeconfig")
-	for user, file := range map[string]string{"devcluster-components": files.adminKubeconfig, "devcluster-admin": userKubeconfig} {
+	for user, file := range map[string]string{"devcluster-components": files.adminKubeconfig,
+		"devcluster-admin": userKubeconfig} {
 		if err := writeKubeconfig(ca, now, server, user, file); err != nil {
 			return certFiles{}, err
 		}

@@ -24,7 +24,9 @@ const nodeIP = "127.0.0.1"
 
 // startKubelet simulates the pods that KWOK does not handle, and serves the logs of all pods
 // on fake nodes at the listener. It runs until stop is called.
-func startKubelet(base context.Context, client kubernetes.Interface, files certFiles, listener net.Listener) (stop func() error, err error) {
+func startKubelet(
+	base context.Context, client kubernetes.Interface, files certFiles, listener net.Listener,
+) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(base)
 	controller, err := kubelet.Run(ctx, kubelet.Config{
 		Client:   client,

@@ -130,7 +130,8 @@ func checkPod(name string) *corev1.Pod {
 func eventsOf(ctx context.Context, client kubernetes.Interface, pod string) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	events, err := client.CoreV1().Events(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
+	events, err := client.CoreV1().Events(metav1.NamespaceSystem).List(ctx,
+		metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
 	if err != nil {
 		return err
 	}

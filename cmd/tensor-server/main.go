@@ -89,7 +89,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	// Collect garbage instead of growing far beyond the memory limit of the tensors.
 	debug.SetMemoryLimit(int64(memory) + 128<<20)
 	logger := log.New(out, "", log.LstdFlags|log.LUTC)
-	logger.Printf("tensor-server %s listens on %s; memory limit for tensors: %s bytes", version, l.Addr(), memory.String())
+	logger.Printf("tensor-server %s listens on %s; memory limit for tensors: %s bytes", version, l.Addr(),
+		memory.String())
 	s := server.New(server.Options{
 		MemoryLimit: int64(memory), TensorLimit: int64(tensor), MessageLimit: int(message), ChunkSize: int(chunk),
 		StallTimeout: *stall,

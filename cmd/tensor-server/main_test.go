@@ -57,7 +57,8 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	var help bytes.Buffer
-	if err := run(t.Context(), []string{"-h"}, &help); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "-memory-limit") {
+	if err := run(t.Context(), []string{"-h"}, &help); !errors.Is(err, flag.ErrHelp) ||
+		!strings.Contains(help.String(), "-memory-limit") {
 		t.Errorf("-h: %v\n%s", err, &help)
 	}
 }

@@ -101,7 +101,8 @@ func testDeployment(t *testing.T, c cluster, ns string) {
 	c.deploy(t, ns, "web", 3, corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}})
 	c.available(t, ns, "web", 3)
 	foreground := metav1.DeletePropagationForeground
-	if err := c.client.AppsV1().Deployments(ns).Delete(t.Context(), "web", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
+	if err := c.client.AppsV1().Deployments(ns).Delete(t.Context(), "web",
+		metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the deletion of the Deployment and its pods", func(ctx context.Context) (string, bool) {
@@ -124,7 +125,8 @@ func testUnschedulable(t *testing.T, c cluster, ns string) {
 	pod := c.until(t, ns, "the scheduler's verdict", func(pod *corev1.Pod) bool {
 		return condition(pod, corev1.PodScheduled).Reason == corev1.PodReasonUnschedulable
 	})
-	if message := condition(pod, corev1.PodScheduled).Message; !strings.Contains(message, "Insufficient nvidia.com/gpu") || !strings.Contains(message, "untolerated taint") {
+	if message := condition(pod, corev1.PodScheduled).Message; !strings.Contains(message,
+		"Insufficient nvidia.com/gpu") || !strings.Contains(message, "untolerated taint") {
 		t.Errorf("message %q", message)
 	}
 }
@@ -132,12 +134,14 @@ func testUnschedulable(t *testing.T, c cluster, ns string) {
 func testPull(t *testing.T, c cluster, ns string) {
 	c.pod(t, ns, imagePod("broken.invalid/pull:1"))
 	pod := c.until(t, ns, "the back-off", waitingFor("ImagePullBackOff"))
-	if message := state(pod).Waiting.Message; !strings.Contains(message, `Back-off pulling image "broken.invalid/pull:1": ErrImagePull: `) {
+	if message := state(pod).Waiting.Message; !strings.Contains(message,
+		`Back-off pulling image "broken.invalid/pull:1": ErrImagePull: `) {
 		t.Errorf("message %q", message)
 	}
 	c.event(t, ns, corev1.EventTypeWarning, "Failed", `Failed to pull image "broken.invalid/pull:1"`)
 	c.event(t, ns, corev1.EventTypeNormal, "BackOff", `Back-off pulling image "broken.invalid/pull:1"`)
-	if log, err := c.log(t, ns, corev1.PodLogOptions{}); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "trying and failing to pull image") {
+	if log, err := c.log(t, ns, corev1.PodLogOptions{}); !apierrors.IsBadRequest(err) ||
+		!strings.Contains(err.Error(), "trying and failing to pull image") {
 		t.Errorf("log: %q, %v", log, err)
 	}
 }
@@ -158,7 +162,8 @@ func testCrash(t *testing.T, c cluster, ns string) {
 		}
 	}
 	restarts := status.RestartCount
-	c.until(t, ns, "another restart", func(pod *corev1.Pod) bool { return pod.Status.ContainerStatuses[0].RestartCount > restarts })
+	c.until(t, ns, "another restart",
+		func(pod *corev1.Pod) bool { return pod.Status.ContainerStatuses[0].RestartCount > restarts })
 }
 
 func testOOM(t *testing.T, c cluster, ns string) {
@@ -193,9 +198,10 @@ func testSlow(t *testing.T, c cluster, ns string) {
 
 func testMissingSecret(t *testing.T, c cluster, ns string) {
 	spec := imagePod("nginx")
-	spec.Containers[0].Env = []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-		LocalObjectReference: corev1.LocalObjectReference{Name: "token"}, Key: "api",
-	}}}}
+	spec.Containers[0].Env = []corev1.EnvVar{{Name: "TOKEN",
+		ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "token"}, Key: "api",
+		}}}}
 	c.pod(t, ns, spec)
 	c.until(t, ns, "the missing Secret", waitingWith(`secret "token" not found`))
 	c.event(t, ns, corev1.EventTypeWarning, "Failed", `Error: secret "token" not found`)
@@ -210,9 +216,11 @@ func testMissingSecret(t *testing.T, c cluster, ns string) {
 
 func testMissingVolume(t *testing.T, c cluster, ns string) {
 	spec := imagePod("nginx")
-	spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "token"}}}}
+	spec.Volumes = []corev1.Volume{{Name: "v",
+		VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "token"}}}}
 	c.pod(t, ns, spec)
-	c.event(t, ns, corev1.EventTypeWarning, "FailedMount", `MountVolume.SetUp failed for volume "v" : secret "token" not found`)
+	c.event(t, ns, corev1.EventTypeWarning, "FailedMount",
+		`MountVolume.SetUp failed for volume "v" : secret "token" not found`)
 	c.until(t, ns, "the pod to wait for the Secret", waitingFor("ContainerCreating"))
 	c.secret(t, ns, nil)
 	c.until(t, ns, "the pod to be ready", ready)
@@ -221,7 +229,8 @@ func testMissingVolume(t *testing.T, c cluster, ns string) {
 func testLog(t *testing.T, c cluster, ns string) {
 	c.pod(t, ns, imagePod("nginx"))
 	c.until(t, ns, "the pod to be ready", ready)
-	if log, err := c.log(t, ns, corev1.PodLogOptions{}); err != nil || !strings.Contains(log, "nothing runs on this node") {
+	if log, err := c.log(t, ns, corev1.PodLogOptions{}); err != nil ||
+		!strings.Contains(log, "nothing runs on this node") {
 		t.Errorf("log: %q, %v", log, err)
 	}
 }
@@ -229,7 +238,8 @@ func testLog(t *testing.T, c cluster, ns string) {
 func testJob(t *testing.T, c cluster, ns string) {
 	spec := imagePod("nginx")
 	spec.RestartPolicy = corev1.RestartPolicyNever
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: spec}}}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"},
+		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: spec}}}
 	if _, err := c.client.BatchV1().Jobs(ns).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -248,11 +258,13 @@ func testClaim(t *testing.T, c cluster, ns string) string {
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
 		},
 	}
-	if _, err := c.client.CoreV1().PersistentVolumeClaims(ns).Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
+	if _, err := c.client.CoreV1().PersistentVolumeClaims(ns).Create(t.Context(), claim,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	spec := imagePod("nginx")
-	spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	spec.Volumes = []corev1.Volume{{Name: "v",
+		VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 	c.pod(t, ns, spec)
 	c.until(t, ns, "the pod to be ready", ready)
 	bound, err := c.client.CoreV1().PersistentVolumeClaims(ns).Get(t.Context(), "data", metav1.GetOptions{})
@@ -272,14 +284,16 @@ func testClaim(t *testing.T, c cluster, ns string) string {
 func testServiceAccount(t *testing.T, c cluster, ns string) {
 	spec := imagePod("nginx")
 	spec.ServiceAccountName = "missing"
-	_, err := c.client.CoreV1().Pods(ns).Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod"}, Spec: spec}, metav1.CreateOptions{})
+	_, err := c.client.CoreV1().Pods(ns).Create(t.Context(),
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod"}, Spec: spec}, metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `serviceaccount "missing" not found`) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func testToken(t *testing.T, c cluster, ns string) {
-	token, err := c.client.CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := c.client.CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), "default",
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,12 +313,14 @@ func testToken(t *testing.T, c cluster, ns string) {
 }
 
 func testQuota(t *testing.T, c cluster, ns string) {
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "gpus"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"requests.nvidia.com/gpu": resource.MustParse("2")}}}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "gpus"},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"requests.nvidia.com/gpu": resource.MustParse("2")}}}
 	if _, err := c.client.CoreV1().ResourceQuotas(ns).Create(t.Context(), quota, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the quota to reject 4 GPUs", func(ctx context.Context) (string, bool) {
-		_, err := c.client.CoreV1().Pods(ns).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "p-"}, Spec: gpuPod(4)}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := c.client.CoreV1().Pods(ns).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "p-"},
+			Spec: gpuPod(4)}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return fmt.Sprint(err), apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota: gpus")
 	})
 }
@@ -316,7 +332,8 @@ func testCustomResource(t *testing.T, c cluster, ns string) {
 	}
 	widgets := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 	widget := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w"}, "spec": map[string]any{},
+		"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w"},
+		"spec": map[string]any{},
 	}}
 	got, err := client.Resource(widgets).Namespace(ns).Create(t.Context(), widget, metav1.CreateOptions{})
 	if err != nil {
@@ -328,11 +345,13 @@ func testCustomResource(t *testing.T, c cluster, ns string) {
 }
 
 func testKubectl(t *testing.T, c cluster, ns string) {
-	out, err := exec.CommandContext(t.Context(), binary(t), "kubectl", "--kubeconfig", c.kubeconfig, "-n", ns, "get", "serviceaccount,nodes", "-o", "name").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), binary(t), "kubectl", "--kubeconfig", c.kubeconfig, "-n", ns, "get",
+		"serviceaccount,nodes", "-o", "name").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "node/gpu-0") {
 		t.Errorf("%s, %v", out, err)
 	}
-	out, err = exec.CommandContext(t.Context(), binary(t), "kubectl", "--kubeconfig", c.kubeconfig, "get", "unknown").CombinedOutput()
+	out, err = exec.CommandContext(t.Context(), binary(t), "kubectl", "--kubeconfig", c.kubeconfig, "get",
+		"unknown").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "the server doesn't have a resource type") {
 		t.Errorf("an error: %s, %v", out, err)
 	}

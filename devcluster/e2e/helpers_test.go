@@ -25,7 +25,8 @@ type cluster struct {
 // namespace creates a namespace and waits for its service account.
 func (c cluster) namespace(t *testing.T, ns string) {
 	t.Helper()
-	if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{}); err != nil {
+	if _, err := c.client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the service account of the namespace", func(ctx context.Context) (string, bool) {
@@ -88,7 +89,8 @@ func (c cluster) event(t *testing.T, ns, kind, reason, message string) {
 		var saw strings.Builder
 		for _, e := range events.Items {
 			fmt.Fprintf(&saw, "\n%s %s %s %s", e.InvolvedObject.Kind, e.Type, e.Reason, e.Message)
-			if e.InvolvedObject.Kind == "Pod" && e.Type == kind && e.Reason == reason && strings.Contains(e.Message, message) {
+			if e.InvolvedObject.Kind == "Pod" && e.Type == kind && e.Reason == reason &&
+				strings.Contains(e.Message, message) {
 				return "", true
 			}
 		}
@@ -121,7 +123,8 @@ func imagePod(image string) corev1.PodSpec {
 
 func gpuPod(gpus int64) corev1.PodSpec {
 	spec := imagePod("nginx")
-	spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(gpus, resource.DecimalSI)}
+	spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(gpus,
+		resource.DecimalSI)}
 	return spec
 }
 

@@ -36,8 +36,10 @@ func TestRealNodeRunsOnlyPodsThatSelectIt(t *testing.T) { //nolint:paralleltest 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if node.Labels["kt.dev/real"] != "true" || node.Spec.Taints[0].Key != "kt.dev/real" || !strings.HasPrefix(node.Status.NodeInfo.ContainerRuntimeVersion, "containerd://") {
-		t.Errorf("labels %v, taints %v, runs %s", node.Labels, node.Spec.Taints, node.Status.NodeInfo.ContainerRuntimeVersion)
+	if node.Labels["kt.dev/real"] != "true" || node.Spec.Taints[0].Key != "kt.dev/real" ||
+		!strings.HasPrefix(node.Status.NodeInfo.ContainerRuntimeVersion, "containerd://") {
+		t.Errorf("labels %v, taints %v, runs %s", node.Labels, node.Spec.Taints,
+			node.Status.NodeInfo.ContainerRuntimeVersion)
 	}
 	if pod := runPod(t, client, pausePod("asks", true)); pod.Spec.NodeName != "real-0" {
 		t.Errorf("the pod that selects the real node is on %s", pod.Spec.NodeName)
@@ -51,7 +53,8 @@ func TestRealNodeRunsOnlyPodsThatSelectIt(t *testing.T) { //nolint:paralleltest 
 
 	during := machine(t)
 	for _, kind := range []string{"interface", "cgroup"} {
-		if !slices.ContainsFunc(during, func(line string) bool { return strings.HasPrefix(line, kind) && !slices.Contains(before, line) }) {
+		if !slices.ContainsFunc(during,
+			func(line string) bool { return strings.HasPrefix(line, kind) && !slices.Contains(before, line) }) {
 			t.Errorf("a running node has no %s: this test checks the wrong names", kind)
 		}
 	}
@@ -59,7 +62,8 @@ func TestRealNodeRunsOnlyPodsThatSelectIt(t *testing.T) { //nolint:paralleltest 
 	wantNothingLeft(t, mark, before)
 }
 
-func TestRealNodeIsRemovedWhenTheClusterIsKilled(t *testing.T) { //nolint:paralleltest // compares the state of the machine
+//nolint:paralleltest // compares the state of the machine
+func TestRealNodeIsRemovedWhenTheClusterIsKilled(t *testing.T) {
 	needsContainers(t)
 	before := machine(t)
 	mark := fmt.Sprintf("KT_TEST_MARK=%s-%d", t.Name(), os.Getpid())
@@ -72,7 +76,8 @@ func TestRealNodeIsRemovedWhenTheClusterIsKilled(t *testing.T) { //nolint:parall
 
 func TestTwoClustersCanHaveRealNodes(t *testing.T) { //nolint:paralleltest // must not run while other tests compare
 	needsContainers(t)
-	first, second := launch(t, nil, "--dir", t.TempDir(), "--kubelet"), launch(t, nil, "--dir", t.TempDir(), "--kubelet")
+	first, second := launch(t, nil, "--dir", t.TempDir(), "--kubelet"),
+		launch(t, nil, "--dir", t.TempDir(), "--kubelet")
 	addresses := map[string]bool{}
 	for _, p := range []*process{first, second} {
 		_, client := connect(t, p.ready(t))
@@ -158,7 +163,8 @@ func machine(t *testing.T) []string {
 	for _, i := range interfaces {
 		lines = append(lines, "interface "+i.Name)
 	}
-	for _, pattern := range []string{"/sys/fs/cgroup/devcluster-*", "/sys/fs/cgroup/*/devcluster-*", "/sys/fs/cgroup/kubepods*", "/sys/fs/cgroup/*/kubepods*"} {
+	for _, pattern := range []string{"/sys/fs/cgroup/devcluster-*", "/sys/fs/cgroup/*/devcluster-*",
+		"/sys/fs/cgroup/kubepods*", "/sys/fs/cgroup/*/kubepods*"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -185,14 +191,16 @@ func machine(t *testing.T) []string {
 			}
 		}
 	}
-	for _, name := range []string{"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes", "net/ipv4/ip_forward"} {
+	for _, name := range []string{"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",
+		"kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes", "net/ipv4/ip_forward"} {
 		value, err := os.ReadFile(filepath.Join("/proc/sys", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines = append(lines, "parameter "+name+" = "+string(value))
 	}
-	for _, dir := range []string{"/run/containerd", "/run/netns", "/var/lib/containerd", "/var/lib/kubelet", "/var/lib/cni", "/var/log/pods", "/opt/containerd", "/usr/libexec/kubernetes"} {
+	for _, dir := range []string{"/run/containerd", "/run/netns", "/var/lib/containerd", "/var/lib/kubelet",
+		"/var/lib/cni", "/var/log/pods", "/opt/containerd", "/usr/libexec/kubernetes"} {
 		if _, err := os.Stat(dir); err == nil {
 			lines = append(lines, "directory "+dir)
 		}

@@ -14,17 +14,20 @@ import (
 
 func TestClusterRestartsWithItsData(t *testing.T) {
 	t.Parallel()
-	for name, signal := range map[string]syscall.Signal{"after SIGTERM": syscall.SIGTERM, "after SIGKILL": syscall.SIGKILL} {
+	for name, signal := range map[string]syscall.Signal{"after SIGTERM": syscall.SIGTERM,
+		"after SIGKILL": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, kubeconfig := t.TempDir(), filepath.Join(t.TempDir(), "kubeconfig")
-			args := []string{"--dir", dir, "--kubeconfig", kubeconfig, "--node", "name=cpu-0", "--crds", filepath.Join("testdata", "widgets.yaml")}
+			args := []string{"--dir", dir, "--kubeconfig", kubeconfig, "--node", "name=cpu-0", "--crds",
+				filepath.Join("testdata", "widgets.yaml")}
 			p := launch(t, nil, args...)
 			p.ready(t)
 			c := cluster{kubeconfig: kubeconfig}
 			c.config, c.client = connect(t, kubeconfig)
 			c.namespace(t, "before")
-			c.deploy(t, "before", "web", 1, corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}})
+			c.deploy(t, "before", "web", 1, corev1.PodSpec{Containers: []corev1.Container{{Name: "main",
+				Image: "nginx"}}})
 			c.available(t, "before", "web", 1)
 			deployment, err := c.client.AppsV1().Deployments("before").Get(t.Context(), "web", metav1.GetOptions{})
 			if err != nil {
@@ -57,7 +60,8 @@ func TestClusterRestartsWithItsData(t *testing.T) {
 			}
 			c.available(t, "before", "web", 1)
 			// The restarted cluster runs new workloads.
-			c.deploy(t, "before", "another", 1, corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}})
+			c.deploy(t, "before", "another", 1, corev1.PodSpec{Containers: []corev1.Container{{Name: "main",
+				Image: "nginx"}}})
 			eventually(t, "a Deployment of the second start to be available", func(ctx context.Context) (string, bool) {
 				d, err := c.client.AppsV1().Deployments("before").Get(ctx, "another", metav1.GetOptions{})
 				if err != nil {

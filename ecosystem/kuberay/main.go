@@ -31,7 +31,8 @@ func main() {
 
 func add(ctx context.Context, mgr ctrl.Manager) error {
 	// A manager without a batch scheduler, which the setup of the controller requires.
-	scheduler, err := batchscheduler.NewSchedulerManager(ctx, configapi.Configuration{}, mgr.GetConfig(), mgr.GetClient())
+	scheduler, err := batchscheduler.NewSchedulerManager(ctx, configapi.Configuration{}, mgr.GetConfig(),
+		mgr.GetClient())
 	if err != nil {
 		return fmt.Errorf("batch scheduler: %w", err)
 	}

@@ -78,11 +78,15 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager, settings *configapi.Confi
 	if err := tasindexer.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	return jobframework.SetupIndexes(ctx, mgr.GetFieldIndexer(), jobframework.WithEnabledFrameworks(settings.Integrations.Frameworks))
+	return jobframework.SetupIndexes(ctx, mgr.GetFieldIndexer(),
+		jobframework.WithEnabledFrameworks(settings.Integrations.Frameworks))
 }
 
 // addIntegrations registers the controllers and webhooks of the workload kinds.
-func addIntegrations(ctx context.Context, mgr ctrl.Manager, admitted *schdcache.Cache, pending *qcache.Manager, settings *configapi.Configuration) error {
+func addIntegrations(
+	ctx context.Context, mgr ctrl.Manager, admitted *schdcache.Cache, pending *qcache.Manager,
+	settings *configapi.Configuration,
+) error {
 	client, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
 	if err != nil {
 		return err

@@ -20,9 +20,12 @@ func (p Program) parse(args []string, stderr io.Writer) (flags, error) {
 	var f flags
 	set := flag.NewFlagSet(p.Name, flag.ContinueOnError)
 	set.SetOutput(stderr)
-	set.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster, with a cluster-admin user; required")
+	set.StringVar(&f.kubeconfig, "kubeconfig", "",
+		"kubeconfig `file` of the cluster, with a cluster-admin user; required")
 	if p.Webhooks != nil {
-		set.StringVar(&f.webhooks, "webhooks", "", "`file` with webhook configurations, as in the project's config/components/webhook/manifests.yaml; required.\nThey are created with this process as their server, and deleted when it stops")
+		set.StringVar(&f.webhooks, "webhooks", "",
+			"`file` with webhook configurations, as in the project's config/components/webhook/manifests.yaml; "+
+				"required.\nThey are created with this process as their server, and deleted when it stops")
 	}
 	set.Usage = func() {
 		fmt.Fprintf(stderr, `%s

@@ -16,13 +16,17 @@ func TestCommandLine(t *testing.T) {
 		code    int
 		stderr  []string // substrings of stderr
 	}{
-		"requested help":               {hooked, []string{"-h"}, 0, []string{"kueue runs Kueue.", "READY", "-kubeconfig", "-webhooks"}},
-		"help without webhooks":        {plain, []string{"--help"}, 0, []string{"kuberay runs KubeRay.", "-kubeconfig"}},
-		"no kubeconfig":                {plain, nil, 2, []string{"kuberay: --kubeconfig is missing"}},
-		"no webhook configurations":    {hooked, []string{"--kubeconfig", "f"}, 2, []string{"kueue: --webhooks is missing"}},
-		"webhooks without support":     {plain, []string{"--kubeconfig", "f", "--webhooks", "g"}, 2, []string{"flag provided but not defined"}},
-		"an argument":                  {plain, []string{"--kubeconfig", "f", "start"}, 2, []string{`unknown argument "start"`}},
-		"a kubeconfig that is missing": {plain, []string{"--kubeconfig", "/nowhere/kc"}, 1, []string{"kuberay: --kubeconfig", "/nowhere/kc"}},
+		"requested help": {hooked, []string{"-h"}, 0, []string{"kueue runs Kueue.", "READY", "-kubeconfig",
+			"-webhooks"}},
+		"help without webhooks": {plain, []string{"--help"}, 0, []string{"kuberay runs KubeRay.", "-kubeconfig"}},
+		"no kubeconfig":         {plain, nil, 2, []string{"kuberay: --kubeconfig is missing"}},
+		"no webhook configurations": {hooked, []string{"--kubeconfig", "f"}, 2,
+			[]string{"kueue: --webhooks is missing"}},
+		"webhooks without support": {plain, []string{"--kubeconfig", "f", "--webhooks", "g"}, 2,
+			[]string{"flag provided but not defined"}},
+		"an argument": {plain, []string{"--kubeconfig", "f", "start"}, 2, []string{`unknown argument "start"`}},
+		"a kubeconfig that is missing": {plain, []string{"--kubeconfig", "/nowhere/kc"}, 1,
+			[]string{"kuberay: --kubeconfig", "/nowhere/kc"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

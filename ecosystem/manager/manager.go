@@ -169,7 +169,9 @@ func (p Program) findKinds(mapper meta.RESTMapper) error {
 
 // start waits for the controllers and registers the webhooks with the API
 // server. The returned function unregisters them, also after an error.
-func (p Program) start(ctx context.Context, mgr ctrl.Manager, config *rest.Config, server *server, flags flags) (unregister func(context.Context) error, err error) {
+func (p Program) start(
+	ctx context.Context, mgr ctrl.Manager, config *rest.Config, server *server, flags flags,
+) (unregister func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
 	select {
 	case <-mgr.Elected(): // without leader election: once the controllers have started

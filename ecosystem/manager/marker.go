@@ -44,7 +44,8 @@ func (m marker) addTo(configuration *unstructured.Unstructured, url func(path st
 		"failurePolicy":           "Ignore",
 		"sideEffects":             "None",
 		"rules": []any{map[string]any{
-			"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "operations": []any{"CREATE"}, "resources": []any{"configmaps"},
+			"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "operations": []any{"CREATE"},
+			"resources": []any{"configmaps"},
 		}},
 	})
 	return unstructured.SetNestedSlice(configuration.Object, hooks, "webhooks")
@@ -65,7 +66,8 @@ func (m marker) call(ctx context.Context, client dynamic.Interface) (bool, error
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"name": "marker", "labels": map[string]any{markerLabel: m.name}},
 	}}
-	configMaps := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(metav1.NamespaceDefault)
+	configMaps := client.Resource(schema.GroupVersionResource{Version: "v1",
+		Resource: "configmaps"}).Namespace(metav1.NamespaceDefault)
 	_, err := configMaps.Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	return m.called.Load(), err
 }

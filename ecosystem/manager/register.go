@@ -26,7 +26,8 @@ func resources() map[string]schema.GroupVersionResource {
 }
 
 func definitions(client dynamic.Interface) dynamic.ResourceInterface {
-	return client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	return client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"})
 }
 
 // apply creates the configurations and waits until they are active in the API
@@ -70,7 +71,8 @@ func replace(ctx context.Context, client dynamic.Interface, configuration *unstr
 func (r *registration) remove(ctx context.Context, client dynamic.Interface) error {
 	var errs []error
 	for _, configuration := range r.configurations {
-		err := client.Resource(resources()[configuration.GetKind()]).Delete(ctx, configuration.GetName(), metav1.DeleteOptions{})
+		err := client.Resource(resources()[configuration.GetKind()]).Delete(ctx, configuration.GetName(),
+			metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			errs = append(errs, err)
 		}

@@ -34,7 +34,8 @@ func TestServerServesTheMarkerWithItsOwnCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := (&http.Client{Transport: transport}).Post(s.url(mark.path()), "application/json", bytes.NewReader(body))
+	response, err := (&http.Client{Transport: transport}).Post(s.url(mark.path()), "application/json",
+		bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

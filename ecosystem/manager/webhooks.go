@@ -88,7 +88,9 @@ func readConfigurations(content []byte) ([]*unstructured.Unstructured, error) {
 
 // adapt returns a copy of a configuration with another name, whose webhooks are
 // called at a URL instead of through a Service.
-func (w *Webhooks) adapt(configuration *unstructured.Unstructured, name string, url func(path string) string, ca []byte) (*unstructured.Unstructured, error) {
+func (w *Webhooks) adapt(
+	configuration *unstructured.Unstructured, name string, url func(path string) string, ca []byte,
+) (*unstructured.Unstructured, error) {
 	own := configuration.DeepCopy()
 	own.SetName(name + "-" + configuration.GetName())
 	hooks, _, err := unstructured.NestedSlice(own.Object, "webhooks")

@@ -36,7 +36,8 @@ func TestRegistrationPointsEveryWebhookAtThisProcess(t *testing.T) {
 	t.Parallel()
 	server := testServer(t)
 	file := write(t, configurations)
-	r, err := (&Webhooks{ObjectSelectors: map[string]Selector{"mpod.example.com": Exists("job")}}).registration("own", file, server)
+	r, err := (&Webhooks{ObjectSelectors: map[string]Selector{"mpod.example.com": Exists("job")}}).registration("own",
+		file, server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +72,16 @@ func TestRegistrationPointsEveryWebhookAtThisProcess(t *testing.T) {
 func TestRegistrationRejectsInvalidFiles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ content, want string }{
-		"a file without configurations":   {"apiVersion: v1\nkind: Service\n", "no webhook configuration found"},
-		"a file that is not YAML":         {"a: [", "yaml"},
-		"a webhook without a path":        {"kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: [{name: a}]\n", "m: webhooks[0] has no clientConfig.service.path"},
-		"a webhook that is not an object": {"kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: [3]\n", "m: webhooks[0] is not an object"},
-		"webhooks that are not a list":    {"kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: 3\n", "m: "},
-		"webhooks reached by a URL only":  {"kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: [{name: a, clientConfig: {url: https://a}}]\n", "webhooks[0]"},
+		"a file without configurations": {"apiVersion: v1\nkind: Service\n", "no webhook configuration found"},
+		"a file that is not YAML":       {"a: [", "yaml"},
+		"a webhook without a path": {"kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: [{name: a}]\n",
+			"m: webhooks[0] has no clientConfig.service.path"},
+		"a webhook that is not an object": {"kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: [3]\n",
+			"m: webhooks[0] is not an object"},
+		"webhooks that are not a list": {"kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: 3\n",
+			"m: "},
+		"webhooks reached by a URL only": {"kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: " +
+			"[{name: a, clientConfig: {url: https://a}}]\n", "webhooks[0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,8 +24,9 @@ import (
 
 func main() {
 	os.Exit(manager.Main(manager.Program{
-		Name:  "training",
-		About: "training runs the training operator's controllers for PyTorchJob, TFJob and XGBoostJob against a test cluster that has their CRDs.",
+		Name: "training",
+		About: "training runs the training operator's controllers for PyTorchJob, TFJob and XGBoostJob against a " +
+			"test cluster that has their CRDs.",
 		Kinds: []schema.GroupKind{
 			{Group: kubeflowv1.GroupVersion.Group, Kind: kubeflowv1.PyTorchJobKind},
 			{Group: kubeflowv1.GroupVersion.Group, Kind: kubeflowv1.TFJobKind},

@@ -28,15 +28,18 @@ func TestEndpointIsReadFromItsService(t *testing.T) {
 		want Endpoint
 	}{
 		"HTTP, with another target port": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(32300)}}},
+			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "http", Port: 80,
+				TargetPort: intstr.FromInt32(32300)}}},
 			Endpoint{Service: "pool", Port: 80, Backend: backend(intstr.FromInt32(32300))},
 		},
 		"gRPC by the name of one of two ports": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "metrics", Port: 9090}, {Name: "grpc", Port: 443}}},
+			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "metrics", Port: 9090},
+				{Name: "grpc", Port: 443}}},
 			Endpoint{Service: "pool", GRPC: true, Port: 443, Backend: backend(intstr.FromInt32(443))},
 		},
 		"gRPC by the protocol, with a named target port": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "api", Port: 8080, AppProtocol: &h2c, TargetPort: intstr.FromString("rpc")}}},
+			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "api", Port: 8080, AppProtocol: &h2c,
+				TargetPort: intstr.FromString("rpc")}}},
 			Endpoint{Service: "pool", GRPC: true, Port: 8080, Backend: backend(intstr.FromString("rpc"))},
 		},
 		"gRPC by the port": {
@@ -44,11 +47,14 @@ func TestEndpointIsReadFromItsService(t *testing.T) {
 			Endpoint{Service: "pool", GRPC: true, Port: 50051, Backend: backend(intstr.FromInt32(50051))},
 		},
 		"headless": {
-			corev1.ServiceSpec{Selector: pods, ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80}}},
-			Endpoint{Service: "pool", Port: 80, Headless: "pool.ml.svc.cluster.local", Backend: backend(intstr.FromInt32(80))},
+			corev1.ServiceSpec{Selector: pods, ClusterIP: corev1.ClusterIPNone,
+				Ports: []corev1.ServicePort{{Port: 80}}},
+			Endpoint{Service: "pool", Port: 80, Headless: "pool.ml.svc.cluster.local",
+				Backend: backend(intstr.FromInt32(80))},
 		},
 		"a Service of Knative, which selects its gateway": {
-			corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "kourier", ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "http2", Port: 80}}},
+			corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "kourier",
+				ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "http2", Port: 80}}},
 			Endpoint{Service: "pool"},
 		},
 	} {
@@ -73,7 +79,8 @@ func TestEndpointOfAComputeIncludesItsGateways(t *testing.T) {
 		map[string]any{"type": "IPAddress", "value": ""},
 		"nonsense",
 	}}}})
-	want := Endpoint{GRPC: true, Gateways: []string{"203.0.113.7:50051", "gw.example.com:443", "[2001:db8::7]:50051"}, Backend: portforward.Backend{Port: intstr.FromInt32(50051)}}
+	want := Endpoint{GRPC: true, Gateways: []string{"203.0.113.7:50051", "gw.example.com:443", "[2001:db8::7]:50051"},
+		Backend: portforward.Backend{Port: intstr.FromInt32(50051)}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -82,9 +89,11 @@ func TestEndpointOfAComputeIncludesItsGateways(t *testing.T) {
 func TestEndpointOfAConfiguredAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]Endpoint{
-		"http://h.example.com:8080": {URL: "http://h.example.com:8080", Host: "h.example.com", Port: 8080, Elsewhere: true},
-		"https://h.example.com/v1":  {URL: "https://h.example.com/v1", Host: "h.example.com", Port: 443, Elsewhere: true},
-		"h.example.com":             {URL: "http://h.example.com", Host: "h.example.com", Elsewhere: true},
+		"http://h.example.com:8080": {URL: "http://h.example.com:8080", Host: "h.example.com", Port: 8080,
+			Elsewhere: true},
+		"https://h.example.com/v1": {URL: "https://h.example.com/v1", Host: "h.example.com", Port: 443,
+			Elsewhere: true},
+		"h.example.com": {URL: "http://h.example.com", Host: "h.example.com", Elsewhere: true},
 	} {
 		var got Endpoint
 		if err := got.fromURL(address); err != nil {
@@ -105,10 +114,15 @@ func TestPortForwardCommandNamesASupportedKind(t *testing.T) {
 		endpoint Endpoint
 		want     string
 	}{
-		"a Service at a low port":                 {Endpoint{Service: "pool", Port: 80, Backend: portforward.Backend{Port: intstr.FromInt32(32300)}}, "kubectl -n ml port-forward service/pool 8080:80"},
-		"a Service at a high port":                {Endpoint{Service: "pool", Port: 50051, Backend: portforward.Backend{Port: intstr.FromString("grpc")}}, "kubectl -n ml port-forward service/pool 50051:50051"},
-		"a pod without a Service that selects it": {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new"), ready}}, "kubectl -n ml port-forward pod/pool-0 8080:8012"},
-		"no ready pod":                            {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new")}}, ""},
+		"a Service at a low port": {Endpoint{Service: "pool", Port: 80,
+			Backend: portforward.Backend{Port: intstr.FromInt32(32300)}}, "kubectl -n ml port-forward service/pool " +
+			"8080:80"},
+		"a Service at a high port": {Endpoint{Service: "pool", Port: 50051,
+			Backend: portforward.Backend{Port: intstr.FromString("grpc")}}, "kubectl -n ml port-forward service/pool " +
+			"50051:50051"},
+		"a pod without a Service that selects it": {Endpoint{Service: "pool", Port: 80,
+			Pods: []*corev1.Pod{kubetest.RunningPod("new"), ready}}, "kubectl -n ml port-forward pod/pool-0 8080:8012"},
+		"no ready pod": {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new")}}, ""},
 	} {
 		test.endpoint.Namespace = "ml"
 		if got := test.endpoint.PortForwardCommand(); got != test.want {

@@ -20,7 +20,8 @@ func TestProbeRequestsToDifferentPodsHaveDifferentKeys(t *testing.T) {
 		}
 	}
 	ask := func(name, method string, bytes int64, pods ...*corev1.Pod) string {
-		return ProbeRequest{Endpoint: &Endpoint{Namespace: "ml", Name: name, Pods: pods}, Method: method, Bytes: bytes}.String()
+		return ProbeRequest{Endpoint: &Endpoint{Namespace: "ml", Name: name, Pods: pods}, Method: method,
+			Bytes: bytes}.String()
 	}
 	same := ask("pool", MethodHealth, 0, pod("1", corev1.ConditionTrue))
 	for name, test := range map[string]struct {
@@ -33,7 +34,8 @@ func TestProbeRequestsToDifferentPodsHaveDifferentKeys(t *testing.T) {
 		"another size":            {ask("pool", MethodHealth, 1, pod("1", corev1.ConditionTrue)), false},
 		"a new pod":               {ask("pool", MethodHealth, 0, pod("2", corev1.ConditionTrue)), false},
 		"a pod that became ready": {ask("pool", MethodHealth, 0, pod("1", corev1.ConditionFalse)), false},
-		"an additional pod":       {ask("pool", MethodHealth, 0, pod("1", corev1.ConditionTrue), pod("2", corev1.ConditionTrue)), false},
+		"an additional pod": {ask("pool", MethodHealth, 0, pod("1", corev1.ConditionTrue),
+			pod("2", corev1.ConditionTrue)), false},
 	} {
 		if (test.text == same) != test.same {
 			t.Errorf("%s: %q and %q", name, same, test.text)
@@ -46,7 +48,8 @@ func TestUnresponsiveAddressIsDialedOnce(t *testing.T) {
 	var unresponsive addresses
 	over, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	if _, err := unresponsive.dial(over, "192.0.2.1:50051"); errors.Is(err, errUnresponsive) || !errors.Is(over.Err(), context.DeadlineExceeded) {
+	if _, err := unresponsive.dial(over, "192.0.2.1:50051"); errors.Is(err, errUnresponsive) ||
+		!errors.Is(over.Err(), context.DeadlineExceeded) {
 		t.Fatalf("first dial: %v", err)
 	}
 	// This context has no deadline: dialing again would wait for minutes.

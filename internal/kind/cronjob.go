@@ -9,7 +9,8 @@ func cronJob() Kind {
 		Container: ContainerName,
 		Complete: func(c Compute, workload map[string]any) {
 			restartJob(workload, []string{"spec", "jobTemplate"})
-			for key, queue := range c.QueueLabels { // Kueue reads it from the Jobs, which have the labels of the template
+			// Kueue reads it from the Jobs, which have the labels of the template
+			for key, queue := range c.QueueLabels {
 				SetDefault(workload, queue, "spec", "jobTemplate", "metadata", "labels", key)
 			}
 		},

@@ -11,8 +11,9 @@ import (
 // those of the CRD in the Helm chart of Kubetorch.
 func KubetorchWorkload() Kind {
 	return Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: KubetorchGroup, Version: "v1alpha1", Kind: "KubetorchWorkload"},
-		Resource:         "kubetorchworkloads", LabelSelector: Ours,
+		GroupVersionKind: schema.GroupVersionKind{Group: KubetorchGroup, Version: "v1alpha1",
+			Kind: "KubetorchWorkload"},
+		Resource: "kubetorchworkloads", LabelSelector: Ours,
 		Operator: "Kubetorch's Helm chart (https://github.com/run-house/kubetorch)",
 	}
 }

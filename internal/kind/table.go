@@ -140,7 +140,8 @@ func SuspendFields() [][]string {
 	var paths [][]string
 	for i := range table {
 		for _, s := range table[i].Suspension {
-			if s.Value == true && !slices.ContainsFunc(paths, func(path []string) bool { return slices.Equal(path, s.Path) }) {
+			if s.Value == true && !slices.ContainsFunc(paths,
+				func(path []string) bool { return slices.Equal(path, s.Path) }) {
 				paths = append(paths, s.Path)
 			}
 		}

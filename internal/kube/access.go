@@ -50,7 +50,8 @@ func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, k
 			"group": ref.Kind.Group, "version": ref.Kind.Version, "resource": ref.Kind.Resource,
 		}},
 	}}
-	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
+	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1",
+		Resource: "selfsubjectaccessreviews"}
 	answer, err := conn.dynamic.Resource(gvr).Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
 		return false, false

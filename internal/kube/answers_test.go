@@ -26,10 +26,13 @@ func TestOnlyResponsesOfTheAPIServerAreTrusted(t *testing.T) {
 		class       Class
 		says        string
 	}{
-		"the object does not exist":           {404, "application/json", status, NotFound, "does not exist"},
-		"the path is not served":              {404, "text/plain", "404 page not found\n", Unreachable, "Check the address of the API server"},
-		"JSON of another API":                 {404, "application/json", `{"detail":"Not Found"}`, Unreachable, "Check the address of the API server"},
-		"a web page that does not exist":      {404, "text/html; charset=utf-8", "<html>", Unreachable, "the response is a web page (404 Not Found)"},
+		"the object does not exist": {404, "application/json", status, NotFound, "does not exist"},
+		"the path is not served": {404, "text/plain", "404 page not found\n", Unreachable,
+			"Check the address of the API server"},
+		"JSON of another API": {404, "application/json", `{"detail":"Not Found"}`, Unreachable,
+			"Check the address of the API server"},
+		"a web page that does not exist": {404, "text/html; charset=utf-8", "<html>", Unreachable,
+			"the response is a web page (404 Not Found)"},
 		"a login page":                        {200, "text/html", "<html>", Unreachable, "the response is a web page (200 OK)"},
 		"a gateway without a backend":         {502, "text/plain", "Bad Gateway", Unreachable, "Bad Gateway"},
 		"a gateway that rejects the request":  {403, "text/plain", "Forbidden", Unreachable, "Forbidden"},

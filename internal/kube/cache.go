@@ -138,8 +138,9 @@ type collection struct {
 }
 
 func newCollection(scope Ref) *collection {
-	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[string]*Entry{}, deleted: map[types.UID]bool{},
-		signal: make(chan struct{})}
+	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[string]*Entry{},
+		deleted: map[types.UID]bool{},
+		signal:  make(chan struct{})}
 }
 
 // run lists and watches until ctx ends, or until the server denies permission.

@@ -206,7 +206,8 @@ func TestEntriesContainTheCompleteObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.GetName() != "a" || back.GetLabels()["team"] != "ml" || e.Labels["team"] != "ml" || back.GetResourceVersion() != "5" {
+	if back.GetName() != "a" || back.GetLabels()["team"] != "ml" || e.Labels["team"] != "ml" ||
+		back.GetResourceVersion() != "5" {
 		t.Errorf("got %v from %v", back, e)
 	}
 	if _, err := asEntry("a string"); err == nil {

@@ -93,7 +93,8 @@ func TestDeletionWaitingForACreationTimesOut(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if deleted, err := c.DeleteUnlessClaimed(ctx, ref, func() error { return nil }); deleted || !errors.Is(err, context.Canceled) {
+	if deleted, err := c.DeleteUnlessClaimed(ctx, ref, func() error { return nil }); deleted ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("deleted %t, error %v", deleted, err)
 	}
 }

@@ -83,7 +83,8 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	if err != nil {
 		return nil, &config.Error{Err: fmt.Errorf("unusable credentials: %w", err)}
 	}
-	httpClient.Transport = plainErrors{next: newRetrier(httpClient.Transport, clock), plugin: resolved.REST.ExecProvider}
+	httpClient.Transport = plainErrors{next: newRetrier(httpClient.Transport, clock),
+		plugin: resolved.REST.ExecProvider}
 	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
 	if err != nil {
 		return nil, &config.Error{Err: err}

@@ -187,9 +187,10 @@ func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) 
 	if err != nil {
 		return nil, err
 	}
-	applied, err := c.applyNew(ctx, ref, obj, func(ctx context.Context, force bool) (*unstructured.Unstructured, error) {
-		return c.applyOnce(ctx, "apply", ref, obj, force, nil)
-	})
+	applied, err := c.applyNew(ctx, ref, obj,
+		func(ctx context.Context, force bool) (*unstructured.Unstructured, error) {
+			return c.applyOnce(ctx, "apply", ref, obj, force, nil)
+		})
 	if err == nil {
 		c.cache.note(ref, applied)
 	}

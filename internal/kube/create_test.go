@@ -16,7 +16,8 @@ import (
 func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 	t.Parallel()
 	conflict := metav1.Status{Reason: metav1.StatusReasonConflict, Message: "conflict", Details: &metav1.StatusDetails{
-		Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.replicas", Message: `conflict with "kubectl"`}},
+		Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.replicas",
+			Message: `conflict with "kubectl"`}},
 	}}
 	for name, test := range map[string]struct {
 		codes  []int // of the responses, one after the other
@@ -27,10 +28,14 @@ func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 		"created":                  {codes: []int{http.StatusCreated}, forced: []string{"false"}},
 		"met":                      {codes: []int{http.StatusOK}, forced: []string{"false"}, exists: true},
 		"owned by another manager": {codes: []int{http.StatusConflict}, forced: []string{"false"}, class: Conflict},
-		"created by an attempt without a response": {codes: []int{http.StatusGatewayTimeout, http.StatusOK}, forced: []string{"false", "false"}},
-		"created by a second attempt":              {codes: []int{http.StatusTooManyRequests, http.StatusCreated}, forced: []string{"false", "false"}},
-		"exists at a second attempt":               {codes: []int{http.StatusTooManyRequests, http.StatusOK}, forced: []string{"false", "false"}, exists: true},
-		"created by a lost attempt, and edited":    {codes: []int{http.StatusGatewayTimeout, http.StatusConflict, http.StatusOK}, forced: []string{"false", "false", "true"}},
+		"created by an attempt without a response": {codes: []int{http.StatusGatewayTimeout, http.StatusOK},
+			forced: []string{"false", "false"}},
+		"created by a second attempt": {codes: []int{http.StatusTooManyRequests, http.StatusCreated},
+			forced: []string{"false", "false"}},
+		"exists at a second attempt": {codes: []int{http.StatusTooManyRequests, http.StatusOK},
+			forced: []string{"false", "false"}, exists: true},
+		"created by a lost attempt, and edited": {codes: []int{http.StatusGatewayTimeout, http.StatusConflict,
+			http.StatusOK}, forced: []string{"false", "false", "true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,8 +71,9 @@ func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 // namesTable returns the response of a server to a request for a table.
 func namesTable(names ...string) metav1.Table {
 	table := metav1.Table{
-		TypeMeta:          metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"},
-		ColumnDefinitions: []metav1.TableColumnDefinition{{Name: "Age", Type: "string"}, {Name: "Name", Type: "string", Format: "name"}},
+		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"},
+		ColumnDefinitions: []metav1.TableColumnDefinition{{Name: "Age", Type: "string"},
+			{Name: "Name", Type: "string", Format: "name"}},
 	}
 	for _, name := range names {
 		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{"5d", name}})
@@ -79,14 +85,16 @@ func TestExistingNamesAreFoundByOneListOrADryRun(t *testing.T) {
 	t.Parallel()
 	list := func(names ...string) func(*http.Request) (int, any) {
 		return func(request *http.Request) (int, any) {
-			if !strings.Contains(request.Header.Get("Accept"), "as=Table") || request.URL.Query().Get("labelSelector") != "" {
+			if !strings.Contains(request.Header.Get("Accept"), "as=Table") ||
+				request.URL.Query().Get("labelSelector") != "" {
 				return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest)
 			}
 			return http.StatusOK, namesTable(names...)
 		}
 	}
 	objects := func(*http.Request) (int, any) { // a server that cannot print
-		return http.StatusOK, &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "apps/v1", "kind": "DeploymentList", "items": []any{}}}
+		return http.StatusOK, &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "apps/v1",
+			"kind": "DeploymentList", "items": []any{}}}
 	}
 	refuse := func(*http.Request) (int, any) {
 		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
@@ -97,14 +105,16 @@ func TestExistingNamesAreFoundByOneListOrADryRun(t *testing.T) {
 		there  bool
 		want   []string // the requests of three looks
 	}{
-		"absent by the list":         {list: list("other"), want: []string{"list"}},
-		"absent by an empty list":    {list: list(), want: []string{"list"}},
-		"present in the list":        {list: list("other", "trainer"), there: true, want: []string{"list", "get", "get", "get"}},
+		"absent by the list":      {list: list("other"), want: []string{"list"}},
+		"absent by an empty list": {list: list(), want: []string{"list"}},
+		"present in the list": {list: list("other", "trainer"), there: true,
+			want: []string{"list", "get", "get", "get"}},
 		"deleted since the list":     {list: list("trainer"), want: []string{"list", "get", "get", "get"}},
 		"not listed as a table":      {list: objects, want: []string{"list", "get", "get", "get"}},
 		"without permission to list": {list: refuse, want: []string{"list", "get", "get", "get"}},
 		"absent by a dry run":        {list: list("other"), dryRun: http.StatusCreated, want: []string{"patch", "list"}},
-		"present in a dry run":       {list: list("trainer"), dryRun: http.StatusOK, there: true, want: []string{"patch", "list", "get", "get", "get"}},
+		"present in a dry run": {list: list("trainer"), dryRun: http.StatusOK, there: true,
+			want: []string{"patch", "list", "get", "get", "get"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,7 +132,8 @@ func TestExistingNamesAreFoundByOneListOrADryRun(t *testing.T) {
 				case test.there:
 					return http.StatusOK, kubetest.Deployment("1", 0)
 				default:
-					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: "deployments", Name: "trainer"}}
+					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+						Details: &metav1.StatusDetails{Kind: "deployments", Name: "trainer"}}
 				}
 			}})
 			if test.dryRun != 0 {
@@ -183,10 +194,12 @@ func TestUndoThatWouldLoseOtherChangesIsDetected(t *testing.T) {
 		"another field is also removed": {data("ours", "theirs"), map[string]any{}, data("ours"), true},
 		"only another field is removed": {data("theirs"), data(), data(), true},
 		"an item of a list is removed": {
-			map[string]any{"list": []any{"a", "b"}}, map[string]any{"list": []any{"a"}}, map[string]any{"list": []any{"c"}}, true,
+			map[string]any{"list": []any{"a", "b"}}, map[string]any{"list": []any{"a"}},
+			map[string]any{"list": []any{"c"}}, true,
 		},
 		"a sent item of a list is removed": {
-			map[string]any{"list": []any{"a", "b"}}, map[string]any{"list": []any{"a"}}, map[string]any{"list": []any{"b"}}, false,
+			map[string]any{"list": []any{"a", "b"}}, map[string]any{"list": []any{"a"}},
+			map[string]any{"list": []any{"b"}}, false,
 		},
 	} {
 		if got := losesMore(test.live, test.after, test.sent); got != test.want {

@@ -177,7 +177,8 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	switch {
 	case apierrors.IsNotFound(err):
 		// A document that was missing before in this run is still treated as missing.
-		_, err := Recall(c, "missing "+root+path, func() (bool, error) { return true, conn.confirmMissing(ctx, root+path) })
+		_, err := Recall(c, "missing "+root+path,
+			func() (bool, error) { return true, conn.confirmMissing(ctx, root+path) })
 		return false, err
 	case err != nil:
 		return false, err
@@ -250,8 +251,9 @@ func Recall[T any](c *Cluster, key string, request func() (T, error)) (T, error)
 
 // recallWhile is Recall for results that are valid only while valid returns
 // true for the result and its age.
-func recallWhile[T any](c *Cluster, key string, valid func(value T, age time.Duration) bool, request func() (T, error)) (T,
-	error) {
+func recallWhile[T any](
+	c *Cluster, key string, valid func(value T, age time.Duration) bool, request func() (T, error),
+) (T, error) {
 	stored, _ := c.memo.LoadOrStore(key, &recalled[T]{})
 	a := stored.(*recalled[T]) //nolint:errcheck // each key has one type
 	a.mu.Lock()

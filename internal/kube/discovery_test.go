@@ -30,9 +30,11 @@ func discovery(t *testing.T, asked *atomic.Int32) *Cluster {
 		asked.Add(1)
 		switch path {
 		case "/apis/example.com/v1":
-			return http.StatusOK, metav1.APIResourceList{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{
-				{Name: "runs/status", Kind: "Run"}, {Name: "runs", Kind: "Run", Namespaced: true}, {Name: "fleets", Kind: "Fleet"},
-			}}
+			return http.StatusOK, metav1.APIResourceList{GroupVersion: "example.com/v1",
+				APIResources: []metav1.APIResource{
+					{Name: "runs/status", Kind: "Run"}, {Name: "runs", Kind: "Run", Namespaced: true},
+					{Name: "fleets", Kind: "Fleet"},
+				}}
 		case "/apis/down.example.com/v1":
 			return kubetest.Failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 		}
@@ -72,7 +74,8 @@ func TestUnlistedKindsAreDiscoveredOnce(t *testing.T) {
 			switch {
 			case ClassOf(err) != test.class || (err == nil) != (test.class == Other):
 				t.Errorf("%v, want class %d", err, test.class)
-			case err == nil && (ref.Kind.Resource != test.resource || ref.Namespace != test.namespace || ref.Kind.Kind != test.kind):
+			case err == nil && (ref.Kind.Resource != test.resource || ref.Namespace != test.namespace ||
+				ref.Kind.Kind != test.kind):
 				t.Errorf("%+v, want %s in namespace %q", ref, test.resource, test.namespace)
 			case asked.Load() != test.questions && (test.questions != repeated || asked.Load() < 2):
 				t.Errorf("%d requests, want %d", asked.Load(), test.questions)
@@ -131,7 +134,8 @@ func TestCRDCreatedDuringTheRunIsFound(t *testing.T) {
 					asked.Add(1)
 					switch {
 					case arrived.Load():
-						return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: kind.KubetorchWorkload().Resource, Kind: kind.KubetorchWorkload().Kind}}}
+						return http.StatusOK,
+							metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: kind.KubetorchWorkload().Resource, Kind: kind.KubetorchWorkload().Kind}}}
 					case before.APIResources != nil:
 						return http.StatusOK, before
 					}
@@ -141,7 +145,8 @@ func TestCRDCreatedDuringTheRunIsFound(t *testing.T) {
 			expect := func(want bool, questions int32) {
 				t.Helper()
 				for range 1000 {
-					if installed, err := cluster.Installed(t.Context(), kind.KubetorchWorkload()); err != nil || installed != want {
+					if installed, err := cluster.Installed(t.Context(), kind.KubetorchWorkload()); err != nil ||
+						installed != want {
 						t.Fatalf("installed %t, error %v", installed, err)
 					}
 				}
@@ -167,15 +172,19 @@ func TestMissingKindErrorNamesTheProductToInstall(t *testing.T) {
 		kind  Kind
 		words []string
 	}{
-		{row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), []string{"Install LeaderWorkerSet", "CRD leaderworkersets.leaderworkerset.x-k8s.io", "v1"}},
-		{row("serving.knative.dev", "Service"), []string{"The cluster does not serve Knative Service", "Install Knative Serving", "CRD services.serving.knative.dev"}},
+		{row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
+			[]string{"Install LeaderWorkerSet", "CRD leaderworkersets.leaderworkerset.x-k8s.io", "v1"}},
+		{row("serving.knative.dev", "Service"), []string{"The cluster does not serve Knative Service",
+			"Install Knative Serving", "CRD services.serving.knative.dev"}},
 		{row("ray.io", "RayCluster"), []string{"RayCluster", "KubeRay", "CRD rayclusters.ray.io"}},
 		{row("kubeflow.org", "MXJob"), []string{"training operator", "CRD mxjobs.kubeflow.org"}},
 		{row("jobset.x-k8s.io", "JobSet"), []string{"Install JobSet", "CRD jobsets.jobset.x-k8s.io", "v1alpha2"}},
 		{kind.KubetorchWorkload(), []string{"Kubetorch's Helm chart", "CRD kubetorchworkloads.kubetorch.com"}},
 		{kind.Deployment(), []string{"not the address of an API server"}},
 	} {
-		err := Wrap("apply", Ref{Kind: test.kind, Namespace: "ml", Name: "a"}, answered(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{}))
+		err := Wrap("apply", Ref{Kind: test.kind, Namespace: "ml", Name: "a"},
+			answered(http.StatusNotFound, metav1.StatusReasonNotFound,
+				"the server could not find the requested resource", &metav1.StatusDetails{}))
 		var failure *Error
 		if !errors.As(err, &failure) || failure.Class != KindMissing {
 			t.Fatalf("%v", err)
@@ -194,7 +203,8 @@ func TestMissingKindErrorNamesTheProductToInstall(t *testing.T) {
 func TestFieldsAreExtractedFromWebhookMessages(t *testing.T) {
 	t.Parallel()
 	denied := func(text string) error {
-		return answered(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "v.example.com" denied the request: `+text, nil)
+		return answered(http.StatusForbidden, metav1.StatusReasonForbidden,
+			`admission webhook "v.example.com" denied the request: `+text, nil)
 	}
 	for name, test := range map[string]struct {
 		kind   Kind
@@ -202,26 +212,44 @@ func TestFieldsAreExtractedFromWebhookMessages(t *testing.T) {
 		class  Class
 		fields []string
 	}{
-		"the jobs of a JobSet": {row("jobset.x-k8s.io", "JobSet"), denied(`spec.replicatedJobs: Invalid value: []v1alpha2.ReplicatedJob{v1alpha2.ReplicatedJob{Name:"a"}}: field is immutable`), Immutable, []string{"spec.replicatedJobs"}},
+		"the jobs of a JobSet": {row("jobset.x-k8s.io", "JobSet"),
+			denied(`spec.replicatedJobs: Invalid value: []v1alpha2.ReplicatedJob{v1alpha2.ReplicatedJob{Name:"a"}}: ` +
+				`field is immutable`), Immutable, []string{"spec.replicatedJobs"}},
 		"the size of subgroups": {
 			row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
 			denied(`spec.leaderWorkerTemplate.SubGroupPolicy.subGroupSize: Invalid value: 4: field is immutable`),
 			Immutable, []string{"spec.leaderWorkerTemplate.SubGroupPolicy.subGroupSize"},
 		},
-		"two fields":          {row("jobset.x-k8s.io", "JobSet"), denied(`[spec.suspend: Forbidden: no, spec.managedBy: Invalid value: "x": field is immutable]`), Immutable, []string{"spec.suspend", "spec.managedBy"}},
-		"the queue of Kueue":  {kind.Deployment(), denied(`metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value: "b": field is immutable`), Immutable, []string{"metadata.labels[kueue.x-k8s.io/queue-name]"}},
-		"an item of the jobs": {row("jobset.x-k8s.io", "JobSet"), denied(`spec.replicatedJobs[0].name: Invalid value: "A": must be lower case`), Refused, []string{"spec.replicatedJobs[0].name"}},
-		"a required field":    {row("batch", "Job"), denied(`spec.completions: Required value: when completion mode is Indexed`), Refused, []string{"spec.completions"}},
-		"no field":            {row("jobset.x-k8s.io", "JobSet"), denied(`the label team is required`), Refused, nil},
-		"not from a webhook":  {row("jobset.x-k8s.io", "JobSet"), answered(http.StatusForbidden, metav1.StatusReasonForbidden, `exceeded quota: spec.replicatedJobs: Invalid value: x`, nil), Refused, nil},
-		"a StatefulSet": {kind.StatefulSet(), answered(422, metav1.StatusReasonInvalid, "updates to statefulset spec", about("StatefulSet", "apps", "a",
-			metav1.StatusCause{Type: metav1.CauseTypeForbidden, Field: "spec", Message: "Forbidden: updates to statefulset spec"})), Immutable, []string{"spec"}},
-		"an invalid field of a StatefulSet": {kind.StatefulSet(), answered(422, metav1.StatusReasonInvalid, "x", about("StatefulSet", "apps", "a",
-			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.replicas", Message: "x"})), Invalid, []string{"spec.replicas"}},
-		"a Job without completions": {row("batch", "Job"), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
-			metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "spec.completions", Message: "x"})), Invalid, []string{"spec.completions"}},
-		"the template of a Job": {row("batch", "Job"), answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
-			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.template", Message: "field is immutable"})), Immutable, []string{"spec.template"}},
+		"two fields": {row("jobset.x-k8s.io", "JobSet"), denied(`[spec.suspend: Forbidden: no,
+			spec.managedBy: Invalid value: "x": field is immutable]`),
+			Immutable, []string{"spec.suspend", "spec.managedBy"}},
+		"the queue of Kueue": {kind.Deployment(), denied(`metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value: ` +
+			`"b": field is immutable`), Immutable, []string{"metadata.labels[kueue.x-k8s.io/queue-name]"}},
+		"an item of the jobs": {row("jobset.x-k8s.io", "JobSet"),
+			denied(`spec.replicatedJobs[0].name: Invalid value: "A": must be lower case`), Refused,
+			[]string{"spec.replicatedJobs[0].name"}},
+		"a required field": {row("batch", "Job"), denied(`spec.completions: Required value: when completion mode is ` +
+			`Indexed`), Refused, []string{"spec.completions"}},
+		"no field": {row("jobset.x-k8s.io", "JobSet"), denied(`the label team is required`), Refused, nil},
+		"not from a webhook": {row("jobset.x-k8s.io", "JobSet"),
+			answered(http.StatusForbidden, metav1.StatusReasonForbidden,
+				`exceeded quota: spec.replicatedJobs: Invalid value: x`, nil), Refused, nil},
+		"a StatefulSet": {kind.StatefulSet(), answered(422, metav1.StatusReasonInvalid, "updates to statefulset spec",
+			about("StatefulSet", "apps", "a",
+				metav1.StatusCause{Type: metav1.CauseTypeForbidden, Field: "spec",
+					Message: "Forbidden: updates to statefulset spec"})), Immutable, []string{"spec"}},
+		"an invalid field of a StatefulSet": {kind.StatefulSet(),
+			answered(422, metav1.StatusReasonInvalid, "x", about("StatefulSet", "apps", "a",
+				metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.replicas",
+					Message: "x"})), Invalid, []string{"spec.replicas"}},
+		"a Job without completions": {row("batch", "Job"),
+			answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
+				metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "spec.completions",
+					Message: "x"})), Invalid, []string{"spec.completions"}},
+		"the template of a Job": {row("batch", "Job"), answered(422, metav1.StatusReasonInvalid, "x",
+			about("Job", "batch", "a",
+				metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.template",
+					Message: "field is immutable"})), Immutable, []string{"spec.template"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -246,7 +274,8 @@ func TestKindsAreListedOnceWithTheirGroup(t *testing.T) {
 		}
 		seen[of.String()] = true
 	}
-	core, knative := Ref{Kind: kind.Service(), Namespace: "ml", Name: "a"}, Ref{Kind: row("serving.knative.dev", "Service"), Namespace: "ml", Name: "a"}
+	core, knative := Ref{Kind: kind.Service(), Namespace: "ml", Name: "a"},
+		Ref{Kind: row("serving.knative.dev", "Service"), Namespace: "ml", Name: "a"}
 	if core.String() == knative.String() || core.Kind.Argument() == knative.Kind.Argument() {
 		t.Errorf("the two kinds of Service are both %s, %s", core, core.Kind.Argument())
 	}
@@ -257,7 +286,8 @@ func TestKindInstalledDuringTheRunIsRead(t *testing.T) {
 	var installed atomic.Bool
 	cluster := clusterOf(t, kubetest.API{Answer: func(verb, _ string, _ *http.Request) (int, any) {
 		if !installed.Load() || verb != "get" { // the list is tried again later than this test takes
-			return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{}}
+			return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+				Details: &metav1.StatusDetails{}}
 		}
 		return http.StatusOK, object("ray.io/v1", "RayCluster").Object
 	}})

@@ -247,7 +247,8 @@ func immutable(kind Kind, fields []FieldCause) bool {
 
 // fieldErrors matches validation errors of
 // k8s.io/apimachinery/pkg/util/validation/field in a text: path, type, detail.
-var fieldErrors = regexp.MustCompile(`(?:^|[\s\[])((?:spec|metadata)\b[^\s:]*): (Invalid value|Forbidden|Required value|Duplicate value|Unsupported value)(?:: |$|,)`)
+var fieldErrors = regexp.MustCompile(`(?:^|[\s\[])((?:spec|metadata)\b[^\s:]*): (Invalid value|Forbidden|Required ` +
+	`value|Duplicate value|Unsupported value)(?:: |$|,)`)
 
 // webhookCauses extracts the invalid fields from the denial of a webhook.
 // controller-runtime, which most webhooks use, sends them only in the text.
@@ -271,7 +272,8 @@ func webhookCauses(message string) []FieldCause {
 // fromAPI reports whether the API server sent the status. client-go creates one
 // for a response without a status, such as that of a gateway.
 func fromAPI(status metav1.Status) bool {
-	return !apierrors.HasStatusCause(&apierrors.StatusError{ErrStatus: status}, metav1.CauseTypeUnexpectedServerResponse)
+	return !apierrors.HasStatusCause(&apierrors.StatusError{ErrStatus: status},
+		metav1.CauseTypeUnexpectedServerResponse)
 }
 
 func causes(status metav1.Status) []FieldCause {

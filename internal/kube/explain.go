@@ -36,8 +36,8 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	}
 	switch e.Class {
 	case NamespaceMissing:
-		cause.Hint = ready.Advise(ready.StepCreateFirst+", for example with `kubectl create namespace %s`, or correct the "+
-			"namespace.", namespace)
+		cause.Hint = ready.Advise(ready.StepCreateFirst+
+			", for example with `kubectl create namespace %s`, or correct the namespace.", namespace)
 		cause.Command = "kubectl get namespaces"
 		return fmt.Sprintf("Namespace %q does not exist", namespace), cause
 	case KindMissing:
@@ -64,7 +64,8 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		}
 		cause.Hint = "Correct " + ready.FieldRejected + "."
 		if e.Class == Immutable {
-			cause.Hint = ready.StepReplace + ", or restore the previous value of the field. Kubernetes does not allow " +
+			cause.Hint = ready.StepReplace +
+				", or restore the previous value of the field. Kubernetes does not allow " +
 				"changing it."
 		}
 		return fmt.Sprintf("%s is not valid", object), cause
@@ -94,8 +95,8 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		case webhookFails(e.Err.Error()):
 			cause.Hint, cause.Command = refusal(e.Err, namespace)
 		case status != nil && status.Status().Code >= http.StatusInternalServerError:
-			cause.Hint = "Run the command again: an internal error of the API server is often temporary. If it persists, " +
-				"check the API server and its storage."
+			cause.Hint = "Run the command again: an internal error of the API server is often temporary. If it " +
+				"persists, check the API server and its storage."
 			cause.Command = "kubectl get --raw '/readyz?verbose'"
 		}
 		return fmt.Sprintf("Could not %s %s", e.Op, object), cause
@@ -127,8 +128,8 @@ func toInstall(missing Kind) ready.Advice {
 	name := kind.Operator(missing.Group)
 	switch {
 	case name == "" && !missing.Custom():
-		return "Install its operator or its CRD. For a kind of Kubernetes, correct " + ready.FieldAPIServer + ": it is not " +
-			"the address of an API server."
+		return "Install its operator or its CRD. For a kind of Kubernetes, correct " + ready.FieldAPIServer +
+			": it is not the address of an API server."
 	case name == "":
 		name = "its operator"
 	}

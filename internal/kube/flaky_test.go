@@ -46,13 +46,16 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 func (f *flaky) answer(verb, path string, _ *http.Request) (int, any) {
 	switch {
 	case verb == "list":
-		return http.StatusOK, map[string]any{"apiVersion": "apps/v1", "kind": "DeploymentList", "metadata": map[string]any{"resourceVersion": "3"}, "items": []any{kubetest.Deployment("2", 1).Object}}
+		return http.StatusOK, map[string]any{"apiVersion": "apps/v1", "kind": "DeploymentList",
+			"metadata": map[string]any{"resourceVersion": "3"}, "items": []any{kubetest.Deployment("2", 1).Object}}
 	case strings.Contains(path, "/secrets/"):
 		return http.StatusOK, aSecret().Object
 	case strings.HasPrefix(path, "/apis/example.com/v1"):
-		return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "runs", Kind: "Run", Namespaced: true}}}
+		return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "runs", Kind: "Run",
+			Namespaced: true}}}
 	case verb == "delete":
-		return http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess}
+		return http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+			Status: metav1.StatusSuccess}
 	default:
 		return http.StatusOK, kubetest.Deployment("2", 1).Object
 	}
@@ -60,7 +63,8 @@ func (f *flaky) answer(verb, path string, _ *http.Request) (int, any) {
 
 func aSecret() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "ml", "name": "token", "uid": "u", "resourceVersion": "2"},
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "ml", "name": "token", "uid": "u",
+			"resourceVersion": "2"},
 	}}
 }
 
@@ -80,7 +84,8 @@ func verbs() map[string]func(context.Context, *Cluster) error {
 		},
 		"delete": func(ctx context.Context, c *Cluster) error { return c.Delete(ctx, trainer(), "u") },
 		"patch": func(ctx context.Context, c *Cluster) error {
-			return c.patchJSON(ctx, trainer(), []patchOp{{Op: "replace", Path: "/metadata/resourceVersion", Value: "2"}}, nil)
+			return c.patchJSON(ctx, trainer(), []patchOp{{Op: "replace", Path: "/metadata/resourceVersion",
+				Value: "2"}}, nil)
 		},
 		"get a Secret": func(ctx context.Context, c *Cluster) error { _, err := c.GetSecret(ctx, secret); return err },
 		"apply a Secret": func(ctx context.Context, c *Cluster) error {

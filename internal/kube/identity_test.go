@@ -22,7 +22,8 @@ func TestClusterIdentityIsRequestedOnce(t *testing.T) {
 		body any
 		want string
 	}{
-		"permission to read": {http.StatusOK, map[string]any{"kind": "Namespace", "metadata": map[string]any{"uid": "u-1"}}, "u-1"},
+		"permission to read": {http.StatusOK, map[string]any{"kind": "Namespace",
+			"metadata": map[string]any{"uid": "u-1"}}, "u-1"},
 		"it may not be read": {http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden}, ""},
 		"another server":     {http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}, ""},
 	} {
@@ -55,7 +56,8 @@ func TestKindIsRemovedOnlyIfNoVersionIsServed(t *testing.T) {
 		versions := func(group string, all ...string) metav1.APIGroup {
 			out := metav1.APIGroup{Name: group}
 			for _, version := range all {
-				out.Versions = append(out.Versions, metav1.GroupVersionForDiscovery{GroupVersion: group + "/" + version, Version: version})
+				out.Versions = append(out.Versions, metav1.GroupVersionForDiscovery{GroupVersion: group + "/" + version,
+					Version: version})
 			}
 			return out
 		}
@@ -63,9 +65,11 @@ func TestKindIsRemovedOnlyIfNoVersionIsServed(t *testing.T) {
 		case "/apis/example.com":
 			return http.StatusOK, versions("example.com", "v1", "v2")
 		case "/apis/example.com/v1":
-			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "runs", Kind: "Run"}}}
+			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "runs",
+				Kind: "Run"}}}
 		case "/apis/example.com/v2":
-			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "fleets", Kind: "Fleet"}}}
+			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "fleets",
+				Kind: "Fleet"}}}
 		case "/apis/half.example.com":
 			return http.StatusOK, versions("half.example.com", "v1")
 		case "/apis/half.example.com/v1", "/apis/down.example.com":
@@ -106,7 +110,8 @@ func TestReinstalledKindIsNoLongerRemoved(t *testing.T) {
 				}}
 			}
 		case path == "/apis/"+kind.GroupVersion().String() && installed.Load():
-			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: kind.Resource, Kind: kind.Kind}}}
+			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: kind.Resource,
+				Kind: kind.Kind}}}
 		}
 		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}})
@@ -132,11 +137,13 @@ func TestNotFoundIsConfirmedByTheListOfGroups(t *testing.T) {
 	list := func(groups ...metav1.APIGroup) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}, Groups: groups})
+			_ = json.NewEncoder(w).Encode(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{APIVersion: "v1",
+				Kind: "APIGroupList"}, Groups: groups})
 		}
 	}
 	group := func(name, version string) metav1.APIGroup {
-		return metav1.APIGroup{Name: name, Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: name + "/" + version, Version: version}}}
+		return metav1.APIGroup{Name: name, Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: name + "/" +
+			version, Version: version}}}
 	}
 	text := func(code int, contentType, body string) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) {
@@ -149,13 +156,14 @@ func TestNotFoundIsConfirmedByTheListOfGroups(t *testing.T) {
 		groups           func(http.ResponseWriter)
 		missing, removed bool // the version, and the kind at all versions
 	}{
-		"the group is not listed":                  {list(group("apps", "v1")), true, true},
-		"another version is listed":                {list(group("ray.io", "v2")), true, false},
-		"the version is listed":                    {list(group("ray.io", "v1")), false, false},
-		"a gateway responds to all paths with 404": {text(http.StatusNotFound, "text/plain", "404 page not found"), false, false},
-		"a gateway responds with a web page":       {text(http.StatusOK, "text/html", "<html>"), false, false},
-		"it is another JSON document":              {text(http.StatusOK, "application/json", `{"groups":[]}`), false, false},
-		"it is not available":                      {text(http.StatusServiceUnavailable, "text/plain", "no backend"), false, false},
+		"the group is not listed":   {list(group("apps", "v1")), true, true},
+		"another version is listed": {list(group("ray.io", "v2")), true, false},
+		"the version is listed":     {list(group("ray.io", "v1")), false, false},
+		"a gateway responds to all paths with 404": {text(http.StatusNotFound, "text/plain", "404 page not found"),
+			false, false},
+		"a gateway responds with a web page": {text(http.StatusOK, "text/html", "<html>"), false, false},
+		"it is another JSON document":        {text(http.StatusOK, "application/json", `{"groups":[]}`), false, false},
+		"it is not available":                {text(http.StatusServiceUnavailable, "text/plain", "no backend"), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -52,7 +52,8 @@ func TestApplyChangesNothingComparesInTheVersionOfTheDryRun(t *testing.T) {
 				}
 				return http.StatusOK, after
 			}})
-			if got, err := cluster.ApplyChangesNothing(t.Context(), kubetest.Deployment("", 0)); err != nil || got != test.want {
+			if got, err := cluster.ApplyChangesNothing(t.Context(), kubetest.Deployment("", 0)); err != nil ||
+				got != test.want {
 				t.Errorf("%t, %v; want %t", got, err, test.want)
 			}
 		})

@@ -24,10 +24,14 @@ func TestServerErrorsIncludeTheMessageOfTheServer(t *testing.T) {
 		says   []string
 		not    string
 	}{
-		"an incomplete response":        {kubetest.Truncated(true), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
-		"a broken connection":           {kubetest.Truncated(false), Unreachable, []string{"cannot be reached", "the response was incomplete"}, "json"},
-		"a gateway without a route":     {kubetest.Gateway(404), Unreachable, []string{"cannot be reached", "the address of the API server"}, "install"},
-		"a server with internal errors": {kubetest.Status(500, metav1.StatusReasonInternalError), Other, []string{"internal error of the API server", "Run the command again"}, "install"},
+		"an incomplete response": {kubetest.Truncated(true), Unreachable,
+			[]string{"cannot be reached", "the response was incomplete"}, "json"},
+		"a broken connection": {kubetest.Truncated(false), Unreachable,
+			[]string{"cannot be reached", "the response was incomplete"}, "json"},
+		"a gateway without a route": {kubetest.Gateway(404), Unreachable,
+			[]string{"cannot be reached", "the address of the API server"}, "install"},
+		"a server with internal errors": {kubetest.Status(500, metav1.StatusReasonInternalError), Other,
+			[]string{"internal error of the API server", "Run the command again"}, "install"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,7 +68,8 @@ func TestOutageIsExplainedOncePerRun(t *testing.T) {
 			t.Errorf("no next step in %s", detail)
 		}
 		brief, again := failure.Again()
-		if again != (name != "a") || again && !(strings.Contains(brief, "Service ml/"+name) && strings.Contains(brief, "Another error of this run")) {
+		if again != (name != "a") || again && !(strings.Contains(brief, "Service ml/"+name) &&
+			strings.Contains(brief, "Another error of this run")) {
 			t.Errorf("%s: again %t: %s", name, again, brief)
 		}
 	}
@@ -76,15 +81,19 @@ func TestKindIsReadAndDeletedInAServedVersion(t *testing.T) {
 	const at = "/apis/example.com/v2/namespaces/ml/runs/train"
 	var deleted []string
 	cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, _ *http.Request) (int, any) {
-		run := map[string]any{"apiVersion": "example.com/v2", "kind": "Run", "metadata": map[string]any{"namespace": "ml", "name": "train", "uid": "u"}}
+		run := map[string]any{"apiVersion": "example.com/v2", "kind": "Run",
+			"metadata": map[string]any{"namespace": "ml", "name": "train", "uid": "u"}}
 		switch {
 		case path == "/apis/example.com":
 			versions := []metav1.GroupVersionForDiscovery{{Version: "v3"}, {Version: "v2"}}
-			return http.StatusOK, metav1.APIGroup{Name: "example.com", Versions: versions, PreferredVersion: versions[0]}
+			return http.StatusOK, metav1.APIGroup{Name: "example.com", Versions: versions,
+				PreferredVersion: versions[0]}
 		case path == "/apis/example.com/v3":
-			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "fleets", Kind: "Fleet"}}}
+			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "fleets",
+				Kind: "Fleet"}}}
 		case path == "/apis/example.com/v2":
-			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "runs", Kind: "Run", Namespaced: true}}}
+			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "runs", Kind: "Run",
+				Namespaced: true}}}
 		case path == at && verb == "delete":
 			deleted = append(deleted, path)
 			return http.StatusOK, metav1.Status{Status: metav1.StatusSuccess}

@@ -64,7 +64,8 @@ func (c *Cluster) patchRecords(ctx context.Context, ref Ref, entries []metav1.Ma
 	if err != nil {
 		return Wrap("apply", ref, err)
 	}
-	_, err = c.secretRequest(ctx, http.MethodPatch, types.JSONPatchType, ref, map[string]string{"fieldManager": Manager},
+	_, err = c.secretRequest(ctx, http.MethodPatch, types.JSONPatchType, ref,
+		map[string]string{"fieldManager": Manager},
 		body)
 	return c.maskError(ctx, "apply", "patch", ref, err, nil)
 }

@@ -244,7 +244,8 @@ func ownStruct(wanted, live *unstructured.Unstructured, named string) []patchOp 
 func isShared(path []string) bool {
 	for _, step := range slices.Backward(path) {
 		if _, err := strconv.Atoi(step); err != nil {
-			return slices.Contains([]string{"metadata", "spec", "template", "jobTemplate", "containers", "initContainers"}, step)
+			return slices.Contains([]string{"metadata", "spec", "template", "jobTemplate", "containers",
+				"initContainers"}, step)
 		}
 	}
 	return true
@@ -274,7 +275,8 @@ func twinKeys(wanted, live *unstructured.Unstructured, duplicate string) []patch
 				}
 				for _, key := range keys {
 					if value, given := want[key]; given && fmt.Sprint(value) != fmt.Sprint(have[key]) {
-						patch = append(patch, patchOp{Op: "replace", Path: fmt.Sprintf("%s/%d/%s", pointer(m.path), i, key),
+						patch = append(patch, patchOp{Op: "replace",
+							Path:  fmt.Sprintf("%s/%d/%s", pointer(m.path), i, key),
 							Value: value})
 					}
 				}
@@ -329,7 +331,8 @@ func (m meeting) follow(step string) []meeting {
 	case []any:
 		for i, item := range theirs {
 			if ours := itemNamed(m.ours, nameOf(item)); ours != nil {
-				out = append(out, meeting{path: append(slices.Clone(m.path), strconv.Itoa(i)), ours: ours, theirs: item})
+				out = append(out, meeting{path: append(slices.Clone(m.path), strconv.Itoa(i)), ours: ours,
+					theirs: item})
 			}
 		}
 	}

@@ -88,7 +88,8 @@ func TestRepairsRestoreFieldsThatAnApplyCannot(t *testing.T) {
 		},
 		"the changed keys of an item": {
 			duplicate("spec.template.spec.containers[1].ports[2].name"),
-			`[` + guard + `,{"op":"replace","path":"/spec/template/spec/containers/1/ports/1/containerPort","value":32300}]`,
+			`[` + guard +
+				`,{"op":"replace","path":"/spec/template/spec/containers/1/ports/1/containerPort","value":32300}]`,
 		},
 		"a struct with a field of another client": {
 			forbidden("spec.strategy.rollingUpdate"),

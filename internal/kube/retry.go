@@ -73,7 +73,8 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 	var (
 		outcome  = outcomeOf(ctx)
 		past     = history{started: r.clock.Now()}
-		interval = backoff.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: 5 * time.Second}
+		interval = backoff.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20,
+			Cap: 5 * time.Second}
 	)
 	for {
 		answer, err := r.attempt(work, request, category, past.left(r.clock.Now()))
@@ -97,7 +98,8 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 			interruptible = ctx
 		}
 		if !r.sleep(interruptible, pause) {
-			return nil, fmt.Errorf("%w; the previous attempt failed: %w", context.Cause(interruptible), failureOf(answer, err))
+			return nil, fmt.Errorf("%w; the previous attempt failed: %w", context.Cause(interruptible),
+				failureOf(answer, err))
 		}
 	}
 }

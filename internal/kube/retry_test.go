@@ -72,14 +72,17 @@ func TestRejectionsAreNotRetried(t *testing.T) {
 		"another type": {func(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusInternalServerError)
-			_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":"failed to create typed patch object (ml/trainer): .spec.replicas: expected numeric"}`)
+			_, _ = io.WriteString(w,
+				`{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":"failed to create typed `+
+					`patch object (ml/trainer): .spec.replicas: expected numeric"}`)
 		}, Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := &flaky{strike: func(int32, *http.Request) kubetest.Fault { return test.strike }}
 			_, err := clusterOf(t, server).DryRun(t.Context(), kubetest.Deployment("", 0))
-			if asked := server.requests.Load(); ClassOf(err) != test.class || asked > 2 || OutcomeUnknown(err) { // the second one reads changes for a repair
+			// the second one reads changes for a repair
+			if asked := server.requests.Load(); ClassOf(err) != test.class || asked > 2 || OutcomeUnknown(err) {
 				t.Errorf("%d requests ended with class %d: %v", asked, ClassOf(err), err)
 			}
 		})
@@ -129,7 +132,8 @@ func TestRetriesAreLimited(t *testing.T) {
 			asked := server.requests.Load()
 			_, _ = cluster.Get(t.Context(), trainer())
 			if again := server.requests.Load() - asked; test.before && again > asked {
-				t.Errorf("the second request, while the server is away, was sent %d times, the first %d times", again, asked)
+				t.Errorf("the second request, while the server is away, was sent %d times, the first %d times", again,
+					asked)
 			}
 		})
 	}
@@ -155,7 +159,9 @@ func TestCertificateErrorsAreNotRetried(t *testing.T) {
 
 func TestToleratedRateOfFailures(t *testing.T) {
 	t.Parallel()
-	kinds := []kubetest.Fault{kubetest.Throttled, kubetest.Status(500, metav1.StatusReasonInternalError), kubetest.Gateway(502), kubetest.Gateway(503), kubetest.HangUp(true, false), kubetest.HangUp(true, true), kubetest.Truncated(false), kubetest.Status(401, metav1.StatusReasonUnauthorized)}
+	kinds := []kubetest.Fault{kubetest.Throttled, kubetest.Status(500, metav1.StatusReasonInternalError),
+		kubetest.Gateway(502), kubetest.Gateway(503), kubetest.HangUp(true, false), kubetest.HangUp(true, true),
+		kubetest.Truncated(false), kubetest.Status(401, metav1.StatusReasonUnauthorized)}
 	for every, mayFail := range map[int32]int{20: 0, 5: 10} { // of 200
 		t.Run(strconv.Itoa(int(100/every))+" of 100 requests", func(t *testing.T) {
 			t.Parallel()
@@ -245,7 +251,8 @@ func TestInterruptedWriteEndsSoonWithAnUnknownOutcome(t *testing.T) {
 func TestInterruptedReadsAndUnprocessedRequestsEndImmediately(t *testing.T) {
 	t.Parallel()
 	for verb, strike := range map[string]kubetest.Fault{
-		"get": kubetest.HangUp(true, true), "dry run": kubetest.HangUp(true, true), "dry run of a Secret": kubetest.Gateway(502), "apply": kubetest.Throttled,
+		"get": kubetest.HangUp(true, true), "dry run": kubetest.HangUp(true, true),
+		"dry run of a Secret": kubetest.Gateway(502), "apply": kubetest.Throttled,
 	} {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
@@ -267,7 +274,8 @@ func TestHangingRequestTimesOut(t *testing.T) {
 	t.Parallel()
 	for verb, longest := range map[string]time.Duration{
 		"get": requestTime, "list": requestTime, "dry run": requestTime, "discover": requestTime,
-		"apply": requestTime + settleTime, "apply a Secret": requestTime + settleTime, "delete": requestTime + settleTime,
+		"apply": requestTime + settleTime, "apply a Secret": requestTime + settleTime,
+		"delete": requestTime + settleTime,
 	} {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
@@ -339,20 +347,23 @@ func TestOnlyIdempotentWritesAreRetried(t *testing.T) {
 		method, contentType, query, body string
 		want                             category
 	}{
-		"get":                      {"GET", "", "", "", read},
-		"watch":                    {"GET", "", "?watch=true", "", stream},
-		"apply":                    {"PATCH", "application/apply-patch+yaml", "?fieldManager=a", "{}", write},
-		"dry run":                  {"PATCH", "application/apply-patch+yaml", "?dryRun=All", "{}", read},
-		"delete with a UID":        {"DELETE", "application/json", "", `{"preconditions":{"uid":"u"}}`, write},
-		"delete without a UID":     {"DELETE", "application/json", "", `{}`, once},
-		"patch of any state":       {"PATCH", "application/json-patch+json", "", `[]`, once},
-		"patch of one state":       {"PATCH", "application/json-patch+json", "", `[{"op":"replace","path":"/metadata/resourceVersion","value":"1"}]`, write},
-		"merge patch of one state": {"PATCH", "application/merge-patch+json", "", `{"metadata":{"resourceVersion":"1"}}`, write},
-		"creation":                 {"POST", "application/json", "", `{}`, once},
+		"get":                  {"GET", "", "", "", read},
+		"watch":                {"GET", "", "?watch=true", "", stream},
+		"apply":                {"PATCH", "application/apply-patch+yaml", "?fieldManager=a", "{}", write},
+		"dry run":              {"PATCH", "application/apply-patch+yaml", "?dryRun=All", "{}", read},
+		"delete with a UID":    {"DELETE", "application/json", "", `{"preconditions":{"uid":"u"}}`, write},
+		"delete without a UID": {"DELETE", "application/json", "", `{}`, once},
+		"patch of any state":   {"PATCH", "application/json-patch+json", "", `[]`, once},
+		"patch of one state": {"PATCH", "application/json-patch+json", "",
+			`[{"op":"replace","path":"/metadata/resourceVersion","value":"1"}]`, write},
+		"merge patch of one state": {"PATCH", "application/merge-patch+json", "",
+			`{"metadata":{"resourceVersion":"1"}}`, write},
+		"creation": {"POST", "application/json", "", `{}`, once},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			request, err := http.NewRequestWithContext(t.Context(), test.method, "https://h/x"+test.query, strings.NewReader(test.body))
+			request, err := http.NewRequestWithContext(t.Context(), test.method, "https://h/x"+test.query,
+				strings.NewReader(test.body))
 			if err != nil {
 				t.Fatal(err)
 			}

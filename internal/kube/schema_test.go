@@ -19,8 +19,9 @@ func schemaOf(fields ...string) map[string]any {
 	spec := map[string]any{"properties": properties}
 	return map[string]any{"components": map[string]any{"schemas": map[string]any{
 		"dev.skytorch.compute.v1alpha1.Compute": map[string]any{
-			"x-kubernetes-group-version-kind": []any{map[string]any{"group": "compute.skytorch.dev", "version": "v1alpha1", "kind": "Compute"}},
-			"properties":                      map[string]any{"spec": spec},
+			"x-kubernetes-group-version-kind": []any{map[string]any{"group": "compute.skytorch.dev",
+				"version": "v1alpha1", "kind": "Compute"}},
+			"properties": map[string]any{"spec": spec},
 		},
 		"another": map[string]any{"properties": map[string]any{}},
 	}}}
@@ -29,7 +30,8 @@ func schemaOf(fields ...string) map[string]any {
 func TestFieldsOfAnInstalledKindAreReadFromItsSchema(t *testing.T) {
 	t.Parallel()
 	gvk := schema.GroupVersionKind{Group: "compute.skytorch.dev", Version: "v1alpha1", Kind: "Compute"}
-	resources := metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "computes", Kind: "Compute", Namespaced: true}}}
+	resources := metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "computes", Kind: "Compute",
+		Namespaced: true}}}
 	for name, c := range map[string]struct {
 		code      int
 		document  any
@@ -37,12 +39,14 @@ func TestFieldsOfAnInstalledKindAreReadFromItsSchema(t *testing.T) {
 		want      bool
 		fails     bool
 	}{
-		"an existing field":                {http.StatusOK, schemaOf("image", "override"), true, true, false},
-		"a missing field":                  {http.StatusOK, schemaOf("image", "env"), true, false, false},
-		"an open schema":                   {http.StatusOK, schemaOf(), true, true, false},
-		"no schema of the kind":            {http.StatusOK, map[string]any{}, true, true, false},
-		"a server without schemas":         {http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}, true, true, false},
-		"no permission to read the schema": {http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden}, true, true, true},
+		"an existing field":     {http.StatusOK, schemaOf("image", "override"), true, true, false},
+		"a missing field":       {http.StatusOK, schemaOf("image", "env"), true, false, false},
+		"an open schema":        {http.StatusOK, schemaOf(), true, true, false},
+		"no schema of the kind": {http.StatusOK, map[string]any{}, true, true, false},
+		"a server without schemas": {http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}, true,
+			true, false},
+		"no permission to read the schema": {http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden},
+			true, true, true},
 		"a kind that is not installed yet": {http.StatusOK, schemaOf("image"), false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -196,7 +196,8 @@ func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.Pat
 		return nil, err
 	}
 	request := conn.rest.Verb(verb).WarningHandler(rest.NoWarnings{}).
-		AbsPath("/api/v1/namespaces", ref.Namespace, ref.Kind.Resource, ref.Name).SetHeader("Accept", "application/json")
+		AbsPath("/api/v1/namespaces", ref.Namespace, ref.Kind.Resource, ref.Name).SetHeader("Accept",
+		"application/json")
 	for name, value := range params {
 		request = request.Param(name, value)
 	}

@@ -47,7 +47,8 @@ func TestRemovalOfKeysRetriesAfterAConflict(t *testing.T) {
 			cluster := clusterOf(t, kubetest.API{Answer: func(verb, _ string, request *http.Request) (int, any) {
 				switch {
 				case verb == "get" && test.code == http.StatusNotFound:
-					return test.code, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: about("secrets", "", "token")}
+					return test.code, metav1.Status{Reason: metav1.StatusReasonNotFound,
+						Details: about("secrets", "", "token")}
 				case verb == "get" && test.code == http.StatusForbidden:
 					return kubetest.Failing(test.code, metav1.StatusReasonForbidden)
 				case verb == "get":

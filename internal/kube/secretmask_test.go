@@ -25,7 +25,8 @@ func TestMaskHidesQuotedValues(t *testing.T) {
 		"in hexadecimal":             hex.EncodeToString([]byte(value)),
 		"as JSON in JSON":            `{"data":"s3cr3t \"canary\"\n-with-lines\n"}`,
 	} {
-		got := kube.Mask(`admission webhook "w" denied the request: `+quote+`, so no`, [][]byte{[]byte("other"), []byte(value)})
+		got := kube.Mask(`admission webhook "w" denied the request: `+quote+`, so no`,
+			[][]byte{[]byte("other"), []byte(value)})
 		if !strings.HasPrefix(got, `admission webhook "w" denied the request: `) || !strings.HasSuffix(got, ", so no") {
 			t.Errorf("%s: %q lacks the other text", name, got)
 		}
@@ -58,7 +59,8 @@ func FuzzMaskLeavesNoPartOfAValue(f *testing.F) {
 		value = strings.TrimSpace(value)
 		got := kube.Mask(before+value+after, [][]byte{[]byte(value)})
 		for i := 0; i+8 <= len(value); i++ {
-			if part := value[i : i+8]; strings.Contains(got, part) && !strings.Contains(value, "(hidden)") && !strings.Contains(part, "hidden") {
+			if part := value[i : i+8]; strings.Contains(got, part) && !strings.Contains(value, "(hidden)") &&
+				!strings.Contains(part, "hidden") {
 				t.Fatalf("%q still has %q", got, part)
 			}
 		}

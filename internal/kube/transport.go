@@ -24,8 +24,8 @@ func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := p.next.RoundTrip(request)
 	if err == nil && strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
 		_ = response.Body.Close()
-		return nil, fmt.Errorf("the response is a web page (%s), and a Kubernetes API server does not return web pages; "+
-			"another server or a gateway uses this address", response.Status)
+		return nil, fmt.Errorf("the response is a web page (%s), and a Kubernetes API server does not return web "+
+			"pages; another server or a gateway uses this address", response.Status)
 	}
 	if err == nil {
 		return response, nil
@@ -35,7 +35,8 @@ func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
 	if cause, ok := strings.CutPrefix(err.Error(), "getting credentials: "); ok && p.plugin != nil {
 		return nil, &config.Error{Attribute: "exec", Err: fmt.Errorf(
 			"the credential plugin %s did not return credentials: %s\n\n"+
-				"Next step: Run the plugin by hand. Its messages are in the log of the provider (TF_LOG=debug)", p.plugin.Command,
+				"Next step: Run the plugin by hand. Its messages are in the log of the provider (TF_LOG=debug)",
+			p.plugin.Command,
 			cause)}
 	}
 	// client-go retries these errors, and treats some of them as the normal end of a

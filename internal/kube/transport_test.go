@@ -39,8 +39,10 @@ func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 		class  Class
 		says   string
 	}{
-		"the plugin failed":            {plugin, failed, Misconfigured, "the credential plugin aws did not return credentials: exec: executable aws failed with exit code 1"},
-		"the server is unreachable":    {plugin, refused, Unreachable, "The request to read Deployment ml/trainer failed: GET https://h/apis: dial: connection refused"},
+		"the plugin failed": {plugin, failed, Misconfigured,
+			"the credential plugin aws did not return credentials: exec: executable aws failed with exit code 1"},
+		"the server is unreachable": {plugin, refused, Unreachable,
+			"The request to read Deployment ml/trainer failed: GET https://h/apis: dial: connection refused"},
 		"unreachable without a plugin": {nil, refused, Unreachable, "GET https://h/apis: dial: connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +62,8 @@ func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 			if !errors.As(wrapped, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %v, want %v", wrapped, ClassOf(wrapped), test.class)
 			}
-			if _, detail := explained(failure); !strings.Contains(detail, test.says) || strings.Contains(detail, "watch=true") {
+			if _, detail := explained(failure); !strings.Contains(detail, test.says) ||
+				strings.Contains(detail, "watch=true") {
 				t.Errorf("it says:\n%s\nwant: %s", detail, test.says)
 			}
 		})
@@ -70,7 +73,8 @@ func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 func TestUnresponsiveServerIsReportedImmediately(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
-	client := &http.Client{Transport: plainErrors{next: broken{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, &requests}}}
+	client := &http.Client{Transport: plainErrors{next: broken{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
+		&requests}}}
 	dyn, err := dynamic.NewForConfigAndClient(&rest.Config{Host: "https://h"}, client)
 	if err != nil {
 		t.Fatal(err)

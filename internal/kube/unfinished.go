@@ -117,7 +117,8 @@ func ownAnnotation(obj *unstructured.Unstructured, name string) string {
 func Restored(obj *unstructured.Unstructured) bool {
 	created := obj.GetCreationTimestamp()
 	return slices.ContainsFunc(obj.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == Manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" &&
+		return entry.Manager == Manager && entry.Operation == metav1.ManagedFieldsOperationApply &&
+			entry.Subresource == "" &&
 			entry.Time != nil && entry.Time.Before(&created)
 	})
 }
@@ -280,7 +281,8 @@ func (c *Completions) remove(ctx context.Context, batch []completion) {
 				if ctx.Err() != nil || !c.expected() {
 					return
 				}
-				_ = one.cluster.removeUnfinished(ctx, one.ref, one.uid, one.id) // the next run that reads the object removes it
+				// the next run that reads the object removes it
+				_ = one.cluster.removeUnfinished(ctx, one.ref, one.uid, one.id)
 			}
 		})
 	}

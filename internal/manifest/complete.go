@@ -49,7 +49,8 @@ func completeTemplate(k kind.Kind, user, ours map[string]any) map[string]any {
 			continue
 		}
 		for _, main := range kind.ListAt(ours, "spec", "containers") {
-			for _, field := range []string{"command", "args", "ports", "startupProbe", "readinessProbe", "livenessProbe"} {
+			for _, field := range []string{"command", "args", "ports", "startupProbe", "readinessProbe",
+				"livenessProbe"} {
 				delete(main, field)
 			}
 		}
@@ -84,14 +85,16 @@ func validateManifest(c Compute, errs *Errors) {
 	case ok && gvkOf(workload) != known.GroupVersionKind:
 		errs.add("manifest", "is a %s of %s: use the one of "+
 			"%s.", k.Kind, gvkOf(workload).GroupVersion(), known.GroupVersionKind.GroupVersion())
-	case ok && len(c.PodTemplatePath) > 0 && !slices.ContainsFunc(k.Groups(workload), func(g kind.Group) bool { return slices.Equal(g.Template, c.PodTemplatePath) }):
+	case ok && len(c.PodTemplatePath) > 0 && !slices.ContainsFunc(k.Groups(workload),
+		func(g kind.Group) bool { return slices.Equal(g.Template, c.PodTemplatePath) }):
 		errs.add("pod_template_path", "is %s, but the provider knows the pod template path of a %s: remove "+
 			"it.", dotted(c.PodTemplatePath), k.Kind)
 	}
 	if _, ok := workload["status"]; ok && !kind.IsEmpty(normalizeValue(workload["status"], "")) {
 		errs.add("manifest", "sets status, which only the cluster can set: remove it.")
 	}
-	for _, field := range []string{"creationTimestamp", "deletionTimestamp", "generateName", "generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"} {
+	for _, field := range []string{"creationTimestamp", "deletionTimestamp", "generateName", "generation",
+		"managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"} {
 		if value, _ := kind.Find(workload, []string{"metadata", field}); !kind.IsEmpty(normalizeValue(value, "")) {
 			errs.add("manifest", "sets metadata.%s, which only the cluster can set: remove it.", field)
 		}
@@ -135,13 +138,15 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 	var errs Errors
 	refuse := func(path []string, want, reason string) {
 		if value, _ := kind.Find(workload, path); value != nil && value != want {
-			errs.add("manifest", "sets %s to %v, but it must be %s here: %s. Remove it.", dotted(path), value, want, reason).
+			errs.add("manifest", "sets %s to %v, but it must be %s here: %s. Remove it.", dotted(path), value, want,
+				reason).
 				concerning(decidedBy(path[len(path)-1], c)...)
 		}
 	}
 	refuse([]string{"metadata", "name"}, c.Name, "it is the name of the compute")
 	refuse([]string{"metadata", "namespace"}, c.Namespace, "it is the name of the computespace")
-	object := union(identity(c), queueLabels(c), map[string]string{kind.TemplateLabel: k.Template, kind.ManagedByLabel: kind.ManagedByValue})
+	object := union(identity(c), queueLabels(c), map[string]string{kind.TemplateLabel: k.Template,
+		kind.ManagedByLabel: kind.ManagedByValue})
 	refuseAll := func(at []string, labels map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
 			refuse(kind.Under(at, key), labels[key], reasonFor(key, "spec.selector selects the pods with it"))

@@ -11,11 +11,13 @@ import (
 
 func TestParseDocumentReadsYAMLAndJSONAlike(t *testing.T) {
 	t.Parallel()
-	want := map[string]any{"kind": "Job", "spec": map[string]any{"parallelism": int64(3), "share": 0.5, "items": []any{int64(1), "1"}}}
+	want := map[string]any{"kind": "Job", "spec": map[string]any{"parallelism": int64(3), "share": 0.5,
+		"items": []any{int64(1), "1"}}}
 	for name, text := range map[string]string{
-		"YAML":               "kind: Job\nspec:\n  parallelism: 3\n  share: 0.5\n  items: [1, '1']\n",
-		"JSON":               `{"kind": "Job", "spec": {"parallelism": 3, "share": 0.5, "items": [1, "1"]}}`,
-		"a leading document": "# our job\n---\nkind: Job\nspec: {parallelism: 3, share: 0.5, items: [1, '1']}\n---\n# the end\n",
+		"YAML": "kind: Job\nspec:\n  parallelism: 3\n  share: 0.5\n  items: [1, '1']\n",
+		"JSON": `{"kind": "Job", "spec": {"parallelism": 3, "share": 0.5, "items": [1, "1"]}}`,
+		"a leading document": "# our job\n---\nkind: Job\nspec: {parallelism: 3, share: 0.5, items: [1, " +
+			"'1']}\n---\n# the end\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

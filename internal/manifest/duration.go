@@ -37,7 +37,8 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	parts := duration.FindStringSubmatch(s)
 	if parts == nil {
-		return 0, fmt.Errorf(`is %q, which is not a duration: use numbers with units (d first, then h, m, s, ms), as in "90s", "15m" or "1d12h", or an integer number of seconds`, s)
+		return 0, fmt.Errorf(`is %q, which is not a duration: use numbers with units (d first, then h, m, s, ms), as `+
+			`in "90s", "15m" or "1d12h", or an integer number of seconds`, s)
 	}
 	days, err := hours(parts[1])
 	if err != nil || days > math.MaxInt64/24 {

@@ -9,7 +9,8 @@ import (
 // fileMode are the permission bits of files, as the attributes default_mode and Kubernetes' YAML have them.
 var fileMode = regexp.MustCompile(`^0[0-7]{3}$`)
 
-// ParseFileMode reads permission bits from four octal digits, "0000" to "0777": what the API server takes as defaultMode.
+// ParseFileMode reads permission bits from four octal digits, "0000" to "0777": what the API server takes as
+// defaultMode.
 func ParseFileMode(text string) (int32, error) {
 	if !fileMode.MatchString(text) {
 		return 0, fmt.Errorf("is %q, but must be four octal digits from 0000 to 0777, such as 0400", text)

@@ -42,9 +42,11 @@ func kindsWithSecrets(t *testing.T, secrets ...manifest.SecretRef) map[string]ma
 		"RayCluster": minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray", Workers: 3} }),
 		"JAX":        minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "jax", Workers: 3} }),
 		"Job":        own("apiVersion: batch/v1\nkind: Job\nspec: {" + in("kubetorch") + "}"),
-		"PyTorchJob": own("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {pytorchReplicaSpecs: {Master: {" + in("pytorch") + "}, Worker: {replicas: 2, " + in("pytorch") + "}}}"),
-		"JobSet":     own("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec: {replicatedJobs: [{name: w, template: {spec: {" + in("kubetorch") + "}}}]}"),
-		"SkyTorch":   tensorServer(kind.RuntimeSkyTorch),
+		"PyTorchJob": own("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {pytorchReplicaSpecs: {Master: {" +
+			in("pytorch") + "}, Worker: {replicas: 2, " + in("pytorch") + "}}}"),
+		"JobSet": own("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec: {replicatedJobs: [{name: w, " +
+			"template: {spec: {" + in("kubetorch") + "}}}]}"),
+		"SkyTorch": tensorServer(kind.RuntimeSkyTorch),
 	}
 	for kind, c := range computes {
 		c.Secrets = secrets
@@ -55,7 +57,8 @@ func kindsWithSecrets(t *testing.T, secrets ...manifest.SecretRef) map[string]ma
 
 func TestDefaultModeOfASecretIsThatOfItsVolumeInEveryKind(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"0400": `"defaultMode":256`, "0000": `"defaultMode":0`, "0644": `"defaultMode":420`, "": ""} {
+	for text, want := range map[string]string{"0400": `"defaultMode":256`, "0000": `"defaultMode":0`,
+		"0644": `"defaultMode":420`, "": ""} {
 		item := manifest.SecretRef{Name: "ssh", MountPath: "/root/.ssh"}
 		if mode, err := manifest.ParseFileMode(text); err == nil {
 			item.DefaultMode = &mode

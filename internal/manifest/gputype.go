@@ -34,7 +34,8 @@ func ParseGPUType(s string) (key, value string, err error) {
 			"value\"", s, key)
 	}
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		if dashed := strings.Join(strings.Fields(value), "-"); dashed != value && len(validation.IsValidLabelValue(dashed)) == 0 {
+		if dashed := strings.Join(strings.Fields(value), "-"); dashed != value &&
+			len(validation.IsValidLabelValue(dashed)) == 0 {
 			return "", "", fmt.Errorf("is %q, but the value of a label has no spaces: did you mean %q?", s, dashed)
 		}
 		return "", "", fmt.Errorf("is %q, but %q is not the value of a label: %s", s, value, problems[0])

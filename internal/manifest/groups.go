@@ -51,7 +51,8 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 	}
 	g := groups[i]
 	if said := kind.PodCount(workload, groups); g.HasNumber(workload) && !c.ReplicasKept {
-		if also, ok := kind.NumberAt(workload, g.Also); said != asked || ok && (also-g.Others)*max(g.Each, 1) != g.Count(workload) {
+		if also, ok := kind.NumberAt(workload, g.Also); said != asked ||
+			ok && (also-g.Others)*max(g.Each, 1) != g.Count(workload) {
 			errs.at(attribute, "requests %d pods, but manifest runs %d (%s): use the same number, or remove one of "+
 				"the two.", asked, said, dotted(g.Number))
 			return errs

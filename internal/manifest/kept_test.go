@@ -12,9 +12,12 @@ import (
 
 func TestPodsThatKeepTheirTemplate(t *testing.T) {
 	t.Parallel()
-	const ray = `{"apiVersion": "ray.io/v1", "kind": "RayCluster", "spec": {%s "headGroupSpec": {"template": %s}, "workerGroupSpecs": [%s]}}`
-	const job = `{"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "spec": {"tfReplicaSpecs": {"Chief": {"template": %s}, "Worker": {"replicas": %d, "template": %s}}}}`
-	const one, two = `{"spec": {"containers": [{"name": "a", "image": "one:1"}]}}`, `{"spec": {"containers": [{"name": "a", "image": "two:2"}]}}`
+	const ray = `{"apiVersion": "ray.io/v1", "kind": "RayCluster", "spec": {%s "headGroupSpec": {"template": %s},
+		"workerGroupSpecs": [%s]}}`
+	const job = `{"apiVersion": "kubeflow.org/v1", "kind": "TFJob",
+		"spec": {"tfReplicaSpecs": {"Chief": {"template": %s}, "Worker": {"replicas": %d, "template": %s}}}}`
+	const one, two = `{"spec": {"containers": [{"name": "a", "image": "one:1"}]}}`,
+		`{"spec": {"containers": [{"name": "a", "image": "two:2"}]}}`
 	group := func(template string) string { return fmt.Sprintf(`{"replicas": 1, "template": %s}`, template) }
 	plain := func(kind, template string) string {
 		return fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": %q, "spec": {"template": %s}}`, kind, template)
@@ -23,18 +26,22 @@ func TestPodsThatKeepTheirTemplate(t *testing.T) {
 		before, after string
 		keeps         bool
 	}{
-		"a worker of a training job":   {fmt.Sprintf(job, one, 1, one), fmt.Sprintf(job, one, 1, two), true},
-		"more workers":                 {fmt.Sprintf(job, one, 1, one), fmt.Sprintf(job, one, 2, one), false},
-		"the head of a RayCluster":     {fmt.Sprintf(ray, "", one, group(one)), fmt.Sprintf(ray, "", two, group(one)), true},
-		"a group that is new":          {fmt.Sprintf(ray, "", one, group(one)), fmt.Sprintf(ray, "", one, group(one)+","+group(two)), false},
-		"a RayCluster that is told to": {fmt.Sprintf(ray, "", one, ""), fmt.Sprintf(ray, `"upgradeStrategy": {"type": "Recreate"},`, two, ""), false},
-		"a ReplicaSet":                 {plain("ReplicaSet", one), plain("ReplicaSet", two), true},
-		"a Deployment":                 {plain("Deployment", one), plain("Deployment", two), false},
+		"a worker of a training job": {fmt.Sprintf(job, one, 1, one), fmt.Sprintf(job, one, 1, two), true},
+		"more workers":               {fmt.Sprintf(job, one, 1, one), fmt.Sprintf(job, one, 2, one), false},
+		"the head of a RayCluster": {fmt.Sprintf(ray, "", one, group(one)), fmt.Sprintf(ray, "", two, group(one)),
+			true},
+		"a group that is new": {fmt.Sprintf(ray, "", one, group(one)),
+			fmt.Sprintf(ray, "", one, group(one)+","+group(two)), false},
+		"a RayCluster that is told to": {fmt.Sprintf(ray, "", one, ""),
+			fmt.Sprintf(ray, `"upgradeStrategy": {"type": "Recreate"},`, two, ""), false},
+		"a ReplicaSet": {plain("ReplicaSet", one), plain("ReplicaSet", two), true},
+		"a Deployment": {plain("Deployment", one), plain("Deployment", two), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var before, after unstructured.Unstructured
-			if err := errors.Join(before.UnmarshalJSON([]byte(c.before)), after.UnmarshalJSON([]byte(c.after))); err != nil {
+			if err := errors.Join(before.UnmarshalJSON([]byte(c.before)),
+				after.UnmarshalJSON([]byte(c.after))); err != nil {
 				t.Fatal(err)
 			}
 			if keeps := manifest.KeepsPods(&before, &after); keeps != c.keeps {

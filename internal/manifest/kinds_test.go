@@ -28,7 +28,8 @@ func kindGoldens(tb testing.TB) map[string]manifest.Compute {
 		"knative-hpa": minimal(func(c *manifest.Compute) {
 			c.Autoscale = &manifest.Autoscale{
 				AutoscalerClass: "hpa.autoscaling.knative.dev", Metric: "cpu", Target: new(int64(70)),
-				ExtraAnnotations: map[string]string{"panic-window-percentage": "20", "queue.sidecar.serving.knative.dev/cpu-resource-request": "1"},
+				ExtraAnnotations: map[string]string{"panic-window-percentage": "20",
+					"queue.sidecar.serving.knative.dev/cpu-resource-request": "1"},
 			}
 		}),
 		"ray": minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray", Workers: 3} }),
@@ -49,13 +50,15 @@ func kindGoldens(tb testing.TB) map[string]manifest.Compute {
 			c.GPUs, c.QueueName, c.QueueScheduler = 1, "research", "kai"
 			c.LaunchTimeout = 10 * time.Minute
 			c.Distribute = &manifest.Distribute{
-				Type: "pytorch", Workers: 4, QuorumWorkers: new(int64(3)), QuorumTimeout: "1m30s", MonitorMembers: new(false),
-				Args: map[string]any{"num_proc": 8.0, "port": 12345.0},
+				Type: "pytorch", Workers: 4, QuorumWorkers: new(int64(3)), QuorumTimeout: "1m30s",
+				MonitorMembers: new(false),
+				Args:           map[string]any{"num_proc": 8.0, "port": 12345.0},
 			}
 			c.Registered = true
 		}),
 		"selected-pods": {
-			Name: "svc", Namespace: "ml", Replicas: 1, Selector: map[string]string{"app": "workers", "team": "ml"}, Registered: true,
+			Name: "svc", Namespace: "ml", Replicas: 1, Selector: map[string]string{"app": "workers", "team": "ml"},
+			Registered: true,
 		},
 		"selected-pods-by-url": {
 			Name: "svc", Namespace: "ml", Selector: map[string]string{"app": "workers"}, Registered: true,
@@ -66,12 +69,14 @@ func kindGoldens(tb testing.TB) map[string]manifest.Compute {
 			c.LogLevel, c.InactivityTTL, c.AllowedSerialization = "warning", "4h", []string{"json", "pickle"}
 			c.Logging = manifest.Logging{
 				StreamLogs: new(false), IncludeSystemLogs: new(true), IncludeEvents: new(false), IncludeName: new(true),
-				GracePeriod: new(2500 * time.Millisecond), PollTimeout: new(time.Second), ShutdownGracePeriod: new(time.Duration(0)),
+				GracePeriod: new(2500 * time.Millisecond), PollTimeout: new(time.Second),
+				ShutdownGracePeriod: new(time.Duration(0)),
 			}
 		}),
 		"image-set-up": minimal(func(c *manifest.Compute) {
 			c.ImageSetup = &manifest.ImageSetup{
-				ConfigMap: "kt-image-train", Digest: "sha256:abc", PythonPath: "/opt/my venv/bin/python", InstallCmd: "uv pip install --system",
+				ConfigMap: "kt-image-train", Digest: "sha256:abc", PythonPath: "/opt/my venv/bin/python",
+				InstallCmd: "uv pip install --system",
 			}
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "image-setup", MountPath: "/data"}}
 		}),
@@ -108,7 +113,8 @@ func TestProgressDeadlineOutlastsTheLaunch(t *testing.T) {
 		1234567 * time.Millisecond * 1000: "411h31m21s",
 	} {
 		c := minimal(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{}; c.LaunchTimeout = launch })
-		got := leaves(render(t, c)[0].Object)["/spec/template/metadata/annotations/serving.knative.dev~1progress-deadline"]
+		got := leaves(render(t,
+			c)[0].Object)["/spec/template/metadata/annotations/serving.knative.dev~1progress-deadline"]
 		if got != want {
 			t.Errorf("launch timeout %s: progress deadline %v, want %s", launch, got, want)
 		}
@@ -175,18 +181,22 @@ func TestKindsSayWhatTheyAre(t *testing.T) {
 		}
 	}
 	want := []string{
-		"compute", "cronjob", "daemonset", "deployment", "job", "jobset", "knative", "leaderworkerset", "mxjob", "pod", "pytorchjob", "raycluster", "replicaset", "statefulset", "tfjob", "xgboostjob",
+		"compute", "cronjob", "daemonset", "deployment", "job", "jobset", "knative", "leaderworkerset", "mxjob", "pod",
+		"pytorchjob", "raycluster", "replicaset", "statefulset", "tfjob", "xgboostjob",
 	}
 	if got := slices.Sorted(maps.Keys(modes)); !slices.Equal(got, want) {
 		t.Errorf("modes are %v, want %v", got, want)
 	}
 	for mode, want := range map[string]struct{ replicas, manifest bool }{
-		"deployment": {true, false}, "raycluster": {true, false}, "knative": {false, false}, "selector": {false, false}, "compute": {false, false},
-		"statefulset": {true, true}, "job": {true, true}, "jobset": {true, true}, "leaderworkerset": {true, true}, "tfjob": {true, true},
-		"pod": {false, true}, "daemonset": {false, true}, "cronjob": {false, true}, "workflow": {false, true},
+		"deployment": {true, false}, "raycluster": {true, false}, "knative": {false, false}, "selector": {false, false},
+		"compute":     {false, false},
+		"statefulset": {true, true}, "job": {true, true}, "jobset": {true, true}, "leaderworkerset": {true, true},
+		"tfjob": {true, true},
+		"pod":   {false, true}, "daemonset": {false, true}, "cronjob": {false, true}, "workflow": {false, true},
 	} {
 		if manifest.HasReplicas(mode) != want.replicas || manifest.NeedsManifest(mode) != want.manifest {
-			t.Errorf("%s: has replicas %v, needs a manifest %v", mode, manifest.HasReplicas(mode), manifest.NeedsManifest(mode))
+			t.Errorf("%s: has replicas %v, needs a manifest %v", mode, manifest.HasReplicas(mode),
+				manifest.NeedsManifest(mode))
 		}
 	}
 	if got := manifest.RoleOf(schema.GroupVersionKind{Version: "v1", Kind: "Service"}); got != manifest.RoleService {
@@ -235,14 +245,20 @@ func TestRenderRefusesCombinations(t *testing.T) {
 		attribute string
 		says      string
 	}{
-		"more at least than at most": {scaled(manifest.Autoscale{MinScale: new(int64(3)), MaxScale: new(int64(2))}), "autoscale.min_scale", "is 3, more than autoscale.max_scale, 2"},
-		"CPU without the HPA":        {scaled(manifest.Autoscale{Metric: "cpu"}), "autoscale.metric", `set autoscaler_class = "hpa.autoscaling.knative.dev"`},
-		"a delay of the HPA":         {scaled(manifest.Autoscale{AutoscalerClass: "hpa.autoscaling.knative.dev", ScaleDownDelay: "1m"}), "autoscale.scale_down_delay", "scale_down_delay"},
-		"a short window":             {scaled(manifest.Autoscale{Window: "5s"}), "autoscale.window", `window is "5s", but Knative accepts 6s to 1h`},
-		"a long window":              {scaled(manifest.Autoscale{Window: "61m"}), "autoscale.window", "6s to 1h"},
-		"a part of a second":         {scaled(manifest.Autoscale{Window: "6.5s"}), "autoscale.window", "use 7s"},
-		"a deadline of nothing":      {scaled(manifest.Autoscale{ProgressDeadline: "0s"}), "autoscale.progress_deadline", "no less than 1s"},
-		"an annotation twice":        {scaled(manifest.Autoscale{MinScale: new(int64(1)), ExtraAnnotations: map[string]string{"min-scale": "2"}}), `autoscale.extra_annotations["min-scale"]`, `autoscale.min_scale sets this annotation to "1"`},
+		"more at least than at most": {scaled(manifest.Autoscale{MinScale: new(int64(3)), MaxScale: new(int64(2))}),
+			"autoscale.min_scale", "is 3, more than autoscale.max_scale, 2"},
+		"CPU without the HPA": {scaled(manifest.Autoscale{Metric: "cpu"}), "autoscale.metric",
+			`set autoscaler_class = "hpa.autoscaling.knative.dev"`},
+		"a delay of the HPA": {scaled(manifest.Autoscale{AutoscalerClass: "hpa.autoscaling.knative.dev",
+			ScaleDownDelay: "1m"}), "autoscale.scale_down_delay", "scale_down_delay"},
+		"a short window": {scaled(manifest.Autoscale{Window: "5s"}), "autoscale.window",
+			`window is "5s", but Knative accepts 6s to 1h`},
+		"a long window":      {scaled(manifest.Autoscale{Window: "61m"}), "autoscale.window", "6s to 1h"},
+		"a part of a second": {scaled(manifest.Autoscale{Window: "6.5s"}), "autoscale.window", "use 7s"},
+		"a deadline of nothing": {scaled(manifest.Autoscale{ProgressDeadline: "0s"}), "autoscale.progress_deadline",
+			"no less than 1s"},
+		"an annotation twice": {scaled(manifest.Autoscale{MinScale: new(int64(1)),
+			ExtraAnnotations: map[string]string{"min-scale": "2"}}), `autoscale.extra_annotations["min-scale"]`, `autoscale.min_scale sets this annotation to "1"`},
 		"an annotation beside": {func(c *manifest.Compute) {
 			c.Autoscale = &manifest.Autoscale{MinScale: new(int64(1))}
 			c.Annotations = map[string]string{"autoscaling.knative.dev/min-scale": "2"}
@@ -251,9 +267,11 @@ func TestRenderRefusesCombinations(t *testing.T) {
 		"pods of Knative by a selector": {func(c *manifest.Compute) {
 			c.Autoscale, c.Endpoint = &manifest.Autoscale{}, &manifest.Endpoint{Selector: map[string]string{"a": "b"}}
 		}, "endpoint.selector", "Knative creates the Service"},
-		"scaled workers":         {func(c *manifest.Compute) { c.Autoscale, c.Distribute = &manifest.Autoscale{}, &manifest.Distribute{} }, "distribute", "distribute and autoscale cannot both be set"},
-		"more than there are":    {spread(manifest.Distribute{Workers: 2, QuorumWorkers: new(int64(3))}), "distribute.quorum_workers", "is 3, but there are 2 workers"},
-		"a number for a version": {spread(manifest.Distribute{Type: "ray", Args: map[string]any{"rayVersion": 2.8}}), "distribute.args", "has 2.8 as rayVersion"},
+		"scaled workers": {func(c *manifest.Compute) { c.Autoscale, c.Distribute = &manifest.Autoscale{}, &manifest.Distribute{} }, "distribute", "distribute and autoscale cannot both be set"},
+		"more than there are": {spread(manifest.Distribute{Workers: 2, QuorumWorkers: new(int64(3))}),
+			"distribute.quorum_workers", "is 3, but there are 2 workers"},
+		"a number for a version": {spread(manifest.Distribute{Type: "ray", Args: map[string]any{"rayVersion": 2.8}}),
+			"distribute.args", "has 2.8 as rayVersion"},
 		"workers and replicas": {func(c *manifest.Compute) {
 			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{Workers: 4}, 3, true
 		}, "replicas", "their number is distribute.workers"},

@@ -54,7 +54,8 @@ func autoscaleSettings(a *Autoscale) []autoscaleSetting {
 		return strconv.FormatInt(*number, 10)
 	}
 	settings := []autoscaleSetting{
-		{"min_scale", kind.MinScaleAnnotation, text(a.MinScale)}, {"max_scale", kind.MaxScaleAnnotation, text(a.MaxScale)},
+		{"min_scale", kind.MinScaleAnnotation, text(a.MinScale)},
+		{"max_scale", kind.MaxScaleAnnotation, text(a.MaxScale)},
 		{"initial_scale", kind.InitialScaleAnnotation, text(a.InitialScale)},
 		{"target", kind.TargetAnnotation, text(a.Target)},
 		{"target_utilization", kind.UtilizationAnnotation, text(a.TargetUtilization)},
@@ -85,7 +86,8 @@ func autoscaleDurations(a *Autoscale) []autoscaleDuration {
 	for _, d := range []autoscaleDuration{
 		{"window", kind.WindowAnnotation, a.Window, 6 * time.Second, time.Hour},
 		{"scale_down_delay", kind.ScaleDownDelayAnnotation, a.ScaleDownDelay, 0, time.Hour},
-		{"scale_to_zero_pod_retention_period", kind.PodRetentionAnnotation, a.ScaleToZeroPodRetentionPeriod, 0, time.Hour},
+		{"scale_to_zero_pod_retention_period", kind.PodRetentionAnnotation, a.ScaleToZeroPodRetentionPeriod, 0,
+			time.Hour},
 		{"progress_deadline", kind.ProgressDeadlineAnnotation, a.ProgressDeadline, time.Second, 0},
 	} {
 		if d.value != "" {
@@ -209,9 +211,11 @@ func observeAutoscale(workload map[string]any) *Autoscale {
 		MinScale: number(kind.MinScaleAnnotation), MaxScale: number(kind.MaxScaleAnnotation),
 		InitialScale: number(kind.InitialScaleAnnotation),
 		Target:       number(kind.TargetAnnotation), TargetUtilization: number(kind.UtilizationAnnotation),
-		Metric: take(kind.MetricAnnotation), Window: take(kind.WindowAnnotation), AutoscalerClass: take(kind.ClassAnnotation),
-		ScaleDownDelay: take(kind.ScaleDownDelayAnnotation), ScaleToZeroPodRetentionPeriod: take(kind.PodRetentionAnnotation),
-		ProgressDeadline: take(kind.ProgressDeadlineAnnotation),
+		Metric: take(kind.MetricAnnotation), Window: take(kind.WindowAnnotation),
+		AutoscalerClass:               take(kind.ClassAnnotation),
+		ScaleDownDelay:                take(kind.ScaleDownDelayAnnotation),
+		ScaleToZeroPodRetentionPeriod: take(kind.PodRetentionAnnotation),
+		ProgressDeadline:              take(kind.ProgressDeadlineAnnotation),
 	}
 	if n, ok := kind.NumberAt(workload, []string{"spec", "template", "spec", "containerConcurrency"}); ok {
 		a.Concurrency = &n

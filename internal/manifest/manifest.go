@@ -81,7 +81,8 @@ type Compute struct {
 	Command, Args        []string
 	VolumeClaimTemplates []VolumeClaimTemplate
 	// NoOverride says that the installed kind of a tensor server has neither override nor volumeClaimTemplates, as that
-	// of SkyTorch 0.1.0. What needs them and was given is an error; what only follows, such as tolerations, is left out.
+	// of SkyTorch 0.1.0. What needs them and was given is an error; what only follows, such as tolerations,
+	// is left out.
 	NoOverride bool
 
 	Labels, Annotations map[string]string // on the workload and its pods

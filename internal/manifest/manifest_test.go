@@ -24,7 +24,8 @@ func manifestGoldens(tb testing.TB) map[string]manifest.Compute {
 			c.GPUAntiAffinity = true
 			c.CPUs, c.Memory = quantity(tb, "4"), quantity(tb, "4Gi")
 			c.NodeSelector = map[string]string{"pool": "spot", "zone": "b"}
-			c.Tolerations = []manifest.Toleration{{Key: "dedicated", Operator: "Equal", Value: "ml"}, {Key: "spot", Operator: "Exists"}}
+			c.Tolerations = []manifest.Toleration{{Key: "dedicated", Operator: "Equal", Value: "ml"},
+				{Key: "spot", Operator: "Exists"}}
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
 			c.EnvVars = map[string]string{"A": "1"}
 		},
@@ -121,47 +122,86 @@ func TestRenderRefusesManifests(t *testing.T) {
 		attribute string
 		says      string
 	}{
-		"nothing":                      {"{}", nothing, "manifest", "no apiVersion or no kind"},
-		"an unknown kind":              {"{apiVersion: example.com/v1, kind: Workflow}", nothing, "manifest", "set pod_template_path"},
-		"another version":              {"{apiVersion: ray.io/v1alpha1, kind: RayCluster}", nothing, "manifest", "is a RayCluster of ray.io/v1alpha1: use the one of ray.io/v1"},
-		"a path that is known":         {deployment + "}", func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec", "pod"} }, "pod_template_path", "is spec.pod"},
-		"a path that leads nowhere":    {"{apiVersion: a/v1, kind: B, spec: {list: []}}", func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec", "list", "0"} }, "pod_template_path", "manifest has no object at spec.list.0"},
-		"another name":                 {deployment + ", metadata: {name: other}}", nothing, "manifest", "sets metadata.name to other, but it must be svc here"},
-		"another namespace":            {deployment + ", metadata: {namespace: other}}", nothing, "manifest", "metadata.namespace"},
-		"another service":              {deployment + ", metadata: {labels: {kubetorch.com/service: x}}}", nothing, "manifest", "it contains the name of the compute"},
-		"another service in its pods":  {deployment + ", spec: {template: {metadata: {labels: {kubetorch.com/service: x}}}}}", nothing, "manifest", "spec.template.metadata.labels.kubetorch.com/service"},
-		"another manager":              {deployment + ", metadata: {labels: {app.kubernetes.io/managed-by: helm}}}", nothing, "manifest", "the provider finds its objects with it"},
-		"another user":                 {deployment + ", metadata: {labels: {kubetorch.com/username: bob}}}", nothing, "manifest", "it is set from username of the provider"},
-		"another queue":                {deployment + ", metadata: {labels: {kueue.x-k8s.io/queue-name: b}}}", func(c *manifest.Compute) { c.QueueName = "a" }, "manifest", "it is set from queue_name"},
-		"a selector of other pods":     {deployment + ", spec: {selector: {matchLabels: {app: x}}}}", nothing, "manifest", "spec.selector selects the pods with it"},
-		"a selector of another":        {deployment + ", spec: {selector: {matchLabels: {kubetorch.com/service: x}}}}", nothing, "manifest", "spec.selector.matchLabels.kubetorch.com/service"},
-		"a status":                     {deployment + ", status: {replicas: 1}}", nothing, "manifest", "sets status"},
-		"a live object":                {deployment + ", metadata: {uid: a, creationTimestamp: null}}", nothing, "manifest", "sets metadata.uid"},
-		"a spec that is a list":        {deployment + ", spec: []}", nothing, "manifest", "a value that is not a map at spec"},
-		"containers that are text":     {deployment + ", spec: {template: {spec: {containers: x}}}}", nothing, "manifest", "no list at spec.template.spec.containers"},
-		"a job without pods":           {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob}", nothing, "manifest", "is a PyTorchJob without pods"},
-		"groups that are uneven":       {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 2}}", asked(3), "replicas", "2 at a time"},
-		"a JobSet without jobs":        {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet}", asked(2), "manifest", "is a JobSet without pods"},
-		"another number":               {deployment + ", spec: {replicas: 3}}", asked(2), "replicas", "requests 2 pods, but manifest runs 3 (spec.replicas)"},
-		"another number of workers":    {deployment + ", spec: {replicas: 3}}", distributed("spmd", 2), "distribute.workers", "requests 2 pods, but manifest runs 3"},
-		"another number of Ray nodes":  {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{replicas: 3}]}}", distributed("ray", 3), "distribute.workers", "requests 3 pods, but manifest runs 4"},
-		"another number of completion": {"{apiVersion: batch/v1, kind: Job, spec: {parallelism: 2, completions: 4}}", asked(2), "replicas", "requests 2 pods, but manifest runs 2 (spec.parallelism)"},
-		"fewer than others there are":  {"{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {PS: {replicas: 3}, Worker: {}}}}", asked(2), "replicas", "has 3 in addition to those at spec.tfReplicaSpecs.Worker.replicas"},
-		"a part of a host group":       {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{numOfHosts: 4}]}}", asked(4), "replicas", "which are added 4 at a time"},
-		"a number of Pods":             {"{apiVersion: v1, kind: Pod}", asked(2), "replicas", "the provider cannot set the number of pods of a Pod"},
-		"a number of daemons":          {"{apiVersion: apps/v1, kind: DaemonSet}", asked(2), "replicas", "of a DaemonSet"},
-		"a number of scheduled pods":   {"{apiVersion: batch/v1, kind: CronJob}", asked(2), "replicas", "of a CronJob"},
-		"a number of Knative's pods":   {"{apiVersion: serving.knative.dev/v1, kind: Service}", asked(2), "replicas", "of a Service"},
-		"no pods of a Ray cluster":     {"{apiVersion: ray.io/v1, kind: RayCluster}", asked(0), "replicas", "has no workers in addition to its 1"},
-		"a suspended Pod":              {"{apiVersion: v1, kind: Pod}", func(c *manifest.Compute) { c.Suspend = true }, "suspend", "cannot suspend a Pod"},
-		"a scaled Deployment":          {deployment + "}", func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }, "manifest", "manifest and autoscale cannot both be set"},
-		"Ray in a Deployment":          {deployment + "}", distributed("ray", 2), "distribute.type", "but manifest has the mode deployment"},
-		"workers of Knative":           {"{apiVersion: serving.knative.dev/v1, kind: Service}", distributed("spmd", 2), "distribute", "distribute requires a fixed number of workers, but manifest is a Knative"},
-		"a template that orphans workers": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {}, Worker: {}}}}", func(c *manifest.Compute) {
-			c.ServiceTemplate = fromJSON(t, `{"spec": {"pytorchReplicaSpecs": {"Worker": {"template": {"metadata": {"labels": {"kubetorch.com/service": "x"}}}}}}}`)
+		"nothing": {"{}", nothing, "manifest", "no apiVersion or no kind"},
+		"an unknown kind": {"{apiVersion: example.com/v1, kind: Workflow}", nothing, "manifest",
+			"set pod_template_path"},
+		"another version": {"{apiVersion: ray.io/v1alpha1, kind: RayCluster}", nothing, "manifest",
+			"is a RayCluster of ray.io/v1alpha1: use the one of ray.io/v1"},
+		"a path that is known": {deployment + "}",
+			func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec", "pod"} }, "pod_template_path",
+			"is spec.pod"},
+		"a path that leads nowhere": {"{apiVersion: a/v1, kind: B, spec: {list: []}}",
+			func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec", "list", "0"} }, "pod_template_path",
+			"manifest has no object at spec.list.0"},
+		"another name": {deployment + ", metadata: {name: other}}", nothing, "manifest",
+			"sets metadata.name to other, but it must be svc here"},
+		"another namespace": {deployment + ", metadata: {namespace: other}}", nothing, "manifest",
+			"metadata.namespace"},
+		"another service": {deployment + ", metadata: {labels: {kubetorch.com/service: x}}}", nothing, "manifest",
+			"it contains the name of the compute"},
+		"another service in its pods": {deployment +
+			", spec: {template: {metadata: {labels: {kubetorch.com/service: x}}}}}", nothing, "manifest",
+			"spec.template.metadata.labels.kubetorch.com/service"},
+		"another manager": {deployment + ", metadata: {labels: {app.kubernetes.io/managed-by: helm}}}", nothing,
+			"manifest", "the provider finds its objects with it"},
+		"another user": {deployment + ", metadata: {labels: {kubetorch.com/username: bob}}}", nothing, "manifest",
+			"it is set from username of the provider"},
+		"another queue": {deployment + ", metadata: {labels: {kueue.x-k8s.io/queue-name: b}}}",
+			func(c *manifest.Compute) { c.QueueName = "a" }, "manifest", "it is set from queue_name"},
+		"a selector of other pods": {deployment + ", spec: {selector: {matchLabels: {app: x}}}}", nothing, "manifest",
+			"spec.selector selects the pods with it"},
+		"a selector of another": {deployment + ", spec: {selector: {matchLabels: {kubetorch.com/service: x}}}}",
+			nothing, "manifest", "spec.selector.matchLabels.kubetorch.com/service"},
+		"a status": {deployment + ", status: {replicas: 1}}", nothing, "manifest", "sets status"},
+		"a live object": {deployment + ", metadata: {uid: a, creationTimestamp: null}}", nothing, "manifest",
+			"sets metadata.uid"},
+		"a spec that is a list": {deployment + ", spec: []}", nothing, "manifest", "a value that is not a map at spec"},
+		"containers that are text": {deployment + ", spec: {template: {spec: {containers: x}}}}", nothing, "manifest",
+			"no list at spec.template.spec.containers"},
+		"a job without pods": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob}", nothing, "manifest",
+			"is a PyTorchJob without pods"},
+		"groups that are uneven": {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: " +
+			"{replicas: 2}}", asked(3), "replicas", "2 at a time"},
+		"a JobSet without jobs": {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet}", asked(2), "manifest",
+			"is a JobSet without pods"},
+		"another number": {deployment + ", spec: {replicas: 3}}", asked(2), "replicas",
+			"requests 2 pods, but manifest runs 3 (spec.replicas)"},
+		"another number of workers": {deployment + ", spec: {replicas: 3}}", distributed("spmd", 2),
+			"distribute.workers", "requests 2 pods, but manifest runs 3"},
+		"another number of Ray nodes": {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: " +
+			"[{replicas: 3}]}}", distributed("ray", 3), "distribute.workers", "requests 3 pods, but manifest runs 4"},
+		"another number of completion": {"{apiVersion: batch/v1, kind: Job, spec: {parallelism: 2, completions: 4}}",
+			asked(2), "replicas", "requests 2 pods, but manifest runs 2 (spec.parallelism)"},
+		"fewer than others there are": {"{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {PS: " +
+			"{replicas: 3}, Worker: {}}}}", asked(2), "replicas",
+			"has 3 in addition to those at spec.tfReplicaSpecs.Worker.replicas"},
+		"a part of a host group": {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{numOfHosts: " +
+			"4}]}}", asked(4), "replicas", "which are added 4 at a time"},
+		"a number of Pods": {"{apiVersion: v1, kind: Pod}", asked(2), "replicas",
+			"the provider cannot set the number of pods of a Pod"},
+		"a number of daemons":        {"{apiVersion: apps/v1, kind: DaemonSet}", asked(2), "replicas", "of a DaemonSet"},
+		"a number of scheduled pods": {"{apiVersion: batch/v1, kind: CronJob}", asked(2), "replicas", "of a CronJob"},
+		"a number of Knative's pods": {"{apiVersion: serving.knative.dev/v1, kind: Service}", asked(2), "replicas",
+			"of a Service"},
+		"no pods of a Ray cluster": {"{apiVersion: ray.io/v1, kind: RayCluster}", asked(0), "replicas",
+			"has no workers in addition to its 1"},
+		"a suspended Pod": {"{apiVersion: v1, kind: Pod}", func(c *manifest.Compute) { c.Suspend = true }, "suspend",
+			"cannot suspend a Pod"},
+		"a scaled Deployment": {deployment + "}", func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} },
+			"manifest", "manifest and autoscale cannot both be set"},
+		"Ray in a Deployment": {deployment + "}", distributed("ray", 2), "distribute.type",
+			"but manifest has the mode deployment"},
+		"workers of Knative": {"{apiVersion: serving.knative.dev/v1, kind: Service}", distributed("spmd", 2),
+			"distribute", "distribute requires a fixed number of workers, but manifest is a Knative"},
+		"a template that orphans workers": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: " +
+			"{pytorchReplicaSpecs: {Master: {}, Worker: {}}}}", func(c *manifest.Compute) {
+			c.ServiceTemplate = fromJSON(t, `{"spec": {"pytorchReplicaSpecs": {"Worker": {"template": {"metadata": `+
+				`{"labels": {"kubetorch.com/service": "x"}}}}}}}`)
 		}, "service_template", "changes spec.pytorchReplicaSpecs.Worker.template.metadata.labels.kubetorch.com/service"},
-		"a template that loses the container": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {}}}}", func(c *manifest.Compute) {
-			c.ServiceTemplate = fromJSON(t, `{"spec": {"pytorchReplicaSpecs": {"Master": {"template": {"spec": {"containers": []}}}}}}`)
+		"a template that loses the container": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: " +
+			"{pytorchReplicaSpecs: {Master: {}}}}", func(c *manifest.Compute) {
+			c.ServiceTemplate = fromJSON(t,
+				`{"spec": {"pytorchReplicaSpecs": {"Master": {"template": {"spec": {"containers": []}}}}}}`)
 		}, "service_template", "removes the container pytorch"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,20 +237,38 @@ func TestNumbersOfTheManifestStandUnlessAskedFor(t *testing.T) {
 		asked    int64 // zero: nothing was
 		want     map[string]any
 	}{
-		"none at all":          {"{apiVersion: apps/v1, kind: Deployment}", 0, map[string]any{"/spec/replicas": nil, "/spec/strategy/type": nil}},
-		"the manifest's":       {"{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3}}", 0, map[string]any{"/spec/replicas": int64(3), "/spec/strategy/type": "Recreate"}},
-		"the attribute's":      {"{apiVersion: apps/v1, kind: Deployment}", 4, map[string]any{"/spec/replicas": int64(4), "/spec/strategy/type": "Recreate"}},
-		"both alike":           {"{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}}", 2, map[string]any{"/spec/replicas": int64(2), "/spec/strategy/type": nil}},
-		"a job's":              {"{apiVersion: batch/v1, kind: Job}", 2, map[string]any{"/spec/parallelism": int64(2), "/spec/completions": int64(2)}},
-		"a job's completions":  {"{apiVersion: batch/v1, kind: Job, spec: {parallelism: 2}}", 2, map[string]any{"/spec/parallelism": int64(2), "/spec/completions": int64(2)}},
-		"a Ray cluster's":      {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {headGroupSpec: {}}}", 3, map[string]any{"/spec/workerGroupSpecs/0/replicas": int64(2), "/spec/workerGroupSpecs/0/groupName": "worker-group"}},
-		"a Ray head's alone":   {"{apiVersion: ray.io/v1, kind: RayCluster}", 1, map[string]any{"/spec/workerGroupSpecs/0/replicas": nil}},
-		"a training job's":     {"{apiVersion: kubeflow.org/v1, kind: XGBoostJob, spec: {xgbReplicaSpecs: {Master: {}}}}", 3, map[string]any{"/spec/xgbReplicaSpecs/Worker/replicas": int64(2), "/spec/xgbReplicaSpecs/Master/replicas": nil}},
-		"elastic workers'":     {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Worker: {}}}}", 3, map[string]any{"/spec/pytorchReplicaSpecs/Worker/replicas": int64(3)}},
-		"a master's alone":     {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {}, Worker: {}}}}", 1, map[string]any{"/spec/pytorchReplicaSpecs/Worker/replicas": int64(0)}},
-		"of groups":            {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 2}}", 6, map[string]any{"/spec/leaderWorkerTemplate/size": int64(3), "/spec/replicas": int64(2)}},
-		"of groups of leaders": {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {leaderWorkerTemplate: {leaderTemplate: {}}}}", 4, map[string]any{"/spec/leaderWorkerTemplate/size": int64(4), "/spec/replicas": nil}},
-		"of a JobSet's others": {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: [{name: a}, {name: b, replicas: 2}]}}", 5, map[string]any{"/spec/replicatedJobs/0/template/spec/parallelism": int64(3)}},
+		"none at all": {"{apiVersion: apps/v1, kind: Deployment}", 0,
+			map[string]any{"/spec/replicas": nil, "/spec/strategy/type": nil}},
+		"the manifest's": {"{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3}}", 0,
+			map[string]any{"/spec/replicas": int64(3), "/spec/strategy/type": "Recreate"}},
+		"the attribute's": {"{apiVersion: apps/v1, kind: Deployment}", 4,
+			map[string]any{"/spec/replicas": int64(4), "/spec/strategy/type": "Recreate"}},
+		"both alike": {"{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}}", 2,
+			map[string]any{"/spec/replicas": int64(2), "/spec/strategy/type": nil}},
+		"a job's": {"{apiVersion: batch/v1, kind: Job}", 2,
+			map[string]any{"/spec/parallelism": int64(2), "/spec/completions": int64(2)}},
+		"a job's completions": {"{apiVersion: batch/v1, kind: Job, spec: {parallelism: 2}}", 2,
+			map[string]any{"/spec/parallelism": int64(2), "/spec/completions": int64(2)}},
+		"a Ray cluster's": {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {headGroupSpec: {}}}", 3,
+			map[string]any{"/spec/workerGroupSpecs/0/replicas": int64(2),
+				"/spec/workerGroupSpecs/0/groupName": "worker-group"}},
+		"a Ray head's alone": {"{apiVersion: ray.io/v1, kind: RayCluster}", 1,
+			map[string]any{"/spec/workerGroupSpecs/0/replicas": nil}},
+		"a training job's": {"{apiVersion: kubeflow.org/v1, kind: XGBoostJob, spec: {xgbReplicaSpecs: {Master: {}}}}",
+			3, map[string]any{"/spec/xgbReplicaSpecs/Worker/replicas": int64(2),
+				"/spec/xgbReplicaSpecs/Master/replicas": nil}},
+		"elastic workers'": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Worker: " +
+			"{}}}}", 3, map[string]any{"/spec/pytorchReplicaSpecs/Worker/replicas": int64(3)}},
+		"a master's alone": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: " +
+			"{}, Worker: {}}}}", 1, map[string]any{"/spec/pytorchReplicaSpecs/Worker/replicas": int64(0)}},
+		"of groups": {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 2}}", 6,
+			map[string]any{"/spec/leaderWorkerTemplate/size": int64(3), "/spec/replicas": int64(2)}},
+		"of groups of leaders": {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: " +
+			"{leaderWorkerTemplate: {leaderTemplate: {}}}}", 4,
+			map[string]any{"/spec/leaderWorkerTemplate/size": int64(4), "/spec/replicas": nil}},
+		"of a JobSet's others": {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: " +
+			"[{name: a}, {name: b, replicas: 2}]}}", 5,
+			map[string]any{"/spec/replicatedJobs/0/template/spec/parallelism": int64(3)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -242,9 +300,11 @@ func TestNumberThatIsKeptWins(t *testing.T) {
 			c.Manifest = fromYAML(t, "{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}}")
 		}, "/spec/replicas", 5},
 		"over that of a job's workers": {func(c *manifest.Compute) {
-			c.Manifest = fromYAML(t, "{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {Chief: {}, Worker: {replicas: 1}}}}")
+			c.Manifest = fromYAML(t, "{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {Chief: {}, "+
+				"Worker: {replicas: 1}}}}")
 		}, "/spec/tfReplicaSpecs/Worker/replicas", 4},
-		"over the workers": {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Workers: 3} }, "/spec/replicas", 5},
+		"over the workers": {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Workers: 3} },
+			"/spec/replicas", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -255,7 +315,8 @@ func TestNumberThatIsKeptWins(t *testing.T) {
 				t.Errorf("%s is %v, want %d", c.pointer, got, c.want)
 			}
 			registration := leaves(objects[len(objects)-1].Object)
-			if quorum, ok := registration["/spec/workloadMetadata/distributedConfig/quorum_workers"]; ok && quorum != int64(3) {
+			if quorum, ok := registration["/spec/workloadMetadata/distributedConfig/quorum_workers"]; ok &&
+				quorum != int64(3) {
 				t.Errorf("the quorum is %v, want the 3 that were asked for", quorum)
 			}
 		})
@@ -297,7 +358,8 @@ func TestJobsOfACronJobAreInItsQueue(t *testing.T) {
 	t.Parallel()
 	c := minimal(func(c *manifest.Compute) { c.QueueName = "q" })
 	c.Manifest = manifestFile(t, "cronjob")
-	got, _, _ := unstructured.NestedString(render(t, c)[0].Object, "spec", "jobTemplate", "metadata", "labels", kind.KueueQueueLabel)
+	got, _, _ := unstructured.NestedString(render(t, c)[0].Object, "spec", "jobTemplate", "metadata", "labels",
+		kind.KueueQueueLabel)
 	if got != "q" {
 		t.Errorf("the queue of its Jobs is %q", got)
 	}
@@ -309,7 +371,8 @@ func TestWorkersOfAManifestAreItsPods(t *testing.T) {
 	c := minimal(func(c *manifest.Compute) {
 		c.Distribute = &manifest.Distribute{Type: "pytorch", QuorumWorkers: &quorum}
 	})
-	c.Manifest = map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": map[string]any{"replicas": int64(2)}}
+	c.Manifest = map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet",
+		"spec": map[string]any{"replicas": int64(2)}}
 	if _, err := manifest.Render(c); err != nil {
 		t.Error(err)
 	}
@@ -353,10 +416,13 @@ func FuzzManifest(f *testing.F) {
 		f.Add(toJSON(f, manifestFile(f, strings.TrimSuffix(filepath.Base(file), ".yaml"))))
 	}
 	for _, seed := range []string{
-		`{"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": {"containers": [null, 1, {"name": "kubetorch", "env": [[], {"name": 1}], "ports": [{"containerPort": "x"}]}]}}}}`,
-		`{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"serviceName": 1, "template": {"spec": {"tolerations": {}, "volumes": [{"name": "dshm"}, {"name": "dshm"}]}}}}`,
+		`{"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": {"containers": [null, 1,
+			{"name": "kubetorch", "env": [[], {"name": 1}], "ports": [{"containerPort": "x"}]}]}}}}`,
+		`{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"serviceName": 1,
+			"template": {"spec": {"tolerations": {}, "volumes": [{"name": "dshm"}, {"name": "dshm"}]}}}}`,
 		`{"apiVersion": "ray.io/v1", "kind": "RayCluster", "spec": {"workerGroupSpecs": [null, {"template": 1}]}}`,
-		`{"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [null, {}]}}}}}}}`,
+		`{"apiVersion": "batch/v1", "kind": "Job",
+			"spec": {"template": {"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [null, {}]}}}}}}}`,
 		`{"apiVersion": "v1", "kind": "Pod", "metadata": null, "spec": null}`,
 	} {
 		f.Add(seed)

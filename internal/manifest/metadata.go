@@ -19,9 +19,10 @@ func ownPods(c Compute) map[string]string {
 
 func workloadMetadata(c Compute, k kind.Kind) map[string]any {
 	return map[string]any{
-		"name":        c.Name,
-		"namespace":   c.Namespace,
-		"labels":      toAny(union(podLabels(c), map[string]string{kind.TemplateLabel: k.Template, kind.ManagedByLabel: kind.ManagedByValue})),
+		"name":      c.Name,
+		"namespace": c.Namespace,
+		"labels": toAny(union(podLabels(c), map[string]string{kind.TemplateLabel: k.Template,
+			kind.ManagedByLabel: kind.ManagedByValue})),
 		"annotations": toAny(union(podAnnotations(c), workloadAnnotations(c))),
 	}
 }
@@ -32,7 +33,8 @@ func podLabels(c Compute) map[string]string {
 
 // serviceLabels returns the labels of the objects other than the workload.
 func serviceLabels(c Compute) map[string]string {
-	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identity(c), map[string]string{kind.ManagedByLabel: kind.ManagedByValue})
+	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identity(c),
+		map[string]string{kind.ManagedByLabel: kind.ManagedByValue})
 }
 
 // templateLabels are the labels of a pod template. Kubetorch gives the label app
@@ -137,7 +139,8 @@ func toAny(m map[string]string) map[string]any {
 // observeMetadata is the inverse of workloadMetadata.
 func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
 	labels := union(workload.GetLabels())
-	for scheduler, key := range map[string]string{QueueSchedulerKueue: kind.KueueQueueLabel, QueueSchedulerKAI: kind.KAIQueueLabel} {
+	for scheduler, key := range map[string]string{QueueSchedulerKueue: kind.KueueQueueLabel,
+		QueueSchedulerKAI: kind.KAIQueueLabel} {
 		if queue, ok := labels[key]; ok {
 			c.QueueName, c.QueueScheduler = queue, scheduler
 		}
@@ -146,7 +149,8 @@ func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
 	if labels[kind.AppLabel] == c.Name {
 		delete(labels, kind.AppLabel)
 	}
-	for _, key := range []string{kind.ServiceLabel, kind.TemplateLabel, kind.UsernameLabel, kind.VersionLabel, kind.ManagedByLabel} {
+	for _, key := range []string{kind.ServiceLabel, kind.TemplateLabel, kind.UsernameLabel, kind.VersionLabel,
+		kind.ManagedByLabel} {
 		delete(labels, key)
 	}
 	c.Labels = labels
@@ -159,7 +163,8 @@ func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
 	if mib, err := strconv.ParseInt(annotations[kind.GPUMemoryAnnotation], 10, 64); err == nil {
 		c.GPUMemory = resource.NewQuantity(mib<<20, resource.BinarySI)
 	}
-	for _, key := range []string{kind.InactivityTTLAnnotation, kind.AllowedSerializationAnnotation, kind.GPUMemoryAnnotation} {
+	for _, key := range []string{kind.InactivityTTLAnnotation, kind.AllowedSerializationAnnotation,
+		kind.GPUMemoryAnnotation} {
 		delete(annotations, key)
 	}
 	c.Annotations = annotations

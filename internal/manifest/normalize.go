@@ -131,7 +131,8 @@ func keepsEmpty(field string) bool {
 // strings, in which an empty string is a value like any other.
 func hasUserKeys(field string) bool {
 	switch field {
-	case "annotations", "data", "distributedConfig", "labels", "matchLabels", "nodeSelector", "rayStartParams", "selector", "stringData":
+	case "annotations", "data", "distributedConfig", "labels", "matchLabels", "nodeSelector", "rayStartParams",
+		"selector", "stringData":
 		return true
 	default:
 		return false

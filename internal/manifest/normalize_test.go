@@ -14,21 +14,30 @@ import (
 func TestNormalize(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ in, want string }{
-		"drops nulls":                        {`{"a": null, "b": {"c": null}, "d": [null, 1]}`, `{"d": [1]}`},
-		"drops empty fields, inside out":     {`{"a": null, "b": {}, "c": [], "d": {"e": {"f": {}}}}`, `{}`},
-		"keeps empty strings":                {`{"a": "", "d": {"e": {"f": ""}}}`, `{"a": "", "d": {"e": {"f": ""}}}`},
-		"keeps false and zero":               {`{"a": false, "b": 0}`, `{"a": false, "b": 0}`},
-		"keeps empty items of lists":         {`{"args": ["", "x"], "rules": [{}]}`, `{"args": ["", "x"], "rules": [{}]}`},
-		"keeps empty values of labels":       {`{"metadata": {"labels": {"a": "", "b": null}}}`, `{"metadata": {"labels": {"a": ""}}}`},
-		"drops labels without a label":       {`{"metadata": {"labels": {}, "annotations": {}}}`, `{}`},
-		"keeps an emptyDir":                  {`{"volumes": [{"name": "a", "emptyDir": {}}]}`, `{"volumes": [{"name": "a", "emptyDir": {}}]}`},
-		"keeps a selector of everything":     {`{"labelSelector": {}, "namespaceSelector": {"matchLabels": {}}}`, `{"labelSelector": {}, "namespaceSelector": {}}`},
-		"drops a null selector":              {`{"labelSelector": null}`, `{}`},
-		"keeps the storage class of none":    {`{"storageClassName": ""}`, `{"storageClassName": ""}`},
-		"makes quantities canonical":         {`{"requests": {"cpu": "0.5", "memory": "1024Mi"}, "limits": {"cpu": 2, "memory": 0.5}, "sizeLimit": "1000000"}`, `{"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "500m"}, "sizeLimit": "1M"}`},
-		"leaves what is no quantity":         {`{"requests": {"cpu": "4gb", "memory": true}}`, `{"requests": {"cpu": "4gb", "memory": true}}`},
-		"leaves labels that look like them":  {`{"labels": {"sizeLimit": "1000m", "requests": "1000m"}}`, `{"labels": {"sizeLimit": "1000m", "requests": "1000m"}}`},
-		"leaves variables that look like it": {`{"env": [{"name": "limits", "value": "1000m"}]}`, `{"env": [{"name": "limits", "value": "1000m"}]}`},
+		"drops nulls":                    {`{"a": null, "b": {"c": null}, "d": [null, 1]}`, `{"d": [1]}`},
+		"drops empty fields, inside out": {`{"a": null, "b": {}, "c": [], "d": {"e": {"f": {}}}}`, `{}`},
+		"keeps empty strings":            {`{"a": "", "d": {"e": {"f": ""}}}`, `{"a": "", "d": {"e": {"f": ""}}}`},
+		"keeps false and zero":           {`{"a": false, "b": 0}`, `{"a": false, "b": 0}`},
+		"keeps empty items of lists":     {`{"args": ["", "x"], "rules": [{}]}`, `{"args": ["", "x"], "rules": [{}]}`},
+		"keeps empty values of labels": {`{"metadata": {"labels": {"a": "", "b": null}}}`,
+			`{"metadata": {"labels": {"a": ""}}}`},
+		"drops labels without a label": {`{"metadata": {"labels": {}, "annotations": {}}}`, `{}`},
+		"keeps an emptyDir": {`{"volumes": [{"name": "a", "emptyDir": {}}]}`, `{"volumes": [{"name": "a",
+			"emptyDir": {}}]}`},
+		"keeps a selector of everything": {`{"labelSelector": {}, "namespaceSelector": {"matchLabels": {}}}`,
+			`{"labelSelector": {}, "namespaceSelector": {}}`},
+		"drops a null selector":           {`{"labelSelector": null}`, `{}`},
+		"keeps the storage class of none": {`{"storageClassName": ""}`, `{"storageClassName": ""}`},
+		"makes quantities canonical": {`{"requests": {"cpu": "0.5", "memory": "1024Mi"},
+			"limits": {"cpu": 2, "memory": 0.5}, "sizeLimit": "1000000"}`,
+			`{"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "500m"},
+			"sizeLimit": "1M"}`},
+		"leaves what is no quantity": {`{"requests": {"cpu": "4gb", "memory": true}}`, `{"requests": {"cpu": "4gb",
+			"memory": true}}`},
+		"leaves labels that look like them": {`{"labels": {"sizeLimit": "1000m", "requests": "1000m"}}`,
+			`{"labels": {"sizeLimit": "1000m", "requests": "1000m"}}`},
+		"leaves variables that look like it": {`{"env": [{"name": "limits", "value": "1000m"}]}`,
+			`{"env": [{"name": "limits", "value": "1000m"}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,11 +74,13 @@ func TestNormalizeNumbers(t *testing.T) {
 func TestJSONIsCompactSortedAndReadable(t *testing.T) {
 	t.Parallel()
 	o := &unstructured.Unstructured{Object: map[string]any{
-		"kind": "K", "apiVersion": "v1", "metadata": map[string]any{"name": "n", "namespace": "ns", "labels": map[string]any{}},
+		"kind": "K", "apiVersion": "v1", "metadata": map[string]any{"name": "n", "namespace": "ns",
+			"labels": map[string]any{}},
 		"spec": map[string]any{"script": "a >b && c\n", "replicas": 2.0},
 	}}
 	got, err := manifest.JSON(o)
-	want := `{"apiVersion":"v1","kind":"K","metadata":{"name":"n","namespace":"ns"},"spec":{"replicas":2,"script":"a >b && c\n"}}`
+	want := `{"apiVersion":"v1","kind":"K","metadata":{"name":"n","namespace":"ns"},"spec":{"replicas":2,"script":"a ` +
+		`>b && c\n"}}`
 	if err != nil || got != want {
 		t.Errorf("is %s (error %v), want %s", got, err, want)
 	}
@@ -86,7 +97,8 @@ func TestJSONRefusesInfinity(t *testing.T) {
 }
 
 func FuzzNormalize(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"requests": {"cpu": "0.5"}}`, `{"labels": {"a": ""}}`, `{"a": [null, {"b": {}}]}`, `{"sizeLimit": 1e30}`, `{"emptyDir": {"a": null}}`} {
+	for _, seed := range []string{`{}`, `{"requests": {"cpu": "0.5"}}`, `{"labels": {"a": ""}}`,
+		`{"a": [null, {"b": {}}]}`, `{"sizeLimit": 1e30}`, `{"emptyDir": {"a": null}}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -22,10 +22,13 @@ func TestObserveReadsEveryKind(t *testing.T) {
 	}
 	const ours = manifest.DefaultImage
 	for name, want := range map[string]seen{
-		"distributed":            {Replicas: 4, GPUs: 1, Image: ours, Queue: "research"},
-		"ray":                    {Replicas: 3, Image: ours, Ray: &manifest.Distribute{Type: "ray", Workers: 3, Args: map[string]any{"rayVersion": "2.8.0"}}},
-		"ray-alone-suspended":    {Replicas: 1, Suspend: true, Image: ours, Ray: &manifest.Distribute{Type: "ray", Workers: 1, Args: map[string]any{"rayVersion": "2.46.0"}}},
-		"ray-on-gpus-in-a-queue": {Replicas: 5, GPUs: 8, Image: ours, Queue: "research", Ray: &manifest.Distribute{Type: "ray", Workers: 5, Args: map[string]any{"rayVersion": "2.8.0"}}},
+		"distributed": {Replicas: 4, GPUs: 1, Image: ours, Queue: "research"},
+		"ray": {Replicas: 3, Image: ours, Ray: &manifest.Distribute{Type: "ray", Workers: 3,
+			Args: map[string]any{"rayVersion": "2.8.0"}}},
+		"ray-alone-suspended": {Replicas: 1, Suspend: true, Image: ours,
+			Ray: &manifest.Distribute{Type: "ray", Workers: 1, Args: map[string]any{"rayVersion": "2.46.0"}}},
+		"ray-on-gpus-in-a-queue": {Replicas: 5, GPUs: 8, Image: ours, Queue: "research",
+			Ray: &manifest.Distribute{Type: "ray", Workers: 5, Args: map[string]any{"rayVersion": "2.8.0"}}},
 		"knative-every-way": {Image: ours, Autoscale: &manifest.Autoscale{
 			MinScale: new(int64(0)), MaxScale: new(int64(10)), InitialScale: new(int64(2)),
 			Target: new(int64(5)), TargetUtilization: new(int64(70)), Metric: "rps", Window: "90s",
@@ -48,12 +51,13 @@ func TestObserveReadsEveryKind(t *testing.T) {
 		"manifest-jobset":                    {Replicas: 5, Image: ours, Queue: "research"},
 		"manifest-leaderworkerset":           {Replicas: 8, GPUs: 8, Image: ours},
 		"manifest-leaderworkerset-suspended": {Replicas: 0, Image: ours},
-		"manifest-raycluster":                {Replicas: 6, GPUs: 1, Image: "rayproject/ray:2.46.0", Ray: &manifest.Distribute{Type: "ray", Workers: 6, Args: map[string]any{"rayVersion": "2.46.0"}}},
-		"manifest-pytorchjob":                {Replicas: 4, GPUs: 1, Suspend: true, Image: "pytorch/pytorch:2.7.1", Queue: "research"},
-		"manifest-tfjob":                     {Replicas: 5, Suspend: true, Image: ours},
-		"manifest-mxjob":                     {Replicas: 4, Image: ours},
-		"manifest-xgboostjob":                {Replicas: 3, Image: ours, Queue: "research"},
-		"manifest-workflow":                  {Image: ours},
+		"manifest-raycluster": {Replicas: 6, GPUs: 1, Image: "rayproject/ray:2.46.0",
+			Ray: &manifest.Distribute{Type: "ray", Workers: 6, Args: map[string]any{"rayVersion": "2.46.0"}}},
+		"manifest-pytorchjob": {Replicas: 4, GPUs: 1, Suspend: true, Image: "pytorch/pytorch:2.7.1", Queue: "research"},
+		"manifest-tfjob":      {Replicas: 5, Suspend: true, Image: ours},
+		"manifest-mxjob":      {Replicas: 4, Image: ours},
+		"manifest-xgboostjob": {Replicas: 3, Image: ours, Queue: "research"},
+		"manifest-workflow":   {Image: ours},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +72,8 @@ func TestObserveReadsEveryKind(t *testing.T) {
 			}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if got.Name != c.Name || got.ServiceAccountName != manifest.DefaultServiceAccount || got.Username != c.Username {
+			if got.Name != c.Name || got.ServiceAccountName != manifest.DefaultServiceAccount ||
+				got.Username != c.Username {
 				t.Errorf("observed %+v", got)
 			}
 		})

@@ -32,7 +32,8 @@ func ObserveRegistration(registration *unstructured.Unstructured, seen Compute) 
 
 func observeLogging(registration *unstructured.Unstructured) Logging {
 	var l Logging
-	if value, ok := kind.Find(registration.Object, []string{"spec", "workloadMetadata", "runtimeConfig", "logStreamingEnabled"}); ok {
+	if value, ok := kind.Find(registration.Object, []string{"spec", "workloadMetadata", "runtimeConfig",
+		"logStreamingEnabled"}); ok {
 		if streams, ok := value.(bool); ok {
 			l.StreamLogs = &streams
 		}

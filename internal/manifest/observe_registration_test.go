@@ -35,7 +35,8 @@ func TestRegistrationIsReadBack(t *testing.T) {
 		"an endpoint elsewhere": func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{URL: "http://gateway:8080"} },
 		"workers": func(c *manifest.Compute) {
 			c.Distribute = &manifest.Distribute{
-				Type: "jax", Workers: 3, QuorumWorkers: &quorum, QuorumTimeout: "5m0s", MonitorMembers: &no, Args: map[string]any{"port": int64(0), "name": ""},
+				Type: "jax", Workers: 3, QuorumWorkers: &quorum, QuorumTimeout: "5m0s", MonitorMembers: &no,
+				Args: map[string]any{"port": int64(0), "name": ""},
 			}
 		},
 		"workers with defaults": func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "pytorch", Workers: 3} },
@@ -50,7 +51,8 @@ func TestRegistrationIsReadBack(t *testing.T) {
 		}
 		got := manifest.ObserveRegistration(registrationOf(t, c), seen)
 		want := manifest.Compute{
-			Logging: c.Logging, Endpoint: c.Endpoint, Distribute: c.Distribute, Selector: map[string]string{kind.ServiceLabel: "svc"},
+			Logging: c.Logging, Endpoint: c.Endpoint, Distribute: c.Distribute,
+			Selector: map[string]string{kind.ServiceLabel: "svc"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)

@@ -45,7 +45,8 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 		"another app": func(c *manifest.Compute) { c.Labels = map[string]string{kind.AppLabel: "other"} },
 		"scheduling": func(c *manifest.Compute) {
 			c.NodeSelector = map[string]string{"zone": "a"}
-			c.Tolerations = []manifest.Toleration{{Key: "zone", Operator: "Equal", Value: "a", Effect: "NoExecute", TolerationSeconds: &seconds}}
+			c.Tolerations = []manifest.Toleration{{Key: "zone", Operator: "Equal", Value: "a", Effect: "NoExecute",
+				TolerationSeconds: &seconds}}
 			c.GPUAntiAffinity = true
 			c.ServiceAccountName, c.PriorityClassName = "runner", "high"
 		},
@@ -109,7 +110,8 @@ func TestObserveSeesTheWorkloadAsItIsNow(t *testing.T) {
 		},
 		"what the template says": {
 			func(c *manifest.Compute) {
-				c.ServiceTemplate = fromJSON(t, `{"spec": {"replicas": 4, "template": {"spec": {"containers": [{"name": "kubetorch", "image": "two:2"}]}}}}`)
+				c.ServiceTemplate = fromJSON(t, `{"spec": {"replicas": 4, "template": {"spec": {"containers": `+
+					`[{"name": "kubetorch", "image": "two:2"}]}}}}`)
 			},
 			func(c *manifest.Compute) { c.Replicas, c.Image = 4, "two:2" },
 		},
@@ -133,12 +135,15 @@ func TestObserveSeesTheWorkloadAsItIsNow(t *testing.T) {
 func TestObserveBearsWhatIsNoWorkload(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"an empty object":      `{}`,
-		"an unknown kind":      `{"apiVersion": "a/v1", "kind": "B", "spec": {"template": {"spec": {"serviceAccountName": "x"}}}}`,
+		"an empty object": `{}`,
+		"an unknown kind": `{"apiVersion": "a/v1", "kind": "B",
+			"spec": {"template": {"spec": {"serviceAccountName": "x"}}}}`,
 		"a job without pods":   `{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "spec": []}`,
 		"a pod that is a list": `{"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"template": []}}`,
-		"containers of text":   `{"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"template": {"spec": {"containers": "x"}}}}`,
-		"another container":    `{"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"template": {"spec": {"containers": [{"name": "other", "image": "x"}]}}}}`,
+		"containers of text": `{"apiVersion": "apps/v1", "kind": "DaemonSet",
+			"spec": {"template": {"spec": {"containers": "x"}}}}`,
+		"another container": `{"apiVersion": "apps/v1", "kind": "DaemonSet",
+			"spec": {"template": {"spec": {"containers": [{"name": "other", "image": "x"}]}}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

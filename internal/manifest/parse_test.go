@@ -14,9 +14,11 @@ import (
 func TestParseQuantityGivesCanonicalForm(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"0": "0", "1": "1", "01": "1", "+1": "1", "1.": "1", ".5": "500m", "0.5": "500m", "1000m": "1", "1500m": "1500m",
-		"4Gi": "4Gi", "4096Mi": "4Gi", "0.5Ti": "512Gi", "4G": "4G", "1000000": "1M", "1e3": "1e3", "1E": "1E", "100k": "100k",
-		"1n": "1n", "62.5Ki": "64k", "7Ei": "7Ei", "1e-9": "1e-9",
+		"0": "0", "1": "1", "01": "1", "+1": "1", "1.": "1", ".5": "500m", "0.5": "500m", "1000m": "1",
+		"1500m": "1500m",
+		"4Gi":   "4Gi", "4096Mi": "4Gi", "0.5Ti": "512Gi", "4G": "4G", "1000000": "1M", "1e3": "1e3", "1E": "1E",
+		"100k": "100k",
+		"1n":   "1n", "62.5Ki": "64k", "7Ei": "7Ei", "1e-9": "1e-9",
 	} {
 		q, err := manifest.ParseQuantity(in)
 		if err != nil || q.String() != want {
@@ -164,7 +166,8 @@ func TestParseGPUTypeRefuses(t *testing.T) {
 }
 
 func FuzzParseQuantity(f *testing.F) {
-	for _, seed := range []string{"", "1", "-1", "0.5", "4gb", "4096Mi", "1e3", "1E99", "16Ei", "1e2147483647", "1 Gi", "1.2.3", "0.0001n", "62.5Ki"} {
+	for _, seed := range []string{"", "1", "-1", "0.5", "4gb", "4096Mi", "1e3", "1E99", "16Ei", "1e2147483647", "1 Gi",
+		"1.2.3", "0.0001n", "62.5Ki"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -189,7 +192,8 @@ func FuzzParseQuantity(f *testing.F) {
 }
 
 func FuzzParseDuration(f *testing.F) {
-	for _, seed := range []string{"", "90", "-1", "1m30s", "1d12h", "0.5d", "1d2d", "106751d24h", "2562047h47m16.854775807s", "1µs", "1 h"} {
+	for _, seed := range []string{"", "90", "-1", "1m30s", "1d12h", "0.5d", "1d2d", "106751d24h",
+		"2562047h47m16.854775807s", "1µs", "1 h"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -34,7 +34,9 @@ func podTemplate(c Compute, k kind.Kind, worker bool) *corev1ac.PodTemplateSpecA
 		WithSpec(pod)
 }
 
-func container(c Compute, k kind.Kind, mounts []*corev1ac.VolumeMountApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+func container(
+	c Compute, k kind.Kind, mounts []*corev1ac.VolumeMountApplyConfiguration,
+) *corev1ac.ContainerApplyConfiguration {
 	revision := c.revision()
 	probes := revision.Probes(c)
 	main := corev1ac.Container().
@@ -175,7 +177,8 @@ func observeContainer(c *Compute, container corev1.Container) {
 		c.Tolerations = withoutGPUTolerations(c.Tolerations)
 	}
 	security := container.SecurityContext
-	c.Freeze = security == nil || security.Capabilities == nil || !slices.Contains(security.Capabilities.Add, "SYS_PTRACE")
+	c.Freeze = security == nil || security.Capabilities == nil ||
+		!slices.Contains(security.Capabilities.Add, "SYS_PTRACE")
 	if probe := container.StartupProbe; probe != nil {
 		c.LaunchTimeout = time.Duration(probe.FailureThreshold) * startupPeriod * time.Second
 	}

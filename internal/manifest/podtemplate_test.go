@@ -9,9 +9,11 @@ import (
 func TestPodTemplatePath(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ workload, want string }{
-		"below spec":             {`{"spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}`, "spec.template"},
-		"of several, ours":       {`{"spec": {"a": {"spec": {"containers": [{"name": "a"}]}}, "b": {"spec": {"containers": [{"name": "kubetorch"}]}}}}`, "spec.b"},
-		"in a list":              {`{"spec": {"groups": [{"template": {"spec": {"containers": [{"name": "a"}]}}}]}}`, "spec.groups.0.template"},
+		"below spec": {`{"spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}`, "spec.template"},
+		"of several, ours": {`{"spec": {"a": {"spec": {"containers": [{"name": "a"}]}},
+			"b": {"spec": {"containers": [{"name": "kubetorch"}]}}}}`, "spec.b"},
+		"in a list": {`{"spec": {"groups": [{"template": {"spec": {"containers": [{"name": "a"}]}}}]}}`,
+			"spec.groups.0.template"},
 		"none":                   {`{"spec": {"containers": "a"}}`, ""},
 		"not one of the status":  {`{"status": {"template": {"spec": {"containers": [{"name": "a"}]}}}}`, ""},
 		"containers of no list":  {`{"spec": {"template": {"spec": {"containers": {"a": 1}}}}}`, ""},

@@ -83,7 +83,8 @@ func unknownQuantity(s string) error {
 	parts := quantityParts.FindStringSubmatch(s)
 	number, unit := strings.TrimSuffix(s, parts[2]), parts[2]
 	if strings.HasPrefix(unit, ".") || strings.HasPrefix(unit, ",") {
-		return fmt.Errorf("is %q, which is not a number: a quantity has at most one decimal point and no other separators", s)
+		return fmt.Errorf("is %q, which is not a number: a quantity has at most one decimal point and no other "+
+			"separators", s)
 	}
 	letters := strings.TrimSuffix(strings.ToLower(unit), "b")
 	binary := strings.HasSuffix(letters, "i")
@@ -99,5 +100,6 @@ func unknownQuantity(s string) error {
 	if binary {
 		return fmt.Errorf("is %q, but %q is not a unit: did you mean %q? Units are case-sensitive", s, unit, upper+"i")
 	}
-	return fmt.Errorf("is %q, but %q is not a unit: did you mean %q (powers of 1000) or %q (powers of 1024)?", s, unit, decimal, upper+"i")
+	return fmt.Errorf("is %q, but %q is not a unit: did you mean %q (powers of 1000) or %q (powers of 1024)?", s, unit,
+		decimal, upper+"i")
 }

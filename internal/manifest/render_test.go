@@ -63,8 +63,9 @@ func everything(tb testing.TB) manifest.Compute {
 	return manifest.Compute{
 		Name: "trainer", Namespace: "ml", Username: "alice", InstallNamespace: "kt-system",
 		DefaultLabels: map[string]string{"org": "research"}, DefaultAnnotations: map[string]string{"org": "research"},
-		CPUs: quantity(tb, "1500m"), Memory: quantity(tb, "4096Mi"), DiskSize: quantity(tb, "0.5Ti"), SharedMemoryLimit: quantity(tb, "2Gi"),
-		GPUs: 2, GPUType: "NVIDIA-H100-80GB-HBM3", Replicas: 4,
+		CPUs: quantity(tb, "1500m"), Memory: quantity(tb, "4096Mi"), DiskSize: quantity(tb, "0.5Ti"),
+		SharedMemoryLimit: quantity(tb, "2Gi"),
+		GPUs:              2, GPUType: "NVIDIA-H100-80GB-HBM3", Replicas: 4,
 		Labels: map[string]string{"team": "ml"}, Annotations: map[string]string{"note": "keep"},
 		NodeSelector: map[string]string{"pool": "spot"},
 		Tolerations: []manifest.Toleration{
@@ -130,7 +131,8 @@ func templated(tb testing.TB) manifest.Compute {
 					{"name": "kubetorch", "livenessProbe": null,
 					 "resources": {"limits": {"cpu": 1.5, "memory": "1024Mi"}},
 					 "env": [{"name": "EXTRA", "value": "1"}],
-					 "volumeMounts": [{"name": "cache", "mountPath": "/cache"}, {"name": "cache", "mountPath": "/tmp"}]},
+					 "volumeMounts": [{"name": "cache", "mountPath": "/cache"}, {"name": "cache",
+					"mountPath": "/tmp"}]},
 					{"name": "sidecar", "image": "busybox", "args": ["--flag", ""]}
 				],
 				"volumes": [{"name": "cache", "emptyDir": {}}],
@@ -188,7 +190,8 @@ func TestRenderedObjectsHaveOnlyFieldsOfTheAPI(t *testing.T) {
 				if err != nil {
 					continue // of a CRD
 				}
-				if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, typed, true); err != nil {
+				if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, typed,
+					true); err != nil {
 					t.Errorf("%s: %v", manifest.Key(o), err)
 				}
 			}
@@ -303,16 +306,19 @@ func TestRenderRefuses(t *testing.T) {
 		attribute string
 		says      string
 	}{
-		"no name":             {func(c *manifest.Compute) { c.Name = "" }, "name", "is empty"},
-		"no namespace":        {func(c *manifest.Compute) { c.Namespace = "" }, "namespace", "is empty"},
-		"a share beside GPUs": {func(c *manifest.Compute) { c.GPUs = 1; c.GPUMemory = quantity(t, "4Gi") }, "gpu_memory", "KAI rejects"},
-		"a share of nothing":  {func(c *manifest.Compute) { c.GPUMemory = quantity(t, "0") }, "gpu_memory", "more than zero"},
+		"no name":      {func(c *manifest.Compute) { c.Name = "" }, "name", "is empty"},
+		"no namespace": {func(c *manifest.Compute) { c.Namespace = "" }, "namespace", "is empty"},
+		"a share beside GPUs": {func(c *manifest.Compute) { c.GPUs = 1; c.GPUMemory = quantity(t, "4Gi") },
+			"gpu_memory", "KAI rejects"},
+		"a share of nothing": {func(c *manifest.Compute) { c.GPUMemory = quantity(t, "0") }, "gpu_memory",
+			"more than zero"},
 		"two GPU products": {func(c *manifest.Compute) {
 			c.GPUType = "L4"
 			c.NodeSelector = map[string]string{"nvidia.com/gpu.product": "T4"}
 		}, "gpu_type", "node_selector selects nvidia.com/gpu.product=T4"},
-		"the service label": {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/service": "x"} }, "labels", "labels sets kubetorch.com/service"},
-		"a template label":  {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/template": "ksvc"} }, "labels", "kubetorch.com/template"},
+		"the service label": {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/service": "x"} },
+			"labels", "labels sets kubetorch.com/service"},
+		"a template label": {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/template": "ksvc"} }, "labels", "kubetorch.com/template"},
 		"a default that is ours": {func(c *manifest.Compute) {
 			c.DefaultLabels = map[string]string{"app.kubernetes.io/managed-by": "terraform"}
 		}, "labels", "the provider's default_labels"},
@@ -342,20 +348,27 @@ func TestRenderRefuses(t *testing.T) {
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "b", MountPath: "/x"}}
 		}, "volumes[0].mount_path", "secrets[0] is already mounted"},
 		"a claim over shared memory": {func(c *manifest.Compute) { c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/dev/shm"}} }, "volumes[0].mount_path", "shared memory"},
-		"an empty endpoint":          {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{} }, "endpoint", "endpoint is empty"},
+		"an empty endpoint": {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{} }, "endpoint",
+			"endpoint is empty"},
 		"two endpoints": {func(c *manifest.Compute) {
 			c.Endpoint = &manifest.Endpoint{URL: "u", Selector: map[string]string{"a": "b"}}
 		}, "endpoint.url", "set only one of the two"},
 		"a template of another kind": {template(`{"kind": "StatefulSet"}`), "service_template", "changes kind"},
-		"a template that renames":    {template(`{"metadata": {"name": "x"}}`), "service_template", "changes metadata.name"},
-		"a template that moves":      {template(`{"metadata": {"namespace": "x"}}`), "service_template", "changes metadata.namespace"},
-		"a template without labels":  {template(`{"metadata": {"labels": null}}`), "service_template", "changes metadata.labels.kubetorch.com/service"},
-		"a template that orphans pods": {template(`{"spec": {"template": {"metadata": {"labels": {"kubetorch.com/service": "x"}}}}}`),
+		"a template that renames": {template(`{"metadata": {"name": "x"}}`), "service_template",
+			"changes metadata.name"},
+		"a template that moves": {template(`{"metadata": {"namespace": "x"}}`), "service_template",
+			"changes metadata.namespace"},
+		"a template without labels": {template(`{"metadata": {"labels": null}}`), "service_template",
+			"changes metadata.labels.kubetorch.com/service"},
+		"a template that orphans pods": {template(`{"spec": {"template": {"metadata": {"labels": ` +
+			`{"kubetorch.com/service": "x"}}}}}`),
 			"service_template", "changes spec.template.metadata.labels.kubetorch.com/service"},
-		"a template that selects others": {template(`{"spec": {"selector": {"matchLabels": {"a": "b"}}}}`), "service_template", "changes spec.selector"},
-		"a template that is no object":   {template(`{"spec": "x"}`), "service_template", "changes spec.selector"},
-		"a template with status":         {template(`{"status": {"replicas": 1}}`), "service_template", "sets status"},
-		"a template that loses the container": {template(`{"spec": {"template": {"spec": {"containers": [{"image": "x"}]}}}}`),
+		"a template that selects others": {template(`{"spec": {"selector": {"matchLabels": {"a": "b"}}}}`),
+			"service_template", "changes spec.selector"},
+		"a template that is no object": {template(`{"spec": "x"}`), "service_template", "changes spec.selector"},
+		"a template with status":       {template(`{"status": {"replicas": 1}}`), "service_template", "sets status"},
+		"a template that loses the container": {template(`{"spec": {"template": {"spec": {"containers": [{"image": ` +
+			`"x"}]}}}}`),
 			"service_template", "removes the container kubetorch"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,7 +37,8 @@ func TestRevisionsRenderWhatTheyAlwaysRendered(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("revision %d renders something else than it did (-was +is): put it back, and add a revision for the change\n%s", revision.Number, diff)
+				t.Errorf("revision %d renders something else than it did (-was +is): put it back, and add a revision "+
+					"for the change\n%s", revision.Number, diff)
 			}
 		})
 	}
@@ -46,7 +47,8 @@ func TestRevisionsRenderWhatTheyAlwaysRendered(t *testing.T) {
 // inPods is what a revision renders for various computes.
 func inPods(t *testing.T, revision manifest.Revision) string {
 	t.Helper()
-	setup := &manifest.ImageSetup{ConfigMap: "kt-image", Digest: "sha256:1", PythonPath: "/opt/py bin/python", InstallCmd: "uv pip install"}
+	setup := &manifest.ImageSetup{ConfigMap: "kt-image", Digest: "sha256:1", PythonPath: "/opt/py bin/python",
+		InstallCmd: "uv pip install"}
 	cases := map[string]manifest.Compute{
 		"everything":        everything(t),
 		"minimal":           minimal(),
@@ -113,7 +115,8 @@ func TestKubetorchVersionIsInstalledAndLabelled(t *testing.T) {
 			t.Errorf("%s has version %q", manifest.Key(object), got)
 		}
 	}
-	if text := toJSON(t, render(t, c)[0].Object); !strings.Contains(text, "kubetorch[server]==0.4.9") || strings.Contains(text, manifest.KubetorchVersion) {
+	if text := toJSON(t, render(t, c)[0].Object); !strings.Contains(text, "kubetorch[server]==0.4.9") ||
+		strings.Contains(text, manifest.KubetorchVersion) {
 		t.Errorf("not only 0.4.9 is installed:\n%s", text)
 	}
 }
@@ -125,12 +128,16 @@ func TestSamePodsComparesTheTemplatesAlone(t *testing.T) {
 		base, change func(*manifest.Compute)
 		same         bool
 	}{
-		"another number of a Deployment": {func(*manifest.Compute) {}, func(c *manifest.Compute) { c.Replicas = 3 }, true},
-		"other cpus of a Deployment":     {func(*manifest.Compute) {}, func(c *manifest.Compute) { c.CPUs = quantity(t, "2") }, false},
-		"more workers of a RayCluster":   {ray, func(c *manifest.Compute) { c.Distribute.Workers = 3 }, true},
-		"other cpus of a RayCluster":     {ray, func(c *manifest.Compute) { c.CPUs = quantity(t, "2") }, false},
-		"a label of a Deployment":        {func(*manifest.Compute) {}, func(c *manifest.Compute) { c.Labels = map[string]string{"a": "b"} }, false},
-		"the termination of a workload":  {func(*manifest.Compute) {}, func(c *manifest.Compute) { c.InactivityTTL = "3h" }, true},
+		"another number of a Deployment": {func(*manifest.Compute) {}, func(c *manifest.Compute) { c.Replicas = 3 },
+			true},
+		"other cpus of a Deployment": {func(*manifest.Compute) {},
+			func(c *manifest.Compute) { c.CPUs = quantity(t, "2") }, false},
+		"more workers of a RayCluster": {ray, func(c *manifest.Compute) { c.Distribute.Workers = 3 }, true},
+		"other cpus of a RayCluster":   {ray, func(c *manifest.Compute) { c.CPUs = quantity(t, "2") }, false},
+		"a label of a Deployment": {func(*manifest.Compute) {},
+			func(c *manifest.Compute) { c.Labels = map[string]string{"a": "b"} }, false},
+		"the termination of a workload": {func(*manifest.Compute) {},
+			func(c *manifest.Compute) { c.InactivityTTL = "3h" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

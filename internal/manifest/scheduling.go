@@ -38,7 +38,8 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 	delete(c.NodeSelector, gpuProductLabel)
 	for _, t := range pod.Tolerations {
 		c.Tolerations = append(c.Tolerations, Toleration{
-			Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect), TolerationSeconds: t.TolerationSeconds,
+			Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect),
+			TolerationSeconds: t.TolerationSeconds,
 		})
 	}
 	for _, secret := range pod.ImagePullSecrets {
@@ -89,8 +90,10 @@ func tolerations(c Compute) []Toleration {
 
 func gpuTolerations() []Toleration {
 	return []Toleration{
-		{Key: string(gpuResource), Operator: string(corev1.TolerationOpExists), Effect: string(corev1.TaintEffectNoSchedule)},
-		{Key: "dedicated", Operator: string(corev1.TolerationOpEqual), Value: "gpu", Effect: string(corev1.TaintEffectNoSchedule)},
+		{Key: string(gpuResource), Operator: string(corev1.TolerationOpExists),
+			Effect: string(corev1.TaintEffectNoSchedule)},
+		{Key: "dedicated", Operator: string(corev1.TolerationOpEqual), Value: "gpu",
+			Effect: string(corev1.TaintEffectNoSchedule)},
 	}
 }
 
@@ -98,7 +101,8 @@ func gpuTolerations() []Toleration {
 // what Kubernetes reads where no operator is given.
 func sameTaint(a, b Toleration) bool {
 	equal := string(corev1.TolerationOpEqual)
-	return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value && cmp.Or(a.Operator, equal) == cmp.Or(b.Operator, equal)
+	return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value &&
+		cmp.Or(a.Operator, equal) == cmp.Or(b.Operator, equal)
 }
 
 func tolerationConfiguration(t Toleration) *corev1ac.TolerationApplyConfiguration {
@@ -141,6 +145,7 @@ func offGPUNodes() *corev1ac.NodeAffinityApplyConfiguration {
 // withoutGPUTolerations omits the tolerations that schedule adds for GPUs.
 func withoutGPUTolerations(tolerations []Toleration) []Toleration {
 	return slices.DeleteFunc(slices.Clone(tolerations), func(t Toleration) bool {
-		return slices.ContainsFunc(gpuTolerations(), func(gpu Toleration) bool { return sameTaint(t, gpu) && t.TolerationSeconds == nil })
+		return slices.ContainsFunc(gpuTolerations(),
+			func(gpu Toleration) bool { return sameTaint(t, gpu) && t.TolerationSeconds == nil })
 	})
 }

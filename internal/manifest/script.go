@@ -29,7 +29,8 @@ func startupScript(c Compute, k kind.Kind) string {
 	}
 	lines = append(lines,
 		fmt.Sprintf("export KT_SERVER_PORT=%d KT_FREEZE=%s KT_INSTALL_NAMESPACE=%s KT_SERVICE=%s",
-			kind.ServerPort, freeze, shellQuote(cmp.Or(c.InstallNamespace, DefaultInstallNamespace)), shellQuote(c.Name)),
+			kind.ServerPort, freeze, shellQuote(cmp.Or(c.InstallNamespace, DefaultInstallNamespace)),
+			shellQuote(c.Name)),
 		"ulimit -Sn hard || :")
 	setup := ImageSetup{}
 	if c.ImageSetup != nil {
@@ -41,7 +42,8 @@ func startupScript(c Compute, k kind.Kind) string {
 	if !c.Freeze {
 		lines = append(lines, installKubetorch(c.version(), setup.InstallCmd)...)
 	}
-	lines = append(lines, fmt.Sprintf(`exec "$py" -m uvicorn kubetorch.serving.http_server:app --host 0.0.0.0 --port %d`, kind.ServerPort))
+	lines = append(lines, fmt.Sprintf(`exec "$py" -m uvicorn kubetorch.serving.http_server:app --host 0.0.0.0 --port `+
+		`%d`, kind.ServerPort))
 	return strings.Join(lines, "\n") + "\n"
 }
 
@@ -71,9 +73,11 @@ var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
 func findPython(path string) string {
 	if path != "" {
-		return fmt.Sprintf(`py=$(command -v %s) || { echo %s >&2; exit 127; }`, shellQuote(path), shellQuote("no python at "+path))
+		return fmt.Sprintf(`py=$(command -v %s) || { echo %s >&2; exit 127; }`, shellQuote(path),
+			shellQuote("no python at "+path))
 	}
-	return `py=$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; exit 127; }`
+	return `py=$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; ` +
+		`exit 127; }`
 }
 
 // installKubetorch installs a release with command, the beginning of a command

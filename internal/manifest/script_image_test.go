@@ -52,18 +52,21 @@ func TestScriptStopsAtAFailedSetUp(t *testing.T) {
 func TestScriptRunsThePythonAndInstallerOfTheImage(t *testing.T) {
 	t.Parallel()
 	got := runSetUp(t, "", nil, func(c *Compute) {
-		c.ImageSetup.PythonPath, c.ImageSetup.InstallCmd = "python", "uv pip install --index-url 'https://pypi.example/a b'"
+		c.ImageSetup.PythonPath, c.ImageSetup.InstallCmd = "python",
+			"uv pip install --index-url 'https://pypi.example/a b'"
 	}, "python3", "python", "uv")
 	if got.code != 0 || len(got.calls) != 2 {
 		t.Fatalf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
 	}
-	if want := []string{"pip", "install", "--index-url", "https://pypi.example/a b", "kubetorch[server]==0.5.0"}; !slices.Equal(got.calls[0].args, want) {
+	if want := []string{"pip", "install", "--index-url", "https://pypi.example/a b",
+		"kubetorch[server]==0.5.0"}; !slices.Equal(got.calls[0].args, want) {
 		t.Errorf("installs with %q, want %q", got.calls[0].args, want)
 	}
 	if got.calls[1].program != "python" {
 		t.Errorf("runs the server with %s", got.calls[1].program)
 	}
-	got = runSetUp(t, "", nil, func(c *Compute) { c.Freeze, c.ImageSetup.InstallCmd = true, "uv pip install" }, "python3", "uv")
+	got = runSetUp(t, "", nil, func(c *Compute) { c.Freeze, c.ImageSetup.InstallCmd = true, "uv pip install" },
+		"python3", "uv")
 	if got.code != 0 || len(got.calls) != 1 {
 		t.Errorf("frozen: exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
 	}

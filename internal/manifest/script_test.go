@@ -117,11 +117,13 @@ func TestScriptInstallsWithUVAndBecomesTheServer(t *testing.T) {
 	}
 	install, serve := got.calls[0], got.calls[1]
 	if install.program != "uv" || len(install.args) != 5 || !strings.HasSuffix(install.args[3], "/python3") ||
-		!slices.Equal(slices.Delete(slices.Clone(install.args), 3, 4), []string{"pip", "install", "--python", "kubetorch[server]==0.5.0"}) {
+		!slices.Equal(slices.Delete(slices.Clone(install.args), 3, 4),
+			[]string{"pip", "install", "--python", "kubetorch[server]==0.5.0"}) {
 		t.Errorf("first call is %s %q, want uv to install for python3", install.program, install.args)
 	}
 	if install.breakSystem != "1" || serve.breakSystem != "" {
-		t.Errorf("leave to break system packages: %q for the install, %q for the server", install.breakSystem, serve.breakSystem)
+		t.Errorf("leave to break system packages: %q for the install, %q for the server", install.breakSystem,
+			serve.breakSystem)
 	}
 	if serve.program != "python3" || !slices.Equal(serve.args, server) {
 		t.Errorf("the container becomes %s %q, want python3 %q", serve.program, serve.args, server)
@@ -138,7 +140,8 @@ func TestScriptInstallsWithPipWithoutUV(t *testing.T) {
 		t.Fatalf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
 	}
 	install := got.calls[0]
-	if want := []string{"-m", "pip", "install", "kubetorch[server]==0.5.0"}; install.program != "python3" || !slices.Equal(install.args, want) || install.breakSystem != "1" {
+	if want := []string{"-m", "pip", "install", "kubetorch[server]==0.5.0"}; install.program != "python3" ||
+		!slices.Equal(install.args, want) || install.breakSystem != "1" {
 		t.Errorf("first call is %s %q, want python3 %q", install.program, install.args, want)
 	}
 	if serve := got.calls[1]; !slices.Equal(serve.args, server) || serve.breakSystem != "" {
@@ -180,7 +183,8 @@ func TestScriptStopsAtAFailedInstall(t *testing.T) {
 			t.Parallel()
 			got := run(t, compute(), "install", programs...)
 			if got.code != 42 || len(got.calls) != 1 {
-				t.Fatalf("exit %d, calls %v, stderr %s; want the installer's 42 and no server", got.code, got.calls, got.stderr)
+				t.Fatalf("exit %d, calls %v, stderr %s; want the installer's 42 and no server", got.code, got.calls,
+					got.stderr)
 			}
 		})
 	}
@@ -201,7 +205,8 @@ func TestScriptExportsAndRaisesTheFileLimit(t *testing.T) {
 	}
 	for _, c := range got.calls {
 		if c.port != "32300" || c.freeze != "False" || c.installNamespace != "kt-system" || c.service != "svc" {
-			t.Errorf("%s sees port %q, freeze %q, install namespace %q, service %q", c.program, c.port, c.freeze, c.installNamespace, c.service)
+			t.Errorf("%s sees port %q, freeze %q, install namespace %q, service %q", c.program, c.port, c.freeze,
+				c.installNamespace, c.service)
 		}
 		if soft, hard, _ := strings.Cut(c.limits, "/"); soft != hard || soft == "64" {
 			t.Errorf("%s has the file limit %s, hard limit %s", c.program, soft, hard)
@@ -231,7 +236,8 @@ func TestScriptQuotesWhatItIsGiven(t *testing.T) {
 	} {
 		t.Run(hostile, func(t *testing.T) {
 			t.Parallel()
-			got := run(t, compute(frozen, func(c *Compute) { c.Name, c.InstallNamespace = hostile, hostile }), "", "python3")
+			got := run(t, compute(frozen, func(c *Compute) { c.Name, c.InstallNamespace = hostile, hostile }), "",
+				"python3")
 			if got.code != 0 || len(got.calls) != 1 {
 				t.Fatalf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
 			}
@@ -266,8 +272,9 @@ func TestScriptExpandsVariablesThatReferToOthersAndNothingElse(t *testing.T) {
 		"extends the image's own": {"$BASE:/custom/bin", "/image:/custom/bin"},
 		"with braces":             {"${BASE}x", "/imagex"},
 		"quotes and backslashes":  {`"$BASE" \n 'x'`, `"/image" \n 'x'`},
-		"runs no command":         {"$BASE $(echo no) `echo no` $((1+1)) $$ ${BASE:-x}", "/image $(echo no) `echo no` $((1+1)) $$ ${BASE:-x}"},
-		"a line feed":             {"$BASE\nnext", "/image\nnext"},
+		"runs no command": {"$BASE $(echo no) `echo no` $((1+1)) $$ ${BASE:-x}",
+			"/image $(echo no) `echo no` $((1+1)) $$ ${BASE:-x}"},
+		"a line feed": {"$BASE\nnext", "/image\nnext"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -294,7 +301,8 @@ func TestVariableThatExtendsItselfIsLeftToTheScript(t *testing.T) {
 			t.Error("PATH is in the container's environment, where it replaces the image's")
 		}
 	}
-	if script := startupScript(c, kindOf(c)); !strings.Contains(script, `export PATH="$PATH:/custom"`) || !strings.Contains(script, `export DATA="$HOME/data"`) {
+	if script := startupScript(c, kindOf(c)); !strings.Contains(script, `export PATH="$PATH:/custom"`) ||
+		!strings.Contains(script, `export DATA="$HOME/data"`) {
 		t.Errorf("the script does not export what refers to others:\n%s", script)
 	}
 }

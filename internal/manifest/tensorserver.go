@@ -119,7 +119,8 @@ func tensorServerVolumes(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*co
 	}
 	for _, s := range c.Secrets {
 		if s.MountPath != "" {
-			add(secretVolumeName(s.Name), "secret/"+s.Name, s.MountPath, true, corev1ac.Volume().WithSecret(secretSource(s)))
+			add(secretVolumeName(s.Name), "secret/"+s.Name, s.MountPath, true,
+				corev1ac.Volume().WithSecret(secretSource(s)))
 		}
 	}
 	for _, v := range c.Volumes {
@@ -127,7 +128,8 @@ func tensorServerVolumes(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*co
 		if v.ReadOnly {
 			claim.WithReadOnly(true)
 		}
-		add(claimVolumeName(v.ClaimName), "claim/"+v.ClaimName, v.MountPath, v.ReadOnly, corev1ac.Volume().WithPersistentVolumeClaim(claim))
+		add(claimVolumeName(v.ClaimName), "claim/"+v.ClaimName, v.MountPath, v.ReadOnly,
+			corev1ac.Volume().WithPersistentVolumeClaim(claim))
 	}
 	for _, t := range c.VolumeClaimTemplates {
 		mounts = append(mounts, mount(t.Name, t.MountPath, false))
@@ -156,7 +158,8 @@ func observeTensorServer(c *Compute, workload map[string]any) {
 	}
 	spec := server.Spec
 	observePod(c, spec.Override)
-	container := corev1.Container{Image: spec.Image, Env: spec.Env, Resources: corev1.ResourceRequirements{Requests: spec.Resources}}
+	container := corev1.Container{Image: spec.Image, Env: spec.Env,
+		Resources: corev1.ResourceRequirements{Requests: spec.Resources}}
 	for _, override := range spec.Override.Containers {
 		if override.Name == kind.TensorServerContainer {
 			container.Env = slices.Concat(container.Env, override.Env)
@@ -186,7 +189,9 @@ func tensorServerDemand(workload map[string]any) (pods int64, requests corev1.Re
 	return 1, server.Spec.Resources
 }
 
-func observeClaimTemplate(template corev1.PersistentVolumeClaimTemplate, mounts []corev1.VolumeMount) VolumeClaimTemplate {
+func observeClaimTemplate(
+	template corev1.PersistentVolumeClaimTemplate, mounts []corev1.VolumeMount,
+) VolumeClaimTemplate {
 	seen := VolumeClaimTemplate{Name: template.Name}
 	if size, ok := template.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
 		seen.Size = &size

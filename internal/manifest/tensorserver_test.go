@@ -13,7 +13,8 @@ import (
 
 // tensorServer is a compute that an operator runs.
 func tensorServer(runtime string, change ...func(*manifest.Compute)) manifest.Compute {
-	return minimal(append([]func(*manifest.Compute){func(c *manifest.Compute) { c.Runtime, c.Replicas = runtime, 0 }}, change...)...)
+	return minimal(append([]func(*manifest.Compute){func(c *manifest.Compute) { c.Runtime, c.Replicas = runtime, 0 }},
+		change...)...)
 }
 
 // everyWay sets all that a tensor server can have.
@@ -24,17 +25,20 @@ func everyWay(tb testing.TB) func(*manifest.Compute) {
 		c.Image, c.Command, c.Args = "ghcr.io/example/server:1", []string{"/server"}, []string{"--limit", ""}
 		c.CPUs, c.Memory, c.DiskSize, c.GPUs = quantity(tb, "4"), quantity(tb, "16Gi"), quantity(tb, "50Gi"), 2
 		c.GPUType, c.NodeSelector = "NVIDIA-H100-80GB-HBM3", map[string]string{"zone": "a"}
-		c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &seconds}}
+		c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute",
+			TolerationSeconds: &seconds}}
 		c.ServiceAccountName, c.ImagePullSecrets = "tensors", []string{"registry"}
 		c.Labels, c.Annotations = map[string]string{"team": "ml"}, map[string]string{"owner": "alice"}
 		c.EnvVars = map[string]string{"MODE": "fast", "EMPTY": "", "KT_LOG_LEVEL": "Debug"}
 		c.Secrets = []manifest.SecretRef{{Name: "hf", MountPath: "/hf"}}
 		c.Volumes = []manifest.VolumeRef{
-			{ClaimName: "weights", MountPath: "/weights", ReadOnly: true}, {ClaimName: "weights", MountPath: "/more"}, {ClaimName: "scratch", MountPath: "/shared"},
+			{ClaimName: "weights", MountPath: "/weights", ReadOnly: true}, {ClaimName: "weights", MountPath: "/more"},
+			{ClaimName: "scratch", MountPath: "/shared"},
 		}
 		c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{
 			{Name: "scratch", Size: quantity(tb, "100Gi"), MountPath: "/scratch"},
-			{Name: "cache", Size: quantity(tb, "10Gi"), MountPath: "/cache", StorageClass: "fast", AccessMode: "ReadWriteOncePod"},
+			{Name: "cache", Size: quantity(tb, "10Gi"), MountPath: "/cache", StorageClass: "fast",
+				AccessMode: "ReadWriteOncePod"},
 		}
 	}
 }
@@ -45,7 +49,8 @@ func tensorServerGoldens(tb testing.TB) map[string]manifest.Compute {
 		"skytorch":           tensorServer(kind.RuntimeSkyTorch),
 		"skytorch-every-way": tensorServer(kind.RuntimeSkyTorch, everyWay(tb)),
 		"skytorch-template": tensorServer(kind.RuntimeSkyTorch, func(c *manifest.Compute) {
-			c.EnvVars, c.Volumes = map[string]string{"A": "1"}, []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
+			c.EnvVars, c.Volumes = map[string]string{"A": "1"},
+				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
 			c.ServiceTemplate = fromJSON(tb, `{"spec": {"override": {"schedulingGates": [{"name": "example.com/hold"}],
 				"containers": [{"name": "server", "volumeMounts": [{"name": "data", "mountPath": "/data", "subPath": "a"}]}]}, "env": [{"name": "B", "value": "2"}]}}`)
 		}),
@@ -97,7 +102,8 @@ func TestMountsOfTensorServersHaveNamesOfTheirOwn(t *testing.T) {
 		for _, o := range render(t, c) {
 			names := map[any]bool{}
 			for pointer, value := range leaves(o.Object) {
-				if !strings.HasPrefix(pointer, "/spec/override/containers/0/volumeMounts/") || !strings.HasSuffix(pointer, "/name") {
+				if !strings.HasPrefix(pointer, "/spec/override/containers/0/volumeMounts/") ||
+					!strings.HasSuffix(pointer, "/name") {
 					continue
 				}
 				if names[value] {
@@ -120,17 +126,20 @@ func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
 		"no pods":                    {func(c *manifest.Compute) { c.ReplicasGiven = true }, "replicas", "set suspend = true to run none"},
 		"a variable of the operator": {func(c *manifest.Compute) { c.EnvVars = map[string]string{"SKYTORCH_HOST": "::"} }, `env_vars["SKYTORCH_HOST"]`, "sets SKYTORCH_HOST, which the operator sets"},
 		"a secret as variables":      {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}}} }, "secrets[0].env_vars", "does not support"},
-		"a long name":                {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name", "use a name of at most 52"},
+		"a long name": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name",
+			"use a name of at most 52"},
 		"a label of the operator's": {func(c *manifest.Compute) { c.Labels = map[string]string{"app.kubernetes.io/name": "mine"} }, "labels",
 			`it must be "skytorch-server" here: the operator selects the pods with it`},
 		"a default label of the operator's": {func(c *manifest.Compute) { c.DefaultLabels = map[string]string{"app.kubernetes.io/instance": "mine"} }, "labels",
 			`the provider's default_labels sets app.kubernetes.io/instance to "mine", but it must be "svc" here`},
 		"a claim twice": {func(c *manifest.Compute) {
-			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"), MountPath: "/a"}, {Name: "a", Size: quantity(t, "1"), MountPath: "/b"}}
+			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"),
+				MountPath: "/a"}, {Name: "a", Size: quantity(t, "1"), MountPath: "/b"}}
 		}, "volume_claim_templates[1].name", "is a, which is already the name of volume_claim_templates[0]"},
 		"two claims at one place": {func(c *manifest.Compute) {
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "x", MountPath: "/a"}}
-			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"), MountPath: "/a/"}}
+			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"),
+				MountPath: "/a/"}}
 		}, "volume_claim_templates[0].mount_path", "where volumes[0] is already mounted"},
 		"a template without the label": {func(c *manifest.Compute) {
 			c.ServiceTemplate = fromJSON(t, `{"spec": {"labels": {"kubetorch.com/service": "x"}}}`)
@@ -149,7 +158,8 @@ func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
 func TestClaimTemplatesLast(t *testing.T) {
 	t.Parallel()
 	for _, o := range render(t, tensorServer(kind.RuntimeSkyTorch)) {
-		if diff := cmp.Diff([][]string{{"spec", "volumeClaimTemplates"}}, manifest.Lasting(o.GroupVersionKind())); diff != "" {
+		if diff := cmp.Diff([][]string{{"spec", "volumeClaimTemplates"}},
+			manifest.Lasting(o.GroupVersionKind())); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
@@ -160,15 +170,16 @@ func TestClaimTemplatesLast(t *testing.T) {
 	}
 }
 
-// What only follows from other attributes, such as the tolerations of a GPU or the default to stay off GPU nodes, is left
-// out where the kind has no field for it.
+// What only follows from other attributes, such as the tolerations of a GPU or the default to stay off GPU
+// nodes, is left out where the kind has no field for it.
 func TestTensorServersWithoutAnOverrideLeaveOutWhatIsImplied(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*manifest.Compute){
 		"KPU":            func(c *manifest.Compute) { c.Runtime = kind.RuntimeKPU },
 		"SkyTorch 0.1.0": func(c *manifest.Compute) { c.NoOverride = true },
 	} {
-		for _, of := range []func(*manifest.Compute){func(c *manifest.Compute) { c.GPUs = 1 }, func(c *manifest.Compute) { c.GPUAntiAffinity = true }} {
+		for _, of := range []func(*manifest.Compute){func(c *manifest.Compute) { c.GPUs = 1 },
+			func(c *manifest.Compute) { c.GPUAntiAffinity = true }} {
 			for _, o := range render(t, tensorServer(kind.RuntimeSkyTorch, of, change)) {
 				spec, _ := o.Object["spec"].(map[string]any)
 				if spec["override"] != nil || spec["volumeClaimTemplates"] != nil {

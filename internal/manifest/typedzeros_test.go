@@ -12,14 +12,17 @@ func TestTypedZerosOfCustomResourcesMayBeMissing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ sent, live, want string }{
 		"zeros of plain fields are filled in": {
-			`{"spec": {"hostNetwork": false, "containers": [{"name": "b"}, {"name": "a", "env": [{"name": "E", "value": ""}],
+			`{"spec": {"hostNetwork": false, "containers": [{"name": "b"}, {"name": "a", "env": [{"name": "E",
+				"value": ""}],
 				"startupProbe": {"initialDelaySeconds": 0, "periodSeconds": 5}}]}}`,
-			`{"spec": {"containers": [{"name": "a", "env": [{"name": "E"}], "startupProbe": {"periodSeconds": 5}}, {"name": "b"}]}}`,
+			`{"spec": {"containers": [{"name": "a", "env": [{"name": "E"}], "startupProbe": {"periodSeconds": 5}},
+				{"name": "b"}]}}`,
 			`{"spec": {"hostNetwork": false, "containers": [{"name": "a", "env": [{"name": "E", "value": ""}],
 				"startupProbe": {"initialDelaySeconds": 0, "periodSeconds": 5}}, {"name": "b"}]}}`,
 		},
 		"zeros of pointers are values": {
-			`{"spec": {"terminationGracePeriodSeconds": 0, "automountServiceAccountToken": false}}`, `{"spec": {}}`, `{"spec": {}}`,
+			`{"spec": {"terminationGracePeriodSeconds": 0, "automountServiceAccountToken": false}}`, `{"spec": {}}`,
+			`{"spec": {}}`,
 		},
 		"what is there stays": {
 			`{"spec": {"containers": [{"name": "a", "startupProbe": {"initialDelaySeconds": 0}}]}}`,
@@ -29,7 +32,8 @@ func TestTypedZerosOfCustomResourcesMayBeMissing(t *testing.T) {
 		"names need not be texts": {
 			`{"spec": {"containers": [{"name": {"a": "b"}, "startupProbe": {"initialDelaySeconds": 0}}]}}`,
 			`{"spec": {"containers": [{"name": ["a"]}, {"name": {"a": "b"}, "startupProbe": {}}]}}`,
-			`{"spec": {"containers": [{"name": ["a"]}, {"name": {"a": "b"}, "startupProbe": {"initialDelaySeconds": 0}}]}}`,
+			`{"spec": {"containers": [{"name": ["a"]}, {"name": {"a": "b"},
+				"startupProbe": {"initialDelaySeconds": 0}}]}}`,
 		},
 		"a probe that somebody removed stays away": {
 			`{"spec": {"containers": [{"name": "a", "startupProbe": {"initialDelaySeconds": 0}}]}}`,
@@ -40,7 +44,8 @@ func TestTypedZerosOfCustomResourcesMayBeMissing(t *testing.T) {
 			t.Parallel()
 			sent, live, want := rayWith(t, test.sent), rayWith(t, test.live), rayWith(t, test.want)
 			before := (&unstructured.Unstructured{Object: live}).DeepCopy().Object
-			if got := WithTypedZeros(sent, &unstructured.Unstructured{Object: live}).Object; !reflect.DeepEqual(got, want) {
+			if got := WithTypedZeros(sent, &unstructured.Unstructured{Object: live}).Object; !reflect.DeepEqual(got,
+				want) {
 				t.Errorf("got %v, want %v", got, want)
 			}
 			if !reflect.DeepEqual(live, before) {
@@ -54,7 +59,8 @@ func TestTypedZerosOfBuiltInKindsAreNoneOfOurs(t *testing.T) {
 	t.Parallel()
 	sent := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"hostNetwork": false}}}}
 	live := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"template": map[string]any{"spec": map[string]any{}}},
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{}}},
 	}}
 	if got := WithTypedZeros(sent, live); got != live {
 		t.Errorf("a Deployment became %v", got.Object)

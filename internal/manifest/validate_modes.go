@@ -10,12 +10,12 @@ import (
 // validateModes finds attributes that ask for different ways to run a compute, and what does not go with its kind.
 func validateModes(c Compute, errs *Errors) {
 	if c.Distribute != nil && c.Autoscale != nil {
-		errs.mutuallyExclusive("distribute", "autoscale", "a compute either has a fixed number of workers or is scaled "+
-			"by its load")
+		errs.mutuallyExclusive("distribute", "autoscale",
+			"a compute either has a fixed number of workers or is scaled by its load")
 	}
 	if c.ReplicasGiven && c.Autoscale != nil {
-		errs.mutuallyExclusive("replicas", "autoscale", "Knative controls the number of pods, from autoscale.min_scale "+
-			"to max_scale")
+		errs.mutuallyExclusive("replicas", "autoscale",
+			"Knative controls the number of pods, from autoscale.min_scale to max_scale")
 	}
 	if d := c.Distribute; d != nil && d.Workers > 0 && c.ReplicasGiven && !c.ReplicasKept && c.Replicas != d.Workers {
 		errs.mutuallyExclusive("replicas", "distribute", "their number is distribute.workers")
@@ -59,8 +59,7 @@ func validatePodTemplatePath(c Compute, errs *Errors) {
 	}
 	if missing, found := followTo(c.Manifest, steps); !found {
 		errs.add("pod_template_path", "is %s, but manifest has no object at %s: set the path of its pod template, "+
-			"as in "+
-			"spec.template.", dotted(steps), missing)
+			"as in spec.template.", dotted(steps), missing)
 	}
 }
 
@@ -122,10 +121,12 @@ func validateDistribute(c Compute, errs *Errors) {
 			*d.QuorumWorkers, most).
 			concerning(workers, At("manifest"), At("replicas"))
 	}
-	if version, ok := d.Args[kind.RayVersionArg]; ok && d.Type == kind.DistributionRay && kind.RayVersion(d.Args) == "" {
+	if version, ok := d.Args[kind.RayVersionArg]; ok && d.Type == kind.DistributionRay &&
+		kind.RayVersion(d.Args) == "" {
 		errs.at(At("distribute", Name("args")), "has %v as %s, which must be a string: set it as in jsonencode({ %s "+
 			"= %q }).",
-			version, kind.RayVersionArg, kind.RayVersionArg, kind.DefaultRayVersion).concerning(At("distribute", Name("type")))
+			version, kind.RayVersionArg, kind.RayVersionArg,
+			kind.DefaultRayVersion).concerning(At("distribute", Name("type")))
 	}
 }
 

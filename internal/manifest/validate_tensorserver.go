@@ -36,7 +36,8 @@ func validateRuntime(c Compute) Errors {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
 		if why := ReservedVariable(c.Runtime, name); why != "" {
-			errs.report(At("env_vars", Entry(name)), "Variable of the operator", "env_vars sets %s, %s: remove it.", name, why)
+			errs.report(At("env_vars", Entry(name)), "Variable of the operator", "env_vars sets %s, %s: remove it.",
+				name, why)
 		}
 	}
 	for i, secret := range c.Secrets {

@@ -19,10 +19,14 @@ func TestValidateRefusesConfigurations(t *testing.T) {
 		attribute string
 		says      string
 	}{
-		"a value of Exists":     {tolerates(manifest.Toleration{Key: "a", Operator: "Exists", Value: "b"}), "tolerations[0].value", "remove value, or use Equal"},
-		"Equal without a key":   {tolerates(manifest.Toleration{Value: "b"}), "tolerations[0].key", "tolerations[0] has no key"},
-		"seconds of NoSchedule": {tolerates(manifest.Toleration{Key: "a", Effect: "NoSchedule", TolerationSeconds: &seconds}), "tolerations[0].toleration_seconds", "requires the effect NoExecute"},
-		"KAI without a queue":   {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_scheduler", "set queue_name too"},
+		"a value of Exists": {tolerates(manifest.Toleration{Key: "a", Operator: "Exists", Value: "b"}),
+			"tolerations[0].value", "remove value, or use Equal"},
+		"Equal without a key": {tolerates(manifest.Toleration{Value: "b"}), "tolerations[0].key",
+			"tolerations[0] has no key"},
+		"seconds of NoSchedule": {tolerates(manifest.Toleration{Key: "a", Effect: "NoSchedule",
+			TolerationSeconds: &seconds}), "tolerations[0].toleration_seconds", "requires the effect NoExecute"},
+		"KAI without a queue": {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_scheduler",
+			"set queue_name too"},
 		"GPUs off GPU nodes": {func(c *manifest.Compute) {
 			c.GPUs, c.GPUAntiAffinity = 1, true
 			c.Settings = []manifest.Setting{{Attribute: "gpu_anti_affinity", Runners: manifest.Kubetorch}}
@@ -33,7 +37,8 @@ func TestValidateRefusesConfigurations(t *testing.T) {
 		"replicas of workers": {func(c *manifest.Compute) {
 			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{}, 2, true
 		}, "replicas", "their number is distribute.workers"},
-		"a pod template of no manifest": {func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec"} }, "pod_template_path", "set manifest too"},
+		"a pod template of no manifest": {func(c *manifest.Compute) { c.PodTemplatePath = []string{"spec"} },
+			"pod_template_path", "set manifest too"},
 		"permissions of files not there": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}, DefaultMode: new(int32(0o400))}}
 		}, "secrets[0].default_mode", "set mount_path"},
@@ -52,16 +57,19 @@ func TestValidateSaysNothingThatDependsOnAnUnknownAttribute(t *testing.T) {
 		change  func(*manifest.Compute)
 		unknown string
 	}{
-		"path of a secret": {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "a"}} }, "secrets[0].mount_path"},
-		"a whole secret":   {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{}} }, "secrets[0]"},
+		"path of a secret": {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "a"}} },
+			"secrets[0].mount_path"},
+		"a whole secret": {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{}} }, "secrets[0]"},
 		"effect of a toleration": {func(c *manifest.Compute) {
 			c.Tolerations = []manifest.Toleration{{Key: "a", TolerationSeconds: new(int64(1))}}
 		}, "tolerations[0].effect"},
-		"queue":                {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_name"},
-		"workers":              {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{QuorumWorkers: new(int64(3))} }, "distribute.workers"},
-		"class of autoscaling": {func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{Metric: "cpu"} }, "autoscale.autoscaler_class"},
-		"mode of a label":      {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/template": "ksvc"} }, "autoscale"},
-		"name in a template":   {func(c *manifest.Compute) { c.ServiceTemplate = fromJSON(t, `{"metadata": {"name": "x"}}`) }, "name"},
+		"queue": {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_name"},
+		"workers": {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{QuorumWorkers: new(int64(3))} },
+			"distribute.workers"},
+		"class of autoscaling": {func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{Metric: "cpu"} },
+			"autoscale.autoscaler_class"},
+		"mode of a label":    {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/template": "ksvc"} }, "autoscale"},
+		"name in a template": {func(c *manifest.Compute) { c.ServiceTemplate = fromJSON(t, `{"metadata": {"name": "x"}}`) }, "name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

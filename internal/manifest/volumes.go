@@ -22,8 +22,8 @@ const (
 )
 
 // volumesAndMounts are the shared memory, the mounted secrets, the claims and
-// the set-up of the image, in this order. A secret or claim that is mounted twice is one volume, but for a secret with two
-// modes.
+// the set-up of the image, in this order. A secret or claim that is mounted twice is one volume, but for a
+// secret with two modes.
 func volumesAndMounts(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev1ac.VolumeMountApplyConfiguration) {
 	volumes := []*corev1ac.VolumeApplyConfiguration{sharedMemory(c)}
 	mounts := []*corev1ac.VolumeMountApplyConfiguration{mount(sharedMemoryVolume, sharedMemoryPath, false)}
@@ -99,7 +99,8 @@ func secretVolumeName(secret string) string {
 // claimVolumeName is the claim's own name, as in Kubetorch, unless that could
 // be the name of another volume.
 func claimVolumeName(claim string) string {
-	if isVolumeName(claim) && claim != sharedMemoryVolume && claim != imageVolume && !strings.HasPrefix(claim, secretVolumePrefix) {
+	if isVolumeName(claim) && claim != sharedMemoryVolume && claim != imageVolume &&
+		!strings.HasPrefix(claim, secretVolumePrefix) {
 		return claim
 	}
 	return hashedVolumeName(claim, "claim/"+claim)
@@ -135,7 +136,8 @@ func observeMounts(c *Compute, container corev1.Container, template corev1.PodTe
 		case volume.Name == sharedMemoryVolume && volume.EmptyDir != nil:
 			c.SharedMemoryLimit = volume.EmptyDir.SizeLimit
 		case volume.Name == imageVolume && volume.ConfigMap != nil:
-			c.ImageSetup = &ImageSetup{ConfigMap: volume.ConfigMap.Name, Digest: template.Annotations[kind.ImageDigestAnnotation]}
+			c.ImageSetup = &ImageSetup{ConfigMap: volume.ConfigMap.Name,
+				Digest: template.Annotations[kind.ImageDigestAnnotation]}
 		case volume.Secret != nil:
 			secret := secretNamed(c, volume.Secret.SecretName)
 			if secret.MountPath != "" { // mounted twice

@@ -143,8 +143,8 @@ func readable(text string) string {
 	return strings.TrimSpace(verb.ReplaceAllString(text, placeholder))
 }
 
-// isSentence reports whether a text is a message: it has three words or more, and is neither a script, a comment in one,
-// nor a regular expression.
+// isSentence reports whether a text is a message: it has three words or more, and is neither a script, a
+// comment in one, nor a regular expression.
 func isSentence(text string) bool {
 	return words.MatchString(text) && !shell.MatchString(text) &&
 		!strings.HasPrefix(text, "# ") && !strings.HasPrefix(text, "^(")

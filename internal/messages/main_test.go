@@ -30,7 +30,8 @@ func f(name string) error {
 	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "p_test.go"), []byte("package p\n\nvar s = \"A sentence of a test.\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "p_test.go"), []byte("package p\n\nvar s = \"A sentence of a test.\"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)

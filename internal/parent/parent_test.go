@@ -46,7 +46,8 @@ func TestWatchReturnsWhenItsContextIsCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	parent.Watch(ctx, func() bool { return true }, time.Millisecond, func() { t.Error("end was called while the parent was running") })
+	parent.Watch(ctx, func() bool { return true }, time.Millisecond,
+		func() { t.Error("end was called while the parent was running") })
 }
 
 // role is the environment variable that makes this test binary act as the parent or the child.
@@ -66,7 +67,8 @@ func TestMain(m *testing.M) {
 	case "child":
 		first := os.Getppid()
 		_, _ = os.Stdout.WriteString("started\n")
-		parent.Watch(context.Background(), func() bool { return os.Getppid() == first }, 10*time.Millisecond, func() { os.Exit(0) })
+		parent.Watch(context.Background(), func() bool { return os.Getppid() == first }, 10*time.Millisecond,
+			func() { os.Exit(0) })
 	default:
 		os.Exit(m.Run())
 	}

@@ -34,7 +34,8 @@ func TestStateOfAnEarlierVersionIsUpgraded(t *testing.T) {
 			state: `{"id": "ml/torch", "image": "debian:12", "setup": {"config_map": "kt-image-torch",
 				"digest": "sha256:1", "python_path": null, "install_cmd": "pip"}}`,
 			want: `{"id": "ml/torch", "image": "debian:12", "setup": {"config_map": "kt-image-torch",
-				"digest": "sha256:1", "install_cmd": "pip"}, "ref": {"image": "debian:12", "setup": {"config_map": "kt-image-torch",
+				"digest": "sha256:1", "install_cmd": "pip"}, "ref": {"image": "debian:12",
+				"setup": {"config_map": "kt-image-torch",
 				"digest": "sha256:1", "install_cmd": "pip"}}}`,
 		},
 		"an imported image that was never applied": {

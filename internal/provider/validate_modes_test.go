@@ -85,7 +85,8 @@ func badAutoscale() []badInput {
 			`must be one of: ["kpa.autoscaling.knative.dev" "hpa.autoscaling.knative.dev"], got: "hpa"`},
 		{"window", `"2s"`, `autoscale.window is "2s", but Knative accepts 6s to 1h`},
 		{"window", `"2h"`, `autoscale.window is "2h", but Knative accepts 6s to 1h`},
-		{"window", `"6500ms"`, `autoscale.window is "6500ms", but Knative requires an integer number of seconds: use 7s.`},
+		{"window", `"6500ms"`,
+			`autoscale.window is "6500ms", but Knative requires an integer number of seconds: use 7s.`},
 		{"window", `"a minute"`, "a duration has no spaces"},
 		{"scale_down_delay", `"61m"`, `autoscale.scale_down_delay is "61m", but Knative accepts 0s to 1h`},
 		{"scale_down_delay", `"-1m"`, "must not be negative"},
@@ -150,8 +151,8 @@ func badDistribute() []badInput {
 func badModes() []badInput {
 	return []badInput{
 		{name: "autoscale beside distribute", config: `{"autoscale": {}, "distribute": {}}`, at: "distribute",
-			says: "distribute and autoscale cannot both be set: a compute either has a fixed number of workers or is scaled " +
-				"by its load. Remove one of the two."},
+			says: "distribute and autoscale cannot both be set: a compute either has a fixed number of workers or is " +
+				"scaled by its load. Remove one of the two."},
 		{name: "autoscale beside manifest", config: bringing(deployment, `"autoscale": {"min_scale": 1}`),
 			at: "manifest", says: "in manifest can have annotations of autoscaling.knative.dev"},
 		{name: "autoscale beside a manifest of Knative", config: bringing(knative, `"autoscale": {}`), at: "manifest",
@@ -170,8 +171,9 @@ func badModes() []badInput {
 			config: bringing(knative, `"endpoint": {"selector": {"app": "x"}}`), at: "endpoint.selector",
 			says: "Knative creates the Service"},
 		{name: "ray with a Deployment", config: bringing(deployment, `"distribute": {"type": "ray"}`),
-			at:   "distribute.type",
-			says: `distribute.type is "ray", but manifest has the mode deployment: use a RayCluster, or set another type.`},
+			at: "distribute.type",
+			says: `distribute.type is "ray", but manifest has the mode deployment: use a RayCluster, or set another ` +
+				`type.`},
 		{name: "workers of a Knative manifest", config: bringing(knative,
 			`"distribute": {"type": "spmd", "workers": 2}`), at: "distribute", says: "distribute requires a fixed " +
 			"number of workers, but manifest is a Knative"},

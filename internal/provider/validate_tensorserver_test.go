@@ -11,7 +11,8 @@ import (
 func badTensorServers() []badInput {
 	cases := []badInput{
 		{name: "more than one tensor server", config: `{"runtime": "skytorch", "replicas": 2}`, at: "replicas",
-			says: `replicas is 2, but the operator of runtime "skytorch" runs one pod: remove it, or set suspend = true to run none.`},
+			says: `replicas is 2, but the operator of runtime "skytorch" runs one pod: remove it, or set suspend = ` +
+				`true to run none.`},
 		{name: "no tensor server", config: `{"runtime": "kpu", "replicas": 0}`, at: "replicas",
 			says: "set suspend = true to run none"},
 		{name: "name too long for a StatefulSet", config: `{"name": "` + strings.Repeat("a", 53) +
@@ -19,8 +20,9 @@ func badTensorServers() []badInput {
 			says: "name has 53 characters. The pod of a tensor server has a label with the name, a dash and a " +
 				"hash. The value of a label can have at most 63: use a name of at most 52."},
 		{name: "label of the operator", config: `{"runtime": "kpu", "labels": {"app.kubernetes.io/name": "mine"}}`,
-			at:   "labels",
-			says: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the operator selects the pods with it. Remove it.`},
+			at: "labels",
+			says: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the ` +
+				`operator selects the pods with it. Remove it.`},
 		{name: "template that changes the label",
 			config: `{"runtime": "kpu", "service_template": "{\"spec\": {\"labels\": {\"kubetorch.com/service\": ` +
 				`\"x\"}}}"}`, at: "service_template", says: "changes spec.labels.kubetorch.com/service"},

@@ -144,9 +144,10 @@ func TestRequiredAttributesOfUnknownItemsAreNotMissing(t *testing.T) {
 	o := serveOffline(t)
 	for config, want := range map[string][]string{
 		`{"volumes": ["` + unknown + `"], "secrets": ["` + unknown + `"], "image_ref": "` + unknown + `"}`: nil,
-		`{"volumes": ["` + unknown + `", {"claim_name": "a"}]}`:                                            {"volumes[1].mount_path"},
-		`{"runtime": "skytorch", "volume_claim_templates": ["` + unknown + `"]}`:                           nil,
-		`{"image_ref": {"image": "a", "setup": "` + unknown + `"}}`:                                        nil,
+		`{"volumes": ["` + unknown +
+			`", {"claim_name": "a"}]}`: {"volumes[1].mount_path"},
+		`{"runtime": "skytorch", "volume_claim_templates": ["` + unknown + `"]}`: nil,
+		`{"image_ref": {"image": "a", "setup": "` + unknown + `"}}`:              nil,
 	} {
 		var at []string
 		for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], withName(config))) {

@@ -31,7 +31,8 @@ func TestAdviceNamesAttributesOfItsResource(t *testing.T) {
 	for _, part := range parts {
 		worded := false
 		for _, resourceType := range types {
-			attributes := append(namesIn(schemas.ResourceSchemas[resourceType].Block), namesIn(schemas.Provider.Block)...)
+			attributes := append(namesIn(schemas.ResourceSchemas[resourceType].Block),
+				namesIn(schemas.Provider.Block)...)
 			cause := ready.Cause{Summary: "-", Hint: part}
 			text := tf.Explain(resourceType, cause, nil)
 			worded = worded || text != ready.Explain(&cause, nil)

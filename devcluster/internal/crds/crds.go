@@ -20,7 +20,10 @@ import (
 // Apply creates the CustomResourceDefinitions in the given files and directories unless they exist. With await, a poll
 // with a timeout, it waits until the API server serves each of them. In a directory, it reads the files *.yaml, *.yml
 // and *.json, but not subdirectories. It ignores documents of other kinds.
-func Apply(ctx context.Context, client apiextensions.Interface, paths []string, await func(what string, done func(context.Context) (bool, error)) error) error {
+func Apply(
+	ctx context.Context, client apiextensions.Interface, paths []string,
+	await func(what string, done func(context.Context) (bool, error)) error,
+) error {
 	crds, err := read(paths)
 	if err != nil {
 		return err
@@ -32,10 +35,11 @@ func Apply(ctx context.Context, client apiextensions.Interface, paths []string, 
 		}
 	}
 	for _, crd := range crds {
-		err := await("CustomResourceDefinition "+crd.Name+" to be established", func(ctx context.Context) (bool, error) {
-			got, err := api.Get(ctx, crd.Name, metav1.GetOptions{})
-			return err == nil && established(got), err
-		})
+		err := await("CustomResourceDefinition "+crd.Name+" to be established",
+			func(ctx context.Context) (bool, error) {
+				got, err := api.Get(ctx, crd.Name, metav1.GetOptions{})
+				return err == nil && established(got), err
+			})
 		if err != nil {
 			return err
 		}
@@ -85,7 +89,8 @@ func expand(path string) ([]string, error) {
 	}
 	var files []string
 	for _, entry := range entries {
-		if ext := filepath.Ext(entry.Name()); !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
+		if ext := filepath.Ext(entry.Name()); !entry.IsDir() &&
+			slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
 			files = append(files, filepath.Join(path, entry.Name()))
 		}
 	}

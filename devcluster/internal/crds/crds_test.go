@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	widgets = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n"
-	gadgets = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "gadgets.example.com"}}`
-	other   = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+	widgets = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " +
+		"widgets.example.com}\n"
+	gadgets = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": {"name": "gadgets.example.com"}}`
+	other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
 )
 
 func TestRead(t *testing.T) {
@@ -42,9 +44,10 @@ func TestRead(t *testing.T) {
 			path:  ".", want: "widgets.example.com",
 		},
 		"a path that does not exist": {path: "nowhere", err: "no such file"},
-		"a file without any":         {files: map[string]string{"a.yaml": other}, path: "a.yaml", err: "no CustomResourceDefinition found"},
-		"an empty directory":         {path: ".", err: "no CustomResourceDefinition found"},
-		"a file that is not YAML":    {files: map[string]string{"a.yaml": "a: ["}, path: "a.yaml", err: "a.yaml"},
+		"a file without any": {files: map[string]string{"a.yaml": other}, path: "a.yaml",
+			err: "no CustomResourceDefinition found"},
+		"an empty directory":      {path: ".", err: "no CustomResourceDefinition found"},
+		"a file that is not YAML": {files: map[string]string{"a.yaml": "a: ["}, path: "a.yaml", err: "a.yaml"},
 		"a definition with a wrong format": {
 			files: map[string]string{"a.yaml": widgets + "spec: 3\n"},
 			path:  "a.yaml", err: "a.yaml",
@@ -90,7 +93,8 @@ func TestApplyWaitsForEachToBeEstablished(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
+		crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established,
+			Status: apiextensionsv1.ConditionTrue}}
 		if _, err := api.UpdateStatus(t.Context(), crd, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
@@ -106,7 +110,8 @@ func TestApplyWaitsForEachToBeEstablished(t *testing.T) {
 		t.Errorf("waited for %q", waited)
 	}
 	tooLong := errors.New("too long")
-	err := Apply(t.Context(), newFake(), []string{file}, func(string, func(context.Context) (bool, error)) error { return tooLong })
+	err := Apply(t.Context(), newFake(), []string{file},
+		func(string, func(context.Context) (bool, error)) error { return tooLong })
 	if !errors.Is(err, tooLong) {
 		t.Errorf("error %v; want the one of the wait", err)
 	}

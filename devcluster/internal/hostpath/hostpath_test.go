@@ -20,7 +20,8 @@ func TestRemoveRemovesOnlyDirectoriesOfThisCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	client := fake.NewClientset(volume("ours", ours), volume("users", users), volume("root", root), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "nfs"}})
+	client := fake.NewClientset(volume("ours", ours), volume("users", users), volume("root", root),
+		&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "nfs"}})
 	if err := Remove(t.Context(), root, client); err != nil {
 		t.Fatal(err)
 	}

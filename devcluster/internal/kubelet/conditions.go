@@ -24,7 +24,9 @@ func setReady(status *corev1.PodStatus, now time.Time) {
 }
 
 // setCondition sets a condition. reason and message are only used for False. The time changes only with the status.
-func setCondition(status *corev1.PodStatus, kind corev1.PodConditionType, holds bool, reason, message string, now time.Time) {
+func setCondition(
+	status *corev1.PodStatus, kind corev1.PodConditionType, holds bool, reason, message string, now time.Time,
+) {
 	next := corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: stamp(now)}
 	if !holds {
 		next.Status, next.Reason, next.Message = corev1.ConditionFalse, reason, message

@@ -26,9 +26,11 @@ func changes(pod *corev1.Pod, container corev1.Container, old, next corev1.Conta
 		if faultOf(container.Image) == faultNone {
 			return nil // like KWOK: ordinary starts have no events, of which hundreds would displace other events
 		}
-		pulled := normal("Pulled", "Container image %q already present on machine and can be accessed by the pod", container.Image)
+		pulled := normal("Pulled", "Container image %q already present on machine and can be accessed by the pod",
+			container.Image)
 		if old.State.Waiting != nil && old.LastTerminationState.Terminated == nil {
-			pulled = normal("Pulled", "Successfully pulled image %q in 1s (1s including waiting). Image size: 1048576 bytes.", container.Image)
+			pulled = normal("Pulled", "Successfully pulled image %q in 1s (1s including waiting). Image size: "+
+				"1048576 bytes.", container.Image)
 		}
 		return []Event{
 			pulled,
@@ -59,7 +61,8 @@ func changes(pod *corev1.Pod, container corev1.Container, old, next corev1.Conta
 	case reasonConfigError:
 		return []Event{warning("Failed", "Error: %s", now.Message)}
 	case reasonCrashLoop:
-		return []Event{warning("BackOff", "Back-off restarting failed container %s in pod %s", container.Name, podID(pod))}
+		return []Event{warning("BackOff", "Back-off restarting failed container %s in pod %s", container.Name,
+			podID(pod))}
 	}
 	return nil
 }

@@ -83,7 +83,8 @@ func containerLog(pod *corev1.Pod, name string, previous bool) ([]logLine, error
 }
 
 func find(pod *corev1.Pod, name string) (corev1.Container, corev1.ContainerStatus, bool) {
-	statuses := append(append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...)
+	statuses := append(append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...),
+		pod.Status.ContainerStatuses...)
 	for _, container := range allContainers(pod) {
 		for _, status := range statuses {
 			if container.Name == name && status.Name == name {
@@ -107,7 +108,8 @@ type logOptions struct {
 // parseLogOptions parses the query that the API server forwards for a log request.
 func parseLogOptions(query url.Values, now time.Time) (logOptions, error) {
 	opts := logOptions{tail: -1, limit: -1}
-	for name, target := range map[string]*bool{"previous": &opts.previous, "follow": &opts.follow, "timestamps": &opts.timestamps} {
+	for name, target := range map[string]*bool{"previous": &opts.previous, "follow": &opts.follow,
+		"timestamps": &opts.timestamps} {
 		if text := query.Get(name); text != "" {
 			value, err := strconv.ParseBool(text)
 			if err != nil {
@@ -117,7 +119,8 @@ func parseLogOptions(query url.Values, now time.Time) (logOptions, error) {
 		}
 	}
 	var seconds int64 = -1
-	for name, target := range map[string]*int64{"tailLines": &opts.tail, "limitBytes": &opts.limit, "sinceSeconds": &seconds} {
+	for name, target := range map[string]*int64{"tailLines": &opts.tail, "limitBytes": &opts.limit,
+		"sinceSeconds": &seconds} {
 		if text := query.Get(name); text != "" {
 			value, err := strconv.ParseInt(text, 10, 64)
 			if err != nil || value < 0 {

@@ -30,26 +30,35 @@ func TestLogHandler(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"a healthy container":     {"nginx", 0, "", 200, "fake container c0 started; nothing runs on this node\n"},
-		"a crash, backing off":    {"broken.invalid/crash", 6 * time.Second, "", 200, traceback},
-		"a crash, just exited":    {"broken.invalid/crash", time.Second, "", 200, traceback},
-		"a crash, still running":  {"broken.invalid/crash", 0, "", 200, "INFO:     starting the server\n"},
-		"the run before":          {"broken.invalid/crash", 6 * time.Second, "previous=true", 200, traceback},
-		"no run before":           {"broken.invalid/crash", 0, "previous=true", 400, "previous terminated container \"c0\" in pod \"pod\" not found"},
-		"the last lines":          {"broken.invalid/crash", 6 * time.Second, "tailLines=1", 200, "ModuleNotFoundError: No module named 'kubetorch'\n"},
-		"no lines":                {"broken.invalid/crash", 6 * time.Second, "tailLines=0", 200, ""},
-		"the first bytes":         {"broken.invalid/crash", 6 * time.Second, "limitBytes=4", 200, "INFO"},
-		"with times":              {"broken.invalid/crash", 0, "timestamps=true", 200, "2026-01-02T03:04:05Z INFO:     starting the server\n"},
-		"since a time":            {"broken.invalid/crash", 6 * time.Second, "sinceTime=2026-01-02T03:04:08Z&tailLines=1", 200, "ModuleNotFoundError: No module named 'kubetorch'\n"},
-		"since a later time":      {"broken.invalid/crash", 6 * time.Second, "sinceTime=2026-01-02T04:00:00Z", 200, ""},
-		"of the last seconds":     {"broken.invalid/crash", 6 * time.Second, "sinceSeconds=1", 200, ""},
-		"an OOM kill":             {"broken.invalid/oom", 6 * time.Second, "", 200, "INFO:     starting the server\nINFO:     loading model weights into memory\n"},
-		"an image that fails":     {"broken.invalid/pull", 0, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: image can't be pulled"},
-		"an image in back-off":    {"broken.invalid/pull", 5 * time.Second, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: trying and failing to pull image"},
-		"a wrong configuration":   {"broken.invalid/config", 0, "", 400, "container \"c0\" in pod \"pod\" is waiting to start: CreateContainerConfigError"},
+		"a healthy container":    {"nginx", 0, "", 200, "fake container c0 started; nothing runs on this node\n"},
+		"a crash, backing off":   {"broken.invalid/crash", 6 * time.Second, "", 200, traceback},
+		"a crash, just exited":   {"broken.invalid/crash", time.Second, "", 200, traceback},
+		"a crash, still running": {"broken.invalid/crash", 0, "", 200, "INFO:     starting the server\n"},
+		"the run before":         {"broken.invalid/crash", 6 * time.Second, "previous=true", 200, traceback},
+		"no run before": {"broken.invalid/crash", 0, "previous=true", 400,
+			"previous terminated container \"c0\" in pod \"pod\" not found"},
+		"the last lines": {"broken.invalid/crash", 6 * time.Second, "tailLines=1", 200,
+			"ModuleNotFoundError: No module named 'kubetorch'\n"},
+		"no lines":        {"broken.invalid/crash", 6 * time.Second, "tailLines=0", 200, ""},
+		"the first bytes": {"broken.invalid/crash", 6 * time.Second, "limitBytes=4", 200, "INFO"},
+		"with times": {"broken.invalid/crash", 0, "timestamps=true", 200,
+			"2026-01-02T03:04:05Z INFO:     starting the server\n"},
+		"since a time": {"broken.invalid/crash", 6 * time.Second, "sinceTime=2026-01-02T03:04:08Z&tailLines=1", 200,
+			"ModuleNotFoundError: No module named 'kubetorch'\n"},
+		"since a later time":  {"broken.invalid/crash", 6 * time.Second, "sinceTime=2026-01-02T04:00:00Z", 200, ""},
+		"of the last seconds": {"broken.invalid/crash", 6 * time.Second, "sinceSeconds=1", 200, ""},
+		"an OOM kill": {"broken.invalid/oom", 6 * time.Second, "", 200,
+			"INFO:     starting the server\nINFO:     loading model weights into memory\n"},
+		"an image that fails": {"broken.invalid/pull", 0, "", 400,
+			"container \"c0\" in pod \"pod\" is waiting to start: image can't be pulled"},
+		"an image in back-off": {"broken.invalid/pull", 5 * time.Second, "", 400,
+			"container \"c0\" in pod \"pod\" is waiting to start: trying and failing to pull image"},
+		"a wrong configuration": {"broken.invalid/config", 0, "", 400,
+			"container \"c0\" in pod \"pod\" is waiting to start: CreateContainerConfigError"},
 		"an option that is wrong": {"nginx", 0, "tailLines=x", 400, "tailLines=\"x\" is not a non-negative integer"},
-		"a missing container":     {"nginx", 0, "container=other", 400, "container \"other\" in pod \"pod\" is not available"},
-		"a missing pod":           {"nginx", 0, "pod=other", 404, "pod does not exist"},
+		"a missing container": {"nginx", 0, "container=other", 400,
+			"container \"other\" in pod \"pod\" is not available"},
+		"a missing pod": {"nginx", 0, "pod=other", 404, "pod does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,7 +90,8 @@ func TestLogHandler(t *testing.T) {
 			if query.Has("container") {
 				container = query.Get("container")
 			}
-			response, err := http.Get(fmt.Sprintf("%s/containerLogs/ns/%s/%s?%s", server.URL, podName, container, c.query))
+			response, err := http.Get(fmt.Sprintf("%s/containerLogs/ns/%s/%s?%s", server.URL, podName, container,
+				c.query))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +124,8 @@ func TestLogHandlerFollowsUntilTheClientDisconnects(t *testing.T) {
 }
 
 func FuzzParseLogOptions(f *testing.F) {
-	for _, query := range []string{"previous=true&tailLines=3", "sinceSeconds=9223372036854775807", "limitBytes=-1", "sinceTime=x", "follow=", "timestamps=1"} {
+	for _, query := range []string{"previous=true&tailLines=3", "sinceSeconds=9223372036854775807", "limitBytes=-1",
+		"sinceTime=x", "follow=", "timestamps=1"} {
 		f.Add(query)
 	}
 	lines := logLines(podOf("broken.invalid/crash").Spec.Containers[0], epoch, epoch.Add(time.Second))
@@ -128,7 +139,8 @@ func FuzzParseLogOptions(f *testing.F) {
 			return
 		}
 		out := string(opts.render(lines))
-		if opts.tail >= 0 && int64(strings.Count(out, "\n")) > opts.tail || opts.limit >= 0 && int64(len(out)) > opts.limit {
+		if opts.tail >= 0 && int64(strings.Count(out, "\n")) > opts.tail ||
+			opts.limit >= 0 && int64(len(out)) > opts.limit {
 			t.Fatalf("%q: %+v renders %q", text, opts, out)
 		}
 	})

@@ -15,7 +15,9 @@ type player struct {
 	result  *Result
 }
 
-func (p player) main(i int, container corev1.Container, path string, begin time.Time, mounted, initialized bool) (corev1.ContainerStatus, error) {
+func (p player) main(
+	i int, container corev1.Container, path string, begin time.Time, mounted, initialized bool,
+) (corev1.ContainerStatus, error) {
 	old := oldStatus(p.pod.Status.ContainerStatuses, i, container)
 	switch {
 	case !mounted && len(p.pod.Spec.InitContainers) == 0:
@@ -29,7 +31,9 @@ func (p player) main(i int, container corev1.Container, path string, begin time.
 
 // init simulates an init container: it waits for earlier init containers, and completes
 // immediately unless it fails or is a sidecar.
-func (p player) init(i int, container corev1.Container, path string, begin time.Time, mounted, before bool) (corev1.ContainerStatus, error) {
+func (p player) init(
+	i int, container corev1.Container, path string, begin time.Time, mounted, before bool,
+) (corev1.ContainerStatus, error) {
 	old := oldStatus(p.pod.Status.InitContainerStatuses, i, container)
 	if !mounted || !before {
 		return p.show(container, path, begin, old, waiting(reasonInitializing, "", 0)), nil
@@ -92,7 +96,9 @@ func (p player) again(begin time.Time, m moment) {
 }
 
 // show converts a moment to a container status and records events for the changes.
-func (p player) show(container corev1.Container, path string, begin time.Time, old corev1.ContainerStatus, m moment) corev1.ContainerStatus {
+func (p player) show(
+	container corev1.Container, path string, begin time.Time, old corev1.ContainerStatus, m moment,
+) corev1.ContainerStatus {
 	next := corev1.ContainerStatus{
 		Name:                 container.Name,
 		Image:                container.Image,

@@ -55,9 +55,11 @@ func missingForEnv(namespace string, container corev1.Container, objects Objects
 	for _, from := range container.EnvFrom {
 		switch {
 		case from.ConfigMapRef != nil:
-			refs = append(refs, ref{kind: configMapKind, name: from.ConfigMapRef.Name, optional: isTrue(from.ConfigMapRef.Optional)})
+			refs = append(refs, ref{kind: configMapKind, name: from.ConfigMapRef.Name,
+				optional: isTrue(from.ConfigMapRef.Optional)})
 		case from.SecretRef != nil:
-			refs = append(refs, ref{kind: secretKind, name: from.SecretRef.Name, optional: isTrue(from.SecretRef.Optional)})
+			refs = append(refs, ref{kind: secretKind, name: from.SecretRef.Name,
+				optional: isTrue(from.SecretRef.Optional)})
 		}
 	}
 	for _, env := range container.Env {
@@ -65,10 +67,12 @@ func missingForEnv(namespace string, container corev1.Container, objects Objects
 		case from == nil:
 		case from.ConfigMapKeyRef != nil:
 			key := from.ConfigMapKeyRef
-			refs = append(refs, ref{kind: configMapKind, name: key.Name, keys: []string{key.Key}, optional: isTrue(key.Optional)})
+			refs = append(refs, ref{kind: configMapKind, name: key.Name, keys: []string{key.Key},
+				optional: isTrue(key.Optional)})
 		case from.SecretKeyRef != nil:
 			key := from.SecretKeyRef
-			refs = append(refs, ref{kind: secretKind, name: key.Name, keys: []string{key.Key}, optional: isTrue(key.Optional)})
+			refs = append(refs, ref{kind: secretKind, name: key.Name, keys: []string{key.Key},
+				optional: isTrue(key.Optional)})
 		}
 	}
 	for _, r := range refs {
@@ -108,7 +112,8 @@ func missingForVolumes(pod *corev1.Pod, objects Objects) ([]string, error) {
 				problem = "configmap references non-existent config key: " + missing
 			}
 			if problem != "" {
-				messages = append(messages, fmt.Sprintf("MountVolume.SetUp failed for volume %q : %s", volume.Name, problem))
+				messages = append(messages, fmt.Sprintf("MountVolume.SetUp failed for volume %q : %s", volume.Name,
+					problem))
 				break
 			}
 		}
@@ -118,10 +123,12 @@ func missingForVolumes(pod *corev1.Pod, objects Objects) ([]string, error) {
 
 func volumeRefs(volume corev1.Volume) []ref {
 	if source := volume.Secret; source != nil {
-		return []ref{{kind: secretKind, name: source.SecretName, keys: itemKeys(source.Items), optional: isTrue(source.Optional)}}
+		return []ref{{kind: secretKind, name: source.SecretName, keys: itemKeys(source.Items),
+			optional: isTrue(source.Optional)}}
 	}
 	if source := volume.ConfigMap; source != nil {
-		return []ref{{kind: configMapKind, name: source.Name, keys: itemKeys(source.Items), optional: isTrue(source.Optional)}}
+		return []ref{{kind: configMapKind, name: source.Name, keys: itemKeys(source.Items),
+			optional: isTrue(source.Optional)}}
 	}
 	if volume.Projected == nil || strings.HasPrefix(volume.Name, tokenVolumePrefix) {
 		return nil
@@ -129,10 +136,12 @@ func volumeRefs(volume corev1.Volume) []ref {
 	var refs []ref
 	for _, projection := range volume.Projected.Sources {
 		if source := projection.Secret; source != nil {
-			refs = append(refs, ref{kind: secretKind, name: source.Name, keys: itemKeys(source.Items), optional: isTrue(source.Optional)})
+			refs = append(refs, ref{kind: secretKind, name: source.Name, keys: itemKeys(source.Items),
+				optional: isTrue(source.Optional)})
 		}
 		if source := projection.ConfigMap; source != nil {
-			refs = append(refs, ref{kind: configMapKind, name: source.Name, keys: itemKeys(source.Items), optional: isTrue(source.Optional)})
+			refs = append(refs, ref{kind: configMapKind, name: source.Name, keys: itemKeys(source.Items),
+				optional: isTrue(source.Optional)})
 		}
 	}
 	return refs

@@ -39,7 +39,8 @@ func Sync(pod *corev1.Pod, objects Objects, now time.Time, hostIP, podIP string)
 	setCondition(status, corev1.PodReadyToStartContainers, mounted, "", "", now)
 	if !mounted {
 		for _, message := range unmounted {
-			result.Events = append(result.Events, Event{Type: corev1.EventTypeWarning, Reason: "FailedMount", Message: message})
+			result.Events = append(result.Events, Event{Type: corev1.EventTypeWarning, Reason: "FailedMount",
+				Message: message})
 		}
 		result.Again = retryMount
 	} else if status.PodIP == "" {
@@ -59,7 +60,8 @@ func Sync(pod *corev1.Pod, objects Objects, now time.Time, hostIP, podIP string)
 		inits = append(inits, next)
 		initialized = initialized && initDone(container, next)
 	}
-	setCondition(status, corev1.PodInitialized, initialized, "ContainersNotInitialized", "containers with incomplete status", now)
+	setCondition(status, corev1.PodInitialized, initialized, "ContainersNotInitialized",
+		"containers with incomplete status", now)
 	if done := transition(status, corev1.PodInitialized); done.After(begin) {
 		begin = done
 	}

@@ -26,10 +26,11 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
 func TestSyncOverTime(t *testing.T) {
 	t.Parallel()
 	for name, pod := range map[string]*corev1.Pod{
-		"pull":                podOf("broken.invalid/pull:1"),
-		"pull-unknown-name":   podOf("broken.invalid/team/app"),
-		"crash":               podOf("broken.invalid/crash:1"),
-		"crash-never-restart": with(podOf("broken.invalid/crash:1"), func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }),
+		"pull":              podOf("broken.invalid/pull:1"),
+		"pull-unknown-name": podOf("broken.invalid/team/app"),
+		"crash":             podOf("broken.invalid/crash:1"),
+		"crash-never-restart": with(podOf("broken.invalid/crash:1"),
+			func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }),
 		"crash-logs-in-message": with(podOf("broken.invalid/crash:1"), func(p *corev1.Pod) {
 			p.Spec.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 		}),
@@ -101,7 +102,8 @@ func TestSyncRetriesMounts(t *testing.T) {
 	pod := with(podOf("nginx"), func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{secretVolume("v", "token")} })
 	for _, at := range []time.Duration{0, 10 * time.Second} {
 		result := syncOnce(t, pod, none{}, epoch.Add(at))
-		want := []Event{{Type: "Warning", Reason: "FailedMount", Message: `MountVolume.SetUp failed for volume "v" : secret "token" not found`}}
+		want := []Event{{Type: "Warning", Reason: "FailedMount",
+			Message: `MountVolume.SetUp failed for volume "v" : secret "token" not found`}}
 		if !reflect.DeepEqual(result.Events, want) || result.Again != retryMount {
 			t.Errorf("after %s: %+v, next call in %s", at, result.Events, result.Again)
 		}
@@ -124,7 +126,8 @@ func TestSyncIsStable(t *testing.T) {
 				result := syncOnce(t, pod, none{}, now)
 				pod.Status = result.Status
 				again := syncOnce(t, pod, none{}, now)
-				if !apiequality.Semantic.DeepEqual(again.Status, result.Status) || len(again.Events) > 0 || again.Again != result.Again {
+				if !apiequality.Semantic.DeepEqual(again.Status, result.Status) || len(again.Events) > 0 ||
+					again.Again != result.Again {
 					t.Fatalf("after %s, a second call returns %+v", elapsed, again)
 				}
 				if result.Again == 0 {
@@ -168,7 +171,8 @@ func play(t *testing.T, pod *corev1.Pod, objects Objects, until time.Duration) s
 			fmt.Fprintf(&out, "  %s: %s\n", status.Name, describe(status))
 		}
 		for _, event := range result.Events {
-			fmt.Fprintf(&out, "  event: %s %s %s %s\n", event.Type, event.Reason, cmp.Or(event.Container, "-"), event.Message)
+			fmt.Fprintf(&out, "  event: %s %s %s %s\n", event.Type, event.Reason, cmp.Or(event.Container, "-"),
+				event.Message)
 		}
 		for _, c := range result.Status.Conditions {
 			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
@@ -206,7 +210,8 @@ func describeState(state corev1.ContainerState) string {
 		return "running since " + state.Running.StartedAt.UTC().Format(time.TimeOnly)
 	case state.Terminated != nil:
 		t := state.Terminated
-		text := fmt.Sprintf("terminated %s %d from %s to %s", t.Reason, t.ExitCode, t.StartedAt.UTC().Format(time.TimeOnly), t.FinishedAt.UTC().Format(time.TimeOnly))
+		text := fmt.Sprintf("terminated %s %d from %s to %s", t.Reason, t.ExitCode,
+			t.StartedAt.UTC().Format(time.TimeOnly), t.FinishedAt.UTC().Format(time.TimeOnly))
 		if t.Message != "" {
 			text += fmt.Sprintf(" %q", t.Message)
 		}
@@ -263,7 +268,8 @@ func with(pod *corev1.Pod, changes ...func(*corev1.Pod)) *corev1.Pod {
 func initContainers(images ...string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		for i, image := range images {
-			pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: fmt.Sprintf("i%d", i), Image: image})
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers,
+				corev1.Container{Name: fmt.Sprintf("i%d", i), Image: image})
 		}
 	}
 }
@@ -275,7 +281,8 @@ func secretKey(name, key string, optional bool) *corev1.EnvVarSource {
 }
 
 func secretVolume(volume, secret string) corev1.Volume {
-	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}
+	return corev1.Volume{Name: volume,
+		VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}
 }
 
 func ready(status corev1.PodStatus) bool { return conditionTrue(&status, corev1.PodReady) }
@@ -299,7 +306,8 @@ func (o objects) ConfigMap(namespace, name string) (*corev1.ConfigMap, error) {
 	if !found || !strings.HasPrefix(name, "cm-") {
 		return nil, nil
 	}
-	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{}}
+	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Data: map[string]string{}}
 	for key, value := range data {
 		configMap.Data[key] = string(value)
 	}

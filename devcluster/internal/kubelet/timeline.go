@@ -95,7 +95,8 @@ func (s timeline) pulling(elapsed time.Duration) moment {
 		case elapsed < failed:
 			return waiting(reasonErrPull, pullError(s.container.Image), failed)
 		case elapsed < next:
-			message := fmt.Sprintf("Back-off pulling image %q: %s: %s", s.container.Image, reasonErrPull, pullError(s.container.Image))
+			message := fmt.Sprintf("Back-off pulling image %q: %s: %s", s.container.Image, reasonErrPull,
+				pullError(s.container.Image))
 			return waiting(reasonPullBackOff, message, next)
 		}
 		attempt = next
@@ -129,7 +130,8 @@ func (s timeline) failing(elapsed time.Duration, reason string, code int32) mome
 		case elapsed < exit+showExit:
 			return moment{state: ended, last: last, restarts: restarts, ends: exit + showExit}
 		case elapsed < next:
-			m := waiting(reasonCrashLoop, fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", backOff, s.container.Name, podID(s.pod)), next)
+			m := waiting(reasonCrashLoop, fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", backOff,
+				s.container.Name, podID(s.pod)), next)
 			m.last, m.restarts = ended, restarts
 			return m
 		}
@@ -151,7 +153,8 @@ func (s timeline) terminationMessage() string {
 }
 
 func (s timeline) running(started time.Duration) moment {
-	return moment{state: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: s.time(started)}}, ready: true}
+	return moment{state: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: s.time(started)}},
+		ready: true}
 }
 
 func (s timeline) time(elapsed time.Duration) metav1.Time {
@@ -177,7 +180,8 @@ func pullError(image string) string {
 	}
 	host := strings.TrimSuffix(brokenPrefix, "/")
 	return fmt.Sprintf("failed to pull and unpack image %q: failed to resolve reference %q: failed to do request: "+
-		"Head \"https://%s/v2/%s/manifests/%s\": dial tcp: lookup %s: no such host", image, image, host, repository, tag, host)
+		"Head \"https://%s/v2/%s/manifests/%s\": dial tcp: lookup %s: no such host", image, image, host, repository,
+		tag, host)
 }
 
 // podID formats a pod like the kubelet does in messages.

@@ -55,7 +55,8 @@ func Parse(value string) (Node, error) {
 	for part := range strings.SplitSeq(value, ",") {
 		key, val, found := strings.Cut(part, "=")
 		if !found || key == "" {
-			return Node{}, fmt.Errorf("%q is not key=value; the keys are name, gpus, product, label.KEY and taint.KEY", part)
+			return Node{}, fmt.Errorf("%q is not key=value; the keys are name, gpus, product, label.KEY and taint.KEY",
+				part)
 		}
 		// One taint key may have several effects, so the complete taint must be unique.
 		id := key

@@ -15,14 +15,22 @@ func TestParse(t *testing.T) {
 		want  Node
 		err   string // a part of the error
 	}{
-		"only a name":                   {value: "name=cpu-0", want: Node{Name: "cpu-0"}},
-		"GPUs with a product":           {value: "name=g,gpus=8,product=NVIDIA-H100-80GB-HBM3", want: Node{Name: "g", GPUs: 8, Product: "NVIDIA-H100-80GB-HBM3"}},
-		"order does not matter":         {value: "gpus=1,name=g", want: Node{Name: "g", GPUs: 1}},
-		"zero GPUs are none":            {value: "name=g,gpus=0", want: Node{Name: "g"}},
-		"labels with a prefix":          {value: "name=g,label.example.com/pool=a,label.zone=", want: Node{Name: "g", Labels: map[string]string{"example.com/pool": "a", "zone": ""}}},
-		"a taint":                       {value: "name=g,taint.team=ml:NoSchedule", want: Node{Name: "g", Taints: []corev1.Taint{{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule}}}},
-		"a taint without value":         {value: "name=g,taint.nvidia.com/gpu=:NoExecute", want: Node{Name: "g", Taints: []corev1.Taint{{Key: "nvidia.com/gpu", Effect: corev1.TaintEffectNoExecute}}}},
-		"one taint key, two effects":    {value: "name=g,taint.a=b:NoSchedule,taint.a=b:NoExecute", want: Node{Name: "g", Taints: []corev1.Taint{{Key: "a", Value: "b", Effect: corev1.TaintEffectNoSchedule}, {Key: "a", Value: "b", Effect: corev1.TaintEffectNoExecute}}}},
+		"only a name": {value: "name=cpu-0", want: Node{Name: "cpu-0"}},
+		"GPUs with a product": {value: "name=g,gpus=8,product=NVIDIA-H100-80GB-HBM3",
+			want: Node{Name: "g", GPUs: 8, Product: "NVIDIA-H100-80GB-HBM3"}},
+		"order does not matter": {value: "gpus=1,name=g", want: Node{Name: "g", GPUs: 1}},
+		"zero GPUs are none":    {value: "name=g,gpus=0", want: Node{Name: "g"}},
+		"labels with a prefix": {value: "name=g,label.example.com/pool=a,label.zone=",
+			want: Node{Name: "g", Labels: map[string]string{"example.com/pool": "a", "zone": ""}}},
+		"a taint": {value: "name=g,taint.team=ml:NoSchedule",
+			want: Node{Name: "g", Taints: []corev1.Taint{{Key: "team", Value: "ml",
+				Effect: corev1.TaintEffectNoSchedule}}}},
+		"a taint without value": {value: "name=g,taint.nvidia.com/gpu=:NoExecute",
+			want: Node{Name: "g", Taints: []corev1.Taint{{Key: "nvidia.com/gpu",
+				Effect: corev1.TaintEffectNoExecute}}}},
+		"one taint key, two effects": {value: "name=g,taint.a=b:NoSchedule,taint.a=b:NoExecute",
+			want: Node{Name: "g", Taints: []corev1.Taint{{Key: "a", Value: "b", Effect: corev1.TaintEffectNoSchedule},
+				{Key: "a", Value: "b", Effect: corev1.TaintEffectNoExecute}}}},
 		"nothing":                       {value: "", err: `"" is not key=value`},
 		"no name":                       {value: "gpus=1", err: "has no name"},
 		"an empty name":                 {value: "name=", err: "not a node name"},
@@ -74,7 +82,8 @@ func TestParseAll(t *testing.T) {
 	if want := []Node{{Name: "b"}, {Name: "a"}}; err != nil || !reflect.DeepEqual(nodes, want) {
 		t.Errorf("two nodes: %+v, %v; want %+v", nodes, err, want)
 	}
-	if _, err := ParseAll([]string{"name=a", "name=a"}); err == nil || !strings.Contains(err.Error(), `duplicate name "a"`) {
+	if _, err := ParseAll([]string{"name=a", "name=a"}); err == nil ||
+		!strings.Contains(err.Error(), `duplicate name "a"`) {
 		t.Errorf("duplicate name: %v", err)
 	}
 }
@@ -88,7 +97,8 @@ func TestObjectOfDefaults(t *testing.T) {
 		}
 		gpus := got.Status.Allocatable[GPUResource]
 		if gpus.Value() != node.GPUs || got.Labels[ProductLabel] != node.Product {
-			t.Errorf("%s: %s GPUs of product %q; want %d of %q", node.Name, gpus.String(), got.Labels[ProductLabel], node.GPUs, node.Product)
+			t.Errorf("%s: %s GPUs of product %q; want %d of %q", node.Name, gpus.String(), got.Labels[ProductLabel],
+				node.GPUs, node.Product)
 		}
 		if pods := got.Status.Capacity[corev1.ResourcePods]; pods.Value() < 1000 {
 			t.Errorf("%s: capacity for %s pods, but benchmarks create 1000 on one node", node.Name, pods.String())
@@ -108,7 +118,8 @@ func TestObjectKeepsUserLabels(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"name=g,gpus=8,product=A100,label.a=b,taint.c=d:NoSchedule", "name=", "=", ",", "taint.=:", "name=g,gpus=99999999999999999999"} {
+	for _, seed := range []string{"name=g,gpus=8,product=A100,label.a=b,taint.c=d:NoSchedule", "name=", "=", ",",
+		"taint.=:", "name=g,gpus=99999999999999999999"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {

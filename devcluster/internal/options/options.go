@@ -64,12 +64,18 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 		"the end unless --dir is set (default: kubeconfig in the directory)")
 	flags.IntVar(&opts.Port, "port", 0, "port of the API server on 127.0.0.1 (default: the port of the last start in "+
 		"the directory, otherwise a free port)")
-	flags.StringArrayVar(&nodes, "node", nil, "fake node, name=NAME[,gpus=N][,product=NAME][,label.KEY=VALUE]...[,taint.KEY=VALUE:EFFECT]...; repeatable\n(default: h100-0 and h100-1 with 8 NVIDIA-H100-80GB-HBM3 each, l4-0 with 4 NVIDIA-L4, cpu-0 without GPUs)")
+	flags.StringArrayVar(&nodes, "node", nil,
+		"fake node, name=NAME[,gpus=N][,product=NAME][,label.KEY=VALUE]...[,taint.KEY=VALUE:EFFECT]...; "+
+			"repeatable\n(default: h100-0 and h100-1 with 8 NVIDIA-H100-80GB-HBM3 each, l4-0 with 4 NVIDIA-L4, cpu-0 "+
+			"without GPUs)")
 	flags.StringArrayVar(&opts.CRDs, "crds", nil, "file or directory of CustomResourceDefinitions to create before "+
 		"the cluster is ready; repeatable")
-	flags.BoolVar(&opts.Kubelet, "kubelet", false, "also start a real node, real-0, for pods that select and tolerate kt.dev/real; requires root and containerd")
-	flags.StringArrayVar(&opts.Images, "image", nil, "archive of a container image to import into the real node; repeatable")
-	flags.StringVar(&opts.AuditLog, "audit-log", "", "file for the API server's audit log: one JSON line per request, at level Metadata")
+	flags.BoolVar(&opts.Kubelet, "kubelet", false,
+		"also start a real node, real-0, for pods that select and tolerate kt.dev/real; requires root and containerd")
+	flags.StringArrayVar(&opts.Images, "image", nil,
+		"archive of a container image to import into the real node; repeatable")
+	flags.StringVar(&opts.AuditLog, "audit-log", "",
+		"file for the API server's audit log: one JSON line per request, at level Metadata")
 	flags.BoolVar(&opts.Verbose, "verbose", false, "log to stderr instead of devcluster.log in the directory")
 	flags.Usage = func() { fmt.Fprint(stderr, usage, flags.FlagUsages()) }
 	if err := flags.Parse(args); err != nil {

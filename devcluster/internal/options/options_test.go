@@ -61,7 +61,8 @@ func TestParseRejectsInvalidFlags(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := Parse(strings.Fields(c.args), io.Discard); err == nil || !strings.Contains(err.Error(), c.err) {
+			if _, err := Parse(strings.Fields(c.args), io.Discard); err == nil ||
+				!strings.Contains(err.Error(), c.err) {
 				t.Errorf("%s: %v; want an error with %q", c.args, err, c.err)
 			}
 		})
@@ -74,7 +75,8 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	if _, err := Parse([]string{"--help"}, &help); !errors.Is(err, pflag.ErrHelp) {
 		t.Fatalf("error %v", err)
 	}
-	for _, want := range []string{"--dir", "--kubeconfig", "--port", "--node", "--crds", "--audit-log", "--verbose", "--kubelet", "--image", "devcluster kubectl", "devcluster version", "READY"} {
+	for _, want := range []string{"--dir", "--kubeconfig", "--port", "--node", "--crds", "--audit-log", "--verbose",
+		"--kubelet", "--image", "devcluster kubectl", "devcluster version", "READY"} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help does not contain %s:\n%s", want, help.String())
 		}
@@ -87,7 +89,8 @@ func TestPrepareCreatesAndRemovesTemporaryDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if opts.Kept() || !filepath.IsAbs(opts.Dir) || opts.Kubeconfig != filepath.Join(opts.Dir, "kubeconfig") || opts.AuditLog != "" {
+	if opts.Kept() || !filepath.IsAbs(opts.Dir) || opts.Kubeconfig != filepath.Join(opts.Dir, "kubeconfig") ||
+		opts.AuditLog != "" {
 		t.Errorf("%+v", opts)
 	}
 	touch(t, opts.LogFile(), "")

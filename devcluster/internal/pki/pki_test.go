@@ -33,7 +33,8 @@ func TestKubeconfigReachesServer(t *testing.T) {
 	}
 	clients := x509.NewCertPool()
 	clients.AppendCertsFromPEM(ca.Cert)
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{keyPair}, ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert}
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{keyPair}, ClientCAs: clients,
+		ClientAuth: tls.RequireAndVerifyClientCert}
 	server.StartTLS()
 	t.Cleanup(server.Close)
 
@@ -142,7 +143,8 @@ func TestCertificatesOfALoadedCAAreTrusted(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(first.Cert)
-	if _, err := issued.Leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+	if _, err := issued.Leaf.Verify(x509.VerifyOptions{Roots: roots,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
 		t.Error(err)
 	}
 	if !loaded.ValidUntil().Equal(first.ValidUntil()) {

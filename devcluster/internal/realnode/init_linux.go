@@ -119,7 +119,8 @@ func (n *node) up(ctx context.Context) error {
 		return err
 	}
 	for _, image := range images {
-		if err := n.children.run("ctr", "--namespace", "k8s.io", "images", "import", "--snapshotter", "native", image); err != nil {
+		if err := n.children.run("ctr", "--namespace", "k8s.io", "images", "import", "--snapshotter", "native",
+			image); err != nil {
 			return err
 		}
 	}
@@ -153,21 +154,24 @@ func (n *node) makeCgroup() (err error) {
 
 // waitRuntime waits until containerd serves the container runtime interface.
 func waitRuntime(ctx context.Context, ended <-chan error) error {
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, runtimeTimeout, true, func(ctx context.Context) (bool, error) {
-		select {
-		case err := <-ended:
-			return false, fmt.Errorf("containerd %w", err)
-		default:
-		}
-		if _, err := os.Stat(containerd); err != nil {
-			return false, nil //nolint:nilerr // containerd does not listen yet
-		}
-		service, err := remote.NewRemoteRuntimeService(ctx, "unix://"+containerd, time.Second, noop.NewTracerProvider(), false)
-		if err != nil {
-			return false, nil //nolint:nilerr // containerd starts its services after it listens
-		}
-		return true, service.Close(ctx)
-	})
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, runtimeTimeout, true,
+		func(ctx context.Context) (bool, error) {
+			select {
+			case err := <-ended:
+				return false, fmt.Errorf("containerd %w", err)
+			default:
+			}
+			if _, err := os.Stat(containerd); err != nil {
+				return false, nil //nolint:nilerr // containerd does not listen yet
+			}
+			service, err := remote.NewRemoteRuntimeService(ctx, "unix://"+containerd, time.Second,
+				noop.NewTracerProvider(),
+				false)
+			if err != nil {
+				return false, nil //nolint:nilerr // containerd starts its services after it listens
+			}
+			return true, service.Close(ctx)
+		})
 	if err != nil {
 		return fmt.Errorf("wait for containerd: %w", err)
 	}
@@ -182,9 +186,10 @@ func (n *node) down() error {
 	var errs []error
 	if n.cgroup != nil {
 		// A cgroup can be removed after its last process is reaped, which takes some time.
-		err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, settle, true, func(context.Context) (bool, error) {
-			return n.cgroup.Destroy() == nil, nil
-		})
+		err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, settle, true,
+			func(context.Context) (bool, error) {
+				return n.cgroup.Destroy() == nil, nil
+			})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("remove cgroup %s: %w", n.plan.Cgroup, err))
 		}

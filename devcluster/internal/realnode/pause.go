@@ -21,14 +21,16 @@ func pauseBinary() ([]byte, error) {
 	}
 	const address = 0x400000 // the conventional load address of Linux programs
 	header := elf.Header64{
-		Ident:     [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+		Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
+			byte(elf.EV_CURRENT)},
 		Type:      uint16(elf.ET_EXEC),
 		Machine:   uint16(elf.EM_X86_64),
 		Version:   uint32(elf.EV_CURRENT),
 		Phnum:     1,
 		Shentsize: uint16(binary.Size(elf.Section64{})),
 	}
-	segment := elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Vaddr: address, Paddr: address, Align: 0x1000}
+	segment := elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Vaddr: address, Paddr: address,
+		Align: 0x1000}
 	header.Ehsize, header.Phentsize = uint16(binary.Size(header)), uint16(binary.Size(segment))
 	header.Phoff = uint64(header.Ehsize)
 	start := uint64(header.Ehsize + header.Phentsize)
@@ -72,7 +74,8 @@ func pauseArchive() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tarball(entry{"config.json", 0o644, config}, entry{"layer.tar", 0o644, layer}, entry{"manifest.json", 0o644, manifest})
+	return tarball(entry{"config.json", 0o644, config}, entry{"layer.tar", 0o644, layer},
+		entry{"manifest.json", 0o644, manifest})
 }
 
 type entry struct {

@@ -30,7 +30,8 @@ func Check() error {
 		return fmt.Errorf("--kubelet requires amd64, but this machine is %s", runtime.GOARCH)
 	}
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("--kubelet requires root to run containers, but this is user %d: run it with sudo", os.Geteuid())
+		return fmt.Errorf("--kubelet requires root to run containers, but this is user %d: run it with sudo",
+			os.Geteuid())
 	}
 	var missing []string
 	for _, command := range []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "ip"} {
@@ -42,12 +43,14 @@ func Check() error {
 		missing = append(missing, err.Error())
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("--kubelet requires %s, which were not found: on Debian, run apt-get install %s", strings.Join(missing, ", "), Packages)
+		return fmt.Errorf("--kubelet requires %s, which were not found: on Debian, run apt-get install %s",
+			strings.Join(missing, ", "), Packages)
 	}
 	try := exec.Command("ip", "-V")
 	try.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces}
 	if err := try.Run(); err != nil {
-		return fmt.Errorf("--kubelet requires new mount and PID namespaces, which this machine does not allow (%w): in a container, make the container privileged", err)
+		return fmt.Errorf("--kubelet requires new mount and PID namespaces, which this machine does not allow (%w): "+
+			"in a container, make the container privileged", err)
 	}
 	return nil
 }
@@ -121,7 +124,8 @@ func Run(ctx context.Context, config Config) error {
 	go func() { ended <- init.Wait() }()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("%w; the end of its log %s:\n%s", errors.Join(errors.New("containerd or the kubelet failed"), err), config.LogFile, tail(config.LogFile))
+		return fmt.Errorf("%w; the end of its log %s:\n%s",
+			errors.Join(errors.New("containerd or the kubelet failed"), err), config.LogFile, tail(config.LogFile))
 	case <-ctx.Done():
 		_ = hold.Close()
 		return <-ended

@@ -34,7 +34,9 @@ func TestEveryPodIsSimulatedOnce(t *testing.T) {
 	}
 	volume := func(name string, source corev1.VolumeSource) func(*corev1.PodSpec) {
 		return func(spec *corev1.PodSpec) {
-			spec.Volumes = []corev1.Volume{{Name: "empty", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, {Name: name, VolumeSource: source}}
+			spec.Volumes = []corev1.Volume{{Name: "empty",
+				VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, {Name: name,
+				VolumeSource: source}}
 		}
 	}
 	projected := func(sources ...corev1.VolumeProjection) corev1.VolumeSource {
@@ -48,12 +50,15 @@ func TestEveryPodIsSimulatedOnce(t *testing.T) {
 		change func(*corev1.PodSpec)
 		kwok   bool
 	}{
-		"an ordinary pod":          {func(*corev1.PodSpec) {}, true},
-		"its token":                {volume("kube-api-access-abc", projected(token...)), true},
-		"a field of the pod":       {valueFrom(corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}), true},
-		"a claim":                  {volume("v", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}), true},
-		"a projected field":        {volume("v", projected(corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{}})), true},
-		"a driver with a Secret":   {volume("v", corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{NodePublishSecretRef: &corev1.LocalObjectReference{Name: "s"}}}), true},
+		"an ordinary pod":    {func(*corev1.PodSpec) {}, true},
+		"its token":          {volume("kube-api-access-abc", projected(token...)), true},
+		"a field of the pod": {valueFrom(corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}), true},
+		"a claim": {volume("v",
+			corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}), true},
+		"a projected field": {volume("v",
+			projected(corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{}})), true},
+		"a driver with a Secret": {volume("v",
+			corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{NodePublishSecretRef: &corev1.LocalObjectReference{Name: "s"}}}), true},
 		"a similar image":          {container(func(c *corev1.Container) { c.Image = "example.com/broken.invalid/pull" }), true},
 		"a healthy init container": {func(spec *corev1.PodSpec) { spec.InitContainers = []corev1.Container{{Name: "i", Image: "busybox"}} }, true},
 		"a broken image":           {container(func(c *corev1.Container) { c.Image = "broken.invalid/pull:1" }), false},
@@ -64,17 +69,22 @@ func TestEveryPodIsSimulatedOnce(t *testing.T) {
 		"a broken init image": {func(spec *corev1.PodSpec) {
 			spec.InitContainers = []corev1.Container{{Name: "i", Image: "broken.invalid/oom"}}
 		}, false},
-		"a Secret's key":           {valueFrom(corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "k"}}), false},
-		"an optional Secret's key": {valueFrom(corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "k", Optional: &optional}}), false},
-		"a ConfigMap's key":        {valueFrom(corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: "k"}}), false},
-		"a whole Secret":           {envFrom(corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{}}), false},
-		"a whole ConfigMap":        {envFrom(corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{}}), false},
+		"a Secret's key": {valueFrom(corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "k"}}), false},
+		"an optional Secret's key": {valueFrom(corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "k",
+			Optional: &optional}}), false},
+		"a ConfigMap's key": {valueFrom(corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: "k"}}),
+			false},
+		"a whole Secret":    {envFrom(corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{}}), false},
+		"a whole ConfigMap": {envFrom(corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{}}), false},
 		"an init container's Secret": {func(spec *corev1.PodSpec) {
-			spec.InitContainers = []corev1.Container{{Name: "i", Image: "busybox", EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{}}}}}
+			spec.InitContainers = []corev1.Container{{Name: "i", Image: "busybox",
+				EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{}}}}}
 		}, false},
-		"a mounted Secret":      {volume("v", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s"}}), false},
-		"a mounted ConfigMap":   {volume("v", corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}), false},
-		"a projected Secret":    {volume("v", projected(corev1.VolumeProjection{Secret: &corev1.SecretProjection{}})), false},
+		"a mounted Secret": {volume("v", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s"}}),
+			false},
+		"a mounted ConfigMap": {volume("v", corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}), false},
+		"a projected Secret": {volume("v", projected(corev1.VolumeProjection{Secret: &corev1.SecretProjection{}})),
+			false},
 		"a projected ConfigMap": {volume("v", projected(token...)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +93,8 @@ func TestEveryPodIsSimulatedOnce(t *testing.T) {
 			c.change(&pod.Spec)
 			kwok := slices.Equal(matching(t, pod), []string{"pod-ready"})
 			if kwok != c.kwok || kubelet.Handles(pod) == c.kwok {
-				t.Errorf("handled by KWOK: %t, by the kubelet: %t; want %t and %t", kwok, kubelet.Handles(pod), c.kwok, !c.kwok)
+				t.Errorf("handled by KWOK: %t, by the kubelet: %t; want %t and %t", kwok, kubelet.Handles(pod), c.kwok,
+					!c.kwok)
 			}
 		})
 	}
@@ -101,7 +112,8 @@ func TestStagesFollowEachOther(t *testing.T) {
 	expect("fresh", "pod-ready")
 	play(t, pod, "pod-ready")
 	status := pod.Status.ContainerStatuses[0]
-	if pod.Status.Phase != corev1.PodRunning || !status.Ready || status.State.Running == nil || status.Started == nil || !*status.Started {
+	if pod.Status.Phase != corev1.PodRunning || !status.Ready || status.State.Running == nil || status.Started == nil ||
+		!*status.Started {
 		t.Errorf("played: %+v", pod.Status)
 	}
 	if pod.Status.PodIP != "10.0.0.7" || pod.Status.HostIP != "127.0.0.1" {
@@ -115,7 +127,8 @@ func TestStagesFollowEachOther(t *testing.T) {
 	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "j"}}
 	expect("running for a Job", "pod-complete")
 	play(t, pod, "pod-complete")
-	if terminated := pod.Status.ContainerStatuses[0].State.Terminated; pod.Status.Phase != corev1.PodSucceeded || terminated == nil || terminated.Reason != "Completed" {
+	if terminated := pod.Status.ContainerStatuses[0].State.Terminated; pod.Status.Phase != corev1.PodSucceeded ||
+		terminated == nil || terminated.Reason != "Completed" {
 		t.Errorf("completed: %+v", pod.Status)
 	}
 	expect("succeeded")
@@ -183,7 +196,8 @@ func possible(t *testing.T, pod *corev1.Pod) []*lifecycle.Stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := stages.ListAllPossible(t.Context(), &lifecycle.Event{Labels: pod.Labels, Annotations: pod.Annotations, Data: pod})
+	found, err := stages.ListAllPossible(t.Context(), &lifecycle.Event{Labels: pod.Labels, Annotations: pod.Annotations,
+		Data: pod})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,9 +209,10 @@ func pendingPod() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "pod", Namespace: "ns", UID: "uid"},
 		Spec: corev1.PodSpec{
-			NodeName:       "node",
-			InitContainers: []corev1.Container{{Name: "i", Image: "busybox"}, {Name: "sidecar", Image: "proxy", RestartPolicy: &always}},
-			Containers:     []corev1.Container{{Name: "main", Image: "nginx"}},
+			NodeName: "node",
+			InitContainers: []corev1.Container{{Name: "i", Image: "busybox"},
+				{Name: "sidecar", Image: "proxy", RestartPolicy: &always}},
+			Containers: []corev1.Container{{Name: "main", Image: "nginx"}},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodPending},
 	}

@@ -23,7 +23,8 @@ func TestAccPlanWarnsIfNoNodeHasTheGPUs(t *testing.T) {
 		"GPUs in a manifest": {"",
 			acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet\nspec: {template: {spec: {containers: [{name: " +
 				"kubetorch, resources: {limits: {nvidia.com/gpu: 9}}}]}}}"), "requests 9 GPUs"},
-		"more pods than the nodes can run": {"", "gpus = 8\n replicas = 5000", "such pods when nothing else runs there"},
+		"more pods than the nodes can run": {"", "gpus = 8\n replicas = 5000",
+			"such pods when nothing else runs there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

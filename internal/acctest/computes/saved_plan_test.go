@@ -54,7 +54,8 @@ func TestAccSavedPlanAppliesAfterKindsAndClassesWereInstalled(t *testing.T) {
 	own.Apply(t,
 		"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: shared}\nprovisioner: nfs.csi.k8s.io")
 	saved.apply(t)
-	if got, want := registrations(), "kubetorchworkload.kubetorch.com/after\nkubetorchworkload.kubetorch.com/cluster"; got != want {
+	if got, want := registrations(),
+		"kubetorchworkload.kubetorch.com/after\nkubetorchworkload.kubetorch.com/cluster"; got != want {
 		t.Errorf("the registrations are %q, want those that the saved plan creates: %q", got, want)
 	}
 	if got := own.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o",

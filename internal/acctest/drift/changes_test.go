@@ -30,7 +30,8 @@ func addForeignFields(t *testing.T, ns, name string) {
 				"volumes": [{"name": "injected", "emptyDir": {}}],
 				"containers": [
 					{"name": "injected", "image": "sidecar:1"},
-					{"name": "kubetorch", "env": [{"name": "INJECTED", "value": "1"}], "resources": {"limits": {"memory": "8Gi"}},
+					{"name": "kubetorch", "env": [{"name": "INJECTED", "value": "1"}],
+					"resources": {"limits": {"memory": "8Gi"}},
 					 "volumeMounts": [{"name": "injected", "mountPath": "/injected"}]}]}}}}`)
 	cluster.Kubectl(t, "patch", "service/"+name, "-n", ns, "-p", `{
 		"metadata": {"annotations": {"controller.example/seen": "yes"}},

@@ -131,7 +131,8 @@ func partial(object map[string]any, path fieldpath.Path, to any) map[string]any 
 		out["metadata"] = meta
 	}
 	was, _ := object["metadata"].(map[string]any)
-	out["apiVersion"], out["kind"], meta["name"], meta["namespace"] = object["apiVersion"], object["kind"], was["name"], was["namespace"]
+	out["apiVersion"], out["kind"], meta["name"], meta["namespace"] = object["apiVersion"], object["kind"], was["name"],
+		was["namespace"]
 	return out
 }
 

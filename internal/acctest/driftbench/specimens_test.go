@@ -107,7 +107,8 @@ func specimens() []specimen {
 		group("small") + group("large")
 	probed := strings.NewReplacer("\n      terminationGracePeriodSeconds: 0", "",
 		"\n        lifecycle: {preStop: {exec: {command: [sleep, \"1\"]}}}", "",
-		"[{name: dns, containerPort: 53}, {name: dns-udp, containerPort: 53, protocol: UDP}]", "[{name: h2c, containerPort: 80}]")
+		"[{name: dns, containerPort: 53}, {name: dns-udp, containerPort: 53, protocol: UDP}]",
+		"[{name: h2c, containerPort: 80}]")
 	return []specimen{
 		{name: "deployment", body: attributes + template, copies: 6},
 		{name: "distributed",

@@ -46,7 +46,8 @@ func TestEcoLeaderWorkerSetIsReachedAtItsLeaders(t *testing.T) {
 					cluster.Kubectl(t, "wait", "endpointslices", "-n", ns, "-l", "kubernetes.io/service-name=trainer",
 						"--for=jsonpath={.endpoints[1].conditions.ready}=true", "--timeout=100s")
 					leaders := strings.Fields(cluster.Kubectl(t, "get", "endpointslices", "-n", ns,
-						"-l", "kubernetes.io/service-name=trainer", "-o", "jsonpath={.items[*].endpoints[*].targetRef.name}"))
+						"-l", "kubernetes.io/service-name=trainer", "-o",
+						"jsonpath={.items[*].endpoints[*].targetRef.name}"))
 					slices.Sort(leaders)
 					if !slices.Equal(leaders, []string{"trainer-0", "trainer-1"}) {
 						return fmt.Errorf("the Service leads to %q", leaders)

@@ -10,7 +10,9 @@ import (
 
 // All failures happen in one run, side by side, as the waits in them take no
 // work: each says what its own compute meets.
-func TestAccFailuresOfCreation(t *testing.T) { //nolint:tparallel // the subtests check one run, which continues after them
+//
+//nolint:tparallel // the subtests check one run, which continues after them
+func TestAccFailuresOfCreation(t *testing.T) {
 	t.Parallel()
 	run := newScenario(t, failures())
 
@@ -51,7 +53,9 @@ func TestAccFailuresOfCreation(t *testing.T) { //nolint:tparallel // the subtest
 }
 
 // A failed update leaves no taint, and what ran before goes on.
-func TestAccFailuresOfUpdate(t *testing.T) { //nolint:tparallel // the subtests check one run, which continues after them
+//
+//nolint:tparallel // the subtests check one run, which continues after them
+func TestAccFailuresOfUpdate(t *testing.T) {
 	t.Parallel()
 	run := newScenario(t, failuresOfUpdate())
 	good := func(failure) string { return "" }
@@ -167,7 +171,8 @@ func TestAccFailuresThatOnNotReadyAllows(t *testing.T) {
 	run.cli.MustRun(t, "plan", "-detailed-exitcode")
 }
 
-func TestAccFailuresOfDeletion(t *testing.T) { //nolint:tparallel // the subtests check one run, which continues after them
+//nolint:tparallel // the subtests check one run, which continues after them
+func TestAccFailuresOfDeletion(t *testing.T) {
 	t.Parallel()
 	run := newScenario(t, []failure{
 		{name: "held",

@@ -51,7 +51,8 @@ func importCases() []importCase {
 	}
 	training := func(kind, specs, role, container string) string {
 		return acctest.Manifest(fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nspec:\n  %s:\n    %s: "+
-			"{replicas: 2, template: {spec: {containers: [{name: %s, image: \"mine:1\"}]}}}", kind, specs, role, container))
+			"{replicas: 2, template: {spec: {containers: [{name: %s, image: \"mine:1\"}]}}}", kind, specs, role,
+			container))
 	}
 	queued := "\nqueue_name = \"team-a\""
 	for name, attributes := range map[string]string{

@@ -49,7 +49,8 @@ func TestAccTensorServerOnTheCRDOfSkyTorch010(t *testing.T) {
 	} {
 		write(text)
 		cli.RunJSON(t, "plan").ExpectError(t, acctest.Trainer, false, attribute,
-			"has no field in the installed Compute (CRD computes.compute.skytorch.dev, v1alpha1)", "install a newer operator")
+			"has no field in the installed Compute (CRD computes.compute.skytorch.dev, v1alpha1)",
+			"install a newer operator")
 	}
 	write("image = \"mine:1\"")
 	cli.MustRun(t, "destroy", "-auto-approve")

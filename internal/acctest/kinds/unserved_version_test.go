@@ -86,7 +86,8 @@ func TestAccObjectOfAnUnservedVersionIsUpdatedAtAServedVersion(t *testing.T) {
 
 func updateToTheServedVersion(t *testing.T, c convoys, cli *acctest.CLI) {
 	t.Helper()
-	const uid, image = "jsonpath={.items[0].metadata.uid}", "jsonpath={.items[0].spec.pods.template.spec.containers[0].image}"
+	const uid, image = "jsonpath={.items[0].metadata.uid}",
+		"jsonpath={.items[0].spec.pods.template.spec.containers[0].image}"
 	created := c.live(t, "-o", uid)
 	cli.MustRun(t, "apply", "-refresh-only", "-auto-approve")
 	acctest.ExpectText(t, cli.MustRun(t, "state", "list"), "kt_compute.trainer")

@@ -163,7 +163,8 @@ func readOnly(t *testing.T, ns string) refusal {
 	token := cluster.ServiceAccount(t, ns, "reader", "view")
 	return refusal{
 		attributes: cluster.TokenAttributes(t, ns, token), planContinues: true, secret: token,
-		messages: []string{"No permission to apply Deployment " + ns + "/trainer", `cannot patch resource "deployments"`,
+		messages: []string{"No permission to apply Deployment " + ns + "/trainer",
+			`cannot patch resource "deployments"`,
 			"reader", "kubectl auth can-i --list -n " + ns},
 	}
 }
@@ -249,7 +250,8 @@ func closedProxy(t *testing.T, ns string) refusal {
 		attributes: attribute("config_path", cluster.Kubeconfig()) + attribute("namespace", ns) +
 			attribute("proxy_url", "http://anna:c2VjcmV0LXRva2Vu@"+address),
 		planContinues: true, secret: "c2VjcmV0LXRva2Vu",
-		messages: []string{"The Kubernetes API server cannot be reached", "proxyconnect", address, "connection refused"},
+		messages: []string{"The Kubernetes API server cannot be reached", "proxyconnect", address,
+			"connection refused"},
 	}
 }
 

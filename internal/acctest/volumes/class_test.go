@@ -104,7 +104,8 @@ func TestAccVolumeIsPlannedWithoutAReachableCluster(t *testing.T) {
 	cli.Write(t, block+acctest.Volume(`size = "1Gi"`))
 	acctest.ExpectText(t, cli.MustRun(t, "plan"), "The Kubernetes API server cannot be reached",
 		"The storage class is selected at apply",
-		`+ ref = { + claim_name = "data" + mount_path = "/data" }`, "+ storage_class = (known after apply)", "Plan: 1 to add")
+		`+ ref = { + claim_name = "data" + mount_path = "/data" }`, "+ storage_class = (known after apply)",
+		"Plan: 1 to add")
 }
 
 // Storage classes are cluster-scoped: permissions in a namespace do not include

@@ -41,31 +41,44 @@ type echo struct {
 	schemas map[string]*tfprotov6.Schema
 }
 
-func (echo) ValidateProviderConfig(_ context.Context, req *tfprotov6.ValidateProviderConfigRequest) (*tfprotov6.ValidateProviderConfigResponse, error) {
+func (echo) ValidateProviderConfig(
+	_ context.Context, req *tfprotov6.ValidateProviderConfigRequest,
+) (*tfprotov6.ValidateProviderConfigResponse, error) {
 	return &tfprotov6.ValidateProviderConfigResponse{PreparedConfig: req.Config}, nil
 }
 
-func (echo) ConfigureProvider(context.Context, *tfprotov6.ConfigureProviderRequest) (*tfprotov6.ConfigureProviderResponse, error) {
+func (echo) ConfigureProvider(
+	context.Context, *tfprotov6.ConfigureProviderRequest,
+) (*tfprotov6.ConfigureProviderResponse, error) {
 	return &tfprotov6.ConfigureProviderResponse{}, nil
 }
 
-func (echo) ValidateResourceConfig(context.Context, *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+func (echo) ValidateResourceConfig(
+	context.Context, *tfprotov6.ValidateResourceConfigRequest,
+) (*tfprotov6.ValidateResourceConfigResponse, error) {
 	return &tfprotov6.ValidateResourceConfigResponse{}, nil
 }
 
 // UpgradeResourceState returns the state unchanged, as JSON. Terraform accepts JSON
 // as well as MessagePack.
-func (echo) UpgradeResourceState(_ context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+func (echo) UpgradeResourceState(
+	_ context.Context, req *tfprotov6.UpgradeResourceStateRequest,
+) (*tfprotov6.UpgradeResourceStateResponse, error) {
 	return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &tfprotov6.DynamicValue{JSON: req.RawState.JSON}}, nil
 }
 
-func (echo) ReadResource(_ context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
-	return &tfprotov6.ReadResourceResponse{NewState: req.CurrentState, Private: req.Private, NewIdentity: req.CurrentIdentity}, nil
+func (echo) ReadResource(
+	_ context.Context, req *tfprotov6.ReadResourceRequest,
+) (*tfprotov6.ReadResourceResponse, error) {
+	return &tfprotov6.ReadResourceResponse{NewState: req.CurrentState, Private: req.Private,
+		NewIdentity: req.CurrentIdentity}, nil
 }
 
 // PlanResourceChange returns the proposed state. In a creation, computed
 // attributes are unknown.
-func (e echo) PlanResourceChange(_ context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+func (e echo) PlanResourceChange(
+	_ context.Context, req *tfprotov6.PlanResourceChangeRequest,
+) (*tfprotov6.PlanResourceChangeResponse, error) {
 	resp := &tfprotov6.PlanResourceChangeResponse{
 		PlannedState: req.ProposedNewState, PlannedPrivate: req.PriorPrivate, PlannedIdentity: req.PriorIdentity,
 	}
@@ -73,37 +86,43 @@ func (e echo) PlanResourceChange(_ context.Context, req *tfprotov6.PlanResourceC
 	if err != nil || !creating {
 		return resp, err
 	}
-	resp.PlannedState, err = e.change(req.TypeName, req.ProposedNewState, func(attribute *tfprotov6.SchemaAttribute, value tftypes.Value) tftypes.Value {
-		if attribute.Computed && value.IsNull() {
-			return tftypes.NewValue(attribute.ValueType(), tftypes.UnknownValue)
-		}
-		return value
-	})
+	resp.PlannedState, err = e.change(req.TypeName, req.ProposedNewState,
+		func(attribute *tfprotov6.SchemaAttribute, value tftypes.Value) tftypes.Value {
+			if attribute.Computed && value.IsNull() {
+				return tftypes.NewValue(attribute.ValueType(), tftypes.UnknownValue)
+			}
+			return value
+		})
 	return resp, err
 }
 
 // ApplyResourceChange returns the planned state. In a creation, unknown attributes
 // become null.
-func (e echo) ApplyResourceChange(_ context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
-	resp := &tfprotov6.ApplyResourceChangeResponse{NewState: req.PlannedState, Private: req.PlannedPrivate, NewIdentity: req.PlannedIdentity}
+func (e echo) ApplyResourceChange(
+	_ context.Context, req *tfprotov6.ApplyResourceChangeRequest,
+) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	resp := &tfprotov6.ApplyResourceChangeResponse{NewState: req.PlannedState, Private: req.PlannedPrivate,
+		NewIdentity: req.PlannedIdentity}
 	creating, err := req.PriorState.IsNull()
 	if err != nil || !creating {
 		return resp, err
 	}
 	identity := map[string]tftypes.Value{}
-	resp.NewState, err = e.change(req.TypeName, req.PlannedState, func(attribute *tfprotov6.SchemaAttribute, value tftypes.Value) tftypes.Value {
-		if !value.IsFullyKnown() {
-			value = tftypes.NewValue(attribute.ValueType(), nil)
-		}
-		if attribute.Name == "name" || attribute.Name == "namespace" {
-			identity[attribute.Name] = value
-		}
-		return value
-	})
+	resp.NewState, err = e.change(req.TypeName, req.PlannedState,
+		func(attribute *tfprotov6.SchemaAttribute, value tftypes.Value) tftypes.Value {
+			if !value.IsFullyKnown() {
+				value = tftypes.NewValue(attribute.ValueType(), nil)
+			}
+			if attribute.Name == "name" || attribute.Name == "namespace" {
+				identity[attribute.Name] = value
+			}
+			return value
+		})
 	if err != nil {
 		return nil, err
 	}
-	known := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"name": tftypes.String, "namespace": tftypes.String}}
+	known := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"name": tftypes.String,
+		"namespace": tftypes.String}}
 	data, err := tfprotov6.NewDynamicValue(known, tftypes.NewValue(known, identity))
 	resp.NewIdentity = &tfprotov6.ResourceIdentityData{IdentityData: &data}
 	return resp, err

@@ -118,14 +118,16 @@ func (c compute) metadata() metav1.ObjectMeta {
 	maps.Copy(labels, c.commonLabels())
 	maps.Copy(labels, c.Spec.Labels)
 	return metav1.ObjectMeta{
-		Name: c.Name, Namespace: c.Namespace, Labels: labels, Annotations: c.Spec.Annotations, OwnerReferences: []metav1.OwnerReference{c.owner},
+		Name: c.Name, Namespace: c.Namespace, Labels: labels, Annotations: c.Spec.Annotations,
+		OwnerReferences: []metav1.OwnerReference{c.owner},
 	}
 }
 
 // commonLabels returns the labels that do not contain the name of the Compute.
 func (c compute) commonLabels() map[string]string {
 	return map[string]string{
-		"app.kubernetes.io/name": c.release.server, "app.kubernetes.io/component": "compute", "app.kubernetes.io/managed-by": c.release.manager,
+		"app.kubernetes.io/name": c.release.server, "app.kubernetes.io/component": "compute",
+		"app.kubernetes.io/managed-by": c.release.manager,
 	}
 }
 
@@ -135,7 +137,8 @@ func (c compute) service() *corev1.Service {
 		Spec: corev1.ServiceSpec{
 			Selector: c.selector(),
 			Ports: []corev1.ServicePort{{
-				Name: "grpc", Protocol: corev1.ProtocolTCP, AppProtocol: new("kubernetes.io/h2c"), Port: grpcPort, TargetPort: intstr.FromString("grpc"),
+				Name: "grpc", Protocol: corev1.ProtocolTCP, AppProtocol: new("kubernetes.io/h2c"), Port: grpcPort,
+				TargetPort: intstr.FromString("grpc"),
 			}},
 		},
 	}
@@ -167,9 +170,10 @@ func (c compute) statefulSet() *appsv1.StatefulSet {
 		replicas = 0
 	}
 	server := corev1.Container{
-		Name: container, Image: c.Spec.Image, Command: c.Spec.Command, Args: c.Spec.Args, Env: r.variables(c.Spec), VolumeMounts: r.mounts(c.Spec),
-		Ports:     []corev1.ContainerPort{{Name: "grpc", ContainerPort: grpcPort, Protocol: corev1.ProtocolTCP}},
-		Resources: r.requirements(c.Spec),
+		Name: container, Image: c.Spec.Image, Command: c.Spec.Command, Args: c.Spec.Args, Env: r.variables(c.Spec),
+		VolumeMounts: r.mounts(c.Spec),
+		Ports:        []corev1.ContainerPort{{Name: "grpc", ContainerPort: grpcPort, Protocol: corev1.ProtocolTCP}},
+		Resources:    r.requirements(c.Spec),
 	}
 	if server.Image == "" {
 		server.Image = r.server + ":latest"
@@ -184,7 +188,8 @@ func (c compute) statefulSet() *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: c.metadata(),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas: &replicas, ServiceName: c.Name, PodManagementPolicy: r.policy, Selector: &metav1.LabelSelector{MatchLabels: c.selector()},
+			Replicas: &replicas, ServiceName: c.Name, PodManagementPolicy: r.policy,
+			Selector: &metav1.LabelSelector{MatchLabels: c.selector()},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: template.Labels, Annotations: template.Annotations},
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{server}, Volumes: r.volumes(c.Spec)},
@@ -221,7 +226,8 @@ func (o *Operator) report(ctx context.Context, live *unstructured.Unstructured, 
 		status["addresses"] = o.Addresses
 	}
 	live.Object["status"] = status
-	_, err = o.client.Resource(o.Release.computes()).Namespace(c.Namespace).UpdateStatus(ctx, live, metav1.UpdateOptions{FieldManager: o.Release.server})
+	_, err = o.client.Resource(o.Release.computes()).Namespace(c.Namespace).UpdateStatus(ctx, live,
+		metav1.UpdateOptions{FieldManager: o.Release.server})
 	return err
 }
 
@@ -245,6 +251,7 @@ func (o *Operator) readiness(ctx context.Context, c compute) (metav1.Condition, 
 		condition.Message = fmt.Sprintf("Pods (%d/%d replicas), GRPCRoute, and Gateway are ready", ready, replicas)
 		return condition, nil
 	}
-	condition.Reason, condition.Message = "StatefulSetNotReady", fmt.Sprintf("StatefulSet has %d/%d ready replicas", ready, replicas)
+	condition.Reason, condition.Message = "StatefulSetNotReady",
+		fmt.Sprintf("StatefulSet has %d/%d ready replicas", ready, replicas)
 	return condition, nil
 }

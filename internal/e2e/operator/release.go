@@ -27,20 +27,23 @@ type Release struct {
 // SkyTorch is SkyTorch's main branch at commit 39cbfc9.
 func SkyTorch() Release {
 	return Release{
-		group: "compute.skytorch.dev", server: "skytorch-server", manager: "skytorch-operator", override: true, resources: true, policy: appsv1.ParallelPodManagement,
+		group: "compute.skytorch.dev", server: "skytorch-server", manager: "skytorch-operator", override: true,
+		resources: true, policy: appsv1.ParallelPodManagement,
 	}
 }
 
 // SkyTorch010 is SkyTorch 0.1.0, its only release.
 func SkyTorch010() Release {
 	return Release{
-		group: "compute.skytorch.dev", server: "skytorch-server", manager: "skytorch-operator", env: "SKYTORCH_", resources: true, policy: appsv1.OrderedReadyPodManagement,
+		group: "compute.skytorch.dev", server: "skytorch-server", manager: "skytorch-operator", env: "SKYTORCH_",
+		resources: true, policy: appsv1.OrderedReadyPodManagement,
 	}
 }
 
 // KPU is the operator under its earlier name, at commit 06532c6.
 func KPU() Release {
-	return Release{group: "compute.kpu.dev", server: "kpu-torch-server", manager: "kpu-operator", env: "KPU_", policy: appsv1.OrderedReadyPodManagement}
+	return Release{group: "compute.kpu.dev", server: "kpu-torch-server", manager: "kpu-operator", env: "KPU_",
+		policy: appsv1.OrderedReadyPodManagement}
 }
 
 func (r Release) computes() schema.GroupVersionResource {
@@ -87,7 +90,8 @@ func (r Release) mounts(spec computeSpec) []corev1.VolumeMount {
 		return nil
 	}
 	for _, m := range spec.serverOverride().VolumeMounts {
-		mounts = append(mounts, corev1.VolumeMount{Name: m.Name, MountPath: m.MountPath, SubPath: m.SubPath, ReadOnly: m.ReadOnly})
+		mounts = append(mounts, corev1.VolumeMount{Name: m.Name, MountPath: m.MountPath, SubPath: m.SubPath,
+			ReadOnly: m.ReadOnly})
 	}
 	return mounts
 }
@@ -121,7 +125,9 @@ func (r Release) requirements(spec computeSpec) corev1.ResourceRequirements {
 		return corev1.ResourceRequirements{Requests: spec.Resources, Limits: spec.Resources}
 	}
 	return corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("256Mi")},
-		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("2Gi")},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"),
+			corev1.ResourceMemory: resource.MustParse("256Mi")},
+		Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"),
+			corev1.ResourceMemory: resource.MustParse("2Gi")},
 	}
 }

@@ -18,7 +18,8 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o, err := operator.New(ctx, *kubeconfig, operator.Options{Release: operator.SkyTorch(), Place: operator.OnRealNodes})
+	o, err := operator.New(ctx, *kubeconfig, operator.Options{Release: operator.SkyTorch(),
+		Place: operator.OnRealNodes})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "skytorch-operator:", err)
 		os.Exit(1) //nolint:gocritic // the signals end with the process

@@ -107,8 +107,10 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	}
 	key := string(uuid.NewUUID())
 	p.tunnels.open.Store(key, forward)
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, tunnelKey, strconv.AppendQuote(nil, key))...) // private data is JSON
-	m.Host, m.LocalPort = types.StringValue("127.0.0.1"), types.Int32Value(int32(forward.Port()))  //nolint:gosec // a port
+	// private data is JSON
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, tunnelKey, strconv.AppendQuote(nil, key))...)
+	//nolint:gosec // a port
+	m.Host, m.LocalPort = types.StringValue("127.0.0.1"), types.Int32Value(int32(forward.Port()))
 	m.Address = types.StringValue(net.JoinHostPort(m.Host.ValueString(), strconv.Itoa(forward.Port())))
 	m.URL = types.StringValue("http://" + m.Address.ValueString())
 	resp.Diagnostics.Append(resp.Result.Set(ctx, &m)...)
@@ -152,7 +154,8 @@ func (p *portForward) Close(ctx context.Context, req ephemeral.CloseRequest, res
 	if !ok {
 		return // the process that opened the tunnel has ended, which closed the tunnel
 	}
-	if err := forward.(*portforward.Forward).Close(); err != nil && !errors.Is(err, net.ErrClosed) { //nolint:forcetypeassert,errcheck // nothing else is stored
+	//nolint:forcetypeassert,errcheck // nothing else is stored
+	if err := forward.(*portforward.Forward).Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		resp.Diagnostics.AddWarning("Cannot close the tunnel", err.Error())
 	}
 }

@@ -97,13 +97,16 @@ func (m *model) backend(
 	return backend, at, diags
 }
 
-func computeBackend(ctx context.Context, cluster *kube.Cluster, namespace, name string, port int32) (portforward.Backend, error) {
+func computeBackend(
+	ctx context.Context, cluster *kube.Cluster, namespace, name string, port int32,
+) (portforward.Backend, error) {
 	found, err := endpoint.Of(ctx, cluster, namespace, name)
 	switch {
 	case err != nil:
 		return portforward.Backend{}, err
 	case found.Elsewhere:
-		return portforward.Backend{}, fmt.Errorf("compute %s is reached at %s (`endpoint.url`), which needs no tunnel", found.ID(), found.URL)
+		return portforward.Backend{}, fmt.Errorf("compute %s is reached at %s (`endpoint.url`), which needs no tunnel",
+			found.ID(), found.URL)
 	case port == 0 || port == found.Port:
 		return found.Backend, nil
 	case found.Service != "":

@@ -17,7 +17,8 @@ const importedSet = `{
   "f:metadata": {"f:labels": {"f:team": {}}},
   "f:spec": {
     "f:replicas": {}, "f:hostNetwork": {}, "f:tolerations": {}, "f:nodeSelector": {},
-    "f:containers": {"k:{\"name\":\"kubetorch\"}": {".": {}, "f:name": {}, "f:image": {}, "f:resources": {"f:requests": {"f:memory": {}}},
+    "f:containers": {"k:{\"name\":\"kubetorch\"}": {".": {}, "f:name": {}, "f:image": {},
+"f:resources": {"f:requests": {"f:memory": {}}},
       "f:env": {"k:{\"name\":\"EMPTY\"}": {".": {}, "f:name": {}, "f:value": {}}},
       "f:ports": {"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}}}}}
   }
@@ -50,32 +51,37 @@ func TestCompareWithAnImportedObject(t *testing.T) {
 		want     fields.Match
 	}{
 		"the same": {"", "", fields.Equal},
-		"a zero that was applied and is not stored":   {"replicas: 1", "replicas: 1, hostNetwork: false", fields.Equal},
-		"the empty variable that was applied":         {"{name: EMPTY}", `{name: EMPTY, value: ""}`, fields.Equal},
-		"a field with its default":                    {"containerPort: 80", "containerPort: 80, protocol: TCP", fields.Different},
-		"a zero that was never applied":               {"replicas: 1", "replicas: 1, hostPID: false", fields.Different},
-		"another value":                               {"a:1", "a:2", fields.Different},
-		"a zero for a value":                          {"replicas: 1", "replicas: 0", fields.Different},
-		"a removed field":                             {"replicas: 1\n", "\n", fields.Different},
-		"a removed field of a container":              {"    resources: {requests: {memory: 1Gi}}\n", "", fields.Different},
-		"a removed label":                             {", labels: {team: ml}", "", fields.Different},
-		"an added label":                              {"team: ml", "team: ml, more: x", fields.Different},
-		"another name":                                {"name: trainer", "name: other", fields.Different},
-		"a removed item":                              {"env: [{name: EMPTY}]", "env: []", fields.Different},
-		"an added item":                               {"[{name: EMPTY}]", "[{name: EMPTY}, {name: MORE}]", fields.Different},
-		"a removed list":                              {"  tolerations: [{key: gpu, operator: Exists}]\n", "", fields.Different},
-		"a removed item of an atomic list":            {"[{key: gpu, operator: Exists}]", "[]", fields.Different},
-		"another value in an atomic list":             {"key: gpu", "key: tpu", fields.Different},
-		"a removed key in an item of an atomic list":  {"{key: gpu, operator: Exists}", "{key: gpu}", fields.Undecided},
-		"an added zero in an item of an atomic list":  {"operator: Exists}", "operator: Exists, tolerationSeconds: 0}", fields.Undecided},
-		"an added value in an item of an atomic list": {"operator: Exists}", "operator: Exists, tolerationSeconds: 5}", fields.Different},
-		"a removed key of an atomic map":              {"nodeSelector: {zone: x}", "nodeSelector: {}", fields.Undecided},
-		"another value in an atomic map":              {"zone: x", "zone: y", fields.Different},
-		"a list instead of an atomic map":             {"nodeSelector: {zone: x}", "nodeSelector: [zone]", fields.Different},
-		"a map instead of a list with keys":           {"env: [{name: EMPTY}]", "env: {name: EMPTY}", fields.Different},
-		"a string instead of an object":               {"metadata: {name: trainer, namespace: ml, labels: {team: ml}}", "metadata: x", fields.Different},
-		"only the fields that identify the object":    {imported, "{apiVersion: v1, kind: Pod, metadata: {name: trainer, namespace: ml}}", fields.Different},
-		"an item inserted into an atomic list":        {"[{key: gpu, operator: Exists}]", "[{key: a}, {key: gpu, operator: Exists}]", fields.Different},
+		"a zero that was applied and is not stored":  {"replicas: 1", "replicas: 1, hostNetwork: false", fields.Equal},
+		"the empty variable that was applied":        {"{name: EMPTY}", `{name: EMPTY, value: ""}`, fields.Equal},
+		"a field with its default":                   {"containerPort: 80", "containerPort: 80, protocol: TCP", fields.Different},
+		"a zero that was never applied":              {"replicas: 1", "replicas: 1, hostPID: false", fields.Different},
+		"another value":                              {"a:1", "a:2", fields.Different},
+		"a zero for a value":                         {"replicas: 1", "replicas: 0", fields.Different},
+		"a removed field":                            {"replicas: 1\n", "\n", fields.Different},
+		"a removed field of a container":             {"    resources: {requests: {memory: 1Gi}}\n", "", fields.Different},
+		"a removed label":                            {", labels: {team: ml}", "", fields.Different},
+		"an added label":                             {"team: ml", "team: ml, more: x", fields.Different},
+		"another name":                               {"name: trainer", "name: other", fields.Different},
+		"a removed item":                             {"env: [{name: EMPTY}]", "env: []", fields.Different},
+		"an added item":                              {"[{name: EMPTY}]", "[{name: EMPTY}, {name: MORE}]", fields.Different},
+		"a removed list":                             {"  tolerations: [{key: gpu, operator: Exists}]\n", "", fields.Different},
+		"a removed item of an atomic list":           {"[{key: gpu, operator: Exists}]", "[]", fields.Different},
+		"another value in an atomic list":            {"key: gpu", "key: tpu", fields.Different},
+		"a removed key in an item of an atomic list": {"{key: gpu, operator: Exists}", "{key: gpu}", fields.Undecided},
+		"an added zero in an item of an atomic list": {"operator: Exists}", "operator: Exists, tolerationSeconds: 0}",
+			fields.Undecided},
+		"an added value in an item of an atomic list": {"operator: Exists}", "operator: Exists, tolerationSeconds: 5}",
+			fields.Different},
+		"a removed key of an atomic map":    {"nodeSelector: {zone: x}", "nodeSelector: {}", fields.Undecided},
+		"another value in an atomic map":    {"zone: x", "zone: y", fields.Different},
+		"a list instead of an atomic map":   {"nodeSelector: {zone: x}", "nodeSelector: [zone]", fields.Different},
+		"a map instead of a list with keys": {"env: [{name: EMPTY}]", "env: {name: EMPTY}", fields.Different},
+		"a string instead of an object": {"metadata: {name: trainer, namespace: ml, labels: {team: ml}}", "metadata: x",
+			fields.Different},
+		"only the fields that identify the object": {imported,
+			"{apiVersion: v1, kind: Pod, metadata: {name: trainer, namespace: ml}}", fields.Different},
+		"an item inserted into an atomic list": {"[{key: gpu, operator: Exists}]",
+			"[{key: a}, {key: gpu, operator: Exists}]", fields.Different},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,12 +109,14 @@ func splitLine(text, field string) string {
 
 func TestCompareReportsAChangedOrder(t *testing.T) {
 	t.Parallel()
-	set, err := fields.Parse([]byte(`{"f:env": {"k:{\"name\":\"A\"}": {".": {}, "f:name": {}}, "k:{\"name\":\"B\"}": {".": {}, "f:name": {}}}}`))
+	set, err := fields.Parse([]byte(`{"f:env": {"k:{\"name\":\"A\"}": {".": {}, "f:name": {}},
+		"k:{\"name\":\"B\"}": {".": {}, "f:name": {}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	live := objectOf(t, "env: [{name: B}, {name: A}]")
-	for text, want := range map[string]fields.Match{"env: [{name: B}, {name: A}]": fields.Equal, "env: [{name: A}, {name: B}]": fields.Different} {
+	for text, want := range map[string]fields.Match{"env: [{name: B}, {name: A}]": fields.Equal,
+		"env: [{name: A}, {name: B}]": fields.Different} {
 		if got := fields.Compare(objectOf(t, text), live, set); got != want {
 			t.Errorf("%s is %d, want %d", text, got, want)
 		}
@@ -120,7 +128,8 @@ func TestSameContentIgnoresMetadataOfTheServer(t *testing.T) {
 	of := func(text string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: objectOf(t, text)}
 	}
-	before := of(`{metadata: {name: a, resourceVersion: "1", generation: 1, managedFields: [{manager: x}]}, spec: {a: 1}, status: {b: 1}}`)
+	before := of(`{metadata: {name: a, resourceVersion: "1", generation: 1, managedFields: [{manager: x}]},
+        spec: {a: 1}, status: {b: 1}}`)
 	for text, want := range map[string]bool{
 		`{metadata: {name: a, resourceVersion: "2", generation: 2, managedFields: []}, spec: {a: 1}, status: {b: 2}}`: true,
 		`{metadata: {name: a, resourceVersion: "2", generation: 2}, spec: {a: 2}}`:                                    false,

@@ -57,7 +57,8 @@ func entries(t *testing.T, obj *unstructured.Unstructured, sets map[string]strin
 			operation = "Apply"
 		}
 		list = append(list, map[string]any{
-			"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fromYAML(t, set), "time": "2026-01-01T00:00:00Z",
+			"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fromYAML(t, set),
+			"time": "2026-01-01T00:00:00Z",
 		})
 	}
 	_ = unstructured.SetNestedSlice(obj.Object, list, "metadata", "managedFields")
@@ -86,13 +87,16 @@ func words(changes []Change) []string {
 
 const (
 	volumesSet = `{f:spec: {f:volumes: {'k:{"name":"scratch"}': {.: {}, f:name: {}, f:emptyDir: {}}}}}`
-	portsSet   = `{f:spec: {f:ports: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}}, 'k:{"port":53,"protocol":"UDP"}': {.: {}, f:port: {}, f:protocol: {}, f:name: {}}}}}`
-	envSet     = `{f:spec: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}, 'k:{"name":"B"}': {.: {}, f:name: {}, f:value: {}}}}}`
+	portsSet   = `{f:spec: {f:ports: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}},
+        'k:{"port":53,"protocol":"UDP"}': {.: {}, f:port: {}, f:protocol: {}, f:name: {}}}}}`
+	envSet = `{f:spec: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}},
+        'k:{"name":"B"}': {.: {}, f:name: {}, f:value: {}}}}}`
 	groupsSet  = `{f:spec: {f:groups: {}}}`
 	limitsSet  = `{f:spec: {f:groups: {}, f:limits: {f:cpu: {}}, f:labels: {f:cpu: {}}}}`
 	twins      = `spec: {ports: [{name: tcp, port: 53}, {name: udp, port: 53, protocol: UDP}]}`
 	bothTwins  = `spec: {ports: [{name: tcp, port: 53, protocol: TCP}, {name: udp, port: 53, protocol: UDP}]}`
-	oneMillion = `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: 1000m}}`
+	oneMillion = `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: ` +
+		`1000m}}`
 )
 
 func TestDriftByKindOfChange(t *testing.T) {
@@ -106,10 +110,12 @@ func TestDriftByKindOfChange(t *testing.T) {
 	}{
 		"another source instead of an empty struct": {
 			sent: `spec: {volumes: [{name: scratch, emptyDir: {}}]}`, set: volumesSet,
-			live:     `spec: {volumes: [{name: scratch, hostPath: {path: /etc}}]}`,
-			managers: map[string]string{"kubectl-edit": `{f:spec: {f:volumes: {'k:{"name":"scratch"}': {f:hostPath: {.: {}, f:path: {}}}}}}`},
-			want:     []string{`spec.volumes["scratch"].emptyDir removed`, `spec.volumes["scratch"].hostPath added by kubectl-edit`},
-			doc:      `spec: {volumes: [{name: scratch}]}`,
+			live: `spec: {volumes: [{name: scratch, hostPath: {path: /etc}}]}`,
+			managers: map[string]string{"kubectl-edit": `{f:spec: {f:volumes: {'k:{"name":"scratch"}': {f:hostPath: ` +
+				`{.: {}, f:path: {}}}}}}`},
+			want: []string{`spec.volumes["scratch"].emptyDir removed`,
+				`spec.volumes["scratch"].hostPath added by kubectl-edit`},
+			doc: `spec: {volumes: [{name: scratch}]}`,
 		},
 		"an empty struct that the server omitted from the start": {
 			sent: `spec: {limits: {}}`, admitted: `spec: {}`, set: `{f:spec: {f:limits: {}}}`, live: `spec: {}`,
@@ -120,8 +126,9 @@ func TestDriftByKindOfChange(t *testing.T) {
 		},
 		"fields of others in an empty struct of ours": {
 			sent: `spec: {volumes: [{name: scratch, emptyDir: {}}]}`, set: volumesSet,
-			live:     `spec: {volumes: [{name: scratch, emptyDir: {sizeLimit: 1Gi}}]}`,
-			managers: map[string]string{"kubectl-edit": `{f:spec: {f:volumes: {'k:{"name":"scratch"}': {f:emptyDir: {f:sizeLimit: {}}}}}}`},
+			live: `spec: {volumes: [{name: scratch, emptyDir: {sizeLimit: 1Gi}}]}`,
+			managers: map[string]string{"kubectl-edit": `{f:spec: {f:volumes: {'k:{"name":"scratch"}': {f:emptyDir: ` +
+				`{f:sizeLimit: {}}}}}}`},
 		},
 		"an entry in an empty map that is owned as a whole": {
 			sent: `spec: {nodeSelector: {}}`, admitted: `spec: {}`, set: `{f:spec: {f:nodeSelector: {}}}`,
@@ -131,35 +138,43 @@ func TestDriftByKindOfChange(t *testing.T) {
 		},
 		"the UDP port of a pair": {
 			sent: twins, admitted: bothTwins, set: portsSet,
-			live:     `spec: {ports: [{name: tcp, port: 53, protocol: TCP}, {name: other, port: 53, protocol: UDP}]}`,
-			managers: map[string]string{"kubectl-edit": `{f:spec: {f:ports: {'k:{"port":53,"protocol":"UDP"}': {f:name: {}}}}}`},
-			want:     []string{"spec.ports[port=53,protocol=UDP].name by kubectl-edit"},
-			doc:      `spec: {ports: [{name: tcp, port: 53}, {name: other, port: 53, protocol: UDP}]}`,
+			live: `spec: {ports: [{name: tcp, port: 53, protocol: TCP}, {name: other, port: 53, protocol: UDP}]}`,
+			managers: map[string]string{"kubectl-edit": `{f:spec: {f:ports: {'k:{"port":53,"protocol":"UDP"}': ` +
+				`{f:name: {}}}}}`},
+			want: []string{"spec.ports[port=53,protocol=UDP].name by kubectl-edit"},
+			doc:  `spec: {ports: [{name: tcp, port: 53}, {name: other, port: 53, protocol: UDP}]}`,
 		},
 		"the removed TCP port of a pair": {
-			sent: twins, admitted: bothTwins, set: portsSet, live: `spec: {ports: [{name: udp, port: 53, protocol: UDP}]}`,
-			want: []string{"spec.ports[port=53,protocol=TCP] removed"}, doc: `spec: {ports: [{name: udp, port: 53, protocol: UDP}]}`,
+			sent: twins, admitted: bothTwins, set: portsSet,
+			live: `spec: {ports: [{name: udp, port: 53, protocol: UDP}]}`,
+			want: []string{"spec.ports[port=53,protocol=TCP] removed"},
+			doc:  `spec: {ports: [{name: udp, port: 53, protocol: UDP}]}`,
 		},
 		"quantities in another notation, which the server does not change": {
 			sent: oneMillion, set: limitsSet,
-			live: `spec: {groups: [{name: a, resources: {limits: {cpu: "1"}}}], limits: {cpu: 1}, labels: {cpu: 1000m}}`,
+			live: `spec: {groups: [{name: a, resources: {limits: {cpu: "1"}}}], limits: {cpu: 1}, labels: {cpu: ` +
+				`1000m}}`,
 		},
 		"a label that has the form of a quantity": {
 			sent: oneMillion, set: limitsSet,
-			live: `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: "1"}}`,
+			live: `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: ` +
+				`{cpu: "1"}}`,
 			want: []string{"spec.labels.cpu"},
-			doc:  `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: "1"}}`,
+			doc: `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: ` +
+				`"1"}}`,
 		},
 		"a reference instead of a value": {
 			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
-			live:     `spec: {env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: B, value: z}]}`,
-			managers: map[string]string{"kubectl-set": `{f:spec: {f:env: {'k:{"name":"A"}': {f:valueFrom: {.: {}, f:secretKeyRef: {}}}}}}`},
-			want:     []string{`spec.env["A"].value removed`, `spec.env["A"].valueFrom added by kubectl-set`},
-			doc:      `spec: {env: [{name: A}, {name: B, value: z}]}`,
+			live: `spec: {env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: B, value: z}]}`,
+			managers: map[string]string{"kubectl-set": `{f:spec: {f:env: {'k:{"name":"A"}': {f:valueFrom: {.: {},
+                f:secretKeyRef: {}}}}}}`},
+			want: []string{`spec.env["A"].value removed`, `spec.env["A"].valueFrom added by kubectl-set`},
+			doc:  `spec: {env: [{name: A}, {name: B, value: z}]}`,
 		},
 		"a reference in addition to a value, in a custom resource": {
 			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
-			live: `spec: {env: [{name: A, value: x, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: B, value: z}]}`,
+			live: `spec: {env: [{name: A, value: x, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: B, value: ` +
+				`z}]}`,
 			want: []string{`spec.env["A"].valueFrom added`}, doc: `spec: {env: [{name: A}, {name: B, value: z}]}`,
 		},
 		"a reference in addition to a value, in a list that is ours as a whole": {
@@ -183,17 +198,21 @@ func TestDriftByKindOfChange(t *testing.T) {
 			want: []string{"spec.env reordered"}, doc: `spec: {env: [{name: B, value: $(A)}, {name: A, value: x}]}`,
 		},
 		"init containers in another order": {
-			sent: `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`, set: strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
+			sent: `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`,
+			set:  strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
 			live: `spec: {initContainers: [{name: mesh}, {name: B, image: x}, {name: A, image: x}]}`,
-			want: []string{"spec.initContainers reordered"}, doc: `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
+			want: []string{"spec.initContainers reordered"},
+			doc:  `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
 		},
 		"init containers in the order of an admission webhook": {
-			sent: `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`, set: strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
+			sent:     `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`,
+			set:      strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
 			admitted: `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
 			live:     `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
 		},
 		"one of two init containers removed": {
-			sent: `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`, set: strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
+			sent: `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`,
+			set:  strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
 			live: `spec: {initContainers: [{name: B, image: x}]}`,
 			want: []string{`spec.initContainers["A"] removed`}, doc: `spec: {initContainers: [{name: B, image: x}]}`,
 		},
@@ -233,14 +252,18 @@ func TestMergeForeignKeepsAdditionsToTheSameItems(t *testing.T) {
 			want: `spec: {groups: [{groupName: a, size: 1, idle: 4}, {groupName: b, size: 2, hosts: 3}]}`,
 		},
 		"tolerations in another order": {
-			sent: `spec: {tolerations: [{key: a, operator: Exists}, {key: b, operator: Equal, value: x}]}`, set: tolerations,
+			sent: `spec: {tolerations: [{key: a, operator: Exists}, {key: b, operator: Equal, value: x}]}`,
+			set:  tolerations,
 			live: `spec: {tolerations: [{key: b, operator: Equal, value: x}, {key: a, operator: Exists}]}`,
 			want: `spec: {tolerations: [{key: a, operator: Exists}, {key: b, operator: Equal, value: x}]}`,
 		},
 		"tolerations of one key in another order": {
-			sent: `spec: {tolerations: [{key: a, effect: NoSchedule}, {key: a, effect: NoExecute, tolerationSeconds: 5}]}`, set: tolerations,
-			live: `spec: {tolerations: [{key: a, effect: NoExecute, tolerationSeconds: 5}, {key: a, effect: NoSchedule}]}`,
-			want: `spec: {tolerations: [{key: a, effect: NoSchedule}, {key: a, effect: NoExecute, tolerationSeconds: 5}]}`,
+			sent: `spec: {tolerations: [{key: a, effect: NoSchedule}, {key: a, effect: NoExecute, tolerationSeconds: ` +
+				`5}]}`, set: tolerations,
+			live: `spec: {tolerations: [{key: a, effect: NoExecute, tolerationSeconds: 5}, {key: a, effect: ` +
+				`NoSchedule}]}`,
+			want: `spec: {tolerations: [{key: a, effect: NoSchedule}, {key: a, effect: NoExecute, tolerationSeconds: ` +
+				`5}]}`,
 		},
 		"a changed toleration, with a field added by the same change": {
 			sent: `spec: {tolerations: [{key: a, operator: Exists}]}`, set: tolerations,
@@ -290,11 +313,14 @@ func TestMergeForeignKeepsAdditionsToTheSameItems(t *testing.T) {
 
 func TestMixedUnionsAreFoundByName(t *testing.T) {
 	t.Parallel()
-	wanted := document(t, `spec: {containers: [{name: a, env: [{name: A, value: x}, {name: B, value: x}], livenessProbe: {httpGet: {port: 1}}}], volumes: [{name: v, emptyDir: {}}]}`)
-	live := document(t, `spec: {containers: [{name: sidecar}, {name: a, env: [{name: X}, {name: A, value: x, valueFrom: {}}], livenessProbe: {exec: {}}}], volumes: [{name: v, emptyDir: {}}]}`)
+	wanted := document(t, `spec: {containers: [{name: a, env: [{name: A, value: x}, {name: B, value: x}], `+
+		`livenessProbe: {httpGet: {port: 1}}}], volumes: [{name: v, emptyDir: {}}]}`)
+	live := document(t, `spec: {containers: [{name: sidecar}, {name: a, env: [{name: X}, {name: A, value: x, `+
+		`valueFrom: {}}], livenessProbe: {exec: {}}}], volumes: [{name: v, emptyDir: {}}]}`)
 	want := []Union{
 		{Pointer: []any{"spec", "containers", 1, "env", 1}, Struct: map[string]any{"name": "A", "value": "x"}},
-		{Pointer: []any{"spec", "containers", 1, "livenessProbe"}, Struct: map[string]any{"httpGet": map[string]any{"port": int64(1)}}},
+		{Pointer: []any{"spec", "containers", 1, "livenessProbe"},
+			Struct: map[string]any{"httpGet": map[string]any{"port": int64(1)}}},
 	}
 	if diff := cmp.Diff(want, MixedUnions(wanted, live)); diff != "" {
 		t.Error(diff)

@@ -34,18 +34,21 @@ func TestAdditionsInsideOurListsAreNotDrift(t *testing.T) {
 		doc     string
 	}{
 		"defaults and labels in an item": {
-			live: `spec: {groups: [{name: a, size: 2, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: x}}`,
-			doc:  sentGroups,
+			live: `spec: {groups: [{name: a, size: 2, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: ` +
+				`x}}`,
+			doc: sentGroups,
 		},
 		"a value of ours": {
-			live:    `spec: {groups: [{name: a, size: 3, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: x}}`,
+			live: `spec: {groups: [{name: a, size: 3, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: ` +
+				`x}}`,
 			changes: []string{"spec.groups"},
 			doc:     `spec: {groups: [{name: a, size: 3, labels: {team: ml}}], nodeSelector: {zone: x}}`,
 		},
 		"another item": {
 			live:    `spec: {groups: [{name: a, size: 2, labels: {team: ml}}, {name: b}], nodeSelector: {zone: x}}`,
 			changes: []string{"spec.groups"},
-			doc:     `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}, {name: b}], nodeSelector: {zone: x}}`,
+			doc: `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}, {name: b}], nodeSelector: {zone: ` +
+				`x}}`,
 		},
 		"a removed label of ours": {
 			live:    `spec: {groups: [{name: a, size: 2, labels: {}}], nodeSelector: {zone: x}}`,
@@ -58,8 +61,9 @@ func TestAdditionsInsideOurListsAreNotDrift(t *testing.T) {
 			doc:     `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}], nodeSelector: {zone: x, pool: y}}`,
 		},
 		"a node selector of the queue": {
-			live: `spec: {groups: [{name: a, size: 2, labels: {team: ml}}], nodeSelector: {zone: x, pool: y}}`, shared: true,
-			doc: sentGroups,
+			live:   `spec: {groups: [{name: a, size: 2, labels: {team: ml}}], nodeSelector: {zone: x, pool: y}}`,
+			shared: true,
+			doc:    sentGroups,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,14 +87,16 @@ func TestAdditionsInsideOurListsAreNotDrift(t *testing.T) {
 func TestMergeForeignKeepsOnlyForeignFields(t *testing.T) {
 	t.Parallel()
 	before := Applied{Object: fromYAML(t, sentGroups), Set: wholeFields()}
-	live := fromYAML(t, `spec: {groups: [{name: a, size: 2, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: x, pool: y}}`)
+	live := fromYAML(t, `spec: {groups: [{name: a, size: 2, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: `+
+		`{zone: x, pool: y}}`)
 	for name, c := range map[string]struct {
 		next, want string
 		shared     bool
 	}{
 		"a changed value": {
 			next: `spec: {groups: [{name: a, size: 4, labels: {team: ml}}], nodeSelector: {zone: x}}`,
-			want: `spec: {groups: [{name: a, size: 4, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: x}}`,
+			want: `spec: {groups: [{name: a, size: 4, hosts: 1, labels: {team: ml, queue: q}}], nodeSelector: {zone: ` +
+				`x}}`,
 		},
 		"a removed label": {
 			next: `spec: {groups: [{name: a, size: 2, labels: {}}], nodeSelector: {zone: x}}`,

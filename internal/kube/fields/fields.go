@@ -23,7 +23,8 @@ import (
 // ignores entries of subresources.
 func Owned(obj *unstructured.Unstructured, manager string) (*fieldpath.Set, bool, error) {
 	for _, entry := range obj.GetManagedFields() {
-		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" {
+		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply ||
+			entry.Subresource != "" {
 			continue
 		}
 		set, err := decode(entry)

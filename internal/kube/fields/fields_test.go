@@ -133,7 +133,8 @@ func TestAdmitReportsRewrittenButNotOmittedValues(t *testing.T) {
 	if diff := cmp.Diff([]string{image}, rewritten); diff != "" {
 		t.Errorf("rewritten:\n%s", diff)
 	}
-	want := map[string]any{image: "server:v3", cpu: "1", `spec.template.spec.containers["kubetorch"].startupProbe.initialDelaySeconds`: nil}
+	want := map[string]any{image: "server:v3", cpu: "1",
+		`spec.template.spec.containers["kubetorch"].startupProbe.initialDelaySeconds`: nil}
 	if diff := cmp.Diff(want, applied.Admitted); diff != "" {
 		t.Errorf("admitted:\n%s", diff)
 	}
@@ -216,8 +217,10 @@ func TestDriftReportsFieldAndManager(t *testing.T) {
 		"the latest of two managers": {
 			change: func(o *unstructured.Unstructured) { container(o)["image"] = "other:1" },
 			managers: []map[string]any{
-				manager("late", "2026-01-03T00:00:00Z", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"kubetorch\"}":{"f:image":{}}}}}}}`),
-				manager("early", "2026-01-02T00:00:00Z", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"kubetorch\"}":{"f:image":{}}}}}}}`),
+				manager("late", "2026-01-03T00:00:00Z",
+					`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"kubetorch\"}":{"f:image":{}}}}}}}`),
+				manager("early", "2026-01-02T00:00:00Z",
+					`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"kubetorch\"}":{"f:image":{}}}}}}}`),
 			},
 			want: []string{path + ".image by late"},
 		},

@@ -19,9 +19,11 @@ func pair(list, others []any) []int {
 	}
 	out := make([]int, len(list))
 	for i, item := range list {
-		out[i] = uniqueIndex(others, func(other any) bool { return expectSent(other).matchedBy(item, location{shared: true}) })
+		out[i] = uniqueIndex(others,
+			func(other any) bool { return expectSent(other).matchedBy(item, location{shared: true}) })
 		if out[i] < 0 {
-			out[i] = uniqueIndex(others, func(other any) bool { return expectSent(item).matchedBy(other, location{shared: true}) })
+			out[i] = uniqueIndex(others,
+				func(other any) bool { return expectSent(item).matchedBy(other, location{shared: true}) })
 		}
 	}
 	return dropDuplicates(out)

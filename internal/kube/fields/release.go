@@ -37,7 +37,8 @@ func (a Applied) Without(paths [][]string) Applied {
 	if len(paths) == 0 {
 		return a
 	}
-	out := Applied{Object: runtime.DeepCopyJSON(a.Object), Admitted: maps.Clone(a.Admitted), Set: a.Set, Recorded: a.Recorded, Shared: a.Shared}
+	out := Applied{Object: runtime.DeepCopyJSON(a.Object), Admitted: maps.Clone(a.Admitted), Set: a.Set,
+		Recorded: a.Recorded, Shared: a.Shared}
 	gone := fieldpath.NewSet()
 	for _, names := range paths {
 		path := fieldPath(names)

@@ -17,8 +17,10 @@ metadata:
   name: trainer
   namespace: ml
   managedFields:
-  - {manager: terraform-provider-kt, operation: Apply, time: "2026-01-01T10:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": FIELDS}}
-  - {manager: kueue, operation: Update, time: "2026-01-01T10:01:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:runPolicy": {"f:suspend": {}}}}}
+  - {manager: terraform-provider-kt, operation: Apply, time: "2026-01-01T10:00:00Z", fieldsType: FieldsV1,
+fieldsV1: {"f:spec": FIELDS}}
+  - {manager: kueue, operation: Update, time: "2026-01-01T10:01:00Z", fieldsType: FieldsV1,
+fieldsV1: {"f:spec": {"f:runPolicy": {"f:suspend": {}}}}}
 spec: {nprocPerNode: "1", runPolicy: {suspend: false}}
 `
 
@@ -37,8 +39,9 @@ func applied(t *testing.T) fields.Applied {
 		t.Fatal(err)
 	}
 	sent := map[string]any{
-		"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": map[string]any{"name": "trainer", "namespace": "ml"},
-		"spec": map[string]any{"nprocPerNode": "1", "runPolicy": map[string]any{"suspend": true}},
+		"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
+		"metadata": map[string]any{"name": "trainer", "namespace": "ml"},
+		"spec":     map[string]any{"nprocPerNode": "1", "runPolicy": map[string]any{"suspend": true}},
 	}
 	return fields.Applied{Object: sent, Set: set, Admitted: map[string]any{"spec.runPolicy.suspend": true}}
 }
@@ -50,11 +53,13 @@ func TestFieldsTakenByOthersAreReleased(t *testing.T) {
 		paths [][]string
 		want  [][]string
 	}{
-		"still ours: a queued job":      {strings.Replace(training, "FIELDS", allFields, 1), suspend(), nil},
-		"taken: an admitted job":        {strings.Replace(training, "FIELDS", remainingFields, 1), suspend(), suspend()},
-		"a field that we never applied": {strings.Replace(training, "FIELDS", remainingFields, 1), [][]string{{"spec", "suspend"}}, nil},
-		"our entry was lost":            {strings.Replace(training, "manager: terraform-provider-kt", "manager: other", 1), suspend(), nil},
-		"no paths":                      {strings.Replace(training, "FIELDS", remainingFields, 1), nil, nil},
+		"still ours: a queued job": {strings.Replace(training, "FIELDS", allFields, 1), suspend(), nil},
+		"taken: an admitted job":   {strings.Replace(training, "FIELDS", remainingFields, 1), suspend(), suspend()},
+		"a field that we never applied": {strings.Replace(training, "FIELDS", remainingFields, 1),
+			[][]string{{"spec", "suspend"}}, nil},
+		"our entry was lost": {strings.Replace(training, "manager: terraform-provider-kt", "manager: other", 1),
+			suspend(), nil},
+		"no paths": {strings.Replace(training, "FIELDS", remainingFields, 1), nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,13 +88,15 @@ func TestReleasedFieldsAreNeitherDriftNorSent(t *testing.T) {
 		t.Errorf("drift in %v", changes)
 	}
 	want := map[string]any{
-		"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": map[string]any{"name": "trainer", "namespace": "ml"},
-		"spec": map[string]any{"nprocPerNode": "1"},
+		"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
+		"metadata": map[string]any{"name": "trainer", "namespace": "ml"},
+		"spec":     map[string]any{"nprocPerNode": "1"},
 	}
 	if diff := cmp.Diff(want, doc); diff != "" {
 		t.Errorf("next object (-want +got)\n%s", diff)
 	}
-	if len(after.Admitted) > 0 || len(before.Admitted) != 1 || before.Object["spec"].(map[string]any)["runPolicy"] == nil {
+	if len(after.Admitted) > 0 || len(before.Admitted) != 1 ||
+		before.Object["spec"].(map[string]any)["runPolicy"] == nil {
 		t.Errorf("admitted: %v; record before: %v", after.Admitted, before.Object)
 	}
 	live.Object["spec"].(map[string]any)["nprocPerNode"] = "8"

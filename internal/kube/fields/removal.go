@@ -29,7 +29,9 @@ func Contested(live *unstructured.Unstructured, manager string, set *fieldpath.S
 
 // ClaimRemoved returns the managedFields of live changed so that manager owns the fields of removed by apply, and
 // nobody owns them by update. It returns false if they already are so.
-func ClaimRemoved(live *unstructured.Unstructured, manager string, removed *fieldpath.Set) ([]metav1.ManagedFieldsEntry, bool, error) {
+func ClaimRemoved(
+	live *unstructured.Unstructured, manager string, removed *fieldpath.Set,
+) ([]metav1.ManagedFieldsEntry, bool, error) {
 	removed = present(live, removed)
 	if removed.Empty() {
 		return nil, false, nil
@@ -43,7 +45,8 @@ func ClaimRemoved(live *unstructured.Unstructured, manager string, removed *fiel
 	own := slices.IndexFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return applies(entry, manager) })
 	if own < 0 {
 		own, entries = len(entries), append(entries, metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: live.GetAPIVersion(), FieldsType: "FieldsV1",
+			Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: live.GetAPIVersion(),
+			FieldsType: "FieldsV1",
 		})
 	}
 	ours, err := decode(entries[own])
@@ -80,7 +83,8 @@ func Retained(live *unstructured.Unstructured, manager string, removed *fieldpat
 	removed = present(live, removed)
 	var retained []RetainedField
 	for _, entry := range live.GetManagedFields() {
-		if applies(entry, manager) || entry.Subresource == "" && entry.Operation == metav1.ManagedFieldsOperationUpdate {
+		if applies(entry, manager) || entry.Subresource == "" &&
+			entry.Operation == metav1.ManagedFieldsOperationUpdate {
 			continue
 		}
 		theirs, err := decode(entry)
@@ -88,7 +92,8 @@ func Retained(live *unstructured.Unstructured, manager string, removed *fieldpat
 			return nil, err
 		}
 		for _, path := range Paths(theirs.Intersection(removed).Leaves()) {
-			retained = append(retained, RetainedField{Path: String(path), Manager: entry.Manager, Subresource: entry.Subresource})
+			retained = append(retained, RetainedField{Path: String(path), Manager: entry.Manager,
+				Subresource: entry.Subresource})
 		}
 	}
 	return retained, nil
@@ -111,7 +116,9 @@ func present(obj *unstructured.Unstructured, set *fieldpath.Set) *fieldpath.Set 
 
 // withoutFields returns the managedFields of live without set, in the entries of others for the object itself that
 // mayTake selects. A list item is taken with everything in it, because the rest of it would not be a valid item.
-func withoutFields(live *unstructured.Unstructured, manager string, set *fieldpath.Set, mayTake func(metav1.ManagedFieldsEntry) bool) ([]metav1.ManagedFieldsEntry, bool, error) {
+func withoutFields(
+	live *unstructured.Unstructured, manager string, set *fieldpath.Set, mayTake func(metav1.ManagedFieldsEntry) bool,
+) ([]metav1.ManagedFieldsEntry, bool, error) {
 	items := fieldpath.NewSet()
 	for _, path := range Paths(set) {
 		if isItem(path) {

@@ -39,10 +39,15 @@ func sharedWith(t *testing.T, rest ...string) *unstructured.Unstructured {
 }
 
 const (
-	byEdit  = `manager: kubectl-edit, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:spec: {f:hostname: {}, f:priority: {}}}`
-	byApply = `manager: argo, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:spec: {f:hostname: {}, f:priority: {}}}`
-	byScale = `manager: hpa, operation: Update, subresource: scale, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:spec: {f:hostname: {}}}`
-	inItem  = `manager: kubectl-edit, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:spec: {f:containers: {'k:{"name":"a"}': {.: {}, f:name: {}, f:stdin: {}}, 'k:{"name":"sidecar"}': {.: {}, f:name: {}, f:image: {}}}}}`
+	byEdit = `manager: kubectl-edit, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:spec: ` +
+		`{f:hostname: {}, f:priority: {}}}`
+	byApply = `manager: argo, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:spec: ` +
+		`{f:hostname: {}, f:priority: {}}}`
+	byScale = `manager: hpa, operation: Update, subresource: scale, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: ` +
+		`{f:spec: {f:hostname: {}}}`
+	inItem = `manager: kubectl-edit, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:spec: ` +
+		`{f:containers: {'k:{"name":"a"}': {.: {}, f:name: {}, f:stdin: {}},
+        'k:{"name":"sidecar"}': {.: {}, f:name: {}, f:image: {}}}}}`
 )
 
 func hostname() *fieldpath.Set {
@@ -80,13 +85,20 @@ func TestRemovedFieldsAreTakenFromManagersThatOnlyUpdatedThem(t *testing.T) {
 		changed bool
 		want    map[string][]string
 	}{
-		"nobody else":                   {nil, hostname(), false, false, map[string][]string{ourApply: own}},
-		"another manager's update":      {[]string{byEdit}, hostname(), false, true, map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.priority"}}},
-		"an update that took the field": {[]string{byEdit}, hostname(), true, true, map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.priority"}}},
-		"another manager's apply":       {[]string{byApply}, hostname(), false, false, map[string][]string{ourApply: own, "argo Apply": {"spec.hostname", "spec.priority"}}},
-		"a subresource":                 {[]string{byScale}, hostname(), false, false, map[string][]string{ourApply: own, "hpa Updatescale": {"spec.hostname"}}},
-		"an absent field":               {[]string{byEdit}, fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "nodeName")), false, false, map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.hostname", "spec.priority"}}},
-		"an item with its content":      {[]string{inItem}, item, false, true, map[string][]string{ourApply: own, "kubectl-edit Update": {`spec.containers["sidecar"]`, `spec.containers["sidecar"].image`, `spec.containers["sidecar"].name`}}},
+		"nobody else": {nil, hostname(), false, false, map[string][]string{ourApply: own}},
+		"another manager's update": {[]string{byEdit}, hostname(), false, true,
+			map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.priority"}}},
+		"an update that took the field": {[]string{byEdit}, hostname(), true, true,
+			map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.priority"}}},
+		"another manager's apply": {[]string{byApply}, hostname(), false, false,
+			map[string][]string{ourApply: own, "argo Apply": {"spec.hostname", "spec.priority"}}},
+		"a subresource": {[]string{byScale}, hostname(), false, false,
+			map[string][]string{ourApply: own, "hpa Updatescale": {"spec.hostname"}}},
+		"an absent field": {[]string{byEdit}, fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "nodeName")), false,
+			false, map[string][]string{ourApply: own, "kubectl-edit Update": {"spec.hostname", "spec.priority"}}},
+		"an item with its content": {[]string{inItem}, item, false, true,
+			map[string][]string{ourApply: own, "kubectl-edit Update": {`spec.containers["sidecar"]`,
+				`spec.containers["sidecar"].image`, `spec.containers["sidecar"].name`}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +126,8 @@ const ourApply = ours + " Apply"
 func withRecord(t *testing.T, obj *unstructured.Unstructured, paths []string) *unstructured.Unstructured {
 	t.Helper()
 	text := strings.Replace(shared, "f:hostname: {}, ", "", 1)
-	obj.SetManagedFields(append((&unstructured.Unstructured{Object: objectOf(t, strings.Replace(text, "REST", "", 1))}).GetManagedFields(), obj.GetManagedFields()[1:]...))
+	obj.SetManagedFields(append((&unstructured.Unstructured{Object: objectOf(t,
+		strings.Replace(text, "REST", "", 1))}).GetManagedFields(), obj.GetManagedFields()[1:]...))
 	if diff := cmp.Diff(paths, records(t, obj)[ourApply]); diff != "" {
 		t.Fatalf("(-want +got)\n%s", diff)
 	}
@@ -124,7 +137,8 @@ func withRecord(t *testing.T, obj *unstructured.Unstructured, paths []string) *u
 func TestFieldsThatOthersManageAreRetained(t *testing.T) {
 	t.Parallel()
 	got, err := fields.Retained(sharedWith(t, byEdit, byApply, byScale), ours, hostname())
-	want := []fields.RetainedField{{Path: "spec.hostname", Manager: "argo"}, {Path: "spec.hostname", Manager: "hpa", Subresource: "scale"}}
+	want := []fields.RetainedField{{Path: "spec.hostname", Manager: "argo"},
+		{Path: "spec.hostname", Manager: "hpa", Subresource: "scale"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}

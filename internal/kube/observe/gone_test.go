@@ -28,30 +28,39 @@ func TestWaitForDeletionReportsWhatBlocksIt(t *testing.T) {
 		pods       []any // finalizers by pod
 		want       string
 	}{
-		"deleted":                         {ref: trainer()},
-		"a finalizer":                     {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b"},
-		"two finalizers":                  {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d"},
-		"pods":                            {trainer(), []any{foreground}, []any{[]any{}, []any{"a.com/b"}}, "its pods remain: pod-0, pod-1 (held by finalizer a.com/b)"},
-		"a finalizer and a pod":           {trainer(), []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b; its pods remain: pod-0"},
-		"no visible blocker":              {trainer(), []any{foreground}, nil, "the garbage collector of Kubernetes has not finished"},
-		"a Service owns no pods":          {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b"},
-		"the finalizer of KubeRay":        {ray, []any{"ray.io/gcs-ft-redis-cleanup-finalizer"}, nil, "it is held by finalizer ray.io/gcs-ft-redis-cleanup-finalizer (which is removed by KubeRay, when its Job has emptied Redis)"},
-		"deleted, but its pods terminate": {ray, nil, []any{[]any{"kueue.x-k8s.io/managed"}}, "its pods remain: pod-0 (held by finalizer kueue.x-k8s.io/managed (which is removed by Kueue, when the group of the pod has finished))"},
-		"deleted with all its pods":       {ref: ray},
+		"deleted":        {ref: trainer()},
+		"a finalizer":    {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b"},
+		"two finalizers": {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d"},
+		"pods": {trainer(), []any{foreground}, []any{[]any{}, []any{"a.com/b"}},
+			"its pods remain: pod-0, pod-1 (held by finalizer a.com/b)"},
+		"a finalizer and a pod": {trainer(), []any{"a.com/b"}, []any{[]any{}},
+			"it is held by finalizer a.com/b; its pods remain: pod-0"},
+		"no visible blocker": {trainer(), []any{foreground}, nil,
+			"the garbage collector of Kubernetes has not finished"},
+		"a Service owns no pods": {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b"},
+		"the finalizer of KubeRay": {ray, []any{"ray.io/gcs-ft-redis-cleanup-finalizer"}, nil,
+			"it is held by finalizer ray.io/gcs-ft-redis-cleanup-finalizer (which is removed by KubeRay, when its " +
+				"Job has emptied Redis)"},
+		"deleted, but its pods terminate": {ray, nil, []any{[]any{"kueue.x-k8s.io/managed"}},
+			"its pods remain: pod-0 (held by finalizer kueue.x-k8s.io/managed (which is removed by Kueue, when the " +
+				"group of the pod has finished))"},
+		"deleted with all its pods": {ref: ray},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var pods []any
 			for i, finalizers := range test.pods {
 				pods = append(pods, map[string]any{"metadata": map[string]any{
-					"namespace": "ml", "name": fmt.Sprintf("pod-%d", i), "resourceVersion": "1", "labels": map[string]any{"a": "b"}, "finalizers": finalizers,
+					"namespace": "ml", "name": fmt.Sprintf("pod-%d", i), "resourceVersion": "1",
+					"labels": map[string]any{"a": "b"}, "finalizers": finalizers,
 					"deletionTimestamp": "2026-11-21T08:00:00Z",
 				}})
 			}
 			cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 				switch {
 				case verb == "list" && strings.HasSuffix(path, "/pods"):
-					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": "1"}, "items": pods}
+					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList",
+						"metadata": map[string]any{"resourceVersion": "1"}, "items": pods}
 				case request.URL.Query().Get("sendInitialEvents") != "":
 					return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 				case verb == "watch":
@@ -60,7 +69,9 @@ func TestWaitForDeletionReportsWhatBlocksIt(t *testing.T) {
 				case verb == "list":
 					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				case test.finalizers == nil:
-					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: test.ref.Kind.Resource, Group: test.ref.Kind.Group, Name: test.ref.Name}}
+					return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+						Details: &metav1.StatusDetails{Kind: test.ref.Kind.Resource, Group: test.ref.Kind.Group,
+							Name: test.ref.Name}}
 				}
 				return http.StatusOK, map[string]any{
 					"apiVersion": test.ref.Kind.GroupVersion().String(), "kind": test.ref.Kind.Kind,
@@ -96,7 +107,8 @@ func TestUnlistablePodsAreNotReportedAsDeleted(t *testing.T) {
 		class    kube.Class // of the expected error, if any
 		fails    bool
 	}{
-		"the list fails temporarily": {401, metav1.StatusReasonUnauthorized, 6, kube.Other, false}, // one request retries only a few
+		// one request retries only a few
+		"the list fails temporarily": {401, metav1.StatusReasonUnauthorized, 6, kube.Other, false},
 		"the list fails permanently": {503, metav1.StatusReasonServiceUnavailable, forEver, kube.Unreachable, true},
 		"no permission to list pods": {403, metav1.StatusReasonForbidden, forEver, kube.Other, false},
 	} {
@@ -119,14 +131,17 @@ func TestUnlistablePodsAreNotReportedAsDeleted(t *testing.T) {
 					pods := []any{}
 					if n < test.failures+podList {
 						pods = append(pods, map[string]any{"metadata": map[string]any{
-							"namespace": "ml", "name": "pod-0", "resourceVersion": "1", "labels": map[string]any{"a": "b"}, "deletionTimestamp": "2026-11-21T08:00:00Z",
+							"namespace": "ml", "name": "pod-0", "resourceVersion": "1",
+							"labels": map[string]any{"a": "b"}, "deletionTimestamp": "2026-11-21T08:00:00Z",
 						}})
 					}
-					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": fmt.Sprint(n)}, "items": pods}
+					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList",
+						"metadata": map[string]any{"resourceVersion": fmt.Sprint(n)}, "items": pods}
 				case verb == "list":
 					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				}
-				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: ray.Kind.Resource, Group: ray.Kind.Group, Name: ray.Name}}
+				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+					Details: &metav1.StatusDetails{Kind: ray.Kind.Resource, Group: ray.Kind.Group, Name: ray.Name}}
 			}})
 			err := WaitGone(t.Context(), cluster, ray, map[string]string{"a": "b"})
 			switch {

@@ -28,21 +28,28 @@ func gpuNodeOf(name, product, gpus string) corev1.Node {
 func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 	t.Parallel()
 	h100 := map[string]string{gpuProduct: "H100"}
-	nodes := []corev1.Node{gpuNodeOf("a", "H100", "8"), gpuNodeOf("b", "H100", "4"), gpuNodeOf("c", "L4", "1"), gpuNodeOf("d", "", "")}
+	nodes := []corev1.Node{gpuNodeOf("a", "H100", "8"), gpuNodeOf("b", "H100", "4"), gpuNodeOf("c", "L4", "1"),
+		gpuNodeOf("d", "", "")}
 	for name, test := range map[string]struct {
 		nodes []corev1.Node
 		ask   GPUAsk
 		says  string // "" without a cause
 	}{
-		"a pod that fits":                      {nodes, GPUAsk{Each: 8}, ""},
-		"as many pods as fit":                  {nodes, GPUAsk{Each: 4, Pods: 3, NodeSelector: h100}, ""},
-		"a product that no node has":           {nodes, GPUAsk{Each: 1, NodeSelector: map[string]string{gpuProduct: "B200"}}, "no node with nvidia.com/gpu.product=B200 has any; existing products: H100, L4."},
-		"a label of a node without GPUs":       {[]corev1.Node{gpuNodeOf("d", "", "")}, GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}}, "no node with zone=east has any; no node has a product label."},
-		"no GPUs in the cluster":               {nodes[3:], GPUAsk{Each: 1}, "requests 1 GPU, and no node of the cluster has any."},
-		"more GPUs than any node has":          {nodes, GPUAsk{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
-		"more GPUs than any selected node has": {nodes, GPUAsk{Each: 2, NodeSelector: map[string]string{gpuProduct: "L4"}}, "the largest of 1 nodes with nvidia.com/gpu.product=L4 has 1."},
-		"more pods than fit":                   {nodes, GPUAsk{Each: 4, Pods: 4, NodeSelector: h100}, "can run 3 such pods when nothing else runs there."},
-		"a node that is being set up":          {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUAsk{Each: 8, Pods: 4}, ""},
+		"a pod that fits":     {nodes, GPUAsk{Each: 8}, ""},
+		"as many pods as fit": {nodes, GPUAsk{Each: 4, Pods: 3, NodeSelector: h100}, ""},
+		"a product that no node has": {nodes, GPUAsk{Each: 1, NodeSelector: map[string]string{gpuProduct: "B200"}},
+			"no node with nvidia.com/gpu.product=B200 has any; existing products: H100, L4."},
+		"a label of a node without GPUs": {[]corev1.Node{gpuNodeOf("d", "", "")},
+			GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}},
+			"no node with zone=east has any; no node has a product label."},
+		"no GPUs in the cluster":      {nodes[3:], GPUAsk{Each: 1}, "requests 1 GPU, and no node of the cluster has any."},
+		"more GPUs than any node has": {nodes, GPUAsk{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
+		"more GPUs than any selected node has": {nodes, GPUAsk{Each: 2,
+			NodeSelector: map[string]string{gpuProduct: "L4"}}, "the largest of 1 nodes with " +
+			"nvidia.com/gpu.product=L4 has 1."},
+		"more pods than fit": {nodes, GPUAsk{Each: 4, Pods: 4, NodeSelector: h100},
+			"can run 3 such pods when nothing else runs there."},
+		"a node that is being set up": {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUAsk{Each: 8, Pods: 4}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,9 +84,11 @@ func nodesAPI(lists *atomic.Int64, autoscaler, mayList bool) kubetest.API {
 			}
 			return http.StatusOK, page
 		case autoscaler && strings.HasSuffix(path, "/cluster-autoscaler-status"):
-			return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "cluster-autoscaler-status"}}
+			return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+				"metadata": map[string]any{"name": "cluster-autoscaler-status"}}
 		}
-		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Name: "x"}}
+		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+			Details: &metav1.StatusDetails{Name: "x"}}
 	}}
 }
 
@@ -107,7 +116,8 @@ func TestGPUForecastReportsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			causes, err := GPUForecast(t.Context(), clusterOf(t, nodesAPI(&atomic.Int64{}, api.autoscaler, api.mayList)), GPUAsk{Each: 99}, "Deployment ml/trainer")
+			causes, err := GPUForecast(t.Context(), clusterOf(t,
+				nodesAPI(&atomic.Int64{}, api.autoscaler, api.mayList)), GPUAsk{Each: 99}, "Deployment ml/trainer")
 			if err != nil || len(causes) != 0 {
 				t.Errorf("%v, %v", causes, err)
 			}

@@ -28,9 +28,12 @@ func becoming(t *testing.T, strike func(verb, path string) kubetest.Fault) *kube
 		}
 		switch {
 		case verb == "list" && strings.HasSuffix(path, "/deployments"):
-			return http.StatusOK, map[string]any{"apiVersion": "apps/v1", "kind": kind, "metadata": map[string]any{"resourceVersion": "9"}, "items": []any{kubetest.Deployment("9", ready).Object}}
+			return http.StatusOK, map[string]any{"apiVersion": "apps/v1", "kind": kind,
+				"metadata": map[string]any{"resourceVersion": "9"},
+				"items":    []any{kubetest.Deployment("9", ready).Object}}
 		case verb == "list":
-			return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"resourceVersion": "9"}, "items": []any{}}
+			return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": kind,
+				"metadata": map[string]any{"resourceVersion": "9"}, "items": []any{}}
 		case strings.HasSuffix(path, "/trainer"):
 			return http.StatusOK, kubetest.Deployment("9", ready).Object
 		}
@@ -61,8 +64,10 @@ func becoming(t *testing.T, strike func(verb, path string) kubetest.Fault) *kube
 func TestWatchErrorsDoNotEndAWait(t *testing.T) {
 	t.Parallel()
 	faults := map[string]kubetest.Fault{
-		"500": kubetest.Status(500, metav1.StatusReasonInternalError), "401": kubetest.Status(401, metav1.StatusReasonUnauthorized),
-		"410": kubetest.Status(410, metav1.StatusReasonExpired), "429": kubetest.Throttled, "reset": kubetest.HangUp(true, false), "closed": kubetest.HangUp(false, false), "silent": kubetest.Silent,
+		"500": kubetest.Status(500, metav1.StatusReasonInternalError),
+		"401": kubetest.Status(401, metav1.StatusReasonUnauthorized),
+		"410": kubetest.Status(410, metav1.StatusReasonExpired), "429": kubetest.Throttled,
+		"reset": kubetest.HangUp(true, false), "closed": kubetest.HangUp(false, false), "silent": kubetest.Silent,
 	}
 	for name, strike := range faults {
 		for _, of := range []string{"/deployments", "/pods", "/replicasets", "/events"} {
@@ -102,7 +107,8 @@ func TestDiagnosisIgnoresUnreadableObjects(t *testing.T) {
 func TestUnresponsiveServerIsNotReportedAsAFailedObject(t *testing.T) {
 	t.Parallel()
 	for name, strike := range map[string]kubetest.Fault{
-		"away": kubetest.HangUp(true, false), "broken": kubetest.Status(500, metav1.StatusReasonInternalError), "expired": kubetest.Status(401, metav1.StatusReasonUnauthorized), "throttling": kubetest.Throttled,
+		"away": kubetest.HangUp(true, false), "broken": kubetest.Status(500, metav1.StatusReasonInternalError),
+		"expired": kubetest.Status(401, metav1.StatusReasonUnauthorized), "throttling": kubetest.Throttled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

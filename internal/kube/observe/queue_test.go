@@ -60,7 +60,8 @@ func (s *shelf) answer(verb, path string, request *http.Request) (int, any) {
 	case !found && verb == "list":
 		body = map[string]any{"items": []any{}}
 	case !found:
-		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: "things", Group: "", Name: last}}
+		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+			Details: &metav1.StatusDetails{Kind: "things", Group: "", Name: last}}
 	}
 	if _, list := body["items"]; list {
 		body["apiVersion"], body["kind"], body["metadata"] = "v1", "List", map[string]any{"resourceVersion": "1"}
@@ -82,10 +83,14 @@ const (
 	kueueV       = kueuePath + "/v1beta2"
 	gpuQueuePath = kueueV + "/namespaces/ml/localqueues/gpu"
 	trainingPath = "/apis/kubeflow.org/v1/namespaces/ml/pytorchjobs"
-	localQueue   = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: gpu, namespace: ml, resourceVersion: "1"}, spec: {clusterQueue: cq}, status: {conditions: [{type: Active, status: "True"}]}}`
+	localQueue   = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue,
+        metadata: {name: gpu, namespace: ml, resourceVersion: "1"}, spec: {clusterQueue: cq},
+        status: {conditions: [{type: Active, status: "True"}]}}`
 	clusterQueue = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: cq, resourceVersion: "1"}, spec: {resourceGroups: [{flavors: [{name: f, resources: [{name: nvidia.com/gpu, nominalQuota: 4}]}]}]},
   status: {conditions: [{type: Active, status: "True"}], flavorsReservation: [{name: f, resources: [{name: nvidia.com/gpu, total: 2}]}]}}`
-	heldTraining = `{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: trainer, namespace: ml, uid: u-1, resourceVersion: "1", labels: {kueue.x-k8s.io/queue-name: gpu}}, spec: {runPolicy: {suspend: true}, pytorchReplicaSpecs: {Worker: {replicas: 3}}}}`
+	heldTraining = `{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: trainer, namespace: ml, uid: u-1,
+        resourceVersion: "1", labels: {kueue.x-k8s.io/queue-name: gpu}}, spec: {runPolicy: {suspend: true},
+        pytorchReplicaSpecs: {Worker: {replicas: 3}}}}`
 	heldWorkload = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: pytorchjob-trainer-1, namespace: ml, resourceVersion: "1", ownerReferences: [{apiVersion: kubeflow.org/v1, kind: PyTorchJob, name: trainer, uid: u-1}]},
   spec: {queueName: gpu, podSets: [{name: worker, count: 3, template: {spec: {containers: [{name: c, resources: {requests: {nvidia.com/gpu: 2}}}]}}}]},
   status: {conditions: [{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "insufficient unused quota for nvidia.com/gpu in flavor f, 4 more needed"}]}}`
@@ -110,21 +115,32 @@ func TestQueuedTrainingIsExplainedByItsQueue(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"insufficient quota":                  {nil, ready.ReasonQueued, "6 nvidia.com/gpu requested, cq has 4, 2 in use"},
-		"the workload is found by UID":        {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "ownerReferences", "labels: {kueue.x-k8s.io/job-uid: u-1}, o", 1) + "]"}, ready.ReasonQueued, "4 more needed"},
-		"the Workload of another object":      {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" + strings.Replace(heldWorkload, "uid: u-1", "uid: u-12", 1) + "]"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
-		"the queue is missing":                {map[string]string{kueueV + "/namespaces/ml/localqueues": "items: [" + strings.Replace(localQueue, "name: gpu", "name: cpu", 1) + "]"}, ready.ReasonQueueMissing, "existing queues: cpu"},
-		"no permission to read queues":        {map[string]string{kueueV + "/namespaces/ml/localqueues": "forbidden", kueueV + "/namespaces/ml/workloads": "forbidden"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
-		"no permission to read ClusterQueues": {map[string]string{kueueV + "/clusterqueues": "forbidden"}, ready.ReasonQueued, "4 more needed."},
+		"insufficient quota": {nil, ready.ReasonQueued, "6 nvidia.com/gpu requested, cq has 4, 2 in use"},
+		"the workload is found by UID": {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" +
+			strings.Replace(heldWorkload, "ownerReferences", "labels: {kueue.x-k8s.io/job-uid: u-1}, o", 1) +
+			"]"}, ready.ReasonQueued, "4 more needed"},
+		"the Workload of another object": {map[string]string{kueueV + "/namespaces/ml/workloads": "items: [" +
+			strings.Replace(heldWorkload, "uid: u-1", "uid: u-12", 1) +
+			"]"}, ready.ReasonQueued, "has not admitted PyTorchJob ml/trainer yet (queue gpu)."},
+		"the queue is missing": {map[string]string{kueueV + "/namespaces/ml/localqueues": "items: [" +
+			strings.Replace(localQueue, "name: gpu", "name: cpu", 1) +
+			"]"}, ready.ReasonQueueMissing, "existing queues: cpu"},
+		"no permission to read queues": {map[string]string{kueueV + "/namespaces/ml/localqueues": "forbidden",
+			kueueV + "/namespaces/ml/workloads": "forbidden"}, ready.ReasonQueued, "has not admitted PyTorchJob " +
+			"ml/trainer yet (queue gpu)."},
+		"no permission to read ClusterQueues": {map[string]string{kueueV + "/clusterqueues": "forbidden"},
+			ready.ReasonQueued, "4 more needed."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, _ := shelfOf(t, kueue(), test.change)
-			verdict, err := Assess(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"})
+			verdict, err := Assess(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"),
+				Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if verdict.Phase != ready.Queued || verdict.Cause == nil || verdict.Cause.Reason != test.reason || !strings.Contains(verdict.Cause.Summary, test.says) {
+			if verdict.Phase != ready.Queued || verdict.Cause == nil || verdict.Cause.Reason != test.reason ||
+				!strings.Contains(verdict.Cause.Summary, test.says) {
 				t.Errorf("%+v %+v", verdict, verdict.Cause)
 			}
 		})
@@ -138,13 +154,15 @@ func TestKueueIsDiscoveredAgainIfItWasNotInstalled(t *testing.T) {
 	delete(shelf.docs, kueuePath)
 	ref := kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}
 	verdict, err := Assess(t.Context(), cluster, ref, map[string]string{kind.ServiceLabel: "trainer"})
-	if err != nil || verdict.Cause == nil || verdict.Cause.Reason != ready.ReasonQueueMissing || !strings.Contains(verdict.Cause.Summary, "Kueue is not installed") {
+	if err != nil || verdict.Cause == nil || verdict.Cause.Reason != ready.ReasonQueueMissing ||
+		!strings.Contains(verdict.Cause.Summary, "Kueue is not installed") {
 		t.Fatalf("%+v %v", verdict.Cause, err)
 	}
 	shelf.mu.Lock()
 	shelf.docs[kueuePath] = group
 	shelf.mu.Unlock()
-	if verdict, err = Assess(t.Context(), cluster, ref, map[string]string{kind.ServiceLabel: "trainer"}); err != nil || verdict.Cause.Reason != ready.ReasonQueued {
+	if verdict, err = Assess(t.Context(), cluster, ref, map[string]string{kind.ServiceLabel: "trainer"}); err != nil ||
+		verdict.Cause.Reason != ready.ReasonQueued {
 		t.Errorf("%+v %v", verdict.Cause, err)
 	}
 }
@@ -153,7 +171,8 @@ func TestQueueIsNotReadForRunningWorkloads(t *testing.T) {
 	t.Parallel()
 	running := strings.Replace(heldTraining, "suspend: true", "suspend: false", 1)
 	cluster, shelf := shelfOf(t, kueue(), map[string]string{trainingPath: "items: [" + running + "]"})
-	if _, err := Assess(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"}); err != nil {
+	if _, err := Assess(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml",
+		Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"}); err != nil {
 		t.Fatal(err)
 	}
 	for path := range shelf.requests() {
@@ -172,8 +191,11 @@ func TestForecastReadsEachQueueOnce(t *testing.T) {
 		want   string // the reason, or ""
 		asked  []string
 	}{
-		"more than the maximum quota": {want: ready.ReasonQueueShort, asked: []string{kueuePath, gpuQueuePath, kueueV + "/clusterqueues/cq"}},
-		"a missing queue":             {gone: []string{gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}, want: ready.ReasonQueueMissing, asked: []string{kueuePath, gpuQueuePath, kueueV + "/namespaces/ml/localqueues"}},
+		"more than the maximum quota": {want: ready.ReasonQueueShort,
+			asked: []string{kueuePath, gpuQueuePath, kueueV + "/clusterqueues/cq"}},
+		"a missing queue": {gone: []string{gpuQueuePath, kueueV + "/namespaces/ml/localqueues"},
+			want: ready.ReasonQueueMissing, asked: []string{kueuePath, gpuQueuePath,
+				kueueV + "/namespaces/ml/localqueues"}},
 		"no permission to read the ClusterQueue": {
 			change: map[string]string{kueueV + "/clusterqueues/cq": "forbidden"},
 			asked:  []string{kueuePath, gpuQueuePath, kueueV + "/clusterqueues/cq"},
@@ -217,7 +239,8 @@ func TestWaitForPodsOfASelector(t *testing.T) {
 	t.Parallel()
 	const path = "/api/v1/namespaces/ml/pods"
 	pod := func(ready string) string {
-		return `items: [{metadata: {name: a, namespace: ml, resourceVersion: "1", labels: {app: trainer}}, status: {phase: Running, conditions: [{type: Ready, status: "` + ready + `"}]}}]`
+		return `items: [{metadata: {name: a, namespace: ml, resourceVersion: "1", labels: {app: trainer}}, status: ` +
+			`{phase: Running, conditions: [{type: Ready, status: "` + ready + `"}]}}]`
 	}
 	selector := map[string]string{"app": "trainer"}
 	ready1, _ := shelfOf(t, map[string]string{path: pod("True")})

@@ -23,7 +23,8 @@ func TestEventsOfFormerObjectsAreExcluded(t *testing.T) {
 		Workload:    kubetest.Deployment("1", 0), // trainer, its UID is u
 		ReplicaSets: []*appsv1.ReplicaSet{{ObjectMeta: meta("trainer-1", "rs")}},
 		Pods:        []*corev1.Pod{{ObjectMeta: meta("trainer-1-a", "pod")}},
-		Claims:      map[string]*corev1.PersistentVolumeClaim{"weights": {ObjectMeta: meta("weights", "claim")}, "missing": nil},
+		Claims: map[string]*corev1.PersistentVolumeClaim{"weights": {ObjectMeta: meta("weights", "claim")},
+			"missing": nil},
 	}
 	unread := known
 	unread.ReplicaSets = nil
@@ -52,7 +53,8 @@ func TestEventsOfFormerObjectsAreExcluded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := concerns(test.known, &corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: test.kind, Name: test.name, UID: types.UID(test.uid)}}); got != test.want {
+			if got := concerns(test.known, &corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: test.kind,
+				Name: test.name, UID: types.UID(test.uid)}}); got != test.want {
 				t.Errorf("concerns: %v, want %v", got, test.want)
 			}
 		})
@@ -70,23 +72,39 @@ func TestEventsOfObjectsBetweenAWorkloadAndItsPods(t *testing.T) {
 		uid              types.UID
 		want             bool
 	}{
-		"a Knative Service":                           {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Service", "trainer", false, "u", true},
-		"the core Service with its name":              {row("serving.knative.dev", "Service"), "v1", "Service", "trainer", false, "", false},
-		"its Configuration":                           {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Configuration", "trainer", false, "x", true},
-		"its Revision":                                {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-00002", false, "x", true},
-		"the ReplicaSet of its Revision":              {row("serving.knative.dev", "Service"), "apps/v1", "ReplicaSet", "trainer-00002-deployment-5d4c", false, "x", true},
-		"a Revision of another Service":               {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-b-00002", false, "x", false},
-		"a Revision of a former Service":              {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-00002", true, "x", false},
-		"a Job of a JobSet":                           {row("jobset.x-k8s.io", "JobSet"), "batch/v1", "Job", "trainer-workers-0", false, "x", true},
-		"a Job of a former JobSet":                    {row("jobset.x-k8s.io", "JobSet"), "batch/v1", "Job", "trainer-workers-0", true, "x", false},
-		"a StatefulSet of leaders":                    {row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), "apps/v1", "StatefulSet", "trainer", false, "x", true},
-		"a StatefulSet of a group":                    {row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), "apps/v1", "StatefulSet", "trainer-1", false, "x", true},
-		"a StatefulSet of another set":                {row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), "apps/v1", "StatefulSet", "trainer-b-1", false, "x", false},
-		"a Job named like one of a Deployment":        {kind.Deployment(), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
-		"a Job of a CronJob":                          {row("batch", "CronJob"), "batch/v1", "Job", "trainer-29384756", false, "x", true},
-		"a Job with another suffix than of a CronJob": {row("batch", "CronJob"), "batch/v1", "Job", "trainer-workers-0", false, "x", false},
-		"a training job":                              {row("kubeflow.org", "PyTorchJob"), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "u", true},
-		"a former training job":                       {row("kubeflow.org", "PyTorchJob"), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "v", false},
+		"a Knative Service": {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Service", "trainer",
+			false, "u", true},
+		"the core Service with its name": {row("serving.knative.dev", "Service"), "v1", "Service", "trainer", false, "",
+			false},
+		"its Configuration": {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Configuration",
+			"trainer", false, "x", true},
+		"its Revision": {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision", "trainer-00002",
+			false, "x", true},
+		"the ReplicaSet of its Revision": {row("serving.knative.dev", "Service"), "apps/v1", "ReplicaSet",
+			"trainer-00002-deployment-5d4c", false, "x", true},
+		"a Revision of another Service": {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision",
+			"trainer-b-00002", false, "x", false},
+		"a Revision of a former Service": {row("serving.knative.dev", "Service"), "serving.knative.dev/v1", "Revision",
+			"trainer-00002", true, "x", false},
+		"a Job of a JobSet": {row("jobset.x-k8s.io", "JobSet"), "batch/v1", "Job", "trainer-workers-0", false, "x",
+			true},
+		"a Job of a former JobSet": {row("jobset.x-k8s.io", "JobSet"), "batch/v1", "Job", "trainer-workers-0", true,
+			"x", false},
+		"a StatefulSet of leaders": {row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), "apps/v1", "StatefulSet",
+			"trainer", false, "x", true},
+		"a StatefulSet of a group": {row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), "apps/v1", "StatefulSet",
+			"trainer-1", false, "x", true},
+		"a StatefulSet of another set": {row("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), "apps/v1", "StatefulSet",
+			"trainer-b-1", false, "x", false},
+		"a Job named like one of a Deployment": {kind.Deployment(), "batch/v1", "Job", "trainer-workers-0", false, "x",
+			false},
+		"a Job of a CronJob": {row("batch", "CronJob"), "batch/v1", "Job", "trainer-29384756", false, "x", true},
+		"a Job with another suffix than of a CronJob": {row("batch", "CronJob"), "batch/v1", "Job", "trainer-workers-0",
+			false, "x", false},
+		"a training job": {row("kubeflow.org", "PyTorchJob"), "kubeflow.org/v1", "PyTorchJob", "trainer", false, "u",
+			true},
+		"a former training job": {row("kubeflow.org", "PyTorchJob"), "kubeflow.org/v1", "PyTorchJob", "trainer", false,
+			"v", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,8 +118,9 @@ func TestEventsOfObjectsBetweenAWorkloadAndItsPods(t *testing.T) {
 				at = made.Add(-time.Minute)
 			}
 			got := concerns(ready.Snapshot{Workload: workload}, &corev1.Event{
-				InvolvedObject: corev1.ObjectReference{APIVersion: test.apiVersion, Kind: test.kind, Name: test.object, UID: test.uid},
-				LastTimestamp:  metav1.NewTime(at),
+				InvolvedObject: corev1.ObjectReference{APIVersion: test.apiVersion, Kind: test.kind, Name: test.object,
+					UID: test.uid},
+				LastTimestamp: metav1.NewTime(at),
 			})
 			if got != test.want {
 				t.Errorf("concerns: %v, want %v", got, test.want)

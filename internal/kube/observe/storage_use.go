@@ -112,7 +112,8 @@ func (e *InUseError) Explain() (summary string, cause ready.Cause) {
 		why = " " + e.Err.Error()
 	}
 	return e.Claim.String() + " is in use", ready.Cause{
-		Summary: fmt.Sprintf("It is mounted by %s. Nothing was deleted, and its data is preserved.%s", e.holders(), why),
+		Summary: fmt.Sprintf("It is mounted by %s. Nothing was deleted, and its data is preserved.%s", e.holders(),
+			why),
 		Object:  e.Claim.String(),
 		Hint:    "Stop the workloads of these pods, or delete the pods. Then " + ready.StepDelete + ".",
 		Command: fmt.Sprintf("kubectl -n %s describe persistentvolumeclaim %s", e.Claim.Namespace, e.Claim.Name),

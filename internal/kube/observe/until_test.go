@@ -105,7 +105,8 @@ func TestUntilToleratesAnOutageOfTheServer(t *testing.T) {
 				}
 				return Step[string]{Value: "done", Done: true}, nil
 			})
-			if want := map[bool]string{true: "done", false: "seen"}[test.want == nil]; !errors.Is(err, test.want) || got != want {
+			if want := map[bool]string{true: "done", false: "seen"}[test.want == nil]; !errors.Is(err, test.want) ||
+				got != want {
 				t.Errorf("%q, %v after %d checks; want %q, %v", got, err, checks, want, test.want)
 			}
 		})
@@ -114,7 +115,8 @@ func TestUntilToleratesAnOutageOfTheServer(t *testing.T) {
 
 func TestUntilEndsWithItsContextAndReturnsThePreviousValue(t *testing.T) {
 	t.Parallel()
-	for name, interrupted := range map[string]error{"during a check": errors.New("interrupted"), "between checks": nil} {
+	for name, interrupted := range map[string]error{"during a check": errors.New("interrupted"),
+		"between checks": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cause := errors.New("time is up")
@@ -156,7 +158,8 @@ func TestOutageIsToleratedForALimitedTime(t *testing.T) {
 		"a rejection is not an outage": {{0, denied, false}},
 		"shorter than the limit":       {{0, outage, true}, {maxAbsence - 1, outage, true}},
 		"as long as the limit":         {{0, outage, true}, {maxAbsence, outage, false}},
-		"two outages":                  {{0, outage, true}, {maxAbsence - 1, nil, false}, {maxAbsence, outage, true}, {2*maxAbsence - 1, outage, true}},
+		"two outages": {{0, outage, true}, {maxAbsence - 1, nil, false}, {maxAbsence, outage, true},
+			{2*maxAbsence - 1, outage, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -137,8 +137,8 @@ func (e *UnobservedError) Explain() (summary string, cause ready.Cause) {
 	if e.Last.Message != "" {
 		last = "Last observed status: " + e.Last.Message + "."
 	}
-	cause.Summary = fmt.Sprintf("The API server has not reported the status for %v. %s The API server or the connection "+
-		"to it fails, not the object.\n\n%s", maxAbsence, last, cause.Summary)
+	cause.Summary = fmt.Sprintf("The API server has not reported the status for %v. %s The API server or the "+
+		"connection to it fails, not the object.\n\n%s", maxAbsence, last, cause.Summary)
 	cause.Object = e.Ref.String()
 	return fmt.Sprintf("Unknown status of %s", e.Ref), cause
 }

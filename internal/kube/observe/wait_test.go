@@ -22,9 +22,12 @@ import (
 func TestGracePeriodOfACause(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	pull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image a", Object: "Pod ml/a", Terminal: true, Grace: 40 * time.Second}
-	samePull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image a", Object: "Pod ml/b", Terminal: true, Grace: 40 * time.Second}
-	otherPull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image b", Object: "Pod ml/a", Terminal: true, Grace: 40 * time.Second}
+	pull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image a", Object: "Pod ml/a", Terminal: true,
+		Grace: 40 * time.Second}
+	samePull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image a", Object: "Pod ml/b", Terminal: true,
+		Grace: 40 * time.Second}
+	otherPull := &ready.Cause{Reason: "ImagePullFailed", Subject: "image b", Object: "Pod ml/a", Terminal: true,
+		Grace: 40 * time.Second}
 	queued := &ready.Cause{Reason: "Queued", Subject: "kueue"}
 	crash := &ready.Cause{Reason: "CrashLoop", Subject: "container a", Terminal: true}
 	type check struct {
@@ -34,14 +37,19 @@ func TestGracePeriodOfACause(t *testing.T) {
 		terminal bool
 	}
 	for name, checks := range map[string][]check{
-		"no cause":                        {{0, nil, 0, false}},
-		"starts at the first observation": {{0, pull, 40 * time.Second, true}, {30 * time.Second, pull, 10 * time.Second, true}, {40 * time.Second, pull, 0, true}},
-		"continues for another pod with the same cause": {{0, pull, 40 * time.Second, true}, {30 * time.Second, samePull, 10 * time.Second, true}},
-		"restarts for another cause":                    {{0, pull, 40 * time.Second, true}, {30 * time.Second, otherPull, 40 * time.Second, true}},
-		"restarts after an interruption":                {{0, pull, 40 * time.Second, true}, {30 * time.Second, nil, 0, false}, {31 * time.Second, pull, 40 * time.Second, true}},
-		"restarts for an earlier cause":                 {{0, pull, 40 * time.Second, true}, {time.Second, otherPull, 40 * time.Second, true}, {30 * time.Second, pull, 40 * time.Second, true}},
-		"ends immediately for a permanent cause":        {{0, crash, 0, true}},
-		"a temporary cause never ends a wait":           {{0, queued, 0, false}, {time.Hour, queued, -time.Hour, false}},
+		"no cause": {{0, nil, 0, false}},
+		"starts at the first observation": {{0, pull, 40 * time.Second, true},
+			{30 * time.Second, pull, 10 * time.Second, true}, {40 * time.Second, pull, 0, true}},
+		"continues for another pod with the same cause": {{0, pull, 40 * time.Second, true},
+			{30 * time.Second, samePull, 10 * time.Second, true}},
+		"restarts for another cause": {{0, pull, 40 * time.Second, true},
+			{30 * time.Second, otherPull, 40 * time.Second, true}},
+		"restarts after an interruption": {{0, pull, 40 * time.Second, true}, {30 * time.Second, nil, 0, false},
+			{31 * time.Second, pull, 40 * time.Second, true}},
+		"restarts for an earlier cause": {{0, pull, 40 * time.Second, true},
+			{time.Second, otherPull, 40 * time.Second, true}, {30 * time.Second, pull, 40 * time.Second, true}},
+		"ends immediately for a permanent cause": {{0, crash, 0, true}},
+		"a temporary cause never ends a wait":    {{0, queued, 0, false}, {time.Hour, queued, -time.Hour, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,7 +57,8 @@ func TestGracePeriodOfACause(t *testing.T) {
 			for _, check := range checks {
 				left, terminal := seen.left(check.cause, start.Add(check.after))
 				if left != check.left || terminal != check.terminal {
-					t.Errorf("after %v: %v left, terminal %v; want %v, %v", check.after, left, terminal, check.left, check.terminal)
+					t.Errorf("after %v: %v left, terminal %v; want %v, %v", check.after, left, terminal, check.left,
+						check.terminal)
 				}
 			}
 		})
@@ -150,19 +159,24 @@ func TestInterruptedWaitReportsTheLastObservation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	pod := map[string]any{
-		"metadata": map[string]any{"namespace": "ml", "name": "trainer-1-a", "resourceVersion": "1", "labels": map[string]any{"pod-template-hash": "1"}},
-		"spec":     map[string]any{"volumes": []any{map[string]any{"name": "w", "persistentVolumeClaim": map[string]any{"claimName": "weights"}}}},
+		"metadata": map[string]any{"namespace": "ml", "name": "trainer-1-a", "resourceVersion": "1",
+			"labels": map[string]any{"pod-template-hash": "1"}},
+		"spec": map[string]any{"volumes": []any{map[string]any{"name": "w",
+			"persistentVolumeClaim": map[string]any{"claimName": "weights"}}}},
 		"status": map[string]any{"phase": "Pending", "conditions": []any{
-			map[string]any{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."},
+			map[string]any{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+				"message": "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."},
 		}},
 	}
 	var claims atomic.Int32
 	cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 		switch {
 		case path == "/api/v1/namespaces/ml/pods" && verb == "list":
-			return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{pod}}
+			return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "PodList",
+				"metadata": map[string]any{"resourceVersion": "1"}, "items": []any{pod}}
 		case path == "/api/v1/namespaces/ml/pods" && request.URL.Query().Get("sendInitialEvents") != "":
-			return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid) // as a server that cannot
+			// as a server that cannot
+			return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 		case path == "/api/v1/namespaces/ml/pods":
 			<-request.Context().Done()
 			return http.StatusOK, nil
@@ -174,8 +188,9 @@ func TestInterruptedWaitReportsTheLastObservation(t *testing.T) {
 				return kubetest.Failing(http.StatusInternalServerError, metav1.StatusReasonInternalError)
 			}
 			return http.StatusOK, map[string]any{
-				"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"namespace": "ml", "name": "weights"},
-				"spec": map[string]any{"storageClassName": "fast"}, "status": map[string]any{"phase": "Pending"},
+				"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+				"metadata": map[string]any{"namespace": "ml", "name": "weights"},
+				"spec":     map[string]any{"storageClassName": "fast"}, "status": map[string]any{"phase": "Pending"},
 			}
 		}
 		if code, body, ok := kubetest.GetsOnly(verb, path, request); ok {
@@ -205,16 +220,24 @@ func TestMissingObjectIsReadAgainBeforeTheWaitEnds(t *testing.T) {
 		reason  metav1.StatusReason
 		want    bool
 	}{
-		"no missing object":                {},
-		"a created Secret":                 {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 200, "", true},
-		"a missing Secret":                 {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 404, metav1.StatusReasonNotFound, false},
-		"no permission to read the Secret": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 403, metav1.StatusReasonForbidden, false},
-		"a missing key":                    {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf", Key: "TOKEN"}, "", 0, "", false},
-		"a created ConfigMap":              {&ready.Ref{Kind: "ConfigMap", Namespace: "ml", Name: "c"}, "/api/v1/namespaces/ml/configmaps/c", 200, "", true},
-		"a service account":                {&ready.Ref{Kind: "ServiceAccount", Namespace: "ml", Name: "a"}, "/api/v1/namespaces/ml/serviceaccounts/a", 200, "", true},
-		"a created claim":                  {&ready.Ref{Kind: "PersistentVolumeClaim", Namespace: "ml", Name: "w"}, "/api/v1/namespaces/ml/persistentvolumeclaims/w", 200, "", true},
-		"a created storage class":          {&ready.Ref{Kind: "StorageClass", Name: "fast"}, "/apis/storage.k8s.io/v1/storageclasses/fast", 200, "", true},
-		"an unavailable API server":        {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"}, "/api/v1/namespaces/ml/secrets/hf", 503, metav1.StatusReasonServiceUnavailable, false},
+		"no missing object": {},
+		"a created Secret": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"},
+			"/api/v1/namespaces/ml/secrets/hf", 200, "", true},
+		"a missing Secret": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"},
+			"/api/v1/namespaces/ml/secrets/hf", 404, metav1.StatusReasonNotFound, false},
+		"no permission to read the Secret": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"},
+			"/api/v1/namespaces/ml/secrets/hf", 403, metav1.StatusReasonForbidden, false},
+		"a missing key": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf", Key: "TOKEN"}, "", 0, "", false},
+		"a created ConfigMap": {&ready.Ref{Kind: "ConfigMap", Namespace: "ml", Name: "c"},
+			"/api/v1/namespaces/ml/configmaps/c", 200, "", true},
+		"a service account": {&ready.Ref{Kind: "ServiceAccount", Namespace: "ml", Name: "a"},
+			"/api/v1/namespaces/ml/serviceaccounts/a", 200, "", true},
+		"a created claim": {&ready.Ref{Kind: "PersistentVolumeClaim", Namespace: "ml", Name: "w"},
+			"/api/v1/namespaces/ml/persistentvolumeclaims/w", 200, "", true},
+		"a created storage class": {&ready.Ref{Kind: "StorageClass", Name: "fast"},
+			"/apis/storage.k8s.io/v1/storageclasses/fast", 200, "", true},
+		"an unavailable API server": {&ready.Ref{Kind: "Secret", Namespace: "ml", Name: "hf"},
+			"/api/v1/namespaces/ml/secrets/hf", 503, metav1.StatusReasonServiceUnavailable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -241,7 +264,8 @@ func TestMissingObjectIsReadAgainBeforeTheWaitEnds(t *testing.T) {
 
 func TestAutoscalerIsRecognized(t *testing.T) {
 	t.Parallel()
-	const status, karpenter = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status", "/apis/karpenter.sh"
+	const status, karpenter = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status",
+		"/apis/karpenter.sh"
 	for name, test := range map[string]struct {
 		codes map[string]int // by path; 404 if absent
 		want  bool
@@ -252,9 +276,10 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 		"the cluster autoscaler": {codes: map[string]int{status: http.StatusOK}, want: true},
 		"Karpenter":              {codes: map[string]int{karpenter: http.StatusOK}, want: true},
 		"no permission to read":  {codes: map[string]int{status: http.StatusForbidden}, want: true},
-		"an outage":              {codes: map[string]int{status: http.StatusServiceUnavailable, karpenter: http.StatusServiceUnavailable}, want: false},
-		"configured as true":     {configured: new(true), want: true},
-		"configured as false":    {codes: map[string]int{status: http.StatusOK}, configured: new(false), want: false},
+		"an outage": {codes: map[string]int{status: http.StatusServiceUnavailable,
+			karpenter: http.StatusServiceUnavailable}, want: false},
+		"configured as true":  {configured: new(true), want: true},
+		"configured as false": {codes: map[string]int{status: http.StatusOK}, configured: new(false), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -265,15 +290,18 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 				switch test.codes[path] {
 				case http.StatusOK:
 					if path == karpenter {
-						return http.StatusOK, metav1.APIGroup{PreferredVersion: metav1.GroupVersionForDiscovery{Version: "v1"}}
+						return http.StatusOK,
+							metav1.APIGroup{PreferredVersion: metav1.GroupVersionForDiscovery{Version: "v1"}}
 					}
-					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x"}}
+					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+						"metadata": map[string]any{"name": "x"}}
 				case http.StatusForbidden:
 					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				case http.StatusServiceUnavailable:
 					return kubetest.Failing(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 				}
-				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: "configmaps", Group: "", Name: "x"}}
+				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+					Details: &metav1.StatusDetails{Kind: "configmaps", Group: "", Name: "x"}}
 			}})
 			t.Cleanup(server.Close)
 			cluster := clusterAt(t, config.Config{Host: server.URL, NodeAutoscaling: test.configured})

@@ -59,7 +59,8 @@ func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
 			}
 		}
 		if strings.HasSuffix(path, "/portforward") {
-			return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest) // as before tunnels by WebSocket
+			// as before tunnels by WebSocket
+			return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest)
 		}
 		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}}
@@ -68,7 +69,8 @@ func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
 			api.ServeHTTP(w, request)
 			return
 		}
-		portforward.ServePortForward(w, request, loopback{}, "pod", "", nil, time.Minute, time.Minute, []string{portforward.ProtocolV1Name})
+		portforward.ServePortForward(w, request, loopback{}, "pod", "", nil, time.Minute, time.Minute,
+			[]string{portforward.ProtocolV1Name})
 	}))
 	t.Cleanup(server.Close)
 	return kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})
@@ -144,7 +146,8 @@ func TestDialPodReportsErrorsOfTheKubelet(t *testing.T) {
 	defer conn.Close()
 	_, err = conn.Read(make([]byte, 1))
 	var failed *net.OpError
-	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "connection refused") || !strings.Contains(err.Error(), fmt.Sprintf("ml/trainer-0:%d", free)) {
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "connection refused") ||
+		!strings.Contains(err.Error(), fmt.Sprintf("ml/trainer-0:%d", free)) {
 		t.Errorf("the first read ends with %v", err)
 	}
 }
@@ -163,21 +166,23 @@ func TestDialPodReportsErrorsOfTheKubeletBeforeTheStreamIsOpen(t *testing.T) {
 			return
 		}
 		var errorStream httpstream.Stream
-		conn := spdy.NewResponseUpgrader().UpgradeResponse(w, request, func(stream httpstream.Stream, _ <-chan struct{}) error {
-			if errorStream == nil {
-				errorStream = stream
-				return nil
-			}
-			_, _ = io.WriteString(errorStream, failure)
-			_ = errorStream.Close()
-			return errors.New("reset without a reply")
-		})
+		conn := spdy.NewResponseUpgrader().UpgradeResponse(w, request,
+			func(stream httpstream.Stream, _ <-chan struct{}) error {
+				if errorStream == nil {
+					errorStream = stream
+					return nil
+				}
+				_, _ = io.WriteString(errorStream, failure)
+				_ = errorStream.Close()
+				return errors.New("reset without a reply")
+			})
 		if conn != nil {
 			<-conn.CloseChan()
 		}
 	}))
 	t.Cleanup(server.Close)
-	conn, err := DialPod(t.Context(), kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}), "ml", "trainer-0", 80)
+	conn, err := DialPod(t.Context(), kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}), "ml",
+		"trainer-0", 80)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +200,8 @@ func TestDialPodReportsErrorsOfTheKubeletBeforeTheStreamIsOpen(t *testing.T) {
 
 func TestDialPodNamesTheMissingPermission(t *testing.T) {
 	t.Parallel()
-	const message = `pods "trainer-0" is forbidden: User "eve" cannot create resource "pods/portforward" in API group "" in the namespace "ml"`
+	const message = `pods "trainer-0" is forbidden: User "eve" cannot create resource "pods/portforward" in API ` +
+		`group "" in the namespace "ml"`
 	server := httptest.NewServer(kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 		return http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden, Message: message}
 	}})
@@ -208,7 +214,8 @@ func TestDialPodNamesTheMissingPermission(t *testing.T) {
 	var failure *kube.Error
 	errors.As(err, &failure)
 	summary, cause := failure.Explain()
-	if summary != "No permission to port-forward to Pod ml/trainer-0" || !strings.Contains(cause.Summary, `"pods/portforward"`) {
+	if summary != "No permission to port-forward to Pod ml/trainer-0" ||
+		!strings.Contains(cause.Summary, `"pods/portforward"`) {
 		t.Errorf("it says %s:\n%s", summary, cause.Summary)
 	}
 }
@@ -242,14 +249,17 @@ func TestDialExplainsThatNoPodMatches(t *testing.T) {
 		backend Backend
 		says    string
 	}{
-		"a pod that is not running": {Backend{Namespace: "ml", Pod: "pending", Port: intstr.FromInt32(80)}, "pod ml/pending is not running: it is Pending"},
-		"a pod without ports":       {Backend{Namespace: "ml", Pod: "unnamed-0"}, "does not declare a port"},
-		"an unknown port name":      {Backend{Namespace: "ml", Pod: "unnamed-0", Port: intstr.FromString("grpc")}, `has no port named "grpc"`},
-		"a missing pod":             {Backend{Namespace: "ml", Pod: "gone"}, "gone"},
+		"a pod that is not running": {Backend{Namespace: "ml", Pod: "pending", Port: intstr.FromInt32(80)},
+			"pod ml/pending is not running: it is Pending"},
+		"a pod without ports": {Backend{Namespace: "ml", Pod: "unnamed-0"}, "does not declare a port"},
+		"an unknown port name": {Backend{Namespace: "ml", Pod: "unnamed-0", Port: intstr.FromString("grpc")},
+			`has no port named "grpc"`},
+		"a missing pod": {Backend{Namespace: "ml", Pod: "gone"}, "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := Dial(t.Context(), cluster, test.backend); err == nil || !strings.Contains(err.Error(), test.says) {
+			if _, err := Dial(t.Context(), cluster, test.backend); err == nil ||
+				!strings.Contains(err.Error(), test.says) {
 				t.Errorf("error %v does not contain %q", err, test.says)
 			}
 		})
@@ -260,7 +270,8 @@ func TestDialExplainsThatNoPodMatches(t *testing.T) {
 func TestForwardClosesAllConnections(t *testing.T) {
 	port := echo(t)
 	cluster := kubeletBehind(t, kubetest.RunningPod("trainer-0"))
-	forward, err := Listen(t.Context(), cluster, Backend{Namespace: "ml", Pod: "trainer-0", Port: intstr.FromInt32(port)}, 0, func(err error) { t.Error(err) })
+	forward, err := Listen(t.Context(), cluster, Backend{Namespace: "ml", Pod: "trainer-0",
+		Port: intstr.FromInt32(port)}, 0, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +327,8 @@ func tunnels(t *testing.T) string {
 	stacks := make([]byte, 4<<20)
 	var found []string
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-		for _, part := range []string{"spdystream", "portforward.(*podConn)", "portforward.Listen", "portforward.serve", "portforward.untilDone"} {
+		for _, part := range []string{"spdystream", "portforward.(*podConn)", "portforward.Listen", "portforward.serve",
+			"portforward.untilDone"} {
 			if strings.Contains(stack, part) {
 				found = append(found, stack)
 				break

@@ -165,7 +165,8 @@ func (s *diagnosis) crashCause(p *corev1.Pod, cs corev1.ContainerStatus, end *co
 
 func (s *diagnosis) exitCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
 	c := s.newPodCause(p, ReasonContainerExited, "container "+cs.Name,
-		fmt.Sprintf("Container %s ended: %s.%s The kubelet restarts it.", cs.Name, exit(end), terminationMessage(end)), exitHint(end))
+		fmt.Sprintf("Container %s ended: %s.%s The kubelet restarts it.", cs.Name, exit(end), terminationMessage(end)),
+		exitHint(end))
 	return c.withLogs(p, cs.Name, cs.State.Terminated == nil)
 }
 
@@ -182,12 +183,13 @@ func (s *diagnosis) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous 
 	case requested:
 		summary += fmt.Sprintf(" on its node: it has no memory limit and requests %s.",
 			amount(corev1.ResourceMemory, request))
-		hint = "Increase " + FieldMemory + " to the actual usage of the container, so that it is scheduled on a node with " +
+		hint = "Increase " + FieldMemory +
+			" to the actual usage of the container, so that it is scheduled on a node with " +
 			"enough free memory."
 	default:
 		summary += " on its node: it has neither a memory limit nor a request."
-		hint = "Set " + FieldMemory + " to the actual usage of the container, so that it is scheduled on a node with enough " +
-			"free memory."
+		hint = "Set " + FieldMemory + " to the actual usage of the container, so that it is scheduled on a node with " +
+			"enough free memory."
 	}
 	hint += " Files in /dev/shm also count, up to " + FieldSharedMemory + "."
 	c := s.newPodCause(p, ReasonOutOfMemory, "container "+cs.Name, summary, hint)
@@ -198,7 +200,8 @@ func (s *diagnosis) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous 
 // set up: the runtime is slow, or the GPU driver is still being installed
 // (messages of containerd, of the kubelet's pkg/kubelet/cm and of
 // nvidia-container-cli).
-var unfinishedNode = regexp.MustCompile(`(?i)deadline exceeded|is reserved for|nvidia-container-cli|\bnvml\b|no runtime for|` +
+var unfinishedNode = regexp.MustCompile(`(?i)deadline exceeded|is reserved for|nvidia-container-cli|\bnvml\b|no ` +
+	`runtime for|` +
 	`connection refused|unavailable|device plugin`)
 
 func (s *diagnosis) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
@@ -223,8 +226,8 @@ func (s *diagnosis) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause 
 	}
 	c := s.newPodCause(p, ReasonProbeFailing, "container "+cs.Name,
 		fmt.Sprintf("Container %s is running, but is not healthy: %s", cs.Name, clip(e.Message)),
-		"Read the log of the container. If the server needs longer to start than "+FieldStartupTime+" allows, increase "+
-			"it. This restarts the pods. To only wait longer, increase "+FieldWaitLimit+".")
+		"Read the log of the container. If the server needs longer to start than "+FieldStartupTime+
+			" allows, increase it. This restarts the pods. To only wait longer, increase "+FieldWaitLimit+".")
 	return c.withLogs(p, cs.Name, false)
 }
 
@@ -292,13 +295,14 @@ func exitHint(t *corev1.ContainerStateTerminated) Advice {
 	case 128:
 		return "Check that the image contains the command: the runtime could not start it."
 	case 137:
-		return "Read the log of the container. Check its probes, its node and shared memory: the container was killed " +
-			"(SIGKILL)."
+		return "Read the log of the container. Check its probes, its node and shared memory: the container was " +
+			"killed (SIGKILL)."
 	case 139:
-		return "Check that the libraries are compatible with the GPU driver: the container crashed with a segmentation fault."
+		return "Check that the libraries are compatible with the GPU driver: the container crashed with a " +
+			"segmentation fault."
 	case 143:
-		return "Read the log of the container. Check its probes: the container was terminated (SIGTERM), usually by a " +
-			"failing probe."
+		return "Read the log of the container. Check its probes: the container was terminated (SIGTERM), usually by " +
+			"a failing probe."
 	}
 	return "Read the log of the container."
 }

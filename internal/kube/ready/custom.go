@@ -78,7 +78,8 @@ func customOf(workload *unstructured.Unstructured) custom {
 		}
 		observed, _ := fields["observedGeneration"].(int64)
 		c.conditions = append(c.conditions, condition{
-			Type: text("type"), Status: metav1.ConditionStatus(text("status")), Reason: text("reason"), Message: text("message"),
+			Type: text("type"), Status: metav1.ConditionStatus(text("status")), Reason: text("reason"),
+			Message:            text("message"),
 			ObservedGeneration: observed,
 		})
 	}

@@ -129,7 +129,8 @@ func andThen(text, sentence string) string {
 
 // object formats the name of an object for errors: "Deployment ml/svc".
 func object(u *unstructured.Unstructured) string {
-	return fmt.Sprintf("%s %s/%s", kind.Kind{GroupVersionKind: u.GroupVersionKind()}.Word(), u.GetNamespace(), u.GetName())
+	return fmt.Sprintf("%s %s/%s", kind.Kind{GroupVersionKind: u.GroupVersionKind()}.Word(), u.GetNamespace(),
+		u.GetName())
 }
 
 // resourceArg formats an object as arguments of kubectl, with its group if the

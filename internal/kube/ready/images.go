@@ -64,7 +64,8 @@ func failedPull(e *corev1.Event) bool {
 // pullWrapper matches the prefixes that kubelet and runtime add to the actual
 // error.
 var pullWrapper = regexp.MustCompile(`^(?:Back-off pulling image "[^"]*"|Failed to pull image "[^"]*"|` +
-	`Failed to apply default image tag "[^"]*"|ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|` +
+	`Failed to apply default image tag ` +
+	`"[^"]*"|ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|` +
 	`failed to pull and unpack image "[^"]*"|failed to resolve (?:reference|image) "[^"]*"|failed to do request|` +
 	`rpc error: code = \w+ desc =)(?:: *| +|$)`)
 
@@ -99,19 +100,23 @@ func pullHints() []pullHintRow {
 			"Select other nodes with " + FieldNodeSelector + ", or build the image for the architecture of this node.",
 			pullIsRefused},
 		{[]string{"toomanyrequests", "too many requests", "rate limit"},
-			"Pull with an account (" + FieldPullSecrets + "), or from a mirror: the registry limits the request rate.", pullIsLater},
+			"Pull with an account (" + FieldPullSecrets + "), or from a mirror: the registry limits the request rate.",
+			pullIsLater},
 		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth",
 			"403 forbidden", "permission denied", "denied:"},
 			"Check the name, and set credentials for this registry in " + FieldPullSecrets + ".", pullIsRefused},
-		{[]string{"x509", "certificate"}, "Configure the nodes to trust the certificate of the registry.", pullIsRefused},
+		{[]string{"x509", "certificate"}, "Configure the nodes to trust the certificate of the registry.",
+			pullIsRefused},
 		{[]string{"no such host"}, registryUnreachable, pullIsRefused},
 		{[]string{
-			"dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout", "deadline exceeded",
+			"dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout",
+			"deadline exceeded",
 			"network is unreachable",
 			"no route to host", "name resolution", "server misbehaving", "unexpected eof", ": eof", "broken pipe",
 		}, registryUnreachable, pullMayRecover},
 		{[]string{
-			"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway", "registry is unavailable",
+			"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway",
+			"registry is unavailable",
 			"code = unavailable",
 		}, "Check the status of the registry: it is currently unavailable.", pullMayRecover},
 		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"},
@@ -120,7 +125,8 @@ func pullHints() []pullHintRow {
 	}
 }
 
-const registryUnreachable = "Check the name of the registry in " + FieldImage + ", and that the nodes can reach the registry."
+const registryUnreachable = "Check the name of the registry in " + FieldImage +
+	", and that the nodes can reach the registry."
 
 type pullHintRow struct {
 	words    []string

@@ -156,7 +156,8 @@ func TestKeyIsStableWhileTheCauseIsTheSame(t *testing.T) {
 	if temporary.Key() == first.Key() {
 		t.Errorf("a temporary cause has the key %q of a permanent cause", first.Key())
 	}
-	if a, b := (&Cause{Reason: "A", Object: "Pod ml/a"}), (&Cause{Reason: "A", Object: "Pod ml/b"}); a.Key() == b.Key() {
+	if a, b := (&Cause{Reason: "A", Object: "Pod ml/a"}),
+		(&Cause{Reason: "A", Object: "Pod ml/b"}); a.Key() == b.Key() {
 		t.Error("causes of different objects without a subject have the same key")
 	}
 }
@@ -265,7 +266,8 @@ func branch(node any) bool {
 func changed(random *rand.Rand, old any) any {
 	switch old.(type) {
 	case string:
-		choices := []string{"", "x", "True", "False", "CrashLoopBackOff", "ErrImagePull", "FailedMount", "Pending", "Failed",
+		choices := []string{"", "x", "True", "False", "CrashLoopBackOff", "ErrImagePull", "FailedMount", "Pending",
+			"Failed",
 			"kai-scheduler", "2026-11-21T08:00:00Z", "0", "-1"}
 		return choices[random.IntN(len(choices))]
 	case float64:

@@ -49,7 +49,8 @@ func knativeService(s Snapshot) Verdict {
 	case k.Status.ObservedGeneration < k.Metadata.Generation:
 		return s.diagnose(run{remark: s.notObserved()})
 	case ready.isTrue():
-		return isReady("revision %s is ready", cmp.Or(k.Status.LatestReadyRevisionName, k.Status.LatestCreatedRevisionName))
+		return isReady("revision %s is ready", cmp.Or(k.Status.LatestReadyRevisionName,
+			k.Status.LatestCreatedRevisionName))
 	}
 	latest := k.Status.LatestCreatedRevisionName
 	var pods []*corev1.Pod
@@ -111,7 +112,8 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 	switch {
 	case failed.Reason == "ContainerMissing", strings.Contains(message, "Unable to fetch image"):
 		c.Reason = ReasonImagePullFailed
-		c.Hint = "Check " + FieldImage + ", and that the service account has the pull secret of a private image. Knative " +
+		c.Hint = "Check " + FieldImage +
+			", and that the service account has the pull secret of a private image. Knative " +
 			"resolves an image before it creates pods."
 		c.Grace = pullGrace
 		switch pullProspect(message, "") {

@@ -111,7 +111,8 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 		c.Hint = "Reduce " + FieldRequests + ", use another queue, or request a higher quota."
 	case short != "":
 		c.Summary += " " + short
-		c.Hint = "Wait until other workloads in the queue finish, reduce " + FieldRequests + ", or request a higher quota."
+		c.Hint = "Wait until other workloads in the queue finish, reduce " + FieldRequests +
+			", or request a higher quota."
 	case len(waiting) == 0:
 		c.Summary += " " + startsWithQuota
 	}
@@ -200,7 +201,8 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 	need := corev1.ResourceList{}
 	for _, w := range waiting {
 		for _, set := range w.Spec.PodSets {
-			one := resourcehelper.PodRequests(&corev1.Pod{Spec: set.Template.Spec}, resourcehelper.PodResourcesOptions{})
+			one := resourcehelper.PodRequests(&corev1.Pod{Spec: set.Template.Spec},
+				resourcehelper.PodResourcesOptions{})
 			add(need, one, set.Count)
 		}
 	}
@@ -216,7 +218,8 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 		}
 		if covered && want.Cmp(free) > 0 {
 			inUse := used[name]
-			parts = append(parts, fmt.Sprintf("%s requested, %s has %s, %s in use", amountOf(name, need), cq.Metadata.Name,
+			parts = append(parts, fmt.Sprintf("%s requested, %s has %s, %s in use", amountOf(name, need),
+				cq.Metadata.Name,
 				amount(name, have), amount(name, inUse)))
 		}
 	}
@@ -302,11 +305,13 @@ func (q *Queue) kueueForecast(c *Cause, ask Ask) []*Cause {
 		case !covered:
 			never = append(never, fmt.Sprintf("it has no quota for %s", name))
 		case bounded && want.Cmp(ceiling) > 0:
-			never = append(never, fmt.Sprintf("%s requested, and it can never admit more than %s", amountOf(name, requests),
+			never = append(never, fmt.Sprintf("%s requested, and it can never admit more than %s",
+				amountOf(name, requests),
 				amount(name, ceiling)))
 		case want.Cmp(free) > 0:
 			inUse := used[name]
-			later = append(later, fmt.Sprintf("%s requested, it has %s, %s in use", amountOf(name, requests), amount(name, have),
+			later = append(later, fmt.Sprintf("%s requested, it has %s, %s in use", amountOf(name, requests),
+				amount(name, have),
 				amount(name, inUse)))
 		}
 	}
@@ -319,8 +324,8 @@ func (q *Queue) kueueForecast(c *Cause, ask Ask) []*Cause {
 		c.Hint = "Request less, use another queue, or request a higher quota."
 	case len(later) > 0:
 		c.Reason = ReasonQueued
-		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit the requests of this compute now: %s. It waits in the "+
-			"queue until other workloads finish.", cq.Metadata.Name, q.Name, listed(later, 4))
+		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit the requests of this compute now: %s. It "+
+			"waits in the queue until other workloads finish.", cq.Metadata.Name, q.Name, listed(later, 4))
 	default:
 		return nil
 	}

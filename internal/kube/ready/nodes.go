@@ -49,8 +49,9 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 		return tooManyReplicas(eligible, want, replicas)
 	case settingUp != nil:
 		return misfit{
-			summary: fmt.Sprintf("Node %s is labeled as a GPU node, but does not offer %s yet, because its device plugin has "+
-				"not registered. Installing the driver on a new node takes some minutes.", settingUp.Name, gpuResource),
+			summary: fmt.Sprintf("Node %s is labeled as a GPU node, but does not offer %s yet, because its device "+
+				"plugin has not registered. Installing the driver on a new node takes some "+
+				"minutes.", settingUp.Name, gpuResource),
 			hint:      "Check the GPU operator or the device plugin if this persists.",
 			temporary: true,
 		}, true
@@ -106,7 +107,8 @@ func resourceNames(list corev1.ResourceList) []corev1.ResourceName {
 	}
 	native := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
 	slices.SortFunc(names, func(a, b corev1.ResourceName) int {
-		return cmp.Or(cmp.Compare(slices.Index(native, a), slices.Index(native, b)), strings.Compare(string(a), string(b)))
+		return cmp.Or(cmp.Compare(slices.Index(native, a), slices.Index(native, b)),
+			strings.Compare(string(a), string(b)))
 	})
 	return names
 }
@@ -164,7 +166,8 @@ func isPermanent(t *corev1.Taint) bool {
 	}
 	domain, name, _ := strings.Cut(t.Key, "/")
 	return domain != "node.kubernetes.io" && domain != "node.cloudprovider.kubernetes.io" &&
-		!strings.Contains(name, "not-ready") && !strings.Contains(name, "startup") && !strings.Contains(name, "unregistered")
+		!strings.Contains(name, "not-ready") && !strings.Contains(name, "startup") &&
+		!strings.Contains(name, "unregistered")
 }
 
 // gpuLabels are set on GPU nodes before their devices can be used: by node
@@ -209,8 +212,8 @@ func tooManyReplicas(eligible []*corev1.Node, want corev1.ResourceList, replicas
 		return misfit{}, false
 	}
 	return misfit{
-		summary: fmt.Sprintf("%s cannot run at the same time: each requests %s, and the %s that can run such a pod can "+
-			"run %d in total.",
+		summary: fmt.Sprintf("%s cannot run at the same time: each requests %s, and the %s that can run such a pod "+
+			"can run %d in total.",
 			number(replicas, "pod"), amounts(want), number(len(eligible), "node"), room),
 		hint: "Reduce " + FieldReplicas + " or the requests of each pod, or add nodes.",
 	}, true
@@ -247,8 +250,9 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 			continue
 		case everywhere == 0:
 			return misfit{
-				summary: fmt.Sprintf("No node can run this pod: it requests %s, and no node has any.", amountOf(name, want)),
-				hint:    "Add such nodes, or correct " + requestOf(name) + ".",
+				summary: fmt.Sprintf("No node can run this pod: it requests %s, and no node has any.",
+					amountOf(name, want)),
+				hint: "Add such nodes, or correct " + requestOf(name) + ".",
 			}
 		case having == 0:
 			return misfit{
@@ -258,7 +262,8 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 			}
 		case having == 1:
 			return misfit{
-				summary: fmt.Sprintf("No node can run this pod: it requests %s, and the only %s%s has %s.", amountOf(name, want),
+				summary: fmt.Sprintf("No node can run this pod: it requests %s, and the only %s%s has %s.",
+					amountOf(name, want),
 					nodeNoun(name), where, amount(name, largest)),
 				hint: "Request at most that amount in " + requestOf(name) + ", or add larger nodes.",
 			}
@@ -270,8 +275,8 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 		}
 	}
 	return misfit{
-		summary: fmt.Sprintf("No node can run this pod: each of its requests fits on one of the %s that it may run on, "+
-			"but no node has all of %s.", number(len(nodes), "node"), amounts(want)),
+		summary: fmt.Sprintf("No node can run this pod: each of its requests fits on one of the %s that it may run "+
+			"on, but no node has all of %s.", number(len(nodes), "node"), amounts(want)),
 		hint: "Match the proportions of the requests to those of the nodes, or add larger nodes.",
 	}
 }

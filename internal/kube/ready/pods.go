@@ -73,7 +73,8 @@ func (s *diagnosis) failedPod(p *corev1.Pod) *Cause {
 	}
 	hint := Advice("Check this pod if its replacement also fails.")
 	if p.Status.Reason == "Evicted" {
-		hint = "Set " + FieldMemory + " and " + FieldDisk + " to the actual usage of the pod: its node ran out of a resource."
+		hint = "Set " + FieldMemory + " and " + FieldDisk +
+			" to the actual usage of the pod: its node ran out of a resource."
 	}
 	c := s.newPodCause(p, ReasonPodFailed, p.Status.Reason, summary, hint)
 	if cs := failedContainer(p); cs != nil {

@@ -110,15 +110,16 @@ func (s Snapshot) held() Verdict {
 // trouble sets a cause in the queue itself. It returns false if there is none.
 func (q *Queue) trouble(c *Cause, workload string) bool {
 	c.Terminal, c.Grace = false, 0
-	kind, where, list := "LocalQueue", "in namespace "+q.Namespace, kubectl(q.Namespace, "get localqueues.kueue.x-k8s.io")
+	kind, where, list := "LocalQueue", "in namespace "+q.Namespace,
+		kubectl(q.Namespace, "get localqueues.kueue.x-k8s.io")
 	if q.Scheduler == KAI {
 		kind, where, list = "Queue", "in the cluster", "kubectl get queues.scheduling.run.ai"
 	}
 	switch {
 	case q.NotInstalled:
 		c.Reason = ReasonQueueMissing
-		c.Summary = fmt.Sprintf("%s is in queue %s, but %s is not installed. Workloads that it must admit never start, "+
-			"and all others start immediately without the queue.", workload, q.Name, q.product())
+		c.Summary = fmt.Sprintf("%s is in queue %s, but %s is not installed. Workloads that it must admit never "+
+			"start, and all others start immediately without the queue.", workload, q.Name, q.product())
 		c.Hint = Advise("Install %s, or remove "+FieldQueue+".", q.product())
 		c.Command = "kubectl get customresourcedefinitions"
 		c.terminal(volumeGrace)

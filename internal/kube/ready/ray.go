@@ -54,7 +54,8 @@ func rayCluster(s Snapshot) Verdict {
 		}
 		return s.suspended(max(1, len(living(s.Pods))))
 	case seen && st.State == "ready" && !head.isFalse() && st.ReadyWorkerReplicas >= workers:
-		return isReady("the head and %d of %d workers ready", st.ReadyWorkerReplicas, max(workers, st.ReadyWorkerReplicas))
+		return isReady("the head and %d of %d workers ready", st.ReadyWorkerReplicas,
+			max(workers, st.ReadyWorkerReplicas))
 	}
 	remark := fmt.Sprintf("%d of %d workers ready", st.ReadyWorkerReplicas, workers)
 	switch {
@@ -63,16 +64,18 @@ func rayCluster(s Snapshot) Verdict {
 	case !seen:
 		remark = s.notObserved()
 	}
-	return s.diagnose(run{desired: workers + 1, pods: s.Pods, remark: remark}, (*diagnosis).rayRefused, func(d *diagnosis) *Cause {
-		failure := conditionOf(st.Conditions, "ReplicaFailure")
-		switch {
-		case failure.isTrue() && strings.HasPrefix(failure.Reason, failedCreate):
-			return d.refusedBy(s.Workload.GetKind(), s.Workload.GetName(), failure.Message)
-		case st.State == "failed":
-			return d.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(st.Reason)))
-		}
-		return nil
-	})
+	return s.diagnose(run{desired: workers + 1, pods: s.Pods, remark: remark}, (*diagnosis).rayRefused,
+		func(d *diagnosis) *Cause {
+			failure := conditionOf(st.Conditions, "ReplicaFailure")
+			switch {
+			case failure.isTrue() && strings.HasPrefix(failure.Reason, failedCreate):
+				return d.refusedBy(s.Workload.GetKind(), s.Workload.GetName(), failure.Message)
+			case st.State == "failed":
+				return d.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload),
+					clip(st.Reason)))
+			}
+			return nil
+		})
 }
 
 // workers returns the number of workers in the spec, as KubeRay counts them.

@@ -132,7 +132,8 @@ func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) string {
 	}
 	if rev.object != nil {
 		for _, c := range rev.object.Status.Conditions {
-			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
+			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue &&
+				c.Reason == failedCreate {
 				return c.Message
 			}
 		}
@@ -199,7 +200,8 @@ func Refusal(namespace, message string) Cause {
 	if m := serviceAccount.FindStringSubmatch(message); m != nil && strings.Contains(m[3], "not found") {
 		return Cause{
 			Reason: ReasonServiceAccountMissing, Subject: "ServiceAccount " + m[1] + "/" + m[2],
-			Summary: fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2], m[1]),
+			Summary: fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2],
+				m[1]),
 			Hint: Advise("Create it (`%s`; the installation of Kubetorch creates `kubetorch-service-account`), or set "+
 				FieldServiceAccount+" to another one.", kubectl(m[1], "create serviceaccount "+m[2])),
 			Command: kubectl(m[1], "get serviceaccounts"),
@@ -250,7 +252,8 @@ func refusals() []refusal {
 		{`ValidatingAdmissionPolicy '([^']+)'`, "",
 			"Change the fields that the message of the policy reports, or contact its administrator.",
 			"kubectl describe validatingadmissionpolicy NAME"},
-		{`failed calling webhook`, "", "Contact the administrator of the webhook if this persists: it does not respond.",
+		{`failed calling webhook`, "", "Contact the administrator of the webhook if this persists: it does not " +
+			"respond.",
 			webhooks},
 		{`denied the request`, "",
 			"Change the fields that the message of the webhook reports, or contact its administrator.", webhooks},

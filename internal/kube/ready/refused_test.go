@@ -20,7 +20,8 @@ func TestRejectionsAreExplained(t *testing.T) {
 		"quota without usage": {forbidden + "status unknown for quota: team, resources: pods",
 			ReasonPodsRefused, "", "kubectl -n ml describe resourcequota team"},
 		"service account": {forbidden + `error looking up service account ml/reader: serviceaccount "reader" not found`,
-			ReasonServiceAccountMissing, "kubectl -n ml create serviceaccount reader", "kubectl -n ml get serviceaccounts"},
+			ReasonServiceAccountMissing, "kubectl -n ml create serviceaccount reader",
+			"kubectl -n ml get serviceaccounts"},
 		"priority class": {forbidden + "no PriorityClass with name urgent was found",
 			ReasonPodsRefused, "Create the PriorityClass", "kubectl get priorityclasses"},
 		"LimitRange": {forbidden + "maximum cpu usage per Container is 2, but limit is 4",
@@ -28,7 +29,8 @@ func TestRejectionsAreExplained(t *testing.T) {
 		"LimitRange of a claim": {`persistentvolumeclaims "data" is forbidden: maximum storage usage per ` +
 			"PersistentVolumeClaim is 5Gi, but request is 10Gi",
 			ReasonPodsRefused, "within the LimitRange", "kubectl -n ml describe limitrange"},
-		"default limit below the request": {`Pod "svc-1" is invalid: spec.containers[0].resources.requests: Invalid value: ` +
+		"default limit below the request": {`Pod "svc-1" is invalid: spec.containers[0].resources.requests: Invalid ` +
+			`value: ` +
 			`"4": must be less than or equal to cpu limit of 2`,
 			ReasonPodsRefused, "within the LimitRange", "kubectl -n ml describe limitrange"},
 		"Pod Security": {forbidden + `violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false`,
@@ -37,10 +39,12 @@ func TestRejectionsAreExplained(t *testing.T) {
 			ReasonPodsRefused, "message of the policy", "kubectl describe validatingadmissionpolicy no-latest"},
 		"webhook": {`admission webhook "guard.example.com" denied the request: team label is missing`,
 			ReasonPodsRefused, "message of the webhook", "kubectl get validatingwebhookconfigurations,mutating"},
-		"webhook without a response": {`Internal error occurred: failed calling webhook "pods.example.com": failed to call ` +
+		"webhook without a response": {`Internal error occurred: failed calling webhook "pods.example.com": failed ` +
+			`to call ` +
 			`webhook: Post "https://guard.example.svc:443/": connect: connection refused`,
 			ReasonPodsRefused, "does not respond", "kubectl get validatingwebhookconfigurations,mutating"},
-		"namespace that is being deleted": {forbidden + "unable to create new content in namespace ml because it is being " +
+		"namespace that is being deleted": {forbidden +
+			"unable to create new content in namespace ml because it is being " +
 			"terminated", ReasonPodsRefused, "Wait until the namespace is deleted", "kubectl get namespace ml"},
 		"another admission step": {forbidden + "only on weekdays", ReasonPodsRefused, "Change the fields", ""},
 	} {

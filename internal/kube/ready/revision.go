@@ -138,7 +138,8 @@ func replicaSetOf(deployment string, p *corev1.Pod) string {
 func runsSomethingElse(p *corev1.Pod, template *corev1.PodTemplateSpec) bool {
 	for _, want := range template.Spec.Containers {
 		have := container(p, want.Name)
-		if have.Image != want.Image || !slices.Equal(have.Command, want.Command) || !slices.Equal(have.Args, want.Args) {
+		if have.Image != want.Image || !slices.Equal(have.Command, want.Command) ||
+			!slices.Equal(have.Args, want.Args) {
 			return true
 		}
 	}

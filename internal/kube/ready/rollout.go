@@ -188,7 +188,8 @@ func replicaSet(s Snapshot) Verdict {
 	return s.diagnose(run{desired: desired, alike: true, pods: s.controlledPods(),
 		remark: s.counted(int(st.ReadyReplicas), desired)}, func(d *diagnosis) *Cause {
 		for _, c := range st.Conditions {
-			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
+			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue &&
+				c.Reason == failedCreate {
 				return d.refusedBy(set.Kind, set.Name, c.Message)
 			}
 		}

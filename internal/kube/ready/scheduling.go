@@ -21,7 +21,8 @@ func (s *diagnosis) queued(p *corev1.Pod) *Cause {
 	switch {
 	case gatedByKueue(p):
 		c := s.newPodCause(p, ReasonQueued, "kueue",
-			"Kueue has not admitted the pod yet"+inQueue(p.Labels[kueueQueue])+s.schedulerSuffix(p)+". "+startsWithQuota,
+			"Kueue has not admitted the pod yet"+inQueue(p.Labels[kueueQueue])+s.schedulerSuffix(p)+". "+
+				startsWithQuota,
 			seeWorkload)
 		c.Command = kubectl(p.Namespace, "get workloads.kueue.x-k8s.io -o wide")
 		return c
@@ -46,7 +47,8 @@ func inQueue(name string) string {
 func (s *diagnosis) schedulerSuffix(p *corev1.Pod) string {
 	message := schedulerMessage(p)
 	if message == "" {
-		if e := s.events.about("Pod", p.Name).latest("Unschedulable", "NotEnoughResources", "FailedScheduling"); e != nil {
+		if e := s.events.about("Pod", p.Name).latest("Unschedulable", "NotEnoughResources",
+			"FailedScheduling"); e != nil {
 			message = e.Message
 		}
 	}
@@ -83,7 +85,8 @@ func (s *diagnosis) schedulingCauses(p *corev1.Pod) []*Cause {
 		why, hint := messageHint(message)
 		summary := andThen("No node can run the pod: "+clip(short), why)
 		if s.Nodes == nil {
-			summary = andThen(summary, "Without permission to list nodes, it is unknown whether any node can ever run the pod.")
+			summary = andThen(summary, "Without permission to list nodes, it is unknown whether any node can ever "+
+				"run the pod.")
 		}
 		return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", summary, hint)}
 	}
@@ -123,7 +126,8 @@ func (s *diagnosis) autoscaled(p *corev1.Pod, short string, said *corev1.Event) 
 		c.Hint = "Wait for the new node. GPU nodes take several minutes."
 		return c
 	}
-	c.Hint = "Match the requests, the node selector and the tolerations to a node pool, or increase the limit of a pool."
+	c.Hint = "Match the requests, the node selector and the tolerations to a node pool, or increase the limit of a " +
+		"pool."
 	why, never := neverFits(p, s.Nodes, 0)
 	nodeAdded := s.events.about("Pod", p.Name).latest(triggeredScaleUp, nominated) != nil
 	if len(s.Nodes) == 0 || !never || why.temporary || nodeAdded || !noPoolFits(said) {

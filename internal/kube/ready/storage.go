@@ -41,11 +41,12 @@ func AssessClaim(s ClaimSnapshot) Verdict {
 	var cause *Cause
 	switch {
 	case s.Claim.DeletionTimestamp != nil:
-		cause = d.cause(ReasonClaimDeleted, "is being deleted", "Wait until it is deleted, and create it again.").terminal(0)
+		cause = d.cause(ReasonClaimDeleted, "is being deleted",
+			"Wait until it is deleted, and create it again.").terminal(0)
 	case s.Claim.Status.Phase == corev1.ClaimLost:
 		cause = d.cause(ReasonVolumeLost, fmt.Sprintf("has lost its PersistentVolume %q", s.Claim.Spec.VolumeName),
-			"Restore the PersistentVolume with the same name and the UID of the claim in claimRef, or delete the claim: its "+
-				"data is lost with the volume.").terminal(shortGrace)
+			"Restore the PersistentVolume with the same name and the UID of the claim in claimRef, or delete the "+
+				"claim: its data is lost with the volume.").terminal(shortGrace)
 	case s.Claim.Status.Phase != corev1.ClaimBound:
 		cause = d.unbound()
 	default:
@@ -91,8 +92,9 @@ func (s *claimDiagnosis) unbound() *Cause {
 	case s.Claim.Spec.VolumeName != "":
 		return s.static()
 	case s.waitsForConsumer():
-		return s.cause(ReasonWaitsForConsumer, fmt.Sprintf("is not bound yet: StorageClass %q provisions a volume when a "+
-			"pod uses it, and no pod does", class),
+		return s.cause(ReasonWaitsForConsumer,
+			fmt.Sprintf("is not bound yet: StorageClass %q provisions a volume when a "+
+				"pod uses it, and no pod does", class),
 			"Start a pod that uses the claim, or do not "+FieldBindingWait+".")
 	case s.ClassMissing:
 		c := s.notBound(fmt.Sprintf("StorageClass %q does not exist", class),
@@ -105,8 +107,8 @@ func (s *claimDiagnosis) unbound() *Cause {
 			what = fmt.Sprintf("StorageClass %q does not provision volumes (%s)", class, byHand)
 		}
 		c := s.notBound(what+", and no PersistentVolume matches it",
-			"Create a PersistentVolume of that class with the access mode of the claim and at least its size, or set a class "+
-				"that provisions volumes.").terminal(volumeGrace)
+			"Create a PersistentVolume of that class with the access mode of the claim and at least its size, or set "+
+				"a class that provisions volumes.").terminal(volumeGrace)
 		c.Command = "kubectl get persistentvolumes,storageclasses"
 		return c
 	}
@@ -145,9 +147,11 @@ func (s *claimDiagnosis) static() *Cause {
 		return mismatch("does not exist", "Create it, or set another volume name.").terminal(volumeGrace)
 	case s.Volume == nil:
 		return s.cause(ReasonVolumeNotBound, fmt.Sprintf("is not bound to PersistentVolume %q yet", name),
-			"Check that the PersistentVolume exists, is Available, and has the size, access mode and class of the claim.")
+			"Check that the PersistentVolume exists, is Available, and has the size, access mode and class of the "+
+				"claim.")
 	}
-	wanted, has := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage], s.Volume.Spec.Capacity[corev1.ResourceStorage]
+	wanted, has := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage],
+		s.Volume.Spec.Capacity[corev1.ResourceStorage]
 	missing := slices.DeleteFunc(slices.Clone(s.Claim.Spec.AccessModes),
 		func(mode corev1.PersistentVolumeAccessMode) bool {
 			return slices.Contains(s.Volume.Spec.AccessModes, mode)
@@ -167,7 +171,8 @@ func (s *claimDiagnosis) static() *Cause {
 		return mismatch(fmt.Sprintf("does not support %s, only %s", modes(missing), modes(s.Volume.Spec.AccessModes)),
 			"Set the access mode to a supported mode.")
 	case s.Volume.Spec.StorageClassName != s.className():
-		return mismatch(fmt.Sprintf("has the class %q, and the claim has %q", s.Volume.Spec.StorageClassName, s.className()),
+		return mismatch(fmt.Sprintf("has the class %q, and the claim has %q", s.Volume.Spec.StorageClassName,
+			s.className()),
 			"Set the storage class to the class of the PersistentVolume.")
 	}
 	return s.cause(ReasonVolumeNotBound, fmt.Sprintf("is not bound to PersistentVolume %q yet, which is %s", name,
@@ -185,7 +190,8 @@ func modes(all []corev1.PersistentVolumeAccessMode) string {
 
 // bound returns the verdict on the size of a bound claim.
 func (s *claimDiagnosis) bound() Verdict {
-	wanted, has := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage], s.Claim.Status.Capacity[corev1.ResourceStorage]
+	wanted, has := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage],
+		s.Claim.Status.Capacity[corev1.ResourceStorage]
 	if has.Cmp(wanted) >= 0 {
 		return Verdict{Phase: Ready, Ready: true, Message: "bound, " + has.String()}
 	}
@@ -193,10 +199,12 @@ func (s *claimDiagnosis) bound() Verdict {
 	if resize == corev1.PersistentVolumeClaimNodeResizePending ||
 		s.condition(corev1.PersistentVolumeClaimFileSystemResizePending) {
 		return Verdict{Phase: Ready, Ready: true,
-			Message: fmt.Sprintf("The volume was expanded to %s. Its file system of %s is expanded by the next mount in a pod.",
+			Message: fmt.Sprintf("The volume was expanded to %s. Its file system of %s is expanded by the next mount "+
+				"in a pod.",
 				wanted.String(), has.String())}
 	}
-	c := s.cause(ReasonVolumeNotGrown, fmt.Sprintf("has %s, and not yet the requested %s", has.String(), wanted.String()),
+	c := s.cause(ReasonVolumeNotGrown, fmt.Sprintf("has %s, and not yet the requested %s", has.String(),
+		wanted.String()),
 		"Check that the resizer of its StorageClass is running, and read its log.")
 	switch e := s.events.latest("VolumeResizeFailed", "FileSystemResizeFailed"); {
 	case resize == corev1.PersistentVolumeClaimControllerResizeInfeasible,
@@ -209,9 +217,11 @@ func (s *claimDiagnosis) bound() Verdict {
 }
 
 func (s *claimDiagnosis) notGrown(has, wanted resource.Quantity, why string) *Cause {
-	return s.cause(ReasonVolumeNotGrown, fmt.Sprintf("cannot be expanded from %s to %s: %s", has.String(), wanted.String(),
+	return s.cause(ReasonVolumeNotGrown, fmt.Sprintf("cannot be expanded from %s to %s: %s", has.String(),
+		wanted.String(),
 		why),
-		"Request a size between the current size and the maximum of the storage, or increase the capacity of the storage.")
+		"Request a size between the current size and the maximum of the storage, or increase the capacity of the "+
+			"storage.")
 }
 
 func (s *claimDiagnosis) condition(kind corev1.PersistentVolumeClaimConditionType) bool {

@@ -116,7 +116,8 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 			ReasonVolumeNotBound, "cannot be bound: no space left.", true, volumeGrace,
 		},
 		"a provisioner that fails once": {
-			ClaimSnapshot{Claim: pendingClaim(), Class: immediate, Events: claimWarning("ProvisioningFailed", "no space left")},
+			ClaimSnapshot{Claim: pendingClaim(), Class: immediate,
+				Events: claimWarning("ProvisioningFailed", "no space left")},
 			ReasonVolumeNotBound, "cannot be bound: no space left.", false, 0,
 		},
 		"a provisioner that is throttled": {
@@ -125,7 +126,8 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 			ReasonVolumeNotBound, "Rate exceeded", false, 0,
 		},
 		"a provisioner that is slow": {ClaimSnapshot{Claim: pendingClaim(), Class: immediate,
-			Events: claimWarning("ProvisioningFailed", "rpc error: code = DeadlineExceeded desc = …")}, ReasonVolumeNotBound,
+			Events: claimWarning("ProvisioningFailed",
+				"rpc error: code = DeadlineExceeded desc = …")}, ReasonVolumeNotBound,
 			"DeadlineExceeded", false, 0},
 		"no consumer yet": {ClaimSnapshot{Claim: pendingClaim(), Class: consumer}, ReasonWaitsForConsumer,
 			"provisions a volume when a pod uses it, and no pod does", false, 0},
@@ -164,15 +166,18 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 			})}, ReasonVolumeNotBound, "is still bound to a deleted claim", true, shortGrace},
 		"being expanded": {ClaimSnapshot{Claim: boundClaim("5Gi")}, ReasonVolumeNotGrown,
 			"has 5Gi, and not yet the requested 10Gi", false, 0},
-		"expanded by the next mount": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimNodeResizePending)}, "",
+		"expanded by the next mount": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimNodeResizePending)},
+			"",
 			"is expanded by the next mount in a pod", false, 0},
-		"expanded by the next mount, once": {ClaimSnapshot{Claim: change(boundClaim("5Gi"), func(c *corev1.PersistentVolumeClaim) {
-			c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
-		})}, "", "is expanded by the next mount in a pod", false, 0},
+		"expanded by the next mount, once": {ClaimSnapshot{Claim: change(boundClaim("5Gi"),
+			func(c *corev1.PersistentVolumeClaim) {
+				c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
+			})}, "", "is expanded by the next mount in a pod", false, 0},
 		"an infeasible expansion": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)},
 			ReasonVolumeNotGrown, "the storage does not support it", true, 0},
 		"a failing expansion": {
-			ClaimSnapshot{Claim: boundClaim("5Gi"), Events: again(claimWarning("VolumeResizeFailed", "quota of the pool"))},
+			ClaimSnapshot{Claim: boundClaim("5Gi"), Events: again(claimWarning("VolumeResizeFailed",
+				"quota of the pool"))},
 			ReasonVolumeNotGrown, "cannot be expanded from 5Gi to 10Gi: quota of the pool.", true, volumeGrace,
 		},
 		"an expansion that fails once": {
@@ -199,7 +204,8 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 				t.Errorf("got %s, terminal %t after %s; want %s, %t after %s", got.Cause.Reason, got.Cause.Terminal,
 					got.Cause.Grace, test.reason, test.ends, test.grace)
 			}
-			if !isAction(string(got.Cause.Hint.Word())) || got.Cause.Command == "" || got.Cause.Object != "PersistentVolumeClaim ml/data" {
+			if !isAction(string(got.Cause.Hint.Word())) || got.Cause.Command == "" ||
+				got.Cause.Object != "PersistentVolumeClaim ml/data" {
 				t.Errorf("the cause has no object or next step: %+v", got.Cause)
 			}
 		})

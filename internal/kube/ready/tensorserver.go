@@ -76,7 +76,8 @@ func tensorServer(s Snapshot) Verdict {
 	if set != nil {
 		if old := s.blockingPod(set); old != nil {
 			remark = "a pod from before the change blocks the rollout"
-			return s.diagnose(run{desired: 1, alike: true, remark: remark}, func(d *diagnosis) *Cause { return d.oldPodCause(old) })
+			return s.diagnose(run{desired: 1, alike: true, remark: remark},
+				func(d *diagnosis) *Cause { return d.oldPodCause(old) })
 		}
 	}
 	switch {
@@ -199,7 +200,8 @@ func (s *diagnosis) operatorCause(isUp condition) *Cause {
 	var c *Cause
 	switch name := object(s.Workload); {
 	case isUp.Type == "":
-		c = s.workloadCause(ReasonOperatorSilent, name+" has no condition Ready: its operator has not processed it yet.")
+		c = s.workloadCause(ReasonOperatorSilent, name+
+			" has no condition Ready: its operator has not processed it yet.")
 		c.Hint = "Check that the operator of its API group is running, and read its log."
 		c.Command = "kubectl get deployments -A"
 	case strings.HasPrefix(isUp.Reason, "Gateway"), strings.HasPrefix(isUp.Reason, "GRPCRoute"):

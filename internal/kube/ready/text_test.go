@@ -13,25 +13,37 @@ func TestPullErrorKeepsTheInnermostError(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ message, want, hint string }{
 		"containerd, no such tag": {
-			`rpc error: code = NotFound desc = failed to pull and unpack image "docker.io/library/nginx:nope": failed to resolve reference "docker.io/library/nginx:nope": docker.io/library/nginx:nope: not found`,
+			`rpc error: code = NotFound desc = failed to pull and unpack image "docker.io/library/nginx:nope": ` +
+				`failed to resolve reference "docker.io/library/nginx:nope": docker.io/library/nginx:nope: not found`,
 			"docker.io/library/nginx:nope: not found", "does not contain the image",
 		},
 		"back-off with the error of the pull": {
-			`Back-off pulling image "a/b:1": ErrImagePull: rpc error: code = Unknown desc = failed to pull and unpack image "a/b:1": failed to resolve reference "a/b:1": unexpected status from HEAD request to https://a/v2/b/manifests/1: 403 Forbidden`,
-			"unexpected status from HEAD request to https://a/v2/b/manifests/1: 403 Forbidden", "the image pull secrets",
+			`Back-off pulling image "a/b:1": ErrImagePull: rpc error: code = Unknown desc = failed to pull and ` +
+				`unpack image "a/b:1": failed to resolve reference "a/b:1": unexpected status from HEAD request to ` +
+				`https://a/v2/b/manifests/1: 403 Forbidden`,
+			"unexpected status from HEAD request to https://a/v2/b/manifests/1: 403 Forbidden",
+			"the image pull secrets",
 		},
 		"CRI-O, wrong architecture": {
-			`rpc error: code = Unknown desc = choosing image instance: no image found in manifest list for architecture "arm64", variant "v8", OS "linux"`,
-			`choosing image instance: no image found in manifest list for architecture "arm64", variant "v8", OS "linux"`,
+			`rpc error: code = Unknown desc = choosing image instance: no image found in manifest list for ` +
+				`architecture "arm64", variant "v8", OS "linux"`,
+			`choosing image instance: no image found in manifest list for architecture "arm64", variant "v8", OS ` +
+				`"linux"`,
 			"architecture",
 		},
 		"rate limit": {
-			`failed to pull and unpack image "docker.io/library/a:1": failed to copy: httpReadSeeker: failed open: unexpected status code https://registry-1.docker.io/v2/library/a: 429 Too Many Requests - Server message: toomanyrequests: You have reached your pull rate limit.`,
-			`failed to copy: httpReadSeeker: failed open: unexpected status code https://registry-1.docker.io/v2/library/a: 429 Too Many Requests - Server message: toomanyrequests: You have reached your pull rate limit.`, "limits the request rate",
+			`failed to pull and unpack image "docker.io/library/a:1": failed to copy: httpReadSeeker: failed open: ` +
+				`unexpected status code https://registry-1.docker.io/v2/library/a: 429 Too Many Requests - Server ` +
+				`message: toomanyrequests: You have reached your pull rate limit.`,
+			`failed to copy: httpReadSeeker: failed open: unexpected status code ` +
+				`https://registry-1.docker.io/v2/library/a: 429 Too Many Requests - Server message: toomanyrequests: ` +
+				`You have reached your pull rate limit.`, "limits the request rate",
 		},
 		"certificate": {
-			`failed to do request: Head "https://r/v2/a/manifests/1": tls: failed to verify certificate: x509: certificate signed by unknown authority`,
-			`Head "https://r/v2/a/manifests/1": tls: failed to verify certificate: x509: certificate signed by unknown authority`, "certificate",
+			`failed to do request: Head "https://r/v2/a/manifests/1": tls: failed to verify certificate: x509: ` +
+				`certificate signed by unknown authority`,
+			`Head "https://r/v2/a/manifests/1": tls: failed to verify certificate: x509: certificate signed by ` +
+				`unknown authority`, "certificate",
 		},
 		"disk full": {
 			`failed to extract layer sha256:0: write /var/lib/x: no space left on device`,

@@ -24,14 +24,16 @@ func TestOnlyPermanentTaintsExcludeANode(t *testing.T) {
 			toleration: corev1.Toleration{Key: "team", Operator: corev1.TolerationOpEqual, Value: "ml"},
 		},
 		{
-			taint:      corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule},
-			toleration: corev1.Toleration{Key: "team", Operator: corev1.TolerationOpEqual, Value: "web"}, untolerated: true,
+			taint:       corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule},
+			toleration:  corev1.Toleration{Key: "team", Operator: corev1.TolerationOpEqual, Value: "web"},
+			untolerated: true,
 		},
 		{taint: corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule},
 			untolerated: true},
 		{taint: corev1.Taint{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule}},
 		{taint: corev1.Taint{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoExecute}},
-		{taint: corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}},
+		{taint: corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized",
+			Effect: corev1.TaintEffectNoSchedule}},
 		{taint: corev1.Taint{Key: "node.cilium.io/agent-not-ready", Effect: corev1.TaintEffectNoExecute}},
 		{taint: corev1.Taint{Key: "ebs.csi.aws.com/agent-not-ready", Effect: corev1.TaintEffectNoExecute}},
 		{taint: corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}},
@@ -51,8 +53,9 @@ func TestCurrentReplicaSetHasTheTemplateAndTheHighestRevision(t *testing.T) {
 	t.Parallel()
 	template := func(image, hash string) corev1.PodTemplateSpec {
 		return corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "a", appsv1.DefaultDeploymentUniqueLabelKey: hash}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: image}}},
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "a",
+				appsv1.DefaultDeploymentUniqueLabelKey: hash}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: image}}},
 		}
 	}
 	set := func(name, image, revision string) *appsv1.ReplicaSet {
@@ -81,7 +84,8 @@ func TestClaimsOfEphemeralVolumesAreNamedAfterPodAndVolume(t *testing.T) {
 	t.Parallel()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "svc-1"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{
 		{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
-		{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "shared"}}},
+		{Name: "data",
+			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "shared"}}},
 		{Name: "dshm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 	}}}
 	if got := strings.Join(claimNames(p), " "); got != "svc-1-scratch shared" {
@@ -111,7 +115,8 @@ func TestSimilarEventsOfPodsAreCombined(t *testing.T) {
 func TestMissingObjectIsExtractedFromMessages(t *testing.T) {
 	t.Parallel()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ml"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{
-		{Name: "cfg", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
+		{Name: "cfg",
+			VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
 		{Name: "both", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}},
 	}}}
 	for message, want := range map[string]string{

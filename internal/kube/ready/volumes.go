@@ -114,7 +114,8 @@ func (s *diagnosis) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeCl
 		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound to PersistentVolume %q yet", claim.Spec.VolumeName),
 			"Check that the PersistentVolume exists, is Available, and has the size and access mode of the claim.")
 	case strings.Contains(schedulerMessage(p), "unbound immediate PersistentVolumeClaims"):
-		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound yet: StorageClass %q has not provisioned a volume", class),
+		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound yet: StorageClass %q has not provisioned a volume",
+			class),
 			"Check the provisioner of the class if this persists.")
 	}
 	return nil

@@ -216,7 +216,8 @@ func TestStepsRunOnceForEachContent(t *testing.T) {
 	if got := m.start(); len(got.calls) != 2 {
 		t.Errorf("different content: calls %q", got.calls)
 	}
-	packed = map[Source][]Packed{{Path: "lib", Package: true}: {directory(t, "lib", map[string]string{"new.py": "x = 2"},
+	packed = map[Source][]Packed{{Path: "lib", Package: true}: {directory(t, "lib",
+		map[string]string{"new.py": "x = 2"},
 		Excluded)}}
 	m.install(spec, packed)
 	if got := m.start(); len(got.calls) != 2 {

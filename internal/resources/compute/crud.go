@@ -216,7 +216,8 @@ func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Uns
 	if err != nil {
 		return err
 	}
-	w.PrivateState.Imported = slices.DeleteFunc(w.PrivateState.Imported, func(imported string) bool { return imported == key })
+	w.PrivateState.Imported = slices.DeleteFunc(w.PrivateState.Imported,
+		func(imported string) bool { return imported == key })
 	if roleOf(obj) == manifest.RoleWorkload {
 		w.Plan.UID = types.StringValue(string(live.GetUID()))
 		w.PrivateState.EmptyText = true

@@ -89,7 +89,8 @@ func (p *planner) leaveIgnored(ctx context.Context, rendered, prior objects, wit
 	}
 	plan, config := p.written.plan, p.written.config
 	plan.Namespace = p.Plan.Namespace // the same, see configID
-	asWritten := planner{planning: &planning{Data: p.Data, Plan: &plan, State: p.State, Config: &config, PrivateState: p.PrivateState}}
+	asWritten := planner{planning: &planning{Data: p.Data, Plan: &plan, State: p.State, Config: &config,
+		PrivateState: p.PrivateState}}
 	asWritten.addresses(ctx)
 	asWritten.defaults(ctx)
 	without, diags := render(ctx, plan.asConfigured(&config), with)

@@ -19,10 +19,12 @@ func TestFieldsOfAnIgnoredAttributeStayAsTheyAre(t *testing.T) {
 			want:    `},"a":{"env":[{"name":"A","value":"2"},{"name":"L","value":"new"},{"name":"N","value":"3"}]},"b":{"env":[{"name":"L","value":"new"}]}`,
 		},
 		"a field that somebody removed": {
-			without: `},"a":{"b":1},"c":{"b":1}`, planned: `},"a":{},"c":{}`, prior: `},"a":{},"c":{"b":1}`, want: `},"a":{},"c":{"b":1}`,
+			without: `},"a":{"b":1},"c":{"b":1}`, planned: `},"a":{},"c":{}`, prior: `},"a":{},"c":{"b":1}`,
+			want: `},"a":{},"c":{"b":1}`,
 		},
 		"lists without names": {
-			without: `},"a":["x"],"b":["x"]`, planned: `},"a":["y"],"b":["y"]`, prior: `},"a":["y"],"b":["x"]`, want: `},"a":["y"],"b":["x"]`,
+			without: `},"a":["x"],"b":["x"]`, planned: `},"a":["y"],"b":["y"]`, prior: `},"a":["y"],"b":["x"]`,
+			want: `},"a":["y"],"b":["x"]`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,8 @@ func (l *reader) locateCustom(ctx context.Context) (*unstructured.Unstructured, 
 		if slices.Contains(known, kind.GroupVersionKind) || kind.GroupVersionKind == manifest.RegistrationKind() {
 			continue
 		}
-		live, err := l.Data.Cluster.Get(ctx, kube.Ref{Kind: kind, Namespace: l.State.Namespace.ValueString(), Name: l.State.Name.ValueString()})
+		live, err := l.Data.Cluster.Get(ctx, kube.Ref{Kind: kind, Namespace: l.State.Namespace.ValueString(),
+			Name: l.State.Name.ValueString()})
 		switch class := kube.ClassOf(err); {
 		case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied:
 			continue

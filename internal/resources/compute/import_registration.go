@@ -52,7 +52,8 @@ func (m *model) adoptLogging(f *follower, found manifest.Logging) {
 	logging.IncludeEvents = types.BoolPointerValue(found.IncludeEvents)
 	logging.IncludeName = types.BoolPointerValue(found.IncludeName)
 	for attribute, d := range map[*tf.Duration]*time.Duration{
-		&logging.GracePeriod: found.GracePeriod, &logging.PollTimeout: found.PollTimeout, &logging.ShutdownGracePeriod: found.ShutdownGracePeriod,
+		&logging.GracePeriod: found.GracePeriod, &logging.PollTimeout: found.PollTimeout,
+		&logging.ShutdownGracePeriod: found.ShutdownGracePeriod,
 	} {
 		if d != nil {
 			*attribute = tf.DurationOf(durationText(*d))
@@ -71,7 +72,8 @@ func (m *model) adoptDistribute(f *follower, found *manifest.Distribute) {
 	if d.Workers.IsNull() {
 		d.Workers = types.Int64Value(found.Workers)
 	}
-	d.QuorumWorkers, d.MonitorMembers = types.Int64PointerValue(found.QuorumWorkers), types.BoolPointerValue(found.MonitorMembers)
+	d.QuorumWorkers, d.MonitorMembers = types.Int64PointerValue(found.QuorumWorkers),
+		types.BoolPointerValue(found.MonitorMembers)
 	if timeout, err := manifest.ParseDuration(found.QuorumTimeout); err == nil && found.QuorumTimeout != "" {
 		d.QuorumTimeout = tf.DurationOf(durationText(timeout))
 	}

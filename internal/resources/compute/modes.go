@@ -139,7 +139,8 @@ func (p *planner) keepWording() {
 }
 
 func (p *planner) rendersWhatWasImported() bool {
-	return !p.Creating && p.rendered != nil && len(p.PrivateState.Imported) > 0 && p.Plan.Manifests.Equal(p.State.Manifests)
+	return !p.Creating && p.rendered != nil && len(p.PrivateState.Imported) > 0 &&
+		p.Plan.Manifests.Equal(p.State.Manifests)
 }
 
 // keepImported keeps what an import gave to settings that no object has, where
@@ -155,7 +156,8 @@ func (p *planner) keepImported() {
 		owned.PreserveSetting(&plan.QueueScheduler, state.QueueScheduler, config.QueueScheduler)
 		owned.PreserveSetting(&plan.GPUType, state.GPUType, config.GPUType)
 		owned.PreserveSetting(&plan.AdoptExisting, state.AdoptExisting, config.AdoptExisting)
-		owned.PreserveSetting(&plan.Replicas, state.Replicas, config.Replicas) // of a suspended compute, no object has it
+		// of a suspended compute, no object has it
+		owned.PreserveSetting(&plan.Replicas, state.Replicas, config.Replicas)
 		if config.ImageRef.IsNull() {
 			plan.ImageRef = state.ImageRef // the objects do not show whether image_ref was set
 		}

@@ -34,7 +34,8 @@ func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag
 // adopt fills an empty model from an observation, as import needs it, with the
 // defaults of the attributes that a workload does not show.
 func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.Defaults) diag.Diagnostics {
-	m.Suspend, m.AdoptExisting, m.DeletionProtection = types.BoolValue(false), types.BoolValue(false), types.BoolValue(false)
+	m.Suspend, m.AdoptExisting, m.DeletionProtection = types.BoolValue(false), types.BoolValue(false),
+		types.BoolValue(false)
 	held := seen.QueueName != "" && seen.QueueScheduler == manifest.QueueSchedulerKueue
 	switch scaled := manifest.HasReplicas(m.Mode.ValueString()); {
 	case scaled && seen.Replicas == 0:
@@ -47,14 +48,16 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 		m.Replicas = types.Int64Value(seen.Replicas)
 	}
 	m.QueueScheduler = types.StringValue(manifest.QueueSchedulerKueue)
-	m.Runtime, m.OnNotReady = types.StringValue(cmp.Or(seen.Runtime, kind.RuntimeKubetorch)), types.StringValue(failOnNotReady)
+	m.Runtime, m.OnNotReady = types.StringValue(cmp.Or(seen.Runtime, kind.RuntimeKubetorch)),
+		types.StringValue(failOnNotReady)
 	before := unset(seen)
 	seen.Labels = without(seen.Labels, defaults.Labels)
 	seen.Annotations = without(seen.Annotations, defaults.Annotations)
 	if seen.LaunchTimeout == defaults.LaunchTimeout {
 		seen.LaunchTimeout = 0 // the provider's default renders it
 	}
-	if wantsGPU := seen.GPUs > 0 || seen.GPUMemory != nil; !wantsGPU && seen.GPUAntiAffinity != defaults.GPUAntiAffinity {
+	if wantsGPU := seen.GPUs > 0 || seen.GPUMemory != nil; !wantsGPU &&
+		seen.GPUAntiAffinity != defaults.GPUAntiAffinity {
 		m.GPUAntiAffinity = types.BoolValue(seen.GPUAntiAffinity)
 	}
 	before.Replicas, before.Freeze, before.GPUAntiAffinity = seen.Replicas, seen.Freeze, seen.GPUAntiAffinity
@@ -305,7 +308,8 @@ func (f *follower) volume(v manifest.VolumeRef) volumeModel {
 	if v.ReadOnly {
 		readOnly = types.BoolValue(true)
 	}
-	return volumeModel{ClaimName: types.StringValue(v.ClaimName), MountPath: types.StringValue(v.MountPath), ReadOnly: readOnly}
+	return volumeModel{ClaimName: types.StringValue(v.ClaimName), MountPath: types.StringValue(v.MountPath),
+		ReadOnly: readOnly}
 }
 
 func textOrNull(text string) types.String {

@@ -106,28 +106,34 @@ func settings(t *testing.T) map[string]func(*model) {
 		"a share of a GPU": func(m *model) { m.GPUMemory = tf.QuantityOf("5Gi") },
 		"replicas":         func(m *model) { m.Replicas = types.Int64Value(3) },
 		"metadata": func(m *model) {
-			m.Labels, m.Annotations = texts(t, map[string]string{"team": "ml", "empty": ""}), texts(t, map[string]string{"owner": "alice"})
+			m.Labels, m.Annotations = texts(t, map[string]string{"team": "ml", "empty": ""}),
+				texts(t, map[string]string{"owner": "alice"})
 		},
 		"scheduling": func(m *model) {
 			m.NodeSelector = texts(t, map[string]string{"zone": "a"})
-			m.Tolerations = listOf(f, m.Tolerations.ElementType(f.ctx), []manifest.Toleration{{Key: "spot", Operator: "Exists"}}, f.toleration)
+			m.Tolerations = listOf(f, m.Tolerations.ElementType(f.ctx),
+				[]manifest.Toleration{{Key: "spot", Operator: "Exists"}}, f.toleration)
 			m.GPUAntiAffinity = types.BoolValue(true)
 			m.ServiceAccountName, m.PriorityClassName = types.StringValue("runner"), types.StringValue("high")
 		},
 		"container": func(m *model) {
 			m.Image, m.ImagePullPolicy = types.StringValue("one:1"), types.StringValue("Always")
 			m.ImagePullSecrets = listOf(f, types.StringType, []string{"registry"}, func(s string) string { return s })
-			m.WorkingDir, m.EnvVars = types.StringValue("/work"), texts(t, map[string]string{"MODE": "fast", "EMPTY": ""})
+			m.WorkingDir, m.EnvVars = types.StringValue("/work"),
+				texts(t, map[string]string{"MODE": "fast", "EMPTY": ""})
 		},
 		"log level as a variable": func(m *model) { m.EnvVars = texts(t, map[string]string{"KT_LOG_LEVEL": "TRACE"}) },
 		"mounts": func(m *model) {
-			m.Secrets = listOf(f, m.Secrets.ElementType(f.ctx), []manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens"}}, f.secret)
-			m.Volumes = listOf(f, m.Volumes.ElementType(f.ctx), []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}}, f.volume)
+			m.Secrets = listOf(f, m.Secrets.ElementType(f.ctx),
+				[]manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens"}}, f.secret)
+			m.Volumes = listOf(f, m.Volumes.ElementType(f.ctx),
+				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}}, f.volume)
 		},
 		"queue of Kueue": func(m *model) { m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kueue") },
 		"queue of KAI":   func(m *model) { m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kai") },
 		"behaviour": func(m *model) {
-			m.Freeze, m.InactivityTTL, m.LaunchTimeout = types.BoolValue(true), tf.DurationOf("2h"), tf.DurationOf("90s")
+			m.Freeze, m.InactivityTTL, m.LaunchTimeout = types.BoolValue(true), tf.DurationOf("2h"),
+				tf.DurationOf("90s")
 			m.Logging = f.object(m.Logging, loggingModel{Level: types.StringValue("debug")})
 			m.AllowedSerialization = listOf(f, types.StringType, []string{"json"}, func(s string) string { return s })
 		},
@@ -147,7 +153,8 @@ func TestFollowMakesAttributesRenderWhatTheClusterHas(t *testing.T) {
 					t.Fatal(diags)
 				}
 				// compared as seen: the order of variables is free
-				if diff := cmp.Diff(observed(t, after), observed(t, rendered(t, m, defaults)), sameQuantities()); diff != "" {
+				if diff := cmp.Diff(observed(t, after), observed(t, rendered(t, m, defaults)),
+					sameQuantities()); diff != "" {
 					t.Errorf("-in the cluster +rendered from the attributes:\n%s", diff)
 				}
 			})

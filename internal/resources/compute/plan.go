@@ -69,7 +69,8 @@ func (m *model) computesLike(o *model) bool {
 		m.AdoptExisting.Equal(o.AdoptExisting) && m.Manifest.Equal(o.Manifest) &&
 		m.ServiceTemplate.Equal(o.ServiceTemplate) &&
 		m.KubetorchVersion.Equal(o.KubetorchVersion) && m.RendererRevision.Equal(o.RendererRevision) &&
-		m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) && m.ServiceName.Equal(o.ServiceName) &&
+		m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) &&
+		m.ServiceName.Equal(o.ServiceName) &&
 		m.URL.Equal(o.URL) && m.GRPCTarget.Equal(o.GRPCTarget) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) &&
 		m.Manifests.Equal(o.Manifests)
 }

@@ -156,7 +156,8 @@ func (l *reader) judge(ctx context.Context, ref kube.Ref, live *unstructured.Uns
 func (l *reader) workload(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) {
 	l.State.UID = types.StringValue(string(live.GetUID()))
 	isReady := l.judge(ctx, ref, live)
-	l.State.Ready = types.BoolValue(isReady && !l.State.Suspend.ValueBool()) // Knative says Ready of a suspended one too
+	// Knative says Ready of a suspended one too
+	l.State.Ready = types.BoolValue(isReady && !l.State.Suspend.ValueBool())
 	l.PrivateState.Unready = l.PrivateState.Unready && !isReady
 	if l.PrivateState.Ending = live.GetDeletionTimestamp() != nil; l.PrivateState.Ending {
 		l.Diags.Append(owned.TerminatingWarning(ref, live))

@@ -35,13 +35,16 @@ func TestDeletionOfAWorkloadIsRememberedUntilItIsGone(t *testing.T) {
 		uid  types.String
 	}{
 		"it begins": {
-			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("old", true)) }, false, true, types.StringValue("old"),
+			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("old", true)) }, false, true,
+			types.StringValue("old"),
 		},
 		"it goes on": {
-			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("old", true)) }, true, true, types.StringValue("old"),
+			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("old", true)) }, true, true,
+			types.StringValue("old"),
 		},
 		"another workload is there": {
-			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("new", false)) }, true, false, types.StringValue("new"),
+			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("new", false)) }, true, false,
+			types.StringValue("new"),
 		},
 		"no workload is there": {(*reader).workloadGone, true, false, types.StringNull()},
 	} {

@@ -57,16 +57,17 @@ func identityAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required: true, PlanModifiers: replace, Validators: []validator.String{tf.ServiceName()},
-			MarkdownDescription: "Name of the compute, its workload and its Service. Must be an RFC 1035 label of at most 63 " +
-				"characters. Changing this replaces the compute.",
+			MarkdownDescription: "Name of the compute, its workload and its Service. Must be an RFC 1035 label of at " +
+				"most 63 characters. Changing this replaces the compute.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
 			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
 				stringplanmodifier.RequiresReplace()},
-			MarkdownDescription: "Namespace of the compute. If not set, it is resolved once, at creation, from the first of: " +
-				"the provider's `namespace`, `KT_NAMESPACE`, `~/.kt/config.yaml`, the namespace of the kubeconfig context, the " +
-				"namespace of the pod that runs Terraform, `default`. Changing this replaces the compute.",
+			MarkdownDescription: "Namespace of the compute. If not set, it is resolved once, at creation, from the " +
+				"first of: the provider's `namespace`, `KT_NAMESPACE`, `~/.kt/config.yaml`, the namespace of the " +
+				"kubeconfig context, the namespace of the pod that runs Terraform, `default`. Changing this replaces " +
+				"the compute.",
 		},
 	}
 }
@@ -78,26 +79,27 @@ func resourceAttributes() map[string]schema.Attribute {
 		"disk_size": quantity("Ephemeral storage request of each pod, such as `10Gi`."),
 		"gpus": schema.Int64Attribute{
 			Optional: true, CustomType: tf.IntegerType{}, Validators: []validator.Int64{int64validator.AtLeast(0)},
-			MarkdownDescription: "Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means none. Adds " +
-				"the tolerations that GPU nodes require.",
+			MarkdownDescription: "Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means none. " +
+				"Adds the tolerations that GPU nodes require.",
 		},
 		"gpu_type": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.GPUType()},
-			MarkdownDescription: "GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`), or any node " +
-				"label as `key: value`.",
+			MarkdownDescription: "GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`), or " +
+				"any node label as `key: value`.",
 		},
 		"gpu_memory": schema.StringAttribute{
 			Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: keepQuantity(),
-			MarkdownDescription: "Share of the memory of one GPU, such as `4Gi`, for GPU sharing with the KAI scheduler. " +
-				"Conflicts with `gpus`.",
+			MarkdownDescription: "Share of the memory of one GPU, such as `4Gi`, for GPU sharing with the KAI " +
+				"scheduler. Conflicts with `gpus`.",
 		},
-		"shared_memory_limit": quantity("Size limit of `/dev/shm`, such as `2Gi`. Defaults to the memory limit of the " +
-			"pod, or to half of the memory of the node."),
+		"shared_memory_limit": quantity("Size limit of `/dev/shm`, such as `2Gi`. Defaults to the memory limit of " +
+			"the pod, or to half of the memory of the node."),
 		"replicas": schema.Int64Attribute{
 			Optional: true, Computed: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.Between(0, 1<<31-1)},
-			MarkdownDescription: "Number of pods. With more than one, an update of a Deployment stops all of them before it " +
-				"starts new ones. Defaults to `distribute.workers`, the number in `manifest`, or `1`. Null with `autoscale`.",
+			MarkdownDescription: "Number of pods. With more than one, an update of a Deployment stops all of them " +
+				"before it starts new ones. Defaults to `distribute.workers`, the number in `manifest`, or `1`. Null " +
+				"with `autoscale`.",
 		},
 	}
 }
@@ -107,8 +109,8 @@ func podAttributes() map[string]schema.Attribute {
 		"labels": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the workload and its pods, merged with the provider's `default_labels`, which " +
-				"they override.",
+			MarkdownDescription: "Labels of the workload and its pods, merged with the provider's `default_labels`, " +
+				"which they override.",
 		},
 		"annotations": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
@@ -133,9 +135,10 @@ func podAttributes() map[string]schema.Attribute {
 				"value": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
 					MarkdownDescription: "Value of the taint, for `Equal`."},
 				"effect": schema.StringAttribute{Optional: true,
-					Validators: []validator.String{stringvalidator.OneOf("NoSchedule", "PreferNoSchedule", "NoExecute")},
-					MarkdownDescription: "Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If not set, all " +
-						"effects are tolerated."},
+					Validators: []validator.String{stringvalidator.OneOf("NoSchedule", "PreferNoSchedule",
+						"NoExecute")},
+					MarkdownDescription: "Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If " +
+						"not set, all effects are tolerated."},
 				"toleration_seconds": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
 					MarkdownDescription: "Number of seconds for which a `NoExecute` taint is tolerated."},
 			}},
@@ -143,34 +146,34 @@ func podAttributes() map[string]schema.Attribute {
 		"service_account_name": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
 			MarkdownDescription: "Service account of the pods. Defaults to the value in `manifest`, otherwise to " +
-				"`kubetorch-service-account`. With `runtime = \"skytorch\"` or `\"kpu\"`, defaults to the default service " +
-				"account of the namespace.",
+				"`kubetorch-service-account`. With `runtime = \"skytorch\"` or `\"kpu\"`, defaults to the default " +
+				"service account of the namespace.",
 		},
 		"priority_class_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
 			MarkdownDescription: "Priority class of the pods."},
 		"image_pull_policy": schema.StringAttribute{Optional: true,
 			Validators: []validator.String{stringvalidator.OneOf("Always", "IfNotPresent", "Never")},
-			MarkdownDescription: "Image pull policy, `Always`, `IfNotPresent` or `Never`. If not set, Kubernetes selects it " +
-				"by the tag of the image."},
+			MarkdownDescription: "Image pull policy, `Always`, `IfNotPresent` or `Never`. If not set, Kubernetes " +
+				"selects it by the tag of the image."},
 		"image_pull_secrets": schema.ListAttribute{Optional: true, ElementType: types.StringType,
 			Validators: []validator.List{listvalidator.UniqueValues(), tf.NoNulls(),
 				listvalidator.ValueStringsAre(tf.ObjectName())},
-			MarkdownDescription: "Names of Secrets of the same namespace, of type `kubernetes.io/dockerconfigjson`, with " +
-				"credentials to pull the images of the pods. Kubernetes then ignores the image pull secrets of the service " +
-				"account. Changing this restarts the pods."},
+			MarkdownDescription: "Names of Secrets of the same namespace, of type `kubernetes.io/dockerconfigjson`, " +
+				"with credentials to pull the images of the pods. Kubernetes then ignores the image pull secrets of " +
+				"the service account. Changing this restarts the pods."},
 		"working_dir": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()},
 			MarkdownDescription: "Working directory of the container. Must be an absolute path."},
 		"image": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Container image. Conflicts with `image_ref`, which sets it. Defaults to the value in " +
-				"`manifest`, otherwise to `ghcr.io/run-house/server:v3`. With `runtime = \"skytorch\"` or `\"kpu\"`, " +
-				"the operator selects the default, and the attribute is null.",
+			MarkdownDescription: "Container image. Conflicts with `image_ref`, which sets it. Defaults to the value " +
+				"in `manifest`, otherwise to `ghcr.io/run-house/server:v3`. With `runtime = \"skytorch\"` or " +
+				"`\"kpu\"`, the operator selects the default, and the attribute is null.",
 		},
 		"image_ref": schema.SingleNestedAttribute{
 			Optional: true, Computed: true, Validators: []validator.Object{
 				objectvalidator.ConflictsWith(path.MatchRoot("image"), path.MatchRoot("image_setup"))},
-			MarkdownDescription: "Container image and its setup: `kt_image.x.ref`. Sets `image` and `image_setup`, and " +
-				"conflicts with both.",
+			MarkdownDescription: "Container image and its setup: `kt_image.x.ref`. Sets `image` and `image_setup`, " +
+				"and conflicts with both.",
 			Attributes: map[string]schema.Attribute{
 				"image": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ImageReference()},
 					MarkdownDescription: "Container image."},
@@ -180,14 +183,15 @@ func podAttributes() map[string]schema.Attribute {
 		},
 		"image_setup": schema.SingleNestedAttribute{
 			Optional: true, Computed: true, Attributes: imageSetupAttributes(),
-			MarkdownDescription: "Setup of the container, which runs before the server starts. To use a `kt_image`, set " +
-				"`image_ref` instead.",
+			MarkdownDescription: "Setup of the container, which runs before the server starts. To use a `kt_image`, " +
+				"set `image_ref` instead.",
 		},
 		"env_vars": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
-			MarkdownDescription: "Environment variables of the container. `$NAME` in a value is expanded by the shell, as in " +
-				"`$PATH:/custom/bin`. The values appear in the plan and in `manifests`, so use `secrets` for secret values.",
+			MarkdownDescription: "Environment variables of the container. `$NAME` in a value is expanded by the " +
+				"shell, as in `$PATH:/custom/bin`. The values appear in the plan and in `manifests`, so use " +
+				"`secrets` for secret values.",
 		},
 		"secrets": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
@@ -203,10 +207,11 @@ func podAttributes() map[string]schema.Attribute {
 					MarkdownDescription: "Directory where the keys are mounted as read-only files.",
 					Validators:          []validator.String{tf.MountPath()}},
 				"default_mode": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.FileMode()},
-					MarkdownDescription: "Permission bits of the files in `mount_path`, as four octal digits from `0000` to " +
-						"`0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. " +
-						"`ref` of `kt_secret` sets `0400` for SSH keys. The files are owned by root. For pods that run as another " +
-						"user, see [kt_secret](secret.md#permissions-of-files). Changing this restarts the pods."},
+					MarkdownDescription: "Permission bits of the files in `mount_path`, as four octal digits from " +
+						"`0000` to `0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. " +
+						"`ref` of `kt_secret` sets `0400` for SSH keys. The files are owned by root. For pods that " +
+						"run as another user, see [kt_secret](secret.md#permissions-of-files). Changing this " +
+						"restarts the pods."},
 			}},
 		},
 		"volumes": schema.ListNestedAttribute{
@@ -217,7 +222,8 @@ func podAttributes() map[string]schema.Attribute {
 					MarkdownDescription: "Name of the claim."},
 				"mount_path": schema.StringAttribute{Required: true, Validators: []validator.String{tf.MountPath()},
 					MarkdownDescription: "Mount path of the volume. Must be an absolute path."},
-				"read_only": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to mount the volume read-only."},
+				"read_only": schema.BoolAttribute{Optional: true,
+					MarkdownDescription: "Whether to mount the volume read-only."},
 			}},
 		},
 	}
@@ -235,48 +241,50 @@ func behaviourAttributes() map[string]schema.Attribute {
 		},
 		"freeze": toggle("Whether to disable live code sync. Nothing is then installed at startup, and the " +
 			"container has no `SYS_PTRACE` capability. Use it with images that contain all code. Defaults to `false`."),
-		"inactivity_ttl": duration("Duration without calls after which Kubetorch deletes the compute, such as `2h`. With " +
-			"less than one minute, the compute may be deleted too early."),
-		"launch_timeout": duration("Maximum start time of the server in a container, such as `30m`. This is the limit of " +
-			"the startup probe, after which Kubernetes restarts the container. " +
-			"Defaults to the provider's `launch_timeout`, otherwise to `15m`. Changing this restarts the pods. To wait " +
-			"longer without a restart, set `wait_timeout`."),
+		"inactivity_ttl": duration("Duration without calls after which Kubetorch deletes the compute, such as `2h`. " +
+			"With less than one minute, the compute may be deleted too early."),
+		"launch_timeout": duration("Maximum start time of the server in a container, such as `30m`. This is the " +
+			"limit of the startup probe, after which Kubernetes restarts the container. " +
+			"Defaults to the provider's `launch_timeout`, otherwise to `15m`. Changing this restarts the pods. To " +
+			"wait longer without a restart, set `wait_timeout`."),
 		"kubetorch_version": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.LabelValue(), stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Version of Kubetorch that the pods install, such as `0.5.0`. Defaults to the provider's " +
-				"`kubetorch_version`. Otherwise, the version at creation is kept, and updated to the default of the provider " +
-				"release by the next change that restarts the pods. " +
+			Optional: true, Computed: true, Validators: []validator.String{tf.LabelValue(),
+				stringvalidator.LengthAtLeast(1)},
+			MarkdownDescription: "Version of Kubetorch that the pods install, such as `0.5.0`. Defaults to the " +
+				"provider's `kubetorch_version`. Otherwise, the version at creation is kept, and updated to the " +
+				"default of the provider release by the next change that restarts the pods. " +
 				"Changing this restarts the pods.",
 		},
 		"renderer_revision": schema.Int64Attribute{
 			Optional: true, Computed: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.AtLeast(1)},
-			MarkdownDescription: "Revision of the startup script and the probes. By default, the revision at creation is " +
-				"kept, and updated to the latest one by the next change that restarts the pods. Changing this restarts the pods.",
+			MarkdownDescription: "Revision of the startup script and the probes. By default, the revision at " +
+				"creation is kept, and updated to the latest one by the next change that restarts the pods. Changing " +
+				"this restarts the pods.",
 		},
 		"gpu_anti_affinity": schema.BoolAttribute{Optional: true,
-			MarkdownDescription: "Whether to keep the pods off GPU nodes. Applies only to computes without GPUs. Defaults to " +
-				"the provider's `gpu_anti_affinity`, otherwise to `false`."},
+			MarkdownDescription: "Whether to keep the pods off GPU nodes. Applies only to computes without GPUs. " +
+				"Defaults to the provider's `gpu_anti_affinity`, otherwise to `false`."},
 		"logging": schema.SingleNestedAttribute{
-			Optional: true, MarkdownDescription: "Logging of the Kubetorch server in the container. All attributes except " +
-				"`level` configure the clients that read the log. They are stored in the KubetorchWorkload of the compute, if " +
-				"its CRD is installed.",
+			Optional: true, MarkdownDescription: "Logging of the Kubetorch server in the container. All attributes " +
+				"except `level` configure the clients that read the log. They are stored in the KubetorchWorkload of " +
+				"the compute, if its CRD is installed.",
 			Attributes: loggingAttributes(),
 		},
 		"allowed_serialization": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
-			MarkdownDescription: "Serialization formats that calls may use, such as `json` and `pickle`. Defaults to the " +
-				"default of Kubetorch.",
+			MarkdownDescription: "Serialization formats that calls may use, such as `json` and `pickle`. Defaults to " +
+				"the default of Kubetorch.",
 			Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
 				listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1), tf.LabelValue())},
 		},
 		"service_template": schema.StringAttribute{
 			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
-			MarkdownDescription: "JSON to merge into the rendered workload, as the last step. Objects are merged field by " +
-				"field and lists of named items by `name`. Other lists are replaced. A null removes a field.",
+			MarkdownDescription: "JSON to merge into the rendered workload, as the last step. Objects are merged " +
+				"field by field and lists of named items by `name`. Other lists are replaced. A null removes a field.",
 		},
-		"suspend": toggle("Whether to scale the compute to zero and keep all other objects. `false` restores `replicas`. " +
-			"Defaults to `false`."),
+		"suspend": toggle("Whether to scale the compute to zero and keep all other objects. `false` restores " +
+			"`replicas`. Defaults to `false`."),
 		"endpoint": schema.SingleNestedAttribute{
 			Optional: true, MarkdownDescription: "Endpoint of the pods, instead of the Service of the compute.",
 			Attributes: map[string]schema.Attribute{
@@ -284,8 +292,9 @@ func behaviourAttributes() map[string]schema.Attribute {
 					MarkdownDescription: "URL of an existing Service or Ingress. No Service is created.",
 					Validators:          []validator.String{tf.EndpointURL()}},
 				"selector": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-					MarkdownDescription: "Labels of the pods that the Service selects, instead of the labels of the compute.",
-					Validators:          append(tf.Labels(), mapvalidator.SizeAtLeast(1))},
+					MarkdownDescription: "Labels of the pods that the Service selects, instead of the labels of the " +
+						"compute.",
+					Validators: append(tf.Labels(), mapvalidator.SizeAtLeast(1))},
 			},
 		},
 	}
@@ -296,20 +305,18 @@ func lifecycleAttributes() map[string]schema.Attribute {
 		"on_not_ready": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString(failOnNotReady),
 			Validators: []validator.String{stringvalidator.OneOf(failOnNotReady, warnOnNotReady, ignoreOnNotReady)},
-			MarkdownDescription: "Action if the compute cannot become ready: `error`, `warn`, or `ignore`, which does not " +
-				"wait. Defaults to `error`. " +
-				"Applies to permanent failures. A wait that times out, is interrupted or loses the connection to the API server " +
-				"ends with a warning and `ready = false`, " +
-				"and the next run waits again. After an error, Terraform would destroy the compute. To fail the run in these " +
-				"cases too, set a postcondition on `self.ready`.",
+			MarkdownDescription: "Action if the compute cannot become ready: `error`, `warn`, or `ignore`, which " +
+				"does not wait. Defaults to `error`. Applies to permanent failures. A wait that times out, is " +
+				"interrupted or loses the connection to the API server ends with a warning and `ready = false`, " +
+				"and the next run waits again. After an error, Terraform would destroy the compute. To fail the run " +
+				"in these cases too, set a postcondition on `self.ready`.",
 		},
 		"wait_timeout": duration("Maximum time that an apply waits for the compute to become ready, such as `1h`. " +
-			"Defaults to `launch_timeout`. " +
-			"Changing this does not restart the pods and does not change any object."),
+			"Defaults to `launch_timeout`. Changing this does not restart the pods and does not change any object."),
 		"adopt_existing": toggle("Whether to take over existing objects of the same name, regardless of who created " +
 			"them. Defaults to `false`, in which case an existing object is an error."),
-		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the compute, until this is set " +
-			"to `false` and applied. Defaults to `false`."),
+		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the compute, until this is " +
+			"set to `false` and applied. Defaults to `false`."),
 	}
 }
 
@@ -322,9 +329,8 @@ func computedAttributes() map[string]schema.Attribute {
 		"mode": computed("Mode of the compute: `deployment`, `knative`, `raycluster`, `compute` for a tensor " +
 			"server, the kind of `manifest` in lowercase, or `selector` for existing pods."),
 		"service_name": computed("Name of the Service, which is the name of the compute."),
-		"url": computed("URL of the compute inside the cluster, " +
-			"`http://<name>.<namespace>.svc.cluster.local:80`, or `endpoint.url`. Null with `runtime = \"skytorch\"` or " +
-			"`\"kpu\"`."),
+		"url": computed("URL of the compute inside the cluster, `http://<name>.<namespace>.svc.cluster.local:80`, or " +
+			"`endpoint.url`. Null with `runtime = \"skytorch\"` or `\"kpu\"`."),
 		"grpc_target": computed("gRPC target of a tensor server inside the cluster, " +
 			"`<name>.<namespace>.svc.cluster.local:50051`. Null with `runtime = \"kubetorch\"`."),
 		"ready": schema.BoolAttribute{Computed: true,
@@ -332,8 +338,8 @@ func computedAttributes() map[string]schema.Attribute {
 		"uid": computed("UID of the workload. Null if `selector` is set without `manifest`."),
 		"manifests": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "Fields of each object that the provider owns, as JSON by `Kind/namespace/name`. A plan " +
-				"shows the values to apply, a refresh the current values.",
+			MarkdownDescription: "Fields of each object that the provider owns, as JSON by `Kind/namespace/name`. A " +
+				"plan shows the values to apply, a refresh the current values.",
 		},
 	}
 }

@@ -19,30 +19,30 @@ import (
 func modeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"autoscale": schema.SingleNestedAttribute{Optional: true, Attributes: autoscaleAttributes(),
-			MarkdownDescription: "Autoscaling by a Knative Service, which adds and removes pods by load. Knative controls " +
-				"the number of pods. Conflicts with `replicas`."},
+			MarkdownDescription: "Autoscaling by a Knative Service, which adds and removes pods by load. Knative " +
+				"controls the number of pods. Conflicts with `replicas`."},
 		"distribute": schema.SingleNestedAttribute{Optional: true, Attributes: distributeAttributes(),
-			MarkdownDescription: "Distribution of the compute over several workers: a RayCluster for `ray`, otherwise a " +
-				"Deployment with the headless Service `<name>-headless`."},
+			MarkdownDescription: "Distribution of the compute over several workers: a RayCluster for `ray`, " +
+				"otherwise a Deployment with the headless Service `<name>-headless`."},
 		"manifest": schema.StringAttribute{
 			Optional: true, CustomType: tf.DocumentType{}, PlanModifiers: []planmodifier.String{tf.KeepSameDocument()},
-			MarkdownDescription: "Custom workload, as YAML or JSON: a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, " +
-				"CronJob, Pod, Knative Service, RayCluster, PyTorchJob, TFJob, MXJob, XGBoostJob, JobSet or LeaderWorkerSet, or " +
-				"another kind with `pod_template_path`. " +
-				"The defaults of Kubetorch and the other attributes are merged into it, but do not override its fields. The " +
-				"main container is `pytorch`, `tensorflow`, `mxnet` or `xgboost` in the respective training jobs, otherwise " +
-				"`kubetorch`.",
+			MarkdownDescription: "Custom workload, as YAML or JSON: a Deployment, StatefulSet, DaemonSet, " +
+				"ReplicaSet, Job, CronJob, Pod, Knative Service, RayCluster, PyTorchJob, TFJob, MXJob, XGBoostJob, " +
+				"JobSet or LeaderWorkerSet, or another kind with `pod_template_path`. " +
+				"The defaults of Kubetorch and the other attributes are merged into it, but do not override its " +
+				"fields. The main container is `pytorch`, `tensorflow`, `mxnet` or `xgboost` in the respective " +
+				"training jobs, otherwise `kubetorch`.",
 		},
 		"pod_template_path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.FieldPath()},
-			MarkdownDescription: "Path of the pod template in a `manifest` of a kind that the provider does not support by " +
-				"name, such as `spec.template`.",
+			MarkdownDescription: "Path of the pod template in a `manifest` of a kind that the provider does not " +
+				"support by name, such as `spec.template`.",
 		},
 		"selector": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: append(tf.Labels(), mapvalidator.SizeAtLeast(1)),
-			MarkdownDescription: "Labels of existing pods. Without `manifest`, no workload is created, only a Service (and " +
-				"the registration with Kubetorch) for these pods. With `manifest`, selects the pods of the workload that " +
-				"receive the calls.",
+			MarkdownDescription: "Labels of existing pods. Without `manifest`, no workload is created, only a " +
+				"Service (and the registration with Kubetorch) for these pods. With `manifest`, selects the pods of " +
+				"the workload that receive the calls.",
 		},
 	}
 }
@@ -55,11 +55,12 @@ func imageSetupAttributes() map[string]schema.Attribute {
 			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 			MarkdownDescription: "Digest of the content of the ConfigMap. Changing this replaces the pods."},
 		"python_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()},
-			MarkdownDescription: "Absolute path of the Python interpreter that runs the server. Defaults to `python3`, " +
-				"otherwise `python`, in `PATH`."},
+			MarkdownDescription: "Absolute path of the Python interpreter that runs the server. Defaults to " +
+				"`python3`, otherwise `python`, in `PATH`."},
 		"install_cmd": schema.StringAttribute{Optional: true,
-			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Command that installs Kubetorch. Defaults to uv if the image contains it, otherwise pip."},
+			Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
+			MarkdownDescription: "Command that installs Kubetorch. Defaults to uv if the image contains it, " +
+				"otherwise pip."},
 	}
 }
 
@@ -78,24 +79,26 @@ func autoscaleAttributes() map[string]schema.Attribute {
 		"target": scale(1, "Target load of each pod, in the unit of `metric`."),
 		"target_utilization": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.Between(1, 100)},
-			MarkdownDescription: "Percentage of `target` at which pods are added, from 1 to 100. Defaults to the default of " +
-				"Knative, `70`."},
+			MarkdownDescription: "Percentage of `target` at which pods are added, from 1 to 100. Defaults to the " +
+				"default of Knative, `70`."},
 		"metric": schema.StringAttribute{Optional: true,
 			Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. Knative " +
-				"defaults to `concurrency`. `cpu` and `memory` require `autoscaler_class = \"hpa.autoscaling.knative.dev\"`."},
+			MarkdownDescription: "Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. " +
+				"Knative defaults to `concurrency`. `cpu` and `memory` require `autoscaler_class = " +
+				"\"hpa.autoscaling.knative.dev\"`."},
 		"window": duration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
 			"to the default of Knative, `60s`."),
 		"concurrency": scale(0,
-			"Maximum number of concurrent requests of one pod (`containerConcurrency`). Defaults to `0`, which means no limit."),
+			"Maximum number of concurrent requests of one pod (`containerConcurrency`). Defaults to `0`, which means "+
+				"no limit."),
 		"scale_down_delay": duration("Duration of a lower load after which pods are removed. Defaults " +
 			"to `1m`."),
-		"scale_to_zero_pod_retention_period": duration("Duration for which the last pod is kept before scaling to zero. " +
-			"Defaults to `10m`."),
+		"scale_to_zero_pod_retention_period": duration("Duration for which the last pod is kept before scaling to " +
+			"zero. Defaults to `10m`."),
 		"autoscaler_class": schema.StringAttribute{Optional: true,
 			Validators: []validator.String{stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)},
-			MarkdownDescription: "Autoscaler, `kpa.autoscaling.knative.dev` or `hpa.autoscaling.knative.dev`. Knative " +
-				"defaults to `kpa.autoscaling.knative.dev`."},
+			MarkdownDescription: "Autoscaler, `kpa.autoscaling.knative.dev` or `hpa.autoscaling.knative.dev`. " +
+				"Knative defaults to `kpa.autoscaling.knative.dev`."},
 		"progress_deadline": duration("Maximum time for a revision to become ready. Defaults to the " +
 			"longest of `10m`, `launch_timeout` plus one minute, and 1.2 times `launch_timeout`."),
 		"extra_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType,
@@ -118,18 +121,20 @@ func distributeAttributes() map[string]schema.Attribute {
 		"type": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString("spmd"),
 			Validators: []validator.String{stringvalidator.OneOf(distributeTypes()...)},
-			MarkdownDescription: "Type of the distribution: `spmd`, `pytorch`, `jax`, `tensorflow`, `monarch` or `ray`. " +
-				"Defaults to `spmd`.",
+			MarkdownDescription: "Type of the distribution: `spmd`, `pytorch`, `jax`, `tensorflow`, `monarch` or " +
+				"`ray`. Defaults to `spmd`.",
 		},
-		"workers":        workers("Number of pods, including the first one (the head of Ray). Defaults to `1`."),
-		"quorum_workers": workers("Number of workers that must be available before a call starts. Defaults to all workers."),
+		"workers": workers("Number of pods, including the first one (the head of Ray). Defaults to `1`."),
+		"quorum_workers": workers("Number of workers that must be available before a call starts. Defaults to all " +
+			"workers."),
 		"quorum_timeout": duration("Maximum time that a call waits for the quorum. Defaults to `launch_timeout`."),
 		"monitor_members": schema.BoolAttribute{Optional: true,
-			MarkdownDescription: "Whether a change of the members ends a running call. Defaults to the default of Kubetorch."},
+			MarkdownDescription: "Whether a change of the members ends a running call. Defaults to the default of " +
+				"Kubetorch."},
 		"args": schema.StringAttribute{
 			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
-			MarkdownDescription: "Additional settings of the type as JSON, such as `jsonencode({ num_proc = 8 })`. Ray also " +
-				"supports `rayVersion`.",
+			MarkdownDescription: "Additional settings of the type as JSON, such as `jsonencode({ num_proc = 8 })`. " +
+				"Ray also supports `rayVersion`.",
 		},
 	}
 }
@@ -146,8 +151,8 @@ func loggingAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Log level of the server: `debug`, `info`, `warning` or `error`. Defaults to `info`.",
 		},
 		"stream_logs": option("Whether calls show the log. Defaults to the default of Kubetorch, `true`."),
-		"include_system_logs": option("Whether calls also show the log lines of the server. Defaults to the default of " +
-			"Kubetorch, `false`."),
+		"include_system_logs": option("Whether calls also show the log lines of the server. Defaults to the default " +
+			"of Kubetorch, `false`."),
 		"include_events": option("Whether calls show Kubernetes events during startup. Defaults to the default of " +
 			"Kubetorch, `true`."),
 		"include_name": option("Whether each line starts with the name of the compute. Defaults to the default " +
@@ -155,7 +160,7 @@ func loggingAttributes() map[string]schema.Attribute {
 		"grace_period": duration("Time that a call waits for late log lines. Defaults to the default of " +
 			"Kubetorch, `2s`."),
 		"poll_timeout": duration("Timeout of one poll for log lines. Defaults to the default of Kubetorch, `1s`."),
-		"shutdown_grace_period": duration("Time that the calling program waits for log lines before it exits. Defaults to " +
-			"the default of Kubetorch, which does not wait."),
+		"shutdown_grace_period": duration("Time that the calling program waits for log lines before it exits. " +
+			"Defaults to the default of Kubetorch, which does not wait."),
 	}
 }

@@ -19,33 +19,34 @@ func tensorServerAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"runtime": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString(kind.RuntimeKubetorch),
-			Validators: []validator.String{stringvalidator.OneOf(kind.RuntimeKubetorch, kind.RuntimeSkyTorch, kind.RuntimeKPU)},
-			MarkdownDescription: "Runtime of the container: `kubetorch`, or the tensor server of `skytorch` or `kpu`. " +
-				"Defaults to `kubetorch`. " +
-				"With `skytorch` and `kpu`, the compute is one `Compute` resource, whose operator creates the StatefulSet, the " +
-				"Service and the route. The operator sets `cpus`, `memory`, `disk_size` and `gpus` as limits too, and may " +
-				"omit other fields of the pod. Changing this replaces the compute.\n\n" +
+			Validators: []validator.String{stringvalidator.OneOf(kind.RuntimeKubetorch, kind.RuntimeSkyTorch,
+				kind.RuntimeKPU)},
+			MarkdownDescription: "Runtime of the container: `kubetorch`, or the tensor server of `skytorch` or " +
+				"`kpu`. Defaults to `kubetorch`. With `skytorch` and `kpu`, the compute is one `Compute` resource, " +
+				"whose operator creates the StatefulSet, the Service and the route. The operator sets `cpus`, " +
+				"`memory`, `disk_size` and `gpus` as limits too, and may omit other fields of the pod. Changing this " +
+				"replaces the compute.\n\n" +
 				"  The tested versions of the SkyTorch operator omit `node_selector`, `gpu_type`, `tolerations`, " +
-				"`service_account_name`, `image_pull_secrets` and mounted `secrets`. The plan warns about them. If the installed " +
-				"operator omits one, the apply fails and names the attribute. " +
-				"No version supports keys of Secrets as environment variables (`secrets[*].env_vars`) and the environment " +
-				"variables `SKYTORCH_PORT`, `SKYTORCH_HOST` and `SKYTORCH_LOG_LEVEL` (`KPU_…`), which are rejected. " +
-				"The Compute of KPU and of SkyTorch 0.1.0 has no field for any of these, nor for `volumes` and " +
-				"`volume_claim_templates`.",
+				"`service_account_name`, `image_pull_secrets` and mounted `secrets`. The plan warns about them. If " +
+				"the installed operator omits one, the apply fails and names the attribute. " +
+				"No version supports keys of Secrets as environment variables (`secrets[*].env_vars`) and the " +
+				"environment variables `SKYTORCH_PORT`, `SKYTORCH_HOST` and `SKYTORCH_LOG_LEVEL` (`KPU_…`), which " +
+				"are rejected. The Compute of KPU and of SkyTorch 0.1.0 has no field for any of these, nor for " +
+				"`volumes` and `volume_claim_templates`.",
 		},
-		"command": stringList("Command of the container of a tensor server, which replaces the entrypoint of the image."),
-		"args":    stringList("Arguments of the container of a tensor server, which replace the arguments of the image."),
+		"command": stringList("Command of the container of a tensor server, which replaces the entrypoint of the " +
+			"image."),
+		"args": stringList("Arguments of the container of a tensor server, which replace the arguments of the image."),
 		"volume_claim_templates": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
-			MarkdownDescription: "PersistentVolumeClaims to create and mount for the pod of a tensor server. For existing " +
-				"claims, use `volumes`. " +
-				"Since February 2026, the SkyTorch operator creates and mounts a claim with the name of the template, which no " +
-				"compute owns. Computes of one namespace with templates of the same name share it. A template with the name of " +
-				"a `kt_volume` mounts that volume and replaces its labels. Use names that are unique in the namespace. " +
-				"Earlier operators create `<name>-<compute>-0`. " +
-				"The claims and their data are kept when the compute is destroyed. A larger `size` is applied in place if the " +
-				"storage class of the claim allows expansion, and is otherwise ignored. Any other change except of " +
-				"`mount_path` replaces the compute.",
+			MarkdownDescription: "PersistentVolumeClaims to create and mount for the pod of a tensor server. For " +
+				"existing claims, use `volumes`. Since February 2026, the SkyTorch operator creates and mounts a " +
+				"claim with the name of the template, which no compute owns. Computes of one namespace with " +
+				"templates of the same name share it. A template with the name of a `kt_volume` mounts that volume " +
+				"and replaces its labels. Use names that are unique in the namespace. " +
+				"Earlier operators create `<name>-<compute>-0`. The claims and their data are kept when the compute " +
+				"is destroyed. A larger `size` is applied in place if the storage class of the claim allows " +
+				"expansion, and is otherwise ignored. Any other change except of `mount_path` replaces the compute.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ServiceName()},
 					MarkdownDescription: "Name of the template."},
@@ -56,10 +57,11 @@ func tensorServerAttributes() map[string]schema.Attribute {
 				"storage_class": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
 					MarkdownDescription: "Storage class. Defaults to the default class of the cluster."},
 				"access_mode": schema.StringAttribute{
-					Optional: true, Validators: []validator.String{stringvalidator.OneOf("ReadWriteOnce", "ReadOnlyMany",
+					Optional: true, Validators: []validator.String{stringvalidator.OneOf("ReadWriteOnce",
+						"ReadOnlyMany",
 						"ReadWriteMany", "ReadWriteOncePod")},
-					MarkdownDescription: "Access mode of the claim: `ReadWriteOnce`, `ReadWriteOncePod`, `ReadWriteMany` or " +
-						"`ReadOnlyMany`. Defaults to `ReadWriteOnce`.",
+					MarkdownDescription: "Access mode of the claim: `ReadWriteOnce`, `ReadWriteOncePod`, " +
+						"`ReadWriteMany` or `ReadOnlyMany`. Defaults to `ReadWriteOnce`.",
 				},
 			}},
 		},

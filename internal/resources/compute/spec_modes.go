@@ -20,8 +20,9 @@ func (d *decoder) autoscale(object types.Object) *manifest.Autoscale {
 	var m autoscaleModel
 	d.diags.Append(tf.Object(d.ctx, object, &m)...)
 	return &manifest.Autoscale{
-		MinScale: m.MinScale.ValueInt64Pointer(), MaxScale: m.MaxScale.ValueInt64Pointer(), InitialScale: m.InitialScale.ValueInt64Pointer(),
-		Target: m.Target.ValueInt64Pointer(), TargetUtilization: m.TargetUtilization.ValueInt64Pointer(),
+		MinScale: m.MinScale.ValueInt64Pointer(), MaxScale: m.MaxScale.ValueInt64Pointer(),
+		InitialScale: m.InitialScale.ValueInt64Pointer(),
+		Target:       m.Target.ValueInt64Pointer(), TargetUtilization: m.TargetUtilization.ValueInt64Pointer(),
 		Metric: m.Metric.ValueString(), Window: m.Window.ValueString(), Concurrency: m.Concurrency.ValueInt64Pointer(),
 		ScaleDownDelay:                m.ScaleDownDelay.ValueString(),
 		ScaleToZeroPodRetentionPeriod: m.ScaleToZeroPodRetentionPeriod.ValueString(),
@@ -44,7 +45,8 @@ func (d *decoder) distribute(object types.Object) *manifest.Distribute {
 	}
 	if !m.Args.IsNull() {
 		if err := json.Unmarshal([]byte(m.Args.ValueString()), &out.Args); err != nil {
-			d.diags.AddAttributeError(path.Root("distribute").AtName("args"), "Invalid args", fmt.Sprintf("distribute.args must be a JSON object: %v", err))
+			d.diags.AddAttributeError(path.Root("distribute").AtName("args"), "Invalid args",
+				fmt.Sprintf("distribute.args must be a JSON object: %v", err))
 		}
 	}
 	return out

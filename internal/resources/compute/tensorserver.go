@@ -14,7 +14,8 @@ import (
 
 func (d *decoder) claimTemplate(t claimTemplateModel) manifest.VolumeClaimTemplate {
 	return manifest.VolumeClaimTemplate{
-		Name: t.Name.ValueString(), Size: d.quantity("volume_claim_templates", t.Size), MountPath: t.MountPath.ValueString(),
+		Name: t.Name.ValueString(), Size: d.quantity("volume_claim_templates", t.Size),
+		MountPath:    t.MountPath.ValueString(),
 		StorageClass: t.StorageClass.ValueString(), AccessMode: t.AccessMode.ValueString(),
 	}
 }

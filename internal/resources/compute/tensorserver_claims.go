@@ -35,9 +35,9 @@ func withoutSizes(templates any) any {
 	return list
 }
 
-// templatesLast reports whether the operator made the templates those of a StatefulSet, which never lets them change. Since
-// commit deb2850 of February 2026 (pkg/controllers/pvc.go of github.com/astefanutti/skytorch), SkyTorch's applies a claim
-// of the template's name instead, whose size may grow.
+// templatesLast reports whether the operator made the templates those of a StatefulSet, which never lets them
+// change. Since commit deb2850 of February 2026 (pkg/controllers/pvc.go of github.com/astefanutti/skytorch),
+// SkyTorch's applies a claim of the template's name instead, whose size may grow.
 func (p *planner) templatesLast(ctx context.Context, workload *unstructured.Unstructured) bool {
 	ref := kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}
 	live, err := p.Data.Cluster.Get(ctx, ref)
@@ -61,14 +61,15 @@ func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 		case was < 0 && t.Name != "":
 			diags.Append(p.warnOfSharedClaim(ctx, at, t.Name)...)
 		case was >= 0 && t.Size != nil && made[was].Size != nil &&
-			(made[was].Size.Cmp(*t.Size) != 0 || made[was].StorageClass != t.StorageClass || made[was].AccessMode != t.AccessMode):
+			(made[was].Size.Cmp(*t.Size) != 0 || made[was].StorageClass != t.StorageClass ||
+				made[was].AccessMode != t.AccessMode):
 			claim := fmt.Sprintf("%s-%s-0", t.Name, p.Plan.Name.ValueString())
 			diags.AddAttributeWarning(at, "The claim is not changed",
 				fmt.Sprintf("The PersistentVolumeClaim of the template keeps its data, class and access mode, and "+
 					"its size unless its class allows expansion. It is %s, or with operators of SkyTorch since "+
-					"February 2026 %s. "+
-					"\n\nNext step: For an empty claim, use another name for the template. To expand the claim, "+
-					"run:\n  kubectl edit pvc %s -n %s", claim, t.Name, claim, p.Plan.Namespace.ValueString()))
+					"February 2026 %s. \n\nNext step: For an empty claim, use another name for the template. To "+
+					"expand the claim, run:\n  kubectl edit pvc %s -n "+
+					"%s", claim, t.Name, claim, p.Plan.Namespace.ValueString()))
 		}
 	}
 	return diags
@@ -93,9 +94,9 @@ func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name stri
 	if user != "" {
 		diags.AddAttributeWarning(at.AtName("name"), "The claim is shared",
 			fmt.Sprintf("Operators of SkyTorch since February 2026 directly mount the PersistentVolumeClaim %s/%s "+
-				"for a template named %s, with the labels of the operator, and %s. "+
-				"Both then share the data, and the size of the template may be ignored.\n\nNext step: Use a name "+
-				"for the template that is unique in the namespace, such as %s-%s; for a kt_volume, use `volumes`.",
+				"for a template named %s, with the labels of the operator, and %s. Both then share the data, and the "+
+				"size of the template may be ignored.\n\nNext step: Use a name for the template that is unique in "+
+				"the namespace, such as %s-%s; for a kt_volume, use `volumes`.",
 				namespace, name, name, user, p.Plan.Name.ValueString(), name))
 	}
 	return diags

@@ -63,14 +63,15 @@ func (m *model) atDropped(err error, failure diag.Diagnostic) diag.Diagnostics {
 	for _, attribute := range slices.Sorted(maps.Keys(fields)) {
 		diags.AddAttributeError(path.Root(attribute), "The operator does not apply "+attribute,
 			fmt.Sprintf("The pod runs without `%s`: the operator of runtime %q omitted spec.override.%s.\n\n%s",
-				attribute, m.Runtime.ValueString(), strings.Join(fields[attribute], ", spec.override."), failure.Detail()))
+				attribute, m.Runtime.ValueString(), strings.Join(fields[attribute], ", spec.override."),
+				failure.Detail()))
 	}
 	return diags
 }
 
-// warnOfDropped warns of new values of attributes that no version of SkyTorch's operator applies, as far as its source was read
-// (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9). One that does makes the warning
-// wrong, so it is no error: after the apply, the StatefulSet tells.
+// warnOfDropped warns of new values of attributes that no version of SkyTorch's operator applies, as far as
+// its source was read (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9).
+// One that does makes the warning wrong, so it is no error: after the apply, the StatefulSet tells.
 func warnOfDropped(ctx context.Context, state, m *model) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if m.Runtime.ValueString() != kind.RuntimeSkyTorch {

@@ -95,7 +95,8 @@ func checkTimes(config *model) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if ttl, ok := parsed(config.InactivityTTL); ok && ttl < time.Minute {
 		diags.AddAttributeWarning(path.Root("inactivity_ttl"), "Very short inactivity_ttl",
-			fmt.Sprintf("Kubetorch may delete the compute before its first call: inactivity_ttl is %s, less than a minute.", config.InactivityTTL.ValueString()))
+			fmt.Sprintf("Kubetorch may delete the compute before its first call: inactivity_ttl is %s, less than a "+
+				"minute.", config.InactivityTTL.ValueString()))
 	}
 	diags.Append(checkPositive("launch_timeout", config.LaunchTimeout)...)
 	diags.Append(checkPositive("wait_timeout", config.WaitTimeout)...)

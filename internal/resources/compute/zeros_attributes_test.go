@@ -43,7 +43,8 @@ func settingsOf(attributes map[string]schema.Attribute, below path.Path, within 
 			}
 		case schema.MapAttribute:
 			if a.Optional {
-				out = append(out, setting{full, at, types.MapValueMust(types.StringType, map[string]attr.Value{"x": types.StringValue("")})})
+				out = append(out, setting{full, at, types.MapValueMust(types.StringType,
+					map[string]attr.Value{"x": types.StringValue("")})})
 			}
 		case schema.SingleNestedAttribute:
 			out = append(out, settingsOf(a.Attributes, at, full)...)

@@ -89,7 +89,8 @@ func TestDriftOfEveryExplicitZeroShows(t *testing.T) {
 			t.Fatal(err)
 		}
 		record := []metav1.ManagedFieldsEntry{{
-			Manager: kube.Manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(raw)),
+			Manager: kube.Manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1",
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(raw)),
 		}}
 		live.SetManagedFields(record)
 		applied, _ := fields.Admit(sent, live, set)
@@ -118,5 +119,7 @@ func TestDriftOfEveryExplicitZeroShows(t *testing.T) {
 // isKey tells the fields that name the item of a list they are in.
 func isKey(f field) bool {
 	last := f.path[len(f.path)-1]
-	return strings.Contains("*-", f.path[len(f.path)-2]) && strings.Contains(" name mountPath devicePath ip topologyKey containerPort protocol key type uid whenUnsatisfiable ", " "+last+" ")
+	return strings.Contains("*-", f.path[len(f.path)-2]) &&
+		strings.Contains(" name mountPath devicePath ip topologyKey containerPort protocol key type uid "+
+			"whenUnsatisfiable ", " "+last+" ")
 }

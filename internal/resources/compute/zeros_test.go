@@ -123,7 +123,8 @@ func TestExplicitZeroOfEveryFieldIsAChange(t *testing.T) {
 			reflect.TypeFor[appsv1.Deployment](), func(m *model, template map[string]any) {
 				text, _ := json.Marshal(template)
 				m.ServiceTemplate = jsontypes.NewNormalizedValue(string(text))
-			}, []string{"spec.template.spec.containers.*.startupProbe.initialDelaySeconds"}, []string{"initContainers", "ephemeralContainers"},
+			}, []string{"spec.template.spec.containers.*.startupProbe.initialDelaySeconds"}, []string{"initContainers",
+				"ephemeralContainers"},
 		},
 		"manifest of a Job": {
 			reflect.TypeFor[batchv1.Job](), func(m *model, template map[string]any) {
@@ -132,7 +133,8 @@ func TestExplicitZeroOfEveryFieldIsAChange(t *testing.T) {
 				text, _ := json.Marshal(job)
 				m.Manifest = tf.DocumentOf(string(text))
 			}, []string{
-				"spec.template.spec.containers.*.startupProbe.initialDelaySeconds", "spec.template.spec.containers.*.image",
+				"spec.template.spec.containers.*.startupProbe.initialDelaySeconds",
+				"spec.template.spec.containers.*.image",
 				"spec.template.spec.restartPolicy", "spec.template.spec.serviceAccountName",
 			}, []string{"initContainers", "ephemeralContainers", "volumes", "affinity"},
 		},
@@ -204,7 +206,8 @@ func TestExplicitZeroIsNeverForgivenBetweenTwoRenderings(t *testing.T) {
 	if err := json.Unmarshal([]byte(after["Deployment/ml/trainer"].text), &spec); err != nil {
 		t.Fatal(err)
 	}
-	for field, want := range map[string]any{"hostNetwork": false, "hostname": "", "terminationGracePeriodSeconds": 0.0} {
+	for field, want := range map[string]any{"hostNetwork": false, "hostname": "",
+		"terminationGracePeriodSeconds": 0.0} {
 		if got, there := spec.Spec.Template.Spec[field]; !there || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s is %v (%v), want %v", field, got, there, want)
 		}

@@ -73,7 +73,9 @@ func (b inputs) render(runs string) (image.Rendered, diag.Diagnostics) {
 }
 
 // object returns the ConfigMap of a setup.
-func (m *model) object(ctx context.Context, b inputs, r image.Rendered, defaults tf.Defaults) (*unstructured.Unstructured, diag.Diagnostics) {
+func (m *model) object(
+	ctx context.Context, b inputs, r image.Rendered, defaults tf.Defaults,
+) (*unstructured.Unstructured, diag.Diagnostics) {
 	labels, diags := decodeMap(ctx, m.Labels)
 	annotations, found := decodeMap(ctx, m.Annotations)
 	diags.Append(found...)
@@ -82,7 +84,8 @@ func (m *model) object(ctx context.Context, b inputs, r image.Rendered, defaults
 		Labels: union(defaults.Labels, labels), Annotations: union(defaults.Annotations, annotations),
 	}, b.spec, r)
 	if err != nil {
-		diags.AddError("Image setup too large for a ConfigMap", fmt.Sprintf("kt_image %s: %v.", m.Name.ValueString(), err))
+		diags.AddError("Image setup too large for a ConfigMap",
+			fmt.Sprintf("kt_image %s: %v.", m.Name.ValueString(), err))
 	}
 	return obj, diags
 }
@@ -136,15 +139,18 @@ func pinFailure(err error, consequence string) diag.Diagnostic {
 		return diag.WithPath(path.Root("pin_digest"), tf.Failure(err))
 	}
 	words := map[registry.Reason]struct{ summary, next string }{
-		registry.Missing: {"Image not found in the registry", "Check the name and the tag. For a private repository, log in, " +
-			"because registries also report this to clients that are not logged in."},
-		registry.Refused: {"Registry access denied", "Log in where Terraform runs, for example with docker login. To use " +
-			"another directory with a config.json, set DOCKER_CONFIG."},
+		registry.Missing: {"Image not found in the registry",
+			"Check the name and the tag. For a private repository, log in, because registries also report this to " +
+				"clients that are not logged in."},
+		registry.Refused: {"Registry access denied",
+			"Log in where Terraform runs, for example with docker login. To use another directory with a " +
+				"config.json, set DOCKER_CONFIG."},
 		registry.Invalid: {"Invalid image reference", "Use the form registry/repository:tag."},
-		registry.Unreachable: {"Cannot reach the registry", "Run Terraform where the registry and its proxy are reachable, " +
-			"or set pin_digest = false."},
+		registry.Unreachable: {"Cannot reach the registry",
+			"Run Terraform where the registry and its proxy are reachable, or set pin_digest = false."},
 	}[failed.Reason]
-	detail := fmt.Sprintf("pin_digest requires the digest of %s. %v\n\nNext step: %s", failed.Image, failed.Err, words.next)
+	detail := fmt.Sprintf("pin_digest requires the digest of %s. %v\n\nNext step: %s", failed.Image, failed.Err,
+		words.next)
 	if consequence == "" {
 		return diag.NewAttributeErrorDiagnostic(path.Root("pin_digest"), words.summary, detail)
 	}

@@ -65,7 +65,8 @@ func pack(path string, isPackage bool) (image.Packed, error) {
 	info, err := os.Stat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return image.Packed{}, fmt.Errorf("%s does not exist. Relative paths are resolved from the working directory of Terraform. For a file of the module, use ${path.module}/…", path)
+		return image.Packed{}, fmt.Errorf("%s does not exist. Relative paths are resolved from the working directory "+
+			"of Terraform. For a file of the module, use ${path.module}/…", path)
 	case err != nil:
 		return image.Packed{}, fmt.Errorf("cannot read %s: %w", path, err)
 	}
@@ -85,7 +86,8 @@ func pack(path string, isPackage bool) (image.Packed, error) {
 		return image.Packed{}, fmt.Errorf("%s is neither a file nor a directory", path)
 	}
 	if info.Size() > image.MostBytes {
-		return image.Packed{}, fmt.Errorf("%s is %d KiB, but a ConfigMap can contain only %d KiB in total. Add the file to the image or to a kt_volume, or download it in a step", path, info.Size()>>10, image.MostBytes>>10)
+		return image.Packed{}, fmt.Errorf("%s is %d KiB, but a ConfigMap can contain only %d KiB in total. Add the "+
+			"file to the image or to a kt_volume, or download it in a step", path, info.Size()>>10, image.MostBytes>>10)
 	}
 	data, err := os.ReadFile(full)
 	if err != nil {

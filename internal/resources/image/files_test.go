@@ -13,7 +13,8 @@ import (
 func TestLocalPathsArePackedUnderTheirNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for path, text := range map[string]string{"a.py": "1", "b.py": "2", "c[1].py": "3", "pkg/x.py": "4", "pkg/.git/config": "5"} {
+	for path, text := range map[string]string{"a.py": "1", "b.py": "2", "c[1].py": "3", "pkg/x.py": "4",
+		"pkg/.git/config": "5"} {
 		full := filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 			t.Fatal(err)
@@ -26,7 +27,8 @@ func TestLocalPathsArePackedUnderTheirNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string][]string{
-		"a.py": {"a.py"}, "[ab].py": {"a.py", "b.py"}, "c[1].py": {"c[1].py"}, "pkg": {"pkg/"}, "pkg/..": {filepath.Base(dir) + "/"}, "link": {"link/"}, "p*": {"pkg/"},
+		"a.py": {"a.py"}, "[ab].py": {"a.py", "b.py"}, "c[1].py": {"c[1].py"}, "pkg": {"pkg/"},
+		"pkg/..": {filepath.Base(dir) + "/"}, "link": {"link/"}, "p*": {"pkg/"},
 	} {
 		packed, err := packAll(image.Source{Path: dir + "/" + path})
 		var got []string

@@ -75,14 +75,16 @@ func (l reader) adopt(ctx context.Context, live *unstructured.Unstructured, own 
 	}
 	m := l.State
 	m.ImageID, m.Base, m.Dockerfile = text(spec.ImageID), text(spec.Base), text(spec.Dockerfile)
-	m.PythonPath, m.InstallCmd, m.PinDigest = text(spec.PythonPath), text(spec.InstallCmd), types.BoolValue(spec.PinDigest)
+	m.PythonPath, m.InstallCmd, m.PinDigest = text(spec.PythonPath), text(spec.InstallCmd),
+		types.BoolValue(spec.PinDigest)
 	l.Diags.Append(m.setSteps(ctx, spec.Steps)...)
 
 	defaults := l.Data.Defaults
 	mine := &unstructured.Unstructured{Object: own}
 	m.Labels = l.given(ctx, mine.GetLabels(), defaults.Labels,
 		kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, image.ImageLabel)
-	m.Annotations = l.given(ctx, mine.GetAnnotations(), defaults.Annotations, image.SpecAnnotation, image.DigestAnnotation)
+	m.Annotations = l.given(ctx, mine.GetAnnotations(), defaults.Annotations, image.SpecAnnotation,
+		image.DigestAnnotation)
 
 	whole, _, err := unstructured.NestedString(live.Object, "data", image.DockerfileKey)
 	if err != nil {

@@ -102,7 +102,8 @@ func (l reader) registry(ctx context.Context) {
 	}
 	pin, err := l.run.resolver(l.Data).Resolve(ctx, l.PrivateState.Reference)
 	if err != nil {
-		l.Diags.Append(pinFailure(err, fmt.Sprintf("The last known digest remains in use: %s.", l.PrivateState.Pin.Digest)))
+		l.Diags.Append(pinFailure(err, fmt.Sprintf("The last known digest remains in use: %s.",
+			l.PrivateState.Pin.Digest)))
 		return
 	}
 	l.PrivateState.Pin = pin

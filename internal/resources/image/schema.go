@@ -40,7 +40,8 @@ func (r *imageResource) UpgradeState(context.Context) map[int64]resource.StateUp
 
 func attributes() map[string]schema.Attribute {
 	all := map[string]schema.Attribute{"steps": stepsAttribute()}
-	for _, group := range []map[string]schema.Attribute{identityAttributes(), imageAttributes(), lifecycleAttributes(), computedAttributes()} {
+	for _, group := range []map[string]schema.Attribute{identityAttributes(), imageAttributes(), lifecycleAttributes(),
+		computedAttributes()} {
 		maps.Copy(all, group)
 	}
 	return all
@@ -49,13 +50,18 @@ func attributes() map[string]schema.Attribute {
 func identityAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}, Validators: []validator.String{tf.ServiceName()},
-			MarkdownDescription: "Name of the image. Its ConfigMap is named `kt-image-<name>`. Must be an RFC 1035 label of at most 63 characters. Changing this replaces the ConfigMap.",
+			Required: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
+			Validators: []validator.String{tf.ServiceName()},
+			MarkdownDescription: "Name of the image. Its ConfigMap is named `kt-image-<name>`. Must be an RFC 1035 " +
+				"label of at most 63 characters. Changing this replaces the ConfigMap.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown(), stringplanmodifier.RequiresReplace()},
-			MarkdownDescription: "Namespace of the ConfigMap, which must be the namespace of the computes that use the image. Defaults to a namespace that is resolved once, at creation, like the namespace of `kt_compute`. Changing this replaces the ConfigMap.",
+			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
+				stringplanmodifier.RequiresReplace()},
+			MarkdownDescription: "Namespace of the ConfigMap, which must be the namespace of the computes that use " +
+				"the image. Defaults to a namespace that is resolved once, at creation, like the namespace of " +
+				"`kt_compute`. Changing this replaces the ConfigMap.",
 		},
 	}
 }
@@ -64,44 +70,57 @@ func imageAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"image_id": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Image to run, such as `nvcr.io/nvidia/pytorch:24.08-py3`. Exactly one of `image_id`, `base` and a `FROM` in `dockerfile` must be set. Defaults to the value of `image`.",
+			MarkdownDescription: "Image to run, such as `nvcr.io/nvidia/pytorch:24.08-py3`. Exactly one of " +
+				"`image_id`, `base` and a `FROM` in `dockerfile` must be set. Defaults to the value of `image`.",
 		},
 		"base": schema.StringAttribute{
-			Optional:            true,
-			MarkdownDescription: "Kubetorch base image: `debian`, `ubuntu`, `python3.12` (or another version), `ray` or `pytorch`, with or without a tag, as in `ray:2.40.0`.",
+			Optional: true,
+			MarkdownDescription: "Kubetorch base image: `debian`, `ubuntu`, `python3.12` (or another version), `ray` " +
+				"or `pytorch`, with or without a tag, as in `ray:2.40.0`.",
 		},
 		"python_path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.AbsolutePath()},
-			MarkdownDescription: "Absolute path of the Python interpreter in the image. Defaults to `python3`, otherwise `python`, in `PATH`.",
+			MarkdownDescription: "Absolute path of the Python interpreter in the image. Defaults to `python3`, " +
+				"otherwise `python`, in `PATH`.",
 		},
 		"install_cmd": schema.StringAttribute{
-			Optional:            true,
-			MarkdownDescription: "Command that installs Python packages, such as `uv pip install --system`. The packages are appended. Defaults to uv if the image contains it, otherwise pip.",
+			Optional: true,
+			MarkdownDescription: "Command that installs Python packages, such as `uv pip install --system`. The " +
+				"packages are appended. Defaults to uv if the image contains it, otherwise pip.",
 		},
 		"dockerfile": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Content of a Dockerfile. Its instructions run before `steps`. Supported are `FROM`, `RUN`, `ENV`, `COPY`, and `CMD` and `ENTRYPOINT`, which have no effect. Paths of `COPY` are relative to the working directory of Terraform. Defaults to the value of `rendered_dockerfile`.",
+			MarkdownDescription: "Content of a Dockerfile. Its instructions run before `steps`. Supported are " +
+				"`FROM`, `RUN`, `ENV`, `COPY`, and `CMD` and `ENTRYPOINT`, which have no effect. Paths of `COPY` are " +
+				"relative to the working directory of Terraform. Defaults to the value of `rendered_dockerfile`.",
 		},
-		"pin_digest": toggle("Whether to request the digest of the tag from the registry during the plan and to run that digest. A moved tag then appears in the plan. Uses the same credentials as docker. Defaults to `false`."),
+		"pin_digest": toggle("Whether to request the digest of the tag from the registry during the plan and to run " +
+			"that digest. A moved tag then appears in the plan. Uses the same credentials as docker. Defaults to " +
+			"`false`."),
 	}
 }
 
 func stepsAttribute() schema.Attribute {
 	return schema.ListNestedAttribute{
 		Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-		MarkdownDescription: "Steps to run in order, after `dockerfile`. Exactly one attribute of each step must be set.",
+		MarkdownDescription: "Steps to run in order, after `dockerfile`. Exactly one attribute of each step must be " +
+			"set.",
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"pip_install": schema.ListAttribute{
-				Optional: true, ElementType: types.StringType, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-				MarkdownDescription: "Python packages to install. Each item is one argument of pip, such as `torch==2.5.1`.",
+				Optional: true, ElementType: types.StringType,
+				Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
+				MarkdownDescription: "Python packages to install. Each item is one argument of pip, such as " +
+					"`torch==2.5.1`.",
 			},
 			"run_bash": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 				MarkdownDescription: "Commands to run with bash, which stop at the first failure (`set -eo pipefail`).",
 			},
 			"env": schema.MapAttribute{
-				Optional: true, ElementType: types.StringType, Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls()},
-				MarkdownDescription: "Environment variables for later steps and the server. `$NAME` in a value is expanded, as in `$PATH:/opt/bin`.",
+				Optional: true, ElementType: types.StringType,
+				Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls()},
+				MarkdownDescription: "Environment variables for later steps and the server. `$NAME` in a value is " +
+					"expanded, as in `$PATH:/opt/bin`.",
 			},
 			"copy": schema.SingleNestedAttribute{
 				Optional: true, MarkdownDescription: "Local file or directory to copy, like `COPY` in a Dockerfile. " +
@@ -109,13 +128,13 @@ func stepsAttribute() schema.Attribute {
 				Attributes: map[string]schema.Attribute{
 					"source": schema.StringAttribute{
 						Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-						MarkdownDescription: "Local path, or pattern such as `*.py`. Relative paths are resolved from the " +
-							"working directory of Terraform, so start the path with `${path.module}`.",
+						MarkdownDescription: "Local path, or pattern such as `*.py`. Relative paths are resolved " +
+							"from the working directory of Terraform, so start the path with `${path.module}`.",
 					},
 					"dest": schema.StringAttribute{
 						Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-						MarkdownDescription: "Path in the container. A path that ends with a slash is a directory to copy " +
-							"files into.",
+						MarkdownDescription: "Path in the container. A path that ends with a slash is a directory to " +
+							"copy files into.",
 					},
 				},
 			},
@@ -133,14 +152,19 @@ func lifecycleAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"labels": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the ConfigMap, merged with the provider's `default_labels`, which they override.",
+			MarkdownDescription: "Labels of the ConfigMap, merged with the provider's `default_labels`, which they " +
+				"override.",
 		},
 		"annotations": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the ConfigMap, merged with the provider's `default_annotations`, which they override.",
+			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(),
+				mapvalidator.KeysAre(tf.LabelKey())},
+			MarkdownDescription: "Annotations of the ConfigMap, merged with the provider's `default_annotations`, " +
+				"which they override.",
 		},
-		"adopt_existing":      toggle("Whether to take over an existing ConfigMap of the same name. Defaults to `false`, in which case an existing ConfigMap is an error."),
-		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the ConfigMap, until this is set to `false` and applied. Defaults to `false`."),
+		"adopt_existing": toggle("Whether to take over an existing ConfigMap of the same name. Defaults to `false`, " +
+			"in which case an existing ConfigMap is an error."),
+		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the ConfigMap, until this " +
+			"is set to `false` and applied. Defaults to `false`."),
 		"timeouts": lifecycle.TimeoutsAttribute(
 			"Timeout of the creation. Defaults to `5m`.",
 			"Timeout of an update. Defaults to `5m`.",
@@ -164,12 +188,14 @@ func computedAttributes() map[string]schema.Attribute {
 		}
 	}
 	return map[string]schema.Attribute{
-		"id":                  computed("ID of the image, as `namespace/name`."),
-		"uid":                 computed("UID of the ConfigMap."),
-		"image":               computed("Image to run. With `pin_digest`, it has the form `repository@sha256:…`."),
-		"digest":              computed("Digest of the image, `sha256:…`. Set with `pin_digest`, or if the image is specified by its digest. For a multi-platform image, this is the digest of the index."),
-		"rendered_dockerfile": computed("Complete setup as a Dockerfile: `dockerfile` with the resolved image, followed by `steps`."),
-		"setup":               setup("Setup of the image, as in `ref`."),
+		"id":    computed("ID of the image, as `namespace/name`."),
+		"uid":   computed("UID of the ConfigMap."),
+		"image": computed("Image to run. With `pin_digest`, it has the form `repository@sha256:…`."),
+		"digest": computed("Digest of the image, `sha256:…`. Set with `pin_digest`, or if the image is specified by " +
+			"its digest. For a multi-platform image, this is the digest of the index."),
+		"rendered_dockerfile": computed("Complete setup as a Dockerfile: `dockerfile` with the resolved image, " +
+			"followed by `steps`."),
+		"setup": setup("Setup of the image, as in `ref`."),
 		"ref": schema.SingleNestedAttribute{
 			Computed: true, MarkdownDescription: "Image and its setup, for `image_ref` of `kt_compute`.",
 			Attributes: map[string]schema.Attribute{
@@ -179,11 +205,13 @@ func computedAttributes() map[string]schema.Attribute {
 		},
 		"manifests": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "Fields of the ConfigMap that the provider owns, as JSON by `Kind/namespace/name`. Contents are replaced by their digests.",
+			MarkdownDescription: "Fields of the ConfigMap that the provider owns, as JSON by `Kind/namespace/name`. " +
+				"Contents are replaced by their digests.",
 		},
 	}
 }
 
 func toggle(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false), MarkdownDescription: description}
+	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+		MarkdownDescription: description}
 }

@@ -53,7 +53,8 @@ func (s stepModel) step(ctx context.Context) (image.Step, diag.Diagnostics) {
 // stepOf is the inverse of step.
 func stepOf(ctx context.Context, s image.Step) (stepModel, diag.Diagnostics) {
 	m := stepModel{
-		PipInstall: types.ListNull(types.StringType), Env: types.MapNull(types.StringType), Copy: types.ObjectNull(copyTypes()),
+		PipInstall: types.ListNull(types.StringType), Env: types.MapNull(types.StringType),
+		Copy:    types.ObjectNull(copyTypes()),
 		RunBash: text(s.RunBash), SyncPackage: text(s.SyncPackage),
 	}
 	var diags, found diag.Diagnostics

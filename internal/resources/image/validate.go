@@ -19,7 +19,9 @@ import (
 
 // ValidateConfig checks rules that the schema cannot express. Values that are
 // still unknown are checked during the plan, when Terraform validates again.
-func (r *imageResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+func (r *imageResource) ValidateConfig(
+	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
+) {
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if resp.Diagnostics.HasError() {
@@ -32,8 +34,10 @@ func (r *imageResource) ValidateConfig(ctx context.Context, req resource.Validat
 	}
 	resp.Diagnostics.Append(checkTexts(&config)...)
 	resp.Diagnostics.Append(checkSteps(ctx, config.Steps)...)
-	resp.Diagnostics.Append(checkOwn("labels", config.Labels, kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, image.ImageLabel)...)
-	resp.Diagnostics.Append(checkOwn("annotations", config.Annotations, image.SpecAnnotation, image.DigestAnnotation)...)
+	resp.Diagnostics.Append(checkOwn("labels", config.Labels, kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel,
+		image.ImageLabel)...)
+	resp.Diagnostics.Append(checkOwn("annotations", config.Annotations, image.SpecAnnotation,
+		image.DigestAnnotation)...)
 }
 
 func isGiven(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
@@ -51,7 +55,8 @@ func checkDockerfile(text types.String) (image.Dockerfile, diag.Diagnostics) {
 	}
 	for _, ignored := range parsed.Ignored {
 		diags.AddAttributeWarning(path.Root("dockerfile"), ignored.Instruction+" has no effect",
-			fmt.Sprintf("Line %d of the Dockerfile sets the command of the container, but a compute always runs Kubetorch's server. %s is ignored.", ignored.Line, ignored.Instruction))
+			fmt.Sprintf("Line %d of the Dockerfile sets the command of the container, but a compute always runs "+
+				"Kubetorch's server. %s is ignored.", ignored.Line, ignored.Instruction))
 	}
 	return parsed, diags
 }
@@ -104,11 +109,16 @@ func checkSource(config *model, parsed image.Dockerfile) diag.Diagnostics {
 	}
 	switch {
 	case len(given) > 1:
-		diags.AddAttributeError(at, "Conflicting attributes", fmt.Sprintf("%s each specify the image to run, but only one of them can be set.\n\nNext step: Remove all but one.", strings.Join(given, " and ")))
+		diags.AddAttributeError(at, "Conflicting attributes",
+			fmt.Sprintf("%s each specify the image to run, but only one of them can be set.\n\nNext step: Remove all "+
+				"but one.", strings.Join(given, " and ")))
 	case len(given) == 0 && isGiven(config.Dockerfile):
-		diags.AddAttributeError(path.Root("dockerfile"), "Missing image", "The Dockerfile has no FROM, and neither `image_id` nor `base` is set.\n\nNext step: Add a FROM, or set `image_id` or `base`.")
+		diags.AddAttributeError(path.Root("dockerfile"), "Missing image",
+			"The Dockerfile has no FROM, and neither `image_id` nor `base` is set.\n\nNext step: Add a FROM, or set "+
+				"`image_id` or `base`.")
 	case len(given) == 0 && config.Dockerfile.IsNull():
-		diags.AddError("Missing image", "The configuration does not specify the image to run.\n\nNext step: Set `image_id`, `base`, or a `dockerfile` with a FROM.")
+		diags.AddError("Missing image", "The configuration does not specify the image to run.\n\nNext step: Set "+
+			"`image_id`, `base`, or a `dockerfile` with a FROM.")
 	}
 	return diags
 }
@@ -120,8 +130,10 @@ func checkTexts(config *model) diag.Diagnostics {
 			diags.AddAttributeError(path.Root("base"), "Invalid base", "base "+err.Error()+".")
 		}
 	}
-	if text := config.InstallCmd.ValueString(); isGiven(config.InstallCmd) && (strings.TrimSpace(text) == "" || strings.ContainsAny(text, "\n\x00")) {
-		diags.AddAttributeError(path.Root("install_cmd"), "Invalid install_cmd", fmt.Sprintf("install_cmd is %q, but must be a single line, such as uv pip install --system.", text))
+	if text := config.InstallCmd.ValueString(); isGiven(config.InstallCmd) &&
+		(strings.TrimSpace(text) == "" || strings.ContainsAny(text, "\n\x00")) {
+		diags.AddAttributeError(path.Root("install_cmd"), "Invalid install_cmd",
+			fmt.Sprintf("install_cmd is %q, but must be a single line, such as uv pip install --system.", text))
 	}
 	return diags
 }
@@ -156,7 +168,8 @@ func checkStep(at path.Path, one stepModel) diag.Diagnostics {
 		name  string
 		value attr.Value
 	}{
-		{"pip_install", one.PipInstall}, {"run_bash", one.RunBash}, {"env", one.Env}, {"copy", one.Copy}, {"sync_package", one.SyncPackage},
+		{"pip_install", one.PipInstall}, {"run_bash", one.RunBash}, {"env", one.Env}, {"copy", one.Copy},
+		{"sync_package", one.SyncPackage},
 	} {
 		unknown = unknown || field.value.IsUnknown() // it may still be null
 		if isGiven(field.value) {
@@ -166,9 +179,11 @@ func checkStep(at path.Path, one stepModel) diag.Diagnostics {
 	switch {
 	case len(given) > 1:
 		diags.AddAttributeError(at.AtName(given[1]), "Multiple attributes in a step",
-			fmt.Sprintf("%s sets %s, whose order is undefined.\n\nNext step: Move each of them to a separate step.", at, strings.Join(given, " and ")))
+			fmt.Sprintf("%s sets %s, whose order is undefined.\n\nNext step: Move each of them to a separate step.", at,
+				strings.Join(given, " and ")))
 	case len(given) == 0 && !unknown:
-		diags.AddAttributeError(at, "Empty step", at.String()+" sets no attribute.\n\nNext step: Set one of `pip_install`, `run_bash`, `env`, `copy` and `sync_package`.")
+		diags.AddAttributeError(at, "Empty step", at.String()+
+			" sets no attribute.\n\nNext step: Set one of `pip_install`, `run_bash`, `env`, `copy` and `sync_package`.")
 	}
 	return diags
 }
