@@ -118,12 +118,12 @@ func TestAccSecretRejectionsDoNotContainItsValues(t *testing.T) {
 
 	r.Setenv("TF_VAR_token", "")
 	r.write(t, fromVariables("values_wo = { \"not a key\" = var.token }"))
-	r.refused(t, []string{"plan"}, `the key "not a key" must be`)
+	r.refused(t, []string{"plan"}, `the key "not a key" must have`)
 	literal := r.canary()
 	r.write(t, secretX(fmt.Sprintf("values = { TOKEN = %q }\n path = \"~/creds\"", literal)))
 	r.refused(t, []string{"plan"}, "Only one of values and path can be set")
 	r.write(t, secretX(fmt.Sprintf("values = { TOKEN = %q, \"no key\" = %[1]q }", literal)))
-	r.refused(t, []string{"plan"}, `values: the key "no key" must be`)
+	r.refused(t, []string{"plan"}, `values: the key "no key" must have`)
 }
 
 func TestAccSecretWorksWithFewPermissions(t *testing.T) {

@@ -88,7 +88,7 @@ func TestAccVolumeImportOfAForeignClaimChangesOnlyOwnership(t *testing.T) {
 					"hand data"),
 			},
 			{Config: config, ResourceName: acctest.DataVolume, ImportState: true, ImportStateId: ns + "/none",
-				ExpectError: regexp.MustCompile(`(?s)There is no PersistentVolumeClaim \S+/none.*kubectl get ` +
+				ExpectError: regexp.MustCompile(`(?s)PersistentVolumeClaim \S+/none does not exist.*kubectl get ` +
 					`persistentvolumeclaims`)},
 			{Config: config, ResourceName: acctest.DataVolume, ImportState: true, ImportStateId: "data",
 				ExpectError: regexp.MustCompile(`must have the format namespace/name`)},
