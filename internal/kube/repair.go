@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +17,6 @@ import (
 	backoff "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/csaupgrade"
 	"k8s.io/client-go/util/retry"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
@@ -251,53 +248,6 @@ func isShared(path []string) bool {
 	return true
 }
 
-// twinKeys compares the items with the same value in the duplicate field, and
-// returns the patch that changes the keys of the live item to the applied keys.
-func twinKeys(wanted, live *unstructured.Unstructured, duplicate string) []patchOp {
-	list, field, ok := splitIndex(duplicate)
-	if !ok {
-		return nil
-	}
-	keys := listKeys(live, list)
-	var patch []patchOp
-	for _, m := range meet(wanted.Object, live.Object, list) {
-		wantedItems, _ := m.ours.([]any)
-		liveItems, _ := m.theirs.([]any)
-		for _, item := range wantedItems {
-			want, _ := item.(map[string]any)
-			if want[field] == nil {
-				continue
-			}
-			for i, item := range liveItems {
-				have, _ := item.(map[string]any)
-				if !reflect.DeepEqual(have[field], want[field]) {
-					continue
-				}
-				for _, key := range keys {
-					if value, given := want[key]; given && fmt.Sprint(value) != fmt.Sprint(have[key]) {
-						patch = append(patch, patchOp{Op: "replace",
-							Path:  fmt.Sprintf("%s/%d/%s", pointer(m.path), i, key),
-							Value: value})
-					}
-				}
-			}
-		}
-	}
-	return patch
-}
-
-// lastIndex splits spec.ports[1].name into spec.ports and name.
-var lastIndex = regexp.MustCompile(`^(.+)\[\d+\]\.([A-Za-z]+)$`)
-
-func splitIndex(field string) (list []string, name string, ok bool) {
-	match := lastIndex.FindStringSubmatch(field)
-	if match == nil {
-		return nil, "", false
-	}
-	return steps(match[1]), match[2], true
-}
-
-// steps splits spec.containers[0].ports into names and indexes.
 func steps(field string) []string {
 	return strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(field), ".")
 }
@@ -362,42 +312,4 @@ func pointer(path []string) string {
 		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
 	}
 	return b.String()
-}
-
-// listKeys returns the names of the keys of the items of a list, as used in
-// managedFields.
-func listKeys(obj *unstructured.Unstructured, list []string) []string {
-	for _, entry := range obj.GetManagedFields() {
-		if entry.FieldsV1 == nil {
-			continue
-		}
-		set, err := fields.Parse(entry.FieldsV1.GetRawBytes())
-		if err != nil {
-			continue
-		}
-		for _, path := range fields.Paths(set) {
-			if names := keysAt(path, list); names != nil {
-				return names
-			}
-		}
-	}
-	return nil
-}
-
-// keysAt returns the key names of the item of list that path contains.
-func keysAt(path fieldpath.Path, list []string) []string {
-	if len(path) <= len(list) || path[len(list)].Key == nil {
-		return nil
-	}
-	for i, name := range list {
-		indexed := path[i].FieldName == nil // an index of the message, a key of the path
-		if !indexed && *path[i].FieldName != name {
-			return nil
-		}
-	}
-	var names []string
-	for _, field := range *path[len(list)].Key {
-		names = append(names, field.Name)
-	}
-	return names
 }

@@ -183,7 +183,7 @@ func TestAccImageOfAnotherClientIsAdoptedOrImported(t *testing.T) {
 			{
 				Config:       imageNamed(ns, plainImage),
 				ResourceName: theImage, ImportState: true, ImportStateId: "torch",
-				ExpectError: regexp.MustCompile(`must have the format namespace/name`),
+				ExpectError: regexp.MustCompile(`must have the format\s+namespace/name`),
 			},
 		},
 	})

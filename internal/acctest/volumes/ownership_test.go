@@ -91,7 +91,7 @@ func TestAccVolumeImportOfAForeignClaimChangesOnlyOwnership(t *testing.T) {
 				ExpectError: regexp.MustCompile(`(?s)PersistentVolumeClaim \S+/none does not exist.*kubectl get ` +
 					`persistentvolumeclaims`)},
 			{Config: config, ResourceName: acctest.DataVolume, ImportState: true, ImportStateId: "data",
-				ExpectError: regexp.MustCompile(`must have the format namespace/name`)},
+				ExpectError: regexp.MustCompile(`must have the format\s+namespace/name`)},
 		},
 	})
 }
