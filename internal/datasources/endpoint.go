@@ -17,9 +17,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-const endpointDescription = `Reads the endpoint of a compute, regardless of its kind, and optionally probes it.
-
-A probe reports the status of the endpoint. An unreachable endpoint is a status and not an error, unless the probe is ` + "`required`" + `. A ` + "`check`" + ` block can therefore warn about the status, and a postcondition can make other resources depend on it. A ` + "`tensor`" + ` probe also measures the throughput of a tensor that the endpoint must return bit for bit.`
+const endpointDescription = "Reads the endpoint of a compute, regardless of its kind, and optionally probes it.\n\n" +
+	"A probe reports the status of the endpoint. An unreachable endpoint is a status and not an error, unless the " +
+	"probe is `required`. A `check` block can therefore warn about the status, and a postcondition can make other " +
+	"resources depend on it. A `tensor` probe also measures the throughput of a tensor that the endpoint must return " +
+	"bit for bit."
 
 type endpointModel struct {
 	tf.Target

@@ -55,7 +55,8 @@ func Event() Kind {
 func ScalingEvent() Kind {
 	k := core("Event", "events")
 	k.LabelSelector, k.FieldSelector = "", "type=Normal,involvedObject.kind=Pod,"+
-		"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,reason!=Killing,reason!=BackOff"
+		"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,reason!=Killing,"+
+		"reason!=BackOff"
 	return k
 }
 

@@ -94,7 +94,8 @@ func tensorServerOverride(c Compute) (map[string]any, error) {
 		pod.WithServiceAccountName(c.ServiceAccountName)
 	}
 	if env := secretEnv(c.Secrets); len(env)+len(mounts) > 0 {
-		pod.WithContainers(corev1ac.Container().WithName(kind.TensorServerContainer).WithEnv(env...).WithVolumeMounts(mounts...))
+		pod.WithContainers(corev1ac.Container().WithName(kind.TensorServerContainer).WithEnv(env...).
+			WithVolumeMounts(mounts...))
 	}
 	return toMap(pod)
 }

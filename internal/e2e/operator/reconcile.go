@@ -180,7 +180,9 @@ func (c compute) statefulSet() *appsv1.StatefulSet {
 	}
 	if r.override {
 		server.ReadinessProbe = &corev1.Probe{
-			ProbeHandler:        corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: grpcPort, Service: new(grpcService)}},
+			ProbeHandler: corev1.ProbeHandler{
+				GRPC: &corev1.GRPCAction{Port: grpcPort, Service: new(grpcService)},
+			},
 			InitialDelaySeconds: 2, PeriodSeconds: 2, TimeoutSeconds: 5, SuccessThreshold: 1, FailureThreshold: 3,
 		}
 	}
@@ -234,7 +236,8 @@ func (o *Operator) report(ctx context.Context, live *unstructured.Unstructured, 
 func (o *Operator) readiness(ctx context.Context, c compute) (metav1.Condition, error) {
 	condition := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse}
 	var set appsv1.StatefulSet
-	live, err := o.client.Resource(appsv1.SchemeGroupVersion.WithResource("statefulsets")).Namespace(c.Namespace).Get(ctx, c.Name, metav1.GetOptions{})
+	sets := o.client.Resource(appsv1.SchemeGroupVersion.WithResource("statefulsets")).Namespace(c.Namespace)
+	live, err := sets.Get(ctx, c.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		condition.Reason, condition.Message = "StatefulSetNotAvailable", "StatefulSet is not available"
 		return condition, nil

@@ -19,9 +19,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-const description = `Opens a tunnel to a compute, a Service or a pod through the API server, like ` + "`kubectl port-forward`" + `, for the duration of the run. Providers and provisioners can use it to reach workloads in the cluster.
-
-Each connection goes to a pod that is ready at that time, so pods may be replaced between connections. Requires permission to create ` + "`pods/portforward`" + `. Ephemeral resources require Terraform 1.10 or OpenTofu 1.11.`
+const description = "Opens a tunnel to a compute, a Service or a pod through the API server, like `kubectl " +
+	"port-forward`, for the duration of the run. Providers and provisioners can use it to reach workloads in the " +
+	"cluster.\n\n" +
+	"Each connection goes to a pod that is ready at that time, so pods may be replaced between connections. Requires " +
+	"permission to create `pods/portforward`. Ephemeral resources require Terraform 1.10 or OpenTofu 1.11."
 
 func (p *portForward) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
 	port := []validator.Int32{int32validator.Between(1, 65535)}

@@ -114,7 +114,8 @@ func (s *claimDiagnosis) unbound() *Cause {
 	}
 	if e := s.events.latest("ProvisioningFailed", "VolumeMismatch"); e != nil {
 		return s.notBound(strings.TrimSuffix(clip(e.Message), "."),
-			"Correct the problem that the provisioner reports in the claim or its StorageClass.").unlessRetried(s.events)
+			"Correct the problem that the provisioner reports in the claim or its StorageClass.").
+			unlessRetried(s.events)
 	}
 	what := fmt.Sprintf("is not bound yet: StorageClass %q has not provisioned a volume", class)
 	hint := Advice("Check that the provisioner of the class is running, and read its log.")

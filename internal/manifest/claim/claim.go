@@ -70,7 +70,8 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
 		"metadata": map[string]any{
 			"name": c.Name, "namespace": c.Namespace,
-			"labels":      anyMap(map[string]string{kind.AppLabel: AppValue}, c.DefaultLabels, c.Labels, reservedLabels(c)),
+			"labels": anyMap(map[string]string{kind.AppLabel: AppValue}, c.DefaultLabels, c.Labels,
+				reservedLabels(c)),
 			"annotations": annotations,
 		},
 		"spec": spec,

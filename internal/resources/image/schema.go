@@ -21,9 +21,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-const description = `Manages the image setup of a compute, like Kubetorch's ` + "`kt.Image`" + `: a container image, and the packages, files and environment variables to add when the container starts.
-
-No image is built. The setup is stored in the ConfigMap ` + "`kt-image-<name>`" + ` of the same namespace, with a script that ` + "`kt_compute`" + ` runs before the server starts. The steps run in order and stop at the first failure. They run again only if their content changes.`
+const description = "Manages the image setup of a compute, like Kubetorch's `kt.Image`: a container image, and the " +
+	"packages, files and environment variables to add when the container starts.\n\n" +
+	"No image is built. The setup is stored in the ConfigMap `kt-image-<name>` of the same namespace, with a script " +
+	"that `kt_compute` runs before the server starts. The steps run in order and stop at the first failure. They run " +
+	"again only if their content changes."
 
 func (r *imageResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{Version: 1, MarkdownDescription: description, Attributes: attributes()}
