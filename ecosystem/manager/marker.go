@@ -53,10 +53,11 @@ func (m marker) addTo(configuration *unstructured.Unstructured, url func(path st
 
 // handler records the call and allows every request.
 func (m marker) handler() http.Handler {
-	return &admission.Webhook{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
+	allow := func(context.Context, admission.Request) admission.Response {
 		m.called.Store(true)
 		return admission.Allowed("")
-	})}
+	}
+	return &admission.Webhook{Handler: admission.HandlerFunc(allow)}
 }
 
 // call sends a request that matches the webhook, and returns whether the

@@ -87,7 +87,12 @@ clusterDNS: [%[1]s]
 resolvConf: ""
 serializeImagePulls: false
 imageGCHighThresholdPercent: 100
-evictionHard: {memory.available: 0%%, nodefs.available: 0%%, nodefs.inodesFree: 0%%, imagefs.available: 0%%, imagefs.inodesFree: 0%%}
+evictionHard:
+  memory.available: 0%%
+  nodefs.available: 0%%
+  nodefs.inodesFree: 0%%
+  imagefs.available: 0%%
+  imagefs.inodesFree: 0%%
 registerWithTaints: [{key: %[5]s, value: "true", effect: NoSchedule}]
 `
 

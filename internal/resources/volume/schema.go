@@ -105,7 +105,7 @@ func attributes() map[string]schema.Attribute {
 
 		"id":                computed("ID of the volume, as `namespace/name`."),
 		"uid":               computed("UID of the claim."),
-		"phase":             computed("Phase of the claim: `Bound`, `Pending`, or `Lost` without its PersistentVolume."),
+		"phase":             computed("Phase of the claim: `Bound`, `Pending` or `Lost`."),
 		"capacity":          computed("Provided capacity of the volume. Null until the claim is bound."),
 		"bound_volume_name": computed("Name of the bound PersistentVolume. Null until the claim is bound."),
 		"ref": schema.SingleNestedAttribute{
