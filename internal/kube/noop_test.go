@@ -11,7 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-func TestApplyChangesNothingComparesInTheVersionOfTheDryRun(t *testing.T) {
+func TestApplyChangesNothingComparesWithTheVersionOfTheDryRun(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		changes  int  // of a controller, each between a read and the dry run after it

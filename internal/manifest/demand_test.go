@@ -8,7 +8,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-func TestDemandIsOfAllPodsTogether(t *testing.T) {
+func TestDemandIsTheSumOfAllPods(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		compute manifest.Compute

@@ -32,7 +32,7 @@ func TestParseDocumentReadsYAMLAndJSONAlike(t *testing.T) {
 	}
 }
 
-func TestParseDocumentSaysWhatIsWrong(t *testing.T) {
+func TestParseDocumentReportsTheProblem(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, says string }{
 		"nothing":       {"", "contains no object"},

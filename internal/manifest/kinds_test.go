@@ -166,7 +166,7 @@ func allGoldens(tb testing.TB) map[string]manifest.Compute {
 	return all
 }
 
-func TestKindsSayWhatTheyAre(t *testing.T) {
+func TestKindsDescribeTheirWorkloads(t *testing.T) {
 	t.Parallel()
 	modes := map[string]bool{}
 	for _, gvk := range manifest.Workloads() {
@@ -207,7 +207,7 @@ func TestKindsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-func TestModeFollowsWhatTheComputeAsksFor(t *testing.T) {
+func TestModeIsDeterminedByTheAttributes(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*manifest.Compute){
 		"deployment": func(*manifest.Compute) {},
@@ -232,7 +232,7 @@ func TestModeFollowsWhatTheComputeAsksFor(t *testing.T) {
 	}
 }
 
-func TestRenderRefusesCombinations(t *testing.T) {
+func TestRenderRejectsCombinations(t *testing.T) {
 	t.Parallel()
 	scaled := func(a manifest.Autoscale) func(*manifest.Compute) {
 		return func(c *manifest.Compute) { c.Autoscale = &a }

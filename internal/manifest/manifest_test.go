@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -80,7 +79,7 @@ func fromYAML(tb testing.TB, text string) map[string]any {
 	return m
 }
 
-func TestManifestOfTheUserWins(t *testing.T) {
+func TestManifestOfTheUserTakesPrecedence(t *testing.T) {
 	t.Parallel()
 	for name, c := range manifestGoldens(t) {
 		if c.Suspend {
@@ -95,7 +94,7 @@ func TestManifestOfTheUserWins(t *testing.T) {
 	}
 }
 
-func TestRenderingWhatWasRenderedChangesNothing(t *testing.T) {
+func TestRenderingARenderedManifestChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range manifestGoldens(t) {
 		once := render(t, c)
@@ -106,7 +105,7 @@ func TestRenderingWhatWasRenderedChangesNothing(t *testing.T) {
 	}
 }
 
-func TestRenderRefusesManifests(t *testing.T) {
+func TestRenderRejectsInvalidManifests(t *testing.T) {
 	t.Parallel()
 	const deployment = "{apiVersion: apps/v1, kind: Deployment"
 	asked := func(n int64) func(*manifest.Compute) {
@@ -226,183 +225,6 @@ func refused(t *testing.T, c manifest.Compute, attribute, says string) {
 	for _, e := range manifest.Validate(c, unknown) {
 		if e.Path.String() == attribute {
 			t.Errorf("%s is unknown, but is said to be wrong: %v", attribute, e)
-		}
-	}
-}
-
-func TestNumbersOfTheManifestStandUnlessAskedFor(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		manifest string
-		asked    int64 // zero: nothing was
-		want     map[string]any
-	}{
-		"none at all": {"{apiVersion: apps/v1, kind: Deployment}", 0,
-			map[string]any{"/spec/replicas": nil, "/spec/strategy/type": nil}},
-		"the manifest's": {"{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3}}", 0,
-			map[string]any{"/spec/replicas": int64(3), "/spec/strategy/type": "Recreate"}},
-		"the attribute's": {"{apiVersion: apps/v1, kind: Deployment}", 4,
-			map[string]any{"/spec/replicas": int64(4), "/spec/strategy/type": "Recreate"}},
-		"both alike": {"{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}}", 2,
-			map[string]any{"/spec/replicas": int64(2), "/spec/strategy/type": nil}},
-		"a job's": {"{apiVersion: batch/v1, kind: Job}", 2,
-			map[string]any{"/spec/parallelism": int64(2), "/spec/completions": int64(2)}},
-		"a job's completions": {"{apiVersion: batch/v1, kind: Job, spec: {parallelism: 2}}", 2,
-			map[string]any{"/spec/parallelism": int64(2), "/spec/completions": int64(2)}},
-		"a Ray cluster's": {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {headGroupSpec: {}}}", 3,
-			map[string]any{"/spec/workerGroupSpecs/0/replicas": int64(2),
-				"/spec/workerGroupSpecs/0/groupName": "worker-group"}},
-		"a Ray head's alone": {"{apiVersion: ray.io/v1, kind: RayCluster}", 1,
-			map[string]any{"/spec/workerGroupSpecs/0/replicas": nil}},
-		"a training job's": {"{apiVersion: kubeflow.org/v1, kind: XGBoostJob, spec: {xgbReplicaSpecs: {Master: {}}}}",
-			3, map[string]any{"/spec/xgbReplicaSpecs/Worker/replicas": int64(2),
-				"/spec/xgbReplicaSpecs/Master/replicas": nil}},
-		"elastic workers'": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Worker: " +
-			"{}}}}", 3, map[string]any{"/spec/pytorchReplicaSpecs/Worker/replicas": int64(3)}},
-		"a master's alone": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: " +
-			"{}, Worker: {}}}}", 1, map[string]any{"/spec/pytorchReplicaSpecs/Worker/replicas": int64(0)}},
-		"of groups": {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 2}}", 6,
-			map[string]any{"/spec/leaderWorkerTemplate/size": int64(3), "/spec/replicas": int64(2)}},
-		"of groups of leaders": {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: " +
-			"{leaderWorkerTemplate: {leaderTemplate: {}}}}", 4,
-			map[string]any{"/spec/leaderWorkerTemplate/size": int64(4), "/spec/replicas": nil}},
-		"of a JobSet's others": {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: " +
-			"[{name: a}, {name: b, replicas: 2}]}}", 5,
-			map[string]any{"/spec/replicatedJobs/0/template/spec/parallelism": int64(3)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := render(t, minimal(func(c *manifest.Compute) {
-				c.Manifest = fromYAML(t, tc.manifest)
-				c.Replicas, c.ReplicasGiven = max(tc.asked, 1), tc.asked > 0
-			}))[0]
-			got := leaves(o.Object)
-			for pointer, want := range tc.want {
-				if got[pointer] != want {
-					t.Errorf("%s is %v, want %v", pointer, got[pointer], want)
-				}
-			}
-			if seen := manifest.Observe(o); tc.asked > 0 && seen.Replicas != tc.asked {
-				t.Errorf("observed %d replicas, want %d", seen.Replicas, tc.asked)
-			}
-		})
-	}
-}
-
-func TestNumberThatIsKeptWins(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		change  func(*manifest.Compute)
-		pointer string
-		want    int64
-	}{
-		"over the manifest's": {func(c *manifest.Compute) {
-			c.Manifest = fromYAML(t, "{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}}")
-		}, "/spec/replicas", 5},
-		"over that of a job's workers": {func(c *manifest.Compute) {
-			c.Manifest = fromYAML(t, "{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {Chief: {}, "+
-				"Worker: {replicas: 1}}}}")
-		}, "/spec/tfReplicaSpecs/Worker/replicas", 4},
-		"over the workers": {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Workers: 3} },
-			"/spec/replicas", 5},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			objects := render(t, minimal(c.change, func(c *manifest.Compute) {
-				c.Replicas, c.ReplicasGiven, c.ReplicasKept, c.Registered = 5, true, true, true
-			}))
-			if got := leaves(objects[0].Object)[c.pointer]; got != c.want {
-				t.Errorf("%s is %v, want %d", c.pointer, got, c.want)
-			}
-			registration := leaves(objects[len(objects)-1].Object)
-			if quorum, ok := registration["/spec/workloadMetadata/distributedConfig/quorum_workers"]; ok &&
-				quorum != int64(3) {
-				t.Errorf("the quorum is %v, want the 3 that were asked for", quorum)
-			}
-		})
-	}
-}
-
-func TestOnlyWhatKueueReleasesIsHeld(t *testing.T) {
-	t.Parallel()
-	held := func(file string, change func(*manifest.Compute)) any {
-		c := minimal(change)
-		c.Manifest, c.HeldByQueue = manifestFile(t, file), true
-		o := render(t, c)[0]
-		for _, path := range manifest.LeftAfterCreation(o.GroupVersionKind()) {
-			if value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...); ok {
-				return value
-			}
-		}
-		return nil
-	}
-	kueue := func(c *manifest.Compute) { c.QueueName = "q" }
-	if got := held("pytorchjob", kueue); got != true {
-		t.Errorf("a PyTorchJob in a queue of Kueue is held: %v", got)
-	}
-	if got := held("pytorchjob", func(c *manifest.Compute) { c.QueueName, c.QueueScheduler = "q", "kai" }); got != nil {
-		t.Errorf("a PyTorchJob in a queue of KAI is held: %v", got)
-	}
-	if got := held("pytorchjob", func(*manifest.Compute) {}); got != nil {
-		t.Errorf("a PyTorchJob without a queue is held: %v", got)
-	}
-	if got := held("job", kueue); got != true {
-		t.Errorf("a Job in a queue of Kueue is held: %v", got)
-	}
-	if got := held("deployment", kueue); got != nil {
-		t.Errorf("a Deployment, whose pods Kueue gates, is held: %v", got)
-	}
-}
-
-func TestJobsOfACronJobAreInItsQueue(t *testing.T) {
-	t.Parallel()
-	c := minimal(func(c *manifest.Compute) { c.QueueName = "q" })
-	c.Manifest = manifestFile(t, "cronjob")
-	got, _, _ := unstructured.NestedString(render(t, c)[0].Object, "spec", "jobTemplate", "metadata", "labels",
-		kind.KueueQueueLabel)
-	if got != "q" {
-		t.Errorf("the queue of its Jobs is %q", got)
-	}
-}
-
-func TestWorkersOfAManifestAreItsPods(t *testing.T) {
-	t.Parallel()
-	quorum := int64(2)
-	c := minimal(func(c *manifest.Compute) {
-		c.Distribute = &manifest.Distribute{Type: "pytorch", QuorumWorkers: &quorum}
-	})
-	c.Manifest = map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet",
-		"spec": map[string]any{"replicas": int64(2)}}
-	if _, err := manifest.Render(c); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestResumedWorkloadsSayThatTheyAreNotSuspended(t *testing.T) {
-	t.Parallel()
-	for file, want := range map[string]any{"raycluster": false, "pytorchjob": false, "deployment": nil} {
-		c := minimal(func(c *manifest.Compute) { c.Resumed = true })
-		c.Manifest = manifestFile(t, file)
-		o := render(t, c)[0]
-		var got any
-		for _, path := range [][]string{{"spec", "suspend"}, {"spec", "runPolicy", "suspend"}} {
-			if value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...); ok {
-				got = value
-			}
-		}
-		if got != want {
-			t.Errorf("%s: suspend is %v, want %v", file, got, want)
-		}
-	}
-}
-
-func TestWhatTheUserSuspendsLeavesItsQueue(t *testing.T) {
-	t.Parallel()
-	for file, stays := range map[string]bool{"job": false, "pytorchjob": false, "deployment": true} {
-		c := minimal(func(c *manifest.Compute) { c.QueueName, c.Suspend = "q", true })
-		c.Manifest = manifestFile(t, file)
-		if _, in := render(t, c)[0].GetLabels()[kind.KueueQueueLabel]; in != stays {
-			t.Errorf("a suspended %s is in its queue: %v", file, in)
 		}
 	}
 }

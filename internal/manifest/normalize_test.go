@@ -89,7 +89,7 @@ func TestJSONIsCompactSortedAndReadable(t *testing.T) {
 	}
 }
 
-func TestJSONRefusesInfinity(t *testing.T) {
+func TestJSONRejectsInfinity(t *testing.T) {
 	t.Parallel()
 	if got, err := manifest.JSON(&unstructured.Unstructured{Object: map[string]any{"a": math.Inf(1)}}); err == nil {
 		t.Errorf("is %s", got)

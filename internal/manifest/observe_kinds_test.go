@@ -80,7 +80,7 @@ func TestObserveReadsEveryKind(t *testing.T) {
 	}
 }
 
-func TestObserveReadsTheSetUpOfTheImage(t *testing.T) {
+func TestObserveReadsTheImageSetup(t *testing.T) {
 	t.Parallel()
 	got := manifest.Observe(render(t, kindGoldens(t)["image-set-up"])[0])
 	want := &manifest.ImageSetup{ConfigMap: "kt-image-train", Digest: "sha256:abc"}

@@ -92,7 +92,7 @@ func sameQuantities() cmp.Option {
 	return cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
 }
 
-func TestObserveSeesTheWorkloadAsItIsNow(t *testing.T) {
+func TestObserveReadsTheCurrentWorkload(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		set  func(*manifest.Compute)
@@ -132,7 +132,7 @@ func TestObserveSeesTheWorkloadAsItIsNow(t *testing.T) {
 	}
 }
 
-func TestObserveBearsWhatIsNoWorkload(t *testing.T) {
+func TestObserveAcceptsObjectsThatAreNotWorkloads(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"an empty object": `{}`,

@@ -27,7 +27,7 @@ func TestParseQuantityGivesCanonicalForm(t *testing.T) {
 	}
 }
 
-func TestParseQuantityRefusesAndSuggests(t *testing.T) {
+func TestParseQuantityRejectsAndSuggests(t *testing.T) {
 	t.Parallel()
 	for in, says := range map[string]string{
 		"":                      "is empty",
@@ -90,7 +90,7 @@ func TestParseDurationReads(t *testing.T) {
 	}
 }
 
-func TestParseDurationRefuses(t *testing.T) {
+func TestParseDurationRejects(t *testing.T) {
 	t.Parallel()
 	for in, says := range map[string]string{
 		"":                       "is empty",
@@ -143,7 +143,7 @@ func TestParseGPUTypeReads(t *testing.T) {
 	}
 }
 
-func TestParseGPUTypeRefuses(t *testing.T) {
+func TestParseGPUTypeRejects(t *testing.T) {
 	t.Parallel()
 	for in, says := range map[string]string{
 		"":                      "is empty",

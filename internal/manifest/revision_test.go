@@ -19,7 +19,7 @@ import (
 
 // What a revision renders never changes: pods that run with it would restart.
 // -update writes only the file of a revision that has none yet.
-func TestRevisionsRenderWhatTheyAlwaysRendered(t *testing.T) {
+func TestRevisionsRenderUnchanged(t *testing.T) {
 	t.Parallel()
 	for i, revision := range manifest.Revisions() {
 		if revision.Number != int64(i+1) {

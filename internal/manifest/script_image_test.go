@@ -39,7 +39,7 @@ export KT_SERVICE=of-the-image KT_INSTALL_NAMESPACE=of-the-image`
 	}
 }
 
-func TestScriptStopsAtAFailedSetUp(t *testing.T) {
+func TestScriptStopsAtAFailedSetup(t *testing.T) {
 	t.Parallel()
 	for _, setup := range []string{"return 7", "exit 7", "(exit 7)"} {
 		got := runSetUp(t, setup, []string{"KT_LOG_LEVEL=INFO"}, frozen, "python3")

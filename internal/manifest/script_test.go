@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -47,6 +48,17 @@ func run(t *testing.T, c Compute, fail string, programs ...string) outcome {
 	return runScript(t, startupScript(c, kindOf(c)), fail, nil, programs...)
 }
 
+// writeProgram writes an executable file. No process may start meanwhile: it would inherit
+// the open file, which could not be executed then («text file busy», see go.dev/issue/22315).
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func runScript(t *testing.T, script, fail string, env []string, programs ...string) outcome {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
@@ -55,9 +67,7 @@ func runScript(t *testing.T, script, fail string, env []string, programs ...stri
 	}
 	bin, work, notes := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, program := range programs {
-		if err := os.WriteFile(filepath.Join(bin, program), []byte(fakeProgram), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		writeProgram(t, filepath.Join(bin, program), fakeProgram)
 	}
 	calls := filepath.Join(notes, "calls")
 	// A soft limit below the hard one leaves the script something to raise.
@@ -168,7 +178,7 @@ func TestScriptFallsBackToPython(t *testing.T) {
 	}
 }
 
-func TestScriptSaysThatThereIsNoPython(t *testing.T) {
+func TestScriptReportsAMissingPython(t *testing.T) {
 	t.Parallel()
 	got := run(t, compute(), "", "uv")
 	if got.code != 127 || len(got.calls) != 0 || !strings.Contains(got.stderr, "neither python3 nor python in PATH=/") {
@@ -214,7 +224,7 @@ func TestScriptExportsAndRaisesTheFileLimit(t *testing.T) {
 	}
 }
 
-func TestScriptQuotesWhatItIsGiven(t *testing.T) {
+func TestScriptQuotesItsArguments(t *testing.T) {
 	t.Parallel()
 	for _, hostile := range []string{
 		"two words",
@@ -250,7 +260,7 @@ func TestScriptQuotesWhatItIsGiven(t *testing.T) {
 
 // The kubelet replaces $(NAME) in arguments by the variable NAME, and $$ by $,
 // before bash sees them.
-func TestScriptHasNothingForTheKubeletToReplace(t *testing.T) {
+func TestScriptHasNoReferencesThatTheKubeletExpands(t *testing.T) {
 	t.Parallel()
 	replaced := regexp.MustCompile(`\$\$|\$\([-._a-zA-Z0-9]+\)`)
 	if found := replaced.FindString(startupScript(compute(), kind.Deployment())); found != "" {
@@ -293,7 +303,7 @@ func TestScriptExpandsVariablesThatReferToOthersAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestVariableThatExtendsItselfIsLeftToTheScript(t *testing.T) {
+func TestVariableThatExtendsItselfIsExpandedByTheScript(t *testing.T) {
 	t.Parallel()
 	c := compute(func(c *Compute) { c.EnvVars = map[string]string{"PATH": "$PATH:/custom", "DATA": "$HOME/data"} })
 	for _, variable := range env(c) {

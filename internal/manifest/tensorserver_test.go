@@ -96,7 +96,7 @@ func TestTensorServerIsOneObject(t *testing.T) {
 }
 
 // Of several mounts of one name, a server-side apply would refuse the second.
-func TestMountsOfTensorServersHaveNamesOfTheirOwn(t *testing.T) {
+func TestMountsOfTensorServersHaveUniqueNames(t *testing.T) {
 	t.Parallel()
 	for name, c := range tensorServerGoldens(t) {
 		for _, o := range render(t, c) {
@@ -115,7 +115,7 @@ func TestMountsOfTensorServersHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestRenderRefusesWhatNoTensorServerHas(t *testing.T) {
+func TestRenderRejectsAttributesThatNoTensorServerSupports(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		change    func(*manifest.Compute)
@@ -172,7 +172,7 @@ func TestClaimTemplatesLast(t *testing.T) {
 
 // What only follows from other attributes, such as the tolerations of a GPU or the default to stay off GPU
 // nodes, is left out where the kind has no field for it.
-func TestTensorServersWithoutAnOverrideLeaveOutWhatIsImplied(t *testing.T) {
+func TestTensorServersWithoutAnOverrideOmitImpliedFields(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*manifest.Compute){
 		"KPU":            func(c *manifest.Compute) { c.Runtime = kind.RuntimeKPU },

@@ -55,7 +55,7 @@ func TestTypedZerosOfCustomResourcesMayBeMissing(t *testing.T) {
 	}
 }
 
-func TestTypedZerosOfBuiltInKindsAreNoneOfOurs(t *testing.T) {
+func TestTypedZerosOfBuiltInKindsAreNotOwned(t *testing.T) {
 	t.Parallel()
 	sent := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"hostNetwork": false}}}}
 	live := &unstructured.Unstructured{Object: map[string]any{

@@ -8,7 +8,7 @@ import (
 )
 
 // The rules that concern configurations alone.
-func TestValidateRefusesConfigurations(t *testing.T) {
+func TestValidateRejectsConfigurations(t *testing.T) {
 	t.Parallel()
 	tolerates := func(of manifest.Toleration) func(*manifest.Compute) {
 		return func(c *manifest.Compute) { c.Tolerations = []manifest.Toleration{of} }
@@ -51,7 +51,7 @@ func TestValidateRefusesConfigurations(t *testing.T) {
 }
 
 // An attribute that is unknown is zero in the compute: rules that miss it say nothing.
-func TestValidateSaysNothingThatDependsOnAnUnknownAttribute(t *testing.T) {
+func TestValidateReportsNothingThatDependsOnAnUnknownAttribute(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		change  func(*manifest.Compute)

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 )
@@ -53,6 +54,9 @@ func newMachine(t *testing.T, programs ...string) *machine {
 
 func (m *machine) write(path, text string, mode os.FileMode) {
 	m.t.Helper()
+	// a process that starts meanwhile would inherit the open file, which could not be executed then
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		m.t.Fatal(err)
 	}

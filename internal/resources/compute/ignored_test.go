@@ -2,7 +2,7 @@ package compute
 
 import "testing"
 
-func TestFieldsOfAnIgnoredAttributeStayAsTheyAre(t *testing.T) {
+func TestFieldsOfAnIgnoredAttributeAreUnchanged(t *testing.T) {
 	t.Parallel()
 	const head = `"apiVersion":"v1","kind":"X","metadata":{"name":"x","namespace":"ml"`
 	for name, c := range map[string]struct{ without, planned, prior, want string }{

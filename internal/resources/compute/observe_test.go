@@ -140,7 +140,7 @@ func settings(t *testing.T) map[string]func(*model) {
 	}
 }
 
-func TestFollowMakesAttributesRenderWhatTheClusterHas(t *testing.T) {
+func TestFollowSetsAttributesThatRenderTheLiveObjects(t *testing.T) {
 	t.Parallel()
 	all := settings(t)
 	for fromName, from := range all {
@@ -162,7 +162,7 @@ func TestFollowMakesAttributesRenderWhatTheClusterHas(t *testing.T) {
 	}
 }
 
-func TestFollowKeepsTheWordingOfWhatDidNotChange(t *testing.T) {
+func TestFollowKeepsTheNotationOfUnchangedValues(t *testing.T) {
 	t.Parallel()
 	m := planned(t, func(m *model) { m.Memory, m.LaunchTimeout = tf.QuantityOf("1024Mi"), tf.DurationOf("90") })
 	seen := observed(t, rendered(t, m, defaults))
@@ -179,7 +179,7 @@ func TestFollowKeepsTheWordingOfWhatDidNotChange(t *testing.T) {
 	}
 }
 
-func TestFollowTakesAScaledWorkloadForResumed(t *testing.T) {
+func TestFollowTreatsAScaledWorkloadAsResumed(t *testing.T) {
 	t.Parallel()
 	m := planned(t, func(m *model) { m.Suspend = types.BoolValue(true) })
 	if diags := m.follow(t.Context(), manifest.Compute{}, manifest.Compute{Replicas: 2}); diags.HasError() {
@@ -190,7 +190,7 @@ func TestFollowTakesAScaledWorkloadForResumed(t *testing.T) {
 	}
 }
 
-func TestAdoptMakesAttributesRenderWhatWasImported(t *testing.T) {
+func TestAdoptSetsAttributesThatRenderTheImportedObjects(t *testing.T) {
 	t.Parallel()
 	gpus := defaults
 	gpus.GPUAntiAffinity = true
@@ -212,7 +212,7 @@ func TestAdoptMakesAttributesRenderWhatWasImported(t *testing.T) {
 	}
 }
 
-func TestAdoptTakesNoReplicasForSuspended(t *testing.T) {
+func TestAdoptReadsZeroReplicasAsSuspended(t *testing.T) {
 	t.Parallel()
 	m := planned(t)
 	m.Mode = types.StringValue("deployment")

@@ -25,7 +25,7 @@ func deploymentThat(uid string, ends bool) *unstructured.Unstructured {
 
 // What is remembered of a deletion ends with the object that it was of: the next
 // workload of that name is not replaced for it.
-func TestDeletionOfAWorkloadIsRememberedUntilItIsGone(t *testing.T) {
+func TestDeletionOfAWorkloadIsRecordedUntilItIsDeleted(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}
 	for name, c := range map[string]struct {

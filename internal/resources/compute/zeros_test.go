@@ -188,7 +188,7 @@ func equalObjects(a, b objects) bool {
 	return len(changed) == 0 && len(gone) == 0
 }
 
-func TestExplicitZeroIsNeverForgivenBetweenTwoRenderings(t *testing.T) {
+func TestExplicitZeroIsAChangeBetweenTwoRenderings(t *testing.T) {
 	t.Parallel()
 	before := rendered(t, planned(t), defaults)
 	after := rendered(t, planned(t, func(m *model) {
@@ -216,7 +216,7 @@ func TestExplicitZeroIsNeverForgivenBetweenTwoRenderings(t *testing.T) {
 
 // The first release left empty strings out. What it applied stays unchanged until
 // something else changes.
-func TestTextsOfTheFirstReleaseAreNoChange(t *testing.T) {
+func TestManifestsOfTheFirstReleaseAreUnchanged(t *testing.T) {
 	t.Parallel()
 	m := planned(t, func(m *model) { m.EnvVars = texts(t, map[string]string{"EMPTY": "", "FULL": "x"}) })
 	now := rendered(t, m, defaults)

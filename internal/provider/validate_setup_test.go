@@ -1,0 +1,50 @@
+package provider_test
+
+func badImageSetups() []badInput {
+	return []badInput{
+		{name: "image_setup without a digest", config: `{"image_setup": {"config_map": "kt-image-train"}}`,
+			at: "image_setup.digest", says: "Must set a configuration value for the image_setup.digest attribute"},
+		{name: "image_setup without a ConfigMap", config: `{"image_setup": {"digest": "abc"}}`,
+			at: "image_setup.config_map", says: "Must set a configuration value"},
+		{name: "image_ref without a setup", config: `{"image_ref": {"image": "a"}}`,
+			at: "image_ref.setup", says: "Must set a configuration value"},
+		{name: "image_ref without an image", config: `{"image_ref": {"setup": {"config_map": "c", "digest": "d"}}}`,
+			at: "image_ref.image", says: "Must set a configuration value"},
+		{name: "image_ref and image", config: `{"image": "a", "image_ref": {"image": "a",
+			"setup": {"config_map": "c", "digest": "d"}}}`,
+			at: "image_ref", says: `Attribute "image" cannot be specified when "image_ref" is specified`},
+		{name: "image_ref and image_setup", config: `{"image_setup": {"config_map": "c", "digest": "d"},
+			"image_ref": {"image": "a", "setup": {"config_map": "c", "digest": "d"}}}`,
+			at: "image_ref", says: `Attribute "image_setup" cannot be specified when "image_ref" is specified`},
+		{name: "image_setup with a bad ConfigMap", config: `{"image_setup": {"config_map": "Kt_Image",
+			"digest": "abc"}}`, at: "image_setup.config_map", says: `Did you mean "kt-image"?`},
+		{name: "image_setup with an empty ConfigMap", config: `{"image_setup": {"config_map": "", "digest": "abc"}}`,
+			at: "image_setup.config_map", says: "image_setup.config_map is empty"},
+		{name: "image_setup with an empty digest", config: `{"image_setup": {"config_map": "kt-image-train",
+			"digest": ""}}`, at: "image_setup.digest", says: "must be at least 1, got: 0"},
+		{name: "image_setup with a relative python_path", config: `{"image_setup": {"config_map": "c", "digest": "abc",
+			"python_path": "bin/python3"}}`,
+			at: "image_setup.python_path", says: `image_setup.python_path is "bin/python3", a relative path`},
+		{name: "image_setup with an empty install_cmd", config: `{"image_setup": {"config_map": "c", "digest": "abc",
+			"install_cmd": ""}}`, at: "image_setup.install_cmd", says: "must be at least 1, got: 0"},
+		{name: "volume over the set-up", config: `{"image_setup": {"config_map": "c", "digest": "abc"},
+			"volumes": [{"claim_name": "c", "mount_path": "/etc/kubetorch/image"}]}`,
+			at: "volumes[0].mount_path",
+			says: "volumes[0].mount_path is /etc/kubetorch/image, where the setup of the image is already mounted: " +
+				"use another path."},
+	}
+}
+
+func badLogging() []badInput {
+	return []badInput{
+		{name: "grace period in words", config: `{"logging": {"grace_period": "two seconds"}}`,
+			at: "logging.grace_period", says: "a duration has no spaces"},
+		{name: "negative poll timeout", config: `{"logging": {"poll_timeout": "-1s"}}`, at: "logging.poll_timeout",
+			says: "logging.poll_timeout is \"-1s\", but must not be negative"},
+		{name: "empty grace period at the end", config: `{"logging": {"shutdown_grace_period": ""}}`,
+			at: "logging.shutdown_grace_period", says: "logging.shutdown_grace_period is empty"},
+		{name: "unknown unit of the grace period", config: `{"logging": {"grace_period": "2w"}}`,
+			at: "logging.grace_period", says: `is "2w", which is not a duration`},
+		{name: "level by its number", config: `{"logging": {"level": "10"}}`, at: "logging.level", says: `got: "10"`},
+	}
+}
