@@ -6,7 +6,6 @@ require (
 	github.com/ktdev/terraform-provider-kt/ecosystem/manager v0.0.0
 	github.com/ray-project/kuberay/ray-operator v1.6.2
 	k8s.io/apimachinery v0.35.0
-	k8s.io/client-go v0.35.0
 	sigs.k8s.io/controller-runtime v0.22.4
 )
 
@@ -76,6 +75,7 @@ require (
 	k8s.io/api v0.35.0 // indirect
 	k8s.io/apiextensions-apiserver v0.35.0 // indirect
 	k8s.io/apiserver v0.35.0 // indirect
+	k8s.io/client-go v0.35.0 // indirect
 	k8s.io/component-base v0.35.0 // indirect
 	k8s.io/klog/v2 v2.130.1 // indirect
 	k8s.io/kube-openapi v0.0.0-20251125145642-4e65d59e963e // indirect
