@@ -47,7 +47,7 @@ func probeAttribute() schema.Attribute {
 			},
 			"via": viaAttribute(),
 			"timeout": timeoutAttribute("Timeout of the whole probe, such as `30s`. Defaults to `10s`. Connecting " +
-				"times out after 5 seconds at the latest."),
+				"times out after 5 seconds at the latest, or 30 seconds through a port-forward."),
 			"required": schema.BoolAttribute{
 				Optional: true,
 				MarkdownDescription: "Whether a status other than `SERVING` is an error. Defaults to `false`, so " +

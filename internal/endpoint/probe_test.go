@@ -5,10 +5,16 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 )
 
 func TestProbeRequestsToDifferentPodsHaveDifferentKeys(t *testing.T) {
@@ -66,4 +72,28 @@ func TestUnresponsiveAddressIsDialedOnce(t *testing.T) {
 		t.Fatalf("another address: %v", err)
 	}
 	_ = conn.Close()
+}
+
+// slow is a cluster whose API server takes 20 s to answer.
+type slow struct{ Cluster }
+
+var errAnswered = errors.New("answered")
+
+func (slow) Get(ctx context.Context, _ kube.Ref) (*unstructured.Unstructured, error) {
+	select {
+	case <-time.After(20 * time.Second):
+		return nil, errAnswered
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func TestPortForwardWaitsForABusyAPIServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		route := Route{cluster: slow{}, backend: &portforward.Backend{Namespace: "ml", Pod: "pool-0"}}
+		if _, err := route.Dialer().Dial(t.Context(), ""); !errors.Is(err, errAnswered) {
+			t.Errorf("err = %v, want that of the API server", err)
+		}
+	})
 }

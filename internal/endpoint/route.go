@@ -21,10 +21,14 @@ const (
 	ViaPortForward = "port_forward"
 )
 
-// ConnectTimeout limits connecting within the timeout of a probe. An endpoint
-// that accepts no connection in this time is unreachable, however long a round
-// trip may take.
-const ConnectTimeout = 5 * time.Second
+// Timeouts of connecting, within the timeout of a probe. An endpoint that accepts
+// no connection in this time is unreachable, however long a round trip may take.
+const (
+	directTimeout = 5 * time.Second
+	// Many port-forwards can be opened at once, and each needs two TLS handshakes: with
+	// the API server, and between the API server and the node.
+	portForwardTimeout = 30 * time.Second
+)
 
 // Route describes how an endpoint is reached.
 type Route struct {
@@ -118,19 +122,22 @@ func (a *addresses) dial(ctx context.Context, address string) (net.Conn, error) 
 
 // Dial connects to an address, or to the backend of a port-forward.
 func (d *Dialer) Dial(ctx context.Context, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
-	defer cancel()
-	var conn net.Conn
-	var err error
-	if d.route.backend != nil {
-		conn, err = portforward.Dial(ctx, d.route.cluster, *d.route.backend)
-	} else {
-		conn, err = d.unresponsive.dial(ctx, address)
-	}
+	conn, err := d.dial(ctx, address)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last = err
 	return conn, err
+}
+
+func (d *Dialer) dial(ctx context.Context, address string) (net.Conn, error) {
+	if d.route.backend != nil {
+		ctx, cancel := context.WithTimeout(ctx, portForwardTimeout)
+		defer cancel()
+		return portforward.Dial(ctx, d.route.cluster, *d.route.backend)
+	}
+	ctx, cancel := context.WithTimeout(ctx, directTimeout)
+	defer cancel()
+	return d.unresponsive.dial(ctx, address)
 }
 
 // Failure returns the error of the last connection attempt, or nil if it succeeded.

@@ -312,9 +312,14 @@ data "kt_endpoint" "pool" {
 
 output "statuses" {
   value = distinct(data.kt_endpoint.pool[*].status)
+}
+
+output "details" {
+  value = distinct(data.kt_endpoint.pool[*].detail)
 }`, count)))
 	out := cli.MustRun(t, "plan", fmt.Sprintf("-parallelism=%d", count))
 	if !strings.Contains(strings.Join(strings.Fields(out), " "), `+ statuses = [ + "SERVING", ]`) {
-		t.Errorf("not all endpoints are ready:\n%s", out)
+		_, outputs, _ := strings.Cut(out, "Changes to Outputs")
+		t.Errorf("not all endpoints are ready:\n%s", outputs)
 	}
 }
