@@ -1,11 +1,11 @@
 // Command image packs the static tensor-server binary into a container image
-// with one layer, without a container engine. `docker load`, `podman load` and
-// `ctr images import` can load the archive. It contains the OCI image layout
-// (https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md) and
-// Docker's manifest.json. The output is reproducible.
+// with one layer, without a container engine. The archive has the format of
+// `docker save`, which `docker load`, `podman load` and `ctr images import` can
+// load. The output is reproducible.
 package main
 
 import (
+	"bytes"
 	"debug/elf"
 	"flag"
 	"fmt"
@@ -33,14 +33,15 @@ func run(binary, reference, version, out string) error {
 	if err != nil {
 		return err
 	}
-	archive, digest, err := pack(content, arch, reference, version)
+	var archive bytes.Buffer
+	id, err := pack(&archive, content, arch, reference, version)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(out, archive, 0o644); err != nil { //nolint:gosec // readable for all users, like the binary
+	if err := os.WriteFile(out, archive.Bytes(), 0o644); err != nil { //nolint:gosec // world-readable, like the binary
 		return err
 	}
-	fmt.Printf("%s: %s %s, %d bytes\n", out, reference, digest, len(archive))
+	fmt.Printf("%s: %s %s, %d bytes\n", out, reference, id, archive.Len())
 	return nil
 }
 

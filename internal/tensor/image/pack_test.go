@@ -3,69 +3,73 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"io"
-	"strings"
 	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-func TestImageIsReproducibleAndHasValidDigests(t *testing.T) {
+func TestImageIsReproducibleAndValid(t *testing.T) {
 	t.Parallel()
-	archive, digest, err := pack([]byte("binary"), "amd64", "example.com/tensor-server:1", "1")
+	const reference = "example.com/tensor-server:1"
+	var archive, again bytes.Buffer
+	id, err := pack(&archive, []byte("binary"), "amd64", reference, "1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := pack([]byte("binary"), "amd64", "example.com/tensor-server:1", "1")
-	if err != nil || !bytes.Equal(archive, again) {
+	if _, err := pack(&again, []byte("binary"), "amd64", reference, "1"); err != nil ||
+		!bytes.Equal(archive.Bytes(), again.Bytes()) {
 		t.Fatalf("the second archive differs: %v", err)
 	}
-	files := map[string][]byte{}
-	for r := tar.NewReader(bytes.NewReader(archive)); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[h.Name] = content
-		if sum, ok := strings.CutPrefix(h.Name, "blobs/sha256/"); ok {
-			if got := sha256.Sum256(content); hex.EncodeToString(got[:]) != sum {
-				t.Errorf("%s has another digest", h.Name)
-			}
-		}
-	}
-	var i index
-	if err := json.Unmarshal(files["index.json"], &i); err != nil || i.Manifests[0].Digest != digest {
-		t.Fatalf("index.json: %s, %v", files["index.json"], err)
-	}
-	var m manifest
-	if err := json.Unmarshal(files[path(i.Manifests[0])], &m); err != nil {
+	tag, err := name.NewTag(reference)
+	if err != nil {
 		t.Fatal(err)
 	}
-	var c config
-	if err := json.Unmarshal(files[path(m.Config)], &c); err != nil {
+	img, err := tarball.Image(func() (io.ReadCloser,
+		error) {
+		return io.NopCloser(bytes.NewReader(archive.Bytes())), nil
+	},
+		&tag)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Config.Entrypoint[0] != "/tensor-server" || len(m.Layers) != 1 || c.RootFS.DiffIDs[0] != m.Layers[0].Digest {
-		t.Errorf("config %+v of manifest %+v", c, m)
+	if err := validate.Image(img); err != nil {
+		t.Error(err)
 	}
-	var d []dockerManifest
-	if err := json.Unmarshal(files["manifest.json"], &d); err != nil {
+	if got, err := img.ConfigName(); err != nil || got != id {
+		t.Errorf("ID %s, want %s, %v", got, id, err)
+	}
+	config, err := img.ConfigFile()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if files[d[0].Config] == nil || files[d[0].Layers[0]] == nil || d[0].RepoTags[0] != "example.com/tensor-server:1" {
-		t.Errorf("manifest.json: %+v", d)
+	if config.Config.Entrypoint[0] != "/tensor-server" || config.Architecture != "amd64" || config.OS != "linux" ||
+		config.Config.User != "65532:65532" {
+		t.Errorf("config %+v", config)
 	}
-	h, err := tar.NewReader(bytes.NewReader(files[d[0].Layers[0]])).Next()
-	if err != nil || h.Name != "tensor-server" || h.Mode != 0o555 {
+	layers, err := img.Layers()
+	if err != nil || len(layers) != 1 {
+		t.Fatalf("%d layers, %v", len(layers), err)
+	}
+	content, err := layers[0].Uncompressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	r := tar.NewReader(content)
+	if h, err := r.Next(); err != nil || h.Name != "tensor-server" || h.Mode != 0o555 {
 		t.Errorf("layer: %+v, %v", h, err)
+	}
+	if got, err := io.ReadAll(r); err != nil || string(got) != "binary" {
+		t.Errorf("content: %q, %v", got, err)
+	}
+}
+
+func TestNameOfTheImageIsChecked(t *testing.T) {
+	t.Parallel()
+	if _, err := pack(io.Discard, []byte("binary"), "amd64", "Example.com/Tensor:1", "1"); err == nil {
+		t.Error("a name in upper case is accepted")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -193,21 +192,4 @@ func failure(err error) Result {
 		}
 	}
 	return r
-}
-
-// All probes the endpoints, at most parallel ones at a time, and returns the
-// results in the same order.
-func All[E any](ctx context.Context, endpoints []E, parallel int, probe func(context.Context, E) Result) []Result {
-	results := make([]Result, len(endpoints))
-	free := make(chan struct{}, max(parallel, 1))
-	var all sync.WaitGroup
-	for i, e := range endpoints {
-		free <- struct{}{}
-		all.Go(func() {
-			defer func() { <-free }()
-			results[i] = probe(ctx, e)
-		})
-	}
-	all.Wait()
-	return results
 }

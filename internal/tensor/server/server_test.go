@@ -93,9 +93,14 @@ func TestInvalidUploadsGetAClearStatusAndLeaveNothing(t *testing.T) {
 			codes.InvalidArgument, "requires 18"},
 		"negative shape": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape[0] = -2 })},
 			codes.InvalidArgument, "negative"},
-		"endless shape":   {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape = []int64{1 << 40, 1 << 40} })}, codes.InvalidArgument, "too many elements"},
-		"wild stride":     {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Stride = []int64{1 << 62, 1 << 62} })}, codes.InvalidArgument, ""},
-		"many dimensions": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.Shape = make([]int64, 65) })}, codes.ResourceExhausted, "more than 64"},
+		"endless shape": {[]*skytorch.TensorChunk{
+			chunk(func(c *skytorch.TensorChunk) { c.Shape = []int64{1 << 40, 1 << 40} })}, codes.InvalidArgument,
+			"too many elements"},
+		"wild stride": {[]*skytorch.TensorChunk{
+			chunk(func(c *skytorch.TensorChunk) { c.Stride = []int64{1 << 62, 1 << 62} })}, codes.InvalidArgument, ""},
+		"many dimensions": {[]*skytorch.TensorChunk{
+			chunk(func(c *skytorch.TensorChunk) { c.Shape = make([]int64, 65) })}, codes.ResourceExhausted,
+			"more than 64"},
 		"endless size": {[]*skytorch.TensorChunk{chunk(func(c *skytorch.TensorChunk) { c.TotalBytes = 1<<64 - 1 })},
 			codes.ResourceExhausted, "at most"},
 		"too large a tensor": {[]*skytorch.TensorChunk{{TensorId: 1, Dtype: "torch.int8", Shape: []int64{1 << 30},
@@ -366,9 +371,10 @@ func TestHealthMetricsAndReflection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := list.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{
-		FileContainingSymbol: "skytorch.torch.Service",
-	}}); err != nil {
+	if err := list.Send(&reflectionpb.ServerReflectionRequest{
+		MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{
+			FileContainingSymbol: "skytorch.torch.Service",
+		}}); err != nil {
 		t.Fatal(err)
 	}
 	if answer, err := list.Recv(); err != nil || answer.GetFileDescriptorResponse() == nil {

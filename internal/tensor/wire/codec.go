@@ -4,6 +4,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto" // registers the codec of all other messages
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Codec is the default codec of gRPC, except for chunks, whose data is not copied
@@ -12,10 +13,12 @@ type Codec struct{}
 
 var _ encoding.CodecV2 = Codec{}
 
+// message is a chunk of either protocol. Generated code encodes and decodes all of its fields except the data.
 type message interface {
-	marshal() ([]byte, mem.BufferSlice)
-	unmarshal(mem.BufferSlice) error
-	refuse(error)
+	data() mem.BufferSlice
+	encode(b []byte) ([]byte, error)
+	decode(fields []byte, data mem.BufferSlice) error
+	refuse(err error)
 	fault() error
 }
 
@@ -35,26 +38,39 @@ func Receive(s stream, chunk message) error {
 // Name returns the content subtype, which is the one of the default codec.
 func (Codec) Name() string { return proto.Name }
 
-// Marshal encodes the small fields of a chunk before its data. Fields may have any
-// order (https://protobuf.dev/programming-guides/encoding/#order).
+// Marshal encodes a chunk, with its data at the end. Fields may have any order
+// (https://protobuf.dev/programming-guides/encoding/#order).
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 	m, ok := v.(message)
 	if !ok {
 		return encoding.GetCodecV2(proto.Name).Marshal(v)
 	}
-	head, data := m.marshal()
+	head, err := m.encode(make([]byte, 0, 256))
+	if err != nil {
+		return nil, err
+	}
+	data := m.data()
+	if n := data.Len(); n > 0 {
+		head = protowire.AppendTag(head, dataNumber, protowire.BytesType)
+		head = protowire.AppendVarint(head, uint64(n))
+	}
 	data.Ref() // gRPC frees its reference after sending; the sender frees its own
 	return append(mem.BufferSlice{mem.SliceBuffer(head)}, data...), nil
 }
 
 // Unmarshal decodes a chunk. Receive returns errors of the decoding, because gRPC
 // would convert an error to text.
-func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
+func (Codec) Unmarshal(msg mem.BufferSlice, v any) error {
 	m, ok := v.(message)
 	if !ok {
-		return encoding.GetCodecV2(proto.Name).Unmarshal(data, v)
+		return encoding.GetCodecV2(proto.Name).Unmarshal(msg, v)
 	}
-	if err := m.unmarshal(data); err != nil {
+	fields, data, err := split(msg)
+	if err == nil {
+		err = m.decode(fields, data)
+	}
+	if err != nil {
+		data.Free()
 		m.refuse(err)
 	}
 	return nil

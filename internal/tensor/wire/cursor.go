@@ -5,18 +5,41 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// maxSmall limits the total size of the fields other than data: IDs, shapes, metadata.
-const maxSmall = 64 << 10
+// dataNumber is the number of the field with the data, in the chunks of both protocols.
+const dataNumber = 3
+
+// maxFields limits the total size of the fields other than data: IDs, shapes, metadata.
+const maxFields = 64 << 10
+
+// split separates the data of a message from the encoding of all other fields. The data is not copied; the caller
+// must free it, also after an error.
+func split(msg mem.BufferSlice) (fields []byte, data mem.BufferSlice, err error) {
+	c := &cursor{bufs: msg, left: msg.Len()}
+	fields = make([]byte, 0, 128)
+	for c.left > 0 {
+		tag, err := c.uvarint()
+		if err != nil {
+			return nil, data, err
+		}
+		if num, typ := protowire.DecodeTag(tag); num == dataNumber && typ == protowire.BytesType {
+			data.Free() // the last value counts
+			data, err = c.data()
+		} else {
+			fields, err = c.value(protowire.AppendVarint(fields, tag), typ)
+		}
+		if err != nil {
+			return nil, data, err
+		}
+	}
+	return fields, data, nil
+}
 
 // cursor reads a message in several buffers without joining them.
 type cursor struct {
-	bufs  mem.BufferSlice
-	at    int // in bufs[0]
-	left  int
-	small int // bytes of small fields read so far
+	bufs mem.BufferSlice
+	at   int // in bufs[0]
+	left int
 }
-
-func newCursor(bufs mem.BufferSlice) *cursor { return &cursor{bufs: bufs, left: bufs.Len()} }
 
 // head returns the unread part of the first buffer that is not read completely.
 func (c *cursor) head() []byte {
@@ -29,41 +52,30 @@ func (c *cursor) head() []byte {
 	return nil
 }
 
-func (c *cursor) uvarint() (uint64, error) {
-	if v, n := protowire.ConsumeVarint(c.head()); n > 0 { // almost always in one buffer
-		c.advance(n)
-		return v, nil
+// read calls f with the next n bytes, in one or several parts.
+func (c *cursor) read(n int, f func(part []byte)) {
+	for n > 0 {
+		part := c.head()
+		part = part[:min(len(part), n)]
+		f(part)
+		c.at += len(part)
+		c.left -= len(part)
+		n -= len(part)
 	}
-	var raw [10]byte
-	n := 0
-	for n < len(raw) {
-		rest := c.head()
-		if len(rest) == 0 {
-			break
-		}
-		raw[n] = rest[0]
-		c.advance(1)
-		if n++; raw[n-1] < 0x80 {
-			break
-		}
-	}
-	v, n := protowire.ConsumeVarint(raw[:n])
-	if n < 0 {
-		return 0, Errorf(Malformed, "a number is truncated or too long")
-	}
-	return v, nil
 }
 
-func (c *cursor) tag() (protowire.Number, protowire.Type, error) {
-	v, err := c.uvarint()
-	if err != nil {
-		return 0, 0, err
+func (c *cursor) uvarint() (uint64, error) {
+	v, n := protowire.ConsumeVarint(c.head())
+	if n < 0 { // rarely in two buffers
+		var raw []byte
+		ahead := *c
+		ahead.read(min(c.left, 10), func(part []byte) { raw = append(raw, part...) })
+		if v, n = protowire.ConsumeVarint(raw); n < 0 {
+			return 0, Errorf(Malformed, "a number is truncated or too long")
+		}
 	}
-	num, typ := protowire.DecodeTag(v)
-	if num < 1 {
-		return 0, 0, Errorf(Malformed, "field number %d", num)
-	}
-	return num, typ, nil
+	c.read(n, func([]byte) {})
+	return v, nil
 }
 
 // length reads the length of a length-delimited field.
@@ -78,73 +90,41 @@ func (c *cursor) length() (int, error) {
 	return int(n), nil //nolint:gosec // not above left
 }
 
-// smallField reads a length-delimited field into new memory.
-func (c *cursor) smallField() ([]byte, error) {
+// data returns the buffers of a length-delimited field, with separate references that the caller must free.
+func (c *cursor) data() (mem.BufferSlice, error) {
 	n, err := c.length()
-	if err != nil {
-		return nil, err
-	}
-	if c.small += n; c.small > maxSmall {
-		return nil, Errorf(Limit, "more than %d bytes of fields other than data", maxSmall)
-	}
-	out := make([]byte, 0, n)
-	for len(out) < n {
-		part := c.head()
-		part = part[:min(len(part), n-len(out))]
-		out = append(out, part...)
-		c.advance(len(part))
-	}
-	return out, nil
-}
-
-// dataField returns the buffers of a length-delimited field, with separate
-// references that the caller must free.
-func (c *cursor) dataField() (mem.BufferSlice, error) {
-	n, err := c.length()
-	if err != nil {
-		return nil, err
-	}
 	var out mem.BufferSlice
-	for n > 0 {
-		part := min(len(c.head()), n)
-		out = append(out, c.bufs[0].Slice(c.at, c.at+part))
-		c.advance(part)
-		n -= part
-	}
-	return out, nil
+	c.read(n, func(part []byte) { out = append(out, c.bufs[0].Slice(c.at, c.at+len(part))) })
+	return out, err
 }
 
-// skip skips the value of an unknown field.
-func (c *cursor) skip(typ protowire.Type) error {
-	n := 0
+// value appends the encoding of a value.
+func (c *cursor) value(b []byte, typ protowire.Type) ([]byte, error) {
+	n := 0 // bytes that follow as they are
 	var err error
 	switch typ {
 	case protowire.VarintType:
-		_, err = c.uvarint()
+		var v uint64
+		v, err = c.uvarint()
+		b = protowire.AppendVarint(b, v)
 	case protowire.Fixed32Type:
 		n = 4
 	case protowire.Fixed64Type:
 		n = 8
 	case protowire.BytesType:
 		n, err = c.length()
+		b = protowire.AppendVarint(b, uint64(n)) //nolint:gosec // never negative
 	default:
-		return Errorf(Malformed, "wire type %d", typ)
+		err = Errorf(Malformed, "wire type %d", typ)
 	}
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		return nil, err
+	case n > c.left:
+		return nil, Errorf(Malformed, "a field is truncated")
+	case len(b)+n > maxFields:
+		return nil, Errorf(Limit, "more than %d bytes of fields other than data", maxFields)
 	}
-	if n > c.left {
-		return Errorf(Malformed, "a field is truncated")
-	}
-	for n > 0 {
-		part := min(len(c.head()), n)
-		c.advance(part)
-		n -= part
-	}
-	return nil
-}
-
-func (c *cursor) advance(n int) {
-	c.at += n
-	c.left -= n
+	c.read(n, func(part []byte) { b = append(b, part...) })
+	return b, nil
 }

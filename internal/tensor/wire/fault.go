@@ -1,6 +1,6 @@
 // Package wire implements the messages between a tensor client and server: the
 // chunks of both protocols, a codec that does not copy their data, and the rules
-// for a sequence of chunks.
+// for a sequence of chunks (ADR 0020).
 package wire
 
 import "fmt"

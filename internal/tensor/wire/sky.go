@@ -2,8 +2,7 @@ package wire
 
 import (
 	"bytes"
-	"fmt"
-	"slices"
+	"iter"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -74,185 +73,95 @@ func (c *SkyChunk) Describes() bool {
 	return c.Layout.DType != "" || len(c.Layout.Shape) > 0 || c.TotalBytes > 0
 }
 
-func (c *SkyChunk) refuse(err error) { c.bad = err }
+func (c *SkyChunk) refuse(err error) { *c = SkyChunk{bad: err} }
 
 func (c *SkyChunk) fault() error { return c.bad }
 
-func (c *SkyChunk) marshal() ([]byte, mem.BufferSlice) {
-	b := appendUint(make([]byte, 0, 256), 1, c.ID)
-	b = appendUint(b, 2, uint64(c.Number))
-	b = appendUint(b, 4, uint64(c.Total))
-	first := c.Numbering.first()
-	b = appendInts(b, first, c.Layout.Shape)
-	b = appendInts(b, first+1, c.Layout.Stride)
-	b = appendUint(b, first+2, uint64(c.Layout.Offset)) //nolint:gosec // int64 is two's complement on the wire
-	if c.Layout.DType != "" {
-		b = protowire.AppendString(protowire.AppendTag(b, first+3, protowire.BytesType), string(c.Layout.DType))
-	}
-	b = appendUint(b, first+4, c.TotalBytes)
-	if c.Metadata != nil {
-		raw, err := proto.Marshal(c.Metadata)
-		if err != nil { // only for text that is not UTF-8; dtypes and devices are ASCII
-			panic(fmt.Sprintf("metadata of tensor %d: %v", c.ID, err))
-		}
-		b = protowire.AppendBytes(protowire.AppendTag(b, first+5, protowire.BytesType), raw)
-	}
-	return appendDataHead(b, c.Data), c.Data
+func (c *SkyChunk) data() mem.BufferSlice { return c.Data }
+
+func (c *SkyChunk) encode(b []byte) ([]byte, error) {
+	fields, err := proto.MarshalOptions{}.MarshalAppend(b, &skytorch.TensorChunk{
+		TensorId: c.ID, ChunkNumber: c.Number, TotalChunks: c.Total, Shape: c.Layout.Shape, Stride: c.Layout.Stride,
+		StorageOffset: c.Layout.Offset, Dtype: string(c.Layout.DType), TotalBytes: c.TotalBytes, Metadata: c.Metadata,
+	})
+	return renumber(fields, From5, c.Numbering), err
 }
 
-// described contains all values of the fields 5 to 12, until their numbering is
-// known.
-type described [13][]value
-
-type value struct {
-	number uint64
-	text   []byte // nil for a number
-}
-
-func (c *SkyChunk) unmarshal(msg mem.BufferSlice) (err error) {
-	*c = SkyChunk{}
-	defer func() {
-		if err != nil {
-			c.Free()
-		}
-	}()
-	r := newCursor(msg)
-	var d described
-	for r.left > 0 {
-		num, typ, err := r.tag()
-		if err != nil {
-			return err
-		}
-		switch {
-		case num == 1 && typ == protowire.VarintType:
-			c.ID, err = r.uvarint()
-		case num == 2 && typ == protowire.VarintType:
-			c.Number, err = r.uint32()
-		case num == 3 && typ == protowire.BytesType:
-			c.Data.Free()
-			c.Data, err = r.dataField()
-		case num == 4 && typ == protowire.VarintType:
-			c.Total, err = r.uint32()
-		case num >= 5 && num <= 12 && (typ == protowire.VarintType || typ == protowire.BytesType):
-			err = d.add(r, num, typ)
-		default:
-			err = r.skip(typ)
-		}
-		if err != nil {
-			return err
-		}
+func (c *SkyChunk) decode(fields []byte, data mem.BufferSlice) error {
+	n := numberingOf(fields)
+	var m skytorch.TensorChunk
+	if err := proto.Unmarshal(renumber(fields, n, From5), &m); err != nil {
+		return Errorf(Malformed, "%v", err)
 	}
-	return c.describe(&d)
-}
-
-func (d *described) add(r *cursor, num protowire.Number, typ protowire.Type) (err error) {
-	if len(d[num]) >= layout.MaxDims {
-		return Errorf(Limit, "field %d more than %d times", num, layout.MaxDims)
+	if max(len(m.GetShape()), len(m.GetStride())) > layout.MaxDims {
+		return Errorf(Limit, "more than %d dimensions", layout.MaxDims)
 	}
-	var v value
-	if typ == protowire.BytesType {
-		v.text, err = r.smallField()
-	} else {
-		v.number, err = r.uvarint()
-	}
-	d[num] = append(d[num], v)
-	return err
-}
-
-// number and text return the last value of a field, like protobuf does. They ignore
-// values of the other kind.
-func (d *described) number(num protowire.Number) uint64 {
-	for _, v := range slices.Backward(d[num]) {
-		if v.text == nil {
-			return v.number
-		}
-	}
-	return 0
-}
-
-func (d *described) text(num protowire.Number) []byte {
-	for _, v := range slices.Backward(d[num]) {
-		if v.text != nil {
-			return v.text
-		}
+	*c = SkyChunk{
+		Numbering: n, ID: m.GetTensorId(), Number: m.GetChunkNumber(), Total: m.GetTotalChunks(),
+		Layout: layout.Layout{
+			DType: layout.DType(m.GetDtype()), Shape: m.GetShape(), Stride: m.GetStride(), Offset: m.GetStorageOffset(),
+		},
+		TotalBytes: m.GetTotalBytes(), Metadata: m.GetMetadata(), Data: data,
 	}
 	return nil
 }
 
-// numbering detects the numbering by the position of the dtype name, or by fields
+// numberingOf detects the numbering by the position of the dtype name, or by fields
 // that only one numbering has. A list of strides is never mistaken for a name, and
 // neither is metadata, which starts with a tag.
-func (d *described) numbering() Numbering {
-	switch {
-	case bytes.HasPrefix(d.text(10), []byte("torch.")), len(d[11]) > 0, len(d[12]) > 0:
+func numberingOf(fields []byte) Numbering {
+	var text [13][]byte
+	above10 := false
+	for num, raw := range parts(fields) {
+		if num >= 5 && num <= 12 {
+			_, typ, n := protowire.ConsumeTag(raw)
+			if typ == protowire.BytesType {
+				text[num], _ = protowire.ConsumeBytes(raw[n:])
+			}
+			above10 = above10 || num > 10
+		}
+	}
+	switch dtype := []byte("torch."); {
+	case above10, bytes.HasPrefix(text[10], dtype):
 		return From7
-	case bytes.HasPrefix(d.text(8), []byte("torch.")):
+	case bytes.HasPrefix(text[8], dtype), len(text[7]) == 0:
 		return From5
-	case len(d.text(7)) > 0:
-		return From7
 	default:
-		return From5
+		return From7
 	}
 }
 
-func (c *SkyChunk) describe(d *described) (err error) {
-	c.Numbering = d.numbering()
-	first := c.Numbering.first()
-	if c.Layout.Shape, err = d.ints(first); err != nil {
-		return err
+// renumber changes the numbering of the fields that describe the tensor. It removes
+// numbers that the old numbering does not have.
+func renumber(fields []byte, from, to Numbering) []byte {
+	if from == to {
+		return fields
 	}
-	if c.Layout.Stride, err = d.ints(first + 1); err != nil {
-		return err
-	}
-	c.Layout.Offset = int64(d.number(first + 2)) //nolint:gosec // int64 on the wire
-	c.Layout.DType = layout.DType(d.text(first + 3))
-	c.TotalBytes = d.number(first + 4)
-	for _, v := range d[first+5] {
-		if v.text == nil {
-			continue
-		}
-		if c.Metadata == nil {
-			c.Metadata = &skytorch.TensorMetadata{}
-		}
-		// A repeated message is merged into the previous one.
-		if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(v.text, c.Metadata); err != nil {
-			return Errorf(Malformed, "metadata: %v", err)
+	out := make([]byte, 0, cap(fields))
+	for num, raw := range parts(fields) {
+		_, typ, n := protowire.ConsumeTag(raw)
+		switch at := num - from.first(); {
+		case num < 5 || num > 12:
+			out = append(out, raw...)
+		case at >= 0 && at < 6:
+			out = append(protowire.AppendTag(out, to.first()+at, typ), raw[n:]...)
 		}
 	}
-	return nil
+	return out
 }
 
-// ints returns a list of numbers, packed or not.
-func (d *described) ints(num protowire.Number) ([]int64, error) {
-	var out []int64
-	for _, v := range d[num] {
-		if v.text == nil {
-			out = append(out, int64(v.number)) //nolint:gosec // int64 on the wire
-		}
-		for raw := v.text; len(raw) > 0; {
-			item, n := protowire.ConsumeVarint(raw)
-			if n < 0 {
-				return nil, Errorf(Malformed, "field %d is not a list of numbers", num)
+// parts returns the number and the encoding of each field.
+func parts(fields []byte) iter.Seq2[protowire.Number, []byte] {
+	return func(yield func(protowire.Number, []byte) bool) {
+		for len(fields) > 0 {
+			num, _, n := protowire.ConsumeField(fields)
+			if n < 0 { // a number that protobuf rejects as well
+				n = len(fields)
 			}
-			out, raw = append(out, int64(item)), raw[n:] //nolint:gosec // int64 on the wire
-			if len(out) > layout.MaxDims {
-				break
+			if !yield(num, fields[:n]) {
+				return
 			}
-		}
-		if len(out) > layout.MaxDims {
-			return nil, Errorf(Limit, "more than %d numbers in field %d", layout.MaxDims, num)
+			fields = fields[n:]
 		}
 	}
-	return out, nil
-}
-
-func appendInts(b []byte, num protowire.Number, list []int64) []byte {
-	if len(list) == 0 {
-		return b
-	}
-	var packed []byte
-	for _, v := range list {
-		packed = protowire.AppendVarint(packed, uint64(v)) //nolint:gosec // int64 on the wire
-	}
-	return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), packed)
 }
