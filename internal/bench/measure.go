@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/bench/answer"
+)
+
+// work is a case while it is measured.
+type work struct {
+	*bench
+	config
+
+	alone   config // the resources whose objects the bench itself creates
+	results []*result
+}
+
+// result is the usage of one run.
+type result struct {
+	usage
+
+	of       benchCase
+	scenario scenario
+	subject  subject
+}
+
+// measure measures a case in namespaces with a prefix.
+func (b *bench) measure(ctx context.Context, c benchCase, prefix string) error {
+	w := &work{bench: b, config: config{benchCase: c, prefix: prefix, generation: answer.First,
+		kubeconfig: b.cluster.kubeconfig}}
+	w.alone = w.config
+	w.alone.prefix = prefix + "-alone"
+	defer os.RemoveAll(w.dirOf(""))
+	if err := b.preparePrototypes(ctx, w.config); err != nil {
+		return err
+	}
+	if err := b.cluster.makeNamespaces(ctx, w.config); err != nil {
+		return err
+	}
+	if err := w.configure(); err != nil {
+		return err
+	}
+	steps := w.prepared
+	if c.applied() {
+		steps = w.applied
+	}
+	if err := steps(ctx); err != nil {
+		return err
+	}
+	if err := b.audit.read(); err != nil {
+		return err
+	}
+	for _, r := range w.results {
+		if r.subject == kt {
+			r.requests = b.audit.between(r.start, r.end())
+		}
+	}
+	b.report.results = append(b.report.results, w.results...)
+	return nil
+}
+
+// subjects are those that run the CLI. The provider is not the last, so that the API server has logged its watches
+// when a case ends.
+func (w *work) subjects() []subject {
+	if w.profiles != "" {
+		return []subject{kt}
+	}
+	return []subject{kt, echo, builtin}
+}
+
+func (w *work) dirOf(s subject) string { return filepath.Join(w.dir, w.prefix, string(s)) }
+
+func (w *work) configure() error {
+	for _, s := range w.subjects() {
+		c := w.config
+		c.builtin = s == builtin
+		if err := c.write(w.dirOf(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepared measures plans for a state that the bench writes.
+func (w *work) prepared(ctx context.Context) error {
+	w.progress("  creating the objects")
+	objects, err := w.prepareObjects(ctx, w.config)
+	if err != nil {
+		return err
+	}
+	for _, s := range w.subjects() {
+		c := w.config
+		c.builtin = s == builtin
+		if err := w.writeState(c, objects, w.dirOf(s)); err != nil {
+			return err
+		}
+	}
+	if err := w.plans(ctx, plan); err != nil {
+		return err
+	}
+	return w.driftAndPlan(ctx)
+}
+
+// applied measures the life of resources that the CLI creates.
+func (w *work) applied(ctx context.Context) error {
+	if err := w.changeAll(ctx, create, "Resources: %d added, 0 changed, 0 destroyed"); err != nil {
+		return err
+	}
+	if err := w.shareState(); err != nil {
+		return err
+	}
+	if err := w.plans(ctx, plan); err != nil {
+		return err
+	}
+	if w.has(update) {
+		w.generation, w.alone.generation = answer.Second, answer.Second
+		if err := w.configure(); err != nil {
+			return err
+		}
+		if err := w.changeAll(ctx, update, "Resources: 0 added, %d changed, 0 destroyed"); err != nil {
+			return err
+		}
+		if err := w.shareState(); err != nil {
+			return err
+		}
+	}
+	if err := w.driftAndPlan(ctx); err != nil {
+		return err
+	}
+	return w.changeAll(ctx, destroy, "Resources: %d destroyed")
+}
+
+// shareState gives the state of the provider to the echo provider.
+func (w *work) shareState() error {
+	if w.profiles != "" {
+		return nil
+	}
+	data, err := os.ReadFile(filepath.Join(w.dirOf(kt), "terraform.tfstate"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(w.dirOf(echo), "terraform.tfstate"), data, 0o600)
+}
+
+// changeAll runs a scenario that changes all resources.
+func (w *work) changeAll(ctx context.Context, s scenario, says string) error {
+	args := []string{"apply", "-auto-approve"}
+	if s == destroy {
+		args = []string{"destroy", "-auto-approve"}
+	}
+	for _, of := range w.subjects() {
+		w.progress("  %s with %s", s.title(), of)
+		used, err := w.run(ctx, w.command(of, fmt.Sprintf(says, w.size), args...))
+		if err != nil {
+			return err
+		}
+		w.record(s, of, used)
+	}
+	if w.profiles != "" {
+		return nil
+	}
+	w.progress("  %s with %s", s.title(), requests)
+	start := time.Now()
+	if err := w.changeAlone(ctx, s); err != nil {
+		return err
+	}
+	w.record(s, requests, usage{start: start, wall: time.Since(start)})
+	return nil
+}
+
+// changeAlone sends the requests of a scenario without Terraform, and waits like the provider.
+func (w *work) changeAlone(ctx context.Context, s scenario) error {
+	if s == create {
+		if err := w.cluster.makeNamespaces(ctx, w.alone); err != nil {
+			return err
+		}
+	}
+	if s != destroy {
+		_, err := w.prepareObjects(ctx, w.alone)
+		return err
+	}
+	err := each(ctx, w.size, func(ctx context.Context, i int) error {
+		t, replacer := w.prototypeOf(w.alone, i)
+		for _, o := range t.objects {
+			if err := w.cluster.remove(ctx, o.resource, replacer.Replace(o.key)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.awaitAll(ctx, w.alone, exists)
+}
+
+// driftAndPlan changes some objects and measures plans.
+func (w *work) driftAndPlan(ctx context.Context) error {
+	if !w.has(drift) {
+		return nil
+	}
+	for i := 0; i < w.size; i += driftEvery {
+		t, replacer := w.prototypeOf(w.config, i)
+		object := t.objects[0]
+		if err := w.cluster.label(ctx, object.resource, replacer.Replace(object.key), answer.Drifted); err != nil {
+			return err
+		}
+	}
+	return w.plans(ctx, drift)
+}
+
+// plans measures plans with each subject, alternately.
+func (w *work) plans(ctx context.Context, s scenario) error {
+	if !w.has(s) {
+		return nil
+	}
+	for i := range w.runs {
+		w.progress("  %s, %d of %d", s.title(), i+1, w.runs)
+		for _, of := range w.subjects() {
+			says, env := "No changes.", []string(nil)
+			if s == drift && of != builtin {
+				says = fmt.Sprintf("Plan: 0 to add, %d to change, 0 to destroy.", w.drifted())
+				env = []string{fmt.Sprintf("%s=%d", answer.DriftEvery, driftEvery)}
+			}
+			c := w.command(of, says, "plan", "-detailed-exitcode")
+			c.env = append(c.env, env...)
+			used, err := w.run(ctx, c)
+			if err != nil {
+				return err
+			}
+			w.record(s, of, used)
+		}
+	}
+	return nil
+}
+
+func (w *work) command(s subject, says string, args ...string) command {
+	c := command{dir: w.dirOf(s), subject: s, says: says, args: args}
+	if w.profiles != "" { // with the settings of main.go of the provider
+		c.env = []string{"KT_BENCH_PROFILE=" + w.profiles, "GOGC=40", "TF_LOG_SDK=off", "TF_LOG_SDK_PROTO=off",
+			"TF_LOG_SDK_FRAMEWORK=off"}
+	}
+	return c
+}
+
+func (w *work) record(s scenario, of subject, u usage) {
+	if w.has(s) {
+		w.results = append(w.results, &result{u, w.benchCase, s, of})
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/bench/answer"
+)
+
+// prepared returns a bench with the prototype of a volume, a case, and the objects of its resources.
+func prepared(s shape, size int) (*bench, config, [][]created) {
+	c := config{benchCase: benchCase{family: families()[3], shape: s, size: size, scenarios: []scenario{plan}},
+		prefix: "ns", generation: answer.First}
+	b := &bench{prototypes: map[prototypeKey]*prototype{{"volume", c.replicas()}: {
+		Answer: answer.Answer{Name: "t0-volume-t", Namespace: prototypeNamespace},
+		stored: stored{
+			resource: "kt_volume", provider: "kt",
+			instance: map[string]json.RawMessage{
+				"schema_version": []byte("1"),
+				"attributes":     []byte(`{"id":"bench-prototypes/t0-volume-t","uid":"prototype-uid"}`),
+				"private":        []byte(`""`),
+			},
+			private: map[string][]byte{"matched": []byte(`{"matched":"prototype-uid/7"}`)},
+			objects: []prototypeObject{{uid: "prototype-uid", version: "7"}},
+		},
+	}}}
+	objects := make([][]created, size)
+	for i := range objects {
+		objects[i] = []created{{uid: fmt.Sprintf("uid-%d", i), version: fmt.Sprint(100 + i)}}
+	}
+	return b, c, objects
+}
+
+func TestPreparedStateHasTheObjectsOfTheCluster(t *testing.T) {
+	t.Parallel()
+	b, c, objects := prepared(blocks, 3)
+	state, err := b.prepareState(c, objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(state.Resources) != 3 || state.Resources[2].Name != "volume-2" {
+		t.Fatalf("the resources are %+v", state.Resources)
+	}
+	instance := state.Resources[2].Instances[0]
+	if got, want := string(instance["attributes"]), `{"id":"ns-0/volume-2","uid":"uid-2"}`; got != want {
+		t.Errorf("the attributes are %s, want %s", got, want)
+	}
+	var encoded []byte
+	if err := json.Unmarshal(instance["private"], &encoded); err != nil {
+		t.Fatal(err)
+	}
+	var private map[string][]byte
+	if err := json.Unmarshal(encoded, &private); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(private["matched"]), `{"matched":"uid-2/102"}`; got != want {
+		t.Errorf("the private state is %s, want %s", got, want)
+	}
+}
+
+func TestPreparedStateHasTheKeysOfItsShape(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[shape]string{count: "1", forEach: `"volume-1"`} {
+		b, c, objects := prepared(s, 2)
+		state, err := b.prepareState(c, objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(state.Resources) != 1 || len(state.Resources[0].Instances) != 2 {
+			t.Fatalf("%s: the resources are %+v", s, state.Resources)
+		}
+		if got := string(state.Resources[0].Instances[1]["index_key"]); got != want {
+			t.Errorf("%s: the second key is %s, want %s", s, got, want)
+		}
+	}
+}
+
+func TestRequestsAreThoseOfTheProviderInAnInterval(t *testing.T) {
+	t.Parallel()
+	const line = `{"userAgent":"%s","requestReceivedTimestamp":"2026-01-01T00:00:0%d.5Z"}`
+	path := filepath.Join(t.TempDir(), "audit.log")
+	log := &auditLog{path: path}
+	lines := []string{
+		fmt.Sprintf(line, "terraform-provider-kt/dev", 1), fmt.Sprintf(line, "kubectl/v1", 2),
+		fmt.Sprintf(line, "terraform-provider-kt/dev", 3), fmt.Sprintf(line, "terraform-provider-kt/dev", 7),
+	}
+	text := strings.Join(lines, "\n")
+	for _, part := range []string{text[:len(text)-20], text + "\n"} { // the last line is not complete at first
+		if err := os.WriteFile(path, []byte(part), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := log.read(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Date(2026, 1, 1, 0, 0, 2, 0, time.UTC)
+	if got := log.between(start, start.Add(4*time.Second)); got != 1 {
+		t.Errorf("%d requests, want 1", got)
+	}
+	if got := log.between(start, start.Add(time.Minute)); got != 2 {
+		t.Errorf("%d requests, want 2", got)
+	}
+}
+
+func TestPlotHasAPanelForEachScenarioAndNoInvalidNumbers(t *testing.T) {
+	t.Parallel()
+	var results []*result
+	for _, size := range []int{10, 1000} {
+		for _, s := range []scenario{create, plan} {
+			for i, of := range []subject{kt, echo, builtin} {
+				results = append(results, &result{usage{wall: time.Duration(size*(i+1)) * time.Millisecond},
+					benchCase{family: families()[0], shape: blocks, size: size}, s, of})
+			}
+		}
+	}
+	var text strings.Builder
+	if err := drawPlot(&text, (&report{results: results}).rows()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text.String(), "NaN") || strings.Contains(text.String(), "Inf") {
+		t.Error("the plot has invalid numbers")
+	}
+	if got := strings.Count(text.String(), "<polyline"); got != 2*4 {
+		t.Errorf("%d lines, want one for each subject of two panels", got)
+	}
+}
