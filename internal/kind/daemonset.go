@@ -2,8 +2,8 @@ package kind
 
 import appsv1 "k8s.io/api/apps/v1"
 
-// SuspendedNodeLabel is a label that no node has. A suspended DaemonSet, which
-// has no number of pods, selects nodes by it.
+// SuspendedNodeLabel is a label that no node has. A suspended DaemonSet selects nodes
+// by it, because the number of its pods cannot be set.
 const SuspendedNodeLabel = KubetorchGroup + "/suspended"
 
 func daemonSet() Kind {

@@ -32,7 +32,7 @@ func deploymentSpec(c Compute) (map[string]any, error) {
 		return nil, err
 	}
 	spec := map[string]any{
-		"replicas": c.Replicas, "selector": map[string]any{"matchLabels": texts(c.PodLabels)}, "template": template,
+		"replicas": c.Replicas, "selector": map[string]any{"matchLabels": Texts(c.PodLabels)}, "template": template,
 	}
 	if recreated(c, c.Replicas) {
 		spec["strategy"] = recreate()
@@ -51,8 +51,8 @@ func recreate() map[string]any {
 
 func completeDeployment(c Compute, workload map[string]any) {
 	replicas := c.Replicas
-	if said, ok := NumberAt(workload, []string{"spec", "replicas"}); ok && !c.ReplicasGiven {
-		replicas = said
+	if current, ok := NumberAt(workload, []string{"spec", "replicas"}); ok && !c.ReplicasGiven {
+		replicas = current
 	}
 	if _, ok := Find(workload, []string{"spec", "strategy"}); !ok && recreated(c, replicas) {
 		SetAt(workload, []string{"spec", "strategy"}, recreate())

@@ -124,7 +124,7 @@ type TensorServer struct {
 	Runtime   string // the attribute runtime
 	Name      string // value of the label app.kubernetes.io/name of the pods
 	EnvPrefix string // of the variables that the operator sets itself
-	Override  bool   // whether the spec has override and volumeClaimTemplates
+	Runner    Runners
 }
 
 // Setting is a field and its new value; nil removes the field.

@@ -63,7 +63,7 @@ func knativeService() Kind {
 			"Deployment": `^-\d{5}-deployment$`, "ReplicaSet": `^-\d{5}-deployment-\w+$`,
 		}),
 		Parts: &Parts{
-			// Revisions of Kubetorch services carry the labels of their template.
+			// Revisions have the labels of their template.
 			Kind:  Kind{GroupVersionKind: gv.WithKind("Revision"), Resource: "revisions", LabelSelector: OfServices},
 			Label: KnativeServiceLabel,
 		},

@@ -43,8 +43,8 @@ func lwsTemplate(field string) []string { return []string{"spec", "leaderWorkerT
 // workers, and the workers. The size of a group includes both.
 func leaderWorkerGroups(workload map[string]any) []Group {
 	replicas := []string{"spec", "replicas"}
-	sets, said := NumberAt(workload, replicas)
-	if !said {
+	sets, ok := NumberAt(workload, replicas)
+	if !ok {
 		sets = 1
 	}
 	leader, _ := Find(workload, lwsTemplate("leaderTemplate"))

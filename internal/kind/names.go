@@ -48,11 +48,22 @@ const (
 	OfServices = ServiceLabel                          // objects of a Kubetorch service, of any client
 )
 
-// Names of GPUs in the device plugin and the GPU feature discovery of NVIDIA.
+// Schedulers of a queue, as in the attribute queue_scheduler.
 const (
-	GPUResource     = "nvidia.com/gpu"
-	GPUProductLabel = "nvidia.com/gpu.product"
-	GPUPresentLabel = "nvidia.com/gpu.present"
+	QueueSchedulerKueue = "kueue"
+	QueueSchedulerKAI   = "kai"
+	// KAIScheduler is the schedulerName of pods that KAI schedules.
+	KAIScheduler = "kai-scheduler"
+)
+
+// Names of GPUs in the device plugin and the GPU feature discovery of NVIDIA, and labels of GPU nodes in managed
+// clusters.
+const (
+	GPUResource         = "nvidia.com/gpu"
+	GPUProductLabel     = "nvidia.com/gpu.product"
+	GPUPresentLabel     = "nvidia.com/gpu.present"
+	GKEAcceleratorLabel = "cloud.google.com/gke-accelerator"
+	EKSGPUCountLabel    = "eks.amazonaws.com/instance-gpu-count"
 )
 
 // Ports and the container of Kubetorch's server.

@@ -182,10 +182,14 @@ func Copy(value any) any {
 	}
 }
 
-func texts(m map[string]string) map[string]any {
-	result := make(map[string]any, len(m))
-	for k, v := range m {
-		result[k] = v
+// Texts returns a new map with the entries of all maps. Later ones override earlier
+// ones.
+func Texts(all ...map[string]string) map[string]any {
+	result := map[string]any{}
+	for _, m := range all {
+		for key, value := range m {
+			result[key] = value
+		}
 	}
 	return result
 }

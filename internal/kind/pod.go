@@ -5,8 +5,8 @@ import corev1 "k8s.io/api/core/v1"
 // Pod is the core Pod.
 func Pod() Kind { return must("", "Pod") }
 
-// pod is its own template and cannot be suspended. The shared watch holds pods of
-// Kubetorch services, ours and those that controllers make.
+// pod is its own template and cannot be suspended. The shared watch contains all pods
+// of Kubetorch services, including those that controllers create.
 func pod() Kind {
 	k := workload(corev1.SchemeGroupVersion, "Pod", "pods", &Workload{
 		Mode:      "pod",

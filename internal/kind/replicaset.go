@@ -5,8 +5,8 @@ import appsv1 "k8s.io/api/apps/v1"
 // ReplicaSet is apps/v1 ReplicaSet.
 func ReplicaSet() Kind { return must("apps", "ReplicaSet") }
 
-// replicaSet has a shared watch that holds those of Kubetorch services:
-// Deployments give theirs the labels of their pods, and ours carry them too.
+// replicaSet has a shared watch of the ReplicaSets of Kubetorch services. Those of
+// Deployments have the labels of their pods.
 func replicaSet() Kind {
 	k := workload(appsv1.SchemeGroupVersion, "ReplicaSet", "replicasets", &Workload{
 		Mode:       "replicaset",

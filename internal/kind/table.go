@@ -45,9 +45,6 @@ var others = []Kind{
 //nolint:gochecknoglobals // as table
 var queues = []Kind{LocalQueue(""), KAIQueue()}
 
-// Written returns all kinds that the provider writes.
-func Written() []Kind { return slices.Concat(Workloads(), others) }
-
 // Workloads returns all kinds of workloads, kinds that need no manifest first.
 func Workloads() []Kind {
 	return slices.DeleteFunc(slices.Clone(table), func(k Kind) bool { return k.Empty() })

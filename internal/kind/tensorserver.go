@@ -33,7 +33,7 @@ func SkyTorchCompute() Kind { return must(SkyTorchGroup, "Compute") }
 // pkg/apis/compute/v1alpha1 in github.com/astefanutti/skytorch.
 func skyTorchCompute() Kind {
 	k := tensorServer(SkyTorchGroup, &TensorServer{
-		Runtime: RuntimeSkyTorch, Name: "skytorch-server", EnvPrefix: "SKYTORCH_", Override: true,
+		Runtime: RuntimeSkyTorch, Name: "skytorch-server", EnvPrefix: "SKYTORCH_", Runner: SkyTorch,
 	})
 	k.Operator = "the SkyTorch operator (https://github.com/astefanutti/skytorch)"
 	return k
@@ -42,7 +42,9 @@ func skyTorchCompute() Kind {
 // kpuCompute is a Compute of KPU. It has no fields override, volumeClaimTemplates
 // and resources.
 func kpuCompute() Kind {
-	k := tensorServer(KPUGroup, &TensorServer{Runtime: RuntimeKPU, Name: "kpu-torch-server", EnvPrefix: "KPU_"})
+	k := tensorServer(KPUGroup, &TensorServer{
+		Runtime: RuntimeKPU, Name: "kpu-torch-server", EnvPrefix: "KPU_", Runner: KPU,
+	})
 	k.Operator = "the KPU operator, SkyTorch under its earlier name (https://github.com/astefanutti/skytorch)"
 	return k
 }
@@ -52,7 +54,7 @@ func kpuCompute() Kind {
 // github.com/astefanutti/skytorch), and of the pods.
 func tensorServer(group string, server *TensorServer) Kind {
 	made := statefulSet()
-	made.LabelSelector = OfServices // those of Kubetorch services carry the labels of their compute
+	made.LabelSelector = OfServices // operators copy the labels of the compute
 	k := workload(schema.GroupVersion{Group: group, Version: "v1alpha1"}, "Compute", "computes", &Workload{
 		Mode:       ModeCompute,
 		Template:   ModeCompute,

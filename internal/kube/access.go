@@ -52,10 +52,10 @@ func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, k
 	}}
 	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1",
 		Resource: "selfsubjectaccessreviews"}
-	answer, err := conn.dynamic.Resource(gvr).Create(ctx, review, metav1.CreateOptions{})
+	response, err := conn.dynamic.Resource(gvr).Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
 		return false, false
 	}
-	allowed, found, err := unstructured.NestedBool(answer.Object, "status", "allowed")
+	allowed, found, err := unstructured.NestedBool(response.Object, "status", "allowed")
 	return allowed, found && err == nil
 }

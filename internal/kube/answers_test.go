@@ -18,7 +18,8 @@ import (
 // an object was deleted.
 func TestOnlyResponsesOfTheAPIServerAreTrusted(t *testing.T) {
 	t.Parallel()
-	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"NotFound","code":404,"details":{"name":"trainer","kind":"deployments","group":"apps"}}`
+	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"NotFound",` +
+		`"code":404,"details":{"name":"trainer","kind":"deployments","group":"apps"}}`
 	for name, test := range map[string]struct {
 		code        int
 		contentType string
@@ -33,11 +34,13 @@ func TestOnlyResponsesOfTheAPIServerAreTrusted(t *testing.T) {
 			"Check the address of the API server"},
 		"a web page that does not exist": {404, "text/html; charset=utf-8", "<html>", Unreachable,
 			"the response is a web page (404 Not Found)"},
-		"a login page":                        {200, "text/html", "<html>", Unreachable, "the response is a web page (200 OK)"},
+		"a login page": {200, "text/html", "<html>", Unreachable,
+			"the response is a web page (200 OK)"},
 		"a gateway without a backend":         {502, "text/plain", "Bad Gateway", Unreachable, "Bad Gateway"},
 		"a gateway that rejects the request":  {403, "text/plain", "Forbidden", Unreachable, "Forbidden"},
 		"a gateway that requires credentials": {401, "text/plain", "Unauthorized", Unauthorized, "kubectl auth whoami"},
-		"an overloaded server":                {429, "text/plain", "Too many requests", Unreachable, "too many requests"},
+		"an overloaded server": {429, "text/plain", "Too many requests", Unreachable,
+			"too many requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -254,7 +254,7 @@ func (c *collection) Add(obj any) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.toldLocked(e.ResourceVersion)
+	c.receivedLocked(e.ResourceVersion)
 	if c.listed != "" && !newer(e, c.listed) {
 		return nil // a later list is newer
 	}
@@ -282,7 +282,7 @@ func (c *collection) putLocked(e *Entry) {
 	c.changedLocked()
 }
 
-func (c *collection) toldLocked(version string) {
+func (c *collection) receivedLocked(version string) {
 	c.heard = c.clock.Now()
 	if order, err := resourceversion.CompareResourceVersion(version, c.latest); err != nil || order > 0 {
 		c.latest = version
@@ -300,7 +300,7 @@ func (c *collection) Delete(obj any) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.toldLocked(e.ResourceVersion)
+	c.receivedLocked(e.ResourceVersion)
 	c.deleted[e.UID] = true
 	if old, ok := c.entries[e.Name]; ok && newer(old, e.ResourceVersion) {
 		return nil

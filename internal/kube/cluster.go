@@ -168,11 +168,12 @@ func (c *Cluster) DryRun(ctx context.Context, obj *unstructured.Unstructured) (*
 	return c.patch(ctx, "apply", ref, obj, []string{metav1.DryRunAll})
 }
 
-func (c *Cluster) patch(ctx context.Context, op string, ref Ref, obj *unstructured.Unstructured,
-	dryRun []string) (*unstructured.Unstructured, error) {
+func (c *Cluster) patch(
+	ctx context.Context, op string, ref Ref, obj *unstructured.Unstructured, dryRun []string,
+) (*unstructured.Unstructured, error) {
 	apply := func() (*unstructured.Unstructured, error) { return c.applyOnce(ctx, op, ref, obj, true, dryRun) }
 	if len(dryRun) == 0 {
-		if err := c.separate(ctx, ref, obj); err != nil {
+		if err := c.removeForeignMembers(ctx, ref, obj); err != nil {
 			return nil, err
 		}
 	}
@@ -268,8 +269,9 @@ func (c *Cluster) DeletionOf(ref Ref) types.UID {
 // deleteUnlessReplaced deletes the object with the uid. A missing or replaced
 // object is not an error. A conflict proves neither, so the object is read
 // again.
-func (c *Cluster) deleteUnlessReplaced(ctx context.Context, ref Ref, uid types.UID,
-	remove func(context.Context) error) error {
+func (c *Cluster) deleteUnlessReplaced(
+	ctx context.Context, ref Ref, uid types.UID, remove func(context.Context) error,
+) error {
 	for interval := conflictBackoff(); ; {
 		err := c.deleteOnce(ctx, ref, uid, remove)
 		if ClassOf(err) != Conflict || interval.Steps <= 1 {
@@ -290,27 +292,14 @@ func (c *Cluster) deleteOnce(ctx context.Context, ref Ref, uid types.UID, remove
 		return nil
 	}
 	if ClassOf(err) == Conflict && uid != "" {
-		switch now, readErr := c.uidOf(ctx, ref); {
-		case IsNotFound(readErr), readErr == nil && now != uid:
+		switch live, readErr := c.Fetch(ctx, ref); {
+		case IsNotFound(readErr), readErr == nil && live.GetUID() != uid:
 			return nil
 		case readErr != nil && ClassOf(readErr) != Denied:
 			return readErr
 		}
 	}
 	return c.denied(ctx, "delete", ref, err)
-}
-
-// uidOf returns the UID of the current object of that name.
-func (c *Cluster) uidOf(ctx context.Context, ref Ref) (types.UID, error) {
-	get := c.Get
-	if ref.Kind.GroupKind() == kind.Secret().GroupKind() {
-		get = c.GetSecret
-	}
-	live, err := get(ctx, ref)
-	if err != nil {
-		return "", err
-	}
-	return live.GetUID(), nil
 }
 
 // ServiceAccountExists is true if unknown. The result is kept for the run.
@@ -324,8 +313,9 @@ func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name stri
 }
 
 // Logs returns the last lines of a container log, of the previous run if set.
-func (c *Cluster) Logs(ctx context.Context, namespace, pod, container string, previous bool, lines int) ([]string,
-	error) {
+func (c *Cluster) Logs(
+	ctx context.Context, namespace, pod, container string, previous bool, lines int,
+) ([]string, error) {
 	conn, err := c.connect()
 	if err != nil {
 		return nil, err

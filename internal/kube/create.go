@@ -198,8 +198,9 @@ func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) 
 }
 
 // ApplyNewSecret is ApplyNew for a Secret. Its errors do not contain values.
-func (c *Cluster) ApplyNewSecret(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured,
-	error) {
+func (c *Cluster) ApplyNewSecret(
+	ctx context.Context, obj *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	ref, err := RefOf(obj)
 	if err != nil {
 		return nil, err

@@ -112,7 +112,8 @@ func TestExistingNamesAreFoundByOneListOrADryRun(t *testing.T) {
 		"deleted since the list":     {list: list("trainer"), want: []string{"list", "get", "get", "get"}},
 		"not listed as a table":      {list: objects, want: []string{"list", "get", "get", "get"}},
 		"without permission to list": {list: refuse, want: []string{"list", "get", "get", "get"}},
-		"absent by a dry run":        {list: list("other"), dryRun: http.StatusCreated, want: []string{"patch", "list"}},
+		"absent by a dry run": {list: list("other"), dryRun: http.StatusCreated,
+			want: []string{"patch", "list"}},
 		"present in a dry run": {list: list("trainer"), dryRun: http.StatusOK, there: true,
 			want: []string{"patch", "list", "get", "get", "get"}},
 	} {

@@ -78,8 +78,9 @@ const missingTime = 3 * time.Second
 // served returns the resources of one group and version by kind. It returns
 // none if the server does not serve it. A result without the requested kind is
 // valid for missingTime.
-func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion, kind string) (map[string]metav1.APIResource,
-	error) {
+func (c *Cluster) served(
+	ctx context.Context, gv schema.GroupVersion, kind string,
+) (map[string]metav1.APIResource, error) {
 	valid := func(resources map[string]metav1.APIResource, age time.Duration) bool {
 		_, there := resources[kind]
 		return there || age < missingTime
@@ -104,18 +105,22 @@ func (c *Cluster) served(ctx context.Context, gv schema.GroupVersion, kind strin
 // not serve the group. A missing group is requested again each time, because an
 // operator may be installed during a wait.
 func (c *Cluster) Preferred(ctx context.Context, group string) (string, error) {
-	version, err := Recall(c, "preferred "+group, func() (string, error) {
-		var answer metav1.APIGroup
-		found, err := c.discover(ctx, group, &answer)
-		if err == nil && !found {
-			err = errNotServed
-		}
-		return answer.PreferredVersion.Version, err
-	})
+	served, err := c.group(ctx, group)
 	if errors.Is(err, errNotServed) {
 		return "", nil
 	}
-	return version, err
+	return served.PreferredVersion.Version, err
+}
+
+// group returns the served versions of a group, or errNotServed.
+func (c *Cluster) group(ctx context.Context, name string) (metav1.APIGroup, error) {
+	return Recall(c, "group "+name, func() (group metav1.APIGroup, err error) {
+		found, err := c.discover(ctx, name, &group)
+		if err == nil && !found {
+			err = errNotServed
+		}
+		return group, err
+	})
 }
 
 // atServedVersion calls do with ref. If the server no longer serves the version
@@ -135,14 +140,7 @@ func (c *Cluster) atServedVersion(ctx context.Context, ref Ref, do func(Ref) err
 // servedVersion returns ref with a version that the server serves, the
 // preferred one first.
 func (c *Cluster) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
-	group, err := Recall(c, "versions "+ref.Kind.Group, func() (metav1.APIGroup, error) {
-		var answer metav1.APIGroup
-		found, err := c.discover(ctx, ref.Kind.Group, &answer)
-		if err == nil && !found {
-			err = errNotServed
-		}
-		return answer, err
-	})
+	group, err := c.group(ctx, ref.Kind.Group)
 	if err != nil {
 		return ref, false
 	}

@@ -135,7 +135,8 @@ func TestCRDCreatedDuringTheRunIsFound(t *testing.T) {
 					switch {
 					case arrived.Load():
 						return http.StatusOK,
-							metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: kind.KubetorchWorkload().Resource, Kind: kind.KubetorchWorkload().Kind}}}
+							metav1.APIResourceList{APIResources: []metav1.APIResource{
+								{Name: kind.KubetorchWorkload().Resource, Kind: kind.KubetorchWorkload().Kind}}}
 					case before.APIResources != nil:
 						return http.StatusOK, before
 					}
@@ -183,7 +184,7 @@ func TestMissingKindErrorNamesTheProductToInstall(t *testing.T) {
 		{kind.Deployment(), []string{"not the address of an API server"}},
 	} {
 		err := Wrap("apply", Ref{Kind: test.kind, Namespace: "ml", Name: "a"},
-			answered(http.StatusNotFound, metav1.StatusReasonNotFound,
+			statusError(http.StatusNotFound, metav1.StatusReasonNotFound,
 				"the server could not find the requested resource", &metav1.StatusDetails{}))
 		var failure *Error
 		if !errors.As(err, &failure) || failure.Class != KindMissing {
@@ -203,7 +204,7 @@ func TestMissingKindErrorNamesTheProductToInstall(t *testing.T) {
 func TestFieldsAreExtractedFromWebhookMessages(t *testing.T) {
 	t.Parallel()
 	denied := func(text string) error {
-		return answered(http.StatusForbidden, metav1.StatusReasonForbidden,
+		return statusError(http.StatusForbidden, metav1.StatusReasonForbidden,
 			`admission webhook "v.example.com" denied the request: `+text, nil)
 	}
 	for name, test := range map[string]struct {
@@ -232,21 +233,22 @@ func TestFieldsAreExtractedFromWebhookMessages(t *testing.T) {
 			`Indexed`), Refused, []string{"spec.completions"}},
 		"no field": {row("jobset.x-k8s.io", "JobSet"), denied(`the label team is required`), Refused, nil},
 		"not from a webhook": {row("jobset.x-k8s.io", "JobSet"),
-			answered(http.StatusForbidden, metav1.StatusReasonForbidden,
+			statusError(http.StatusForbidden, metav1.StatusReasonForbidden,
 				`exceeded quota: spec.replicatedJobs: Invalid value: x`, nil), Refused, nil},
-		"a StatefulSet": {kind.StatefulSet(), answered(422, metav1.StatusReasonInvalid, "updates to statefulset spec",
-			about("StatefulSet", "apps", "a",
-				metav1.StatusCause{Type: metav1.CauseTypeForbidden, Field: "spec",
-					Message: "Forbidden: updates to statefulset spec"})), Immutable, []string{"spec"}},
+		"a StatefulSet": {kind.StatefulSet(),
+			statusError(422, metav1.StatusReasonInvalid, "updates to statefulset spec",
+				about("StatefulSet", "apps", "a",
+					metav1.StatusCause{Type: metav1.CauseTypeForbidden, Field: "spec",
+						Message: "Forbidden: updates to statefulset spec"})), Immutable, []string{"spec"}},
 		"an invalid field of a StatefulSet": {kind.StatefulSet(),
-			answered(422, metav1.StatusReasonInvalid, "x", about("StatefulSet", "apps", "a",
+			statusError(422, metav1.StatusReasonInvalid, "x", about("StatefulSet", "apps", "a",
 				metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.replicas",
 					Message: "x"})), Invalid, []string{"spec.replicas"}},
 		"a Job without completions": {row("batch", "Job"),
-			answered(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
+			statusError(422, metav1.StatusReasonInvalid, "x", about("Job", "batch", "a",
 				metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "spec.completions",
 					Message: "x"})), Invalid, []string{"spec.completions"}},
-		"the template of a Job": {row("batch", "Job"), answered(422, metav1.StatusReasonInvalid, "x",
+		"the template of a Job": {row("batch", "Job"), statusError(422, metav1.StatusReasonInvalid, "x",
 			about("Job", "batch", "a",
 				metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.template",
 					Message: "field is immutable"})), Immutable, []string{"spec.template"}},
@@ -268,7 +270,8 @@ func TestFieldsAreExtractedFromWebhookMessages(t *testing.T) {
 func TestKindsAreListedOnceWithTheirGroup(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, of := range kind.Written() {
+	for _, of := range append(kind.Workloads(),
+		kind.KubetorchWorkload(), kind.Service(), kind.PersistentVolumeClaim(), kind.Secret(), kind.ConfigMap()) {
 		if seen[of.String()] || of.Resource == "" || of.Version == "" || of.LabelSelector == "" {
 			t.Errorf("%+v", of)
 		}

@@ -292,14 +292,17 @@ func causes(status metav1.Status) []FieldCause {
 // isNetwork reports whether err is a connection error: dialing, TLS, a broken
 // connection, a proxy.
 func isNetwork(err error) bool {
-	var (
-		netErr  net.Error
-		urlErr  *url.Error
-		unknown x509.UnknownAuthorityError
-		host    x509.HostnameError
-		invalid x509.CertificateInvalidError
-		record  tls.RecordHeaderError
-	)
-	return errors.As(err, &netErr) || errors.As(err, &urlErr) || errors.As(err, &unknown) ||
-		errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &record)
+	return is[net.Error](err) || is[*url.Error](err) || isTLS(err)
+}
+
+// isTLS reports whether err is a rejected certificate, or a server without TLS.
+func isTLS(err error) bool {
+	return is[*tls.CertificateVerificationError](err) || is[x509.UnknownAuthorityError](err) ||
+		is[x509.HostnameError](err) || is[x509.CertificateInvalidError](err) || is[tls.RecordHeaderError](err)
+}
+
+// is reports whether err is or wraps an error of the type E.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

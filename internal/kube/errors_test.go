@@ -27,8 +27,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// answered returns the error of client-go for a response with a Status.
-func answered(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
+// statusError returns the error of client-go for a response with a Status.
+func statusError(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message, Details: details,
 	}}
@@ -40,7 +40,8 @@ func about(kind, group, name string, causes ...metav1.StatusCause) *metav1.Statu
 
 func tried(err error) error {
 	return &url.Error{Op: "Patch",
-		URL: "https://10.0.0.1:6443/apis/apps/v1/namespaces/ml/deployments/trainer?fieldManager=terraform-provider-kt&force=true", Err: err}
+		URL: "https://10.0.0.1:6443/apis/apps/v1/namespaces/ml/deployments/trainer" +
+			"?fieldManager=terraform-provider-kt&force=true", Err: err}
 }
 
 // The statuses are responses of Kubernetes 1.36.
@@ -53,39 +54,41 @@ func failures() map[string]struct {
 		err   error
 		class Class
 	}{
-		"rbac-or-admission": {answered(403, metav1.StatusReasonForbidden,
+		"rbac-or-admission": {statusError(403, metav1.StatusReasonForbidden,
 			`deployments.apps "trainer" is forbidden: User "system:serviceaccount:ml:reader" cannot patch resource `+
 				`"deployments" in API group "apps" in the namespace "ml"`, deployments), Refused},
-		"quota": {answered(403, metav1.StatusReasonForbidden,
+		"quota": {statusError(403, metav1.StatusReasonForbidden,
 			`deployments.apps "trainer" is forbidden: exceeded quota: team, requested: count/deployments.apps=1, `+
 				`used: count/deployments.apps=2, limited: count/deployments.apps=2`, deployments), Refused},
-		"policy": {answered(422, metav1.StatusReasonInvalid,
+		"policy": {statusError(422, metav1.StatusReasonInvalid,
 			`deployments.apps "trainer" is forbidden: ValidatingAdmissionPolicy 'few-replicas.example.com' with `+
 				`binding 'few-replicas' denied request: at most 2 replicas`,
 			about("deployments", "apps", "trainer", metav1.StatusCause{Message: `ValidatingAdmissionPolicy ` +
-				`'few-replicas.example.com' with binding 'few-replicas' denied request: at most 2 replicas`})), Refused},
-		"webhook": {answered(403, metav1.StatusReasonForbidden,
+				`'few-replicas.example.com' with binding 'few-replicas' denied request: at most 2 replicas`})),
+			Refused},
+		"webhook": {statusError(403, metav1.StatusReasonForbidden,
 			`admission webhook "validate.kyverno.svc-fail" denied the request: the label team is required`,
 			nil), Refused},
-		"webhook-without-a-reason": {answered(400, metav1.StatusReasonUnknown,
+		"webhook-without-a-reason": {statusError(400, metav1.StatusReasonUnknown,
 			`admission webhook "check.example.com" denied the request: the label team is required`, nil), Refused},
-		"webhook-fails": {answered(500, metav1.StatusReasonInternalError,
+		"webhook-fails": {statusError(500, metav1.StatusReasonInternalError,
 			`Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: Post `+
 				`"https://check.policy.svc:443/?timeout=10s": dial tcp 10.96.3.7:443: connect: connection refused`,
 			&metav1.StatusDetails{Causes: []metav1.StatusCause{{Message: "failed calling webhook"}}}), Other},
-		"namespace-terminating": {answered(403, metav1.StatusReasonForbidden,
+		"namespace-terminating": {statusError(403, metav1.StatusReasonForbidden,
 			`deployments.apps "trainer" is forbidden: unable to create new content in namespace ml because it is `+
 				`being terminated`, about("deployments", "apps", "trainer",
 				metav1.StatusCause{Type: "NamespaceTerminating", Message: "namespace ml is being terminated",
 					Field: "metadata.namespace"})), Refused},
-		"namespace-missing": {answered(404, metav1.StatusReasonNotFound, `namespaces "ml" not found`,
+		"namespace-missing": {statusError(404, metav1.StatusReasonNotFound, `namespaces "ml" not found`,
 			about("namespaces", "", "ml")), NamespaceMissing},
-		"object-missing": {answered(404, metav1.StatusReasonNotFound, `deployments.apps "trainer" not found`,
+		"object-missing": {statusError(404, metav1.StatusReasonNotFound, `deployments.apps "trainer" not found`,
 			deployments), NotFound},
-		"kind-missing": {answered(404, metav1.StatusReasonNotFound, "the server could not find the requested resource",
+		"kind-missing": {statusError(404, metav1.StatusReasonNotFound,
+			"the server could not find the requested resource",
 			&metav1.StatusDetails{}), KindMissing},
-		"unauthorized": {answered(401, metav1.StatusReasonUnauthorized, "Unauthorized", nil), Unauthorized},
-		"invalid": {answered(422, metav1.StatusReasonInvalid,
+		"unauthorized": {statusError(401, metav1.StatusReasonUnauthorized, "Unauthorized", nil), Unauthorized},
+		"invalid": {statusError(422, metav1.StatusReasonInvalid,
 			`Deployment.apps "trainer" is invalid: [spec.template.spec.containers[0].ports[0].containerPort: Invalid `+
 				`value: 99999: must be between 1 and 65535, inclusive, spec.template.spec.containers[0].image: `+
 				`Required `+
@@ -95,40 +98,42 @@ func failures() map[string]struct {
 					Message: "Invalid value: 99999: must be between 1 and 65535, inclusive"},
 				metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired,
 					Field: "spec.template.spec.containers[0].image", Message: "Required value"})), Invalid},
-		"unknown-field": {answered(400, metav1.StatusReasonBadRequest,
+		"unknown-field": {statusError(400, metav1.StatusReasonBadRequest,
 			`failed to create typed patch object (ml/trainer; apps/v1, Kind=Deployment): .spec.replica: field not `+
 				`declared in schema`, nil), Invalid},
-		"another-type": {answered(500, metav1.StatusReasonUnknown,
+		"another-type": {statusError(500, metav1.StatusReasonUnknown,
 			`failed to create typed patch object (ml/trainer; apps/v1, Kind=Deployment): .spec.replicas: expected `+
 				`numeric (int or float), got string`, nil), Invalid},
-		"duplicate": {answered(422, metav1.StatusReasonInvalid,
+		"duplicate": {statusError(422, metav1.StatusReasonInvalid,
 			`Deployment.apps "trainer" is invalid: spec.template.spec.containers[0].ports[1].name: Duplicate value: `+
 				`"http1"`, about("Deployment", "apps", "trainer",
 				metav1.StatusCause{Type: metav1.CauseTypeFieldValueDuplicate,
 					Field:   "spec.template.spec.containers[0].ports[1].name",
 					Message: `Duplicate value: "http1"`})), Invalid},
-		"immutable": {answered(422, metav1.StatusReasonInvalid,
+		"immutable": {statusError(422, metav1.StatusReasonInvalid,
 			`Deployment.apps "trainer" is invalid: spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: field is `+
 				`immutable`, about("Deployment", "apps", "trainer",
 				metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.selector",
 					Message: `Invalid value: {"matchLabels":{"a":"b"}}: field is immutable`})), Immutable},
-		"already-there": {answered(409, metav1.StatusReasonAlreadyExists, `deployments.apps "trainer" already exists`,
+		"already-there": {statusError(409, metav1.StatusReasonAlreadyExists,
+			`deployments.apps "trainer" already exists`,
 			deployments), Conflict},
-		"changed": {answered(409, metav1.StatusReasonConflict,
+		"changed": {statusError(409, metav1.StatusReasonConflict,
 			`Operation cannot be fulfilled on deployments.apps "trainer": the object has been modified; please apply `+
 				`your changes to the latest version and try again`, deployments), Conflict},
-		"overloaded": {answered(429, metav1.StatusReasonTooManyRequests,
+		"overloaded": {statusError(429, metav1.StatusReasonTooManyRequests,
 			"the server has received too many requests and has asked us to try again later", nil), Unreachable},
-		"starting": {answered(503, metav1.StatusReasonServiceUnavailable, "storage is (re)initializing", nil),
+		"starting": {statusError(503, metav1.StatusReasonServiceUnavailable, "storage is (re)initializing", nil),
 			Unreachable},
-		"broken": {answered(500, metav1.StatusReasonInternalError, "Internal error occurred: etcdserver: no leader",
+		"broken": {statusError(500, metav1.StatusReasonInternalError, "Internal error occurred: etcdserver: no leader",
 			nil), Other},
 		"wrong-address": {tried(&net.OpError{Op: "dial", Net: "tcp",
 			Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 6443},
 			Err:  errors.New("connect: connection refused")}), Unreachable},
 		"wrong-name": {tried(&net.OpError{Op: "dial", Net: "tcp",
 			Err: &net.DNSError{Err: "no such host", Name: "api.example.com", IsNotFound: true}}), Unreachable},
-		"not-tls":    {tried(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}), Unreachable},
+		"not-tls": {tried(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}),
+			Unreachable},
 		"unknown-ca": {tried(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), Unreachable},
 		"other-host": {tried(x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"kubernetes"}},
 			Host: "api.example.com"}), Unreachable},
@@ -220,7 +225,7 @@ func TestErrorDetailsExplainTheFailure(t *testing.T) {
 
 func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testing.T) {
 	t.Parallel()
-	forbidden := answered(403, metav1.StatusReasonForbidden, "forbidden", about("deployments", "apps", "trainer"))
+	forbidden := statusError(403, metav1.StatusReasonForbidden, "forbidden", about("deployments", "apps", "trainer"))
 	for name, test := range map[string]struct {
 		verb    string
 		may     map[string]bool // nil: the server does not say
@@ -237,9 +242,9 @@ func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testin
 		"a watch that the review allows":         {"watch", map[string]bool{"watch": true}, forbidden, Denied, true},
 		"the server does not report permissions": {"patch", nil, forbidden, Refused, false},
 		"the status of a policy": {"patch", map[string]bool{"patch": false},
-			answered(422, metav1.StatusReasonInvalid, "denied request", nil), Refused, true},
+			statusError(422, metav1.StatusReasonInvalid, "denied request", nil), Refused, true},
 		"another failure": {"patch", map[string]bool{"patch": false},
-			answered(500, metav1.StatusReasonInternalError, "x", nil), Other, true},
+			statusError(500, metav1.StatusReasonInternalError, "x", nil), Other, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -60,20 +60,20 @@ func TestConcurrentReadsShareOneList(t *testing.T) {
 	t.Parallel()
 	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	var lists atomic.Int32
-	asked, answered := make(chan struct{}), make(chan struct{})
+	requested, release := make(chan struct{}), make(chan struct{})
 	c.list = func() ([]any, string, error) {
 		lists.Add(1)
-		close(asked)
-		<-answered
+		close(requested)
+		<-release
 		return nil, "9", nil
 	}
 	done := make(chan struct{})
 	go func() { c.refresh(t.Context()); close(done) }()
-	<-asked
+	<-requested
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	c.refresh(ended)
-	close(answered)
+	close(release)
 	<-done
 	if lists.Load() != 1 {
 		t.Errorf("%d lists", lists.Load())

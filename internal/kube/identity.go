@@ -31,7 +31,7 @@ func (c *Cluster) Identity(ctx context.Context) Identity {
 		if err != nil {
 			return Identity{}, err
 		}
-		answer, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath("/api/v1/namespaces",
+		response, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath("/api/v1/namespaces",
 			metav1.NamespaceSystem).
 			SetHeader("Accept", metadataOnly).Do(ctx).Raw()
 		switch {
@@ -41,7 +41,7 @@ func (c *Cluster) Identity(ctx context.Context) Identity {
 			return Identity{}, err
 		}
 		var namespace metav1.PartialObjectMetadata
-		if err := json.Unmarshal(answer, &namespace); err != nil || namespace.UID == "" {
+		if err := json.Unmarshal(response, &namespace); err != nil || namespace.UID == "" {
 			return Identity{}, err
 		}
 		return Identity{UID: namespace.UID, Server: conn.server}, nil

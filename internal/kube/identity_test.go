@@ -163,7 +163,8 @@ func TestNotFoundIsConfirmedByTheListOfGroups(t *testing.T) {
 			false, false},
 		"a gateway responds with a web page": {text(http.StatusOK, "text/html", "<html>"), false, false},
 		"it is another JSON document":        {text(http.StatusOK, "application/json", `{"groups":[]}`), false, false},
-		"it is not available":                {text(http.StatusServiceUnavailable, "text/plain", "no backend"), false, false},
+		"it is not available": {text(http.StatusServiceUnavailable, "text/plain", "no backend"), false,
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -59,8 +59,9 @@ func rank(of Kind) int {
 }
 
 // TensorCompute returns the object of the operator for a compute, or nil.
-func (c *Cluster) TensorCompute(ctx context.Context, namespace, name string) (runtime string,
-	compute *unstructured.Unstructured, err error) {
+func (c *Cluster) TensorCompute(
+	ctx context.Context, namespace, name string,
+) (runtime string, compute *unstructured.Unstructured, err error) {
 	for _, of := range kind.TensorServers() {
 		named := &unstructured.Unstructured{}
 		named.SetGroupVersionKind(of.GroupVersionKind)

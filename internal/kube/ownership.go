@@ -49,8 +49,9 @@ func (c *Cluster) Fetch(ctx context.Context, ref Ref) (*unstructured.Unstructure
 	return c.Get(ctx, ref)
 }
 
-func (c *Cluster) patchRecords(ctx context.Context, ref Ref, entries []metav1.ManagedFieldsEntry,
-	version string) error {
+func (c *Cluster) patchRecords(
+	ctx context.Context, ref Ref, entries []metav1.ManagedFieldsEntry, version string,
+) error {
 	// Replacing the version, instead of testing it, makes the server respond with
 	// a conflict.
 	patch := []patchOp{
@@ -65,7 +66,6 @@ func (c *Cluster) patchRecords(ctx context.Context, ref Ref, entries []metav1.Ma
 		return Wrap("apply", ref, err)
 	}
 	_, err = c.secretRequest(ctx, http.MethodPatch, types.JSONPatchType, ref,
-		map[string]string{"fieldManager": Manager},
-		body)
+		map[string]string{"fieldManager": Manager}, body)
 	return c.maskError(ctx, "apply", "patch", ref, err, nil)
 }

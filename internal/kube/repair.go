@@ -46,23 +46,24 @@ type patchOp struct {
 
 // repair changes the live object so that obj can be applied after err, and
 // reports whether it succeeded. In a dry run, it only checks this.
-func (c *Cluster) repair(ctx context.Context, ref Ref, obj *unstructured.Unstructured, err error,
-	dryRun []string) (bool, error) {
+func (c *Cluster) repair(
+	ctx context.Context, ref Ref, obj *unstructured.Unstructured, err error, dryRun []string,
+) (bool, error) {
 	var e *Error
 	if !errors.As(err, &e) || e.Class != Invalid {
 		return false, nil
 	}
 	return c.patchLive(ctx, ref, dryRun, func(live *unstructured.Unstructured) []patchOp {
-		return repairs(obj, live,
-			e.Fields)
+		return repairs(obj, live, e.Fields)
 	})
 }
 
 // patchLive applies the patch that with returns for the live object, if any, and
 // reports whether there was one.
-func (c *Cluster) patchLive(ctx context.Context, ref Ref, dryRun []string,
-	with func(live *unstructured.Unstructured) []patchOp) (bool, error) {
-	mended := false
+func (c *Cluster) patchLive(
+	ctx context.Context, ref Ref, dryRun []string, with func(live *unstructured.Unstructured) []patchOp,
+) (bool, error) {
+	patched := false
 	err := retry.RetryOnConflict(conflictBackoff(), func() error {
 		live, err := c.Get(ctx, ref)
 		if IsNotFound(err) {
@@ -75,29 +76,28 @@ func (c *Cluster) patchLive(ctx context.Context, ref Ref, dryRun []string,
 		if patch == nil {
 			return nil
 		}
-		mended = true
+		patched = true
 		return c.patchJSON(ctx, ref, patch, dryRun)
 	})
-	if err != nil || !mended || len(dryRun) > 0 {
-		return mended, err
+	if err != nil || !patched || len(dryRun) > 0 {
+		return patched, err
 	}
 	return true, c.ownByApply(ctx, ref)
 }
 
-// separate removes members of unions that other clients have added to the
+// removeForeignMembers removes members of unions that other clients have added to the
 // applied member. Built-in kinds reject both members; a custom resource would
 // keep both.
-func (c *Cluster) separate(ctx context.Context, ref Ref, obj *unstructured.Unstructured) error {
+func (c *Cluster) removeForeignMembers(ctx context.Context, ref Ref, obj *unstructured.Unstructured) error {
 	if kubernetesOwn(ref.Kind) {
 		return nil
 	}
 	seen, err := c.Read(ctx, ref)
-	if err != nil || len(unions(obj, seen)) == 0 {
+	if err != nil || len(replaceUnions(obj, seen)) == 0 {
 		return nil //nolint:nilerr // the apply returns the same error
 	}
 	_, err = c.patchLive(ctx, ref, nil, func(live *unstructured.Unstructured) []patchOp {
-		return guarded(live,
-			unions(obj, live))
+		return guarded(live, replaceUnions(obj, live))
 	})
 	return err
 }
@@ -150,16 +150,16 @@ func (c *Cluster) patchJSON(ctx context.Context, ref Ref, patch any, dryRun []st
 func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []patchOp {
 	var patch []patchOp
 	for _, cause := range causes {
-		for _, op := range unions(wanted, live) {
+		for _, op := range replaceUnions(wanted, live) {
 			if overlap(cause.Field, op.Path) {
 				patch = append(patch, op)
 			}
 		}
 		switch cause.Type {
 		case metav1.CauseTypeFieldValueDuplicate:
-			patch = append(patch, twinKeys(wanted, live, cause.Field)...)
+			patch = append(patch, duplicateKeys(wanted, live, cause.Field)...)
 		case metav1.CauseTypeForbidden, metav1.CauseTypeFieldValueInvalid:
-			patch = append(patch, ownStruct(wanted, live, cause.Field)...)
+			patch = append(patch, replaceStruct(wanted, live, cause.Field)...)
 		}
 	}
 	return guarded(live, withoutRepeats(patch))
@@ -186,9 +186,9 @@ func overlap(field, pointer string) bool {
 	return slices.Equal(a[:shorter], b[:shorter])
 }
 
-// unions replaces the structs in which the live object has a member that
+// replaceUnions replaces the structs in which the live object has a member that
 // conflicts with the applied member.
-func unions(wanted, live *unstructured.Unstructured) []patchOp {
+func replaceUnions(wanted, live *unstructured.Unstructured) []patchOp {
 	var patch []patchOp
 	for _, union := range fields.MixedUnions(wanted.Object, live.Object) {
 		var path []string
@@ -205,26 +205,24 @@ func unions(wanted, live *unstructured.Unstructured) []patchOp {
 func withoutRepeats(patch []patchOp) []patchOp {
 	var out []patchOp
 	for _, op := range patch {
-		if !slices.ContainsFunc(out, func(o patchOp) bool {
-			return op.Path == o.Path ||
-				strings.HasPrefix(op.Path, o.Path+"/")
-		}) {
+		replaced := func(o patchOp) bool { return op.Path == o.Path || strings.HasPrefix(op.Path, o.Path+"/") }
+		if !slices.ContainsFunc(out, replaced) {
 			out = append(out, op)
 		}
 	}
 	return out
 }
 
-// ownStruct replaces the struct of a field that conflicts with another field by
+// replaceStruct replaces the struct of a field that conflicts with another field by
 // the applied struct.
-func ownStruct(wanted, live *unstructured.Unstructured, named string) []patchOp {
+func replaceStruct(wanted, live *unstructured.Unstructured, named string) []patchOp {
 	path := steps(named)
 	field, path := path[len(path)-1], path[:len(path)-1]
 	if len(path) == 0 || isShared(path) {
 		return nil
 	}
 	var patch []patchOp
-	for _, m := range meet(wanted.Object, live.Object, path) {
+	for _, m := range matches(wanted.Object, live.Object, path) {
 		own, _ := m.ours.(map[string]any)
 		other, _ := m.theirs.(map[string]any)
 		_, ours := own[field]
@@ -248,22 +246,23 @@ func isShared(path []string) bool {
 	return true
 }
 
+// steps splits spec.containers[0].ports into names and indexes.
 func steps(field string) []string {
 	return strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(field), ".")
 }
 
-// meeting is a path that two documents have in common.
-type meeting struct {
+// match is a path that exists in both documents.
+type match struct {
 	path         []string // in the live one
 	ours, theirs any
 }
 
-// meet follows path in both documents. An index in it matches every item that
+// matches returns the places at path in both documents. An index in it matches every item that
 // has the same name in both.
-func meet(wanted, live any, path []string) []meeting {
-	at := []meeting{{ours: wanted, theirs: live}}
+func matches(wanted, live any, path []string) []match {
+	at := []match{{ours: wanted, theirs: live}}
 	for _, step := range path {
-		var next []meeting
+		var next []match
 		for _, m := range at {
 			next = append(next, m.follow(step)...)
 		}
@@ -272,16 +271,16 @@ func meet(wanted, live any, path []string) []meeting {
 	return at
 }
 
-func (m meeting) follow(step string) []meeting {
-	var out []meeting
+func (m match) follow(step string) []match {
+	var out []match
 	switch theirs := m.theirs.(type) {
 	case map[string]any:
 		ours, _ := m.ours.(map[string]any)
-		out = append(out, meeting{path: append(slices.Clone(m.path), step), ours: ours[step], theirs: theirs[step]})
+		out = append(out, match{path: append(slices.Clone(m.path), step), ours: ours[step], theirs: theirs[step]})
 	case []any:
 		for i, item := range theirs {
 			if ours := itemNamed(m.ours, nameOf(item)); ours != nil {
-				out = append(out, meeting{path: append(slices.Clone(m.path), strconv.Itoa(i)), ours: ours,
+				out = append(out, match{path: append(slices.Clone(m.path), strconv.Itoa(i)), ours: ours,
 					theirs: item})
 			}
 		}

@@ -11,16 +11,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// twinKeys compares the items with the same value in the duplicate field, and
+// duplicateKeys compares the items with the same value in the duplicate field, and
 // returns the patch that changes the keys of the live item to the applied keys.
-func twinKeys(wanted, live *unstructured.Unstructured, duplicate string) []patchOp {
+func duplicateKeys(wanted, live *unstructured.Unstructured, duplicate string) []patchOp {
 	list, field, ok := splitIndex(duplicate)
 	if !ok {
 		return nil
 	}
 	keys := listKeys(live, list)
 	var patch []patchOp
-	for _, m := range meet(wanted.Object, live.Object, list) {
+	for _, m := range matches(wanted.Object, live.Object, list) {
 		wantedItems, _ := m.ours.([]any)
 		liveItems, _ := m.theirs.([]any)
 		for _, item := range wantedItems {
@@ -57,7 +57,6 @@ func splitIndex(field string) (list []string, name string, ok bool) {
 	return steps(match[1]), match[2], true
 }
 
-// steps splits spec.containers[0].ports into names and indexes.
 // listKeys returns the names of the keys of the items of a list, as used in
 // managedFields.
 func listKeys(obj *unstructured.Unstructured, list []string) []string {

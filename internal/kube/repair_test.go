@@ -45,7 +45,8 @@ metadata:
   - manager: terraform-provider-kt
     operation: Apply
     fieldsV1:
-      f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"kubetorch"}': {f:ports: {'k:{"containerPort":32300,"protocol":"TCP"}': {f:name: {}}}}}}}}
+      f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"kubetorch"}': {
+        f:ports: {'k:{"containerPort":32300,"protocol":"TCP"}': {f:name: {}}}}}}}}
 spec:
   strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}
   template:
@@ -69,9 +70,12 @@ func TestRepairsRestoreFieldsThatAnApplyCannot(t *testing.T) {
 	forbidden := func(field string) FieldCause {
 		return FieldCause{Type: metav1.CauseTypeForbidden, Field: field}
 	}
-	const probe = `{"op":"replace","path":"/spec/template/spec/containers/1/livenessProbe","value":{"httpGet":{"path":"/health","port":32300},"periodSeconds":30}}`
-	const variables = `{"op":"replace","path":"/spec/template/spec/containers/1/env/2","value":{"name":"A","value":"x"}},` +
-		`{"op":"replace","path":"/spec/template/spec/containers/1/env/1/valueFrom","value":{"secretKeyRef":{"key":"k","name":"s"}}}`
+	const probe = `{"op":"replace","path":"/spec/template/spec/containers/1/livenessProbe",` +
+		`"value":{"httpGet":{"path":"/health","port":32300},"periodSeconds":30}}`
+	const variables = `{"op":"replace","path":"/spec/template/spec/containers/1/env/2","value":{"name":"A",` +
+		`"value":"x"}},` +
+		`{"op":"replace","path":"/spec/template/spec/containers/1/env/1/valueFrom",` +
+		`"value":{"secretKeyRef":{"key":"k","name":"s"}}}`
 	const guard = `{"op":"replace","path":"/metadata/resourceVersion","value":"7"}`
 	invalid := func(field string) FieldCause {
 		return FieldCause{Type: metav1.CauseTypeFieldValueInvalid, Field: field}

@@ -77,21 +77,21 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 			Cap: 5 * time.Second}
 	)
 	for {
-		answer, err := r.attempt(work, request, category, past.left(r.clock.Now()))
+		reply, err := r.attempt(work, request, category, past.left(r.clock.Now()))
 		if err != nil && work.Err() != nil {
 			outcome.note(past.unknown || category.writes()) // it was interrupted
 			return nil, context.Cause(work)
 		}
-		verdict := judge(request, category, answer, err, r.health.note(r.clock.Now(), answer, err))
+		verdict := judge(request, category, reply, err, r.health.note(r.clock.Now(), reply, err))
 		past.note(r.clock.Now(), verdict)
 		outcome.note(past.unknown)
 		pause := max(interval.Step(), verdict.after)
 		if !verdict.again || !past.allows(r.clock.Now().Add(pause), verdict, r.health.failing()) {
-			if err == nil && verdict.again && answer.StatusCode < http.StatusMultipleChoices {
+			if err == nil && verdict.again && reply.StatusCode < http.StatusMultipleChoices {
 				return nil, errIncomplete // otherwise it would be reported as invalid JSON
 			}
-			outcome.answered(answer)
-			return answer.response(), err
+			outcome.responded(reply)
+			return reply.response(), err
 		}
 		interruptible := work
 		if !past.unknown { // safe to end here
@@ -99,15 +99,15 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 		if !r.sleep(interruptible, pause) {
 			return nil, fmt.Errorf("%w; the previous attempt failed: %w", context.Cause(interruptible),
-				failureOf(answer, err))
+				failureOf(reply, err))
 		}
 	}
 }
 
 // failureOf returns the error of a failed attempt.
-func failureOf(answer *reply, err error) error {
+func failureOf(reply *reply, err error) error {
 	if err == nil {
-		err = fmt.Errorf("the response was %s", answer.Status)
+		err = fmt.Errorf("the response was %s", reply.Status)
 	}
 	return err
 }
@@ -130,8 +130,9 @@ func (r *retrier) workContext(ctx context.Context, category category) (context.C
 }
 
 // attempt sends a request once and reads its response, unless it is a stream.
-func (r *retrier) attempt(ctx context.Context, request *http.Request, category category, left time.Duration) (*reply,
-	error) {
+func (r *retrier) attempt(
+	ctx context.Context, request *http.Request, category category, left time.Duration,
+) (*reply, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := left
 	switch {
@@ -275,9 +276,9 @@ func (o *outcome) note(unknown bool) {
 	}
 }
 
-func (o *outcome) answered(answer *reply) {
-	if o != nil && answer != nil {
-		o.status.Store(int32(answer.StatusCode)) //nolint:gosec // three digits
+func (o *outcome) responded(reply *reply) {
+	if o != nil && reply != nil {
+		o.status.Store(int32(reply.StatusCode)) //nolint:gosec // three digits
 	}
 }
 
@@ -317,15 +318,15 @@ type state struct {
 // note records the result of an attempt, and returns the known state. A failure
 // long after the previous one starts a new outage, because there were no
 // requests in between.
-func (h *health) note(now time.Time, answer *reply, err error) state {
+func (h *health) note(now time.Time, reply *reply, err error) state {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err == nil && answer.byServer() {
+	if err == nil && reply.byServer() {
 		if !h.failedAt.IsZero() {
 			h.recovered = now
 		}
 		h.failedAt, h.known.reached, h.known.starting = time.Time{}, true, now.Sub(h.recovered) < startTime
-		h.known.accepted = h.known.accepted || answer.StatusCode < http.StatusMultipleChoices
+		h.known.accepted = h.known.accepted || reply.StatusCode < http.StatusMultipleChoices
 		return h.known
 	}
 	if h.failedAt.IsZero() || now.Sub(h.lastFailure) > serverPatience {

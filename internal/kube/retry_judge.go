@@ -2,8 +2,6 @@ package kube
 
 import (
 	"bytes"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"io"
@@ -105,7 +103,7 @@ type judgement struct {
 // judge decides whether to repeat an attempt: if the server is unreachable,
 // starting or overloaded, the connection broke or the response is incomplete,
 // but never after a rejection.
-func judge(request *http.Request, category category, answer *reply, err error, known state) judgement {
+func judge(request *http.Request, category category, reply *reply, err error, known state) judgement {
 	within := firstPatience
 	if known.reached {
 		within = serverPatience
@@ -114,7 +112,7 @@ func judge(request *http.Request, category category, answer *reply, err error, k
 	if err != nil {
 		out = judgeError(err, known, within)
 	} else {
-		out = judgeResponse(request, answer, known, within)
+		out = judgeResponse(request, reply, known, within)
 	}
 	out.unknown = out.unknown && category.writes()
 	out.again = out.again && (category != once || !out.unknown)
@@ -122,42 +120,29 @@ func judge(request *http.Request, category category, answer *reply, err error, k
 }
 
 func judgeError(err error, known state, within time.Duration) judgement {
-	var (
-		dial        *net.OpError
-		name        *net.DNSError
-		verify      *tls.CertificateVerificationError
-		unknownCA   x509.UnknownAuthorityError
-		hostname    x509.HostnameError
-		certificate x509.CertificateInvalidError
-		noTLS       tls.RecordHeaderError
-	)
+	var dial *net.OpError
 	switch {
 	case strings.HasPrefix(err.Error(), "getting credentials: "):
 		return judgement{} // from the credential plugin: see plainErrors
-	case errors.As(err, &verify), errors.As(err, &unknownCA), errors.As(err, &hostname), errors.As(err, &certificate),
-		errors.As(err, &noTLS):
+	case isTLS(err):
 		return judgement{}
-	case errors.As(err, &name):
+	case is[*net.DNSError](err):
 		return judgement{again: known.reached, within: within}
 	case errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
-		return judgement{again: known.reached || !dial.Timeout(), within: min(within, dialWithin(known))}
+		if !known.reached {
+			within = dialPatience
+		}
+		return judgement{again: known.reached || !dial.Timeout(), within: within}
 	default:
 		return judgement{again: true, unknown: true, within: within}
 	}
 }
 
-func dialWithin(known state) time.Duration {
-	if known.reached {
-		return serverPatience
-	}
-	return dialPatience
-}
-
-func judgeResponse(request *http.Request, answer *reply, known state, within time.Duration) judgement {
+func judgeResponse(request *http.Request, reply *reply, known state, within time.Duration) judgement {
 	const few, some, many = 4, 5, 7
-	switch code := answer.StatusCode; {
+	switch code := reply.StatusCode; {
 	case code < http.StatusMultipleChoices:
-		complete := answer.complete()
+		complete := reply.complete()
 		return judgement{again: !complete, unknown: !complete, settled: complete, within: within}
 	case code == http.StatusUnauthorized && known.accepted:
 		return judgement{again: true, within: within, tries: few}
@@ -166,24 +151,24 @@ func judgeResponse(request *http.Request, answer *reply, known state, within tim
 	case code == http.StatusForbidden: // not settled: it does not show that a previous attempt was rejected
 		return judgement{again: known.accepted && known.starting, within: within, tries: many}
 	case code == http.StatusTooManyRequests:
-		if answer.retryAfter() > 0 { // from the API server, which is available and sets the delay
+		if reply.retryAfter() > 0 { // from the API server, which is available and sets the delay
 			within = requestTime
 		}
-		return judgement{again: true, within: within, after: answer.retryAfter()}
-	case code == http.StatusNotFound && answer.status() == nil && !answer.webPage() && builtIn(request.URL.Path):
+		return judgement{again: true, within: within, after: reply.retryAfter()}
+	case code == http.StatusNotFound && reply.status() == nil && !reply.webPage() && builtIn(request.URL.Path):
 		return judgement{again: true, within: within, tries: few} // from a gateway
-	case code == http.StatusConflict && answer.ownedByOthers():
+	case code == http.StatusConflict && reply.ownedByOthers():
 		return judgement{settled: true}
 	case code == http.StatusConflict && request.Header.Get("Content-Type") == string(types.ApplyPatchType):
 		return judgement{again: true, settled: true, within: within, tries: some} // a conflict with another writer
-	case code == http.StatusInternalServerError && answer.rejects():
+	case code == http.StatusInternalServerError && untyped.MatchString(reply.message()): // a rejection of the object
 		return judgement{settled: true}
-	case code == http.StatusInternalServerError && answer.webhookFails():
+	case code == http.StatusInternalServerError && webhookFails(reply.message()):
 		return judgement{again: true, settled: true, within: within, tries: few}
 	case code >= http.StatusInternalServerError && code != http.StatusNotImplemented:
-		return judgement{again: true, unknown: true, within: within, after: answer.retryAfter()}
+		return judgement{again: true, unknown: true, within: within, after: reply.retryAfter()}
 	default:
-		return judgement{settled: answer.status() != nil}
+		return judgement{settled: reply.status() != nil}
 	}
 }
 
@@ -217,10 +202,12 @@ func (a *reply) byServer() bool {
 	}
 }
 
-// rejects reports whether a failure with code 500 is a rejection of the object.
-func (a *reply) rejects() bool {
-	status := a.status()
-	return status != nil && untyped.MatchString(status.Message)
+// message returns the message in a response of the API server, or "".
+func (a *reply) message() string {
+	if status := a.status(); status != nil {
+		return status.Message
+	}
+	return ""
 }
 
 // ownedByOthers reports whether a conflict is between field managers, which is
@@ -231,11 +218,6 @@ func (a *reply) ownedByOthers() bool {
 		slices.ContainsFunc(status.Details.Causes, func(cause metav1.StatusCause) bool {
 			return cause.Type == metav1.CauseTypeFieldManagerConflict
 		})
-}
-
-func (a *reply) webhookFails() bool {
-	status := a.status()
-	return status != nil && webhookFails(status.Message)
 }
 
 func (a *reply) webPage() bool {

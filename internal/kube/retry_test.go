@@ -93,7 +93,7 @@ func TestRetriesAreLimited(t *testing.T) {
 	t.Parallel()
 	refused := "http://" + kubetest.UnusedAddress(t)
 	for name, test := range map[string]struct {
-		before  bool // the server has answered once in this run
+		before  bool // the server has responded once in this run
 		strike  kubetest.Fault
 		longest time.Duration
 	}{
@@ -101,8 +101,9 @@ func TestRetriesAreLimited(t *testing.T) {
 		"a tunnel without a backend":       {false, kubetest.HangUp(true, false), firstPatience},
 		"a gateway without a backend":      {false, kubetest.Gateway(503), firstPatience},
 		"a server that became unreachable": {true, kubetest.HangUp(false, false), serverPatience},
-		"a server that always fails":       {true, kubetest.Status(500, metav1.StatusReasonInternalError), serverPatience},
-		"a server that always throttles":   {true, kubetest.Throttled, requestTime},
+		"a server that always fails": {true, kubetest.Status(500, metav1.StatusReasonInternalError),
+			serverPatience},
+		"a server that always throttles": {true, kubetest.Throttled, requestTime},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

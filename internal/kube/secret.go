@@ -49,14 +49,14 @@ func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Un
 	if err != nil {
 		return nil, Wrap("read", ref, err)
 	}
-	answer, err := conn.rest.Patch(types.MergePatchType).WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
+	response, err := conn.rest.Patch(types.MergePatchType).WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
 		SetHeader("Accept", metadataOnly).Param("dryRun", metav1.DryRunAll).Param("fieldManager",
 		Manager).Body([]byte("{}")).Do(ctx).Raw()
 	if err != nil {
 		return nil, Wrap("read", ref, err)
 	}
 	var read metav1.PartialObjectMetadata
-	if json.Unmarshal(answer, &read) != nil { // its error would quote the response
+	if json.Unmarshal(response, &read) != nil { // its error would quote the response
 		return nil, fmt.Errorf("the response of the server is not a Secret")
 	}
 	read.TypeMeta = metav1.TypeMeta{APIVersion: ref.Kind.Version, Kind: ref.Kind.Kind}
@@ -66,8 +66,9 @@ func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Un
 
 // ApplySecret is Apply for a Secret, or DryRun. Its errors contain no value of
 // obj or of the cluster.
-func (c *Cluster) ApplySecret(ctx context.Context, obj *unstructured.Unstructured,
-	dryRun bool) (*unstructured.Unstructured, error) {
+func (c *Cluster) ApplySecret(
+	ctx context.Context, obj *unstructured.Unstructured, dryRun bool,
+) (*unstructured.Unstructured, error) {
 	return c.applySecret(ctx, obj, true, dryRun)
 }
 
@@ -81,8 +82,9 @@ func (c *Cluster) DryRunNewSecret(ctx context.Context, obj *unstructured.Unstruc
 	return true, nil
 }
 
-func (c *Cluster) applySecret(ctx context.Context, obj *unstructured.Unstructured, force,
-	dryRun bool) (*unstructured.Unstructured, error) {
+func (c *Cluster) applySecret(
+	ctx context.Context, obj *unstructured.Unstructured, force, dryRun bool,
+) (*unstructured.Unstructured, error) {
 	ref, err := RefOf(obj)
 	if err != nil {
 		return nil, err
@@ -104,8 +106,9 @@ func (c *Cluster) applySecret(ctx context.Context, obj *unstructured.Unstructure
 // RemoveSecretKeys removes keys from the data of live. After a conflict with
 // another client, or if the response to an earlier attempt was lost, it reads
 // the Secret again. It does not change another Secret of the same name.
-func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstructured,
-	keys []string) (*unstructured.Unstructured, error) {
+func (c *Cluster) RemoveSecretKeys(
+	ctx context.Context, live *unstructured.Unstructured, keys []string,
+) (*unstructured.Unstructured, error) {
 	ref, uid := SecretRef(live.GetNamespace(), live.GetName()), live.GetUID()
 	var conflict error
 	replaced := false
@@ -137,8 +140,9 @@ func (c *Cluster) RemoveSecretKeys(ctx context.Context, live *unstructured.Unstr
 	return live, nil
 }
 
-func (c *Cluster) removeSecretKeys(ctx context.Context, ref Ref, live *unstructured.Unstructured,
-	keys []string) (*unstructured.Unstructured, error) {
+func (c *Cluster) removeSecretKeys(
+	ctx context.Context, ref Ref, live *unstructured.Unstructured, keys []string,
+) (*unstructured.Unstructured, error) {
 	data := map[string]any{}
 	for _, key := range keys {
 		data[key] = nil // a null removes (RFC 7386)
@@ -189,8 +193,9 @@ func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) (del
 
 // secretRequest sends one request for a Secret. It returns the errors of
 // client-go.
-func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.PatchType, ref Ref,
-	params map[string]string, data []byte) (*unstructured.Unstructured, error) {
+func (c *Cluster) secretRequest(
+	ctx context.Context, verb string, body types.PatchType, ref Ref, params map[string]string, data []byte,
+) (*unstructured.Unstructured, error) {
 	conn, err := c.connect()
 	if err != nil {
 		return nil, err
@@ -208,7 +213,7 @@ func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.Pat
 	if err := result.Error(); err != nil { // unlike Raw, with the Status of the server
 		return nil, err
 	}
-	answer, err := result.Raw()
+	response, err := result.Raw()
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +221,7 @@ func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.Pat
 		return nil, nil // a Status, or the object if it has a finalizer
 	}
 	live := &unstructured.Unstructured{}
-	if live.UnmarshalJSON(answer) != nil { // its error would quote the response
+	if live.UnmarshalJSON(response) != nil { // its error would quote the response
 		return nil, fmt.Errorf("the response of the server is not a Secret")
 	}
 	return live, nil
@@ -224,8 +229,9 @@ func (c *Cluster) secretRequest(ctx context.Context, verb string, body types.Pat
 
 // maskError classifies an error and masks the values of sent and of the
 // cluster in it. If the latter are unknown, the text is removed.
-func (c *Cluster) maskError(ctx context.Context, op, verb string, ref Ref, err error,
-	sent *unstructured.Unstructured) error {
+func (c *Cluster) maskError(
+	ctx context.Context, op, verb string, ref Ref, err error, sent *unstructured.Unstructured,
+) error {
 	err = c.denied(ctx, verb, ref, Wrap(op, ref, err))
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || ClassOf(err) == Denied || ClassOf(err) == NotFound {

@@ -124,12 +124,12 @@ func Restored(obj *unstructured.Unstructured) bool {
 }
 
 const (
-	// completionsKept is the maximum number of annotations to remove at the end of
+	// maxCompletions is the maximum number of annotations to remove at the end of
 	// the run, for which the provider has two seconds
 	// (https://github.com/hashicorp/go-plugin/blob/v1.7.0/client.go, Kill).
-	completionsKept = 200
+	maxCompletions = 200
 	// completionsAge is the required age of an annotation relative to a newer one
-	// before it is removed early, if more than completionsKept wait. Terraform
+	// before it is removed early, if more than maxCompletions wait. Terraform
 	// writes remote state with the first change of state at least 20 s after the
 	// last write
 	// (https://github.com/hashicorp/terraform/blob/v1.11.4/internal/backend/local/backend_apply.go,
@@ -214,15 +214,15 @@ func (c *Completions) add(one completion) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = append(c.waiting, one)
-	if len(c.waiting) <= completionsKept || c.draining {
+	if len(c.waiting) <= maxCompletions || c.draining {
 		return
 	}
-	ripe := removableOf(c.waiting, time.Now())
-	batch := c.removable(slices.Clone(c.waiting[:ripe]))
+	count := removableOf(c.waiting, time.Now())
+	batch := c.removable(slices.Clone(c.waiting[:count]))
 	if len(batch) == 0 {
 		return
 	}
-	c.waiting, c.draining = slices.Delete(c.waiting, 0, ripe), true
+	c.waiting, c.draining = slices.Delete(c.waiting, 0, count), true
 	go func() {
 		c.remove(one.cluster.cache.ctx, batch)
 		c.mu.Lock()
@@ -240,11 +240,11 @@ func removableOf(waiting []completion, now time.Time) int {
 			written = i
 		}
 	}
-	ripe := 0
-	for ripe < written && waiting[written].since.Sub(waiting[ripe].since) >= completionsAge {
-		ripe++
+	count := 0
+	for count < written && waiting[written].since.Sub(waiting[count].since) >= completionsAge {
+		count++
 	}
-	return ripe
+	return count
 }
 
 // Flush removes all waiting annotations until ctx ends. It does not wait for

@@ -25,7 +25,8 @@ func applied(manager, id string) *unstructured.Unstructured {
 	obj := MarkUnfinished(kubetest.Deployment("1", 0), id)
 	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1", FieldsType: "FieldsV1",
-		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}}},"f:spec":{"f:replicas":{}}}`),
+		FieldsV1: metav1.NewFieldsV1(
+			`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}}},"f:spec":{"f:replicas":{}}}`),
 	}})
 	return obj
 }
@@ -83,7 +84,8 @@ func TestOnlyTheAnnotationOfThisCreationIsRemoved(t *testing.T) {
 	completions.Flush(t.Context())
 	completions.Flush(t.Context())
 	want := []string{`patch ` + kubetest.TrainerPath + ` [{"op":"test","path":"/metadata/uid","value":"u"},` +
-		`{"op":"test","path":"/metadata/annotations/kt.dev~1unfinished","value":"a"},{"op":"remove","path":"/metadata/annotations/kt.dev~1unfinished"}]`}
+		`{"op":"test","path":"/metadata/annotations/kt.dev~1unfinished","value":"a"},{"op":"remove",` +
+		`"path":"/metadata/annotations/kt.dev~1unfinished"}]`}
 	if !slices.Equal(api.seen, want) {
 		t.Errorf("got %v\nwant %v", api.seen, want)
 	}
@@ -117,14 +119,14 @@ func TestFlushTimesOut(t *testing.T) {
 
 func TestFlushDoesNotWaitForAHangingRequest(t *testing.T) {
 	t.Parallel()
-	asked, held := make(chan struct{}), make(chan struct{})
+	requested, release := make(chan struct{}), make(chan struct{})
 	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
-		close(asked)
-		<-held
+		close(requested)
+		<-release
 		return http.StatusOK, kubetest.Deployment("2", 0)
 	}})
 	cluster.clock = clocktesting.NewFakeClock(time.Now()) // on which settleTime never ends
-	defer close(held)                                     // or else the server waits for the request
+	defer close(release)                                  // or else the server waits for the request
 	completions := NewCompletions(func() bool { return true })
 	cluster.WithCompletions(completions).Complete(trainer(), applied(Manager, "a"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -133,7 +135,7 @@ func TestFlushDoesNotWaitForAHangingRequest(t *testing.T) {
 		completions.Flush(ctx)
 		close(done)
 	}()
-	<-asked
+	<-requested
 	cancel()
 	<-done // the request is still under way
 }
@@ -144,12 +146,12 @@ func TestOldAnnotationsAreRemovedEarly(t *testing.T) {
 		completions := NewCompletions(func() bool { return false }) // so that no request is sent
 		cluster := &Cluster{cache: &cache{ctx: t.Context()}}
 		add := func() { completions.add(completion{cluster: cluster, since: time.Now()}) }
-		for range completionsKept {
+		for range maxCompletions {
 			add()
 		}
 		time.Sleep(completionsAge)
-		add() // Terraform writes the state with the answer that follows, which it has not got yet
-		if synctest.Wait(); len(completions.waiting) != completionsKept+1 {
+		add() // Terraform writes the state after the next response, which it has not received yet
+		if synctest.Wait(); len(completions.waiting) != maxCompletions+1 {
 			t.Errorf("%d wait, want all", len(completions.waiting))
 		}
 		time.Sleep(updateTime)

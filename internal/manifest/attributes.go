@@ -7,44 +7,26 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Runners is a set of what can run the pods of a compute.
-type Runners uint8
-
-const (
-	// Kubetorch is a workload whose pods run Kubetorch's server.
-	Kubetorch Runners = 1 << iota
-	// Existing is a compute without a workload: selector finds pods that exist already.
-	Existing
-	// SkyTorch is a Compute of SkyTorch's operator.
-	SkyTorch
-	// SkyTorch010 is that of SkyTorch 0.1.0, which has neither override nor volumeClaimTemplates.
-	SkyTorch010
-	// KPU is a Compute of KPU's operator, which has neither of these fields.
-	KPU
-)
-
-// Setting is an attribute that the user has set to more than its zero value.
+// Setting is an attribute that the configuration sets to another value than zero.
 type Setting struct {
 	Attribute string
-	Runners   Runners // that support the attribute
+	Runners   kind.Runners // that support the attribute
 }
 
 // runner returns what runs the pods of a compute that has a workload.
-func (c Compute) runner() Runners {
-	switch {
-	case c.Runtime == kind.RuntimeKPU:
-		return KPU
-	case c.Runtime != kind.RuntimeSkyTorch:
-		return Kubetorch
+func (c Compute) runner() kind.Runners {
+	switch k, ok := kind.OfRuntime(c.Runtime); {
+	case !ok:
+		return kind.Kubetorch
 	case c.NoOverride:
-		return SkyTorch010
+		return kind.SkyTorch010
 	default:
-		return SkyTorch
+		return k.Server.Runner
 	}
 }
 
 // refuseUnsupported reports the attributes that a runner does not support.
-func (c Compute) refuseUnsupported(runner Runners, errs *Errors, concerns ...Path) {
+func (c Compute) refuseUnsupported(runner kind.Runners, errs *Errors, concerns ...Path) {
 	for _, s := range c.Settings {
 		if s.Runners&runner == 0 {
 			errs.report(At(s.Attribute), conflict, "%s %s", s.Attribute, c.unsupported(runner, s.Runners)).
@@ -54,19 +36,19 @@ func (c Compute) refuseUnsupported(runner Runners, errs *Errors, concerns ...Pat
 }
 
 // unsupported returns why a runner does not support an attribute, a sentence without its subject.
-func (c Compute) unsupported(runner, supporting Runners) string {
+func (c Compute) unsupported(runner, supporting kind.Runners) string {
 	switch {
-	case runner == Existing:
+	case runner == kind.Existing:
 		return "configures a workload, but with selector alone the pods already exist and no workload is created: " +
 			"remove it, or specify the workload in manifest."
-	case runner == Kubetorch:
+	case runner == kind.Kubetorch:
 		return fmt.Sprintf("applies only to a tensor server: remove it, or set runtime = %q or %q.",
 			kind.RuntimeSkyTorch, kind.RuntimeKPU)
-	case runner == KPU && supporting&SkyTorch != 0:
+	case runner == kind.KPU && supporting&kind.SkyTorch != 0:
 		// pkg/apis/kpu/v1alpha1/compute_types.go of github.com/astefanutti/skytorch at commit 160d108
 		return fmt.Sprintf("has no field in the Compute of KPU, which has neither override nor "+
 			"volumeClaimTemplates: remove it, or set runtime = %q.", kind.RuntimeSkyTorch)
-	case runner == SkyTorch010 && supporting&SkyTorch != 0:
+	case runner == kind.SkyTorch010 && supporting&kind.SkyTorch != 0:
 		return fmt.Sprintf("has no field in the installed Compute (CRD computes.%s, %s), which has neither override "+
 			"nor volumeClaimTemplates, like that of SkyTorch 0.1.0. Remove it, or install a newer operator.",
 			kind.SkyTorchGroup, kind.SkyTorchCompute().Version)

@@ -7,16 +7,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// complete is the workload of a compute that brings a manifest: Kubetorch's
-// defaults merged beneath it, in every pod template.
+// complete returns the manifest of a compute with our defaults added, in every
+// pod template.
 //
-// Where the main container has a command of the user's, our server does not run
-// there: its command, port and probes are left out, and the Service leads to
-// the first port of the container.
+// If the user sets a command for the main container, our server does not run
+// there: its command, port and probes are omitted, and the Service uses the
+// first port of the container.
 func complete(c Compute, k kind.Kind) (map[string]any, error) {
 	workload, _ := kind.Copy(c.Manifest).(map[string]any)
 	if k.Complete != nil {
-		k.Complete(asked(c, k), workload)
+		k.Complete(kindInput(c, k), workload)
 	}
 	if errs := checkGroups(k, workload); len(errs) > 0 {
 		return nil, errs
@@ -35,7 +35,7 @@ func complete(c Compute, k kind.Kind) (map[string]any, error) {
 	workload["metadata"] = underlay("metadata", kind.MapAt(workload, []string{"metadata"}), workloadMetadata(c, k))
 	if k.Selects {
 		selector := kind.MapAt(workload, []string{"spec", "selector", "matchLabels"})
-		maps.Copy(selector, underlay("matchLabels", selector, toAny(ownPods(c))))
+		maps.Copy(selector, underlay("matchLabels", selector, kind.Texts(ownPods(c))))
 	}
 	if errs := checkIdentity(c, k, workload); len(errs) > 0 {
 		return nil, errs
@@ -67,7 +67,7 @@ func hasCommand(container map[string]any) bool {
 	return len(command)+len(args) > 0
 }
 
-// validateManifest finds what keeps a manifest from being a workload.
+// validateManifest rejects a manifest that is not a valid workload.
 func validateManifest(c Compute, errs *Errors) {
 	if c.Manifest == nil {
 		return
@@ -101,7 +101,7 @@ func validateManifest(c Compute, errs *Errors) {
 	}
 }
 
-// checkGroups finds what keeps the pods of a manifest from being found.
+// checkGroups rejects a manifest without pods, or with values of the wrong type.
 func checkGroups(k kind.Kind, workload map[string]any) Errors {
 	var errs Errors
 	paths := [][]string{{"metadata"}, {"metadata", "labels"}, {"metadata", "annotations"}}
@@ -124,16 +124,16 @@ func checkGroups(k kind.Kind, workload map[string]any) Errors {
 		}
 	}
 	for _, g := range groups {
-		containers, ok := kind.Find(workload, kind.Under(g.Template, "spec", "containers"))
-		if _, isList := containers.([]any); ok && containers != nil && !isList {
+		containers, _ := kind.Find(workload, kind.Under(g.Template, "spec", "containers"))
+		if _, isList := containers.([]any); containers != nil && !isList {
 			errs.add("manifest", "has no list at %s.", dotted(kind.Under(g.Template, "spec", "containers")))
 		}
 	}
 	return errs
 }
 
-// checkIdentity refuses a manifest that is another compute's, or whose pods
-// would not be found.
+// checkIdentity rejects a manifest with the identity of another compute, or whose
+// selector would not match its pods.
 func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 	var errs Errors
 	refuse := func(path []string, want, reason string) {
@@ -145,8 +145,7 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 	}
 	refuse([]string{"metadata", "name"}, c.Name, "it is the name of the compute")
 	refuse([]string{"metadata", "namespace"}, c.Namespace, "it is the name of the computespace")
-	object := union(identity(c), queueLabels(c), map[string]string{kind.TemplateLabel: k.Template,
-		kind.ManagedByLabel: kind.ManagedByValue})
+	object := union(identityLabels(c), queueLabels(c), providerLabels(k))
 	refuseAll := func(at []string, labels map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
 			refuse(kind.Under(at, key), labels[key], reasonFor(key, "spec.selector selects the pods with it"))
@@ -155,7 +154,7 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 	refuseAll([]string{"metadata", "labels"}, object)
 	for _, g := range k.Groups(workload) {
 		labels := kind.Under(g.Template, "metadata", "labels")
-		refuseAll(labels, union(identity(c), queueLabels(c)))
+		refuseAll(labels, union(identityLabels(c), queueLabels(c)))
 		if k.Selects {
 			refuseAll(labels, kind.TextsAt(workload, "spec", "selector", "matchLabels"))
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Demand is how many pods a rendered workload runs, and what they request
-// together. A pod counts as a scheduler counts it: with its init containers and
-// its overhead, and a limit where there is no request. podTemplate is where the
-// pods of a kind are that the provider does not know.
+// Demand returns the number of pods of a rendered workload, and the sum of their
+// requests. The requests of a pod are those that the scheduler uses: with init
+// containers and overhead, and the limit if there is no request. podTemplate is the
+// path of the pod template of a kind that is not in the table.
 func Demand(workload *unstructured.Unstructured, podTemplate ...string) (pods int64, requests corev1.ResourceList) {
 	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
 	requests = corev1.ResourceList{}
@@ -38,7 +38,7 @@ func Demand(workload *unstructured.Unstructured, podTemplate ...string) (pods in
 	return pods, requests
 }
 
-// withLimits adds the requests that the API server takes from limits.
+// withLimits adds the requests that the API server sets from limits.
 func withLimits(pod *corev1.Pod) *corev1.Pod {
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {

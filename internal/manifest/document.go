@@ -12,8 +12,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// ParseDocument reads one object from YAML or JSON. Fields that stand twice
-// are an error, as kubectl has it. Whole numbers are int64.
+// ParseDocument decodes one object from YAML or JSON. Duplicate fields are an
+// error, as in kubectl. Integers become int64.
 func ParseDocument(text string) (map[string]any, error) {
 	if documents(text) > 1 {
 		return nil, errors.New("contains more than one YAML document, but a compute is one workload: use separate " +
@@ -29,14 +29,14 @@ func ParseDocument(text string) (map[string]any, error) {
 	if err := decoder.Decode(&content); err != nil {
 		return nil, fmt.Errorf("is not valid JSON: %w", err)
 	}
-	object, ok := content.(map[string]any)
+	object, ok := integers(content).(map[string]any)
 	if !ok {
 		return nil, errors.New("contains no object: specify a manifest with apiVersion, kind and spec")
 	}
-	return wholeNumbers(object), nil
+	return object, nil
 }
 
-// documents counts the documents of a YAML stream that hold something.
+// documents returns the number of documents of a YAML stream that are not empty.
 func documents(text string) int {
 	count, empty := 0, true
 	for line := range strings.Lines(text) {
@@ -51,20 +51,17 @@ func documents(text string) int {
 	return count
 }
 
-func wholeNumbers(object map[string]any) map[string]any {
-	for key, value := range object {
-		object[key] = wholeNumber(value)
-	}
-	return object
-}
-
-func wholeNumber(value any) any {
+// integers replaces the numbers in a value with int64, or float64 if they have a fraction.
+func integers(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
-		return wholeNumbers(value)
+		for key := range value {
+			value[key] = integers(value[key])
+		}
+		return value
 	case []any:
 		for i := range value {
-			value[i] = wholeNumber(value[i])
+			value[i] = integers(value[i])
 		}
 		return value
 	default:

@@ -17,9 +17,9 @@ var (
 		`^(?:(NUMBER)d)?((?:NUMBER(?:ns|us|µs|μs|ms|s|m|h))*)$`, "NUMBER", `(?:[0-9]+\.?[0-9]*|\.[0-9]+)`))
 )
 
-// ParseDuration reads a duration that is not negative: "90s", "1m30s", "1d12h".
-// The units are those of [time.ParseDuration] and, before all others, d for 24
-// hours. A bare whole number is seconds, as in Kubetorch. An error is a sentence
+// ParseDuration parses a duration that is not negative: "90s", "1m30s", "1d12h".
+// The units are those of [time.ParseDuration], preceded by d for 24 hours. An
+// integer without a unit is in seconds, as in Kubetorch. An error is a sentence
 // without its subject ("is empty …").
 func ParseDuration(s string) (time.Duration, error) {
 	const longest = 64
@@ -59,7 +59,7 @@ func seconds(s string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// hours reads a number, which may have a fraction, as hours.
+// hours parses a decimal number of hours.
 func hours(number string) (time.Duration, error) {
 	return time.ParseDuration(cmp.Or(number, "0") + "h")
 }

@@ -22,13 +22,13 @@ func (s Name) text() string  { return "." + string(s) }
 func (s Entry) text() string { return fmt.Sprintf("[%q]", string(s)) }
 func (s Index) text() string { return fmt.Sprintf("[%d]", int(s)) }
 
-// Path is the place of an attribute of kt_compute.
+// Path is the path of an attribute of kt_compute.
 type Path []Step
 
-// At returns the path of a top-level attribute, or of what is inside of it.
+// At returns the path of a top-level attribute, or of a value in it.
 func At(attribute string, inside ...Step) Path { return append(Path{Name(attribute)}, inside...) }
 
-// At returns the path of what is inside of the attribute at p.
+// At returns the path of a value in the attribute at p.
 func (p Path) At(inside ...Step) Path { return append(slices.Clone(p), inside...) }
 
 // Root returns the top-level attribute.
@@ -52,14 +52,14 @@ func (p Path) String() string {
 type AttributeError struct {
 	Path    Path
 	Summary string // a noun phrase; may be empty
-	Detail  string // what was seen and what to do, a sentence
-	// Concerns lists the other attributes that decide whether this is a problem.
+	Detail  string // the observation and the next step, in sentences
+	// Concerns lists the other attributes on which the problem depends.
 	Concerns []Path
 }
 
 func (e *AttributeError) Error() string { return e.Detail }
 
-// Errors lists all problems of a compute; it is never empty.
+// Errors lists all problems of a compute. As an error, it is not empty.
 type Errors []*AttributeError
 
 func (e Errors) Error() string {
@@ -80,22 +80,22 @@ func (e *Errors) at(path Path, format string, args ...any) reported {
 	return e.report(path, "Invalid "+path.Root(), "%s "+format, append([]any{path}, args...)...)
 }
 
-// report adds a problem with a summary and a whole sentence.
+// report adds a problem with a summary and a complete sentence.
 func (e *Errors) report(path Path, summary, format string, args ...any) reported {
 	found := &AttributeError{Path: path, Summary: summary, Detail: fmt.Sprintf(format, args...)}
 	*e = append(*e, found)
 	return reported{found}
 }
 
-// reported is a problem that is in the list.
+// reported is a problem in the list.
 type reported struct{ problem *AttributeError }
 
-// concerning records other attributes that decide whether this is a problem.
+// concerning records other attributes on which the problem depends.
 func (r reported) concerning(paths ...Path) {
 	r.problem.Concerns = append(r.problem.Concerns, paths...)
 }
 
-// known returns the problems that do not depend on an attribute that is unknown.
+// known returns the problems that do not depend on an unknown attribute.
 func (e Errors) known(unknown func(Path) bool) Errors {
 	return slices.DeleteFunc(slices.Clone(e), func(found *AttributeError) bool {
 		return unknown(found.Path) || slices.ContainsFunc(found.Concerns, unknown)

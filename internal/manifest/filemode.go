@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// fileMode are the permission bits of files, as the attributes default_mode and Kubernetes' YAML have them.
+// fileMode matches the permission bits of files in the notation of default_mode.
 var fileMode = regexp.MustCompile(`^0[0-7]{3}$`)
 
-// ParseFileMode reads permission bits from four octal digits, "0000" to "0777": what the API server takes as
-// defaultMode.
+// ParseFileMode parses permission bits of four octal digits, "0000" to "0777", the values that the API server accepts
+// as defaultMode.
 func ParseFileMode(text string) (int32, error) {
 	if !fileMode.MatchString(text) {
 		return 0, fmt.Errorf("is %q, but must be four octal digits from 0000 to 0777, such as 0400", text)
@@ -22,8 +22,8 @@ func ParseFileMode(text string) (int32, error) {
 // FileModeText is the inverse of [ParseFileMode].
 func FileModeText(mode int32) string { return fmt.Sprintf("%04o", mode) }
 
-// secretVolumeOf is the name of the volume that a mounted item of secrets is read from. Items of one Secret share it,
-// but for one with another mode than the first: defaultMode belongs to the volume.
+// secretVolumeOf returns the name of the volume for a mounted item of secrets. Items of one Secret share a volume if
+// they have the same mode, which is a field of the volume.
 func secretVolumeOf(secrets []SecretRef, item SecretRef) string {
 	name := secretVolumeName(item.Name)
 	for _, other := range secrets {

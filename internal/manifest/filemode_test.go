@@ -26,7 +26,7 @@ func TestFileModesAreFourOctalDigits(t *testing.T) {
 	}
 }
 
-// kindsWithSecrets are computes of every kind that mounts secrets.
+// kindsWithSecrets returns computes of all kinds that mount secrets.
 func kindsWithSecrets(t *testing.T, secrets ...manifest.SecretRef) map[string]manifest.Compute {
 	t.Helper()
 	own := func(text string) manifest.Compute {
@@ -39,9 +39,11 @@ func kindsWithSecrets(t *testing.T, secrets ...manifest.SecretRef) map[string]ma
 	computes := map[string]manifest.Compute{
 		"Deployment": minimal(),
 		"Knative":    minimal(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }),
-		"RayCluster": minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray", Workers: 3} }),
-		"JAX":        minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "jax", Workers: 3} }),
-		"Job":        own("apiVersion: batch/v1\nkind: Job\nspec: {" + in("kubetorch") + "}"),
+		"RayCluster": minimal(func(c *manifest.Compute) {
+			c.Distribute = &manifest.Distribute{Type: "ray", Workers: 3}
+		}),
+		"JAX": minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "jax", Workers: 3} }),
+		"Job": own("apiVersion: batch/v1\nkind: Job\nspec: {" + in("kubetorch") + "}"),
 		"PyTorchJob": own("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {pytorchReplicaSpecs: {Master: {" +
 			in("pytorch") + "}, Worker: {replicas: 2, " + in("pytorch") + "}}}"),
 		"JobSet": own("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec: {replicatedJobs: [{name: w, " +
@@ -55,7 +57,7 @@ func kindsWithSecrets(t *testing.T, secrets ...manifest.SecretRef) map[string]ma
 	return computes
 }
 
-func TestDefaultModeOfASecretIsThatOfItsVolumeInEveryKind(t *testing.T) {
+func TestVolumesOfSecretsHaveTheirDefaultMode(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"0400": `"defaultMode":256`, "0000": `"defaultMode":0`,
 		"0644": `"defaultMode":420`, "": ""} {
@@ -81,7 +83,7 @@ func TestDefaultModeOfASecretIsThatOfItsVolumeInEveryKind(t *testing.T) {
 	}
 }
 
-func TestOneSecretWithTwoModesIsTwoVolumes(t *testing.T) {
+func TestSecretWithTwoModesHasTwoVolumes(t *testing.T) {
 	t.Parallel()
 	strict, open := int32(0o400), int32(0o444)
 	secrets := []manifest.SecretRef{

@@ -6,9 +6,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// askedReplicas is how many pods the user asked for, and by which attribute;
-// nil where by none, so that his manifest says it, or the default.
-func askedReplicas(c Compute) (n int64, attribute Path) {
+// requestedReplicas returns the requested number of pods, and the attribute that
+// sets it. The attribute is nil if the manifest or the default determines the
+// number.
+func requestedReplicas(c Compute) (n int64, attribute Path) {
 	switch {
 	case c.ReplicasKept:
 		return c.Replicas, At("replicas")
@@ -23,16 +24,16 @@ func askedReplicas(c Compute) (n int64, attribute Path) {
 	}
 }
 
-// designedWorkers is how many workers were asked for, whatever runs now.
-func designedWorkers(c Compute) int64 {
+// configuredWorkers returns the configured number of workers, regardless of the live one.
+func configuredWorkers(c Compute) int64 {
 	c.ReplicasKept = false
-	workers, _ := askedReplicas(c)
+	workers, _ := requestedReplicas(c)
 	return workers
 }
 
-// scale gives a workload of the user's the number of pods that was asked for.
+// scale sets the requested number of pods in a manifest of the user.
 func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
-	asked, attribute := askedReplicas(c)
+	requested, attribute := requestedReplicas(c)
 	if attribute == nil {
 		return nil
 	}
@@ -42,33 +43,33 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 	if i < 0 {
 		if !k.Scales {
 			errs.at(attribute, "requests %d pods, but the provider cannot set the number of pods of a %s: set it in "+
-				"manifest.", asked, k.Kind)
-		} else if one := kind.PodCount(workload, groups); one != asked {
+				"manifest.", requested, k.Kind)
+		} else if one := kind.PodCount(workload, groups); one != requested {
 			errs.at(attribute, "requests %d pods, but the %s in manifest has no workers in addition to its %d: use "+
-				"the same number.", asked, k.Kind, one)
+				"the same number.", requested, k.Kind, one)
 		}
 		return errs
 	}
 	g := groups[i]
-	if said := kind.PodCount(workload, groups); g.HasNumber(workload) && !c.ReplicasKept {
-		if also, ok := kind.NumberAt(workload, g.Also); said != asked ||
+	if current := kind.PodCount(workload, groups); g.HasNumber(workload) && !c.ReplicasKept {
+		if also, ok := kind.NumberAt(workload, g.Also); current != requested ||
 			ok && (also-g.Others)*max(g.Each, 1) != g.Count(workload) {
 			errs.at(attribute, "requests %d pods, but manifest runs %d (%s): use the same number, or remove one of "+
-				"the two.", asked, said, dotted(g.Number))
+				"the two.", requested, current, dotted(g.Number))
 			return errs
 		}
 	}
 	rest := kind.PodCount(workload, groups) - g.Count(workload)
 	each := max(g.Each, 1)
-	if asked < rest || (asked-rest)%each != 0 {
+	if requested < rest || (requested-rest)%each != 0 {
 		errs.at(attribute, "requests %d pods, but the %s in manifest has %d in addition to those at %s, which are "+
 			"added %d at a time: use a number that this allows.",
-			asked, k.Kind, rest, dotted(g.Number), each)
+			requested, k.Kind, rest, dotted(g.Number), each)
 		return errs
 	}
 	for _, path := range [][]string{g.Number, g.Also} {
 		if path != nil {
-			kind.SetAt(workload, path, (asked-rest)/each+g.Others)
+			kind.SetAt(workload, path, (requested-rest)/each+g.Others)
 		}
 	}
 	return nil

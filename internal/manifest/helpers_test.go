@@ -12,7 +12,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// minimal is a compute with nothing but a name, as it comes from the schema.
+// minimal returns a compute with only the required attributes.
 func minimal(change ...func(*manifest.Compute)) manifest.Compute {
 	c := manifest.Compute{Name: "svc", Namespace: "ml", Username: "alice", Replicas: 1}
 	for _, f := range change {
@@ -30,6 +30,10 @@ func quantity(tb testing.TB, s string) *resource.Quantity {
 	return &q
 }
 
+func gpuProduct(name string) manifest.NodeLabel {
+	return manifest.NodeLabel{Key: "nvidia.com/gpu.product", Value: name}
+}
+
 func render(tb testing.TB, c manifest.Compute) []*unstructured.Unstructured {
 	tb.Helper()
 	objects, err := manifest.Render(c)
@@ -39,7 +43,7 @@ func render(tb testing.TB, c manifest.Compute) []*unstructured.Unstructured {
 	return objects
 }
 
-// leaves are the scalars of a JSON value by their JSON pointers.
+// leaves returns the scalars of a JSON value by their JSON pointers.
 func leaves(value any) map[string]any {
 	result := map[string]any{}
 	var walk func(pointer string, value any)

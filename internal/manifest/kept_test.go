@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-func TestPodsThatKeepTheirTemplate(t *testing.T) {
+func TestRunningPodsAreKeptIfOnlyNewPodsUseTheTemplate(t *testing.T) {
 	t.Parallel()
 	const ray = `{"apiVersion": "ray.io/v1", "kind": "RayCluster", "spec": {%s "headGroupSpec": {"template": %s},
 		"workerGroupSpecs": [%s]}}`

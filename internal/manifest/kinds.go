@@ -9,7 +9,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// kindOf is the row of the kind that runs a compute.
+// kindOf returns the kind that runs a compute.
 func kindOf(c Compute) kind.Kind {
 	if c.Manifest != nil {
 		k, _ := kindOfObject(gvkOf(c.Manifest), c.PodTemplatePath)
@@ -18,7 +18,7 @@ func kindOf(c Compute) kind.Kind {
 	return kind.Picked(choice(c))
 }
 
-// choice is what selects the kind of a compute without a manifest.
+// choice returns the properties that select the kind of a compute without a manifest.
 func choice(c Compute) kind.Compute {
 	return kind.Compute{
 		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0,
@@ -26,9 +26,9 @@ func choice(c Compute) kind.Compute {
 	}
 }
 
-// asked is what the row of a kind has to know of a compute to render it.
-func asked(c Compute, k kind.Kind) kind.Compute {
-	replicas, attribute := askedReplicas(c)
+// kindInput returns the properties of a compute that its kind needs to render it.
+func kindInput(c Compute, k kind.Kind) kind.Compute {
+	replicas, attribute := requestedReplicas(c)
 	view := choice(c)
 	view.Replicas, view.ReplicasGiven, view.DesignedFor = replicas, attribute != nil, c.DesignedFor
 	view.PodLabels, view.QueueLabels = ownPods(c), queueLabels(c)
@@ -45,8 +45,7 @@ func asked(c Compute, k kind.Kind) kind.Compute {
 	return view
 }
 
-// distribution is the type of a distributed compute; "" where it is not
-// distributed, and where its attribute does not say.
+// distribution returns the type of distribute, or "" if it is not set.
 func distribution(c Compute) string {
 	if c.Distribute == nil {
 		return ""
@@ -54,8 +53,8 @@ func distribution(c Compute) string {
 	return c.Distribute.Type
 }
 
-// kindOfObject finds the row of a workload, whatever its version. An unknown
-// kind has its pod template at podTemplate.
+// kindOfObject returns the kind of a workload of any version, and whether it is in
+// the table. Other kinds have their pod template at the path podTemplate.
 func kindOfObject(gvk schema.GroupVersionKind, podTemplate []string) (k kind.Kind, known bool) {
 	if k, ok := kind.Of(gvk.GroupKind()); ok && k.Workload != nil {
 		return k, true
@@ -69,8 +68,8 @@ func gvkOf(object map[string]any) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, name)
 }
 
-// customKind is a kind of the user's that is not in the table. Its number of
-// pods is what its manifest says.
+// customKind returns a kind that is not in the table. Its number of pods can only
+// be set in its manifest.
 func customKind(gvk schema.GroupVersionKind, podTemplate []string) kind.Kind {
 	mode := strings.ToLower(gvk.Kind)
 	return kind.Kind{GroupVersionKind: gvk, Workload: &kind.Workload{
@@ -79,8 +78,8 @@ func customKind(gvk schema.GroupVersionKind, podTemplate []string) kind.Kind {
 	}}
 }
 
-// toMap turns a pointer to an apply configuration into what it is in JSON,
-// without the fields that were not set.
+// toMap converts a pointer to an apply configuration to plain JSON, without the
+// fields that are not set.
 func toMap(applyConfiguration any) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(applyConfiguration)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// kindGoldens are computes of all kinds but a plain Deployment; their objects
-// are kept whole in testdata/golden.
+// kindGoldens returns computes of all kinds except a plain Deployment. Their
+// complete objects are in testdata/golden.
 func kindGoldens(tb testing.TB) map[string]manifest.Compute {
 	tb.Helper()
 	all := map[string]manifest.Compute{
@@ -38,7 +38,7 @@ func kindGoldens(tb testing.TB) map[string]manifest.Compute {
 			c.Suspend = true
 		}),
 		"ray-on-gpus-in-a-queue": minimal(func(c *manifest.Compute) {
-			c.GPUs, c.GPUType, c.QueueName = 8, "H100", "research"
+			c.GPUs, c.GPUType, c.QueueName = 8, gpuProduct("H100"), "research"
 			c.SharedMemoryLimit = quantity(tb, "64Gi")
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
 			c.Secrets = []manifest.SecretRef{{Name: "hf", EnvVars: []string{"HF_TOKEN"}}}
@@ -121,7 +121,7 @@ func TestProgressDeadlineOutlastsTheLaunch(t *testing.T) {
 	}
 }
 
-// Every template must lead to the compute, whoever wrote it.
+// The label must also be in templates of the user.
 func TestEveryPodTemplateHasTheServiceLabel(t *testing.T) {
 	t.Parallel()
 	for name, c := range allGoldens(t) {
@@ -136,7 +136,7 @@ func TestEveryPodTemplateHasTheServiceLabel(t *testing.T) {
 	}
 }
 
-// templates finds all pod templates of a workload by their containers.
+// templates returns all pod templates of a workload, which it finds by their containers.
 func templates(o *unstructured.Unstructured) map[string]map[string]any {
 	found := map[string]map[string]any{}
 	var walk func(pointer string, value any)
@@ -169,15 +169,15 @@ func allGoldens(tb testing.TB) map[string]manifest.Compute {
 func TestKindsDescribeTheirWorkloads(t *testing.T) {
 	t.Parallel()
 	modes := map[string]bool{}
-	for _, gvk := range manifest.Workloads() {
-		apiVersion, name := gvk.ToAPIVersionAndKind()
+	for _, k := range kind.Workloads() {
+		apiVersion, name := k.ToAPIVersionAndKind()
 		mode := manifest.Compute{Manifest: map[string]any{"apiVersion": apiVersion, "kind": name}}.Mode()
 		if modes[mode] && mode != kind.ModeCompute { // of two operators
 			t.Errorf("two kinds have the mode %s", mode)
 		}
 		modes[mode] = true
-		if manifest.RoleOf(gvk) != manifest.RoleWorkload {
-			t.Errorf("%s is no workload", gvk)
+		if manifest.RoleOf(k.GroupVersionKind) != manifest.RoleWorkload {
+			t.Errorf("%s is no workload", k.Word())
 		}
 	}
 	want := []string{
@@ -194,15 +194,14 @@ func TestKindsDescribeTheirWorkloads(t *testing.T) {
 		"tfjob": {true, true},
 		"pod":   {false, true}, "daemonset": {false, true}, "cronjob": {false, true}, "workflow": {false, true},
 	} {
-		if manifest.HasReplicas(mode) != want.replicas || manifest.NeedsManifest(mode) != want.manifest {
-			t.Errorf("%s: has replicas %v, needs a manifest %v", mode, manifest.HasReplicas(mode),
-				manifest.NeedsManifest(mode))
+		if w := kind.OfMode(mode); w.Scales != want.replicas || (w.Picks == nil) != want.manifest {
+			t.Errorf("%s: has replicas %v, needs a manifest %v", mode, w.Scales, w.Picks == nil)
 		}
 	}
 	if got := manifest.RoleOf(schema.GroupVersionKind{Version: "v1", Kind: "Service"}); got != manifest.RoleService {
 		t.Errorf("a Service is a %s", got)
 	}
-	if got := manifest.RoleOf(manifest.RegistrationKind()); got != manifest.RoleRegistration {
+	if got := manifest.RoleOf(kind.KubetorchWorkload().GroupVersionKind); got != manifest.RoleRegistration {
 		t.Errorf("a KubetorchWorkload is a %s", got)
 	}
 }
@@ -258,16 +257,21 @@ func TestRenderRejectsCombinations(t *testing.T) {
 		"a deadline of nothing": {scaled(manifest.Autoscale{ProgressDeadline: "0s"}), "autoscale.progress_deadline",
 			"no less than 1s"},
 		"an annotation twice": {scaled(manifest.Autoscale{MinScale: new(int64(1)),
-			ExtraAnnotations: map[string]string{"min-scale": "2"}}), `autoscale.extra_annotations["min-scale"]`, `autoscale.min_scale sets this annotation to "1"`},
+			ExtraAnnotations: map[string]string{"min-scale": "2"}}), `autoscale.extra_annotations["min-scale"]`,
+			`autoscale.min_scale sets this annotation to "1"`},
 		"an annotation beside": {func(c *manifest.Compute) {
 			c.Autoscale = &manifest.Autoscale{MinScale: new(int64(1))}
 			c.Annotations = map[string]string{"autoscaling.knative.dev/min-scale": "2"}
 		}, "annotations", "autoscaling.knative.dev/min-scale"},
-		"replicas of Knative": {func(c *manifest.Compute) { c.Autoscale, c.ReplicasGiven = &manifest.Autoscale{}, true }, "replicas", "Knative controls the number of pods"},
+		"replicas of Knative": {func(c *manifest.Compute) {
+			c.Autoscale, c.ReplicasGiven = &manifest.Autoscale{}, true
+		}, "replicas", "Knative controls the number of pods"},
 		"pods of Knative by a selector": {func(c *manifest.Compute) {
 			c.Autoscale, c.Endpoint = &manifest.Autoscale{}, &manifest.Endpoint{Selector: map[string]string{"a": "b"}}
 		}, "endpoint.selector", "Knative creates the Service"},
-		"scaled workers": {func(c *manifest.Compute) { c.Autoscale, c.Distribute = &manifest.Autoscale{}, &manifest.Distribute{} }, "distribute", "distribute and autoscale cannot both be set"},
+		"scaled workers": {func(c *manifest.Compute) {
+			c.Autoscale, c.Distribute = &manifest.Autoscale{}, &manifest.Distribute{}
+		}, "distribute", "distribute and autoscale cannot both be set"},
 		"more than there are": {spread(manifest.Distribute{Workers: 2, QuorumWorkers: new(int64(3))}),
 			"distribute.quorum_workers", "is 3, but there are 2 workers"},
 		"a number for a version": {spread(manifest.Distribute{Type: "ray", Args: map[string]any{"rayVersion": 2.8}}),
@@ -275,7 +279,9 @@ func TestRenderRejectsCombinations(t *testing.T) {
 		"workers and replicas": {func(c *manifest.Compute) {
 			c.Distribute, c.Replicas, c.ReplicasGiven = &manifest.Distribute{Workers: 4}, 3, true
 		}, "replicas", "their number is distribute.workers"},
-		"a name too long for a Service": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 55); c.Distribute = &manifest.Distribute{} }, "name", "use a name of at most 54"},
+		"a name too long for a Service": {
+			func(c *manifest.Compute) { c.Name = strings.Repeat("x", 55); c.Distribute = &manifest.Distribute{} },
+			"name", "use a name of at most 54"},
 		"a volume over the set-up": {func(c *manifest.Compute) {
 			c.ImageSetup = &manifest.ImageSetup{ConfigMap: "x"}
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/etc/kubetorch/image"}}
@@ -285,16 +291,6 @@ func TestRenderRejectsCombinations(t *testing.T) {
 			t.Parallel()
 			refused(t, minimal(tc.change), tc.attribute, tc.says)
 		})
-	}
-}
-
-func BenchmarkRender(b *testing.B) {
-	c := everything(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := manifest.Render(c); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// autoscaleDefaults suit servers that take minutes to start; they are
-// Kubetorch's. Each gives way to an annotation of the user's.
+// autoscaleDefaults returns Kubetorch's annotations for servers that take minutes to
+// start. Annotations of the user override them.
 func autoscaleDefaults(c Compute) map[string]string {
 	launch := cmp.Or(c.LaunchTimeout, DefaultLaunchTimeout)
 	annotations := map[string]string{
@@ -27,8 +27,8 @@ func autoscaleDefaults(c Compute) map[string]string {
 	return annotations
 }
 
-// autoscaleAnnotations say what the user asked of the autoscaler. validate has
-// seen that they agree.
+// autoscaleAnnotations returns the annotations for the attribute autoscale. validate
+// has rejected contradictory ones.
 func autoscaleAnnotations(c Compute) map[string]string {
 	if c.Autoscale == nil {
 		return nil
@@ -43,7 +43,7 @@ func autoscaleAnnotations(c Compute) map[string]string {
 	return annotations
 }
 
-// autoscaleSetting is an attribute of autoscale that was given, as the annotation that it becomes.
+// autoscaleSetting is an attribute of autoscale that is set, with its annotation.
 type autoscaleSetting struct{ field, annotation, value string }
 
 func autoscaleSettings(a *Autoscale) []autoscaleSetting {
@@ -74,31 +74,25 @@ func autoscalingKey(key string) string {
 	return kind.AutoscalingDomain + key
 }
 
-// An autoscaleDuration is a duration that was given, with what Knative takes.
-// The limits are those of knative.dev/serving/pkg/apis/autoscaling.
+// autoscaleDuration is a duration that is set, with the limits of Knative
+// (knative.dev/serving/pkg/apis/autoscaling).
 type autoscaleDuration struct {
 	field, annotation, value string
 	least, most              time.Duration // most of zero: no limit
 }
 
 func autoscaleDurations(a *Autoscale) []autoscaleDuration {
-	var given []autoscaleDuration
-	for _, d := range []autoscaleDuration{
+	return slices.DeleteFunc([]autoscaleDuration{
 		{"window", kind.WindowAnnotation, a.Window, 6 * time.Second, time.Hour},
 		{"scale_down_delay", kind.ScaleDownDelayAnnotation, a.ScaleDownDelay, 0, time.Hour},
 		{"scale_to_zero_pod_retention_period", kind.PodRetentionAnnotation, a.ScaleToZeroPodRetentionPeriod, 0,
 			time.Hour},
 		{"progress_deadline", kind.ProgressDeadlineAnnotation, a.ProgressDeadline, time.Second, 0},
-	} {
-		if d.value != "" {
-			given = append(given, d)
-		}
-	}
-	return given
+	}, func(d autoscaleDuration) bool { return d.value == "" })
 }
 
-// knativeDuration is a duration as Go reads it: the user's own wording where
-// that is one.
+// knativeDuration returns a duration in the notation of Go, unchanged if it is in
+// that notation already.
 func knativeDuration(s string) string {
 	if _, err := time.ParseDuration(s); err == nil {
 		return s
@@ -107,8 +101,8 @@ func knativeDuration(s string) string {
 	return shortDuration(d)
 }
 
-// shortDuration is a duration without its zero units: "10m" for ten minutes.
-// What is less than a second is rounded up.
+// shortDuration formats a duration without zero units: "10m" for ten minutes.
+// Fractions of a second are rounded up.
 func shortDuration(d time.Duration) string {
 	if whole := d.Truncate(time.Second); whole < d {
 		d = whole + time.Second
@@ -123,16 +117,15 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-// validateAutoscale finds what Knative's webhook would refuse
-// (knative.dev/serving/pkg/apis/autoscaling), and what its autoscaler passes
-// over.
+// validateAutoscale rejects settings that Knative's webhook would reject
+// (knative.dev/serving/pkg/apis/autoscaling), or that its autoscaler ignores.
 func validateAutoscale(c Compute, errs *Errors) {
 	a := c.Autoscale
 	if a == nil {
 		return
 	}
 	at := func(field string) Path { return At("autoscale", Name(field)) }
-	// Knative takes a maximum of zero for none.
+	// For Knative, a maximum of zero means no limit.
 	if a.MinScale != nil && a.MaxScale != nil && *a.MaxScale > 0 && *a.MinScale > *a.MaxScale {
 		errs.at(at("min_scale"), "is %d, more than autoscale.max_scale, %d: decrease the former or increase the "+
 			"latter.",
@@ -162,7 +155,7 @@ func validateAutoscale(c Compute, errs *Errors) {
 	validateExtraAnnotations(a, errs)
 }
 
-// validateExtraAnnotations finds annotations that are set already, to something else.
+// validateExtraAnnotations rejects annotations that are set twice, with different values.
 func validateExtraAnnotations(a *Autoscale, errs *Errors) {
 	type setting struct {
 		at    Path
@@ -191,7 +184,7 @@ func (d autoscaleDuration) limits() string {
 	return shortDuration(d.least) + " to " + shortDuration(d.most)
 }
 
-// observeAutoscale reads back what autoscaleAnnotations and the defaults give.
+// observeAutoscale is the inverse of autoscaleAnnotations. It includes the defaults.
 func observeAutoscale(workload map[string]any) *Autoscale {
 	annotations := kind.TextsAt(workload, "spec", "template", "metadata", "annotations")
 	take := func(key string) string {

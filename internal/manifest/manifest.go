@@ -1,9 +1,8 @@
 // Package manifest renders a compute into the Kubernetes objects that run it.
 //
-// It is pure: the same [Compute] always gives the same objects, and nothing is
-// read from a cluster, a file or the environment. A compute can be run by
-// several kinds of workload; each is one row of the table in kinds.go and one
-// file of its own.
+// It is pure: the same [Compute] always results in the same objects, and nothing
+// is read from a cluster, a file or the environment. The kinds of workload that
+// can run a compute are in the table of package kind.
 package manifest
 
 import (
@@ -16,12 +15,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// What Kubetorch fixes for every compute.
-const (
-	KubetorchVersion = "0.5.0" // release of Kubetorch that the pods install where a compute names none
-)
+// KubetorchVersion is the release of Kubetorch that the pods install by default.
+const KubetorchVersion = "0.5.0"
 
-// What a compute gets where its attribute is not set.
+// Defaults of attributes.
 const (
 	DefaultImage            = "ghcr.io/run-house/server:v3"
 	DefaultServiceAccount   = "kubetorch-service-account"
@@ -30,70 +27,61 @@ const (
 	DefaultLaunchTimeout    = 15 * time.Minute
 )
 
-// The schedulers that a queue can belong to.
-const (
-	QueueSchedulerKueue = "kueue"
-	QueueSchedulerKAI   = "kai"
-)
-
-// Compute is everything that decides the objects of one kt_compute. A zero
-// field is an attribute that is not set.
+// Compute is the input for the objects of one kt_compute. A zero field is an
+// attribute that is not set.
 type Compute struct {
 	Name      string // RFC 1035 label
 	Namespace string
 
 	Username         string // a label value; empty: no username label
-	InstallNamespace string // where Kubetorch's own controller runs
+	InstallNamespace string // where Kubetorch's controller runs
 
 	KubetorchVersion string // release of Kubetorch that the pods install; empty: [KubetorchVersion]
-	// Revision is how what runs in the pods is rendered; the newest one where its
-	// number is zero.
+	// Revision renders the content of the pods. Number zero is the newest.
 	Revision Revision
 
-	// Of the provider. They go where Labels and Annotations go, and lose
-	// against them.
+	// From the configuration of the provider. Labels and Annotations override them.
 	DefaultLabels, DefaultAnnotations map[string]string
 
 	CPUs, Memory, DiskSize *resource.Quantity // requests of the container
-	GPUs                   int64              // whole NVIDIA GPUs
+	GPUs                   int64              // complete NVIDIA GPUs
 	GPUMemory              *resource.Quantity // share of one GPU, for KAI; excludes GPUs
-	GPUType                string             // see ParseGPUType
+	GPUType                NodeLabel          // of nodes with the requested GPUs
 	SharedMemoryLimit      *resource.Quantity // size of /dev/shm
 
 	Replicas int64
-	// ReplicasGiven tells a number that was asked for from the default. The
-	// numbers in Manifest stand unless one was asked for.
+	// ReplicasGiven reports whether the attribute is set. Otherwise, the numbers in
+	// Manifest apply, or the default.
 	ReplicasGiven bool
-	// ReplicasKept tells that Replicas is a number that somebody else scaled the
-	// workload to, and that stays: the numbers of Distribute and Manifest give way.
+	// ReplicasKept reports whether Replicas is the live number, which another client
+	// has set and which is preserved. It overrides Distribute and Manifest.
 	ReplicasKept bool
-	Suspend      bool // renders no replicas and keeps everything else
-	// DesignedFor is the number of replicas that the strategy is chosen for,
-	// where somebody may scale the workload without changing the rest of it;
-	// zero: Replicas.
+	Suspend      bool // renders no replicas; all else is unchanged
+	// DesignedFor is the configured number of replicas, from which the strategy
+	// follows, if Replicas is not that number. Zero means Replicas.
 	DesignedFor int64
 
-	// Runtime is what runs in the container: RuntimeKubetorch (also where empty),
-	// RuntimeSkyTorch or RuntimeKPU.
+	// Runtime is kind.RuntimeKubetorch (also if empty), kind.RuntimeSkyTorch or
+	// kind.RuntimeKPU.
 	Runtime string
-	// Only tensor servers have these: what the container runs, the image's own
-	// entrypoint where empty, and the claims that are made for its pod.
+	// Only for tensor servers: the command of the container, by default that of the
+	// image, and templates of claims for its pod.
 	Command, Args        []string
 	VolumeClaimTemplates []VolumeClaimTemplate
-	// NoOverride says that the installed kind of a tensor server has neither override nor volumeClaimTemplates, as that
-	// of SkyTorch 0.1.0. What needs them and was given is an error; what only follows, such as tolerations,
-	// is left out.
+	// NoOverride reports whether the installed CRD of a tensor server has neither
+	// override nor volumeClaimTemplates, as in SkyTorch 0.1.0. Attributes that need
+	// them are an error. Implied fields, such as the tolerations of GPUs, are omitted.
 	NoOverride bool
 
 	Labels, Annotations map[string]string // on the workload and its pods
 
 	NodeSelector       map[string]string
 	Tolerations        []Toleration
-	GPUAntiAffinity    bool // keep off nodes with GPUs; ignored where a GPU is asked for
+	GPUAntiAffinity    bool // excludes nodes with GPUs; ignored if GPUs are requested
 	ServiceAccountName string
 	PriorityClassName  string
 	QueueName          string
-	QueueScheduler     string // QueueSchedulerKueue (also where empty) or QueueSchedulerKAI
+	QueueScheduler     string // kind.QueueSchedulerKueue (also if empty) or kind.QueueSchedulerKAI
 
 	Image                string
 	ImagePullPolicy      string
@@ -103,97 +91,96 @@ type Compute struct {
 	Secrets              []SecretRef
 	Volumes              []VolumeRef
 	Freeze               bool          // nothing is installed or synced into the pod
-	LaunchTimeout        time.Duration // how long the server may take to start
+	LaunchTimeout        time.Duration // time that the server may take to start
 	LogLevel             string        // "debug", "info", …, in any case
 	InactivityTTL        string        // verbatim, as Kubetorch reads it: "30m"
 	AllowedSerialization []string
 
-	// ServiceTemplate is merged over the finished workload, as MergeTemplate
-	// says. Only the identity of the workload and Suspend stand above it.
+	// ServiceTemplate is merged over the rendered workload by MergeTemplate. It must
+	// not change the identity of the workload, and Suspend overrides it.
 	ServiceTemplate map[string]any
 
-	// HeldByQueue renders a workload that waits for its queue to release it, as
-	// its kind wants that. It is for creation and resumption only; see
+	// HeldByQueue renders a suspended workload that its queue resumes, if Kueue
+	// admits its kind this way. It is for creation and resumption only; see
 	// LeftAfterCreation.
 	HeldByQueue bool
 
-	// Resumed renders that the workload is not suspended, rather than nothing, for
-	// one that has been: KubeRay resumes a RayCluster by nothing less.
+	// Resumed renders suspend: false for a workload that was suspended, because
+	// KubeRay does not resume a RayCluster without the field.
 	Resumed bool
 
-	// ImageSetup is run in the container before the server starts; nil for none.
+	// ImageSetup runs in the container before the server starts; nil for none.
 	ImageSetup *ImageSetup
 
 	// Autoscale runs the compute as a Knative Service; excludes Distribute.
 	Autoscale *Autoscale
-	// Distribute spreads the compute over workers.
+	// Distribute runs the compute on several workers.
 	Distribute *Distribute
 
-	// Manifest is the user's own workload, under which Kubetorch's defaults are
-	// merged. PodTemplatePath is where its pod template is, for kinds that are
-	// not known.
+	// Manifest is a workload of the user, to which the provider adds its defaults.
+	// PodTemplatePath is the path of its pod template, for kinds that are not in the
+	// table.
 	Manifest        map[string]any
 	PodTemplatePath []string
 
-	// Selector finds the compute's pods. Without Manifest there is no workload:
-	// the pods exist already.
+	// Selector selects the pods of the compute. Without Manifest, they exist already,
+	// and no workload is rendered.
 	Selector map[string]string
 
-	// Endpoint says how the compute is reached. Nil: a Service selects the
-	// compute's own pods.
+	// Endpoint replaces the Service that selects the pods of the compute; nil for
+	// that Service.
 	Endpoint *Endpoint
 
 	// Settings are the attributes that the user has set.
 	Settings []Setting
 
-	// Registered adds the KubetorchWorkload by which Python users find the
+	// Registered adds the KubetorchWorkload with which Python clients find the
 	// compute. Its CRD must be installed.
 	Registered bool
-	// Logging is for those who follow the logs of a registered compute.
+	// Logging configures the logs that clients of a registered compute receive.
 	Logging Logging
 }
 
-// Logging is Kubetorch's LoggingConfig but for the level. Nil is Kubetorch's
-// own default.
+// Logging is LoggingConfig of Kubetorch, without the level. Nil is Kubetorch's
+// default.
 type Logging struct {
 	StreamLogs, IncludeSystemLogs, IncludeEvents, IncludeName *bool
 
 	GracePeriod, PollTimeout, ShutdownGracePeriod *time.Duration
 }
 
-// ImageSetup is what a kt_image asks of the pods.
+// ImageSetup contains what pods need to apply a kt_image.
 type ImageSetup struct {
 	ConfigMap  string // its name; the script is its key setup.sh
-	Digest     string // of its content, so that a change rolls the pods
+	Digest     string // of its content, so that a change restarts the pods
 	PythonPath string // the python to run the server with; empty: found in PATH
-	InstallCmd string // the command line before the package to install; empty: with uv or pip
+	InstallCmd string // command line to which the package is appended; empty: uv or pip
 }
 
-// Autoscale is Knative's autoscaling of a compute. A zero field is one that is
-// not set. The annotations are those of
-// https://knative.dev/docs/serving/autoscaling/.
+// Autoscale contains the settings of Knative's autoscaler
+// (https://knative.dev/docs/serving/autoscaling/). A zero field is not set.
 type Autoscale struct {
 	MinScale, MaxScale, InitialScale *int64
 	Target                           *int64
 	TargetUtilization                *int64 // percent, 1 to 100
-	Metric                           string // "concurrency", "rps", "cpu", "memory", or one of the user's
-	Window                           string // durations, as Knative reads them: "60s"
-	Concurrency                      *int64 // most requests at a time in one pod
+	Metric                           string // "concurrency", "rps", "cpu", "memory", or a custom metric
+	Window                           string // a duration: "60s"
+	Concurrency                      *int64 // maximum number of concurrent requests per pod
 	ScaleDownDelay                   string
 	ScaleToZeroPodRetentionPeriod    string
 	AutoscalerClass                  string // "kpa.autoscaling.knative.dev" or "hpa.autoscaling.knative.dev"
 	ProgressDeadline                 string
-	// ExtraAnnotations are further annotations of the template. A key without a
-	// domain is one of autoscaling.knative.dev.
+	// ExtraAnnotations are further annotations of the template. The domain
+	// autoscaling.knative.dev is added to a key without one.
 	ExtraAnnotations map[string]string
 }
 
-// Distribute is how a compute is spread over workers, Kubetorch's distribute.
+// Distribute configures distributed workers, as Kubetorch's distribute.
 type Distribute struct {
-	Type           string // "spmd" (also where empty), "pytorch", "jax", "tensorflow", "monarch" or "ray"
-	Workers        int64  // all pods, the first one included; zero: Replicas
-	QuorumWorkers  *int64 // how many must be there before a call starts
-	QuorumTimeout  string // how long to wait for them, a duration
+	Type           string // "spmd" (also if empty), "pytorch", "jax", "tensorflow", "monarch" or "ray"
+	Workers        int64  // all pods, including the first; zero: Replicas
+	QuorumWorkers  *int64 // number of workers that must be found before a call starts
+	QuorumTimeout  string // how long a call waits for them, a duration
 	MonitorMembers *bool
 	Args           map[string]any // further settings of the type, verbatim
 }
@@ -205,8 +192,8 @@ type Toleration struct {
 	TolerationSeconds *int64
 }
 
-// SecretRef gives the pods a Secret: as one environment variable per key, as a
-// read-only directory, or as both.
+// SecretRef exposes a Secret to the pods: keys as environment variables, all keys
+// as files in a read-only directory, or both.
 type SecretRef struct {
 	Name      string
 	EnvVars   []string // keys of the Secret, and the names of the variables
@@ -222,8 +209,8 @@ type VolumeRef struct {
 	ReadOnly  bool
 }
 
-// VolumeClaimTemplate is a PersistentVolumeClaim that is made for the pod of a
-// tensor server, and outlives it: <name>-<compute>-0.
+// VolumeClaimTemplate is the template of a PersistentVolumeClaim for the pod of a
+// tensor server. The claim, <name>-<compute>-0, is not deleted with the pod.
 type VolumeClaimTemplate struct {
 	Name         string // DNS label
 	Size         *resource.Quantity
@@ -232,23 +219,21 @@ type VolumeClaimTemplate struct {
 	AccessMode   string // empty: ReadWriteOnce
 }
 
-// Endpoint replaces the Service that selects the compute's own pods. Exactly
-// one of its fields is set.
+// Endpoint is an alternative to the Service that selects the pods of the compute.
+// Exactly one of its fields is set.
 type Endpoint struct {
-	URL      string            // reached there: no Service is rendered
+	URL      string            // the address of the compute: no Service is rendered
 	Selector map[string]string // the Service selects these pods instead
 }
 
-// Mode is the way that the compute is run, the value of its attribute mode:
-// "deployment".
+// Mode returns the value of the attribute mode, such as "deployment".
 func (c Compute) Mode() string { return kindOf(c).Mode }
 
-// Render returns the objects of a compute, normalized: the workload, if the
-// pods do not exist already, then the Services and the registration, if there
-// are any. What it returns shares nothing with c.
+// Render returns the normalized objects of a compute: the workload, unless the
+// pods exist already, then the Services and the registration, if any. They share
+// no data with c.
 //
-// The error is of type [Errors]: all that is wrong, each part with the
-// attribute it belongs to.
+// The error has the type [Errors]: every problem with its attribute.
 func Render(c Compute) ([]*unstructured.Unstructured, error) {
 	if errs := validate(c); len(errs) > 0 {
 		return nil, errs
@@ -315,7 +300,7 @@ func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 	return rendered, nil
 }
 
-// generate is the workload of a compute that brings no manifest.
+// generate renders the workload of a compute without a manifest.
 func generate(c Compute, k kind.Kind) (map[string]any, error) {
 	spec, err := specOf(c, k)
 	if err != nil {
@@ -331,13 +316,13 @@ func generate(c Compute, k kind.Kind) (map[string]any, error) {
 
 func specOf(c Compute, k kind.Kind) (map[string]any, error) {
 	if k.RunsTensorServer() {
-		return tensorServerSpec(c, k.Server)
+		return tensorServerSpec(c)
 	}
-	return k.Spec(asked(c, k))
+	return k.Spec(kindInput(c, k))
 }
 
-// generated is an object that the renderer made, without the empty strings of
-// attributes that are not set.
+// generated removes the empty strings of attributes that are not set from a
+// rendered object.
 func generated(object map[string]any) map[string]any {
 	result, _ := withoutEmptyText(object, "", true).(map[string]any)
 	return result

@@ -68,7 +68,7 @@ func TestNumbersOfTheManifestAreKeptUnlessAttributesSetThem(t *testing.T) {
 	}
 }
 
-func TestRetainedNumberTakesPrecedence(t *testing.T) {
+func TestPreservedReplicasTakePrecedence(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change  func(*manifest.Compute)

@@ -14,7 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// manifestGoldens are computes that bring the manifests of testdata/manifests.
+// manifestGoldens returns computes with the manifests of testdata/manifests.
 func manifestGoldens(tb testing.TB) map[string]manifest.Compute {
 	tb.Helper()
 	all := map[string]manifest.Compute{}
@@ -28,14 +28,19 @@ func manifestGoldens(tb testing.TB) map[string]manifest.Compute {
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
 			c.EnvVars = map[string]string{"A": "1"}
 		},
-		"own-command": func(c *manifest.Compute) { c.GPUs, c.Replicas, c.ReplicasGiven, c.Registered = 1, 2, true, true },
-		"statefulset": func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Workers: 2}; c.Registered = true },
-		"daemonset":   func(c *manifest.Compute) { c.Suspend = true },
-		"replicaset":  func(c *manifest.Compute) { c.Suspend = true },
-		"pod":         func(c *manifest.Compute) { c.Labels = map[string]string{"team": "ml"} },
-		"job":         func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven, c.Suspend = 3, true, true },
-		"cronjob":     func(c *manifest.Compute) { c.Suspend = true },
-		"jobset":      func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven, c.QueueName = 5, true, "research" },
+		"own-command": func(c *manifest.Compute) {
+			c.GPUs, c.Replicas, c.ReplicasGiven, c.Registered = 1, 2, true, true
+		},
+		"statefulset": func(c *manifest.Compute) {
+			c.Distribute = &manifest.Distribute{Workers: 2}
+			c.Registered = true
+		},
+		"daemonset":  func(c *manifest.Compute) { c.Suspend = true },
+		"replicaset": func(c *manifest.Compute) { c.Suspend = true },
+		"pod":        func(c *manifest.Compute) { c.Labels = map[string]string{"team": "ml"} },
+		"job":        func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven, c.Suspend = 3, true, true },
+		"cronjob":    func(c *manifest.Compute) { c.Suspend = true },
+		"jobset":     func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven, c.QueueName = 5, true, "research" },
 		"leaderworkerset": func(c *manifest.Compute) {
 			c.Distribute, c.GPUs, c.Registered = &manifest.Distribute{Workers: 8}, 8, true
 		},
@@ -178,7 +183,8 @@ func TestRenderRejectsInvalidManifests(t *testing.T) {
 			"4}]}}", asked(4), "replicas", "which are added 4 at a time"},
 		"a number of Pods": {"{apiVersion: v1, kind: Pod}", asked(2), "replicas",
 			"the provider cannot set the number of pods of a Pod"},
-		"a number of daemons":        {"{apiVersion: apps/v1, kind: DaemonSet}", asked(2), "replicas", "of a DaemonSet"},
+		"a number of daemons": {"{apiVersion: apps/v1, kind: DaemonSet}", asked(2), "replicas",
+			"of a DaemonSet"},
 		"a number of scheduled pods": {"{apiVersion: batch/v1, kind: CronJob}", asked(2), "replicas", "of a CronJob"},
 		"a number of Knative's pods": {"{apiVersion: serving.knative.dev/v1, kind: Service}", asked(2), "replicas",
 			"of a Service"},
@@ -196,7 +202,8 @@ func TestRenderRejectsInvalidManifests(t *testing.T) {
 			"{pytorchReplicaSpecs: {Master: {}, Worker: {}}}}", func(c *manifest.Compute) {
 			c.ServiceTemplate = fromJSON(t, `{"spec": {"pytorchReplicaSpecs": {"Worker": {"template": {"metadata": `+
 				`{"labels": {"kubetorch.com/service": "x"}}}}}}}`)
-		}, "service_template", "changes spec.pytorchReplicaSpecs.Worker.template.metadata.labels.kubetorch.com/service"},
+		}, "service_template",
+			"changes spec.pytorchReplicaSpecs.Worker.template.metadata.labels.kubetorch.com/service"},
 		"a template that loses the container": {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: " +
 			"{pytorchReplicaSpecs: {Master: {}}}}", func(c *manifest.Compute) {
 			c.ServiceTemplate = fromJSON(t,
@@ -212,7 +219,7 @@ func TestRenderRejectsInvalidManifests(t *testing.T) {
 	}
 }
 
-// refused checks that a compute has a problem at an attribute, and none there while it is unknown.
+// refused checks that a compute has a problem at an attribute, and that it has none while the attribute is unknown.
 func refused(t *testing.T, c manifest.Compute, attribute, says string) {
 	t.Helper()
 	errs := manifest.Validate(c, func(manifest.Path) bool { return false })
@@ -244,7 +251,8 @@ func FuzzManifest(f *testing.F) {
 			"template": {"spec": {"tolerations": {}, "volumes": [{"name": "dshm"}, {"name": "dshm"}]}}}}`,
 		`{"apiVersion": "ray.io/v1", "kind": "RayCluster", "spec": {"workerGroupSpecs": [null, {"template": 1}]}}`,
 		`{"apiVersion": "batch/v1", "kind": "Job",
-			"spec": {"template": {"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [null, {}]}}}}}}}`,
+			"spec": {"template": {"spec": {"affinity": {"nodeAffinity": {
+				"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [null, {}]}}}}}}}`,
 		`{"apiVersion": "v1", "kind": "Pod", "metadata": null, "spec": null}`,
 	} {
 		f.Add(seed)

@@ -6,17 +6,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// MergeTemplate merges over into base, deeply, and returns the result, which
-// shares nothing with either:
+// MergeTemplate merges over into base recursively and returns the result, which
+// shares no data with either:
 //
 //   - Maps are merged key by key.
 //   - A null in over removes the key.
-//   - Lists of maps are merged item by item if every item of both has a name
-//     that no other item of its list has: items of the same name are merged,
-//     others are appended. Where every item has a mountPath, that is the name,
-//     as it is for Kubernetes. Kubetorch replaces these lists, which silently
-//     loses the rendered container when a template adds to it.
-//   - All else, other lists among it, is replaced.
+//   - Lists of maps are merged item by item if every item of both lists has a
+//     unique name: items with the same name are merged, others are appended. If
+//     every item has a mountPath, it is the name, as in Kubernetes. Kubetorch
+//     replaces these lists, so that a template silently removes the container.
+//   - Other lists and values are replaced.
 //
 // Merging the same template again changes nothing. Both arguments are plain
 // JSON: maps, slices, strings, numbers, booleans and nil.
@@ -71,8 +70,8 @@ func mergeLists(base, over []any) []any {
 	return result
 }
 
-// mergeKey is the field that names the items of both lists, or empty if they
-// are not to be merged.
+// mergeKey returns the field that identifies the items of both lists, or "" if the
+// lists are not merged.
 func mergeKey(base, over []any) string {
 	for _, key := range []string{"mountPath", "name"} {
 		if allNamed(base, key) && allNamed(over, key) {

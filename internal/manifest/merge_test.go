@@ -12,7 +12,8 @@ import (
 func TestMergeTemplate(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ base, over, want string }{
-		"merges maps deeply":                {`{"a": {"b": 1, "c": 2}}`, `{"a": {"b": 3, "d": 4}}`, `{"a": {"b": 3, "c": 2, "d": 4}}`},
+		"merges maps deeply": {`{"a": {"b": 1, "c": 2}}`, `{"a": {"b": 3, "d": 4}}`,
+			`{"a": {"b": 3, "c": 2, "d": 4}}`},
 		"removes what is null":              {`{"a": {"b": 1, "c": 2}}`, `{"a": {"b": null}}`, `{"a": {"c": 2}}`},
 		"drops a null that removes nothing": {`{}`, `{"a": {"b": null}, "c": [{"d": null}]}`, `{"a": {}, "c": [{}]}`},
 		"replaces a scalar by a map":        {`{"a": 1}`, `{"a": {"b": 1}}`, `{"a": {"b": 1}}`},
@@ -54,7 +55,7 @@ func TestMergeTemplate(t *testing.T) {
 	}
 }
 
-func TestMergeTemplateOfNothing(t *testing.T) {
+func TestMergeTemplateAcceptsEmptyArguments(t *testing.T) {
 	t.Parallel()
 	if got := manifest.MergeTemplate(nil, nil); got == nil || len(got) != 0 {
 		t.Errorf("is %#v, want an empty map", got)

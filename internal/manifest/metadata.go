@@ -11,34 +11,38 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// ownPods selects the pods of a compute. Selectors cannot change once they are
-// applied, so this holds one label and no more.
+// ownPods returns the selector of the pods of a compute. Selectors are immutable,
+// so it has a single label.
 func ownPods(c Compute) map[string]string {
 	return map[string]string{kind.ServiceLabel: c.Name}
 }
 
 func workloadMetadata(c Compute, k kind.Kind) map[string]any {
 	return map[string]any{
-		"name":      c.Name,
-		"namespace": c.Namespace,
-		"labels": toAny(union(podLabels(c), map[string]string{kind.TemplateLabel: k.Template,
-			kind.ManagedByLabel: kind.ManagedByValue})),
-		"annotations": toAny(union(podAnnotations(c), workloadAnnotations(c))),
+		"name":        c.Name,
+		"namespace":   c.Namespace,
+		"labels":      kind.Texts(podLabels(c), providerLabels(k)),
+		"annotations": kind.Texts(podAnnotations(c), workloadAnnotations(c)),
 	}
 }
 
+// providerLabels returns the labels that only the workload has.
+func providerLabels(k kind.Kind) map[string]string {
+	return map[string]string{kind.TemplateLabel: k.Template, kind.ManagedByLabel: kind.ManagedByValue}
+}
+
 func podLabels(c Compute) map[string]string {
-	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identity(c), queueLabels(c))
+	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identityLabels(c), queueLabels(c))
 }
 
 // serviceLabels returns the labels of the objects other than the workload.
 func serviceLabels(c Compute) map[string]string {
-	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identity(c),
+	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identityLabels(c),
 		map[string]string{kind.ManagedByLabel: kind.ManagedByValue})
 }
 
-// templateLabels are the labels of a pod template. Kubetorch gives the label app
-// only to the pods that take calls.
+// templateLabels returns the labels of a pod template. In Kubetorch, only pods that
+// receive calls have the label app.
 func templateLabels(c Compute, worker bool) map[string]string {
 	labels := podLabels(c)
 	if _, given := givenLabels(c)[kind.AppLabel]; worker && !given {
@@ -62,8 +66,8 @@ func podAnnotations(c Compute) map[string]string {
 	return union(c.DefaultAnnotations, c.Annotations, gpuMemoryAnnotation(c))
 }
 
-// identity is what tells the pods of this compute from all others.
-func identity(c Compute) map[string]string {
+// identityLabels returns the labels that identify the pods of this compute.
+func identityLabels(c Compute) map[string]string {
 	labels := map[string]string{kind.ServiceLabel: c.Name}
 	if !RunsTensorServer(c.Runtime) {
 		labels[kind.VersionLabel] = c.version()
@@ -74,8 +78,8 @@ func identity(c Compute) map[string]string {
 	return labels
 }
 
-// givenLabels are the user's labels but for those that are ours on the
-// workload only. validate has seen that they agree with ours.
+// givenLabels returns the labels of the user, except those of providerLabels, which
+// validate has found to be equal.
 func givenLabels(c Compute) map[string]string {
 	labels := union(c.DefaultLabels, c.Labels)
 	delete(labels, kind.TemplateLabel)
@@ -87,7 +91,7 @@ func queueLabels(c Compute) map[string]string {
 	switch {
 	case c.QueueName == "":
 		return nil
-	case c.QueueScheduler == QueueSchedulerKAI:
+	case c.QueueScheduler == kind.QueueSchedulerKAI:
 		return map[string]string{kind.KAIQueueLabel: c.QueueName}
 	default:
 		return map[string]string{kind.KueueQueueLabel: c.QueueName}
@@ -105,21 +109,21 @@ func workloadAnnotations(c Compute) map[string]string {
 	return annotations
 }
 
-// gpuMemoryAnnotation asks KAI for a share of a GPU, rounded up to whole MiB.
+// gpuMemoryAnnotation requests a share of a GPU from KAI, rounded up to MiB.
 func gpuMemoryAnnotation(c Compute) map[string]string {
 	if c.GPUMemory == nil {
 		return nil
 	}
 	const mib = 1 << 20
 	bytes := c.GPUMemory.Value()
-	whole := bytes / mib
+	size := bytes / mib
 	if bytes%mib > 0 {
-		whole++
+		size++
 	}
-	return map[string]string{kind.GPUMemoryAnnotation: strconv.FormatInt(whole, 10)}
+	return map[string]string{kind.GPUMemoryAnnotation: strconv.FormatInt(size, 10)}
 }
 
-// union is a new map with the entries of all; the later ones win.
+// union returns a new map with the entries of all maps. Later ones override earlier ones.
 func union(all ...map[string]string) map[string]string {
 	result := map[string]string{}
 	for _, m := range all {
@@ -128,19 +132,11 @@ func union(all ...map[string]string) map[string]string {
 	return result
 }
 
-func toAny(m map[string]string) map[string]any {
-	result := make(map[string]any, len(m))
-	for k, v := range m {
-		result[k] = v
-	}
-	return result
-}
-
 // observeMetadata is the inverse of workloadMetadata.
 func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
 	labels := union(workload.GetLabels())
-	for scheduler, key := range map[string]string{QueueSchedulerKueue: kind.KueueQueueLabel,
-		QueueSchedulerKAI: kind.KAIQueueLabel} {
+	for scheduler, key := range map[string]string{kind.QueueSchedulerKueue: kind.KueueQueueLabel,
+		kind.QueueSchedulerKAI: kind.KAIQueueLabel} {
 		if queue, ok := labels[key]; ok {
 			c.QueueName, c.QueueScheduler = queue, scheduler
 		}

@@ -11,40 +11,40 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Key names an object among those of a compute: "Kind/namespace/name".
+// Key returns the key of an object in the attribute manifests: "Kind/namespace/name".
 func Key(o *unstructured.Unstructured) string {
 	return o.GetKind() + "/" + o.GetNamespace() + "/" + o.GetName()
 }
 
-// JSON is the normalized object as compact JSON with sorted keys. It fails only
-// on what no JSON has, such as an infinite number.
+// JSON encodes the normalized object as compact JSON with sorted keys. It fails only
+// for values that JSON does not support, such as an infinite number.
 func JSON(o *unstructured.Unstructured) (string, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // people read the start-up script in plans
+	encoder.SetEscapeHTML(false) // plans show the startup script
 	if err := encoder.Encode(Normalize(o)); err != nil {
 		return "", fmt.Errorf("encoding %s: %w", Key(o), err)
 	}
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// Normalize returns the object in the one form that is applied and compared,
-// sharing nothing with o:
+// Normalize returns the object in the form that is applied and compared. It shares
+// no data with o:
 //
-//   - Nulls, and empty maps and lists in fields, are dropped, since the API
-//     server stores none of them, but for the few that mean something to it (see
-//     keepsEmpty). Items of lists are never dropped, but for nulls.
-//   - Empty strings are kept, as zeros and false are: they are values. Applied,
-//     they replace what another manager has set, and custom resources store them.
+//   - Fields that are null, or an empty map or list, are removed, because the API
+//     server does not store them. Fields whose empty value has a meaning stay (see
+//     keepsEmpty). Of the items of lists, only nulls are removed.
+//   - Empty strings stay, like zeros and false: they are values. Applied, they
+//     replace the value of another manager, and custom resources store them.
 //   - Quantities are in canonical form: "0.5" and 0.5 become "500m".
-//   - Whole numbers are int64, whatever type they had.
+//   - Integers are int64, regardless of their type.
 //
 // Normalizing again changes nothing.
 func Normalize(o *unstructured.Unstructured) map[string]any {
 	return normalizeMap(o.Object, "")
 }
 
-// normalizeMap normalizes the map that is in the field parent.
+// normalizeMap normalizes the map in the field parent.
 func normalizeMap(m map[string]any, parent string) map[string]any {
 	result := make(map[string]any, len(m))
 	for key, value := range m {
@@ -63,16 +63,16 @@ func normalizeMap(m map[string]any, parent string) map[string]any {
 	return result
 }
 
-// JSONWithoutEmptyText is JSON without the empty strings in fields, as the first
-// release of the provider wrote all objects.
+// JSONWithoutEmptyText is like JSON, but omits fields with an empty string, like
+// the first release of the provider.
 func JSONWithoutEmptyText(o *unstructured.Unstructured) (string, error) {
 	object, _ := withoutEmptyText(o.Object, "", false).(map[string]any)
 	return JSON(&unstructured.Unstructured{Object: object})
 }
 
-// withoutEmptyText is an object without its empty strings, but for those in maps
-// whose keys are the user's and, with variables, in environment variables. field
-// is where value is.
+// withoutEmptyText returns an object without its empty strings, except those in
+// maps with keys of the user and, with variables, in environment variables. field
+// is the field that contains value.
 func withoutEmptyText(value any, field string, variables bool) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -84,7 +84,7 @@ func withoutEmptyText(value any, field string, variables bool) any {
 		}
 		return result
 	case []any:
-		if field != "env" { // whose items are known by it
+		if field != "env" { // identifies environment variables
 			field = ""
 		}
 		result := make([]any, len(value))
@@ -114,10 +114,9 @@ func normalizeValue(value any, key string) any {
 	}
 }
 
-// keepsEmpty reports whether the API tells an empty value of a field from none:
-// an empty selector selects all, an empty storage class is none at all, and an
-// emptyDir says by being there what the volume is. KubeRay requires
-// rayStartParams.
+// keepsEmpty reports whether an empty value of a field differs from no value: an
+// empty selector selects everything, an empty storage class disables provisioning,
+// and emptyDir is the type of a volume. KubeRay requires rayStartParams.
 func keepsEmpty(field string) bool {
 	switch field {
 	case "emptyDir", "labelSelector", "namespaceSelector", "podSelector", "rayStartParams", "storageClassName":
@@ -127,8 +126,8 @@ func keepsEmpty(field string) bool {
 	}
 }
 
-// hasUserKeys reports whether a field is a map from strings of the user's to
-// strings, in which an empty string is a value like any other.
+// hasUserKeys reports whether a field is a map of strings with keys of the user, in
+// which an empty string is a value.
 func hasUserKeys(field string) bool {
 	switch field {
 	case "annotations", "data", "distributedConfig", "labels", "matchLabels", "nodeSelector", "rayStartParams",
@@ -153,8 +152,8 @@ func isQuantity(field string) bool {
 	return field == "divisor" || field == "sizeLimit"
 }
 
-// canonicalQuantity leaves what is no quantity as it is, for the API server to
-// judge.
+// canonicalQuantity returns other values than quantities unchanged, so that the API
+// server rejects them.
 func canonicalQuantity(value any) any {
 	text, ok := value.(string)
 	if !ok {

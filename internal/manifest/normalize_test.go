@@ -42,7 +42,7 @@ func TestNormalize(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := manifest.Normalize(&unstructured.Unstructured{Object: fromJSON(t, tc.in)})
-			if diff := cmp.Diff(wholeNumbers(fromJSON(t, tc.want)), got); diff != "" {
+			if diff := cmp.Diff(integers(fromJSON(t, tc.want)), got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -118,17 +118,17 @@ func FuzzNormalize(f *testing.F) {
 	})
 }
 
-// wholeNumbers turns the numbers that encoding/json read into whole ones.
-func wholeNumbers(value any) any {
+// integers converts decoded numbers to integers.
+func integers(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, v := range value {
-			value[key] = wholeNumbers(v)
+			value[key] = integers(v)
 		}
 		return value
 	case []any:
 		for i, v := range value {
-			value[i] = wholeNumbers(v)
+			value[i] = integers(v)
 		}
 		return value
 	case float64:

@@ -11,17 +11,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// LogLevelVariable is the environment variable that holds the log level.
-const LogLevelVariable = logLevelEnv
-
-// Observe reads a workload back into the attributes that render it, as far as
-// it shows them. It is the inverse of Render for what a workload says plainly:
-// a service_template or manifest has melted into the rest, and the provider's
-// defaults are not told from the compute's own attributes. What the workload
-// lacks stays zero. podTemplate is where the pods of a kind are that the
-// provider does not know.
+// Observe returns the attributes for a workload. It is the inverse of Render, except
+// that the fields of a service_template or manifest, and the defaults of the
+// provider, cannot be distinguished from those of other attributes. Fields that the
+// workload lacks are zero. podTemplate is the path of the pod template of a kind
+// that is not in the table.
 //
-// Replicas is the number of all pods, zero in modes without (see HasReplicas).
+// Replicas is the number of all pods, or zero for a kind whose number cannot be set.
 // The workers of a RayCluster are in Distribute too.
 func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute {
 	c := Compute{
@@ -46,7 +42,7 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 	main, _ := content.(map[string]any)
 	var template corev1.PodTemplateSpec
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(main, &template) != nil {
-		return c // somebody put in what no pod has; manifests shows it all the same
+		return c // the template has an invalid field, which the attribute manifests shows
 	}
 	observePod(&c, template.Spec)
 	for _, container := range template.Spec.Containers {
@@ -58,8 +54,9 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 	return c
 }
 
-// observeScale reads how many pods a workload has, and who decides that. No
-// replicas are as good as suspended, so that Suspend does not say so again.
+// observeScale reads the number of pods of a workload, or the settings of its
+// autoscaler. A workload that is suspended by zero replicas is not reported as
+// suspended as well.
 func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[string]any) {
 	if k.Scales {
 		c.Replicas = kind.PodCount(workload, groups)
@@ -79,9 +76,9 @@ func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[str
 	}
 }
 
-// ObserveEndpoint reads back from the Service of a compute which other pods than
-// its own it selects, nil where it selects these or says nothing, and of the
-// headless Service. Those of a compute whose pods exist already are others.
+// ObserveEndpoint returns the endpoint of a compute whose Service selects other
+// pods than its own, such as existing pods. It returns nil if the Service selects
+// its own pods or none, and for the headless Service.
 func ObserveEndpoint(service *unstructured.Unstructured) *Endpoint {
 	if service == nil {
 		return nil

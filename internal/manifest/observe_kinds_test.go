@@ -92,7 +92,7 @@ func TestObserveReadsTheImageSetup(t *testing.T) {
 	}
 }
 
-// What Kubetorch or we route to is no endpoint of the user's.
+// The selectors of routes are not an endpoint.
 func TestObserveEndpointOfEveryKind(t *testing.T) {
 	t.Parallel()
 	for name, c := range kindGoldens(t) {

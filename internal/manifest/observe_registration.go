@@ -10,9 +10,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// ObserveRegistration reads back from a KubetorchWorkload what no other object
-// of a compute shows: its Logging, Selector, Endpoint and Distribute. seen is what the
-// workload shows. A setting that has its default counts as not set.
+// ObserveRegistration returns the attributes that only the KubetorchWorkload of a
+// compute shows: Logging, Selector, Endpoint and Distribute. seen contains the
+// attributes of its workload. A setting with its default value is not set.
 func ObserveRegistration(registration *unstructured.Unstructured, seen Compute) Compute {
 	var out Compute
 	out.Logging = observeLogging(registration)

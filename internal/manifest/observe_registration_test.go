@@ -11,12 +11,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// registrationOf is the KubetorchWorkload of a compute.
+// registrationOf returns the KubetorchWorkload of a compute.
 func registrationOf(t *testing.T, c manifest.Compute) *unstructured.Unstructured {
 	t.Helper()
 	c.Registered = true
 	for _, object := range render(t, c) {
-		if object.GetKind() == manifest.RegistrationKind().Kind {
+		if object.GetKind() == kind.KubetorchWorkload().Kind {
 			return object
 		}
 	}
@@ -32,14 +32,18 @@ func TestRegistrationIsReadBack(t *testing.T) {
 		"logging": func(c *manifest.Compute) {
 			c.Logging = manifest.Logging{StreamLogs: &no, IncludeEvents: &no, GracePeriod: &grace}
 		},
-		"an endpoint elsewhere": func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{URL: "http://gateway:8080"} },
+		"an endpoint elsewhere": func(c *manifest.Compute) {
+			c.Endpoint = &manifest.Endpoint{URL: "http://gateway:8080"}
+		},
 		"workers": func(c *manifest.Compute) {
 			c.Distribute = &manifest.Distribute{
 				Type: "jax", Workers: 3, QuorumWorkers: &quorum, QuorumTimeout: "5m0s", MonitorMembers: &no,
 				Args: map[string]any{"port": int64(0), "name": ""},
 			}
 		},
-		"workers with defaults": func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "pytorch", Workers: 3} },
+		"workers with defaults": func(c *manifest.Compute) {
+			c.Distribute = &manifest.Distribute{Type: "pytorch", Workers: 3}
+		},
 	} {
 		c := manifest.Compute{Name: "svc", Namespace: "ml", Username: "alice", LaunchTimeout: 10 * time.Minute}
 		set(&c)

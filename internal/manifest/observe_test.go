@@ -13,7 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// asSeen is what a workload shows of the minimal compute, where nothing else is set.
+// asSeen returns the minimal compute as Observe reads it from its workload.
 func asSeen(change ...func(*manifest.Compute)) manifest.Compute {
 	return minimal(append([]func(*manifest.Compute){func(c *manifest.Compute) {
 		c.Image = manifest.DefaultImage
@@ -32,7 +32,7 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 			c.CPUs, c.Memory = quantity(t, "0.5"), quantity(t, "4096Mi")
 			c.DiskSize, c.SharedMemoryLimit = quantity(t, "2G"), quantity(t, "1Gi")
 		},
-		"GPUs of a product": func(c *manifest.Compute) { c.GPUs, c.GPUType = 2, "NVIDIA-L4" },
+		"GPUs of a product": func(c *manifest.Compute) { c.GPUs, c.GPUType = 2, gpuProduct("NVIDIA-L4") },
 		"GPUs and tolerations": func(c *manifest.Compute) {
 			c.GPUs, c.Tolerations = 1, []manifest.Toleration{{Key: "spot", Operator: "Exists"}}
 		},
@@ -51,10 +51,10 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 			c.ServiceAccountName, c.PriorityClassName = "runner", "high"
 		},
 		"queue of Kueue": func(c *manifest.Compute) {
-			c.QueueName, c.QueueScheduler = "team", manifest.QueueSchedulerKueue
+			c.QueueName, c.QueueScheduler = "team", kind.QueueSchedulerKueue
 		},
 		"queue of KAI": func(c *manifest.Compute) {
-			c.QueueName, c.QueueScheduler = "team", manifest.QueueSchedulerKAI
+			c.QueueName, c.QueueScheduler = "team", kind.QueueSchedulerKAI
 		},
 		"container": func(c *manifest.Compute) {
 			c.Image, c.ImagePullPolicy, c.WorkingDir = "one:1", "Always", "/work"
@@ -103,7 +103,9 @@ func TestObserveReadsTheCurrentWorkload(t *testing.T) {
 			func(c *manifest.Compute) { c.Replicas = 0 },
 		},
 		"a GPU type by another label is a node selector": {
-			func(c *manifest.Compute) { c.GPUs, c.GPUType = 1, "gpu.vendor/model: x" },
+			func(c *manifest.Compute) {
+				c.GPUs, c.GPUType = 1, manifest.NodeLabel{Key: "gpu.vendor/model", Value: "x"}
+			},
 			func(c *manifest.Compute) {
 				c.GPUs, c.NodeSelector = 1, map[string]string{"gpu.vendor/model": "x"}
 			},

@@ -27,7 +27,7 @@ type parityFile struct {
 	} `json:"cases"`
 }
 
-// parityInput is a kt_compute, by the names of its attributes.
+// parityInput contains the attributes of a kt_compute.
 type parityInput struct {
 	Name                 string                `json:"name"`
 	CPUs                 string                `json:"cpus"`
@@ -80,7 +80,7 @@ func (in parityInput) compute(t *testing.T) manifest.Compute {
 	c := manifest.Compute{
 		Name: "svc", Namespace: "ml", Username: "alice", Replicas: 1,
 		CPUs: optional(t, in.CPUs), Memory: optional(t, in.Memory), DiskSize: optional(t, in.DiskSize),
-		GPUs: in.GPUs, GPUType: in.GPUType, SharedMemoryLimit: optional(t, in.SharedMemoryLimit),
+		GPUs: in.GPUs, SharedMemoryLimit: optional(t, in.SharedMemoryLimit),
 		Labels: in.Labels, Annotations: in.Annotations,
 		NodeSelector: in.NodeSelector, Tolerations: in.Tolerations, GPUAntiAffinity: in.GPUAntiAffinity,
 		ServiceAccountName: in.ServiceAccountName, PriorityClassName: in.PriorityClassName, QueueName: in.QueueName,
@@ -88,6 +88,12 @@ func (in parityInput) compute(t *testing.T) manifest.Compute {
 		Freeze: in.Freeze, LogLevel: in.LoggingLevel, InactivityTTL: in.InactivityTTL,
 		LaunchTimeout:        time.Duration(in.LaunchTimeout) * time.Second,
 		AllowedSerialization: in.AllowedSerialization,
+	}
+	if in.GPUType != "" {
+		var err error
+		if c.GPUType, err = manifest.ParseGPUType(in.GPUType); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if in.Name != "" {
 		c.Name = in.Name
@@ -121,7 +127,7 @@ func optional(t *testing.T, s string) *resource.Quantity {
 	return quantity(t, s)
 }
 
-func TestWorkloadIsThatOfKubetorchAndNothingMore(t *testing.T) {
+func TestWorkloadHasExactlyTheFieldsOfKubetorch(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/parity.yaml")
 	if err != nil {
@@ -167,7 +173,7 @@ func TestWorkloadIsThatOfKubetorchAndNothingMore(t *testing.T) {
 
 const baseTemplate = "/spec/template"
 
-// moved are leaves of which those of the base's pod template are in others.
+// moved returns leaves with those of the base's pod template moved to other templates.
 func moved(leaves map[string]any, templates []string) map[string]any {
 	result := map[string]any{}
 	for pointer, value := range leaves {
@@ -183,7 +189,7 @@ func moved(leaves map[string]any, templates []string) map[string]any {
 	return result
 }
 
-// sameLeaf compares quantities by value, and numbers whatever their Go type.
+// sameLeaf compares quantities by value, and numbers regardless of their Go type.
 func sameLeaf(pointer string, got, want any) bool {
 	gotText, ok1 := got.(string)
 	wantText, ok2 := want.(string)

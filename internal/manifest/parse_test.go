@@ -129,7 +129,7 @@ func TestParseDurationRejects(t *testing.T) {
 func TestParseGPUTypeReads(t *testing.T) {
 	t.Parallel()
 	const product = "nvidia.com/gpu.product"
-	for in, want := range map[string][2]string{
+	for in, want := range map[string]manifest.NodeLabel{
 		"L4":                    {product, "L4"},
 		" L4 ":                  {product, "L4"},
 		"NVIDIA-H100-80GB-HBM3": {product, "NVIDIA-H100-80GB-HBM3"},
@@ -137,8 +137,8 @@ func TestParseGPUTypeReads(t *testing.T) {
 		"cloud.google.com/gke-accelerator:nvidia-l4":  {"cloud.google.com/gke-accelerator", "nvidia-l4"},
 		" gpu : a100 ": {"gpu", "a100"},
 	} {
-		if key, value, err := manifest.ParseGPUType(in); err != nil || [2]string{key, value} != want {
-			t.Errorf("%q is %q %q (error %v), want %q", in, key, value, err, want)
+		if label, err := manifest.ParseGPUType(in); err != nil || label != want {
+			t.Errorf("%q is %q (error %v), want %q", in, label, err, want)
 		}
 	}
 }
@@ -159,8 +159,8 @@ func TestParseGPUTypeRejects(t *testing.T) {
 		"-L4":                   `"-L4" is not the value of a label`,
 		strings.Repeat("x", 64): "is not the value of a label",
 	} {
-		if key, value, err := manifest.ParseGPUType(in); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q is %q %q with error %v, want one that says %q", in, key, value, err, says)
+		if label, err := manifest.ParseGPUType(in); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q is %q with error %v, want one that says %q", in, label, err, says)
 		}
 	}
 }
@@ -218,16 +218,16 @@ func FuzzParseGPUType(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		key, value, err := manifest.ParseGPUType(s)
+		label, err := manifest.ParseGPUType(s)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "is ") {
 				t.Errorf("%q: error %q is no sentence without its subject", s, err)
 			}
 			return
 		}
-		again, same, err := manifest.ParseGPUType(key + ": " + value)
-		if err != nil || again != key || same != value {
-			t.Errorf("%q is %q %q, which is %q %q (error %v)", s, key, value, again, same, err)
+		again, err := manifest.ParseGPUType(label.Key + ": " + label.Value)
+		if err != nil || again != label {
+			t.Errorf("%q is %q, which is %q (error %v)", s, label, again, err)
 		}
 	})
 }

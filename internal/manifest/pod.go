@@ -15,12 +15,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-const (
-	gpuResource = corev1.ResourceName(kind.GPUResource)
-	logLevelEnv = "KT_LOG_LEVEL"
-)
+// LogLevelVariable is the environment variable that holds the log level.
+const LogLevelVariable = "KT_LOG_LEVEL"
 
-// podTemplate is the template of the pods that run the Kubetorch server.
+// podTemplate returns the template of the pods that run Kubetorch's server.
 func podTemplate(c Compute, k kind.Kind, worker bool) *corev1ac.PodTemplateSpecApplyConfiguration {
 	volumes, mounts := volumesAndMounts(c)
 	pod := corev1ac.PodSpec().
@@ -42,8 +40,8 @@ func container(
 	main := corev1ac.Container().
 		WithName(k.Container).
 		WithImage(cmp.Or(c.Image, DefaultImage)).
-		// The script is an argument and not a third word of the command, as
-		// in Kubetorch, so that its own objects can be taken over unchanged.
+		// As in Kubetorch, the script is an argument and not part of the command,
+		// so that its objects can be imported unchanged.
 		WithCommand("/bin/bash", "-c").
 		WithArgs(revision.StartupScript(c, k.GroupVersionKind)).
 		WithEnv(env(c)...).
@@ -67,7 +65,7 @@ func container(
 	return main
 }
 
-// healthProbes ask the server for its health.
+// healthProbes returns probes that request the health of the server.
 func healthProbes(c Compute) Probes {
 	return Probes{
 		Startup: healthProbe().
@@ -89,8 +87,9 @@ func healthProbe() *corev1ac.ProbeApplyConfiguration {
 // startupPeriod is the number of seconds between two startup probes.
 const startupPeriod = 5
 
-// startupFailures is how many startup probes may fail before the kubelet
-// restarts the container: as many as fit into the launch timeout, at least one.
+// startupFailures returns the number of startup probes that may fail before the
+// kubelet restarts the container: the launch timeout divided by their period, but
+// at least one.
 func startupFailures(timeout time.Duration) int32 {
 	if timeout <= 0 {
 		timeout = DefaultLaunchTimeout
@@ -99,24 +98,12 @@ func startupFailures(timeout time.Duration) int32 {
 	return int32(min(max(int64(timeout/(startupPeriod*time.Second)), 1), most))
 }
 
-// resources are requests only, but for GPUs: Kubernetes wants the request and
-// the limit of an extended resource to be equal.
+// resources returns requests. Only GPUs have a limit as well, because the request
+// and the limit of an extended resource must be equal.
 func resources(c Compute) *corev1ac.ResourceRequirementsApplyConfiguration {
-	requests := corev1.ResourceList{}
-	for name, quantity := range map[corev1.ResourceName]*resource.Quantity{
-		corev1.ResourceCPU:              c.CPUs,
-		corev1.ResourceMemory:           c.Memory,
-		corev1.ResourceEphemeralStorage: c.DiskSize,
-	} {
-		if quantity != nil {
-			requests[name] = quantity.DeepCopy()
-		}
-	}
-	requirements := corev1ac.ResourceRequirements()
-	if c.GPUs > 0 {
-		gpus := *resource.NewQuantity(c.GPUs, resource.DecimalSI)
-		requests[gpuResource] = gpus
-		requirements.WithLimits(corev1.ResourceList{gpuResource: gpus})
+	requirements, requests := corev1ac.ResourceRequirements(), requests(c)
+	if gpus, ok := requests[kind.GPUResource]; ok {
+		requirements.WithLimits(corev1.ResourceList{kind.GPUResource: gpus})
 	}
 	if len(requests) > 0 {
 		requirements.WithRequests(requests)
@@ -124,8 +111,23 @@ func resources(c Compute) *corev1ac.ResourceRequirementsApplyConfiguration {
 	return requirements
 }
 
-// env is the environment in Kubetorch's order: the user's variables by name,
-// the log level unless it is one of them or comes from a secret, the secrets'.
+func requests(c Compute) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for name, quantity := range map[corev1.ResourceName]*resource.Quantity{
+		corev1.ResourceCPU: c.CPUs, corev1.ResourceMemory: c.Memory, corev1.ResourceEphemeralStorage: c.DiskSize,
+	} {
+		if quantity != nil {
+			list[name] = quantity.DeepCopy()
+		}
+	}
+	if c.GPUs > 0 {
+		list[kind.GPUResource] = *resource.NewQuantity(c.GPUs, resource.DecimalSI)
+	}
+	return list
+}
+
+// env returns the environment in Kubetorch's order: the variables of the user by
+// name, the log level unless the user or a secret sets it, and keys of secrets.
 func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 	var all []*corev1ac.EnvVarApplyConfiguration
 	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
@@ -135,7 +137,7 @@ func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 	}
 	if !givesLogLevel(c) {
 		level := strings.ToUpper(cmp.Or(c.LogLevel, DefaultLogLevel))
-		all = append(all, corev1ac.EnvVar().WithName(logLevelEnv).WithValue(level))
+		all = append(all, corev1ac.EnvVar().WithName(LogLevelVariable).WithValue(level))
 	}
 	return append(all, secretEnv(c.Secrets)...)
 }
@@ -152,13 +154,13 @@ func secretEnv(secrets []SecretRef) []*corev1ac.EnvVarApplyConfiguration {
 }
 
 func givesLogLevel(c Compute) bool {
-	_, ok := c.EnvVars[logLevelEnv]
+	_, ok := c.EnvVars[LogLevelVariable]
 	return ok || slices.ContainsFunc(c.Secrets, func(s SecretRef) bool {
-		return slices.Contains(s.EnvVars, logLevelEnv)
+		return slices.Contains(s.EnvVars, LogLevelVariable)
 	})
 }
 
-// observeContainer is the inverse of container, but for the mounts.
+// observeContainer is the inverse of container, without the mounts.
 func observeContainer(c *Compute, container corev1.Container) {
 	c.Image, c.ImagePullPolicy, c.WorkingDir = container.Image, string(container.ImagePullPolicy), container.WorkingDir
 	for name, into := range map[corev1.ResourceName]**resource.Quantity{
@@ -168,9 +170,9 @@ func observeContainer(c *Compute, container corev1.Container) {
 			*into = &quantity
 		}
 	}
-	gpus, ok := container.Resources.Requests[gpuResource]
+	gpus, ok := container.Resources.Requests[kind.GPUResource]
 	if !ok {
-		gpus, ok = container.Resources.Limits[gpuResource] // the request is the limit then
+		gpus, ok = container.Resources.Limits[kind.GPUResource] // which is also the request
 	}
 	if ok {
 		c.GPUs = gpus.Value()
@@ -188,7 +190,7 @@ func observeContainer(c *Compute, container corev1.Container) {
 		case variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil:
 			secret := secretNamed(c, variable.ValueFrom.SecretKeyRef.Name)
 			secret.EnvVars = append(secret.EnvVars, variable.Name)
-		case variable.ValueFrom == nil && variable.Name == logLevelEnv:
+		case variable.ValueFrom == nil && variable.Name == LogLevelVariable:
 			c.LogLevel = strings.ToLower(variable.Value)
 		case variable.ValueFrom == nil:
 			c.EnvVars[variable.Name] = variable.Value

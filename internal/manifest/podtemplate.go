@@ -9,9 +9,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// PodTemplatePath returns where the pod template of a workload is, as the
-// attribute pod_template_path has it; "" where there is none. Of several, it is
-// the one with the main container, else the first.
+// PodTemplatePath returns the path of the pod template of a workload in the notation
+// of pod_template_path, or "" if there is none. Of several, it is the one with the
+// main container, or otherwise the first.
 func PodTemplatePath(workload map[string]any) string {
 	var first string
 	for _, path := range podTemplates(workload, nil) {
@@ -27,7 +27,7 @@ func PodTemplatePath(workload map[string]any) string {
 	return first
 }
 
-// podTemplates are the paths of all maps that hold spec.containers.
+// podTemplates returns the paths of all maps with spec.containers.
 func podTemplates(value any, at []string) [][]string {
 	var found [][]string
 	switch value := value.(type) {

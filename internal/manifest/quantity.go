@@ -10,13 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// ParseQuantity reads a Kubernetes quantity, such as "500m", "2" or "4Gi", that
-// is not negative. The result prints in canonical form: "1000m" as "1". An
-// error is a sentence without its subject ("is empty …"), and suggests what may
-// have been meant.
+// ParseQuantity parses a Kubernetes quantity that is not negative, such as "500m",
+// "2" or "4Gi". The result prints in canonical form: "1000m" as "1". An error is a
+// sentence without its subject ("is empty …"), with a suggestion if possible.
 //
-// The form is that of k8s.io/apimachinery/pkg/api/resource. What Kubernetes
-// would silently cap, a value of 2^63-1 or more, is an error here.
+// The syntax is that of k8s.io/apimachinery/pkg/api/resource. A value of 2^63-1 or
+// more, which Kubernetes limits silently, is an error.
 func ParseQuantity(s string) (resource.Quantity, error) {
 	if err := quantityForm(s); err != nil {
 		return resource.Quantity{}, err
@@ -34,10 +33,10 @@ func ParseQuantity(s string) (resource.Quantity, error) {
 	return canonical(q), nil
 }
 
-// canonical is the quantity in the form that survives being printed and read
-// again. Parsing alone does not give it: it keeps the text of some quantities
-// ("+1", "01"), which adding nothing makes it forget, and "62.5Ki" prints as
-// "64000", which is then read as "64k".
+// canonical returns the quantity in the form that does not change when it is
+// printed and parsed again. The parser keeps the text of some quantities ("+1",
+// "01"), which adding zero removes, and "62.5Ki" prints as "64000", which is then
+// parsed as "64k".
 func canonical(q resource.Quantity) resource.Quantity {
 	q.Add(resource.Quantity{Format: q.Format})
 	if printed, err := resource.ParseQuantity(q.String()); err == nil {
@@ -53,8 +52,8 @@ var (
 	smallExponent = regexp.MustCompile(`^[eE][+-]?0*[0-9]{1,2}$`)
 )
 
-// quantityForm finds what can be said of a quantity before it is parsed. It
-// also keeps huge exponents from the parser, which would compute them in full.
+// quantityForm checks the format of a quantity before it is parsed. It also
+// rejects large exponents, which the parser would compute completely.
 func quantityForm(s string) error {
 	const longest = 64
 	if s == "" {

@@ -8,24 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// RegistrationKind is the KubetorchWorkload, by which Python users find a
-// compute. Its fields are those of the CRD in Kubetorch's Helm chart.
-func RegistrationKind() schema.GroupVersionKind {
-	return kind.KubetorchWorkload().GroupVersionKind
-}
-
 func renderRegistration(c Compute, k kind.Kind, workload map[string]any) map[string]any {
-	metadata := map[string]any{"name": c.Name, "namespace": c.Namespace, "labels": toAny(serviceLabels(c))}
+	metadata := map[string]any{"name": c.Name, "namespace": c.Namespace, "labels": kind.Texts(serviceLabels(c))}
 	if logging := loggingAnnotation(c.Logging); logging != "" {
 		metadata["annotations"] = map[string]any{kind.LoggingAnnotation: logging}
 	}
 	spec := map[string]any{
-		"selector":      toAny(computePods(c)),
+		"selector":      kind.Texts(podSelector(c)),
 		"serviceConfig": serviceConfig(c, k, workload),
 		"serverPort":    int64(serverPort(k, workload)),
 		"workloadMetadata": map[string]any{
@@ -40,44 +32,40 @@ func renderRegistration(c Compute, k kind.Kind, workload map[string]any) map[str
 		spec["createHeadlessService"] = true
 	}
 	if !k.Empty() {
-		spec["resourceKind"], spec["resourceName"] = resourceKind(k), c.Name
+		spec["resourceKind"], spec["resourceName"] = cmp.Or(k.ResourceKind, k.Kind), c.Name
 	}
+	registration := kind.KubetorchWorkload()
 	return map[string]any{
-		"apiVersion": RegistrationKind().GroupVersion().String(), "kind": RegistrationKind().Kind,
+		"apiVersion": registration.GroupVersion().String(), "kind": registration.Kind,
 		"metadata": metadata, "spec": spec,
 	}
 }
 
-// resourceKind is the kind as Kubetorch's controller knows it.
-func resourceKind(k kind.Kind) string {
-	return cmp.Or(k.ResourceKind, k.Kind)
-}
-
-// serviceConfig says how calls reach the compute: by a URL, by a selection of
-// its pods, or by the Service of its name.
+// serviceConfig returns how calls reach the compute: through a URL, a selector of
+// its pods, or the Service with its name.
 func serviceConfig(c Compute, k kind.Kind, workload map[string]any) map[string]any {
 	switch {
 	case c.Endpoint != nil && c.Endpoint.URL != "":
 		return map[string]any{"url": c.Endpoint.URL}
 	case c.Endpoint != nil:
-		return map[string]any{"selector": toAny(c.Endpoint.Selector)}
+		return map[string]any{"selector": kind.Texts(c.Endpoint.Selector)}
 	case k.OwnService:
 		return map[string]any{"url": fmt.Sprintf("http://%s.%s.svc.cluster.local", c.Name, c.Namespace)}
 	case k.Route != nil:
-		return map[string]any{"selector": toAny(servicePods(c, k, workload))}
+		return map[string]any{"selector": kind.Texts(serviceSelector(c, k, workload))}
 	default:
 		return map[string]any{"name": c.Name}
 	}
 }
 
-// distributedConfig has Kubetorch's names and defaults: all workers have to be
-// there, within the launch timeout.
+// distributedConfig uses Kubetorch's names and defaults: all workers must be found
+// within the launch timeout.
 func distributedConfig(c Compute) map[string]any {
 	d := c.Distribute
 	if d == nil {
 		return nil
 	}
-	workers := designedWorkers(c)
+	workers := configuredWorkers(c)
 	timeout := cmp.Or(c.LaunchTimeout, DefaultLaunchTimeout)
 	if given, err := ParseDuration(d.QuorumTimeout); err == nil {
 		timeout = given
@@ -109,7 +97,7 @@ func runtimeConfig(c Compute) map[string]any {
 	return config
 }
 
-// loggingAnnotation is empty where nothing is set.
+// loggingAnnotation returns the value of kind.LoggingAnnotation, or "" if no field is set.
 func loggingAnnotation(l Logging) string {
 	config := map[string]any{}
 	for name, set := range map[string]*bool{
@@ -133,5 +121,5 @@ func loggingAnnotation(l Logging) string {
 	return string(text)
 }
 
-// seconds64 is a duration in seconds, whole where it is a whole number.
+// seconds64 returns a duration in seconds, as an int64 if it is an integer.
 func seconds64(d time.Duration) any { return kind.Number(d.Seconds()) }

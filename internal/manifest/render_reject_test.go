@@ -25,12 +25,14 @@ func TestRenderRejects(t *testing.T) {
 		"a share of nothing": {func(c *manifest.Compute) { c.GPUMemory = quantity(t, "0") }, "gpu_memory",
 			"more than zero"},
 		"two GPU products": {func(c *manifest.Compute) {
-			c.GPUType = "L4"
+			c.GPUType = gpuProduct("L4")
 			c.NodeSelector = map[string]string{"nvidia.com/gpu.product": "T4"}
 		}, "gpu_type", "node_selector selects nvidia.com/gpu.product=T4"},
 		"the service label": {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/service": "x"} },
 			"labels", "labels sets kubetorch.com/service"},
-		"a template label": {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/template": "ksvc"} }, "labels", "kubetorch.com/template"},
+		"a template label": {func(c *manifest.Compute) {
+			c.Labels = map[string]string{"kubetorch.com/template": "ksvc"}
+		}, "labels", "kubetorch.com/template"},
 		"a default that is ours": {func(c *manifest.Compute) {
 			c.DefaultLabels = map[string]string{"app.kubernetes.io/managed-by": "terraform"}
 		}, "labels", "the provider's default_labels"},
@@ -59,7 +61,9 @@ func TestRenderRejects(t *testing.T) {
 			c.Secrets = []manifest.SecretRef{{Name: "s", MountPath: "/x"}}
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "b", MountPath: "/x"}}
 		}, "volumes[0].mount_path", "secrets[0] is already mounted"},
-		"a claim over shared memory": {func(c *manifest.Compute) { c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/dev/shm"}} }, "volumes[0].mount_path", "shared memory"},
+		"a claim over shared memory": {func(c *manifest.Compute) {
+			c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/dev/shm"}}
+		}, "volumes[0].mount_path", "shared memory"},
 		"an empty endpoint": {func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{} }, "endpoint",
 			"endpoint is empty"},
 		"two endpoints": {func(c *manifest.Compute) {

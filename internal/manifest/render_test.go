@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// goldens are computes whose objects are kept whole in testdata/golden.
+// goldens returns computes whose complete objects are in testdata/golden.
 func goldens(tb testing.TB) map[string]manifest.Compute {
 	tb.Helper()
 	return map[string]manifest.Compute{
@@ -50,7 +50,9 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 			c.Suspend = true
 			c.ServiceTemplate = fromJSON(tb, `{"spec": {"replicas": 5, "revisionHistoryLimit": 2.0}}`)
 		}),
-		"endpoint-url": minimal(func(c *manifest.Compute) { c.Endpoint = &manifest.Endpoint{URL: "http://gateway.example"} }),
+		"endpoint-url": minimal(func(c *manifest.Compute) {
+			c.Endpoint = &manifest.Endpoint{URL: "http://gateway.example"}
+		}),
 		"endpoint-selector": minimal(func(c *manifest.Compute) {
 			c.Endpoint = &manifest.Endpoint{Selector: map[string]string{"app": "ray", "role": "head"}}
 		}),
@@ -65,7 +67,7 @@ func everything(tb testing.TB) manifest.Compute {
 		DefaultLabels: map[string]string{"org": "research"}, DefaultAnnotations: map[string]string{"org": "research"},
 		CPUs: quantity(tb, "1500m"), Memory: quantity(tb, "4096Mi"), DiskSize: quantity(tb, "0.5Ti"),
 		SharedMemoryLimit: quantity(tb, "2Gi"),
-		GPUs:              2, GPUType: "NVIDIA-H100-80GB-HBM3", Replicas: 4,
+		GPUs:              2, GPUType: gpuProduct("NVIDIA-H100-80GB-HBM3"), Replicas: 4,
 		Labels: map[string]string{"team": "ml"}, Annotations: map[string]string{"note": "keep"},
 		NodeSelector: map[string]string{"pool": "spot"},
 		Tolerations: []manifest.Toleration{
@@ -86,7 +88,8 @@ func everything(tb testing.TB) manifest.Compute {
 		},
 		LaunchTimeout: 32 * time.Minute, LogLevel: "warning", InactivityTTL: "4h",
 		AllowedSerialization: []string{"json", "pickle"},
-		ServiceTemplate:      map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"hostNetwork": true}}}},
+		ServiceTemplate: map[string]any{
+			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"hostNetwork": true}}}},
 	}
 }
 
@@ -227,7 +230,7 @@ func TestRenderDoesNotShareItsInput(t *testing.T) {
 	}
 }
 
-// scribble overwrites all that can be reached from value.
+// scribble overwrites everything that is reachable from value.
 func scribble(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -290,7 +293,8 @@ func TestStartupProbeLastsAsLongAsTheLaunchTimeout(t *testing.T) {
 		100 * 365 * 24 * time.Hour: 630720000,
 	} {
 		workload := render(t, minimal(func(c *manifest.Compute) { c.LaunchTimeout = timeout }))[0]
-		if got := leaves(workload.Object)["/spec/template/spec/containers/0/startupProbe/failureThreshold"]; got != want {
+		const threshold = "/spec/template/spec/containers/0/startupProbe/failureThreshold"
+		if got := leaves(workload.Object)[threshold]; got != want {
 			t.Errorf("launch timeout %s: %v failures allowed, want %d", timeout, got, want)
 		}
 	}

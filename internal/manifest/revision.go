@@ -3,7 +3,6 @@ package manifest
 import (
 	"cmp"
 	"reflect"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,15 +11,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Revision is one way to render what runs in the pods of a compute, apart from
-// its attributes. Pods restart when it changes, so an object keeps the revision
-// that it was made with, whatever release of the provider applies it later.
+// Revision renders the content of the pods that does not follow from attributes.
+// Changing it restarts the pods, so an object keeps the revision with which it was
+// created, regardless of the release of the provider.
 type Revision struct {
-	// Number is 1 or more, and stays with the revision for good.
+	// Number is 1 or more, and never changes.
 	Number int64
-	// StartupScript is what bash runs in the container of a workload of a kind.
+	// StartupScript returns the script that bash runs in the container of a workload
+	// of a kind.
 	StartupScript func(Compute, schema.GroupVersionKind) string `json:"-"`
-	// Probes are those of the container.
+	// Probes returns the probes of the container.
 	Probes func(Compute) Probes `json:"-"`
 }
 
@@ -29,22 +29,22 @@ type Probes struct {
 	Startup, Readiness, Liveness *corev1ac.ProbeApplyConfiguration
 }
 
-// Revisions are all revisions that can be rendered, the newest last. What a
-// released one renders must never change: a change is a further entry, with
-// functions of its own.
+// Revisions returns all supported revisions, the newest last. The output of a
+// released revision must never change: a change needs a new revision with separate
+// functions.
 func Revisions() []Revision {
 	return []Revision{
 		{Number: 1, StartupScript: scriptOf, Probes: healthProbes},
 	}
 }
 
-// scriptOf is startupScript for a kind of the table, or another one.
+// scriptOf returns the startup script for any kind.
 func scriptOf(c Compute, gvk schema.GroupVersionKind) string {
 	k, _ := kindOfObject(gvk, c.PodTemplatePath)
 	return startupScript(c, k)
 }
 
-// revision is the one that a compute is rendered with.
+// revision returns the revision that renders a compute.
 func (c Compute) revision() Revision {
 	if c.Revision.Number > 0 {
 		return c.Revision
@@ -53,12 +53,12 @@ func (c Compute) revision() Revision {
 	return all[len(all)-1]
 }
 
-// version is the release of Kubetorch that the pods of a compute install.
+// version returns the release of Kubetorch that the pods of a compute install.
 func (c Compute) version() string { return cmp.Or(c.KubetorchVersion, KubetorchVersion) }
 
 // SamePods reports whether two renderings of one workload have the same pod
-// templates. podTemplate is where the pods of a kind are that is not in the
-// table.
+// templates. podTemplate is the path of the pod template of a kind that is not in
+// the table.
 func SamePods(a, b *unstructured.Unstructured, podTemplate ...string) bool {
 	return reflect.DeepEqual(templates(a, podTemplate), templates(b, podTemplate))
 }
@@ -66,13 +66,13 @@ func SamePods(a, b *unstructured.Unstructured, podTemplate ...string) bool {
 func templates(workload *unstructured.Unstructured, podTemplate []string) []any {
 	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
 	if k.RunsTensorServer() {
-		content, _ := kind.Find(workload.Object, []string{"spec"}) // the operator makes the pods of it
+		content, _ := kind.Find(workload.Object, []string{"spec"}) // from which the operator creates the pods
 		return []any{normalizeValue(content, "")}
 	}
 	groups := k.Groups(workload.Object)
 	all := make([]any, len(groups))
 	for i, g := range groups {
-		content, _ := kind.Find(workload.Object, slices.Clone(g.Template))
+		content, _ := kind.Find(workload.Object, g.Template)
 		all[i] = normalizeValue(content, "")
 	}
 	return all

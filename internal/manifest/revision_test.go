@@ -17,8 +17,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// What a revision renders never changes: pods that run with it would restart.
-// -update writes only the file of a revision that has none yet.
+// The output of a revision must never change, because running pods would restart.
+// -update writes only missing files.
 func TestRevisionsRenderUnchanged(t *testing.T) {
 	t.Parallel()
 	for i, revision := range manifest.Revisions() {
@@ -44,18 +44,22 @@ func TestRevisionsRenderUnchanged(t *testing.T) {
 	}
 }
 
-// inPods is what a revision renders for various computes.
+// inPods returns the output of a revision for various computes.
 func inPods(t *testing.T, revision manifest.Revision) string {
 	t.Helper()
 	setup := &manifest.ImageSetup{ConfigMap: "kt-image", Digest: "sha256:1", PythonPath: "/opt/py bin/python",
 		InstallCmd: "uv pip install"}
 	cases := map[string]manifest.Compute{
-		"everything":        everything(t),
-		"minimal":           minimal(),
-		"frozen":            minimal(func(c *manifest.Compute) { c.Freeze = true }),
-		"image set-up":      minimal(func(c *manifest.Compute) { c.ImageSetup = setup }),
-		"expanded":          minimal(func(c *manifest.Compute) { c.EnvVars = map[string]string{"PATH": "$PATH:/x", "DATA": "$HOME/a \"b\""} }),
-		"ray":               minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray", Workers: 2} }),
+		"everything":   everything(t),
+		"minimal":      minimal(),
+		"frozen":       minimal(func(c *manifest.Compute) { c.Freeze = true }),
+		"image set-up": minimal(func(c *manifest.Compute) { c.ImageSetup = setup }),
+		"expanded": minimal(func(c *manifest.Compute) {
+			c.EnvVars = map[string]string{"PATH": "$PATH:/x", "DATA": "$HOME/a \"b\""}
+		}),
+		"ray": minimal(func(c *manifest.Compute) {
+			c.Distribute = &manifest.Distribute{Type: "ray", Workers: 2}
+		}),
 		"knative":           minimal(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }),
 		"install name":      minimal(func(c *manifest.Compute) { c.InstallNamespace = "kt system" }),
 		"another Kubetorch": minimal(func(c *manifest.Compute) { c.KubetorchVersion = "0.4.9" }),
@@ -84,8 +88,10 @@ func TestRevisionOfAComputeDecidesWhatRunsInItsPods(t *testing.T) {
 	}
 	for name, c := range map[string]manifest.Compute{
 		"Deployment": minimal(),
-		"RayCluster": minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray", Workers: 2} }),
-		"Job":        byo(t, "kind: Job\napiVersion: batch/v1\nspec: {template: {spec: {containers: [{name: kubetorch}]}}}"),
+		"RayCluster": minimal(func(c *manifest.Compute) {
+			c.Distribute = &manifest.Distribute{Type: "ray", Workers: 2}
+		}),
+		"Job": byo(t, "kind: Job\napiVersion: batch/v1\nspec: {template: {spec: {containers: [{name: kubetorch}]}}}"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +127,7 @@ func TestKubetorchVersionIsInstalledAndLabelled(t *testing.T) {
 	}
 }
 
-func TestSamePodsComparesTheTemplatesAlone(t *testing.T) {
+func TestSamePodsComparesOnlyTheTemplates(t *testing.T) {
 	t.Parallel()
 	ray := func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray", Workers: 2} }
 	for name, tc := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// A caller may use a rendered object in place of its decoded JSON.
+// Callers use a rendered object instead of its decoded JSON.
 func TestRenderedObjectsAreWhatTheirJSONDecodesTo(t *testing.T) {
 	t.Parallel()
 	computes := manifestGoldens(t)

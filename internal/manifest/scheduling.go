@@ -6,11 +6,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// schedule sets where the pods may run, who decides it, and how a node gets their images.
+// schedule sets the fields of a pod for its scheduling and for pulling images.
 func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
-	if selector := nodeSelector(c); len(selector) > 0 {
+	if selector := NodeSelector(c); len(selector) > 0 {
 		pod.WithNodeSelector(selector)
 	}
 	for _, t := range tolerations(c) {
@@ -25,8 +27,8 @@ func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
 	for _, name := range c.ImagePullSecrets {
 		pod.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(name))
 	}
-	if c.QueueName != "" && c.QueueScheduler == QueueSchedulerKAI {
-		pod.WithSchedulerName("kai-scheduler")
+	if c.QueueName != "" && c.QueueScheduler == kind.QueueSchedulerKAI {
+		pod.WithSchedulerName(kind.KAIScheduler)
 	}
 }
 
@@ -34,8 +36,10 @@ func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
 func observePod(c *Compute, pod corev1.PodSpec) {
 	c.ServiceAccountName, c.PriorityClassName = pod.ServiceAccountName, pod.PriorityClassName
 	c.NodeSelector = union(pod.NodeSelector)
-	c.GPUType = c.NodeSelector[gpuProductLabel]
-	delete(c.NodeSelector, gpuProductLabel)
+	if product, ok := c.NodeSelector[kind.GPUProductLabel]; ok {
+		c.GPUType = NodeLabel{kind.GPUProductLabel, product}
+		delete(c.NodeSelector, kind.GPUProductLabel)
+	}
 	for _, t := range pod.Tolerations {
 		c.Tolerations = append(c.Tolerations, Toleration{
 			Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect),
@@ -52,29 +56,24 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 func keepsOffGPUs(selector *corev1.NodeSelector) bool {
 	return selector != nil && slices.ContainsFunc(selector.NodeSelectorTerms, func(term corev1.NodeSelectorTerm) bool {
 		return slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
-			return r.Key == string(gpuResource) && r.Operator == corev1.NodeSelectorOpDoesNotExist
+			return r.Key == kind.GPUResource && r.Operator == corev1.NodeSelectorOpDoesNotExist
 		})
 	})
 }
 
 func wantsGPU(c Compute) bool { return c.GPUs > 0 || c.GPUMemory != nil }
 
-// NodeSelector is what a compute asks of its nodes' labels, its GPU product
-// among them.
-func NodeSelector(c Compute) map[string]string { return nodeSelector(c) }
-
-func nodeSelector(c Compute) map[string]string {
+// NodeSelector returns the labels that the nodes of a compute must have, including that of its GPU type.
+func NodeSelector(c Compute) map[string]string {
 	selector := union(c.NodeSelector)
-	if c.GPUType != "" {
-		if key, value, err := ParseGPUType(c.GPUType); err == nil { // validate has reported the error
-			selector[key] = value
-		}
+	if c.GPUType.Key != "" {
+		selector[c.GPUType.Key] = c.GPUType.Value
 	}
 	return selector
 }
 
-// tolerations are the user's, then those of the taints that GPU nodes usually
-// carry, unless the user gave an equal one.
+// tolerations returns the tolerations of the user and, if GPUs are requested, those
+// for common taints of GPU nodes that the user has not set.
 func tolerations(c Compute) []Toleration {
 	all := slices.Clone(c.Tolerations)
 	if c.GPUs == 0 {
@@ -90,15 +89,15 @@ func tolerations(c Compute) []Toleration {
 
 func gpuTolerations() []Toleration {
 	return []Toleration{
-		{Key: string(gpuResource), Operator: string(corev1.TolerationOpExists),
+		{Key: kind.GPUResource, Operator: string(corev1.TolerationOpExists),
 			Effect: string(corev1.TaintEffectNoSchedule)},
 		{Key: "dedicated", Operator: string(corev1.TolerationOpEqual), Value: "gpu",
 			Effect: string(corev1.TaintEffectNoSchedule)},
 	}
 }
 
-// sameTaint reports whether two tolerations are for the same taints. Equal is
-// what Kubernetes reads where no operator is given.
+// sameTaint reports whether two tolerations are for the same taints. Equal is the
+// default operator.
 func sameTaint(a, b Toleration) bool {
 	equal := string(corev1.TolerationOpEqual)
 	return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value &&
@@ -125,14 +124,14 @@ func tolerationConfiguration(t Toleration) *corev1ac.TolerationApplyConfiguratio
 	return result
 }
 
-// offGPUNodes keeps pods off the nodes that the device plugin, EKS or GKE mark
-// as having GPUs.
+// offGPUNodes excludes the nodes that have GPUs according to the labels of the device
+// plugin, EKS or GKE.
 func offGPUNodes() *corev1ac.NodeAffinityApplyConfiguration {
 	term := corev1ac.NodeSelectorTerm()
 	for _, label := range []string{
-		string(gpuResource),
-		"eks.amazonaws.com/instance-gpu-count",
-		"cloud.google.com/gke-accelerator",
+		kind.GPUResource,
+		kind.EKSGPUCountLabel,
+		kind.GKEAcceleratorLabel,
 	} {
 		term.WithMatchExpressions(corev1ac.NodeSelectorRequirement().
 			WithKey(label).

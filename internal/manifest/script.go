@@ -11,13 +11,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// startupScript is what bash runs in the container: it installs Kubetorch,
-// unless the compute is frozen, and becomes its server. It is part of every
-// plan, so it is kept short.
+// startupScript returns the script that bash runs in the container: it installs
+// Kubetorch, unless the compute is frozen, and replaces itself with the server. It
+// is short because every plan contains it.
 //
-// KT_FREEZE is spelled as Kubetorch compares it. Distributions that guard
-// their Python (PEP 668) refuse an install into it; in a container that is the
-// only place to install to, so both installers are told to go on.
+// Kubetorch compares the spelling of KT_FREEZE. Some distributions reject
+// installations into their Python (PEP 668). In a container, there is no other
+// Python, so the installers ignore that.
 func startupScript(c Compute, k kind.Kind) string {
 	freeze := "False"
 	if c.Freeze {
@@ -47,9 +47,9 @@ func startupScript(c Compute, k kind.Kind) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// setUpImage sources the set-up script, as its contract in package image wants
-// it. What it exports is there for the server, but never in the place of what
-// the compute itself gives the container, as with the ENV of any image.
+// setUpImage returns the lines that source the setup script, as described in package
+// image. The server receives the variables that the script exports, but variables of
+// the compute override them, like the ENV of an image.
 func setUpImage(c Compute) []string {
 	var own []string
 	for _, variable := range env(c) {
@@ -57,16 +57,12 @@ func setUpImage(c Compute) []string {
 			own = append(own, name)
 		}
 	}
-	keep, restore := "", ""
+	lines := []string{"export KT_IMAGE_DIR=" + imagePath, `. "$KT_IMAGE_DIR/setup.sh" || exit`}
 	if len(own) > 0 {
-		keep, restore = "kt_env=$(declare -px "+strings.Join(own, " ")+" 2>/dev/null) || :", `eval "$kt_env"`
+		lines = append([]string{"kt_env=$(declare -px " + strings.Join(own, " ") + " 2>/dev/null) || :"},
+			append(lines, `eval "$kt_env"`)...)
 	}
-	return slices.DeleteFunc([]string{
-		keep,
-		"export KT_IMAGE_DIR=" + imagePath,
-		`. "$KT_IMAGE_DIR/setup.sh" || exit`,
-		restore,
-	}, func(line string) bool { return line == "" })
+	return lines
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
@@ -80,8 +76,8 @@ func findPython(path string) string {
 		`exit 127; }`
 }
 
-// installKubetorch installs a release with command, the beginning of a command
-// line that the package is appended to; without one, with what there is.
+// installKubetorch returns the lines that install a release with a command line to
+// which the package is appended. If it is empty, they use uv or pip.
 func installKubetorch(version, command string) []string {
 	pkg := shellQuote("kubetorch[server]==" + version)
 	if command != "" {
@@ -95,11 +91,12 @@ func installKubetorch(version, command string) []string {
 	}
 }
 
-// reference is a shell variable in the value of another: $NAME or ${NAME}.
+// reference matches a shell variable in the value of another: $NAME or ${NAME}.
 var reference = regexp.MustCompile(`\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})`)
 
-// expansions export the variables whose values refer to others, as Kubetorch
-// promises of PATH="$PATH:/custom/bin". Nothing else in a value is expanded.
+// expansions returns the lines that export the variables whose values refer to
+// others, such as PATH="$PATH:/custom/bin", as in Kubetorch. They expand nothing else
+// in a value.
 func expansions(vars map[string]string) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
@@ -110,9 +107,9 @@ func expansions(vars map[string]string) []string {
 	return lines
 }
 
-// refersToItself reports whether a variable extends the one of the image. Such a
-// one must not be in the container's own environment, where it would stand in
-// the place of what it extends.
+// refersToItself reports whether a variable extends the one of the image. It must
+// not be in the environment of the container, where it would replace the variable
+// that it extends.
 func refersToItself(name, value string) bool {
 	for _, match := range reference.FindAllStringSubmatch(value, -1) {
 		if match[1] == name || match[2] == name {
@@ -122,7 +119,7 @@ func refersToItself(name, value string) bool {
 	return false
 }
 
-// expandingQuote is s as one word of a POSIX shell, with references expanded.
+// expandingQuote quotes s as one word of a POSIX shell that expands references.
 func expandingQuote(s string) string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`)
 	var b strings.Builder
@@ -136,7 +133,7 @@ func expandingQuote(s string) string {
 	return `"` + b.String() + `"`
 }
 
-// shellQuote is s as one word of a POSIX shell.
+// shellQuote quotes s as one word of a POSIX shell.
 func shellQuote(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,@%+"
 	if s != "" && strings.Trim(s, plain) == "" {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// runSetUp runs the start-up script of a compute whose image has a set-up.
+// runSetUp runs the startup script of a compute with the setup of an image.
 func runSetUp(t *testing.T, setup string, env []string, change func(*Compute), programs ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()

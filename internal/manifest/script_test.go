@@ -15,9 +15,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// A fake program notes how it was called: its name, its process, what the
-// script exported to it and its arguments, each ended by a NUL, and the whole by
-// a line feed. It fails where FAIL is one of its arguments.
+// A fake program records its call: its name, its process, the exported variables
+// and its arguments, each terminated by a NUL, and the record by a line feed. It
+// fails if FAIL is one of its arguments.
 const fakeProgram = `#!/bin/bash
 printf '%s\0' "${0##*/}" "$$" "$KT_SERVER_PORT" "$KT_FREEZE" "$KT_INSTALL_NAMESPACE" "$KT_SERVICE" \
   "$(ulimit -Sn)/$(ulimit -Hn)" "$UV_BREAK_SYSTEM_PACKAGES$PIP_BREAK_SYSTEM_PACKAGES" "$@" >> "$CALLS"
@@ -26,14 +26,14 @@ for arg; do if [ "$arg" = "$FAIL" ]; then exit 42; fi; done
 exit 0
 `
 
-// call is what a fake program noted.
+// call is the record of a fake program.
 type call struct {
 	program, pid, port, freeze, installNamespace, service, limits, breakSystem string
 
 	args []string
 }
 
-// outcome is what came of running a start-up script.
+// outcome is the result of a startup script.
 type outcome struct {
 	pid    string // of the bash that was started
 	code   int
@@ -41,15 +41,15 @@ type outcome struct {
 	calls  []call
 }
 
-// run runs the start-up script as the container does, with nothing on the PATH
-// but the fake programs, in an empty directory that it must leave empty.
+// run runs the startup script like the container, with only fake programs in PATH,
+// in an empty directory to which it must not write.
 func run(t *testing.T, c Compute, fail string, programs ...string) outcome {
 	t.Helper()
 	return runScript(t, startupScript(c, kindOf(c)), fail, nil, programs...)
 }
 
-// writeProgram writes an executable file. No process may start meanwhile: it would inherit
-// the open file, which could not be executed then («text file busy», see go.dev/issue/22315).
+// writeProgram writes an executable file. No process may start at the same time: it would inherit the open file, which
+// could then not be executed ("text file busy", see go.dev/issue/22315).
 func writeProgram(t *testing.T, path, text string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -70,7 +70,7 @@ func runScript(t *testing.T, script, fail string, env []string, programs ...stri
 		writeProgram(t, filepath.Join(bin, program), fakeProgram)
 	}
 	calls := filepath.Join(notes, "calls")
-	// A soft limit below the hard one leaves the script something to raise.
+	// The script raises a soft limit that is below the hard limit.
 	lowered := "ulimit -Sn 64; exec \"$0\" -c \"$1\""
 	cmd := exec.CommandContext(t.Context(), bash, "-c", lowered, bash, script)
 	cmd.Dir = work
@@ -116,10 +116,10 @@ func compute(change ...func(*Compute)) Compute {
 
 func frozen(c *Compute) { c.Freeze = true }
 
-// server is the command line that the container ends up as.
+// server is the command line with which the script replaces itself.
 var server = []string{"-m", "uvicorn", "kubetorch.serving.http_server:app", "--host", "0.0.0.0", "--port", "32300"}
 
-func TestScriptInstallsWithUVAndBecomesTheServer(t *testing.T) {
+func TestScriptInstallsWithUVAndStartsTheServer(t *testing.T) {
 	t.Parallel()
 	got := run(t, compute(), "", "python3", "python", "uv")
 	if got.code != 0 || len(got.calls) != 2 {
@@ -200,7 +200,7 @@ func TestScriptStopsAtAFailedInstall(t *testing.T) {
 	}
 }
 
-func TestScriptPassesTheServersExitOn(t *testing.T) {
+func TestScriptExitsWithTheCodeOfTheServer(t *testing.T) {
 	t.Parallel()
 	if got := run(t, compute(frozen), "uvicorn", "python3"); got.code != 42 {
 		t.Fatalf("exit %d, want the server's 42", got.code)
@@ -258,8 +258,8 @@ func TestScriptQuotesItsArguments(t *testing.T) {
 	}
 }
 
-// The kubelet replaces $(NAME) in arguments by the variable NAME, and $$ by $,
-// before bash sees them.
+// The kubelet replaces $(NAME) in arguments with the variable NAME, and $$ with $,
+// before bash runs.
 func TestScriptHasNoReferencesThatTheKubeletExpands(t *testing.T) {
 	t.Parallel()
 	replaced := regexp.MustCompile(`\$\$|\$\([-._a-zA-Z0-9]+\)`)

@@ -11,18 +11,18 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// isDistributed reports whether the workers find one another by DNS. Those of Ray
-// ask the head.
+// isDistributed reports whether the workers discover each other through DNS. Workers
+// of Ray use the head instead.
 func isDistributed(c Compute) bool {
 	return c.Distribute != nil && c.Distribute.Type != kind.DistributionRay
 }
 
-// renderServices are the Service through which a compute is reached, whose port
-// 80 is the server of its pods, and the headless one of a distributed compute.
+// renderServices returns the Service of a compute, which maps port 80 to the server
+// in its pods, and the headless Service of a distributed compute.
 func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[string]any, error) {
 	var services []map[string]any
 	port := serverPort(k, workload)
-	if pods := servicePods(c, k, workload); pods != nil {
+	if pods := serviceSelector(c, k, workload); pods != nil {
 		service, err := toMap(corev1ac.Service(c.Name, c.Namespace).
 			WithLabels(serviceLabels(c)).
 			WithSpec(corev1ac.ServiceSpec().
@@ -42,7 +42,7 @@ func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[stri
 			WithSpec(corev1ac.ServiceSpec().
 				WithClusterIP(corev1.ClusterIPNone).
 				WithPublishNotReadyAddresses(true).
-				WithSelector(computePods(c)).
+				WithSelector(podSelector(c)).
 				WithPorts(corev1ac.ServicePort().
 					WithName("http").
 					WithPort(port).
@@ -55,30 +55,30 @@ func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[stri
 	return services, nil
 }
 
-// servicePods are those that the Service selects; nil: there is no Service.
-func servicePods(c Compute, k kind.Kind, workload map[string]any) map[string]string {
+// serviceSelector returns the selector of the Service, or nil if there is no Service.
+func serviceSelector(c Compute, k kind.Kind, workload map[string]any) map[string]string {
 	switch {
 	case c.Endpoint != nil && c.Endpoint.URL != "", k.OwnService:
 		return nil
 	case c.Endpoint != nil:
 		return c.Endpoint.Selector
 	case k.Route != nil:
-		return union(computePods(c), k.Route(workload))
+		return union(podSelector(c), k.Route(workload))
 	default:
-		return computePods(c)
+		return podSelector(c)
 	}
 }
 
-// computePods selects all pods of a compute.
-func computePods(c Compute) map[string]string {
+// podSelector returns the selector of all pods of a compute.
+func podSelector(c Compute) map[string]string {
 	if len(c.Selector) > 0 {
 		return c.Selector
 	}
 	return ownPods(c)
 }
 
-// serverPort is where the pods listen. Where a command of the user's runs in
-// the main container, our port is not there, and its first one is taken.
+// serverPort returns the port of the server in the pods: ours, or the first port of
+// the main container if it runs a command of the user.
 func serverPort(k kind.Kind, workload map[string]any) int32 {
 	var first int64
 	for _, port := range kind.ListAt(mainContainer(k, workload), "ports") {
@@ -94,7 +94,7 @@ func serverPort(k kind.Kind, workload map[string]any) int32 {
 	return int32(first)
 }
 
-// mainContainer is the container that takes the calls; nil where there is none.
+// mainContainer returns the container that receives the calls, or nil if there is none.
 func mainContainer(k kind.Kind, workload map[string]any) map[string]any {
 	groups := k.Groups(workload)
 	if len(groups) == 0 {

@@ -1,36 +1,36 @@
 package manifest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// defaultAccessMode is the one that SkyTorch's Python client gives its volumes.
+// defaultAccessMode is the default of SkyTorch's Python client.
 const defaultAccessMode = corev1.ReadWriteOnce
 
-// RunsTensorServer reports whether a runtime is one that an operator runs.
+// RunsTensorServer reports whether an operator runs a tensor server for a runtime.
 func RunsTensorServer(runtime string) bool {
 	_, runs := kind.OfRuntime(runtime)
 	return runs
 }
 
-// tensorServerSpec says suspend in any case, so that a suspension by somebody
-// else is drift.
-func tensorServerSpec(c Compute, server *kind.TensorServer) (map[string]any, error) {
+// tensorServerSpec always sets suspend, so that a suspension by another client is
+// drift.
+func tensorServerSpec(c Compute) (map[string]any, error) {
 	var env []any
 	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
 		env = append(env, map[string]any{"name": name, "value": c.EnvVars[name]})
 	}
 	spec := map[string]any{
-		"labels":      toAny(union(givenLabels(c), ownPods(c))),
-		"annotations": toAny(podAnnotations(c)),
+		"labels":      kind.Texts(givenLabels(c), ownPods(c)),
+		"annotations": kind.Texts(podAnnotations(c)),
 		"suspend":     false,
 		"image":       c.Image,
 		"command":     listOf(c.Command),
@@ -38,8 +38,8 @@ func tensorServerSpec(c Compute, server *kind.TensorServer) (map[string]any, err
 		"env":         env,
 		"resources":   tensorServerResources(c),
 	}
-	if !server.Override || c.NoOverride {
-		return spec, nil // what implies an override, such as a GPU's tolerations, has no field there
+	if c.runner() != kind.SkyTorch {
+		return spec, nil // implied fields of override, such as tolerations of GPUs, are omitted
 	}
 	override, err := tensorServerOverride(c)
 	if err != nil {
@@ -53,28 +53,17 @@ func tensorServerSpec(c Compute, server *kind.TensorServer) (map[string]any, err
 	return spec, nil
 }
 
-// tensorServerResources are requests that the operator makes limits, too.
+// tensorServerResources returns requests, which the operator also uses as limits.
 func tensorServerResources(c Compute) map[string]any {
 	resources := map[string]any{}
-	for name, quantity := range map[corev1.ResourceName]*resource.Quantity{
-		corev1.ResourceCPU: c.CPUs, corev1.ResourceMemory: c.Memory, corev1.ResourceEphemeralStorage: c.DiskSize,
-	} {
-		if quantity != nil {
-			resources[string(name)] = quantity.String()
-		}
-	}
-	if c.GPUs > 0 {
-		resources[string(gpuResource)] = resource.NewQuantity(c.GPUs, resource.DecimalSI).String()
+	for name, quantity := range requests(c) {
+		resources[string(name)] = quantity.String()
 	}
 	return resources
 }
 
 func claimTemplate(t VolumeClaimTemplate) map[string]any {
-	mode := t.AccessMode
-	if mode == "" {
-		mode = string(defaultAccessMode)
-	}
-	spec := map[string]any{"accessModes": []any{mode}}
+	spec := map[string]any{"accessModes": []any{cmp.Or(t.AccessMode, string(defaultAccessMode))}}
 	if t.Size != nil {
 		spec["resources"] = map[string]any{"requests": map[string]any{string(corev1.ResourceStorage): t.Size.String()}}
 	}
@@ -84,8 +73,8 @@ func claimTemplate(t VolumeClaimTemplate) map[string]any {
 	return map[string]any{"metadata": map[string]any{"name": t.Name}, "spec": spec}
 }
 
-// tensorServerOverride is what the operator merges over the pods: the part of a
-// pod's spec that override has.
+// tensorServerOverride returns the fields of a pod spec that the operator merges over
+// its pods.
 func tensorServerOverride(c Compute) (map[string]any, error) {
 	volumes, mounts := tensorServerVolumes(c)
 	pod := corev1ac.PodSpec().WithVolumes(volumes...)
@@ -100,9 +89,9 @@ func tensorServerOverride(c Compute) (map[string]any, error) {
 	return toMap(pod)
 }
 
-// tensorServerVolumes are the mounted secrets, the claims that exist, and the
-// mounts of these and of the claim templates. Each mount has a volume of its
-// own: override.containers has one mount of a name.
+// tensorServerVolumes returns volumes for mounted secrets and existing claims, and
+// mounts for these and for claim templates. Each mount has a separate volume, because
+// override.containers merges mounts by their name.
 func tensorServerVolumes(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev1ac.VolumeMountApplyConfiguration) {
 	var volumes []*corev1ac.VolumeApplyConfiguration
 	var mounts []*corev1ac.VolumeMountApplyConfiguration
@@ -138,7 +127,7 @@ func tensorServerVolumes(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*co
 	return volumes, mounts
 }
 
-// tensorServer is the spec of a Compute. Its override has fields of a pod's spec.
+// tensorServer is a Compute of an operator. Its override has the fields of a pod spec.
 type tensorServer struct {
 	Spec struct {
 		Image                string                                 `json:"image"`
@@ -151,11 +140,11 @@ type tensorServer struct {
 	} `json:"spec"`
 }
 
-// observeTensorServer reads back what a Compute says of its pods.
+// observeTensorServer reads the attributes of the pods from a Compute.
 func observeTensorServer(c *Compute, workload map[string]any) {
 	var server tensorServer
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(workload, &server) != nil {
-		return // as Observe says
+		return // the spec has an invalid field, which the attribute manifests shows
 	}
 	spec := server.Spec
 	observePod(c, spec.Override)
@@ -171,7 +160,7 @@ func observeTensorServer(c *Compute, workload map[string]any) {
 	observeMounts(c, container, corev1.PodTemplateSpec{Spec: spec.Override})
 	c.Command, c.Args, c.Freeze = spec.Command, spec.Args, false
 	for _, variable := range spec.Env {
-		if variable.Name == logLevelEnv { // no setting of Kubetorch's here
+		if variable.Name == LogLevelVariable { // has no meaning for tensor servers
 			c.LogLevel, c.EnvVars[variable.Name] = "", variable.Value
 		}
 	}
@@ -180,7 +169,7 @@ func observeTensorServer(c *Compute, workload map[string]any) {
 	}
 }
 
-// tensorServerDemand is that of the operator's one pod.
+// tensorServerDemand returns the demand of the operator's pod.
 func tensorServerDemand(workload map[string]any) (pods int64, requests corev1.ResourceList) {
 	var server tensorServer
 	suspended, _ := kind.Find(workload, []string{"spec", "suspend"})
@@ -211,7 +200,7 @@ func observeClaimTemplate(
 	return seen
 }
 
-// listOf is a list as JSON has it.
+// listOf converts a list to plain JSON.
 func listOf(items []string) []any {
 	list := make([]any, len(items))
 	for i, item := range items {

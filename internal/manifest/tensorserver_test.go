@@ -11,20 +11,20 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// tensorServer is a compute that an operator runs.
+// tensorServer returns a compute that an operator runs.
 func tensorServer(runtime string, change ...func(*manifest.Compute)) manifest.Compute {
 	return minimal(append([]func(*manifest.Compute){func(c *manifest.Compute) { c.Runtime, c.Replicas = runtime, 0 }},
 		change...)...)
 }
 
-// everyWay sets all that a tensor server can have.
-func everyWay(tb testing.TB) func(*manifest.Compute) {
+// allAttributes sets all attributes that a tensor server supports.
+func allAttributes(tb testing.TB) func(*manifest.Compute) {
 	tb.Helper()
 	seconds := int64(60)
 	return func(c *manifest.Compute) {
 		c.Image, c.Command, c.Args = "ghcr.io/example/server:1", []string{"/server"}, []string{"--limit", ""}
 		c.CPUs, c.Memory, c.DiskSize, c.GPUs = quantity(tb, "4"), quantity(tb, "16Gi"), quantity(tb, "50Gi"), 2
-		c.GPUType, c.NodeSelector = "NVIDIA-H100-80GB-HBM3", map[string]string{"zone": "a"}
+		c.GPUType, c.NodeSelector = gpuProduct("NVIDIA-H100-80GB-HBM3"), map[string]string{"zone": "a"}
 		c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute",
 			TolerationSeconds: &seconds}}
 		c.ServiceAccountName, c.ImagePullSecrets = "tensors", []string{"registry"}
@@ -47,12 +47,13 @@ func tensorServerGoldens(tb testing.TB) map[string]manifest.Compute {
 	tb.Helper()
 	return map[string]manifest.Compute{
 		"skytorch":           tensorServer(kind.RuntimeSkyTorch),
-		"skytorch-every-way": tensorServer(kind.RuntimeSkyTorch, everyWay(tb)),
+		"skytorch-every-way": tensorServer(kind.RuntimeSkyTorch, allAttributes(tb)),
 		"skytorch-template": tensorServer(kind.RuntimeSkyTorch, func(c *manifest.Compute) {
 			c.EnvVars, c.Volumes = map[string]string{"A": "1"},
 				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
 			c.ServiceTemplate = fromJSON(tb, `{"spec": {"override": {"schedulingGates": [{"name": "example.com/hold"}],
-				"containers": [{"name": "server", "volumeMounts": [{"name": "data", "mountPath": "/data", "subPath": "a"}]}]}, "env": [{"name": "B", "value": "2"}]}}`)
+				"containers": [{"name": "server", "volumeMounts": [{"name": "data", "mountPath": "/data",
+				  "subPath": "a"}]}]}, "env": [{"name": "B", "value": "2"}]}}`)
 		}),
 		"kpu-suspended": tensorServer(kind.RuntimeKPU, func(c *manifest.Compute) {
 			c.Suspend, c.GPUAntiAffinity, c.Registered = true, true, true
@@ -65,7 +66,7 @@ func TestObserveIsTheInverseOfRenderForTensorServers(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*manifest.Compute){
 		"nothing set":        func(*manifest.Compute) {},
-		"all that can be":    everyWay(t),
+		"all that can be":    allAttributes(t),
 		"suspended":          func(c *manifest.Compute) { c.Suspend = true },
 		"kept off GPU nodes": func(c *manifest.Compute) { c.GPUAntiAffinity = true },
 	} {
@@ -95,7 +96,7 @@ func TestTensorServerIsOneObject(t *testing.T) {
 	}
 }
 
-// Of several mounts of one name, a server-side apply would refuse the second.
+// A server-side apply rejects two mounts with the same name.
 func TestMountsOfTensorServersHaveUniqueNames(t *testing.T) {
 	t.Parallel()
 	for name, c := range tensorServerGoldens(t) {
@@ -122,15 +123,25 @@ func TestRenderRejectsAttributesThatNoTensorServerSupports(t *testing.T) {
 		attribute string
 		says      string
 	}{
-		"two pods":                   {func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 2, true }, "replicas", "runs one pod"},
-		"no pods":                    {func(c *manifest.Compute) { c.ReplicasGiven = true }, "replicas", "set suspend = true to run none"},
-		"a variable of the operator": {func(c *manifest.Compute) { c.EnvVars = map[string]string{"SKYTORCH_HOST": "::"} }, `env_vars["SKYTORCH_HOST"]`, "sets SKYTORCH_HOST, which the operator sets"},
-		"a secret as variables":      {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}}} }, "secrets[0].env_vars", "does not support"},
+		"two pods": {func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 2, true }, "replicas",
+			"runs one pod"},
+		"no pods": {func(c *manifest.Compute) { c.ReplicasGiven = true }, "replicas",
+			"set suspend = true to run none"},
+		"a variable of the operator": {func(c *manifest.Compute) {
+			c.EnvVars = map[string]string{"SKYTORCH_HOST": "::"}
+		}, `env_vars["SKYTORCH_HOST"]`, "sets SKYTORCH_HOST, which the operator sets"},
+		"a secret as variables": {func(c *manifest.Compute) {
+			c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}}}
+		}, "secrets[0].env_vars", "does not support"},
 		"a long name": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name",
 			"use a name of at most 52"},
-		"a label of the operator's": {func(c *manifest.Compute) { c.Labels = map[string]string{"app.kubernetes.io/name": "mine"} }, "labels",
+		"a label of the operator's": {func(c *manifest.Compute) {
+			c.Labels = map[string]string{"app.kubernetes.io/name": "mine"}
+		}, "labels",
 			`it must be "skytorch-server" here: the operator selects the pods with it`},
-		"a default label of the operator's": {func(c *manifest.Compute) { c.DefaultLabels = map[string]string{"app.kubernetes.io/instance": "mine"} }, "labels",
+		"a default label of the operator's": {
+			func(c *manifest.Compute) { c.DefaultLabels = map[string]string{"app.kubernetes.io/instance": "mine"} },
+			"labels",
 			`the provider's default_labels sets app.kubernetes.io/instance to "mine", but it must be "svc" here`},
 		"a claim twice": {func(c *manifest.Compute) {
 			c.VolumeClaimTemplates = []manifest.VolumeClaimTemplate{{Name: "a", Size: quantity(t, "1"),
@@ -155,23 +166,23 @@ func TestRenderRejectsAttributesThatNoTensorServerSupports(t *testing.T) {
 	}
 }
 
-func TestClaimTemplatesLast(t *testing.T) {
+func TestChangedClaimTemplatesReplaceTensorServers(t *testing.T) {
 	t.Parallel()
 	for _, o := range render(t, tensorServer(kind.RuntimeSkyTorch)) {
 		if diff := cmp.Diff([][]string{{"spec", "volumeClaimTemplates"}},
-			manifest.Lasting(o.GroupVersionKind())); diff != "" {
+			kind.WorkloadOf(o.GroupVersionKind().GroupKind()).Lasting); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
 	for _, o := range render(t, minimal()) {
-		if lasting := manifest.Lasting(o.GroupVersionKind()); len(lasting) > 0 {
+		if lasting := kind.WorkloadOf(o.GroupVersionKind().GroupKind()).Lasting; len(lasting) > 0 {
 			t.Errorf("%s: %v", o.GetKind(), lasting)
 		}
 	}
 }
 
-// What only follows from other attributes, such as the tolerations of a GPU or the default to stay off GPU
-// nodes, is left out where the kind has no field for it.
+// Fields that follow from other attributes, such as the tolerations of GPUs or the default of gpu_anti_affinity, are
+// omitted if the CRD has no field for them.
 func TestTensorServersWithoutAnOverrideOmitImpliedFields(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*manifest.Compute){

@@ -12,13 +12,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// WithTypedZeros returns live with the zeros of sent that a typed client leaves
-// out of a pod template, where live lacks them. The API server stores a custom
-// resource as it was sent, so that `initialDelaySeconds: 0` is in it. A controller
-// that decodes the pod template into the types of k8s.io/api/core/v1 and writes it
-// back, as Kueue does, leaves it out: to these types it is the same as no value.
-// Objects of built-in kinds are returned as they are: what the API server itself
-// stores of them has no such zeros.
+// WithTypedZeros returns live with the zeros in the pod templates of sent that live
+// lacks and a typed client omits. The API server stores custom resources as they
+// were sent, for example with `initialDelaySeconds: 0`. A controller that decodes the
+// pod template into the types of k8s.io/api/core/v1 and writes it back, such as
+// Kueue, omits this field, because these types do not distinguish it from no value.
+// Objects of built-in kinds are returned unchanged: the API server stores them without
+// such zeros.
 func WithTypedZeros(sent map[string]any, live *unstructured.Unstructured) *unstructured.Unstructured {
 	k, known := kindOfObject(live.GroupVersionKind(), nil)
 	if !known || !k.Custom() {
@@ -27,65 +27,65 @@ func WithTypedZeros(sent map[string]any, live *unstructured.Unstructured) *unstr
 	filled := live.DeepCopy()
 	for _, g := range k.Groups(sent) {
 		template, sends := kind.Find(sent, g.Template)
-		is, has := kind.Find(filled.Object, g.Template)
+		current, has := kind.Find(filled.Object, g.Template)
 		if sends && has {
-			fillZeros(reflect.TypeFor[corev1.PodTemplateSpec](), template, is)
+			fillZeros(reflect.TypeFor[corev1.PodTemplateSpec](), template, current)
 		}
 	}
 	return filled
 }
 
-// fillZeros puts into the maps of is the zeros of sent that kind, a type of the
-// Kubernetes API, does not write.
-func fillZeros(kind reflect.Type, sent, is any) {
-	for kind.Kind() == reflect.Pointer {
-		kind = kind.Elem()
+// fillZeros adds to the maps in live the zeros of sent that the encoding of typ, a
+// type of the Kubernetes API, omits.
+func fillZeros(typ reflect.Type, sent, live any) {
+	for typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
 	}
-	if reflect.PointerTo(kind).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return // quantities and times are written as texts
+	if reflect.PointerTo(typ).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return // quantities and times are encoded as strings
 	}
 	switch sent := sent.(type) {
 	case map[string]any:
-		is, ok := is.(map[string]any)
-		if ok && kind.Kind() == reflect.Struct {
-			fillFields(kind, sent, is)
+		live, ok := live.(map[string]any)
+		if ok && typ.Kind() == reflect.Struct {
+			fillFields(typ, sent, live)
 		}
 	case []any:
-		is, ok := is.([]any)
-		if !ok || kind.Kind() != reflect.Slice {
+		live, ok := live.([]any)
+		if !ok || typ.Kind() != reflect.Slice {
 			return
 		}
 		for i, item := range sent {
-			if twin, found := twinOf(item, i, is); found {
-				fillZeros(kind.Elem(), item, twin)
+			if same, found := matchingItem(item, i, live); found {
+				fillZeros(typ.Elem(), item, same)
 			}
 		}
 	}
 }
 
-func fillFields(kind reflect.Type, sent, is map[string]any) {
-	for field := range kind.Fields() {
+func fillFields(typ reflect.Type, sent, live map[string]any) {
+	for field := range typ.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" && field.Anonymous {
-			fillFields(field.Type, sent, is)
+			fillFields(field.Type, sent, live)
 			continue
 		}
 		value, sends := sent[name]
-		live, has := is[name]
+		current, has := live[name]
 		switch {
 		case !sends:
 		case has:
-			fillZeros(field.Type, value, live)
+			fillZeros(field.Type, value, current)
 		case strings.Contains(options, "omitempty") && isZeroScalar(field.Type, value):
-			is[name] = value
+			live[name] = value
 		}
 	}
 }
 
-// isZeroScalar reports whether a value is the zero of a type that has no other way
-// to say that there is none.
-func isZeroScalar(kind reflect.Type, value any) bool {
-	switch kind.Kind() {
+// isZeroScalar reports whether a value is the zero value of a type that does not
+// distinguish it from no value.
+func isZeroScalar(typ reflect.Type, value any) bool {
+	switch typ.Kind() {
 	case reflect.Bool, reflect.String, reflect.Int32, reflect.Int64:
 		return value != nil && reflect.ValueOf(value).IsZero()
 	default:
@@ -93,9 +93,9 @@ func isZeroScalar(kind reflect.Type, value any) bool {
 	}
 }
 
-// twinOf finds the item of a list that has the name of the given one, or where it
-// has none, the place.
-func twinOf(item any, place int, list []any) (any, bool) {
+// matchingItem returns the item of a list with the name of the given item or, if that
+// has none, with its index.
+func matchingItem(item any, index int, list []any) (any, bool) {
 	if named, _ := item.(map[string]any); named["name"] != nil {
 		i := slices.IndexFunc(list, func(other any) bool {
 			o, _ := other.(map[string]any)
@@ -106,8 +106,8 @@ func twinOf(item any, place int, list []any) (any, bool) {
 		}
 		return list[i], true
 	}
-	if place >= len(list) {
+	if index >= len(list) {
 		return nil, false
 	}
-	return list[place], true
+	return list[index], true
 }

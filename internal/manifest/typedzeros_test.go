@@ -57,7 +57,8 @@ func TestTypedZerosOfCustomResourcesMayBeMissing(t *testing.T) {
 
 func TestTypedZerosOfBuiltInKindsAreNotOwned(t *testing.T) {
 	t.Parallel()
-	sent := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"hostNetwork": false}}}}
+	sent := map[string]any{"spec": map[string]any{
+		"template": map[string]any{"spec": map[string]any{"hostNetwork": false}}}}
 	live := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{}}},
@@ -67,7 +68,7 @@ func TestTypedZerosOfBuiltInKindsAreNotOwned(t *testing.T) {
 	}
 }
 
-// rayWith is a RayCluster with a template of its workers.
+// rayWith returns a RayCluster with a template of its workers.
 func rayWith(t *testing.T, template string) map[string]any {
 	t.Helper()
 	var object, pods map[string]any

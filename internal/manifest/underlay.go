@@ -10,18 +10,13 @@ import (
 // underlay merges our fields under those of the user and returns the result, which shares no data with either. field
 // is the name of the field that contains both. The user's fields take precedence:
 //
-// - Maps are merged key by key. A key that the user sets to null stays absent, and an empty value, which the
-// API treats
-//
-//	  as absent, is replaced.
-//	- Lists of named items are merged item by item. Items with the same name are merged, or the user's item is used
-//	  alone if the two cannot be combined (see itemKeys). Our other items are appended.
-//	- To other lists, our items are appended unless the list contains them.
-//
-// - A probe for which the user sets a handler is not merged. Neither is a resource for which the user sets a
-// request or
-//
-//	a limit, if the two must be equal.
+//   - Maps are merged key by key. A key that the user sets to null stays absent. An empty value, which the API treats
+//     as absent, is replaced.
+//   - Lists of named items are merged item by item. Items with the same name are merged, or the user's item is used
+//     alone if the two cannot be combined (see itemKeys). Our other items are appended.
+//   - To other lists, our items are appended unless the list contains them.
+//   - A probe for which the user sets a handler is not merged. Neither is a resource for which the user sets a request
+//     or a limit, if the two must be equal.
 //
 // Merging again changes nothing. Both arguments are plain JSON.
 func underlay(field string, user, ours map[string]any) map[string]any {
@@ -137,7 +132,7 @@ func hasHandler(probe map[string]any) bool {
 
 // withoutGPUsOf omits our number of GPUs if the user sets one, because request and limit must be equal.
 func withoutGPUsOf(ours, user map[string]any) map[string]any {
-	gpus := string(gpuResource)
+	gpus := kind.GPUResource
 	if _, ok := kind.Find(user, []string{"limits", gpus}); !ok {
 		if _, ok := kind.Find(user, []string{"requests", gpus}); !ok {
 			return ours

@@ -10,9 +10,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Validate returns all problems of a configured compute of which some attributes are unknown yet, and zero in c. A
-// rule says nothing
-// about an attribute that is unknown, nor while another one that it depends on is.
+// Validate returns all problems of a configured compute. Attributes that are not known yet are zero in c. Problems that
+// depend on them are omitted.
 func Validate(c Compute, unknown func(Path) bool) Errors {
 	errs := validate(c)
 	validateConfiguration(c, &errs)
@@ -20,14 +19,14 @@ func Validate(c Compute, unknown func(Path) bool) Errors {
 		return errs.known(unknown)
 	}
 	if slices.ContainsFunc(append(modeAttributes(), At("name")), unknown) {
-		return nil // there is no telling what is rendered
+		return nil // it is not known what will be rendered
 	}
 	_, err := renderObjects(c)
 	found, _ := errors.AsType[Errors](err)
 	return found.known(unknown)
 }
 
-// modeAttributes decide what kind of workload runs the pods.
+// modeAttributes returns the attributes that select the kind of the workload.
 func modeAttributes() []Path {
 	return []Path{
 		At("autoscale"), At("distribute"), At("distribute", Name("type")), At("manifest"), At("pod_template_path"),
@@ -35,8 +34,8 @@ func modeAttributes() []Path {
 	}
 }
 
-// validate finds what no object can be rendered from, or only one that silently leaves out part of what was asked for.
-// Whether single values are well formed is the schema's to check, and the API server's.
+// validate rejects a compute that cannot be rendered completely. The schema and the API server check the format of
+// single values.
 func validate(c Compute) Errors {
 	var errs Errors
 	if c.Name == "" {
@@ -59,9 +58,8 @@ func validate(c Compute) Errors {
 	return errs
 }
 
-// validateConfiguration finds what is a mistake in a configuration, and can be rendered nevertheless: what was
-// observed in
-// a cluster may be like this.
+// validateConfiguration rejects mistakes in a configuration that can be rendered, because an object in a cluster may be
+// like this.
 func validateConfiguration(c Compute, errs *Errors) {
 	validateScheduling(c, errs)
 	if c.Distribute != nil {
@@ -77,7 +75,7 @@ func validateConfiguration(c Compute, errs *Errors) {
 	if d := c.Distribute; d != nil && d.Workers == 0 && c.ReplicasGiven && c.Replicas != 1 {
 		errs.mutuallyExclusive("replicas", "distribute", "their number is distribute.workers")
 	}
-	validatePodless(c, errs)
+	validateExistingPods(c, errs)
 	validatePodTemplatePath(c, errs)
 }
 
@@ -93,18 +91,15 @@ func validateGPUs(c Compute, errs *Errors) {
 			errs.add("gpu_memory", "is %s, but must be more than zero: set a size such as \"4Gi\".", c.GPUMemory)
 		}
 	}
-	key, value, err := ParseGPUType(c.GPUType)
-	if err != nil {
-		return // not set, or for the schema to report
-	}
-	if selected, ok := c.NodeSelector[key]; ok && selected != value {
-		errs.add("gpu_type", "selects nodes with %s=%s, but node_selector selects %s=%s: set only one of the two.", key,
-			value, key, selected).
-			concerning(At("node_selector", Entry(key)))
+	gpu := c.GPUType
+	if selected, ok := c.NodeSelector[gpu.Key]; ok && gpu.Key != "" && selected != gpu.Value {
+		errs.add("gpu_type", "selects nodes with %s=%s, but node_selector selects %s=%s: set only one of the two.",
+			gpu.Key, gpu.Value, gpu.Key, selected).
+			concerning(At("node_selector", Entry(gpu.Key)))
 	}
 }
 
-// validateScheduling finds settings that contradict each other. The rules for tolerations are Kubernetes' own
+// validateScheduling rejects contradictory settings. The rules for tolerations are those of Kubernetes
 // (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
 func validateScheduling(c Compute, errs *Errors) {
 	if c.GPUAntiAffinity && c.isSet("gpu_anti_affinity") && wantsGPU(c) {
@@ -112,7 +107,7 @@ func validateScheduling(c Compute, errs *Errors) {
 			"gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory requests GPUs: remove one of "+
 				"the two.")
 	}
-	if c.QueueScheduler == QueueSchedulerKAI && c.QueueName == "" { // the other is the default
+	if c.QueueScheduler == kind.QueueSchedulerKAI && c.QueueName == "" { // the other is the default
 		errs.report(At("queue_scheduler"), "Missing queue_name",
 			"queue_scheduler selects the scheduler of queue_name: set queue_name too, or remove queue_scheduler.").
 			concerning(At("queue_name"))
@@ -130,8 +125,7 @@ func validateScheduling(c Compute, errs *Errors) {
 		}
 		if !exists && t.Key == "" {
 			refuse("key", "has no key, but only the operator Exists works without a key, for every taint: set a "+
-				"key, or operator = "+
-				"\"Exists\".")
+				"key, or operator = \"Exists\".")
 		}
 		if t.TolerationSeconds != nil && t.Effect != "NoExecute" {
 			refuse("toleration_seconds", "has toleration_seconds, which requires the effect NoExecute, the only one "+
@@ -140,47 +134,33 @@ func validateScheduling(c Compute, errs *Errors) {
 	}
 }
 
-// validateLabels refuses labels that would take the identity of the workload
-// from it. One that says what ours says is no conflict.
+// validateLabels rejects labels with other values than those that the provider
+// sets.
 func validateLabels(c Compute, errs *Errors) {
-	ours := union(identity(c), operatorLabels(c), map[string]string{kind.TemplateLabel: kindOf(c).Template,
-		kind.ManagedByLabel: kind.ManagedByValue})
-	for _, given := range givenMaps(c.DefaultLabels, c.Labels, "labels") {
-		refuseOthers(c, given, union(ours, queueLabels(c)), errs)
-	}
+	ours := union(identityLabels(c), operatorLabels(c), providerLabels(kindOf(c)), queueLabels(c))
+	rejectOthers(c, "labels", "the provider's default_labels", c.DefaultLabels, ours, errs)
+	rejectOthers(c, "labels", "labels", c.Labels, ours, errs)
 }
 
 func validateAnnotations(c Compute, errs *Errors) {
 	ours := union(autoscaleAnnotations(c), workloadAnnotations(c), gpuMemoryAnnotation(c))
-	for _, given := range givenMaps(c.DefaultAnnotations, c.Annotations, "annotations") {
-		refuseOthers(c, given, ours, errs)
-	}
+	rejectOthers(c, "annotations", "the provider's default_annotations", c.DefaultAnnotations, ours, errs)
+	rejectOthers(c, "annotations", "annotations", c.Annotations, ours, errs)
 }
 
-type givenMap struct {
-	attribute, where string
-	entries          map[string]string
-}
-
-func givenMaps(ofProvider, own map[string]string, attribute string) []givenMap {
-	return []givenMap{
-		{attribute: attribute, where: "the provider's default_" + attribute, entries: ofProvider},
-		{attribute: attribute, where: attribute, entries: own},
-	}
-}
-
-func refuseOthers(c Compute, given givenMap, ours map[string]string, errs *Errors) {
-	for _, key := range slices.Sorted(maps.Keys(given.entries)) {
-		if want, ok := ours[key]; ok && given.entries[key] != want {
-			errs.report(At(given.attribute), "Invalid "+given.attribute,
+// rejectOthers rejects entries of a map whose values differ from ours.
+func rejectOthers(c Compute, attribute, where string, given, ours map[string]string, errs *Errors) {
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if want, ok := ours[key]; ok && given[key] != want {
+			errs.report(At(attribute), "Invalid "+attribute,
 				"%s sets %s to %q, but it must be %q here: %s. Remove it.",
-				given.where, key, given.entries[key], want, reasonFor(key, "the provider sets it")).
-				concerning(append(decidedBy(key, c), At(given.attribute, Entry(key)))...)
+				where, key, given[key], want, reasonFor(key, "the provider sets it")).
+				concerning(append(decidedBy(key, c), At(attribute, Entry(key)))...)
 		}
 	}
 }
 
-// decidedBy lists the attributes that decide the value of a label or annotation of ours.
+// decidedBy returns the attributes that determine the value of a label or annotation of the provider.
 func decidedBy(key string, c Compute) []Path {
 	switch key {
 	case kind.ServiceLabel, kind.OperatorInstanceLabel:
@@ -205,8 +185,8 @@ func decidedBy(key string, c Compute) []Path {
 	return []Path{extra.At(Entry(key)), extra.At(Entry(strings.TrimPrefix(key, kind.AutoscalingDomain)))}
 }
 
-// checkTemplate refuses a service_template after which the workload would no
-// longer be this compute's, or would not find its pods.
+// checkTemplate rejects a service_template that changes the identity of the
+// workload, or removes its main container.
 func checkTemplate(k kind.Kind, rendered, merged map[string]any) Errors {
 	var errs Errors
 	fixed := [][]string{
@@ -230,8 +210,7 @@ func checkTemplate(k kind.Kind, rendered, merged map[string]any) Errors {
 		before, _ := kind.Find(rendered, path)
 		if after, _ := kind.Find(merged, path); !reflect.DeepEqual(before, after) {
 			errs.add("service_template", "changes %s, which the provider requires unchanged: remove it from the "+
-				"template.",
-				dotted(path))
+				"template.", dotted(path))
 		}
 	}
 	if _, ok := merged["status"]; ok {
@@ -239,20 +218,13 @@ func checkTemplate(k kind.Kind, rendered, merged map[string]any) Errors {
 	}
 	for _, g := range groups {
 		containers := kind.Under(g.Template, "spec", "containers")
-		if list, _ := kind.Find(merged, containers); !hasNamed(list, k.Container) {
+		if !slices.ContainsFunc(kind.ListAt(merged, containers...),
+			func(item map[string]any) bool { return item["name"] == k.Container }) {
 			errs.add("service_template", "replaces %s and therefore removes the container %s: add a name to each "+
 				"item, so that the items are merged.", dotted(containers), k.Container)
 		}
 	}
 	return errs
-}
-
-func hasNamed(list any, name string) bool {
-	items, _ := list.([]any)
-	return slices.ContainsFunc(items, func(item any) bool {
-		m, _ := item.(map[string]any)
-		return m["name"] == name
-	})
 }
 
 func dotted(path []string) string { return strings.Join(path, ".") }

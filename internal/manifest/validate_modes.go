@@ -2,12 +2,11 @@ package manifest
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// validateModes finds attributes that ask for different ways to run a compute, and what does not go with its kind.
+// validateModes rejects attributes that require different kinds, and what the kind of the compute does not support.
 func validateModes(c Compute, errs *Errors) {
 	if c.Distribute != nil && c.Autoscale != nil {
 		errs.mutuallyExclusive("distribute", "autoscale",
@@ -32,16 +31,16 @@ func (e *Errors) mutuallyExclusive(attribute, other, why string) {
 	e.report(At(attribute), conflict, "%s and %s cannot both be set: %s. Remove one of the two.", attribute, other, why)
 }
 
-// validatePodless finds what has no place where no workload is made.
-func validatePodless(c Compute, errs *Errors) {
+// validateExistingPods rejects attributes of a workload if none is created.
+func validateExistingPods(c Compute, errs *Errors) {
 	conflicting := func(e *AttributeError) bool { return e.Summary == conflict }
 	if len(c.Selector) == 0 || c.Manifest != nil || slices.ContainsFunc(*errs, conflicting) {
 		return
 	}
-	c.refuseUnsupported(Existing, errs, At("manifest"))
+	c.refuseUnsupported(kind.Existing, errs, At("manifest"))
 }
 
-// validatePodTemplatePath finds a path to no pod template. Of the kinds that the provider knows, it knows where it is.
+// validatePodTemplatePath rejects a path without a pod template. It ignores kinds of the table, whose path is known.
 func validatePodTemplatePath(c Compute, errs *Errors) {
 	steps := c.PodTemplatePath
 	if len(steps) == 0 {
@@ -57,60 +56,50 @@ func validatePodTemplatePath(c Compute, errs *Errors) {
 	if _, known := kindOfObject(gvkOf(c.Manifest), nil); known {
 		return
 	}
-	if missing, found := followTo(c.Manifest, steps); !found {
+	if missing := missingPart(c.Manifest, steps); missing != nil {
 		errs.add("pod_template_path", "is %s, but manifest has no object at %s: set the path of its pod template, "+
-			"as in spec.template.", dotted(steps), missing)
+			"as in spec.template.", dotted(steps), dotted(missing))
 	}
 }
 
-// followTo reports whether there is an object at a path of names and, in lists, of indexes; if not, up to where there
-// is none.
-func followTo(value any, steps []string) (missing string, found bool) {
-	for i, step := range steps {
-		var next any
-		switch in := value.(type) {
-		case map[string]any:
-			next = in[step]
-		case []any:
-			if index, err := strconv.Atoi(step); err == nil && index >= 0 && index < len(in) {
-				next = in[index]
-			}
+// missingPart returns the first part of a path at which there is nothing, or the path if it does not lead to an object,
+// or nil if it does.
+func missingPart(root map[string]any, path []string) []string {
+	for i := range path {
+		value, _ := kind.Find(root, path[:i+1])
+		if _, isMap := value.(map[string]any); value == nil || i == len(path)-1 && !isMap {
+			return path[:i+1]
 		}
-		if next == nil {
-			return dotted(steps[:i+1]), false
-		}
-		value = next
 	}
-	_, found = value.(map[string]any)
-	return dotted(steps), found
+	return nil
 }
 
-// validateDistribution checks the workload that the workers are pods of.
+// validateDistribution rejects a manifest that cannot run the workers of distribute.
 func validateDistribution(c Compute, errs *Errors) {
 	if c.Distribute == nil || c.Manifest == nil {
 		return
 	}
-	kindOfWay := At("distribute", Name("type"))
+	typePath := At("distribute", Name("type"))
 	switch k := kindOf(c); {
 	case !isDistributed(c) && k.Distribution != c.Distribute.Type:
-		errs.report(kindOfWay, conflict, "distribute.type is %q, but manifest has the mode %s: use a RayCluster, or "+
+		errs.report(typePath, conflict, "distribute.type is %q, but manifest has the mode %s: use a RayCluster, or "+
 			"set another type.", c.Distribute.Type, k.Mode)
 	case isDistributed(c) && k.OwnService:
 		errs.report(At("distribute"), conflict,
 			"distribute requires a fixed number of workers, but manifest is a Knative Service, and Knative controls "+
 				"the number of pods: remove one of the two.").
-			concerning(kindOfWay)
+			concerning(typePath)
 	}
 }
 
-// validateDistribute finds settings of the workers that do not fit each other.
+// validateDistribute rejects contradictory settings of the workers.
 func validateDistribute(c Compute, errs *Errors) {
 	d := c.Distribute
 	if d == nil {
 		return
 	}
 	workers, quorum := At("distribute", Name("workers")), At("distribute", Name("quorum_workers"))
-	switch most := max(designedWorkers(c), 1); {
+	switch most := max(configuredWorkers(c), 1); {
 	case d.QuorumWorkers == nil || *d.QuorumWorkers <= most:
 	case d.Workers == 0 && c.Manifest == nil:
 		errs.at(quorum, "is %d, but without distribute.workers there is one worker: set distribute.workers.",
@@ -130,7 +119,7 @@ func validateDistribute(c Compute, errs *Errors) {
 	}
 }
 
-// validateArgs finds settings in args that have attributes.
+// validateArgs rejects settings in args that have an attribute.
 func validateArgs(d *Distribute, errs *Errors) {
 	args := At("distribute", Name("args"))
 	for _, own := range []struct{ key, attribute string }{

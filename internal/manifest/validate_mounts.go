@@ -6,7 +6,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// validateSecrets finds secrets that say too little, and environment variables that are set twice.
+// validateSecrets rejects secrets that are not used, and environment variables that are set twice.
 func validateSecrets(c Compute, errs *Errors) {
 	setBy := map[string]Path{}
 	for name := range c.EnvVars {
@@ -38,7 +38,7 @@ func validateSecrets(c Compute, errs *Errors) {
 	}
 }
 
-// validateMounts finds volumes that say too little, and paths where two things are mounted.
+// validateMounts rejects mount paths and names of claim templates that are used twice.
 func validateMounts(c Compute, errs *Errors) {
 	type mount struct {
 		what     string
@@ -102,17 +102,17 @@ func validateEndpoint(c Compute, errs *Errors) {
 	}
 }
 
-// validateSuspend finds a suspension that the kind of workload does not know.
+// validateSuspend rejects suspend for a kind that cannot be suspended.
 func validateSuspend(c Compute, errs *Errors) {
 	if k := kindOf(c); c.Suspend && len(k.Suspension) == 0 && !k.Empty() {
 		errs.add("suspend", "is true, but the provider cannot suspend a %s: remove it.", k.Kind)
 	}
 }
 
-// longestName is how many characters the name of a Service can have, and the value of a label.
+// longestName is the maximum length of the name of a Service, and of the value of a label.
 const longestName = 63
 
-// validateName checks the length of what is named after the compute.
+// validateName rejects a name that is too long for the headless Service.
 func validateName(c Compute, errs *Errors) {
 	longest := longestName - len(kind.HeadlessName(""))
 	if isDistributed(c) && len(c.Name) > longest {

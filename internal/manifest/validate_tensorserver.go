@@ -7,12 +7,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// longestTensorServerName is how long the name of a compute can be whose pods a
-// StatefulSet makes: it gives them a label with its own name, a dash and a hash
-// of up to ten digits (k8s.io/kubernetes/pkg/controller/history).
+// longestTensorServerName is the maximum length of the name of a tensor server. Its
+// StatefulSet sets a label of the pods to the name, a dash and a hash of up to ten
+// digits (k8s.io/kubernetes/pkg/controller/history).
 const longestTensorServerName = longestName - len("-0123456789")
 
-// validateRuntime finds what has no place in a Compute of an operator, and what only such a one has.
+// validateRuntime rejects attributes and values that the runtime does not support.
 func validateRuntime(c Compute) Errors {
 	var errs Errors
 	runtime := At("runtime")
@@ -49,16 +49,15 @@ func validateRuntime(c Compute) Errors {
 	return errs
 }
 
-// noSecretVariables says why no key of a Secret can be a variable of a tensor server (pkg/controllers/statefulset.go of
-// github.com/astefanutti/skytorch: up to commit deb2850 of February 2026 the keys of the list repeat, which the API
-// server refuses; at 39cbfc9 the variable has no value).
+// noSecretVariables is the reason why a key of a Secret cannot be a variable of a tensor server. In
+// pkg/controllers/statefulset.go of github.com/astefanutti/skytorch, up to commit deb2850 of February 2026, the list
+// contains duplicate keys, which the API server rejects. At 39cbfc9, the variable has no value.
 const noSecretVariables = "which its operator does not support: the compute never becomes ready, or the variable is " +
 	"empty"
 
-// ReservedVariable says why a variable of a tensor server cannot be set; "" where it can. Operators set three
-// themselves, and up to SkyTorch's commit deb2850 (pkg/controllers/statefulset.go) a second one of the same name makes
-// the API server refuse the StatefulSet. Since commit 39cbfc9 they set none, but go on to reach the server at port
-// 50051.
+// ReservedVariable returns the reason why a variable of a tensor server cannot be set, or "" if it can. Operators set
+// three variables themselves. Up to SkyTorch's commit deb2850 (pkg/controllers/statefulset.go), the API server rejects
+// a StatefulSet that repeats one. Since commit 39cbfc9 they set none, but still connect to port 50051.
 func ReservedVariable(runtime, name string) string {
 	k, ok := kind.OfRuntime(runtime)
 	if !ok {
@@ -73,8 +72,8 @@ func ReservedVariable(runtime, name string) string {
 	}
 }
 
-// operatorLabels are those that the pods of a tensor server must have for its
-// operator to find them.
+// operatorLabels returns the labels by which the operator selects the pods of a
+// tensor server.
 func operatorLabels(c Compute) map[string]string {
 	k, ok := kind.OfRuntime(c.Runtime)
 	if !ok {

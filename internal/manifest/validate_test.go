@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// The rules that concern configurations alone.
+// These rules apply only to configurations.
 func TestValidateRejectsConfigurations(t *testing.T) {
 	t.Parallel()
 	tolerates := func(of manifest.Toleration) func(*manifest.Compute) {
@@ -29,7 +30,7 @@ func TestValidateRejectsConfigurations(t *testing.T) {
 			"set queue_name too"},
 		"GPUs off GPU nodes": {func(c *manifest.Compute) {
 			c.GPUs, c.GPUAntiAffinity = 1, true
-			c.Settings = []manifest.Setting{{Attribute: "gpu_anti_affinity", Runners: manifest.Kubetorch}}
+			c.Settings = []manifest.Setting{{Attribute: "gpu_anti_affinity", Runners: kind.Kubetorch}}
 		}, "gpu_anti_affinity", "remove one of the two"},
 		"args that are attributes": {func(c *manifest.Compute) {
 			c.Distribute = &manifest.Distribute{Args: map[string]any{"quorum_timeout": "1s"}}
@@ -50,7 +51,7 @@ func TestValidateRejectsConfigurations(t *testing.T) {
 	}
 }
 
-// An attribute that is unknown is zero in the compute: rules that miss it say nothing.
+// An unknown attribute is zero in the compute, and must not cause errors.
 func TestValidateReportsNothingThatDependsOnAnUnknownAttribute(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -68,8 +69,12 @@ func TestValidateReportsNothingThatDependsOnAnUnknownAttribute(t *testing.T) {
 			"distribute.workers"},
 		"class of autoscaling": {func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{Metric: "cpu"} },
 			"autoscale.autoscaler_class"},
-		"mode of a label":    {func(c *manifest.Compute) { c.Labels = map[string]string{"kubetorch.com/template": "ksvc"} }, "autoscale"},
-		"name in a template": {func(c *manifest.Compute) { c.ServiceTemplate = fromJSON(t, `{"metadata": {"name": "x"}}`) }, "name"},
+		"mode of a label": {func(c *manifest.Compute) {
+			c.Labels = map[string]string{"kubetorch.com/template": "ksvc"}
+		}, "autoscale"},
+		"name in a template": {func(c *manifest.Compute) {
+			c.ServiceTemplate = fromJSON(t, `{"metadata": {"name": "x"}}`)
+		}, "name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,9 +21,9 @@ const (
 	imagePath          = "/etc/kubetorch/image"
 )
 
-// volumesAndMounts are the shared memory, the mounted secrets, the claims and
-// the set-up of the image, in this order. A secret or claim that is mounted twice is one volume, but for a
-// secret with two modes.
+// volumesAndMounts returns the shared memory, the mounted secrets, the claims and the
+// setup of the image, in this order. A secret or claim that is mounted twice has one
+// volume, unless the modes of the secret differ.
 func volumesAndMounts(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev1ac.VolumeMountApplyConfiguration) {
 	volumes := []*corev1ac.VolumeApplyConfiguration{sharedMemory(c)}
 	mounts := []*corev1ac.VolumeMountApplyConfiguration{mount(sharedMemoryVolume, sharedMemoryPath, false)}
@@ -69,7 +69,7 @@ func secretSource(s SecretRef) *corev1ac.SecretVolumeSourceApplyConfiguration {
 	return source
 }
 
-// claim is read-only as a whole where all of its mounts are.
+// claim returns the source of a volume, which is read-only if all of its mounts are.
 func claim(c Compute, name string) *corev1ac.PersistentVolumeClaimVolumeSourceApplyConfiguration {
 	source := corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(name)
 	for _, v := range c.Volumes {
@@ -96,8 +96,8 @@ func secretVolumeName(secret string) string {
 	return hashedVolumeName(name, "secret/"+secret)
 }
 
-// claimVolumeName is the claim's own name, as in Kubetorch, unless that could
-// be the name of another volume.
+// claimVolumeName returns the name of the claim, as in Kubetorch, unless another
+// volume could have this name.
 func claimVolumeName(claim string) string {
 	if isVolumeName(claim) && claim != sharedMemoryVolume && claim != imageVolume &&
 		!strings.HasPrefix(claim, secretVolumePrefix) {
@@ -108,9 +108,9 @@ func claimVolumeName(claim string) string {
 
 func isVolumeName(s string) bool { return len(validation.IsDNS1123Label(s)) == 0 }
 
-// hashedVolumeName makes a DNS label of a name that may be longer and have
-// dots, as those of secrets and claims may. The hash of the source keeps it
-// apart from other names, and the same from plan to plan.
+// hashedVolumeName converts a name to a DNS label. Names of secrets and claims can be
+// longer and contain dots. The hash of the source makes the label unique, and the same
+// in every plan.
 func hashedVolumeName(name, source string) string {
 	sum := sha256.Sum256([]byte(source))
 	hash := hex.EncodeToString(sum[:4])

@@ -44,8 +44,10 @@ func TestResolveFindsTheClusterInTheDocumentedOrder(t *testing.T) {
 			identity{"https://host.example.com:6443", "host-token", "explicit-namespace"}},
 		"an empty path is no path": {[]func(world, *Config){func(_ world, c *Config) { c.ConfigPaths = []string{""} },
 			home}, from("home")},
-		"KUBECONFIG without a file, then the pod": {[]func(world, *Config){func(w world, _ *Config) { w.vars["KUBECONFIG"] = os.DevNull }, pod}, inCluster},
-		"an empty ~/.kube/config, then the pod":   {[]func(world, *Config){func(w world, _ *Config) { w.write(".kube/config", "") }, pod}, inCluster},
+		"KUBECONFIG without a file, then the pod": {
+			[]func(world, *Config){func(w world, _ *Config) { w.vars["KUBECONFIG"] = os.DevNull }, pod}, inCluster},
+		"an empty ~/.kube/config, then the pod": {
+			[]func(world, *Config){func(w world, _ *Config) { w.write(".kube/config", "") }, pod}, inCluster},
 		"missing files in KUBECONFIG are left out": {[]func(world, *Config){func(w world, _ *Config) {
 			w.vars["KUBECONFIG"] = strings.Join([]string{filepath.Join(w.home, "missing"), "",
 				w.write("there", kubeconfigText("there"))}, string(filepath.ListSeparator))
@@ -186,11 +188,14 @@ func TestResolveFindsTheNamespaceInTheDocumentedOrder(t *testing.T) {
 		"default, if Kubetorch's file is empty": {[]func(world, *Config){bare,
 			func(w world, _ *Config) { w.write(".kt/config.yaml", "") }}, "default", ""},
 		"no invalid file of Kubetorch's": {[]func(world, *Config){bare,
-			func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [") }}, "", "cannot read ~/.kt/config.yaml: "},
+			func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [") }}, "",
+			"cannot read ~/.kt/config.yaml: "},
 		"no list of namespaces": {[]func(world, *Config){bare,
-			func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [a, b]") }}, "", "cannot read ~/.kt/config.yaml: "},
+			func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: [a, b]") }}, "",
+			"cannot read ~/.kt/config.yaml: "},
 		"no invalid name in Kubetorch's file": {[]func(world, *Config){bare,
-			func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: ML_Team") }}, "", `~/.kt/config.yaml contains the invalid namespace "ML_Team": `},
+			func(w world, _ *Config) { w.write(".kt/config.yaml", "namespace: ML_Team") }}, "",
+			`~/.kt/config.yaml contains the invalid namespace "ML_Team": `},
 		"no invalid name in the context": {[]func(world, *Config){func(w world, c *Config) {
 			c.ConfigPaths = []string{w.write("config", strings.Replace(kubeconfigText("one"), "one-namespace", "a/b",
 				1))}

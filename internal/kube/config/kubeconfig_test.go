@@ -22,7 +22,8 @@ users:
 - {name: one, user: {token: one-token}}
 - {name: two, user: {token: two-token}}
 - {name: password, user: {username: anna, password: anna-password}}
-- {name: plugin, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/plugin-of-file, interactiveMode: Never}}}
+- {name: plugin, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/plugin-of-file,
+  interactiveMode: Never}}}
 contexts:
 - {name: one, context: {cluster: one, user: one, namespace: namespace-one}}
 - {name: two, context: {cluster: two, user: two}}

@@ -51,20 +51,24 @@ func TestCompareWithAnImportedObject(t *testing.T) {
 		want     fields.Match
 	}{
 		"the same": {"", "", fields.Equal},
-		"a zero that was applied and is not stored":  {"replicas: 1", "replicas: 1, hostNetwork: false", fields.Equal},
-		"the empty variable that was applied":        {"{name: EMPTY}", `{name: EMPTY, value: ""}`, fields.Equal},
-		"a field with its default":                   {"containerPort: 80", "containerPort: 80, protocol: TCP", fields.Different},
-		"a zero that was never applied":              {"replicas: 1", "replicas: 1, hostPID: false", fields.Different},
-		"another value":                              {"a:1", "a:2", fields.Different},
-		"a zero for a value":                         {"replicas: 1", "replicas: 0", fields.Different},
-		"a removed field":                            {"replicas: 1\n", "\n", fields.Different},
-		"a removed field of a container":             {"    resources: {requests: {memory: 1Gi}}\n", "", fields.Different},
-		"a removed label":                            {", labels: {team: ml}", "", fields.Different},
-		"an added label":                             {"team: ml", "team: ml, more: x", fields.Different},
-		"another name":                               {"name: trainer", "name: other", fields.Different},
-		"a removed item":                             {"env: [{name: EMPTY}]", "env: []", fields.Different},
-		"an added item":                              {"[{name: EMPTY}]", "[{name: EMPTY}, {name: MORE}]", fields.Different},
-		"a removed list":                             {"  tolerations: [{key: gpu, operator: Exists}]\n", "", fields.Different},
+		"a zero that was applied and is not stored": {"replicas: 1", "replicas: 1, hostNetwork: false", fields.Equal},
+		"the empty variable that was applied":       {"{name: EMPTY}", `{name: EMPTY, value: ""}`, fields.Equal},
+		"a field with its default": {"containerPort: 80", "containerPort: 80, protocol: TCP",
+			fields.Different},
+		"a zero that was never applied": {"replicas: 1", "replicas: 1, hostPID: false", fields.Different},
+		"another value":                 {"a:1", "a:2", fields.Different},
+		"a zero for a value":            {"replicas: 1", "replicas: 0", fields.Different},
+		"a removed field":               {"replicas: 1\n", "\n", fields.Different},
+		"a removed field of a container": {"    resources: {requests: {memory: 1Gi}}\n", "",
+			fields.Different},
+		"a removed label": {", labels: {team: ml}", "", fields.Different},
+		"an added label":  {"team: ml", "team: ml, more: x", fields.Different},
+		"another name":    {"name: trainer", "name: other", fields.Different},
+		"a removed item":  {"env: [{name: EMPTY}]", "env: []", fields.Different},
+		"an added item": {"[{name: EMPTY}]", "[{name: EMPTY}, {name: MORE}]",
+			fields.Different},
+		"a removed list": {"  tolerations: [{key: gpu, operator: Exists}]\n", "",
+			fields.Different},
 		"a removed item of an atomic list":           {"[{key: gpu, operator: Exists}]", "[]", fields.Different},
 		"another value in an atomic list":            {"key: gpu", "key: tpu", fields.Different},
 		"a removed key in an item of an atomic list": {"{key: gpu, operator: Exists}", "{key: gpu}", fields.Undecided},
@@ -131,9 +135,11 @@ func TestSameContentIgnoresMetadataOfTheServer(t *testing.T) {
 	before := of(`{metadata: {name: a, resourceVersion: "1", generation: 1, managedFields: [{manager: x}]},
         spec: {a: 1}, status: {b: 1}}`)
 	for text, want := range map[string]bool{
-		`{metadata: {name: a, resourceVersion: "2", generation: 2, managedFields: []}, spec: {a: 1}, status: {b: 2}}`: true,
-		`{metadata: {name: a, resourceVersion: "2", generation: 2}, spec: {a: 2}}`:                                    false,
-		`{metadata: {name: a, labels: {x: y}}, spec: {a: 1}}`:                                                         false,
+		`{metadata: {name: a, resourceVersion: "2", generation: 2, managedFields: []}, spec: {a: 1},` +
+			` status: {b: 2}}`: true,
+		`{metadata: {name: a, resourceVersion: "2", generation: 2},` +
+			` spec: {a: 2}}`: false,
+		`{metadata: {name: a, labels: {x: y}}, spec: {a: 1}}`: false,
 	} {
 		if got := fields.SameContent(before, of(text)); got != want {
 			t.Errorf("%s: %v", text, got)

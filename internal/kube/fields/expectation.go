@@ -19,7 +19,7 @@ type expectation struct {
 
 	admitted    any
 	wasAdmitted bool // the server did not omit it
-	recorded    bool // admitted and kept are known, not assumed
+	recorded    bool // admitted is known, not assumed
 }
 
 // expectSent expects the value that was sent, of which the server may omit zeros.

@@ -58,7 +58,8 @@ func TestAdditionsInsideOurListsAreNotDrift(t *testing.T) {
 		"a foreign node selector": {
 			live:    `spec: {groups: [{name: a, size: 2, labels: {team: ml}}], nodeSelector: {zone: x, pool: y}}`,
 			changes: []string{"spec.nodeSelector"},
-			doc:     `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}], nodeSelector: {zone: x, pool: y}}`,
+			doc: `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}], nodeSelector: {zone: x,` +
+				` pool: y}}`,
 		},
 		"a node selector of the queue": {
 			live:   `spec: {groups: [{name: a, size: 2, labels: {team: ml}}], nodeSelector: {zone: x, pool: y}}`,

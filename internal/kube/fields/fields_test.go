@@ -218,9 +218,11 @@ func TestDriftReportsFieldAndManager(t *testing.T) {
 			change: func(o *unstructured.Unstructured) { container(o)["image"] = "other:1" },
 			managers: []map[string]any{
 				manager("late", "2026-01-03T00:00:00Z",
-					`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"kubetorch\"}":{"f:image":{}}}}}}}`),
+					`{"f:spec":{"f:template":{"f:spec":{"f:containers":`+
+						`{"k:{\"name\":\"kubetorch\"}":{"f:image":{}}}}}}}`),
 				manager("early", "2026-01-02T00:00:00Z",
-					`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"kubetorch\"}":{"f:image":{}}}}}}}`),
+					`{"f:spec":{"f:template":{"f:spec":{"f:containers":`+
+						`{"k:{\"name\":\"kubetorch\"}":{"f:image":{}}}}}}}`),
 			},
 			want: []string{path + ".image by late"},
 		},
@@ -325,7 +327,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil || !again.Equals(set) {
 			t.Errorf("%s does not come back from %s: %v", set, text, err)
 		}
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}}
+		obj := &unstructured.Unstructured{
+			Object: map[string]any{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}}
 		applied, _ := fields.Admit(obj.Object, obj, set)
 		applied.Drift(obj, ours)
 	})

@@ -18,7 +18,8 @@ import (
 func eventAt(minute int, kind, name, reason string) corev1.Event {
 	at := metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC))
 	return corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: "ml", Name: fmt.Sprintf("%s.%d", name, minute), CreationTimestamp: at},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: fmt.Sprintf("%s.%d", name, minute),
+			CreationTimestamp: at},
 		InvolvedObject: corev1.ObjectReference{Kind: kind, Namespace: "ml", Name: name},
 		Type:           "Normal", Reason: reason, LastTimestamp: at,
 	}
@@ -36,7 +37,9 @@ func TestEventsOfTheComputeAreListedNewestLast(t *testing.T) {
 		eventAt(7, "Service", "trainer", "OfAnotherKind"),
 	}
 	pod := kubetest.RunningPod("trainer-1-a")
-	pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "weights"}}}}
+	pod.Spec.Volumes = []corev1.Volume{
+		{VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "weights"}}}}
 	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
 		query := request.URL.Query()
 		switch {

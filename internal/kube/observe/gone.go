@@ -114,11 +114,11 @@ func blocked(
 	ended context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string, uid types.UID,
 ) error {
 	cause := context.Cause(ended)
-	moment := config.DialTimeout
+	timeout := config.DialTimeout
 	if errors.Is(cause, context.Canceled) {
-		moment = time.Second // end soon after an interrupt
+		timeout = time.Second // end soon after an interrupt
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), moment)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), timeout)
 	defer cancel()
 	e := &DeletionError{Ref: ref, Err: cause}
 	obj, err := c.Get(ctx, ref)

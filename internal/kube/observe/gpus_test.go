@@ -42,7 +42,8 @@ func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 		"a label of a node without GPUs": {[]corev1.Node{gpuNodeOf("d", "", "")},
 			GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}},
 			"no node with zone=east has any; no node has a product label."},
-		"no GPUs in the cluster":      {nodes[3:], GPUAsk{Each: 1}, "requests 1 GPU, and no node of the cluster has any."},
+		"no GPUs in the cluster": {nodes[3:], GPUAsk{Each: 1},
+			"requests 1 GPU, and no node of the cluster has any."},
 		"more GPUs than any node has": {nodes, GPUAsk{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
 		"more GPUs than any selected node has": {nodes, GPUAsk{Each: 2,
 			NodeSelector: map[string]string{gpuProduct: "L4"}}, "the largest of 1 nodes with " +

@@ -29,20 +29,16 @@ func queueOf(
 	if q.Scheduler, q.Name = ready.QueueOf(workload, pods); q.Name == "" {
 		return nil, nil
 	}
+	version, err := c.Preferred(ctx, groupOf(q.Scheduler))
+	if q.NotInstalled = err == nil && version == ""; version == "" {
+		return q, nil
+	}
 	if q.Scheduler == ready.KAI {
-		version, err := c.Preferred(ctx, kind.KAIGroup)
-		if q.NotInstalled = err == nil && version == ""; version == "" {
-			return q, nil
-		}
 		q.Queues = objects(ctx, c, kind.KAIQueue(), "", nil)
 		q.Holds = objects(ctx, c, kind.KAIPodGroup(), q.Namespace, func(e *kube.Entry) bool {
 			return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return ready.PodGroupOf(pod) == e.Name })
 		})
 		return q, []kube.Kind{kind.KAIQueue(), kind.KAIPodGroup()}
-	}
-	version, err := c.Preferred(ctx, kind.KueueGroup)
-	if q.NotInstalled = err == nil && version == ""; version == "" {
-		return q, nil
 	}
 	localQueues, workloads := kind.LocalQueue(version), kind.KueueWorkload(version)
 	q.Queues = objects(ctx, c, localQueues, q.Namespace, nil)
@@ -54,6 +50,14 @@ func queueOf(
 		}
 	}
 	return q, []kube.Kind{localQueues, workloads}
+}
+
+// groupOf returns the API group of a scheduler with queues.
+func groupOf(scheduler string) string {
+	if scheduler == ready.KAI {
+		return kind.KAIGroup
+	}
+	return kind.KueueGroup
 }
 
 // isSuspended reports whether a queue may have suspended a workload or not
@@ -91,8 +95,9 @@ func holds(e *kube.Entry, workload *unstructured.Unstructured, pods []*corev1.Po
 // scheduler is [ready.Kueue] (also "") or [ready.KAI]. workload is the name for
 // messages. Each queue is read once per run. Objects without read permission
 // are ignored. An error means that the request failed.
-func QueueForecast(ctx context.Context, c *kube.Cluster, scheduler, namespace, queue string, ask ready.Ask,
-	workload string) ([]*ready.Cause, error) {
+func QueueForecast(
+	ctx context.Context, c *kube.Cluster, scheduler, namespace, queue string, ask ready.Ask, workload string,
+) ([]*ready.Cause, error) {
 	scheduler = cmp.Or(scheduler, ready.Kueue)
 	q, err := kube.Recall(c, "queue "+scheduler+" "+namespace+"/"+queue, func() (*ready.Queue, error) {
 		q, err := queueNamed(ctx, c, scheduler, namespace, queue)
@@ -110,7 +115,7 @@ func QueueForecast(ctx context.Context, c *kube.Cluster, scheduler, namespace, q
 // queueNamed reads a queue by name, and lists the others only if it is missing.
 func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name string) (*ready.Queue, error) {
 	q := &ready.Queue{Scheduler: scheduler, Namespace: namespace, Name: name}
-	group := map[string]string{ready.Kueue: kind.KueueGroup, ready.KAI: kind.KAIGroup}[scheduler]
+	group := groupOf(scheduler)
 	version, err := c.Preferred(ctx, group)
 	if err != nil {
 		of := kube.Kind{GroupVersionKind: schema.GroupVersionKind{Group: group}}

@@ -86,19 +86,27 @@ const (
 	localQueue   = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue,
         metadata: {name: gpu, namespace: ml, resourceVersion: "1"}, spec: {clusterQueue: cq},
         status: {conditions: [{type: Active, status: "True"}]}}`
-	clusterQueue = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: cq, resourceVersion: "1"}, spec: {resourceGroups: [{flavors: [{name: f, resources: [{name: nvidia.com/gpu, nominalQuota: 4}]}]}]},
-  status: {conditions: [{type: Active, status: "True"}], flavorsReservation: [{name: f, resources: [{name: nvidia.com/gpu, total: 2}]}]}}`
+	clusterQueue = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: cq,
+	  resourceVersion: "1"}, spec: {resourceGroups: [{flavors: [{name: f, resources: [{name: nvidia.com/gpu,
+	    nominalQuota: 4}]}]}]},
+  status: {conditions: [{type: Active, status: "True"}], flavorsReservation: [{name: f,
+    resources: [{name: nvidia.com/gpu, total: 2}]}]}}`
 	heldTraining = `{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: trainer, namespace: ml, uid: u-1,
         resourceVersion: "1", labels: {kueue.x-k8s.io/queue-name: gpu}}, spec: {runPolicy: {suspend: true},
         pytorchReplicaSpecs: {Worker: {replicas: 3}}}}`
-	heldWorkload = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: pytorchjob-trainer-1, namespace: ml, resourceVersion: "1", ownerReferences: [{apiVersion: kubeflow.org/v1, kind: PyTorchJob, name: trainer, uid: u-1}]},
-  spec: {queueName: gpu, podSets: [{name: worker, count: 3, template: {spec: {containers: [{name: c, resources: {requests: {nvidia.com/gpu: 2}}}]}}}]},
-  status: {conditions: [{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "insufficient unused quota for nvidia.com/gpu in flavor f, 4 more needed"}]}}`
+	heldWorkload = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: pytorchjob-trainer-1,
+	  namespace: ml, resourceVersion: "1", ownerReferences: [{apiVersion: kubeflow.org/v1, kind: PyTorchJob,
+	    name: trainer, uid: u-1}]},
+  spec: {queueName: gpu, podSets: [{name: worker, count: 3, template: {spec: {containers: [{name: c,
+    resources: {requests: {nvidia.com/gpu: 2}}}]}}}]},
+  status: {conditions: [{type: QuotaReserved, status: "False", reason: WaitingForQuota,
+    message: "insufficient unused quota for nvidia.com/gpu in flavor f, 4 more needed"}]}}`
 )
 
 func kueue() map[string]string {
 	return map[string]string{
-		kueuePath:                             `{kind: APIGroup, name: kueue.x-k8s.io, preferredVersion: {version: v1beta2}}`,
+		kueuePath: `{kind: APIGroup, name: kueue.x-k8s.io,
+		  preferredVersion: {version: v1beta2}}`,
 		gpuQueuePath:                          localQueue,
 		kueueV + "/namespaces/ml/localqueues": "items: [" + localQueue + "]",
 		kueueV + "/clusterqueues":             "items: [" + clusterQueue + "]",

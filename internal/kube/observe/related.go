@@ -136,8 +136,9 @@ func partsOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstru
 
 // objects returns the objects of a shared collection for which keep returns
 // true. It returns nil only without permission to read them.
-func objects(ctx context.Context, c *kube.Cluster, kind kube.Kind, namespace string,
-	keep func(*kube.Entry) bool) []*unstructured.Unstructured {
+func objects(
+	ctx context.Context, c *kube.Cluster, kind kube.Kind, namespace string, keep func(*kube.Entry) bool,
+) []*unstructured.Unstructured {
 	entries, err := c.ReadAll(ctx, kind, namespace, keep)
 	if err != nil {
 		return nil

@@ -71,8 +71,9 @@ func observe(
 
 // podsAndEvents reads the pods and events for a diagnosis. Objects without read
 // permission are left out.
-func podsAndEvents(ctx context.Context, c *kube.Cluster, s *ready.Snapshot, namespace string,
-	selector map[string]string) error {
+func podsAndEvents(
+	ctx context.Context, c *kube.Cluster, s *ready.Snapshot, namespace string, selector map[string]string,
+) error {
 	var err error
 	if s.Pods, err = podsOf(ctx, c, namespace, selector); err != nil && kube.ClassOf(err) != kube.Denied {
 		return err

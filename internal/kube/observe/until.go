@@ -35,8 +35,9 @@ type Step[T any] struct {
 // last value. Failures of the API server are tolerated for maxAbsence. If ctx
 // ends, it returns the previous value, because the last check was interrupted,
 // and an error.
-func Until[T any](ctx context.Context, clock clock.WithDelayedExecution, watch Watch,
-	check func() (Step[T], error)) (T, error) {
+func Until[T any](
+	ctx context.Context, clock clock.WithDelayedExecution, watch Watch, check func() (Step[T], error),
+) (T, error) {
 	var (
 		away absence
 		last T

@@ -61,8 +61,9 @@ func WaitReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map
 // WaitPods is WaitReady for existing pods without a workload of the provider:
 // it waits until at least one pod has all labels of selector, and all are
 // ready.
-func WaitPods(ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string) (ready.Verdict,
-	error) {
+func WaitPods(
+	ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string,
+) (ready.Verdict, error) {
 	ref := kube.Ref{Kind: podsWith(selector), Namespace: namespace, Name: labels.Set(selector).String()}
 	watched := func() bool {
 		_, err := c.ReadAll(ctx, ref.Kind, namespace, func(*kube.Entry) bool { return false })

@@ -28,26 +28,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// loopback handles the streams of a port-forward like a kubelet, for pods whose
-// ports belong to this process.
-type loopback struct{}
-
-func (loopback) PortForward(ctx context.Context, _, _ string, port int32, stream io.ReadWriteCloser) error {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	defer stream.Close()
-	go func() {
-		_, _ = io.Copy(conn, stream)
-		_ = conn.(*net.TCPConn).CloseWrite()
-	}()
-	_, err = io.Copy(stream, conn)
-	return err
-}
-
 // kubeletBehind is an API server that serves only pods and their port-forwards. It
 // serves the streams with the code of kubelets and container runtimes.
 func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
@@ -69,7 +49,7 @@ func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
 			api.ServeHTTP(w, request)
 			return
 		}
-		portforward.ServePortForward(w, request, loopback{}, "pod", "", nil, time.Minute, time.Minute,
+		portforward.ServePortForward(w, request, kubetest.Loopback{}, "pod", "", nil, time.Minute, time.Minute,
 			[]string{portforward.ProtocolV1Name})
 	}))
 	t.Cleanup(server.Close)

@@ -6,11 +6,13 @@ package ready
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -176,20 +178,41 @@ const (
 func assessors() map[kind.Readiness]func(Snapshot) Verdict {
 	return map[kind.Readiness]func(Snapshot) Verdict{
 		kind.ByConventions:     anyKind,
-		kind.OfDeployment:      deployment,
-		kind.OfStatefulSet:     statefulSet,
-		kind.OfDaemonSet:       daemonSet,
-		kind.OfReplicaSet:      replicaSet,
-		kind.OfPod:             singlePod,
-		kind.OfJob:             job,
+		kind.OfDeployment:      decoding(deployment),
+		kind.OfStatefulSet:     decoding(statefulSet),
+		kind.OfDaemonSet:       decoding(daemonSet),
+		kind.OfReplicaSet:      decoding(replicaSet),
+		kind.OfPod:             decoding(singlePod),
+		kind.OfJob:             decoding(job),
 		kind.OfCronJob:         cronJob,
-		kind.OfLeaderWorkerSet: leaderWorkerSet,
-		kind.OfKnativeService:  knativeService,
-		kind.OfRayCluster:      rayCluster,
-		kind.OfTrainingJob:     trainingJob,
-		kind.OfJobSet:          jobSet,
-		kind.OfTensorServer:    tensorServer,
+		kind.OfLeaderWorkerSet: decoding(leaderWorkerSet),
+		kind.OfKnativeService:  decoding(knativeService),
+		kind.OfRayCluster:      decoding(rayCluster),
+		kind.OfTrainingJob:     decoding(trainingJob),
+		kind.OfJobSet:          decoding(jobSet),
+		kind.OfTensorServer:    decoding(tensorServer),
 	}
+}
+
+// decoding returns an assessor that decodes the workload. An object that does not
+// match its kind is assessed like one of an unknown kind.
+func decoding[T any](assess func(Snapshot, *T) Verdict) func(Snapshot) Verdict {
+	return func(s Snapshot) Verdict {
+		if workload := decoded[T](s.Workload); workload != nil {
+			return assess(s, workload)
+		}
+		return anyKind(s)
+	}
+}
+
+// decoded converts an object to T. It returns nil if the object does not match
+// its kind.
+func decoded[T any](u *unstructured.Unstructured) *T {
+	out := new(T)
+	if u == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out) != nil {
+		return nil
+	}
+	return out
 }
 
 func readinessOf(workload *unstructured.Unstructured) kind.Readiness {
@@ -204,5 +227,25 @@ func Assess(s Snapshot) Verdict {
 	if s.Workload.GetDeletionTimestamp() != nil {
 		return Verdict{Phase: Terminating, Message: "the workload is being deleted"}
 	}
-	return assessors()[readinessOf(s.Workload)](s)
+	return assessors()[readinessOf(s.Workload)](s.withoutNil())
+}
+
+// withoutNil returns the snapshot without nil items in its lists of pods, nodes
+// and parts. A nil list stays nil, because it means that the objects are unknown.
+func (s Snapshot) withoutNil() Snapshot {
+	s.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(p *corev1.Pod) bool { return p == nil })
+	s.Nodes = slices.DeleteFunc(slices.Clone(s.Nodes), func(n *corev1.Node) bool { return n == nil })
+	s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(u *unstructured.Unstructured) bool { return u == nil })
+	return s
+}
+
+// filter returns the items for which keep returns true.
+func filter[T any](items []T, keep func(T) bool) []T {
+	var out []T
+	for _, item := range items {
+		if keep(item) {
+			out = append(out, item)
+		}
+	}
+	return out
 }

@@ -99,8 +99,7 @@ func (s *diagnosis) mountCause(p *corev1.Pod) *Cause {
 	why, hint := "The kubelet retries.", Advice("Check the driver of the volume and its server if this persists.")
 	if strings.Contains(e.Message, "Multi-Attach") {
 		why, hint = "The volume is still attached to another node, and its access mode ReadWriteOnce allows one node "+
-			"only.",
-			"Wait until the pod on the other node is deleted, or delete it."
+			"only.", "Wait until the pod on the other node is deleted, or delete it."
 	}
 	return s.newPodCause(p, ReasonMountFailed, "", andThen("A volume cannot be mounted: "+clip(e.Message), why), hint)
 }

@@ -3,12 +3,13 @@ package ready
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // crashLoopBackOff is the waiting reason of a container that exited, and that
@@ -18,13 +19,7 @@ const crashLoopBackOff = "CrashLoopBackOff"
 // containerCauses returns the causes of all containers that do not run
 // correctly.
 func (s *diagnosis) containerCauses(p *corev1.Pod) []*Cause {
-	var causes []*Cause
-	for _, cs := range containerStatuses(p) {
-		if c := s.containerCause(p, cs); c != nil {
-			causes = append(causes, c)
-		}
-	}
-	return causes
+	return causesOf(containerStatuses(p), func(cs corev1.ContainerStatus) *Cause { return s.containerCause(p, cs) })
 }
 
 func (s *diagnosis) containerCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
@@ -120,7 +115,7 @@ func mainContainer(p *corev1.Pod) string {
 		return name
 	}
 	for _, c := range p.Spec.Containers {
-		if c.Name == "kubetorch" || c.Name == "server" {
+		if c.Name == kind.ContainerName || c.Name == kind.TensorServerContainer {
 			return c.Name
 		}
 	}
@@ -246,13 +241,9 @@ func (c *Cause) withLogs(p *corev1.Pod, name string, previous bool) *Cause {
 // containerEvents returns the events of the pod about one container, or about
 // the pod as a whole.
 func (s *diagnosis) containerEvents(p *corev1.Pod, name string) eventLog {
-	var out eventLog
-	for _, e := range s.events.about("Pod", p.Name) {
-		if e.InvolvedObject.FieldPath == "" || strings.Contains(e.InvolvedObject.FieldPath, "{"+name+"}") {
-			out = append(out, e)
-		}
-	}
-	return out
+	return filter(s.events.about("Pod", p.Name), func(e *corev1.Event) bool {
+		return e.InvolvedObject.FieldPath == "" || strings.Contains(e.InvolvedObject.FieldPath, "{"+name+"}")
+	})
 }
 
 // killingProbe reports whether an event belongs to a probe that makes the
@@ -309,7 +300,7 @@ func exitHint(t *corev1.ContainerStateTerminated) Advice {
 
 // Restarts returns the number of restarts of a container of the pod.
 func Restarts(p *corev1.Pod, name string) int32 {
-	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+	for _, cs := range containerStatuses(p) {
 		if cs.Name == name {
 			return cs.RestartCount
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -72,16 +72,9 @@ func customOf(workload *unstructured.Unstructured) custom {
 	list, _ := items.([]any)
 	for _, item := range list {
 		fields, _ := item.(map[string]any)
-		text := func(name string) string {
-			value, _ := fields[name].(string)
-			return value
-		}
-		observed, _ := fields["observedGeneration"].(int64)
-		c.conditions = append(c.conditions, condition{
-			Type: text("type"), Status: metav1.ConditionStatus(text("status")), Reason: text("reason"),
-			Message:            text("message"),
-			ObservedGeneration: observed,
-		})
+		var one condition
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &one) // a field of another type stays zero
+		c.conditions = append(c.conditions, one)
 	}
 	for _, path := range kind.SuspendFields() {
 		suspended, _, _ := unstructured.NestedBool(workload.Object, path...)
@@ -167,7 +160,7 @@ func (s Snapshot) byPods(c custom) Verdict {
 // allSucceeded reports whether there are pods, and all have succeeded.
 func (s Snapshot) allSucceeded() bool {
 	return len(s.Pods) > 0 && len(living(s.Pods)) == 0 && !slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool {
-		return p == nil || p.Status.Phase != corev1.PodSucceeded
+		return p.Status.Phase != corev1.PodSucceeded
 	})
 }
 

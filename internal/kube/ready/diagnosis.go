@@ -33,12 +33,9 @@ func newDiagnosis(s Snapshot, current []*corev1.Pod) *diagnosis {
 // living excludes pods that are being deleted or that succeeded, and sorts the
 // others by age, so that every snapshot selects the same pod.
 func living(pods []*corev1.Pod) []*corev1.Pod {
-	var out []*corev1.Pod
-	for _, p := range pods {
-		if p != nil && p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded {
-			out = append(out, p)
-		}
-	}
+	out := filter(pods, func(p *corev1.Pod) bool {
+		return p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded
+	})
 	slices.SortFunc(out, func(a, b *corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
@@ -125,12 +122,23 @@ func (s *diagnosis) podCause(p *corev1.Pod) []*Cause {
 		if causes := s.claimCauses(p); len(causes) > 0 {
 			return causes
 		}
-		return s.schedulingCauses(p)
+		return causesOf([]*corev1.Pod{p}, s.schedulingCause)
 	}
 	if causes := s.containerCauses(p); len(causes) > 0 {
 		return causes
 	}
-	return s.nodeCauses(p)
+	return causesOf([]*corev1.Pod{p}, s.nodeCause)
+}
+
+// causesOf returns the causes of those items that have one.
+func causesOf[T any](items []T, cause func(T) *Cause) []*Cause {
+	var causes []*Cause
+	for _, item := range items {
+		if c := cause(item); c != nil {
+			causes = append(causes, c)
+		}
+	}
+	return causes
 }
 
 // newPodCause sets the common fields of all causes of a pod.

@@ -17,12 +17,7 @@ type eventLog []*corev1.Event
 const maxEvents = 5
 
 func newEventLog(events []*corev1.Event) eventLog {
-	var log eventLog
-	for _, e := range events {
-		if e != nil {
-			log = append(log, e)
-		}
-	}
+	log := eventLog(filter(events, func(e *corev1.Event) bool { return e != nil }))
 	slices.SortStableFunc(log, func(a, b *corev1.Event) int { return LastSeen(a).Compare(LastSeen(b)) })
 	return log
 }
@@ -56,13 +51,9 @@ func timesSeen(e *corev1.Event) int {
 
 // about returns the events of one object.
 func (l eventLog) about(kind, name string) eventLog {
-	var out eventLog
-	for _, e := range l {
-		if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name {
-			out = append(out, e)
-		}
-	}
-	return out
+	return filter(l, func(e *corev1.Event) bool {
+		return e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name
+	})
 }
 
 // latest returns the last event with one of the reasons, or nil.

@@ -48,11 +48,7 @@ func (c condition) suffix() string {
 
 // job assesses a batch Job. It is ready if all pods that it may currently run
 // are ready, or if it is complete. A Job has no observed generation.
-func job(s Snapshot) Verdict {
-	j, ok := typed[batchv1.Job](s)
-	if !ok {
-		return anyKind(s)
-	}
+func job(s Snapshot, j *batchv1.Job) Verdict {
 	var complete, failed condition
 	for _, c := range j.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {
@@ -108,7 +104,7 @@ func cronJob(s Snapshot) Verdict {
 func (s Snapshot) suspended(left int) Verdict {
 	switch {
 	case queueOf(s.Workload) != "":
-		return s.held()
+		return s.heldByQueue()
 	case left > 0:
 		return notReady("suspending: %s left", number(left, "pod"))
 	}
@@ -137,12 +133,9 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 
 // lastFailed returns the youngest failed pod, or nil.
 func lastFailed(pods []*corev1.Pod) *corev1.Pod {
-	var failed []*corev1.Pod
-	for _, p := range pods {
-		if p != nil && (p.Status.Phase == corev1.PodFailed || failedContainer(p) != nil) {
-			failed = append(failed, p)
-		}
-	}
+	failed := filter(pods, func(p *corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodFailed || failedContainer(p) != nil
+	})
 	if len(failed) == 0 {
 		return nil
 	}

@@ -50,7 +50,7 @@ func PodGroupOf(p *corev1.Pod) string { return p.Annotations["pod-group-name"] }
 // kai sets the reasons why KAI does not schedule a workload, in addition to
 // those that the pod shows.
 func (q *Queue) kai(c *Cause, workload string) *Cause {
-	if q.trouble(c, workload) {
+	if q.problem(c, workload) {
 		return c
 	}
 	for _, group := range q.groups() {
@@ -58,14 +58,14 @@ func (q *Queue) kai(c *Cause, workload string) *Cause {
 			if condition.Type != "UnschedulableOnNodePool" || !condition.isTrue() {
 				continue
 			}
-			var says []string
+			var messages []string
 			for _, r := range condition.Reasons {
-				says = append(says, strings.TrimSuffix(clip(r.Message), "."))
+				messages = append(messages, strings.TrimSuffix(clip(r.Message), "."))
 			}
-			if len(says) == 0 {
-				says = []string{strings.TrimSuffix(clip(condition.Message), ".")}
+			if len(messages) == 0 {
+				messages = []string{strings.TrimSuffix(clip(condition.Message), ".")}
 			}
-			c.Summary = fmt.Sprintf("KAI cannot schedule %s now (queue %s): %s.", workload, q.Name, listed(says, 3))
+			c.Summary = fmt.Sprintf("KAI cannot schedule %s now (queue %s): %s.", workload, q.Name, listed(messages, 3))
 			c.Command = kubectl(q.Namespace, "describe podgroup.scheduling.run.ai "+group.Metadata.Name)
 			return c
 		}

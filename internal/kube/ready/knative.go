@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -39,11 +37,7 @@ type conditional struct {
 // knativeService assesses the Ready condition of Knative. It is also true if
 // the Service is scaled to zero, and requires a first pod unless the initial
 // scale is zero.
-func knativeService(s Snapshot) Verdict {
-	k, ok := typed[conditional](s)
-	if !ok {
-		return anyKind(s)
-	}
+func knativeService(s Snapshot, k *conditional) Verdict {
 	ready := conditionOf(k.Status.Conditions, "Ready")
 	switch {
 	case k.Status.ObservedGeneration < k.Metadata.Generation:
@@ -53,12 +47,10 @@ func knativeService(s Snapshot) Verdict {
 			k.Status.LatestCreatedRevisionName))
 	}
 	latest := k.Status.LatestCreatedRevisionName
-	var pods []*corev1.Pod
-	for _, p := range s.Pods {
-		if p != nil && (p.Labels[kind.KnativeRevisionLabel] == latest || p.Labels[kind.KnativeRevisionLabel] == "") {
-			pods = append(pods, p)
-		}
-	}
+	pods := filter(s.Pods, func(p *corev1.Pod) bool {
+		revision := p.Labels[kind.KnativeRevisionLabel]
+		return revision == "" || revision == latest
+	})
 	remark := cmp.Or(clip(ready.Message), ready.Reason, "waiting for Knative")
 	return s.diagnose(run{pods: pods, remark: remark}, func(d *diagnosis) *Cause { return d.knativeCause(k, latest) })
 }
@@ -147,19 +139,9 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 // unknown.
 func (s *diagnosis) part(kind, name string) *conditional {
 	for _, u := range s.Parts {
-		if u != nil && u.GetKind() == kind && u.GetName() == name {
+		if u.GetKind() == kind && u.GetName() == name {
 			return decoded[conditional](u)
 		}
 	}
 	return nil
-}
-
-// decoded converts an object to T. It returns nil if the object does not match
-// its kind.
-func decoded[T any](u *unstructured.Unstructured) *T {
-	out := new(T)
-	if u == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out) != nil {
-		return nil
-	}
-	return out
 }

@@ -87,7 +87,7 @@ func (q *Queue) ClusterQueueOf() string {
 // available, and a stopped queue may be resumed: only a missing queue ends a
 // wait.
 func (q *Queue) kueue(c *Cause, workload string) *Cause {
-	if q.trouble(c, workload) || q.inactive(c) {
+	if q.problem(c, workload) || q.inactive(c) {
 		return c
 	}
 	c.Reason = ReasonQueued
@@ -219,8 +219,7 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 		if covered && want.Cmp(free) > 0 {
 			inUse := used[name]
 			parts = append(parts, fmt.Sprintf("%s requested, %s has %s, %s in use", amountOf(name, need),
-				cq.Metadata.Name,
-				amount(name, have), amount(name, inUse)))
+				cq.Metadata.Name, amount(name, have), amount(name, inUse)))
 		}
 	}
 	if len(parts) == 0 {
@@ -306,13 +305,11 @@ func (q *Queue) kueueForecast(c *Cause, ask Ask) []*Cause {
 			never = append(never, fmt.Sprintf("it has no quota for %s", name))
 		case bounded && want.Cmp(ceiling) > 0:
 			never = append(never, fmt.Sprintf("%s requested, and it can never admit more than %s",
-				amountOf(name, requests),
-				amount(name, ceiling)))
+				amountOf(name, requests), amount(name, ceiling)))
 		case want.Cmp(free) > 0:
 			inUse := used[name]
 			later = append(later, fmt.Sprintf("%s requested, it has %s, %s in use", amountOf(name, requests),
-				amount(name, have),
-				amount(name, inUse)))
+				amount(name, have), amount(name, inUse)))
 		}
 	}
 	c.Command = "kubectl describe clusterqueue.kueue.x-k8s.io " + cq.Metadata.Name

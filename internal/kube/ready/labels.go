@@ -75,8 +75,7 @@ func demandMisfit(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit
 	case d.Operator == corev1.NodeSelectorOpDoesNotExist:
 		return misfit{
 			summary: fmt.Sprintf("All %d nodes have the label %s, and this pod may only run on a node without it.",
-				len(nodes),
-				d.Key),
+				len(nodes), d.Key),
 			hint: StepAllowGPUNodes + " if the pod may run on them, or add a node without the label.",
 		}
 	case len(values) == 0:

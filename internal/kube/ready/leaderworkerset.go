@@ -25,11 +25,7 @@ type groupSet struct {
 // leaderWorkerSet requires the condition Available, which the controller sets if
 // all groups are ready and those above the partition are updated. The controller
 // compares StatefulSets whose size may be about to change, so the pods count too.
-func leaderWorkerSet(s Snapshot) Verdict {
-	set, ok := typed[groupSet](s)
-	if !ok {
-		return anyKind(s)
-	}
+func leaderWorkerSet(s Snapshot, set *groupSet) Verdict {
 	st, groups := set.Status, orOne(set.Spec.Replicas)
 	pods := groups * orOne(set.Spec.LeaderWorkerTemplate.Size)
 	available := conditionOf(st.Conditions, "Available").isTrue()

@@ -32,8 +32,8 @@ type misfit struct {
 // time, or 0 if unknown. For spread constraints, pod affinity, host ports and
 // volumes, see the message of the scheduler.
 func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool) {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *corev1.Node) bool { return n == nil })
-	slices.SortFunc(nodes, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+	nodes = slices.SortedFunc(slices.Values(nodes),
+		func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 	want := requests(p)
 	labelled := filter(nodes, func(n *corev1.Node) bool { return matchesLabels(p, n) })
 	if len(labelled) == 0 {
@@ -62,16 +62,6 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 		return resourceMisfit(free, nodes, want), true
 	}
 	return resourceMisfit(labelled, nodes, want), true
-}
-
-func filter(nodes []*corev1.Node, keep func(*corev1.Node) bool) []*corev1.Node {
-	var out []*corev1.Node
-	for _, n := range nodes {
-		if keep(n) {
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 // requests returns the requested resources of the pod that are greater than
@@ -175,7 +165,7 @@ func isPermanent(t *corev1.Taint) bool {
 func gpuLabels() []string {
 	return []string{
 		kind.GPUPresentLabel, "feature.node.kubernetes.io/pci-10de.present",
-		"cloud.google.com/gke-accelerator", "eks.amazonaws.com/instance-gpu-count",
+		kind.GKEAcceleratorLabel, kind.EKSGPUCountLabel,
 	}
 }
 
@@ -213,8 +203,7 @@ func tooManyReplicas(eligible []*corev1.Node, want corev1.ResourceList, replicas
 	}
 	return misfit{
 		summary: fmt.Sprintf("%s cannot run at the same time: each requests %s, and the %s that can run such a pod "+
-			"can run %d in total.",
-			number(replicas, "pod"), amounts(want), number(len(eligible), "node"), room),
+			"can run %d in total.", number(replicas, "pod"), amounts(want), number(len(eligible), "node"), room),
 		hint: "Reduce " + FieldReplicas + " or the requests of each pod, or add nodes.",
 	}, true
 }
@@ -244,34 +233,27 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 		if everywhere > having {
 			where = " that it may run on"
 		}
-		q := want[name]
+		var offer string
+		q, hint := want[name], "Request at most that amount in "+requestOf(name)+", or add larger nodes."
 		switch {
 		case q.Cmp(largest) <= 0:
 			continue
 		case everywhere == 0:
-			return misfit{
-				summary: fmt.Sprintf("No node can run this pod: it requests %s, and no node has any.",
-					amountOf(name, want)),
-				hint: "Add such nodes, or correct " + requestOf(name) + ".",
-			}
+			offer = "no node has any"
 		case having == 0:
-			return misfit{
-				summary: fmt.Sprintf("No node can run this pod: it requests %s, and none of the %s%s has any.",
-					amountOf(name, want), number(len(nodes), "node"), where),
-				hint: "Add such nodes, or correct " + requestOf(name) + ".",
-			}
+			offer = fmt.Sprintf("none of the %s%s has any", number(len(nodes), "node"), where)
 		case having == 1:
-			return misfit{
-				summary: fmt.Sprintf("No node can run this pod: it requests %s, and the only %s%s has %s.",
-					amountOf(name, want),
-					nodeNoun(name), where, amount(name, largest)),
-				hint: "Request at most that amount in " + requestOf(name) + ", or add larger nodes.",
-			}
+			offer = fmt.Sprintf("the only %s%s has %s", nodeNoun(name), where, amount(name, largest))
+		default:
+			offer = fmt.Sprintf("the largest of %s%s has %s", number(having, nodeNoun(name)), where,
+				amount(name, largest))
+		}
+		if having == 0 {
+			hint = "Add such nodes, or correct " + requestOf(name) + "."
 		}
 		return misfit{
-			summary: fmt.Sprintf("No node can run this pod: it requests %s, and the largest of %s%s has %s.",
-				amountOf(name, want), number(having, nodeNoun(name)), where, amount(name, largest)),
-			hint: "Request at most that amount in " + requestOf(name) + ", or add larger nodes.",
+			summary: fmt.Sprintf("No node can run this pod: it requests %s, and %s.", amountOf(name, want), offer),
+			hint:    hint,
 		}
 	}
 	return misfit{

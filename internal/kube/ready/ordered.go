@@ -18,7 +18,7 @@ func (s Snapshot) blockingPod(set *appsv1.StatefulSet) *corev1.Pod {
 		return nil
 	}
 	for _, p := range s.Pods {
-		if p != nil && p.DeletionTimestamp == nil && !PodReady(p) &&
+		if p.DeletionTimestamp == nil && !PodReady(p) &&
 			p.Labels[appsv1.StatefulSetRevisionLabel] != set.Status.UpdateRevision {
 			return p
 		}

@@ -1,7 +1,9 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -23,13 +25,7 @@ func PodReady(p *corev1.Pod) bool {
 
 // readyPods returns the number of living pods that are ready.
 func readyPods(pods []*corev1.Pod) int {
-	n := 0
-	for _, p := range living(pods) {
-		if PodReady(p) {
-			n++
-		}
-	}
-	return n
+	return len(filter(living(pods), PodReady))
 }
 
 // sandboxReady reports whether the volumes of the pod are mounted and its
@@ -41,17 +37,14 @@ func sandboxReady(p *corev1.Pod) bool {
 // containerStatuses returns the statuses of init containers, followed by those
 // of containers.
 func containerStatuses(p *corev1.Pod) []corev1.ContainerStatus {
-	out := make([]corev1.ContainerStatus, 0, len(p.Status.InitContainerStatuses)+len(p.Status.ContainerStatuses))
-	return append(append(out, p.Status.InitContainerStatuses...), p.Status.ContainerStatuses...)
+	return slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
 }
 
 // container returns the spec of the container of a name, or a zero spec.
 func container(p *corev1.Pod, name string) corev1.Container {
-	for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-		for _, c := range list {
-			if c.Name == name {
-				return c
-			}
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if c.Name == name {
+			return c
 		}
 	}
 	return corev1.Container{}
@@ -86,26 +79,17 @@ func (s *diagnosis) failedPod(p *corev1.Pod) *Cause {
 	return c
 }
 
-// nodeCauses explains a pod that its node cannot run.
-func (s *diagnosis) nodeCauses(p *corev1.Pod) []*Cause {
-	if c := s.nodeDown(p); c != nil {
-		return []*Cause{c}
+// nodeCause explains a pod that its node cannot run.
+func (s *diagnosis) nodeCause(p *corev1.Pod) *Cause {
+	if down := s.nodeDown(p); down != nil || sandboxReady(p) {
+		return down
 	}
-	if sandboxReady(p) {
-		return nil
-	}
-	if c := s.mountCause(p); c != nil {
-		return []*Cause{c}
-	}
-	if c := s.sandboxCause(p); c != nil {
-		return []*Cause{c}
-	}
-	return nil
+	return cmp.Or(s.mountCause(p), s.sandboxCause(p))
 }
 
 func (s *diagnosis) nodeDown(p *corev1.Pod) *Cause {
 	for _, n := range s.Nodes {
-		if n == nil || n.Name != p.Spec.NodeName {
+		if n.Name != p.Spec.NodeName {
 			continue
 		}
 		for _, c := range n.Status.Conditions {

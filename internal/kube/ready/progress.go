@@ -21,44 +21,27 @@ const (
 	stageReady
 )
 
-// phase returns the phase of a workload whose slowest pod is at this stage.
-func (s stage) phase() Phase {
-	switch s {
-	case stageQueued:
-		return Queued
-	case stageUnschedulable:
-		return Unschedulable
-	case stagePulling:
-		return Pulling
-	case stageCrashing:
-		return Crashing
-	case stageStarting:
-		return Starting
-	case stageFailed, stagePreparing, stageReady:
-	}
-	return Progressing
-}
-
-// words describes the stage after a count of pods: "2 pulling an image".
-func (s stage) words() string {
+// describe returns the phase of a workload whose slowest pod is at this stage,
+// and the words for the stage after a count of pods: "2 pulling an image".
+func (s stage) describe() (phase Phase, words string) {
 	switch s {
 	case stageFailed:
-		return "failed"
+		return Progressing, "failed"
 	case stageQueued:
-		return "queued"
+		return Queued, "queued"
 	case stageUnschedulable:
-		return "waiting for a node"
+		return Unschedulable, "waiting for a node"
 	case stagePreparing:
-		return "being prepared"
+		return Progressing, "being prepared"
 	case stagePulling:
-		return "pulling an image"
+		return Pulling, "pulling an image"
 	case stageCrashing:
-		return "crashing"
+		return Crashing, "crashing"
 	case stageStarting:
-		return "starting"
+		return Starting, "starting"
 	case stageReady:
 	}
-	return "ready"
+	return Progressing, "ready"
 }
 
 // progress returns the phase of the slowest pod, and the number of pods by
@@ -79,7 +62,8 @@ func (s *diagnosis) progress(remark string) (Phase, string) {
 	var parts []string
 	for at, n := range counts[:stageReady] {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, stage(at).words()))
+			_, words := stage(at).describe()
+			parts = append(parts, fmt.Sprintf("%d %s", n, words))
 		}
 	}
 	if len(parts) == 0 && remark != "" {
@@ -89,7 +73,8 @@ func (s *diagnosis) progress(remark string) (Phase, string) {
 	if len(parts) > 0 {
 		message += ": " + strings.Join(parts, ", ")
 	}
-	return slowest.phase(), message
+	phase, _ := slowest.describe()
+	return phase, message
 }
 
 func stageOf(p *corev1.Pod) stage {

@@ -13,16 +13,15 @@ import (
 
 // Schedulers with queues, as values of `queue_scheduler`.
 const (
-	Kueue = "kueue"
-	KAI   = "kai"
+	Kueue = kind.QueueSchedulerKueue
+	KAI   = kind.QueueSchedulerKAI
 )
 
 // Labels and names that assign workloads and pods to a queue.
 const (
-	kaiScheduler = "kai-scheduler"
-	kaiQueue     = kind.KAIQueueLabel
-	kueueQueue   = kind.KueueQueueLabel
-	kueueGates   = kind.KueueGroup + "/"
+	kaiQueue   = kind.KAIQueueLabel
+	kueueQueue = kind.KueueQueueLabel
+	kueueGates = kind.KueueGroup + "/"
 )
 
 // Queue contains the known state of the queue of a workload.
@@ -68,7 +67,7 @@ func queueOf(workload *unstructured.Unstructured) string { return workload.GetLa
 // gate (of Kueue or another controller), or in KAI, which schedules from queues
 // only.
 func isQueued(p *corev1.Pod) bool {
-	return len(p.Spec.SchedulingGates) > 0 || p.Spec.SchedulerName == kaiScheduler
+	return len(p.Spec.SchedulingGates) > 0 || p.Spec.SchedulerName == kind.KAIScheduler
 }
 
 func gatedByKueue(p *corev1.Pod) bool {
@@ -84,16 +83,16 @@ func (s *diagnosis) queueCause() *Cause {
 		case gatedByKueue(p) && s.Queue.Scheduler == Kueue:
 			c := s.newPodCause(p, ReasonQueued, Kueue, "", "")
 			return s.Queue.kueue(c, object(s.Workload))
-		case p.Spec.SchedulerName == kaiScheduler && s.Queue.Scheduler == KAI:
+		case p.Spec.SchedulerName == kind.KAIScheduler && s.Queue.Scheduler == KAI:
 			return s.Queue.kai(s.queued(p), object(s.Workload))
 		}
 	}
 	return nil
 }
 
-// held returns the verdict on a workload that Kueue has suspended or not
+// heldByQueue returns the verdict on a workload that Kueue has suspended or not
 // admitted.
-func (s Snapshot) held() Verdict {
+func (s Snapshot) heldByQueue() Verdict {
 	q := s.Queue
 	if q == nil {
 		q = &Queue{Scheduler: Kueue, Namespace: s.Workload.GetNamespace(), Name: queueOf(s.Workload)}
@@ -107,8 +106,8 @@ func (s Snapshot) held() Verdict {
 	return Verdict{Phase: phaseOf(c.Reason), Message: "held in queue " + q.Name, Cause: c}
 }
 
-// trouble sets a cause in the queue itself. It returns false if there is none.
-func (q *Queue) trouble(c *Cause, workload string) bool {
+// problem sets a cause in the queue itself. It returns false if there is none.
+func (q *Queue) problem(c *Cause, workload string) bool {
 	c.Terminal, c.Grace = false, 0
 	kind, where, list := "LocalQueue", "in namespace "+q.Namespace,
 		kubectl(q.Namespace, "get localqueues.kueue.x-k8s.io")
@@ -185,7 +184,7 @@ func Forecast(q *Queue, ask Ask, workload string) []*Cause {
 		c.Object = "Queue " + q.Name
 	}
 	switch {
-	case q.trouble(c, workload):
+	case q.problem(c, workload):
 		return []*Cause{c}
 	case q.Scheduler == KAI:
 		return q.kaiForecast(c, ask)

@@ -40,8 +40,10 @@ const (
 // cluster returns a ClusterQueue with one flavor of these quotas, with two GPUs
 // in use. more contains other fields of the spec.
 func cluster(quotas, more string) string {
-	return `{kind: ClusterQueue, metadata: {name: cq}, spec: {` + more + ` resourceGroups: [{flavors: [{name: f, resources: [` + quotas + `]}]}]},
-  status: {conditions: [{type: Active, status: "True"}], flavorsReservation: [{name: f, resources: [{name: nvidia.com/gpu, total: 2}]}]}}`
+	return `{kind: ClusterQueue, metadata: {name: cq}, spec: {` + more + ` resourceGroups: [{flavors: [{name: f,
+	  resources: [` + quotas + `]}]}]},
+  status: {conditions: [{type: Active, status: "True"}], flavorsReservation: [{name: f,
+    resources: [{name: nvidia.com/gpu, total: 2}]}]}}`
 }
 
 func TestForecastInAQueue(t *testing.T) {

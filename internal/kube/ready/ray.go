@@ -36,15 +36,11 @@ type ray struct {
 // It does not write a status that differs only in observedGeneration
 // (ray-operator/controllers/ray/utils/consistency.go). That field is therefore
 // not used: the number of workers shows whether KubeRay has observed a change.
-func rayCluster(s Snapshot) Verdict {
-	r, ok := typed[ray](s)
-	if !ok {
-		return anyKind(s)
-	}
+func rayCluster(s Snapshot, r *ray) Verdict {
 	st := r.Status
-	workers, seen := st.DesiredWorkerReplicas, st.DesiredWorkerReplicas == r.workers()
+	workers, observed := st.DesiredWorkerReplicas, st.DesiredWorkerReplicas == r.workers()
 	if r.Spec.EnableInTreeAutoscaling != nil && *r.Spec.EnableInTreeAutoscaling {
-		workers, seen = min(workers, st.MinWorkerReplicas), true // the autoscaler of Ray may request more
+		workers, observed = min(workers, st.MinWorkerReplicas), true // the autoscaler of Ray may request more
 	}
 	head := conditionOf(st.Conditions, "HeadPodReady")
 	switch {
@@ -53,7 +49,7 @@ func rayCluster(s Snapshot) Verdict {
 			return s.suspended(0)
 		}
 		return s.suspended(max(1, len(living(s.Pods))))
-	case seen && st.State == "ready" && !head.isFalse() && st.ReadyWorkerReplicas >= workers:
+	case observed && st.State == "ready" && !head.isFalse() && st.ReadyWorkerReplicas >= workers:
 		return isReady("the head and %d of %d workers ready", st.ReadyWorkerReplicas,
 			max(workers, st.ReadyWorkerReplicas))
 	}
@@ -61,7 +57,7 @@ func rayCluster(s Snapshot) Verdict {
 	switch {
 	case head.isFalse():
 		remark += ", the head is not"
-	case !seen:
+	case !observed:
 		remark = s.notObserved()
 	}
 	return s.diagnose(run{desired: workers + 1, pods: s.Pods, remark: remark}, (*diagnosis).rayRefused,

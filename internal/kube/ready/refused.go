@@ -45,7 +45,7 @@ func (s *diagnosis) refused(c *Cause, message string) *Cause {
 // server or a webhook did not respond, if the usage of a new quota is not
 // calculated yet, or if terminating pods still count toward the quota.
 func (s *diagnosis) isFinal(c *Cause, message string) bool {
-	leaving := slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool { return p != nil && p.DeletionTimestamp != nil })
+	leaving := slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })
 	return rejection.MatchString(message) && !uncountedQuota.MatchString(message) &&
 		!(c.Reason == ReasonQuotaExceeded && leaving)
 }
@@ -116,34 +116,22 @@ func (s *diagnosis) refusedEvents(replicaSet string) eventLog {
 	if replicaSet != "" {
 		return s.events.about("ReplicaSet", replicaSet)
 	}
-	var out eventLog
-	for _, e := range s.events {
-		if e.Reason == failedCreate {
-			out = append(out, e)
-		}
-	}
-	return out
+	return filter(s.events, func(e *corev1.Event) bool { return e.Reason == failedCreate })
 }
 
 // refusal returns the message of the API server, or "" if nothing was rejected.
 func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) string {
-	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c != nil && c.Reason == "ReplicaSetCreateError" {
+	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c.Reason == "ReplicaSetCreateError" {
 		return c.Message
 	}
 	if rev.object != nil {
-		for _, c := range rev.object.Status.Conditions {
-			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue &&
-				c.Reason == failedCreate {
-				return c.Message
-			}
-		}
-		return ""
+		return replicaFailure(rev.object)
 	}
 	if d.Status.ObservedGeneration < d.Generation {
 		return ""
 	}
 	c := deploymentCondition(d, appsv1.DeploymentReplicaFailure)
-	if c != nil && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
+	if c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
 		if ofOtherReplicaSet(d.Name, rev.replicaSet, c.Message) {
 			return ""
 		}
@@ -184,9 +172,9 @@ const beyondLimitRange = `(?:maximum|minimum) \S+ usage per \w+ is|max limit to 
 // Refusal explains the rejection of an object by admission, by the message of
 // the API server. The command is "" if none is specific to the rejection.
 func Refusal(namespace, message string) Cause {
-	const haveLess = "Request less, free resources in the namespace, or request a higher quota."
+	const reduce = "Request less, free resources in the namespace, or request a higher quota."
 	if m := exceededQuota.FindStringSubmatch(message); m != nil {
-		return ofQuota(namespace, m[1], haveLess, "does not allow the pods: "+quotaShortage(m[2], m[3], m[4]))
+		return ofQuota(namespace, m[1], reduce, "does not allow the pods: "+quotaShortage(m[2], m[3], m[4]))
 	}
 	if m := failedQuota.FindStringSubmatch(message); m != nil {
 		return ofQuota(namespace, m[1], "Set "+FieldResources+".", "requires that pods set "+clip(m[2]))
@@ -253,8 +241,7 @@ func refusals() []refusal {
 			"Change the fields that the message of the policy reports, or contact its administrator.",
 			"kubectl describe validatingadmissionpolicy NAME"},
 		{`failed calling webhook`, "", "Contact the administrator of the webhook if this persists: it does not " +
-			"respond.",
-			webhooks},
+			"respond.", webhooks},
 		{`denied the request`, "",
 			"Change the fields that the message of the webhook reports, or contact its administrator.", webhooks},
 		{`because it is being terminated`, "",

@@ -36,12 +36,9 @@ func currentRevision(d *appsv1.Deployment, s Snapshot) revision {
 // by the rule of the Deployment controller (pkg/controller/deployment/util,
 // EqualIgnoreHash). Of several, it returns the one with the highest revision.
 func currentReplicaSet(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *appsv1.ReplicaSet {
-	var same []*appsv1.ReplicaSet
-	for _, rs := range sets {
-		if rs != nil && sameTemplate(&rs.Spec.Template, &d.Spec.Template) {
-			same = append(same, rs)
-		}
-	}
+	same := filter(sets, func(rs *appsv1.ReplicaSet) bool {
+		return rs != nil && sameTemplate(&rs.Spec.Template, &d.Spec.Template)
+	})
 	if len(same) == 0 {
 		return nil
 	}
@@ -76,10 +73,9 @@ func guessRevision(d *appsv1.Deployment, pods []*corev1.Pod) revision {
 		return revision{}
 	}
 	name := youngestReplicaSet(d.Name, pods)
-	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c != nil {
-		if m := namedReplicaSet.FindStringSubmatch(c.Message); m != nil {
-			name = m[1]
-		}
+	progressing := deploymentCondition(d, appsv1.DeploymentProgressing)
+	if m := namedReplicaSet.FindStringSubmatch(progressing.Message); m != nil {
+		name = m[1]
 	}
 	return revision{
 		replicaSet: name,
@@ -94,9 +90,6 @@ func guessRevision(d *appsv1.Deployment, pods []*corev1.Pod) revision {
 func youngestReplicaSet(deployment string, pods []*corev1.Pod) string {
 	first := map[string]metav1.Time{}
 	for _, p := range pods {
-		if p == nil {
-			continue
-		}
 		rs := replicaSetOf(deployment, p)
 		if t, ok := first[rs]; !ok || p.CreationTimestamp.Before(&t) {
 			first[rs] = p.CreationTimestamp
@@ -113,13 +106,7 @@ func youngestReplicaSet(deployment string, pods []*corev1.Pod) string {
 }
 
 func podsOf(replicaSet, deployment string, pods []*corev1.Pod) []*corev1.Pod {
-	var out []*corev1.Pod
-	for _, p := range pods {
-		if p != nil && replicaSetOf(deployment, p) == replicaSet {
-			out = append(out, p)
-		}
-	}
-	return out
+	return filter(pods, func(p *corev1.Pod) bool { return replicaSetOf(deployment, p) == replicaSet })
 }
 
 // replicaSetOf returns the name of the ReplicaSet of a pod, or "".
@@ -146,11 +133,12 @@ func runsSomethingElse(p *corev1.Pod, template *corev1.PodTemplateSpec) bool {
 	return false
 }
 
-func deploymentCondition(d *appsv1.Deployment, t appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	for i := range d.Status.Conditions {
-		if d.Status.Conditions[i].Type == t {
-			return &d.Status.Conditions[i]
+// deploymentCondition returns the condition of a type, or a zero condition.
+func deploymentCondition(d *appsv1.Deployment, t appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	for _, c := range d.Status.Conditions {
+		if c.Type == t {
+			return c
 		}
 	}
-	return nil
+	return appsv1.DeploymentCondition{}
 }

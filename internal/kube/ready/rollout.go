@@ -9,17 +9,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
-
-// typed decodes the workload. It returns false if the object does not match its
-// kind.
-func typed[T any](s Snapshot) (*T, bool) {
-	out := new(T)
-	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, out) == nil
-}
 
 // isReady, noPodsRequested, notReady and notObserved return verdicts that do not depend
 // on pods.
@@ -66,31 +58,30 @@ type run struct {
 // causes in the status of the workload. Queue, rejected pods and pods are
 // checked for all kinds.
 func (s Snapshot) diagnose(r run, own ...func(*diagnosis) *Cause) Verdict {
+	return s.diagnoseBy(r, append(own, (*diagnosis).queueCause, (*diagnosis).creationRefused)...)
+}
+
+// diagnoseBy is like diagnose, but checks only the pods in addition to own.
+func (s Snapshot) diagnoseBy(r run, own ...func(*diagnosis) *Cause) Verdict {
 	d := newDiagnosis(s, r.pods)
 	d.desired = r.desired
 	if r.alike {
 		d.together = r.desired
 	}
-	d.dropReplaced()
+	left := filter(d.pods, func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodFailed })
+	if len(left) >= d.desired { // the failed pods have been replaced
+		d.pods = left
+	}
 	if s.Pods == nil {
 		d.desired = 0 // the status counts them
 	}
-	var causes []*Cause
-	for _, ask := range append(own, (*diagnosis).queueCause, (*diagnosis).creationRefused) {
-		if c := ask(d); c != nil {
-			causes = append(causes, c)
-		}
-	}
+	causes := causesOf(own, func(cause func(*diagnosis) *Cause) *Cause { return cause(d) })
 	return d.verdict(append(causes, d.podCauses()...), r.remark)
 }
 
 // statefulSet follows the rollout status of kubectl
 // (k8s.io/kubectl/pkg/polymorphichelpers), and also supports OnDelete.
-func statefulSet(s Snapshot) Verdict {
-	set, ok := typed[appsv1.StatefulSet](s)
-	if !ok {
-		return anyKind(s)
-	}
+func statefulSet(s Snapshot, set *appsv1.StatefulSet) Verdict {
 	desired, st := orOne(set.Spec.Replicas), set.Status
 	if st.ObservedGeneration < set.Generation {
 		return s.diagnose(run{remark: s.notObserved()})
@@ -120,31 +111,18 @@ func statefulSet(s Snapshot) Verdict {
 // are not updated yet (with a lower ordinal than first). If no pod has the
 // template, the older pods block the update and are returned.
 func (s Snapshot) updatedPods(revision string, first int) []*corev1.Pod {
-	var out []*corev1.Pod
-	found := false
-	for _, p := range s.Pods {
-		if p == nil {
-			continue
-		}
-		current := p.Labels[appsv1.StatefulSetRevisionLabel] == revision
-		found = found || current
-		ordinal, err := strconv.Atoi(p.Name[strings.LastIndexByte(p.Name, '-')+1:])
-		if current || err == nil && ordinal < first {
-			out = append(out, p)
-		}
-	}
-	if !found {
+	current := func(p *corev1.Pod) bool { return p.Labels[appsv1.StatefulSetRevisionLabel] == revision }
+	if !slices.ContainsFunc(s.Pods, current) {
 		return s.Pods
 	}
-	return out
+	return filter(s.Pods, func(p *corev1.Pod) bool {
+		ordinal, err := strconv.Atoi(p.Name[strings.LastIndexByte(p.Name, '-')+1:])
+		return current(p) || err == nil && ordinal < first
+	})
 }
 
 // daemonSet follows the rollout status of kubectl, and also supports OnDelete.
-func daemonSet(s Snapshot) Verdict {
-	set, ok := typed[appsv1.DaemonSet](s)
-	if !ok {
-		return anyKind(s)
-	}
+func daemonSet(s Snapshot, set *appsv1.DaemonSet) Verdict {
 	st, desired := set.Status, int(set.Status.DesiredNumberScheduled)
 	switch {
 	case st.ObservedGeneration < set.Generation:
@@ -161,21 +139,14 @@ func daemonSet(s Snapshot) Verdict {
 		return isReady("%d of %d pods ready", st.NumberAvailable, desired)
 	}
 	generation := set.Annotations[appsv1.DeprecatedTemplateGeneration]
-	pods := slices.DeleteFunc(slices.Clone(s.Pods), func(p *corev1.Pod) bool {
-		label := ""
-		if p != nil {
-			label = p.Labels["pod-template-generation"] // the template revision of the DaemonSet controller
-		}
-		return generation != "" && label != "" && label != generation
+	pods := filter(s.Pods, func(p *corev1.Pod) bool {
+		label := p.Labels["pod-template-generation"] // the template revision of the DaemonSet controller
+		return generation == "" || label == "" || label == generation
 	})
 	return s.diagnose(run{desired: desired, pods: pods, remark: s.counted(int(st.NumberAvailable), desired)})
 }
 
-func replicaSet(s Snapshot) Verdict {
-	set, ok := typed[appsv1.ReplicaSet](s)
-	if !ok {
-		return anyKind(s)
-	}
+func replicaSet(s Snapshot, set *appsv1.ReplicaSet) Verdict {
 	desired, st := orOne(set.Spec.Replicas), set.Status
 	switch {
 	case st.ObservedGeneration < set.Generation:
@@ -187,42 +158,40 @@ func replicaSet(s Snapshot) Verdict {
 	}
 	return s.diagnose(run{desired: desired, alike: true, pods: s.controlledPods(),
 		remark: s.counted(int(st.ReadyReplicas), desired)}, func(d *diagnosis) *Cause {
-		for _, c := range st.Conditions {
-			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue &&
-				c.Reason == failedCreate {
-				return d.refusedBy(set.Kind, set.Name, c.Message)
-			}
+		if message := replicaFailure(set); message != "" {
+			return d.refusedBy(set.Kind, set.Name, message)
 		}
 		return nil
 	})
 }
 
+// replicaFailure returns the message of the API server about the pods that a
+// ReplicaSet could not create, or "".
+func replicaFailure(set *appsv1.ReplicaSet) string {
+	for _, c := range set.Status.Conditions {
+		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
+			return c.Message
+		}
+	}
+	return ""
+}
+
 // controlledPods returns the pods that the workload controls directly, or all
 // pods if no pod has a controller reference.
 func (s Snapshot) controlledPods() []*corev1.Pod {
-	var out []*corev1.Pod
-	for _, p := range s.Pods {
-		if p == nil {
-			continue
-		}
-		if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == s.Workload.GetKind() &&
-			owner.Name == s.Workload.GetName() {
-			out = append(out, p)
-		}
-	}
-	if len(out) == 0 {
+	controlled := filter(s.Pods, func(p *corev1.Pod) bool {
+		owner := metav1.GetControllerOf(p)
+		return owner != nil && owner.Kind == s.Workload.GetKind() && owner.Name == s.Workload.GetName()
+	})
+	if len(controlled) == 0 {
 		return s.Pods
 	}
-	return out
+	return controlled
 }
 
 // singlePod assesses a Pod without a controller. It is not restarted after a
 // failure.
-func singlePod(s Snapshot) Verdict {
-	p, ok := typed[corev1.Pod](s)
-	if !ok {
-		return anyKind(s)
-	}
+func singlePod(s Snapshot, p *corev1.Pod) Verdict {
 	s.Pods = []*corev1.Pod{p}
 	switch {
 	case p.Status.Phase == corev1.PodSucceeded:

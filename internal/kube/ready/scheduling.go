@@ -1,6 +1,7 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -65,21 +66,18 @@ func schedulerMessage(p *corev1.Pod) string {
 	if c.Status != corev1.ConditionFalse || c.Reason == corev1.PodReasonSchedulingGated {
 		return ""
 	}
-	if c.Message == "" {
-		return c.Reason
-	}
-	return c.Message
+	return cmp.Or(c.Message, c.Reason)
 }
 
-// schedulingCauses explains a pod for which the scheduler found no node.
-func (s *diagnosis) schedulingCauses(p *corev1.Pod) []*Cause {
+// schedulingCause explains a pod for which the scheduler found no node.
+func (s *diagnosis) schedulingCause(p *corev1.Pod) *Cause {
 	message := schedulerMessage(p)
 	if message == "" {
 		return nil
 	}
 	short := filterMessage(message)
-	if said := s.events.about("Pod", p.Name).latestWhere(ofAutoscaler); s.Autoscaler || said != nil {
-		return []*Cause{s.autoscaled(p, short, said)}
+	if event := s.events.about("Pod", p.Name).latestWhere(ofAutoscaler); s.Autoscaler || event != nil {
+		return s.autoscaled(p, short, event)
 	}
 	if len(s.Nodes) == 0 || !defaultScheduler(p) {
 		why, hint := messageHint(message)
@@ -88,23 +86,23 @@ func (s *diagnosis) schedulingCauses(p *corev1.Pod) []*Cause {
 			summary = andThen(summary, "Without permission to list nodes, it is unknown whether any node can ever "+
 				"run the pod.")
 		}
-		return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", summary, hint)}
+		return s.newPodCause(p, ReasonWaitingForCapacity, "pods", summary, hint)
 	}
 	if why, never := neverFits(p, s.Nodes, s.together); never {
 		c := s.newPodCause(p, ReasonUnschedulable, "pods", why.summary, why.hint)
 		switch {
 		case why.temporary:
-			return []*Cause{c}
+			return c
 		case s.FixedNodes:
-			return []*Cause{c.terminal(shortGrace)}
+			return c.terminal(shortGrace)
 		}
 		c.Hint += NodesOnDemand
-		return []*Cause{c.terminal(scaleGrace)}
+		return c.terminal(scaleGrace)
 	}
 	summary := fmt.Sprintf("No node has enough free capacity for the pod: it requests %s. Message of the scheduler: %s",
 		amounts(requests(p)), clip(short))
 	why, hint := messageHint(message)
-	return []*Cause{s.newPodCause(p, ReasonWaitingForCapacity, "pods", andThen(summary, why), hint)}
+	return s.newPodCause(p, ReasonWaitingForCapacity, "pods", andThen(summary, why), hint)
 }
 
 // defaultScheduler reports whether the rules of the default scheduler apply.
@@ -112,17 +110,17 @@ func defaultScheduler(p *corev1.Pod) bool {
 	return p.Spec.SchedulerName == "" || p.Spec.SchedulerName == corev1.DefaultSchedulerName
 }
 
-// autoscaled explains a pod if nodes may still be added. said is the last event
+// autoscaled explains a pod if nodes may still be added. event is the last event
 // of an autoscaler about the pod, or nil.
-func (s *diagnosis) autoscaled(p *corev1.Pod, short string, said *corev1.Event) *Cause {
+func (s *diagnosis) autoscaled(p *corev1.Pod, short string, event *corev1.Event) *Cause {
 	c := s.newPodCause(p, ReasonWaitingForCapacity, "pods", "No node can run the pod yet: "+clip(short),
 		"Check that a node pool meets the requests of the pod, and has not reached its limit.")
 	switch {
-	case said == nil:
+	case event == nil:
 		c.Summary = andThen(c.Summary, "An autoscaler may add a node.")
 		return c
-	case said.Reason == triggeredScaleUp || said.Reason == nominated:
-		c.Summary = andThen(c.Summary, "A node is being added: "+clip(said.Message))
+	case event.Reason == triggeredScaleUp || event.Reason == nominated:
+		c.Summary = andThen(c.Summary, "A node is being added: "+clip(event.Message))
 		c.Hint = "Wait for the new node. GPU nodes take several minutes."
 		return c
 	}
@@ -130,11 +128,11 @@ func (s *diagnosis) autoscaled(p *corev1.Pod, short string, said *corev1.Event) 
 		"pool."
 	why, never := neverFits(p, s.Nodes, 0)
 	nodeAdded := s.events.about("Pod", p.Name).latest(triggeredScaleUp, nominated) != nil
-	if len(s.Nodes) == 0 || !never || why.temporary || nodeAdded || !noPoolFits(said) {
-		c.Summary = andThen(c.Summary, "The autoscaler does not add a node: "+clip(said.Message))
+	if len(s.Nodes) == 0 || !never || why.temporary || nodeAdded || !noPoolFits(event) {
+		c.Summary = andThen(c.Summary, "The autoscaler does not add a node: "+clip(event.Message))
 		return c
 	}
-	c.Reason, c.Summary = ReasonUnschedulable, why.summary+" The autoscaler does not add a node: "+clip(said.Message)
+	c.Reason, c.Summary = ReasonUnschedulable, why.summary+" The autoscaler does not add a node: "+clip(event.Message)
 	return c.terminal(scaleGrace)
 }
 
@@ -143,8 +141,8 @@ func (s *diagnosis) autoscaled(p *corev1.Pod, short string, said *corev1.Event) 
 // maximum, failed recently or is not ready may run it later (for the reasons,
 // see cluster-autoscaler/core/scaleup/orchestrator/skippedreasons.go).
 func noPoolFits(e *corev1.Event) bool {
-	_, reasons, said := strings.Cut(e.Message, "scale-up: ")
-	return e.Reason == notTriggerScaleUp && said && strings.TrimSpace(reasons) != "" && !fullPool.MatchString(reasons)
+	_, reasons, found := strings.Cut(e.Message, "scale-up: ")
+	return e.Reason == notTriggerScaleUp && found && strings.TrimSpace(reasons) != "" && !fullPool.MatchString(reasons)
 }
 
 // Reasons of the events of the cluster autoscaler and of Karpenter about pods.

@@ -2,7 +2,6 @@ package ready
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,8 +15,8 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 	s.Workload = &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pods", "metadata": map[string]any{"namespace": namespace, "name": selector},
 	}}
-	remaining := slices.DeleteFunc(living(s.Pods),
-		func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	s = s.withoutNil()
+	remaining := filter(living(s.Pods), func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodFailed })
 	if len(remaining) > 0 && readyPods(remaining) == len(remaining) {
 		return isReady("%d of %d pods ready", len(remaining), len(remaining))
 	}
@@ -34,8 +33,7 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 	if len(remaining) > 0 {
 		v.Cause.Reason = ReasonPodsStarting
 		v.Cause.Summary = fmt.Sprintf("The pods with the labels %s are not all ready: %s. No permanent failure was "+
-			"detected.",
-			selector, v.Message)
+			"detected.", selector, v.Message)
 		v.Cause.Hint = ""
 		v.Cause.Command = kubectl(namespace, "get pods -l "+selector)
 	}

@@ -61,14 +61,18 @@ type claimDiagnosis struct {
 }
 
 func (s *claimDiagnosis) cause(reason, what string, hint Advice) *Cause {
-	namespace, name := s.Claim.Namespace, s.Claim.Name
+	c := causeOfClaim(reason, s.Claim.Namespace, s.Claim.Name, what, hint)
+	c.Events = s.events.render()
+	return c
+}
+
+func causeOfClaim(reason, namespace, name, what string, hint Advice) *Cause {
 	return &Cause{
 		Reason:  reason,
 		Object:  fmt.Sprintf("PersistentVolumeClaim %s/%s", namespace, name),
 		Summary: fmt.Sprintf("PersistentVolumeClaim %q %s.", name, what),
 		Hint:    hint,
 		Command: kubectl(namespace, "describe persistentvolumeclaim "+name),
-		Events:  s.events.render(),
 	}
 }
 
@@ -151,12 +155,11 @@ func (s *claimDiagnosis) static() *Cause {
 			"Check that the PersistentVolume exists, is Available, and has the size, access mode and class of the "+
 				"claim.")
 	}
-	wanted, has := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage],
-		s.Volume.Spec.Capacity[corev1.ResourceStorage]
-	missing := slices.DeleteFunc(slices.Clone(s.Claim.Spec.AccessModes),
-		func(mode corev1.PersistentVolumeAccessMode) bool {
-			return slices.Contains(s.Volume.Spec.AccessModes, mode)
-		})
+	wanted := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	has := s.Volume.Spec.Capacity[corev1.ResourceStorage]
+	missing := filter(s.Claim.Spec.AccessModes, func(mode corev1.PersistentVolumeAccessMode) bool {
+		return !slices.Contains(s.Volume.Spec.AccessModes, mode)
+	})
 	switch other := s.Volume.Spec.ClaimRef; {
 	case other != nil && (other.Namespace != s.Claim.Namespace || other.Name != s.Claim.Name):
 		return mismatch(fmt.Sprintf("is bound to the claim %s/%s", other.Namespace, other.Name),
@@ -173,12 +176,10 @@ func (s *claimDiagnosis) static() *Cause {
 			"Set the access mode to a supported mode.")
 	case s.Volume.Spec.StorageClassName != s.className():
 		return mismatch(fmt.Sprintf("has the class %q, and the claim has %q", s.Volume.Spec.StorageClassName,
-			s.className()),
-			"Set the storage class to the class of the PersistentVolume.")
+			s.className()), "Set the storage class to the class of the PersistentVolume.")
 	}
 	return s.cause(ReasonVolumeNotBound, fmt.Sprintf("is not bound to PersistentVolume %q yet, which is %s", name,
-		s.Volume.Status.Phase),
-		"Check the events of both.")
+		s.Volume.Status.Phase), "Check the events of both.")
 }
 
 func modes(all []corev1.PersistentVolumeAccessMode) string {
@@ -191,8 +192,8 @@ func modes(all []corev1.PersistentVolumeAccessMode) string {
 
 // bound returns the verdict on the size of a bound claim.
 func (s *claimDiagnosis) bound() Verdict {
-	wanted, has := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage],
-		s.Claim.Status.Capacity[corev1.ResourceStorage]
+	wanted := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	has := s.Claim.Status.Capacity[corev1.ResourceStorage]
 	if has.Cmp(wanted) >= 0 {
 		return Verdict{Phase: Ready, Ready: true, Message: "bound, " + has.String()}
 	}
@@ -201,12 +202,10 @@ func (s *claimDiagnosis) bound() Verdict {
 		s.condition(corev1.PersistentVolumeClaimFileSystemResizePending) {
 		return Verdict{Phase: Ready, Ready: true,
 			Message: fmt.Sprintf("The volume was expanded to %s. Its file system of %s is expanded by the next mount "+
-				"in a pod.",
-				wanted.String(), has.String())}
+				"in a pod.", wanted.String(), has.String())}
 	}
 	c := s.cause(ReasonVolumeNotGrown, fmt.Sprintf("has %s, and not yet the requested %s", has.String(),
-		wanted.String()),
-		"Check that the resizer of its StorageClass is running, and read its log.")
+		wanted.String()), "Check that the resizer of its StorageClass is running, and read its log.")
 	switch e := s.events.latest("VolumeResizeFailed", "FileSystemResizeFailed"); {
 	case resize == corev1.PersistentVolumeClaimControllerResizeInfeasible,
 		resize == corev1.PersistentVolumeClaimNodeResizeInfeasible:
@@ -219,8 +218,7 @@ func (s *claimDiagnosis) bound() Verdict {
 
 func (s *claimDiagnosis) notGrown(has, wanted resource.Quantity, why string) *Cause {
 	return s.cause(ReasonVolumeNotGrown, fmt.Sprintf("cannot be expanded from %s to %s: %s", has.String(),
-		wanted.String(),
-		why),
+		wanted.String(), why),
 		"Request a size between the current size and the maximum of the storage, or increase the capacity of the "+
 			"storage.")
 }

@@ -19,7 +19,8 @@ func pendingClaim() *corev1.PersistentVolumeClaim {
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
 			StorageClassName: &class,
-			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}},
 		},
 		Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending},
 	}
@@ -86,7 +87,8 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 	}
 	resizing := func(status corev1.ClaimResourceStatus) *corev1.PersistentVolumeClaim {
 		claim := boundClaim("5Gi")
-		claim.Status.AllocatedResourceStatuses = map[corev1.ResourceName]corev1.ClaimResourceStatus{corev1.ResourceStorage: status}
+		claim.Status.AllocatedResourceStatuses = map[corev1.ResourceName]corev1.ClaimResourceStatus{
+			corev1.ResourceStorage: status}
 		return claim
 	}
 	for name, test := range map[string]struct {
@@ -145,7 +147,8 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 		"an unknown PersistentVolume": {ClaimSnapshot{Claim: staticClaim()}, ReasonVolumeNotBound,
 			`is not bound to PersistentVolume "pv" yet`, false, 0},
 		"a matching PersistentVolume": {ClaimSnapshot{Claim: staticClaim(),
-			Volume: volume(func(*corev1.PersistentVolume) {})}, ReasonVolumeNotBound, "yet, which is Available", false, 0},
+			Volume: volume(func(*corev1.PersistentVolume) {})}, ReasonVolumeNotBound, "yet, which is Available", false,
+			0},
 		"a PersistentVolume too small": {ClaimSnapshot{Claim: staticClaim(),
 			Volume: volume(func(pv *corev1.PersistentVolume) {
 				pv.Spec.Capacity[corev1.ResourceStorage] = resource.MustParse("5Gi")
@@ -154,7 +157,8 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 			Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.AccessModes[0] = corev1.ReadWriteOnce })},
 			ReasonVolumeNotBound, "does not support ReadWriteMany, only ReadWriteOnce", true, shortGrace},
 		"a PersistentVolume of another class": {ClaimSnapshot{Claim: staticClaim(),
-			Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.StorageClassName = "slow" })}, ReasonVolumeNotBound,
+			Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.StorageClassName = "slow" })},
+			ReasonVolumeNotBound,
 			`has the class "slow", and the claim has ""`, true, shortGrace},
 		"a PersistentVolume bound to another claim": {ClaimSnapshot{Claim: staticClaim(),
 			Volume: volume(func(pv *corev1.PersistentVolume) {
@@ -171,9 +175,11 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 			"is expanded by the next mount in a pod", false, 0},
 		"expanded by the next mount, once": {ClaimSnapshot{Claim: change(boundClaim("5Gi"),
 			func(c *corev1.PersistentVolumeClaim) {
-				c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
+				c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{
+					{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
 			})}, "", "is expanded by the next mount in a pod", false, 0},
-		"an infeasible expansion": {ClaimSnapshot{Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)},
+		"an infeasible expansion": {ClaimSnapshot{
+			Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)},
 			ReasonVolumeNotGrown, "the storage does not support it", true, 0},
 		"a failing expansion": {
 			ClaimSnapshot{Claim: boundClaim("5Gi"), Events: again(claimWarning("VolumeResizeFailed",

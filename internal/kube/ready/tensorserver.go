@@ -43,13 +43,9 @@ type operated struct {
 // not set their generation (pkg/controllers/compute_controller.go), and counts
 // ready pods of any template. If its StatefulSet is known, it must therefore
 // run the current spec on all of its pods.
-func tensorServer(s Snapshot) Verdict {
-	c, ok := typed[operated](s)
-	if !ok {
-		return anyKind(s)
-	}
-	isUp, suspended := conditionOf(c.Status.Conditions, "Ready"), conditionOf(c.Status.Conditions, "Suspended")
-	lags := c.lags(c.Status.ObservedGeneration) || c.lags(isUp.ObservedGeneration)
+func tensorServer(s Snapshot, c *operated) Verdict {
+	ready, suspended := conditionOf(c.Status.Conditions, "Ready"), conditionOf(c.Status.Conditions, "Suspended")
+	lags := c.lags(c.Status.ObservedGeneration) || c.lags(ready.ObservedGeneration)
 	if c.Spec.Suspend != nil && *c.Spec.Suspend {
 		if left := s.running(); left > 0 || lags || c.lags(suspended.ObservedGeneration) || !suspended.isTrue() {
 			return s.suspended(max(left, 1))
@@ -65,15 +61,13 @@ func tensorServer(s Snapshot) Verdict {
 	if lags {
 		return s.diagnose(run{remark: s.notObserved()})
 	}
-	remark := strings.TrimSuffix(clip(isUp.Message), ".")
+	remark := strings.TrimSuffix(clip(ready.Message), ".")
 	if set != nil {
 		if fields := c.dropped(set); len(fields) > 0 {
 			remark = "the operator omitted fields of the spec"
 			return s.diagnose(run{desired: 1, alike: true, pods: pods, remark: remark},
 				func(d *diagnosis) *Cause { return d.droppedCause(fields) })
 		}
-	}
-	if set != nil {
 		if old := s.blockingPod(set); old != nil {
 			remark = "a pod from before the change blocks the rollout"
 			return s.diagnose(run{desired: 1, alike: true, remark: remark},
@@ -81,20 +75,20 @@ func tensorServer(s Snapshot) Verdict {
 		}
 	}
 	switch {
-	case isUp.isTrue() && (set == nil || statefulSet(Snapshot{Workload: s.statefulSet()}).Ready):
-		return c.reached()
-	case isUp.isTrue():
+	case ready.isTrue() && (set == nil || statefulSet(Snapshot{Workload: s.statefulSet()}, set).Ready):
+		return c.readyAt()
+	case ready.isTrue():
 		remark = "the change is being rolled out"
 	case remark == "":
 		remark = "waiting for the operator"
 	}
 	return s.diagnose(run{desired: 1, alike: true, pods: pods, remark: remark},
-		func(d *diagnosis) *Cause { return d.operatorCause(isUp) })
+		func(d *diagnosis) *Cause { return d.operatorCause(ready) })
 }
 
 func (c *operated) lags(observed int64) bool { return observed > 0 && observed < c.Metadata.Generation }
 
-func (c *operated) reached() Verdict {
+func (c *operated) readyAt() Verdict {
 	var at []string
 	for _, address := range c.Status.Addresses {
 		at = append(at, address.Value)
@@ -107,19 +101,15 @@ func (c *operated) reached() Verdict {
 
 // running returns the number of existing pods, including terminating ones.
 func (s Snapshot) running() int {
-	n := 0
-	for _, p := range s.Pods {
-		if p != nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
-			n++
-		}
-	}
-	return n
+	return len(filter(s.Pods, func(p *corev1.Pod) bool {
+		return p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
+	}))
 }
 
 // statefulSet returns the StatefulSet of the operator, or nil if it is unknown.
 func (s Snapshot) statefulSet() *unstructured.Unstructured {
 	for _, u := range s.Parts {
-		if u != nil && u.GetKind() == kind.StatefulSet().Kind && u.GetName() == s.Workload.GetName() {
+		if u.GetKind() == kind.StatefulSet().Kind && u.GetName() == s.Workload.GetName() {
 			return u
 		}
 	}
@@ -133,8 +123,8 @@ func (s Snapshot) rolledOut(set *appsv1.StatefulSet) []*corev1.Pod {
 	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
 		return s.updatedPods(set.Status.UpdateRevision, 0)
 	}
-	return slices.DeleteFunc(slices.Clone(s.Pods), func(p *corev1.Pod) bool {
-		return p == nil || p.Labels[appsv1.StatefulSetRevisionLabel] != set.Status.UpdateRevision
+	return filter(s.Pods, func(p *corev1.Pod) bool {
+		return p.Labels[appsv1.StatefulSetRevisionLabel] == set.Status.UpdateRevision
 	})
 }
 
@@ -188,31 +178,31 @@ func setsAll(have, want []corev1.EnvVar) bool {
 // podsOf excludes pods with another image than the spec. Without the
 // StatefulSet, outdated pods cannot be identified otherwise.
 func (c *operated) podsOf(pods []*corev1.Pod) []*corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool {
-		return p == nil || c.Spec.Image != "" && container(p, "server").Image != c.Spec.Image
+	return filter(pods, func(p *corev1.Pod) bool {
+		return c.Spec.Image == "" || container(p, "server").Image == c.Spec.Image
 	})
 }
 
 // operatorCause explains problems outside of the pods. The reasons are those of
 // pkg/controllers/compute_controller.go. All of them may be temporary, except a
 // StatefulSet that the operator cannot create.
-func (s *diagnosis) operatorCause(isUp condition) *Cause {
+func (s *diagnosis) operatorCause(ready condition) *Cause {
 	var c *Cause
 	switch name := object(s.Workload); {
-	case isUp.Type == "":
+	case ready.Type == "":
 		c = s.workloadCause(ReasonOperatorSilent, name+
 			" has no condition Ready: its operator has not processed it yet.")
 		c.Hint = "Check that the operator of its API group is running, and read its log."
 		c.Command = "kubectl get deployments -A"
-	case strings.HasPrefix(isUp.Reason, "Gateway"), strings.HasPrefix(isUp.Reason, "GRPCRoute"):
+	case strings.HasPrefix(ready.Reason, "Gateway"), strings.HasPrefix(ready.Reason, "GRPCRoute"):
 		c = s.workloadCause(ReasonGatewayNotReady,
-			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, isUp.suffix()))
+			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, ready.suffix()))
 		c.Hint = "Check the GRPCRoute and the Gateway in the namespace of the operator, which must be Programmed and " +
 			"accept the route."
 		c.Command = kubectl(s.namespace, "describe grpcroute.gateway.networking.k8s.io "+s.Workload.GetName())
-	case isUp.Reason == "StatefulSetNotAvailable":
+	case ready.Reason == "StatefulSetNotAvailable":
 		c = s.workloadCause(ReasonOperatorSilent,
-			fmt.Sprintf("The operator has not created a StatefulSet for %s%s.", name, isUp.suffix()))
+			fmt.Sprintf("The operator has not created a StatefulSet for %s%s.", name, ready.suffix()))
 		c.Hint = "Read in the log of the operator why the API server rejects its StatefulSet, and correct the problem."
 		// It applies the StatefulSet before it reads it, so only its cache can
 		// briefly be outdated.

@@ -49,11 +49,7 @@ func (t *training) replicas() map[string]int {
 // if it has succeeded. The operator counts all running pods as active,
 // including pods that crash repeatedly (pkg/core/status.go,
 // UpdateJobReplicaStatuses).
-func trainingJob(s Snapshot) Verdict {
-	t, ok := typed[training](s)
-	if !ok {
-		return anyKind(s)
-	}
+func trainingJob(s Snapshot, t *training) Verdict {
 	conditions := t.Status.Conditions
 	wanted, active, complete := 0, 0, true
 	counts := []string{}
@@ -116,11 +112,7 @@ type set struct {
 
 // jobSet is ready if all its Jobs are ready, or if it is complete. Its status
 // has no observed generation.
-func jobSet(s Snapshot) Verdict {
-	j, ok := typed[set](s)
-	if !ok {
-		return anyKind(s)
-	}
+func jobSet(s Snapshot, j *set) Verdict {
 	done, active := map[string]int{}, 0
 	for _, st := range j.Status.ReplicatedJobsStatus {
 		done[st.Name] = st.Ready + st.Succeeded

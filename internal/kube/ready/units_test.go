@@ -85,7 +85,8 @@ func TestClaimsOfEphemeralVolumesAreNamedAfterPodAndVolume(t *testing.T) {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "svc-1"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{
 		{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 		{Name: "data",
-			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "shared"}}},
+			VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "shared"}}},
 		{Name: "dshm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 	}}}
 	if got := strings.Join(claimNames(p), " "); got != "svc-1-scratch shared" {
@@ -116,16 +117,20 @@ func TestMissingObjectIsExtractedFromMessages(t *testing.T) {
 	t.Parallel()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ml"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{
 		{Name: "cfg",
-			VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
+			VolumeSource: corev1.VolumeSource{
+				ConfigMap: &corev1.ConfigMapVolumeSource{
+					LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
 		{Name: "both", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}},
 	}}}
+	const mountFailed = "MountVolume.SetUp failed for volume "
 	for message, want := range map[string]string{
 		`secret "hf" not found`:                          `Secret "hf" does not exist in namespace ml.`,
 		`configmap "settings" not found`:                 `ConfigMap "settings" does not exist in namespace ml.`,
 		`couldn't find key a.b in ConfigMap ml/settings`: `ConfigMap "settings" in namespace ml has no key "a.b".`,
-		`MountVolume.SetUp failed for volume "cfg" : configmap references non-existent config key: x`: `ConfigMap "settings" in namespace ml has no key "x".`,
-		`MountVolume.SetUp failed for volume "both" : references non-existent secret key: k`:          `a Secret has no key "k".`,
-		`MountVolume.SetUp failed for volume "nfs" : mount failed: exit status 32`:                    "",
+		mountFailed + `"cfg" : configmap references non-existent config key: x`: `ConfigMap "settings" in namespace ` +
+			`ml has no key "x".`,
+		mountFailed + `"both" : references non-existent secret key: k`: `a Secret has no key "k".`,
+		mountFailed + `"nfs" : mount failed: exit status 32`:           "",
 	} {
 		got := ""
 		if ref := missingObject(p, message); ref != nil {

@@ -13,13 +13,7 @@ import (
 // is missing or not bound. A claim that waits for its first consumer is not a
 // problem.
 func (s *diagnosis) claimCauses(p *corev1.Pod) []*Cause {
-	var causes []*Cause
-	for _, name := range claimNames(p) {
-		if c := s.claimCause(p, name); c != nil {
-			causes = append(causes, c)
-		}
-	}
-	return causes
+	return causesOf(claimNames(p), func(name string) *Cause { return s.claimCause(p, name) })
 }
 
 // claimNames returns the names of the claims that the pod mounts. The name of a
@@ -77,15 +71,10 @@ func (s *diagnosis) claimMissing(p *corev1.Pod, name string) *Cause {
 }
 
 func (s *diagnosis) unbound(p *corev1.Pod, name, what string, hint Advice) *Cause {
-	return &Cause{
-		Reason:  ReasonVolumeNotBound,
-		Object:  fmt.Sprintf("PersistentVolumeClaim %s/%s", p.Namespace, name),
-		Subject: "claim " + p.Namespace + "/" + name,
-		Summary: fmt.Sprintf("PersistentVolumeClaim %q %s.", name, what),
-		Hint:    hint,
-		Command: kubectl(p.Namespace, "describe persistentvolumeclaim "+name),
-		Events:  s.events.about("PersistentVolumeClaim", name).render(),
-	}
+	c := causeOfClaim(ReasonVolumeNotBound, p.Namespace, name, what, hint)
+	c.Subject = "claim " + p.Namespace + "/" + name
+	c.Events = s.events.about("PersistentVolumeClaim", name).render()
+	return c
 }
 
 func (s *diagnosis) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeClaim) *Cause {
@@ -115,8 +104,7 @@ func (s *diagnosis) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeCl
 			"Check that the PersistentVolume exists, is Available, and has the size and access mode of the claim.")
 	case strings.Contains(schedulerMessage(p), "unbound immediate PersistentVolumeClaims"):
 		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound yet: StorageClass %q has not provisioned a volume",
-			class),
-			"Check the provisioner of the class if this persists.")
+			class), "Check the provisioner of the class if this persists.")
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 	if c.StorageClass != nil {
 		spec["storageClassName"] = *c.StorageClass
 	}
-	annotations := anyMap(c.DefaultAnnotations, c.Annotations, reservedAnnotations(c))
+	annotations := kind.Texts(c.DefaultAnnotations, c.Annotations, reservedAnnotations(c))
 	if c.MountPath == "" {
 		delete(annotations, MountPathAnnotation)
 	}
@@ -70,7 +70,7 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
 		"metadata": map[string]any{
 			"name": c.Name, "namespace": c.Namespace,
-			"labels": anyMap(map[string]string{kind.AppLabel: AppValue}, c.DefaultLabels, c.Labels,
+			"labels": kind.Texts(map[string]string{kind.AppLabel: AppValue}, c.DefaultLabels, c.Labels,
 				reservedLabels(c)),
 			"annotations": annotations,
 		},
@@ -145,17 +145,6 @@ func without(m, added map[string]string) map[string]string {
 		return ok && ours == value
 	})
 	return rest
-}
-
-// anyMap returns the entries of all maps. Later ones override earlier ones.
-func anyMap(all ...map[string]string) map[string]any {
-	out := map[string]any{}
-	for _, m := range all {
-		for key, value := range m {
-			out[key] = value
-		}
-	}
-	return out
 }
 
 // CanBecome reports whether a claim can be changed to a wanted one, because no immutable field differs. In the spec

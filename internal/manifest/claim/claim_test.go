@@ -42,9 +42,11 @@ func TestRenderSetsTheMetadataOfKubetorch(t *testing.T) {
 	}
 	const want = `{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{` +
 		`"annotations":{"cost":"","kubetorch.com/mount-path":"/datasets","owner":"alice"},` +
-		`"labels":{"app":"kubetorch","app.kubernetes.io/managed-by":"terraform-provider-kt","kubetorch.com/volume":"datasets","org":"x","team":"ml"},` +
+		`"labels":{"app":"kubetorch","app.kubernetes.io/managed-by":"terraform-provider-kt",` +
+		`"kubetorch.com/volume":"datasets","org":"x","team":"ml"},` +
 		`"name":"datasets","namespace":"ml"},` +
-		`"spec":{"accessModes":["ReadWriteMany"],"resources":{"requests":{"storage":"1Gi"}},"storageClassName":"shared"}}`
+		`"spec":{"accessModes":["ReadWriteMany"],"resources":{"requests":{"storage":"1Gi"}},` +
+		`"storageClassName":"shared"}}`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -106,10 +108,15 @@ func TestRenderRejectsChangedReservedLabels(t *testing.T) {
 	}{
 		"another volume's label": {func(c *claim.Claim) { c.Labels = map[string]string{claim.VolumeLabel: "other"} },
 			"labels"},
-		"its own label":      {func(c *claim.Claim) { c.Labels = map[string]string{claim.VolumeLabel: "datasets"} }, ""},
-		"another app":        {func(c *claim.Claim) { c.Labels = map[string]string{kind.AppLabel: "web"} }, ""},
-		"managed by another": {func(c *claim.Claim) { c.DefaultLabels = map[string]string{kind.ManagedByLabel: "helm"} }, "labels"},
-		"another mount path": {func(c *claim.Claim) { c.Annotations = map[string]string{claim.MountPathAnnotation: "/x"} }, "annotations"},
+		"its own label": {func(c *claim.Claim) { c.Labels = map[string]string{claim.VolumeLabel: "datasets"} },
+			""},
+		"another app": {func(c *claim.Claim) { c.Labels = map[string]string{kind.AppLabel: "web"} }, ""},
+		"managed by another": {func(c *claim.Claim) {
+			c.DefaultLabels = map[string]string{kind.ManagedByLabel: "helm"}
+		}, "labels"},
+		"another mount path": {func(c *claim.Claim) {
+			c.Annotations = map[string]string{claim.MountPathAnnotation: "/x"}
+		}, "annotations"},
 		"a mount path as an annotation": {func(c *claim.Claim) {
 			c.MountPath, c.Annotations = "", map[string]string{claim.MountPathAnnotation: "/x"}
 		}, "annotations"},

@@ -66,33 +66,24 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 			"contain only %s: move long scripts to files, and copy and run these", bytesText(len(spec)),
 			bytesText(mostAnnotations))
 	}
-	labels := anyMap(m.Labels)
+	labels := map[string]string{}
+	maps.Copy(labels, m.Labels)
 	labels[kind.AppLabel], labels[kind.ManagedByLabel], labels[ImageLabel] = "kubetorch", kind.ManagedByValue, m.Name
 	if m.Username != "" {
 		labels[kind.UsernameLabel] = m.Username
 	}
-	annotations := anyMap(m.Annotations)
+	annotations := map[string]string{}
+	maps.Copy(annotations, m.Annotations)
 	annotations[SpecAnnotation], annotations[DigestAnnotation] = string(spec), r.Digest
-	content := map[string]any{
-		"apiVersion": "v1",
-		"kind":       "ConfigMap",
-		"metadata": map[string]any{
-			"name": ConfigMapName(m.Name), "namespace": m.Namespace, "labels": labels, "annotations": annotations,
-		},
-		"data": data,
-	}
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": data}}
+	object.SetName(ConfigMapName(m.Name))
+	object.SetNamespace(m.Namespace)
+	object.SetLabels(labels)
+	object.SetAnnotations(annotations)
 	if len(binary) > 0 {
-		content["binaryData"] = binary
+		object.Object["binaryData"] = binary
 	}
-	return &unstructured.Unstructured{Object: content}, nil
-}
-
-func anyMap(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for key, value := range m {
-		out[key] = value
-	}
-	return out
+	return object, nil
 }
 
 func checkSize(sizes map[string]int) error {

@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -192,5 +190,3 @@ func (p Packed) keyName() string {
 	}
 	return name
 }
-
-func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

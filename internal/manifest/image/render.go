@@ -11,14 +11,18 @@ import (
 // with the resolved image, followed by the steps.
 func (d Dockerfile) render(runs string, steps []step) string {
 	lines := strings.Split(strings.TrimRight(d.text, "\n"), "\n")
+	first, last := d.from.first-1, d.from.last // the lines that the new FROM replaces
 	switch {
-	case d.From != "":
-		lines = append(append(append([]string{}, lines[:d.from.first-1]...), "FROM "+runs), lines[d.from.last:]...)
 	case d.text == "":
-		lines = []string{"FROM " + runs}
-	default:
-		lines = d.insertFrom(lines, runs)
+		first, last = 0, 1
+	case d.From == "": // after the parser directives, which must be at the top
+		first = 0
+		if r, err := newReader(d.text); err == nil {
+			first = r.next
+		}
+		last = first
 	}
+	lines = slices.Concat(lines[:first], []string{"FROM " + runs}, lines[last:])
 	escape := "\\"
 	if d.escape != 0 {
 		escape = string(d.escape)
@@ -30,16 +34,6 @@ func (d Dockerfile) render(runs string, steps []step) string {
 		lines = append(lines, s.instructions(escape)...)
 	}
 	return strings.Join(lines, "\n") + "\n"
-}
-
-// insertFrom inserts FROM before the first instruction, but after the parser
-// directives, which must be at the top.
-func (d Dockerfile) insertFrom(lines []string, runs string) []string {
-	at := 0
-	if r, err := newReader(d.text); err == nil {
-		at = r.next
-	}
-	return append(append(append([]string{}, lines[:at]...), "FROM "+runs), lines[at:]...)
 }
 
 func (s step) instructions(escape string) []string {

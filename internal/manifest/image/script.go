@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -62,7 +63,7 @@ const digestPlace = "@digest@"
 func digestOf(body string, files map[string]Packed) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d\n%s", len(body), body)
-	for _, key := range sortedKeys(files) {
+	for _, key := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(h, "%s %s\n", key, files[key].Digest())
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -89,8 +90,11 @@ func (w *writer) refuse(s step, err error) {
 	}
 }
 
-func (w *writer) line(format string, args ...any) {
-	w.lines = append(w.lines, "  "+fmt.Sprintf(format, args...))
+// indent adds lines to the setup function.
+func (w *writer) indent(lines ...string) {
+	for _, line := range lines {
+		w.lines = append(w.lines, "  "+line)
+	}
 }
 
 // run adds a line that runs a command as one step. command is already valid
@@ -100,7 +104,7 @@ func (w *writer) run(number int, s step, command string, words ...string) {
 	for _, word := range words {
 		command += " " + quote(word)
 	}
-	w.line("_kt_step %d %s %s || return", number, quote(s.what), command)
+	w.indent(fmt.Sprintf("_kt_step %d %s %s || return", number, quote(s.what), command))
 }
 
 func (w *writer) step(number int, s step) error {
@@ -140,9 +144,7 @@ func (w *writer) copy(number int, s step, do copyAction) error {
 	}
 	var before []string
 	dest := do.dest.bash(&before)
-	for _, one := range before {
-		w.line("%s", one)
-	}
+	w.indent(before...)
 	w.copies = true
 	for _, packed := range all {
 		if key := quote(w.add(packed)); packed.Directory {
@@ -170,7 +172,7 @@ func (w *writer) syncPackage(number int, s step, do packageAction) error {
 	w.run(number, s, "_kt_package", w.add(packed), packed.Name, ":")
 	if !w.pythonPath {
 		w.pythonPath = true
-		w.line(`export PYTHONPATH="$_kt_state/packages${PYTHONPATH:+:$PYTHONPATH}"`)
+		w.indent(`export PYTHONPATH="$_kt_state/packages${PYTHONPATH:+:$PYTHONPATH}"`)
 	}
 	return nil
 }
@@ -182,10 +184,7 @@ func (w *writer) export(vars envAction) {
 	for _, v := range vars {
 		words = append(words, v.name+"="+v.value.bash(&before))
 	}
-	for _, one := range before {
-		w.line("%s", one)
-	}
-	w.line("export %s", strings.Join(words, " "))
+	w.indent(append(before, "export "+strings.Join(words, " "))...)
 }
 
 // add adds a file or directory to the ConfigMap under a unique key, and returns the key.

@@ -80,8 +80,8 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 		"metadata": map[string]any{
 			"name":        s.Name,
 			"namespace":   s.Namespace,
-			"labels":      union(s.DefaultLabels, s.Labels, labels),
-			"annotations": union(s.DefaultAnnotations, s.Annotations, annotations),
+			"labels":      kind.Texts(s.DefaultLabels, s.Labels, labels),
+			"annotations": kind.Texts(s.DefaultAnnotations, s.Annotations, annotations),
 		},
 	}}, nil
 }
@@ -116,15 +116,4 @@ func WithoutData(obj *unstructured.Unstructured) *unstructured.Unstructured {
 		}
 	}
 	return out.DeepCopy()
-}
-
-// union returns a new map with all entries. Later ones override earlier ones.
-func union(all ...map[string]string) map[string]any {
-	out := map[string]any{}
-	for _, one := range all {
-		for key, value := range one {
-			out[key] = value
-		}
-	}
-	return out
 }

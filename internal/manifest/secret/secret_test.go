@@ -142,7 +142,8 @@ func TestDigestsOfTheFirstVersionAreRenewed(t *testing.T) {
 	var old secret.Digests
 	// HMAC-SHA-256 of "1:avalue" under the bytes 0 to 31.
 	const stored = `{"seal": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-		"values": {"a": {"digest": "Voivypx5ZOFwt6Jyfmd8SOW0mCt5GFS0g7Is2lKsk30=", "revision": 3, "text": "revision 3 (5688afca)"}}}`
+		"values": {"a": {"digest": "Voivypx5ZOFwt6Jyfmd8SOW0mCt5GFS0g7Is2lKsk30=", "revision": 3,
+		  "text": "revision 3 (5688afca)"}}}`
 	if err := json.Unmarshal([]byte(stored), &old); err != nil {
 		t.Fatal(err)
 	}
